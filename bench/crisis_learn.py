@@ -30,8 +30,8 @@ from numpy.typing import NDArray
 from safety_learn import DISTRESS, FOLDER, labelled, traces
 
 from reveries.llm.onnx_embedding import MODEL_ID
-from reveries.safety.crisis import find_crisis
-from reveries.safety.crisis_meaning import WORD_PLACES, CrisisLikeness, pieces_to_weigh, reads_as_english, word_places
+from reveries.safety.crisis.likeness import WORD_PLACES, CrisisLikeness, pieces_to_weigh, reads_as_english, word_places
+from reveries.safety.crisis.rules import find_crisis
 from reveries.safety.likeness import LEAST_SENTENCE_CHARS
 
 _FOLDS = 5

@@ -91,7 +91,7 @@ async def _measure(folder: Path, episodes: int, has_extension: bool) -> None:
     await store.hydrate(lambda _: None, 0.0)
     print(f"hydrated in {time.perf_counter() - began:.2f} s; {store.deep.counts.texts} texts only on disk")
     began = time.perf_counter()
-    await store.deep.fill(_MODEL, DIMENSIONS)
+    await store.deep.ensure_table(_MODEL, DIMENSIONS)
     print(f"table of vectors made in {time.perf_counter() - began:.1f} s")
     deep, chance = DeepRecall(store, SystemClock()), np.random.default_rng(2)
     for label, seconds in (("search", 60.0), ("chat turn", 0.5)):
@@ -100,7 +100,7 @@ async def _measure(folder: Path, episodes: int, has_extension: bool) -> None:
             cue = " ".join(f"w{rank}" for rank in np.minimum(chance.zipf(1.2, size=10), _WORDS).tolist())
             vector = _unit(chance.standard_normal((1, DIMENSIONS)))[0]
             began = time.perf_counter()
-            whole += (await deep.look(cue, vector, 10, seconds)).is_whole
+            whole += (await deep.search_disk(cue, vector, 10, seconds)).is_whole
             taken.append(1000 * (time.perf_counter() - began))
         used = 1000 * (resource.getrusage(resource.RUSAGE_SELF).ru_utime - cpu) / len(taken)
         print(

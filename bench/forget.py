@@ -16,7 +16,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from reveries.client.traces import search
+from reveries.client.byte_search import search
 from reveries.clock import SystemClock
 from reveries.config import Home, load_settings
 from reveries.db.backups import look_at

@@ -312,11 +312,11 @@ def _ram(live: LiveMemory, episodes: int) -> dict[str, object]:
     links = int(arena._ledger[TOP]) * 9 + 16 * episodes
     columns = [value for value in vars(facts).values() if isinstance(value, np.ndarray)]
     spread = 8 + 8 + 4 + 4 + 4
-    words, near = turns.words._packed, turns.standing.neighbours
+    words, near = turns.words._packed, turns.static_features.neighbours
     held = (words.rows, words.counts, words.terms, words.ends, words.term_ends)
     rows = (turns._live, turns._previous, turns._next, turns._window_lengths, turns._marks, turns._surface)
-    worked_out = (near.previous, near.next, near.second_previous, near.second_next, turns.standing.norms.row)
-    turn_bytes = sum(part.nbytes for part in (*held, *worked_out, turns.standing.norms.window))
+    worked_out = (near.previous, near.next, near.second_previous, near.second_next, turns.static_features.norms.row)
+    turn_bytes = sum(part.nbytes for part in (*held, *worked_out, turns.static_features.norms.window))
     turn_bytes += sum(part.itemsize * count for part in rows) + count * (DIMENSIONS + 4)
     return {
         "bytes_per_episode_float32": 4 * DIMENSIONS,

@@ -13,7 +13,7 @@ from reveries.daemon.spontaneous_recall import ASSOCIATION_SECONDS
 from reveries.llm.base import Role
 from reveries.llm.choose import HOSTED_PROVIDERS, choose
 from reveries.llm.prices import price_of, price_table_version
-from reveries.monologue.wandering import quiet_stretches
+from reveries.monologue.spontaneous_recall import quiet_stretches
 
 DAY_SECONDS = 86400.0
 TURNS_OF_A_USED_DAY = 40

@@ -325,6 +325,14 @@ def test_the_command_line_loads_nothing_heavy() -> None:
     assert not loaded_after("import reveries.client.cli") & (heavy | {"asyncio"})
 
 
+def test_the_index_knows_nothing_of_what_its_rows_stand_for() -> None:
+    """Turns of a talk stand on it today, chunks of documents later."""
+    named_there = re.compile(r"\b(turn|episode|conversation|experience|chunk)s?\b", re.IGNORECASE)
+    files = [file for file in SOURCES if file.parent.name == "index"]
+    assert files
+    assert not [named(file) for file in files if named_there.search(file.read_text(encoding="utf-8"))]
+
+
 @pytest.mark.parametrize("room", ["index", "memory", "monologue", "safety"])
 def test_no_room_of_the_mind_loads_a_provider(room: str) -> None:
     package = importlib.import_module(f"reveries.{room}")

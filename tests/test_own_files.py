@@ -13,8 +13,9 @@ import msgspec
 import pytest
 
 from reveries.api_keys import find_api_key
-from reveries.client.traces import search
+from reveries.client.byte_search import search
 from reveries.config import Home, load_settings
+from reveries.crash_history import begin, record_of
 from reveries.daemon.home_files import clear_broken_off, copies, look, scrub
 from reveries.db.backups import Backup, put_back
 from reveries.db.opening import open_database
@@ -29,7 +30,6 @@ from reveries.own_files import (
     open_own,
     write_new,
 )
-from reveries.wakes import begin, record_of
 
 _NOBODY = 65534
 _as_root = pytest.mark.skipif(os.getuid() != 0, reason="only root can give a file away")

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from reveries.api_keys import without_secrets
-from reveries.client.daemon_side import ASLEEP_MODULE, environment_of
+from reveries.client.offline_worker import ASLEEP_MODULE, environment_of
 from reveries.client.owner_files import edit_in_editor
 
 _ROOT = Path(__file__).parents[1]
@@ -34,7 +34,7 @@ _LIVES = {
     "who fetches weights": f"{_AS_A_PROGRAM}'reveries.llm.assets', 'where', 'nothing-such')",
     "who lets Ollama fetch": f"{_AS_A_PROGRAM}'reveries.llm.ollama_pull', 'pull')",
 }
-_WITH_KEYS = {"reveries/client/waking.py"}
+_WITH_KEYS = {"reveries/client/features/wake.py"}
 """It starts the daemon, which has use for keys."""
 
 

@@ -6,7 +6,7 @@ Only click is imported here. A command's module, and all that it needs, is impor
 import importlib
 import os
 import sys
-from typing import IO, TYPE_CHECKING, Final, NoReturn
+from typing import IO, TYPE_CHECKING, Final, NamedTuple, NoReturn
 
 import click
 
@@ -17,36 +17,46 @@ from reveries.own_process import keep_to_itself
 if TYPE_CHECKING:
     from reveries.config import Home
 
+
+class CommandEntry(NamedTuple):
+    """Where a command stands, and its line in `--help`."""
+
+    module: str
+    help: str
+    name: str = "command"
+
+
 _COMMANDS: Final = {
-    "init": "init",
-    "wake": "waking",
-    "sleep": "sleeping",
-    "status": "status",
-    "doctor": "doctor",
-    "usage": "usage",
-    "wellbeing": "wellbeing",
-    "say": "say",
-    "remember": "remember",
-    "forget": "forgetting",
-    "digest": "digest",
-    "consolidate": "consolidate",
-    "memory": "memory",
-    "context": "context",
-    "self": "selfhood",
-    "monologue": "monologue",
-    "notes": "notes",
-    "config": "settings",
-    "import": "importing",
-    "export": "exporting",
-    "backup": "backup",
-    "models": "models",
-    "logs": "logs",
-    "open": "where",
-    "service": "service",
-    "web": "web",
-    "completion": "completion",
-    "uninstall": "uninstall",
+    "init": CommandEntry("init", "Set it up: a few questions, and every answer may be Enter."),
+    "wake": CommandEntry("wake", "Wake the mind, and return when it answers."),
+    "sleep": CommandEntry("sleep", "Put the mind to sleep, and wait until it is."),
+    "status": CommandEntry("status", "How it is, what it does, what it used."),
+    "doctor": CommandEntry("doctor", "What is wrong, and what to do about it."),
+    "usage": CommandEntry("usage", "What models used, and what is left."),
+    "wellbeing": CommandEntry("wellbeing", "What was counted about its welfare."),
+    "say": CommandEntry("say", "Say something and print the reply."),
+    "remember": CommandEntry("memory_edits", "Tell it something to remember.", "remember_command"),
+    "forget": CommandEntry("forgetting", "Forget something: archive it, or erase it for good."),
+    "digest": CommandEntry("digest", "What it thought and learned since yesterday."),
+    "consolidate": CommandEntry("sleep_log", "Sleep on what happened, now; see and undo what sleep did."),
+    "memory": CommandEntry("memory", "What it remembers: search, why, correct."),
+    "context": CommandEntry("context", "What it was told for the last turn."),
+    "self": CommandEntry("self_model", "What it takes itself and you to be."),
+    "monologue": CommandEntry("thinking", "Watch it think, or read what it thought."),
+    "notes": CommandEntry("thinking", "What its thinking wanted you to know.", "notes_command"),
+    "config": CommandEntry("config", "The settings: show, get, set."),
+    "import": CommandEntry("importing", "Remember a past conversation from a file."),
+    "export": CommandEntry("mind_export", "Write the whole mind into a file."),
+    "backup": CommandEntry("backup", "Copies of the memory: make, list, verify, restore."),
+    "models": CommandEntry("models", "The models: in use and why, available, test, pull."),
+    "logs": CommandEntry("logs", "What the daemon wrote."),
+    "open": CommandEntry("paths", "Where things are."),
+    "service": CommandEntry("service", "Let systemd or launchd keep it awake."),
+    "web": CommandEntry("web", "The conversation in a browser of this machine."),
+    "completion": CommandEntry("completion", "Let your shell complete commands."),
+    "uninstall": CommandEntry("uninstall", "Remove the service; with --purge the mind too."),
 }
+"""As `--help` lists them; a module of `features` is imported when its command is run."""
 _INTERRUPTED = 130
 
 
@@ -59,9 +69,15 @@ class LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in _COMMANDS:
             return None
-        module = importlib.import_module(f"reveries.client.commands.{_COMMANDS[cmd_name]}")
-        command: click.Command = module.command
+        entry = _COMMANDS[cmd_name]
+        module = importlib.import_module(f"reveries.client.features.{entry.module}")
+        command: click.Command = getattr(module, entry.name)
         return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """As click does it, but from the table: nothing is imported for a list."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, entry.help) for name, entry in _COMMANDS.items()])
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -91,7 +107,7 @@ def cli(ctx: click.Context, is_plain: bool) -> None:
     if os.environ.get("NO_COLOR"):
         ctx.color = False
     if ctx.invoked_subcommand is None:
-        from reveries.client.commands.chat import open_chat
+        from reveries.client.features.chat import open_chat
 
         open_chat(is_plain=is_plain)
 
@@ -138,7 +154,7 @@ def _usage_sentence(error: click.ClickException) -> str:
 
 
 def _complain(sentence: str, code: int) -> int:
-    from reveries.plaintext import plain
+    from reveries.safe_text import plain
 
     _write_text(sys.stderr, f"reveries: {plain(sentence)}\n")
     return code
@@ -161,6 +177,6 @@ def _complain_of_unforeseen(error: BaseException, home: "Home") -> int:
         return _INTERRUPTED
     if isinstance(error, SystemExit):
         return error.code if isinstance(error.code, int) else 1
-    from reveries.client.mishaps import unforeseen
+    from reveries.client.crash_log import unforeseen
 
     return _complain(unforeseen(error, home), 1)

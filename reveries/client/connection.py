@@ -21,7 +21,7 @@ from reveries.errors import (
     ReveriesError,
     error_from_code,
 )
-from reveries.peers import may_serve, peer_uid
+from reveries.peer_credentials import may_serve, peer_uid
 from reveries.protocol import Frame, Request, Welcome
 
 ANSWER_SECONDS: Final = 10.0

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Final
 
 from reveries import own_files
-from reveries.plaintext import plain
+from reveries.safe_text import plain
 
 _LONGEST_BYTES: Final = 40_000_000
 _MOST_TERMINALS: Final = 100

@@ -9,7 +9,7 @@ from typing import Final
 import msgspec
 
 from reveries import protocol
-from reveries.client.digest_page import Digest
+from reveries.client.features.digest import Digest
 
 
 class Woken(msgspec.Struct, frozen=True):

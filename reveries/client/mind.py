@@ -17,7 +17,7 @@ from reveries.client.connection import Connection
 from reveries.client.connection import connect as connect_to
 from reveries.config import Home, find_home
 from reveries.errors import InputDataError
-from reveries.plaintext import PlainStream
+from reveries.safe_text import PlainStream
 
 Thought = protocol.ThoughtBegan | protocol.ThoughtToken | protocol.ThoughtEnded
 

@@ -2,8 +2,8 @@
 
 from reveries.client.wording import plural, size
 from reveries.config import AUTO_MODEL, LlmSettings
-from reveries.plaintext import one_line
 from reveries.protocol import ModelsOverview, SuggestedModel
+from reveries.safe_text import one_line
 
 _OTHERWISE = "for another one: make wake MODEL=NAME, or reveries models choose NAME (reveries models lists them)"
 

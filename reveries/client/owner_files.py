@@ -13,7 +13,7 @@ from typing import Final
 
 from reveries.api_keys import without_secrets
 from reveries.errors import InputFileError, UsageError
-from reveries.plaintext import plain
+from reveries.safe_text import plain
 
 _PRIVATE: Final = 0o600
 _TRIES: Final = 100

@@ -21,8 +21,8 @@ from reveries.client.picture_layout import Bond, Box, arranged, spanning
 from reveries.client.wording import plural
 from reveries.errors import InputFileError, UsageError
 from reveries.own_files import is_foreign_link
-from reveries.plaintext import one_line
 from reveries.protocol import GraphNode, GraphTie, Neighbourhood
+from reveries.safe_text import one_line
 
 Theme = Literal["dusk", "day"]
 

@@ -16,18 +16,17 @@ import msgspec
 
 from reveries import protocol
 from reveries.client.connection import Connection, connect
-from reveries.client.digest_page import digest_page
-from reveries.client.digesting import DIGEST_SINCE, gathered
+from reveries.client.features.digest import DIGEST_SINCE, digest_page, gathered
 from reveries.client.plain_work import PLAIN_WORK, PlainWork
 from reveries.client.render import page_columns, show
 from reveries.client.render import say as tell
 from reveries.client.tui.commands import COMMANDS, Called, Command, called
-from reveries.client.tui.looks import look_for, page_of
+from reveries.client.tui.queries import look_for, page_of
 from reveries.client.wording import clock_time, plural, since
 from reveries.clock import Clock
 from reveries.config import Home
 from reveries.errors import AsleepError, ConnectionLostError, ReveriesError, UsageError
-from reveries.plaintext import PlainStream, one_line, plain
+from reveries.safe_text import PlainStream, one_line, plain
 
 _LAST_TURNS: Final = 6
 _LINES: Final = 10_000

@@ -7,17 +7,17 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 from reveries import protocol
-from reveries.client.backup_page import backups_page
-from reveries.client.bringing_in import bring_in, brought_in_page, read_past_of_owner
 from reveries.client.connection import Connection
+from reveries.client.features.backup import backups_page
+from reveries.client.features.importing import bring_in, brought_in_page, read_past_of_owner
+from reveries.client.features.memory import consolidated_page
 from reveries.client.json_answers import BroughtIn
-from reveries.client.memory_page import consolidated_page
 from reveries.client.owner_files import place_named
 from reveries.client.render import Page
 from reveries.client.tui.commands import Called
 from reveries.clock import Clock
 from reveries.errors import ProtocolError, UsageError
-from reveries.plaintext import one_line
+from reveries.safe_text import one_line
 
 PLAIN_WORK: Final = ("/consolidate", "/import", "/backup")
 _LINE_EVERY_SECONDS: Final = 5.0

@@ -11,7 +11,7 @@ import click
 
 from reveries.client.json_answers import ProgressLine
 from reveries.client.render import is_terminal, json_line
-from reveries.plaintext import one_line
+from reveries.safe_text import one_line
 
 Moved = Callable[[str, int, int], None]
 """What is being done, how much is done, of how much (0: not known)."""

@@ -3,8 +3,8 @@
 from typing import Final
 
 from reveries.client.wording import plural
-from reveries.plaintext import one_line
 from reveries.protocol import TurnReason
+from reveries.safe_text import one_line
 
 _WORDS: Final = {
     "about_named": "it is about a name in the cue",

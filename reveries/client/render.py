@@ -16,7 +16,7 @@ from typing import Literal, NamedTuple
 import click
 import msgspec
 
-from reveries.plaintext import plain
+from reveries.safe_text import plain
 
 Style = Literal["", "strong", "dim", "accent", "good", "warn", "bad"]
 

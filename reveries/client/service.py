@@ -5,8 +5,8 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from reveries.crash_history import CRASHES_UNTIL_SAFE
 from reveries.errors import AlreadyAwakeError, ConfigError, DatabaseTooNewError, HomeError, ModelError
-from reveries.wakes import CRASHES_UNTIL_SAFE
 
 LABEL = "reveries.mind"
 _NO_USE_TO_RESTART = sorted(

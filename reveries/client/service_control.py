@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from reveries.api_keys import without_secrets
-from reveries.client.places import service_file
+from reveries.client.features.paths import service_file
 from reveries.client.service import LABEL, Service, launchd_plist, systemd_unit
 from reveries.config import Home, find_home, find_models_folder
 from reveries.errors import HomeError
-from reveries.plaintext import one_line
+from reveries.safe_text import one_line
 
 _UNIT = "reveries.service"
 _SECONDS = 30.0

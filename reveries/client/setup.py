@@ -9,9 +9,9 @@ from reveries.client.render import Page, Part, field, line, paragraph
 from reveries.client.wording import dollars, plural, size
 from reveries.config import LlmSettings, Settings, is_this_machine, setting
 from reveries.errors import UsageError
-from reveries.plaintext import one_line
 from reveries.protocol import HostedOffer, ModelsOverview, OllamaOffer, SuggestedModel
 from reveries.redaction import redacted
+from reveries.safe_text import one_line
 
 LOCAL_PROVIDERS = ("auto", "embedded", "ollama")
 PROVIDERS = (*LOCAL_PROVIDERS, "openai", "anthropic", "cerebras", "openrouter")

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 from reveries.client.render import Page, Part, line, paragraph
 from reveries.client.wording import ago, clock_time, moment, plural
-from reveries.plaintext import one_line, plain
 from reveries.protocol import PastConversation, SaidTurn, Turns
+from reveries.safe_text import one_line, plain
 
 
 def conversation_page(past: PastConversation, told: Turns, now: float) -> Page:

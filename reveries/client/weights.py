@@ -4,12 +4,12 @@ from collections.abc import Callable
 
 import msgspec
 
-from reveries.client.daemon_side import rows_of, started
 from reveries.client.json_answers import PulledModel
+from reveries.client.offline_worker import rows_of, started
 from reveries.client.progress import Moved
 from reveries.errors import ModelUnavailableError, error_from_code
-from reveries.plaintext import one_line
 from reveries.protocol import SuggestedModel
+from reveries.safe_text import one_line
 
 OLLAMA_PREFIX = "ollama/"
 _ASSETS_MODULE = "reveries.llm.assets"

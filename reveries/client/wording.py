@@ -8,6 +8,9 @@ from reveries.errors import UsageError
 _MINUTE, _HOUR, _DAY = 60.0, 3600.0, 86400.0
 _LENGTHS = {"s": 1.0, "m": _MINUTE, "min": _MINUTE, "h": _HOUR, "d": _DAY, "w": 7 * _DAY}
 
+SHORT_ID_CHARS = 8
+"""So much of an id is shown: enough to name it in a command."""
+
 
 def span(seconds: float) -> str:
     """A duration by its largest unit or two: "8 s", "5 min", "3 h 20 min", "2 days"."""

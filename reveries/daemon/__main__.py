@@ -15,10 +15,10 @@ from reveries.api_keys import secrets_at
 from reveries.clock import SystemClock
 from reveries.config import Home, find_home, load_settings
 from reveries.daemon.process_memory import keep_heap_small
+from reveries.error_location import trace_of
 from reveries.errors import ReveriesError
 from reveries.own_process import keep_temporary_files_in, keep_to_itself
 from reveries.redaction import redacted, spellings
-from reveries.where_raised import trace_of
 
 if TYPE_CHECKING:
     from reveries.daemon.app import Wake

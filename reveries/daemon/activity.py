@@ -11,9 +11,9 @@ from reveries import protocol
 from reveries.daemon.conversation_registry import ConversationRegistry
 from reveries.daemon.mind_events import MindEvents
 from reveries.daemon.mind_parts import MindParts
+from reveries.heartbeat import Pulse, WatchedLock
 from reveries.memory.model import SelfModel
 from reveries.monologue.loop import Monologue
-from reveries.pulse import Pulse, WatchedLock
 
 
 class Activity:

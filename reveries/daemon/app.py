@@ -20,6 +20,7 @@ from reveries import __version__
 from reveries.api_keys import known_secrets
 from reveries.clock import Clock
 from reveries.config import Home, Settings
+from reveries.crash_history import begin, came_to_its_end
 from reveries.daemon.battery import on_battery
 from reveries.daemon.embedders import wait_for_embedder
 from reveries.daemon.forgetting import scrub_after_restore
@@ -53,7 +54,6 @@ from reveries.llm.circuits import open_circuits
 from reveries.llm.tier_results import open_tier_results
 from reveries.memory.memory import Memory, MemoryParts
 from reveries.safety.journal import SafetyJournal
-from reveries.wakes import begin, came_to_its_end
 
 log = structlog.get_logger("daemon")
 

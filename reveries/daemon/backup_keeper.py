@@ -18,7 +18,7 @@ from reveries.db.backups import (
     undate,
 )
 from reveries.db.database import Database
-from reveries.db.write_ahead_log import log_bytes
+from reveries.db.integrity.write_ahead_log import log_bytes
 from reveries.errors import StorageError
 from reveries.progress import ProgressCallback, ignore_progress
 

@@ -24,7 +24,7 @@ import msgspec
 
 from reveries.api_keys import without_secrets
 from reveries.own_process import keep_to_itself
-from reveries.plaintext import one_line
+from reveries.safe_text import one_line
 
 MOST_FILES = 100
 MOST_FILE_BYTES = 5_000_000

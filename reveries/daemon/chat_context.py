@@ -25,7 +25,7 @@ from reveries.memory.model import (
 )
 from reveries.memory.self_model import limit_statements
 from reveries.memory.text.extracts import informativeness
-from reveries.plaintext import one_line, record
+from reveries.safe_text import one_line, record
 
 QUOTE_CHARS = 280
 PARTNER_CHARS = 160

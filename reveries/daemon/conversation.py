@@ -41,14 +41,14 @@ from reveries.daemon.turn import (
 from reveries.db.failpoints import HangPlace, Step, may_hang, reached
 from reveries.errors import ModelError, ReveriesError, StorageLostError
 from reveries.gates import Gate, inherited
+from reveries.heartbeat import Pulse, WatchedLock
 from reveries.llm.base import ChatMessage, ChatModel, Prompt, Role
 from reveries.llm.tier import Tier
 from reveries.memory.conversations import MAIN_CHANNEL, OpenConversation
 from reveries.memory.memory import Memory
 from reveries.memory.model import Recall, RecallContext
 from reveries.memory.text.appraisal import infer_mood
-from reveries.plaintext import plain
-from reveries.pulse import Pulse, WatchedLock
+from reveries.safe_text import plain
 
 log = structlog.get_logger("conversation")
 

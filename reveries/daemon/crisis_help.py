@@ -11,8 +11,8 @@ import structlog
 from reveries.config import CrisisSettings
 from reveries.errors import ReveriesError
 from reveries.llm.base import Embedder, Vectors
-from reveries.safety.crisis import QUICK_CHARS, find_crisis, help_text
-from reveries.safety.crisis_meaning import CrisisLikeness, english_pieces
+from reveries.safety.crisis.likeness import CrisisLikeness, english_pieces
+from reveries.safety.crisis.rules import QUICK_CHARS, find_crisis, help_text
 
 log = structlog.get_logger("danger")
 

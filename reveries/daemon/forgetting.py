@@ -19,8 +19,8 @@ from reveries.memory.forgetting.needles import Needle
 from reveries.memory.forgetting.selection import BY_ID, BY_NAME, BY_TIME, BY_WORDS, Item, Selection
 from reveries.memory.forgetting.tombstones import FILE_ALONE, leave_to_do
 from reveries.memory.views.search import period_of
-from reveries.plaintext import one_line
 from reveries.progress import ProgressCallback
+from reveries.safe_text import one_line
 
 _CUES = 8
 _CUE_CHARS = 1_000

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from reveries.config import Home
 from reveries.db.backups import undate
-from reveries.db.seals import unseal
-from reveries.memory.forgetting.needles import Holds
+from reveries.db.integrity.seals import unseal
+from reveries.memory.forgetting.needles import TextMatcher
 
 _TEXT_BYTES = 64 * 2**20
 """A log is at most ten megabytes; what is larger and no log is no text of ours."""
@@ -29,7 +29,7 @@ class InFiles:
     """Files that hold it and are the owner's: settings, and what they put there themselves."""
 
 
-def look(home: Home, database: Path, holds: Holds) -> InFiles:
+def look(home: Home, database: Path, holds: TextMatcher) -> InFiles:
     """What of the files holds it. Changes nothing. Slow: call it in a thread."""
     lines, drafts, caches, others = 0, list[Path](), list[Path](), list[Path]()
     for file in _text_files(home, database):
@@ -43,7 +43,7 @@ def look(home: Home, database: Path, holds: Holds) -> InFiles:
     return InFiles(tuple(copies(home, database)), lines, tuple(drafts), tuple(caches), tuple(others))
 
 
-def scrub(home: Home, found: InFiles, holds: Holds) -> None:
+def scrub(home: Home, found: InFiles, holds: TextMatcher) -> None:
     """Take out the lines, remove drafts and caches; copies go by `remove_copies`. Raises OSError."""
     if found.log_lines:
         for file in sorted(home.logs.rglob("*")):
@@ -140,7 +140,7 @@ def _read_text(file: Path) -> str:
         return ""
 
 
-def _drop_lines(file: Path, holds: Holds) -> None:
+def _drop_lines(file: Path, holds: TextMatcher) -> None:
     """In place: whoever writes the log appends to this very file, and goes on doing so."""
     with file.open("r+b") as opened:
         raw = opened.read()

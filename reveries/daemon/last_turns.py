@@ -21,7 +21,7 @@ from reveries.daemon.talk_style import TalkStyle
 from reveries.daemon.turn import PreparedTurn
 from reveries.llm.base import ChatMessage
 from reveries.memory.model import SelfModel
-from reveries.plaintext import one_line, plain
+from reveries.safe_text import one_line, plain
 
 KEPT_CONVERSATIONS: Final = 8
 _NOTHING = SelfModel()

@@ -21,10 +21,10 @@ from pathlib import Path
 
 import structlog
 
+from reveries.error_location import trace_of
 from reveries.own_files import open_own
-from reveries.plaintext import plain
 from reveries.redaction import redacted, spellings
-from reveries.where_raised import trace_of
+from reveries.safe_text import plain
 
 _CHATTY = ("httpx", "httpcore", "asyncio", "LiteLLM", "aiosqlite", "openai", "numba")
 """Asked for nothing below a warning, at any level: what they would say is not even put together."""

@@ -30,7 +30,7 @@ from reveries.daemon.watchdog import Watchdog
 from reveries.llm.base import Role
 from reveries.monologue.loop import Monologue
 from reveries.safety.breaker import Breaker, Knowledge, ReplyBreaker
-from reveries.safety.crisis_meaning import load_crisis_likeness
+from reveries.safety.crisis.likeness import load_crisis_likeness
 from reveries.safety.likeness import load_likeness
 from reveries.safety.word_order import load_word_order
 

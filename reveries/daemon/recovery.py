@@ -9,8 +9,8 @@ import structlog
 
 from reveries.clock import Clock
 from reveries.db.backups import look_into, recover
+from reveries.db.integrity.suspected_damage import suspect, suspicion
 from reveries.db.room import Room
-from reveries.db.suspicion import suspect, suspicion
 from reveries.errors import DiskFullError, StorageDamagedError, StorageError, StorageLostError
 
 _FIRST_PAUSE_SECONDS = 1.0

@@ -11,7 +11,7 @@ from reveries.clock import Clock
 from reveries.daemon.turn import ReplyDraft, ReplyWatch, TurnEvents, storage_error_in
 from reveries.errors import ModelError
 from reveries.llm.base import ChatModel, Finished, Prompt
-from reveries.plaintext import plain
+from reveries.safe_text import plain
 
 log = structlog.get_logger("conversation")
 

@@ -12,18 +12,18 @@ import msgspec
 
 from reveries import protocol
 from reveries.config import Home, Settings, load_settings, read_toml
+from reveries.crash_history import CRASHES_UNTIL_SAFE, crashes_lately
 from reveries.daemon.embedders import Embedding
 from reveries.daemon.models import Models
 from reveries.db.backups import traces_of
-from reveries.db.damage import is_there
 from reveries.db.database import Database
+from reveries.db.integrity.damage import is_there
 from reveries.errors import ConfigError, ModelUnavailableError, SafeModeError, StorageError
 from reveries.llm.base import CHAT_ROLES, ChatMessage, Delta, Finished, Prompt, Role, Vectors
 from reveries.llm.choose import Choice
 from reveries.llm.circuits import Circuits
 from reveries.llm.tokens import estimate_tokens
 from reveries.memory.store import space_to_serve
-from reveries.wakes import CRASHES_UNTIL_SAFE, crashes_lately
 
 IN_FULL_AGAIN = "In full again: reveries sleep, then reveries wake."
 _CONTEXT_TOKENS = 8192

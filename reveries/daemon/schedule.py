@@ -16,7 +16,7 @@ from reveries.clock import Clock
 from reveries.db.database import Database
 from reveries.db.failpoints import HangPlace, may_hang
 from reveries.errors import DiskFullError, ReveriesError, StorageError, StorageLostError
-from reveries.pulse import Pulse
+from reveries.heartbeat import Pulse
 
 _LOOK_SECONDS = 60.0
 

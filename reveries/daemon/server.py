@@ -16,7 +16,7 @@ from reveries import __version__
 from reveries.clock import Clock
 from reveries.daemon.outbox import PIECE_BYTES, Outbox, Unread
 from reveries.errors import ProtocolError, ReveriesError, StorageLostError
-from reveries.peers import is_the_owner, peer_uid
+from reveries.peer_credentials import is_the_owner, peer_uid
 from reveries.protocol import (
     PROTOCOL_VERSION,
     REQUESTS,

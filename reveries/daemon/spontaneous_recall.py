@@ -13,9 +13,9 @@ from reveries.db.database import Database
 from reveries.errors import ReveriesError
 from reveries.llm.base import Vector
 from reveries.memory.memory import Memory
+from reveries.monologue.spontaneous_recall import drawn_starts, quiet_stretches, surfacing, wander
 from reveries.monologue.thought import Reactivation, ThinkingReason
-from reveries.monologue.wandering import drawn_starts, quiet_stretches, surfacing, wander
-from reveries.plaintext import one_line
+from reveries.safe_text import one_line
 
 ASSOCIATION_SECONDS = 3 * 3600.0
 """The first stretch after something new (RA-9, docs/explain/money.md)."""

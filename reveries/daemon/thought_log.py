@@ -18,8 +18,8 @@ from reveries.memory.conversations import Thought
 from reveries.memory.memory import Memory
 from reveries.monologue.ports import SavedState
 from reveries.monologue.thought import OWNERS_WORD, FinishedThought, Reactivation, ThinkingReason
-from reveries.plaintext import one_line
 from reveries.protocol import ThoughtEntry
+from reveries.safe_text import one_line
 from reveries.safety.journal import SafetyJournal
 
 _BROKEN_OFF = "The daemon ended in the middle of it."

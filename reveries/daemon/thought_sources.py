@@ -19,8 +19,8 @@ from reveries.gates import Gate, inherited, may_act
 from reveries.memory.gaps import RestedConversation, what_was_left
 from reveries.memory.memory import Memory
 from reveries.memory.model import Episode, Origin, RecallContext, RecalledEpisode, Turn
-from reveries.monologue.choosing import chosen_memories
 from reveries.monologue.cool_down import Rest, new_beginning, rest_after
+from reveries.monologue.memory_choice import chosen_memories
 from reveries.monologue.ports import SavedState
 from reveries.monologue.thought import (
     ABOUT_SOMETHING,

@@ -18,8 +18,8 @@ from reveries.clock import Clock
 from reveries.config import LlmSettings
 from reveries.daemon.models import longest_call_seconds
 from reveries.daemon.service_manager import tell_service_manager
+from reveries.heartbeat import Pulse
 from reveries.notifier import Notifier
-from reveries.pulse import Pulse
 
 LOOK_SECONDS = 10.0
 _LONGEST_CALLS = 6

@@ -15,16 +15,16 @@ from typing import Final
 
 import msgspec
 
+from reveries.db.busy_backoff import calmly
 from reveries.db.checksums import checksum
 from reveries.db.connecting import connect_to_look
 from reveries.db.driver import dbapi
 from reveries.db.failpoints import Step, reached
 from reveries.db.holdings import CHECKSUMMED
-from reveries.db.seals import is_broken, unseal
-from reveries.db.standing_back import calmly
+from reveries.db.integrity.seals import is_broken, unseal
+from reveries.db.integrity.suspected_damage import suspicion
+from reveries.db.integrity.write_ahead_log import log_of
 from reveries.db.storage_errors import said_of
-from reveries.db.suspicion import suspicion
-from reveries.db.write_ahead_log import log_of
 from reveries.errors import NotFoundError, StorageDamagedError, StorageError
 from reveries.own_files import copy_new, sync_to_disk, write_new, write_to_disk
 

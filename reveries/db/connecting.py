@@ -8,9 +8,9 @@ from pathlib import Path
 import aiosqlite
 
 from reveries.db.driver import dbapi, load_vector_search
-from reveries.db.page_sums import PageSums
+from reveries.db.integrity.page_sums import PageSums
+from reveries.db.integrity.write_ahead_log import log_of
 from reveries.db.storage_errors import is_full
-from reveries.db.write_ahead_log import log_of
 from reveries.errors import StorageError, StorageLostError
 
 _BUSY_MS = 5000

@@ -7,10 +7,10 @@ from functools import partial as partial_of
 from pathlib import Path
 
 from reveries.db.backups import MEGABYTE, Looked, Tell, look_at, tell_nobody
+from reveries.db.busy_backoff import calmly
 from reveries.db.driver import dbapi, load_vector_search
 from reveries.db.failpoints import Step, reached
-from reveries.db.seals import seal, unseal
-from reveries.db.standing_back import calmly
+from reveries.db.integrity.seals import seal, unseal
 from reveries.errors import StorageError
 from reveries.own_files import sync_to_disk
 

@@ -18,7 +18,11 @@ from reveries.db.connecting import connected_again, follow_pages, waiting_for_no
 from reveries.db.copies import connect_beside, is_on_another_disk, vacuum_into, verify_copy, watch_copying
 from reveries.db.driver import MAY_READ_BESIDE, SQLITE_INTERRUPT, SQLITE_VERSION, dbapi
 from reveries.db.failpoints import HangPlace, Step, may_hang, reached
-from reveries.db.page_sums import PageSums
+from reveries.db.integrity.page_sums import PageSums
+from reveries.db.integrity.scrubbing import Scrubbed, has_room, looked_and_copied, put_in_place, vacuumed
+from reveries.db.integrity.seals import seal
+from reveries.db.integrity.suspected_damage import end_suspicion, has_told, suspect
+from reveries.db.integrity.write_ahead_log import log_bytes, log_of
 from reveries.db.queries import statements
 from reveries.db.reading import (
     DatabaseSnapshot,
@@ -32,14 +36,10 @@ from reveries.db.reading import (
 )
 from reveries.db.reserve import has_no_room
 from reveries.db.room import Room, disk_full
-from reveries.db.scrubbing import Scrubbed, has_room, looked_and_copied, put_in_place, vacuumed
-from reveries.db.seals import seal
 from reveries.db.storage_errors import is_refused_write, primary_code, seen_damaged, storage_errors
-from reveries.db.suspicion import end_suspicion, has_told, suspect
 from reveries.db.transactions import ReadOnlyTransaction, Transaction
-from reveries.db.write_ahead_log import log_bytes, log_of
 from reveries.errors import DiskFullError, StorageDamagedError, StorageError, StorageLostError
-from reveries.pulse import Pulse, WatchedLock
+from reveries.heartbeat import Pulse, WatchedLock
 
 __all__ = ["Database", "Parameters", "Reader", "Row", "Transaction"]
 

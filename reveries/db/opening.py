@@ -11,17 +11,17 @@ import aiosqlite
 
 from reveries.db.backups import finish_restoring, free_copy, go_on_restoring
 from reveries.db.connecting import connect_to_look, connected, finish_birth, follow_pages
-from reveries.db.damage import damaged, keep_broken_log, refuse_changed, refuse_damaged, refuse_missing
 from reveries.db.database import Database
 from reveries.db.driver import SQLITE_CORRUPT, SQLITE_FULL, SQLITE_IOERR, SQLITE_NOTADB, dbapi
 from reveries.db.failpoints import Step, reached
-from reveries.db.page_sums import PageSums
+from reveries.db.integrity.damage import damaged, keep_broken_log, refuse_changed, refuse_damaged, refuse_missing
+from reveries.db.integrity.page_sums import PageSums
+from reveries.db.integrity.seals import unseal
+from reveries.db.integrity.suspected_damage import untold
 from reveries.db.reserve import give_up, has_no_room
 from reveries.db.room import disk_full
 from reveries.db.schemas import SCHEMA_VERSION, migration, whole_schema
-from reveries.db.seals import unseal
 from reveries.db.storage_errors import is_full, primary_code, said_of, storage_errors
-from reveries.db.suspicion import untold
 from reveries.errors import DatabaseTooNewError, DiskFullError, StorageError, StorageLostError
 from reveries.own_files import fault_of_memory, open_around, owner_of
 

@@ -1,4 +1,4 @@
-"""The arrays that the compiled loops take, by name."""
+"""Names of the array types that the compiled loops take."""
 
 import numpy as np
 from numpy.typing import NDArray

@@ -155,7 +155,7 @@ def weigh_rows(
     norms: Float32,
     saturation: float,
     weight: float,
-    turn: Float32,
+    scores: Float32,
     covered: Float32,
 ) -> None:
     """Take a term over into the scores of its live `rows`."""
@@ -165,5 +165,5 @@ def weigh_rows(
         if live[row]:
             count = np.float32(counts[place])
             saturated = np.float32(np.float32(count * saturation) / np.float32(np.float32(count + norms[row]) + least))
-            turn[row] += np.float32(weight * saturated)
+            scores[row] += np.float32(weight * saturated)
             covered[row] += weight

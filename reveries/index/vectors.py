@@ -38,7 +38,7 @@ class VectorTable:
         """Room for `rows` rows."""
         self.rows = np.concatenate([self.rows, np.zeros((rows - len(self.rows), self.dimensions), dtype=np.float32)])
 
-    def take(self, rows: Vectors) -> None:
+    def replace_rows(self, rows: Vectors) -> None:
         """Hold `rows` from now on, in the place of everything before. They are not copied."""
         self.rows = rows
         self._shadowed = 0

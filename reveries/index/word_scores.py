@@ -1,4 +1,4 @@
-"""How well the words of a cue are met, term by term: BM25 of rows and of their windows, and the share of the cue.
+"""BM25 scores of a cue, term by term: of rows, of their windows, and the share of the cue's words that they hold.
 
 Two forms that come to the same bits: over whole arrays, which is the plain one and serves until the loops are compiled,
 and by compiled loops, which read each posting once. Pure.

@@ -1,4 +1,4 @@
-"""BM25 over rows of text, kept up to date row by row, and over the window around each (2 before, 1 after).
+"""BM25 over rows of text and over the window around each row (2 before, 1 after), updated row by row.
 
 k1 1.0, b 0.5, light stems, question words in the stop list: RECALL's measured choices. A window has no postings of its
 own: what a row's neighbours hold is gathered when a cue asks. A term costs as much as there are rows that hold it.
@@ -94,7 +94,7 @@ class WordIndex:
         self._terms, self._ends = packed.terms, packed.ends
 
     def begin_copy(self, live: NDArray[np.bool_]) -> Callable[[], PackedWords]:
-        """A copy of what the `live` rows hold; sorting it, which takes the time, is left to whoever calls that."""
+        """A copy of what the `live` rows hold; the function that is returned sorts it, which takes the time."""
         lengths = np.diff(self._ends[: self._size + 1])
         terms = self._terms[: self._ends[self._size]].copy()
         vocabulary = list(self._numbers)

@@ -7,8 +7,8 @@ from http import HTTPStatus
 
 from reveries.errors import ModelFault, ModelUnavailableError
 from reveries.llm.base import Usage
-from reveries.plaintext import one_line
 from reveries.redaction import redacted
+from reveries.safe_text import one_line
 
 LONGEST_ASKED_SECONDS = 24 * 3600.0
 """A provider that asks for more is answered with a day: the owner's word is tried all the same."""

@@ -22,8 +22,8 @@ from reveries.config import find_home, load_settings
 from reveries.errors import DiskFullError, ModelError, ModelUnavailableError, NotFoundError, ReveriesError
 from reveries.llm.ollama_client import ollama_client
 from reveries.own_process import keep_to_itself
-from reveries.plaintext import one_line
 from reveries.redaction import redacted
+from reveries.safe_text import one_line
 
 SILENCE_SECONDS = 300.0
 """Ollama says how far it is many times a second, but nothing while it checks tens of gigabytes."""

@@ -1,4 +1,5 @@
-"""What a decision about memory changes, as data: the store writes it in one transaction, then memory takes it over."""
+"""Change sets: what one decision about memory changes, as data. The store writes a change set in one transaction, then
+the live memory applies it."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace

@@ -1,5 +1,5 @@
-"""What somebody says of something, and what two such claims are to each other (DESIGN, section 3: "a superseded fact
-ranks under what replaced it"). Pure.
+"""Claims (who says what of what), and how two claims on one matter relate: the later updates the earlier, or they
+contradict each other (DESIGN, section 3: "a superseded fact ranks under what replaced it"). Pure.
 
 A claim is one value for one subject and relation, anchored to the turn that states it. Of two that differ the later is
 an update, or the two contradict each other. Who is trusted less never outranks who is trusted more.

@@ -1,5 +1,5 @@
-"""The log of what is said: the owner's words are on the disk before anybody thinks about them (R-9), a reply and what
-follows from it in one transaction. A crash in between loses nothing: unanswered words are adopted at the next wake."""
+"""The conversation log: the owner's words are stored before the model is asked (R-9), a reply and what follows from it
+in one transaction. A crash in between loses nothing: unanswered words are adopted at the next wake."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -145,10 +145,10 @@ class ConversationStore:
             turn = replace(turn, position=await _next_position(transaction, conversation_id))
             await transaction.run("turns.insert", turn_row(turn))
             await transaction.run("conversations.spoken", {"id": conversation_id, "said_at": now})
-            await self._gaps.end(transaction, now)
+            await self._gaps.end_gap(transaction, now)
             return ChangeSet()
 
-        await self._store.commit(work, then=lambda: self._gaps.is_now(None))
+        await self._store.commit(work, then=lambda: self._gaps.set_open_gap(None))
         return turn
 
     async def record_exchange(
@@ -227,10 +227,10 @@ class ConversationStore:
             await transaction.run("conversations.rest", {"id": conversation_id, "rested_at": now})
             named = {"conversation_id": conversation_id, "limit": _LEAVING_TURNS}
             last = [turn_of(row) for row in await transaction.rows("turns.recent", named)]
-            opened.append(await self._gaps.start(transaction, conversation_id, now, leaving_of(last)))
+            opened.append(await self._gaps.start_gap(transaction, conversation_id, now, leaving_of(last)))
             return ChangeSet()
 
-        await self._store.commit(work, then=lambda: self._gaps.is_now(opened[0]))
+        await self._store.commit(work, then=lambda: self._gaps.set_open_gap(opened[0]))
         return opened[0]
 
     async def recent_turns(self, conversation_id: str, limit: int) -> list[Turn]:

@@ -166,7 +166,7 @@ class DeepRecall:
         self._store = store
         self._clock = clock
 
-    async def look(self, query: str, vector: Vector, limit: int, seconds: float) -> DeepFound:
+    async def search_disk(self, query: str, vector: Vector, limit: int, seconds: float) -> DeepFound:
         """The texts on the disk that answer `query` best, by words and by meaning. What was not compared within
         `seconds` is left out, meaning first. Changes nothing."""
         until = self._clock.monotonic() + seconds
@@ -185,7 +185,7 @@ class DeepRecall:
         is_whole = is_counted and is_asked and is_scanned and self._clock.monotonic() < until
         return DeepFound(rank_hits(kept.values(), limit), is_whole)
 
-    async def wake(self, episode_ids: Sequence[str], reason: str) -> tuple[str, ...]:
+    async def wake_episodes(self, episode_ids: Sequence[str], reason: str) -> tuple[str, ...]:
         """Bring these back into the live memory, all of them in one transaction; which ones came."""
         now = self._clock.now()
         woken: list[str] = []
@@ -198,7 +198,7 @@ class DeepRecall:
             return ChangeSet(
                 episodes=tuple(e for part in found for e in part.episodes),
                 vectors=tuple(v for part in found for v in part.vectors),
-                # Those among the woken as well as those to whoever is live.
+                # Links among the woken episodes, and from them to live ones.
                 links=tuple({link: None for part in found for link in await self._links(transaction, part, ids)}),
                 touches=tuple(t for part in found for t in part.touches),
                 indexed=tuple(i for part in found for i in part.indexed),

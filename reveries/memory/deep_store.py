@@ -1,6 +1,5 @@
-"""What is only on disk, written: dormant episodes and words that were put away, with an index of their words and one of
-their vectors beside them. Filled in the transaction that takes them out of memory, emptied in the one that wakes them.
-"""
+"""Index of what is only on disk: dormant episodes and words that were put away, searchable by words and by vectors.
+Filled in the transaction that takes them out of the live memory, emptied in the one that wakes them."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -63,7 +62,9 @@ class DeepStore:
         self._tables = {table.model_id: table for table in tables if table not in stale}
         self.counts = _counts((await self._database.rows("deep.counts"))[0])
 
-    async def write(self, transaction: Transaction, changes: ChangeSet, live: LiveMemory, model_id: str) -> None:
+    async def write_changes(
+        self, transaction: Transaction, changes: ChangeSet, live: LiveMemory, model_id: str
+    ) -> None:
         """What `changes` puts on the disk alone and what it takes back; `live` is as it was before them."""
         if changes.dormant or changes.put_away_turn_ids:
             await self._put_away(transaction, changes, live, model_id)
@@ -72,8 +73,8 @@ class DeepStore:
         if changes.dormant or changes.put_away_turn_ids or changes.woken:
             self._next_counts = _counts((await transaction.rows("deep.counts"))[0])
 
-    def committed(self, changes: ChangeSet) -> None:
-        """What `write` wrote of `changes` is on the disk."""
+    def note_commit(self, changes: ChangeSet) -> None:
+        """What `write_changes` wrote of `changes` is committed."""
         if changes.dormant or changes.put_away_turn_ids or changes.woken:
             self.counts = self._next_counts
 
@@ -95,7 +96,9 @@ class DeepStore:
         """A dormant episode's text, in other words than before; `erase` those first."""
         await transaction.run("deep.insert", _episode_row(episode))
 
-    async def follow(self, transaction: Transaction, model_id: str, kind: str, owner_ids: Sequence[str]) -> None:
+    async def update_vectors(
+        self, transaction: Transaction, model_id: str, kind: str, owner_ids: Sequence[str]
+    ) -> None:
         """Take over vectors that have just been written for texts that are already here."""
         table = self._tables.get(model_id)
         if table is None or not self.is_indexed:
@@ -105,7 +108,7 @@ class DeepStore:
         await vector_tables.remove(transaction, table, [int(row["id"]) for row in rows])
         await vector_tables.put(transaction, table, [(int(row["id"]), row["vector"]) for row in rows])
 
-    async def fill(self, model_id: str, dimensions: int) -> None:
+    async def ensure_table(self, model_id: str, dimensions: int) -> None:
         """Make the table of a model from `vectors` where it is missing, a thousand rows a transaction; drop those of
         other models. Until it is done the vectors are scanned."""
         if not self.is_indexed or not dimensions:
@@ -155,8 +158,8 @@ class DeepStore:
             # The first: there is nothing to be filled in later.
             table = await vector_tables.make_table(transaction, model_id, live.dimensions, is_whole=True)
             self._tables[model_id] = table
-        await self.follow(transaction, model_id, "turn", [turn.id for turn in turns])
-        await self.follow(transaction, model_id, "episode", [episode.id for episode in asleep])
+        await self.update_vectors(transaction, model_id, "turn", [turn.id for turn in turns])
+        await self.update_vectors(transaction, model_id, "episode", [episode.id for episode in asleep])
 
     async def _take_back(self, transaction: Transaction, changes: ChangeSet) -> None:
         woken = {entry.episode_id for entry in changes.woken}

@@ -1,5 +1,5 @@
-"""What of the mind's own words only repeats what was put before it: recalled memories, rules, the words just said. It
-is kept as said and never learned again as new. Pure."""
+"""Finds what of the mind's own words only repeats what the model was shown: recalled memories, rules, the words just
+said. It is kept as said and never learned again as new. Pure."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence

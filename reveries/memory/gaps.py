@@ -69,20 +69,20 @@ def meaning_of(seconds: float, usual_seconds: float | None = None, leaving: Rest
     is_long = seconds >= LONG_SECONDS and (usual_seconds is None or is_unusual)
     if not is_long and not (is_tense and seconds >= max(TENSE_SECONDS, usual_seconds or 0.0)):
         return ""
-    told = f"{silence_length(seconds)} of silence"
+    phrase = f"{silence_length(seconds)} of silence"
     if is_unusual and usual_seconds is not None:
-        told += f", where {silence_length(usual_seconds)} is usual"
-    return told + what_was_left(leaving)
+        phrase += f", where {silence_length(usual_seconds)} is usual"
+    return phrase + what_was_left(leaving)
 
 
 def what_was_left(leaving: RestedConversation) -> str:
     """How it stood before the silence, to be added to a phrase; empty when there is nothing to say."""
-    told = ""
+    phrase = ""
     if abs(leaving.felt) >= STRONG_VALENCE:
-        told += f", after words that felt {'good' if leaving.felt > 0 else 'bad'}"
+        phrase += f", after words that felt {'good' if leaving.felt > 0 else 'bad'}"
     if leaving.is_open:
-        told += ", with something left open"
-    return told
+        phrase += ", with something left open"
+    return phrase
 
 
 def silence_length(seconds: float) -> str:
@@ -117,10 +117,10 @@ class Gaps:
         lengths = await self._database.rows("gaps.lengths", {"limit": self._lengths.maxlen})
         self._lengths.extend(row["duration_seconds"] for row in reversed(lengths))
 
-    async def start(
+    async def start_gap(
         self, transaction: Transaction, conversation_id: str, now: float, leaving: RestedConversation
     ) -> Gap:
-        """Open a gap (R-76), or give the one that is open already. Call `is_now` after COMMIT."""
+        """Open a gap (R-76), or give the one that is open already. Call `set_open_gap` after COMMIT."""
         if self._open is not None:
             return self._open
         gap = Gap(self._new_id(), conversation_id, now, felt=leaving.felt, is_left_open=leaving.is_open)
@@ -128,8 +128,8 @@ class Gaps:
         await transaction.run("gaps.open", named | {"felt": gap.felt, "left_open": int(gap.is_left_open)})
         return gap
 
-    async def end(self, transaction: Transaction, now: float) -> None:
-        """Close the open gap, if there is one, with its length and what it means. Call `is_now` after COMMIT."""
+    async def end_gap(self, transaction: Transaction, now: float) -> None:
+        """Close the open gap, if there is one, with its length and what it means. Call `set_open_gap` after COMMIT."""
         self._closing = None
         if self._open is None:
             return
@@ -142,7 +142,7 @@ class Gaps:
         )
         self._closing = replace(self._open, ended_at=now, significance=significance)
 
-    def is_now(self, gap: Gap | None) -> None:
+    def set_open_gap(self, gap: Gap | None) -> None:
         """What was written last is committed: this gap is open now, or none is."""
         self._open = gap
         if gap is None and self._closing is not None and self._closing.ended_at is not None:

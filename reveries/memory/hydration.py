@@ -1,4 +1,5 @@
-"""The live memory made from the rows of the database, in bulk: numbers into arrays, episodes left until wanted."""
+"""Builds the live memory from the rows of the database in bulk: numbers into arrays; episodes are decoded when first
+read."""
 
 import asyncio
 import json
@@ -44,7 +45,7 @@ async def read_graph_rows(database: Database, model_id: str) -> GraphRows:
 
 
 @dataclass(frozen=True, slots=True)
-class ToldTurns:
+class SpokenTurns:
     """The turns of live episodes and the passages of what has no turns, in order, with the ids of their episodes."""
 
     turns: Sequence[Turn]
@@ -57,50 +58,52 @@ class ToldTurns:
     """Of those whose vector is not to be had from there."""
 
 
-async def read_turn_rows(database: Database, mind_name: str, earlier: PackedTurns | None) -> ToldTurns:
+async def read_turn_rows(database: Database, mind_name: str, earlier: PackedTurns | None) -> SpokenTurns:
     """The rows, as they are committed."""
     turns = await database.rows("turns.live")
     wordless = await database.rows("experiences.live_passages")
     away = frozenset(row["owner_id"] for row in await database.rows("deep.passages"))
-    return await asyncio.to_thread(_gather_told, turns, wordless, mind_name, earlier, away)
+    return await asyncio.to_thread(_gather_spoken, turns, wordless, mind_name, earlier, away)
 
 
-async def read_turn_vectors(database: Database, model_id: str, dimensions: int, told: ToldTurns) -> dict[str, Vector]:
+async def read_turn_vectors(
+    database: Database, model_id: str, dimensions: int, spoken: SpokenTurns
+) -> dict[str, Vector]:
     """The vectors that no snapshot has; one of another length is none."""
     named: dict[str, object] = {"owner_kind": "turn", "model_id": model_id}
-    if told.earlier is None:
+    if spoken.earlier is None:
         rows = await database.rows("episodes.live_vectors", named)
     else:
-        rows = await database.rows("vectors.of_owners", named | {"owner_ids": json.dumps(told.bare_ids)})
+        rows = await database.rows("vectors.of_owners", named | {"owner_ids": json.dumps(spoken.bare_ids)})
     size = 4 * dimensions
     return {row["owner_id"]: vector_of(row["vector"]) for row in rows if len(row["vector"]) == size}
 
 
-def turns_of(told: ToldTurns, vectors: Mapping[str, Vector], dimensions: int) -> PackedTurns:
-    """The index of `told`. A turn whose vector is missing has zeros."""
-    return packed_turns(told.turns, told.homes, vectors, dimensions, told.earlier, told.earlier_rows)
+def turns_of(spoken: SpokenTurns, vectors: Mapping[str, Vector], dimensions: int) -> PackedTurns:
+    """The index of `spoken`. A turn whose vector is missing has zeros."""
+    return packed_turns(spoken.turns, spoken.homes, vectors, dimensions, spoken.earlier, spoken.earlier_rows)
 
 
-def _gather_told(
+def _gather_spoken(
     turns: Sequence[Row], wordless: Sequence[Row], mind_name: str, earlier: PackedTurns | None, away: Set[str]
-) -> ToldTurns:
+) -> SpokenTurns:
     homes: dict[str, str] = {}
-    told: dict[str, Turn] = {}
-    for turn, home in told_turns(turns, wordless, mind_name):
+    spoken: dict[str, Turn] = {}
+    for turn, home in spoken_turns(turns, wordless, mind_name):
         if turn.id not in away:
-            told.setdefault(turn.id, turn)
+            spoken.setdefault(turn.id, turn)
             homes[turn.id] = home
-    entries = list(told.values())
-    rows, bare = None, list(told)
+    entries = list(spoken.values())
+    rows, bare = None, list(spoken)
     if earlier is not None:
         rows = rows_known(entries, earlier)
         # A turn that reads otherwise by now has another vector, too.
         has_vector = np.append(np.any(earlier.values, axis=1), False)[rows]
         bare = [one.id for one, is_there in zip(entries, has_vector.tolist(), strict=True) if not is_there]
-    return ToldTurns(entries, [homes[name] for name in told], earlier, rows, bare)
+    return SpokenTurns(entries, [homes[name] for name in spoken], earlier, rows, bare)
 
 
-def told_turns(turns: Sequence[Row], wordless: Sequence[Row], mind_name: str) -> Iterator[tuple[Turn, str]]:
+def spoken_turns(turns: Sequence[Row], wordless: Sequence[Row], mind_name: str) -> Iterator[tuple[Turn, str]]:
     """Turns and passages with the ids of their episodes."""
     for row in turns:
         yield turn_of(row), str(row["episode_id"])

@@ -1,4 +1,4 @@
-"""Past conversations that the owner gives in: stored turn by turn with their own times, each line once and for all.
+"""Import of past conversations: each line is stored once, as a turn with its own time.
 
 A line is known by what it is (time, speaker, text, and which of equal ones), not by the file it came in: importing
 twice stores nothing twice, and a file that has grown adds only what is new. Turns become experiences when sleep comes.

@@ -1,4 +1,4 @@
-"""From loops as they stand to machine code, while the mind is awake already: nobody waits for it.
+"""Compiles the inner loops in the background while the daemon already answers.
 
 The compiling is done by a child process, at low priority, into numba's cache: it takes seconds of processor time, would
 hold up the event loop from a thread, and has to stop at once when the mind falls asleep - or is killed: the child ends

@@ -44,7 +44,7 @@ class PackedMemory:
 
 
 @dataclass(frozen=True, slots=True)
-class Arranged:
+class ArrangedVectors:
     """The vectors of another embedding model, row by row as a live memory has them."""
 
     episodes: VectorTable = field(repr=False)
@@ -75,11 +75,13 @@ class LiveMemory:
 
     def arrange_vectors(
         self, dimensions: int, episodes: Mapping[str, Vector], turns: Mapping[str, Vector]
-    ) -> "Arranged":
+    ) -> "ArrangedVectors":
         """Other vectors for all that is here, by id. Changes nothing: may run in a thread while nothing is written."""
-        return Arranged(self.graph.arrange_vectors(dimensions, episodes), self.turns.arrange_vectors(dimensions, turns))
+        return ArrangedVectors(
+            self.graph.arrange_vectors(dimensions, episodes), self.turns.arrange_vectors(dimensions, turns)
+        )
 
-    def replace_vectors(self, arranged: "Arranged") -> None:
+    def replace_vectors(self, arranged: "ArrangedVectors") -> None:
         """Take over what `arrange_vectors` made of this very memory. Never waits, cannot fail."""
         self.graph.replace_vectors(arranged.episodes)
         self.turns.replace_vectors(*arranged.turns)
@@ -94,14 +96,14 @@ class LiveMemory:
         names.fill((episode_id, entities_packed(raw(place))) for place, episode_id in enumerate(packed.graph.ids))
         self.graph, self.turns, self.names = graph, turns, names
 
-    def packed(self) -> PackedMemory:
+    def pack(self) -> PackedMemory:
         """`begin_copy`, whole."""
         return self.begin_copy()()
 
     def begin_copy(self) -> Callable[[], PackedMemory]:
         """A copy of this memory as it is now: nothing done to it later is seen in the copy. What takes longer than
         copying is done when what comes back is called: writes need not wait for it."""
-        graph, turns = self.graph.packed(), self.turns.begin_copy()
+        graph, turns = self.graph.pack(), self.turns.begin_copy()
         return lambda: PackedMemory(graph, turns())
 
     def use(self, kernels: Kernels) -> None:

@@ -1,4 +1,4 @@
-"""The memory as the daemon uses it: one object that puts the parts together and hands calls on to them."""
+"""The memory as the daemon uses it: builds the parts of memory and offers what needs several of them."""
 
 import asyncio
 import contextlib
@@ -11,6 +11,7 @@ from reveries.clock import Clock
 from reveries.config import MemorySettings, RecallSettings
 from reveries.db.database import Database
 from reveries.errors import DiskFullError, ModelError, NotFoundError, StorageError
+from reveries.heartbeat import Pulse
 from reveries.llm.base import ChatModel, Embedder, Vector
 from reveries.llm.structured import AnswerRecorder
 from reveries.memory.changes import ChangeSet
@@ -54,7 +55,6 @@ from reveries.memory.views.episodes import (
 )
 from reveries.memory.views.search import turns_like
 from reveries.protocol import EpisodeDetail, MemoryStats
-from reveries.pulse import Pulse
 
 _CUE_SECONDS = 5.0
 """Longer than the embedder takes to load and to answer on a small machine; the owner waits no longer for its vector."""
@@ -71,7 +71,7 @@ UNNAMED_OWNER = "You"
 
 _LONGEST_SNAPSHOT_SECONDS = 60.0
 _LONGEST_LAST_SNAPSHOT_SECONDS = 2.0
-"""Whoever sends a signal is to see the daemon gone within five seconds."""
+"""A daemon that gets a signal ends within five seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,14 +179,14 @@ class Memory:
         return self.recall(query, vector, context)
 
     async def turns_like(self, texts: Sequence[str], without: Collection[str], limit: int) -> list[Turn]:
-        """What else says nearly the same as any of `texts`: see `looking.likeness`."""
+        """What else says nearly the same as any of `texts`: see `views.search`."""
         vectors = [await self.embed_cue(text) for text in texts]
         return turns_like(self._live.turns, vectors, without, limit)
 
     async def search_deep(self, query: str, limit: int) -> DeepFound:
         """What is only on disk and answers `query`. Wakes nothing: looking by hand changes nothing."""
         vector = await self.embed_cue(query)
-        return await self._deep_recall.look(query, vector, limit, _DEEP_SEARCH_SECONDS)
+        return await self._deep_recall.search_disk(query, vector, limit, _DEEP_SEARCH_SECONDS)
 
     async def recall_for_turn(self, cue: str, vector: Vector, context: RecallContext) -> Recall:
         """`recall`, and when little came of it a look on the disk, for a fraction of a second: a strong cue wakes what
@@ -196,12 +196,12 @@ class Memory:
             return found
         try:
             async with asyncio.timeout(DEEP_LOOK_SECONDS):
-                looked = await self._deep_recall.look(cue, vector, _DEEP_HITS, DEEP_LOOK_SECONDS)
+                looked = await self._deep_recall.search_disk(cue, vector, _DEEP_HITS, DEEP_LOOK_SECONDS)
         except TimeoutError:
             return found
         if not (names := select_dormant(looked)):
             return found
-        woken = await self._deep_recall.wake(names, "cue")
+        woken = await self._deep_recall.wake_episodes(names, "cue")
         log.info("episodes.woken", count=len(woken))
         return self.recall(cue, vector, context)
 

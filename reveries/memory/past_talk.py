@@ -1,4 +1,4 @@
-"""What was said in conversations that are over, for whoever looks for it; and the owner's last words, taken back.
+"""Past conversations: listing and searching them; and taking the owner's last words back.
 
 Reads the log, never the graph. Words are looked for as they stand; ASCII letters match in either case.
 """

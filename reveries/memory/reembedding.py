@@ -1,4 +1,4 @@
-"""The vectors that are missing, made in the background: after a change of the model, and wherever the embedder failed.
+"""Missing vectors are made in the background: after a change of the embedding model, and where the embedder failed.
 
 Texts in the order in which they were stored, a batch at a time, each batch in its own transaction: a restart goes on
 where it was, for what is missing is read from the file and not from a note about it. While an earlier model's vectors
@@ -115,7 +115,7 @@ class Reembedding:
         """
         self._is_busy = is_busy
         await self._count()
-        # To look for what is missing takes longer than to count, and whoever asks for anything waits meanwhile.
+        # To look for what is missing takes longer than to count, and other requests wait meanwhile.
         while self._done < self._total and await self._make_missing():
             await self._count()
         self._waits = ""
@@ -126,7 +126,7 @@ class Reembedding:
             while await self._make_missing():
                 await self._count()
         # What is only on disk is searched by the vectors in use: until its table is made anew, by a scan.
-        await store.deep.fill(store.chosen.model_id, store.live.dimensions)
+        await store.deep.ensure_table(store.chosen.model_id, store.live.dimensions)
         await self._drop_earlier()
 
     async def _change_over(self) -> None:
@@ -212,9 +212,9 @@ class Reembedding:
     async def _keep_episodes(self, episodes: Sequence[Episode]) -> int:
         turn_ids = {episode.id: await self._turn_ids(episode.id) for episode in episodes}
         live_ids = {episode.id for episode in episodes if episode.id in self._store.live.graph}
-        told = [episode for episode in episodes if needs_summary(episode, turn_ids[episode.id])]
-        vectors = await self._embed_texts([episode.summary for episode in told]) if told else ()
-        summaries = dict(zip([episode.id for episode in told], vectors, strict=True))
+        summarised = [episode for episode in episodes if needs_summary(episode, turn_ids[episode.id])]
+        vectors = await self._embed_texts([episode.summary for episode in summarised]) if summarised else ()
+        summaries = dict(zip([episode.id for episode in summarised], vectors, strict=True))
         known = await self._vectors_of(name for names in turn_ids.values() for name in names)
         made = [
             (episode, episode_vector([known[name] for name in turn_ids[episode.id]], summaries.get(episode.id)))
@@ -270,7 +270,7 @@ class Reembedding:
             "episodes.put_vector", [vector_row(kind, name, model_id, vector) for name, vector in found]
         )
         if self._is_in_use:
-            await self._store.deep.follow(transaction, model_id, kind, [name for name, _ in found])
+            await self._store.deep.update_vectors(transaction, model_id, kind, [name for name, _ in found])
 
     async def _drop_earlier(self) -> None:
         """Delete the vectors of every other model, some at a time. Stopped half way, it goes on at the next waking."""
@@ -328,15 +328,15 @@ class Reembedding:
         if (now is not None) != was_live:
             return False
         if now is not None:
-            told, left = (now.summary, now.depth), self._live_turn_ids(before.id)
+            summary_and_depth, left = (now.summary, now.depth), self._live_turn_ids(before.id)
         else:
             found = await transaction.rows("vectors.episode_there", {"id": before.id})
-            told = (str(found[0]["summary"]), str(found[0]["depth"])) if found else ("", "")
+            summary_and_depth = (str(found[0]["summary"]), str(found[0]["depth"])) if found else ("", "")
             rows = await transaction.rows("deep.turns_of", {"episode_id": before.id})
             left = tuple(str(row["owner_id"]) for row in rows)
             if not found:
                 return False
-        return told == (before.summary, before.depth) and left == turn_ids
+        return summary_and_depth == (before.summary, before.depth) and left == turn_ids
 
     async def _turn_ids(self, episode_id: str) -> tuple[str, ...]:
         if episode_id in self._store.live.graph:
@@ -356,8 +356,8 @@ def needs_summary(episode: Episode, turn_ids: Sequence[str]) -> bool:
 def episode_vector(turns: Sequence[Vector], summary: Vector | None) -> Vector:
     """An episode's vector as sleep makes it: the mean of what was said, and half of it the summary where one counts."""
     heart = [unit_mean(np.vstack(turns))] if turns else []
-    told = [summary] if summary is not None else []
-    return unit_mean(np.vstack([*heart, *told]))
+    summaries = [summary] if summary is not None else []
+    return unit_mean(np.vstack([*heart, *summaries]))
 
 
 def pause_seconds(error: ModelError, failures: int) -> float:

@@ -1,4 +1,4 @@
-"""Our values as rows of the schema, and back. The only place that knows how a list becomes a column.
+"""Converts values to rows of the schema and back. The only place that knows how a list becomes a column.
 
 Text columns hold JSON arrays and objects; vectors are float32, little-endian; every row of text carries its checksum.
 """

@@ -3,7 +3,7 @@
 The rows stay the truth. A snapshot carries a mark, and the database notes which rows changed since that mark was made:
 those are read anew (memory/snapshots.py). One that is damaged, of another version, or whose mark the database does not
 know is put aside, and the graph is made from the rows. It is written whole or not at all, mode 0600, and holds what the
-episodes say: whoever erases an episode erases the snapshot too.
+episodes say: an erasure of an episode erases the snapshot too.
 
 Layout: a first line, a MessagePack header with its length and checksum, then sections at multiples of 64 bytes.
 """

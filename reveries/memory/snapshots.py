@@ -1,4 +1,4 @@
-"""When the live memory is written beside the database, and how a wake makes use of it (`snapshot_file` has its form).
+"""Writes snapshots of the live memory beside the database, and loads them at a wake (`snapshot_file` has the format).
 
 A mark is committed before the memory is copied, and earlier marks, with what was noted before, go only after the file
 stands: killed at any moment, the file that is there has its mark in the database, and every change since is noted.
@@ -25,8 +25,8 @@ from reveries.db.database import Database, Row
 from reveries.db.failpoints import Step, reached
 from reveries.llm.base import Vector
 from reveries.memory.changes import ChangeSet, IndexedTurn
-from reveries.memory.graph.facts import Standings
-from reveries.memory.hydration import told_turns
+from reveries.memory.graph.facts import EpisodeValues
+from reveries.memory.hydration import spoken_turns
 from reveries.memory.live import LiveMemory, PackedMemory
 from reveries.memory.model import Link, LinkType, Turn
 from reveries.memory.rows import episode_of, vector_of
@@ -58,7 +58,7 @@ class Snapshots:
         """Where the snapshot is. Whoever erases an episode calls `erase_snapshot` on it."""
         return self._database.path.with_suffix(".snapshot")
 
-    async def wake(self, model_id: str) -> bool:
+    async def load_snapshot(self, model_id: str) -> bool:
         """Fill the empty live memory from the snapshot and from what changed since; whether it could be done. Else
         the memory may hold anything: fill it from the rows."""
         dimensions = self._live.dimensions
@@ -91,12 +91,12 @@ class Snapshots:
         log.info("snapshot.used", changed=noted.count, stand_otherwise=len(noted.standings))
         return True
 
-    def committed(self, changes: ChangeSet) -> None:
+    def note_commit(self, changes: ChangeSet) -> None:
         """`changes` are in the file and in memory."""
         self._unindexed |= set(changes.unindexed_turn_ids)
 
     @contextlib.asynccontextmanager
-    async def erasing(self) -> AsyncIterator[None]:
+    async def suspend_for_erasure(self) -> AsyncIterator[None]:
         """While something is erased no snapshot is written; what stands there is overwritten and removed after it.
         Raises OSError."""
         async with self._saving:
@@ -183,7 +183,7 @@ _REREAD_SHARE = 0.25
 
 
 @dataclass(slots=True)
-class Noted:
+class ChangedRows:
     """What changed since a snapshot, by kind."""
 
     episodes: set[str] = field(default_factory=set)
@@ -208,7 +208,7 @@ class Noted:
 
 
 @dataclass(frozen=True, slots=True)
-class RowsNow:
+class CurrentRows:
     """What the rows say of all that changed."""
 
     named: frozenset[str]
@@ -227,9 +227,9 @@ class RowsNow:
     """By kind and owner."""
 
 
-async def read_noted(database: Database, epoch: int) -> Noted:
+async def read_noted(database: Database, epoch: int) -> ChangedRows:
     """What changed in that epoch and later."""
-    noted = Noted()
+    noted = ChangedRows()
     sets = {
         "episode": noted.episodes,
         "unlinked": noted.unlinked,
@@ -252,7 +252,9 @@ def misnamed_passages(live: LiveMemory, mind_name: str) -> set[str]:
     return {name for name in found if "#" in name}
 
 
-async def read_rows_now(database: Database, live: LiveMemory, noted: Noted, model_id: str, mind_name: str) -> RowsNow:
+async def read_rows_now(
+    database: Database, live: LiveMemory, noted: ChangedRows, model_id: str, mind_name: str
+) -> CurrentRows:
     """The rows of what changed, as they are committed; `live` is what the snapshot says."""
     lived = await _experiences_of_turns(database, live, noted) | noted.experiences
     homes = await database.rows("changed.homes", _id_parameters(lived))
@@ -265,8 +267,8 @@ async def read_rows_now(database: Database, live: LiveMemory, noted: Noted, mode
     relaid = {name for name in now if name in noted.unlinked or name not in live.graph}
     turns = await database.rows("changed.turns", _id_parameters(lived))
     wordless = await database.rows("changed.passages", _id_parameters(lived))
-    told = [turn.id for turn, _ in told_turns(turns, wordless, mind_name)]
-    return RowsNow(
+    turn_names = [turn.id for turn, _ in spoken_turns(turns, wordless, mind_name)]
+    return CurrentRows(
         named=frozenset(named),
         relaid=frozenset(relaid),
         turn_ids=frozenset(noted.turns),
@@ -284,19 +286,19 @@ async def read_rows_now(database: Database, live: LiveMemory, noted: Noted, mode
         ),
         vectors={
             kind: await _vectors(database, kind, names, model_id, live.dimensions)
-            for kind, names in (("episode", now), ("turn", told))
+            for kind, names in (("episode", now), ("turn", turn_names))
         },
     )
 
 
-def catch_up(live: LiveMemory, now: RowsNow, mind_name: str) -> None:
+def catch_up(live: LiveMemory, now: CurrentRows, mind_name: str) -> None:
     """Put what the rows say now in the place of what `live` holds of it. Slow: call it in a thread while nobody else
     uses `live`."""
-    told: dict[str, tuple[Turn, str]] = {}
-    for turn, home in told_turns(now.turns, now.wordless, mind_name):
+    spoken: dict[str, tuple[Turn, str]] = {}
+    for turn, home in spoken_turns(now.turns, now.wordless, mind_name):
         if turn.id not in now.away:
-            told[turn.id] = (told[turn.id][0] if turn.id in told else turn, home)
-    live.apply(ChangeSet(removed_ids=_turns_leaving(live, now), unindexed_turn_ids=_turns_unindexed(live, now, told)))
+            spoken[turn.id] = (spoken[turn.id][0] if turn.id in spoken else turn, home)
+    live.apply(ChangeSet(removed_ids=_turns_leaving(live, now), unindexed_turn_ids=_turns_unindexed(live, now, spoken)))
     sources: dict[str, list[str]] = {}
     for row in now.sources:
         sources.setdefault(row["episode_id"], []).append(row["experience_id"])
@@ -307,26 +309,26 @@ def catch_up(live: LiveMemory, now: RowsNow, mind_name: str) -> None:
             episodes=episodes,
             vectors=tuple((one.id, own.get(one.id, live.no_vector)) for one in episodes),
             links=tuple(_links(now.links)),
-            indexed=tuple(IndexedTurn(turn, home, said.get(turn.id, live.no_vector)) for turn, home in told.values()),
+            indexed=tuple(IndexedTurn(turn, home, said.get(turn.id, live.no_vector)) for turn, home in spoken.values()),
         )
     )
     if now.standings:
         live.graph.restand(_standings(now.standings))
 
 
-def _turns_leaving(live: LiveMemory, now: RowsNow) -> tuple[str, ...]:
+def _turns_leaving(live: LiveMemory, now: CurrentRows) -> tuple[str, ...]:
     """Episodes that are not live any more, and those that are laid down with other links."""
     there = {str(row["id"]) for row in now.episodes}
     return tuple(sorted(name for name in now.named if name in live.graph and (name not in there or name in now.relaid)))
 
 
-def _turns_unindexed(live: LiveMemory, now: RowsNow, told: Mapping[str, tuple[Turn, str]]) -> tuple[str, ...]:
+def _turns_unindexed(live: LiveMemory, now: CurrentRows, spoken: Mapping[str, tuple[Turn, str]]) -> tuple[str, ...]:
     """Turns that are not live any more, and those that read otherwise by now."""
     index = live.turns
     rows = {row for name in now.named for row in index.rows_of(name)}
-    rows |= {row for name in (*now.turn_ids, *told) if (row := index.row_of(name)) is not None}
+    rows |= {row for name in (*now.turn_ids, *spoken) if (row := index.row_of(name)) is not None}
     here = [index.turn(row) for row in sorted(rows)]
-    return tuple(turn.id for turn in here if turn.id not in told or told[turn.id][0] != turn)
+    return tuple(turn.id for turn in here if turn.id not in spoken or spoken[turn.id][0] != turn)
 
 
 def _links(rows: Iterable[Row]) -> Iterable[Link]:
@@ -334,16 +336,16 @@ def _links(rows: Iterable[Row]) -> Iterable[Link]:
         yield Link(row["from_id"], row["to_id"], LinkType(row["type"]), row["strength"])
 
 
-def _standings(rows: Sequence[Row]) -> Standings:
+def _standings(rows: Sequence[Row]) -> EpisodeValues:
     columns = {
         name: np.array([row[name] for row in rows], dtype=np.float64)
         for name in ("last_accessed_at", "salience", "accessibility", "last_decayed_at")
     }
     counts = np.array([row["access_count"] for row in rows], dtype=np.int64)
-    return Standings(ids=[str(row["id"]) for row in rows], access_count=counts, **columns)
+    return EpisodeValues(ids=[str(row["id"]) for row in rows], access_count=counts, **columns)
 
 
-async def _experiences_of_turns(database: Database, live: LiveMemory, noted: Noted) -> set[str]:
+async def _experiences_of_turns(database: Database, live: LiveMemory, noted: ChangedRows) -> set[str]:
     """The experiences that turns and passages belong to: by the rows, by the snapshot, and by a passage's own id."""
     rows = await database.rows("changed.experiences_of_turns", _id_parameters(noted.turns))
     places = [row for name in noted.turns if (row := live.turns.row_of(name)) is not None]

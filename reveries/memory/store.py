@@ -1,4 +1,4 @@
-"""The database beside the live memory: what is decided is written in one transaction, then taken over in memory.
+"""The store: writes a change set to the database in one transaction, then applies it to the live memory.
 
 One write at a time, from decision to application: what a decision saw is still so when it takes effect. No model and no
 client is ever waited for in between.
@@ -60,12 +60,12 @@ class MemoryStore:
         self.embedder = embedder
         """The one whose vectors recall compares: `chosen`, or an earlier one until every text has a vector of that."""
         self.space = asyncio.Lock()
-        """Held by whoever embeds for the live memory until it has committed, and by the change of the embedder."""
+        """Held while embedding for the live memory until that is committed, and by the change of the embedder."""
         self.making_up = asyncio.Lock()
-        """Held by whoever makes missing vectors, from reading the texts until that is committed, and by an erasure: no
+        """Held while missing vectors are made, from reading the texts until that is committed, and by an erasure: no
         batch is at an embedder while its texts are erased."""
         self.unvectored = asyncio.Event()
-        """Set when something is stored without its vector, for whoever makes up for it."""
+        """Set when something is stored without its vector, for the background task that makes up for it."""
         self.mind_name = mind_name
         self.deep = DeepStore(database)
         """What is only on disk."""
@@ -86,8 +86,8 @@ class MemoryStore:
                 changes = drop_unfit_vectors(await work(transaction), self.live.dimensions)
                 await self._write_changes(transaction, changes)
             self.live.apply(changes)
-            self.deep.committed(changes)
-            self.snapshots.committed(changes)
+            self.deep.note_commit(changes)
+            self.snapshots.note_commit(changes)
             if then is not None:
                 then()
             return changes
@@ -155,7 +155,7 @@ class MemoryStore:
         """
         await self._choose_space(old_embedder, now)
         await self.deep.open()
-        is_from_snapshot = not from_rows and await self.snapshots.wake(self.embedder.model_id)
+        is_from_snapshot = not from_rows and await self.snapshots.load_snapshot(self.embedder.model_id)
         if not is_from_snapshot:
             await asyncio.to_thread(self.live.fill, await self._from_rows())
         self.live.apply(await self._claims())
@@ -190,9 +190,9 @@ class MemoryStore:
         model_id, dimensions = self.embedder.model_id, self.live.dimensions
         graph = await asyncio.to_thread(graph_of, await read_graph_rows(self.database, model_id), dimensions)
         earlier = await asyncio.to_thread(read_earlier_turns, self.snapshots.path, model_id, dimensions)
-        told = await read_turn_rows(self.database, self.mind_name, earlier)
-        vectors = await read_turn_vectors(self.database, model_id, dimensions, told)
-        return PackedMemory(graph, await asyncio.to_thread(turns_of, told, vectors, dimensions))
+        turns = await read_turn_rows(self.database, self.mind_name, earlier)
+        vectors = await read_turn_vectors(self.database, model_id, dimensions, turns)
+        return PackedMemory(graph, await asyncio.to_thread(turns_of, turns, vectors, dimensions))
 
     async def to_sleep_on(self) -> list[str]:
         """The experiences that light sleep has not seen yet, in the order of their conversations."""
@@ -259,7 +259,7 @@ class MemoryStore:
         await _many(transaction, "episodes.fade", [asdict(fading) for fading in changes.fadings])
         await _many(transaction, "episodes.retire", [asdict(gone) for gone in changes.retired])
         await self._write_vectors(transaction, changes)
-        await self.deep.write(transaction, changes, self.live, self.embedder.model_id)
+        await self.deep.write_changes(transaction, changes, self.live, self.embedder.model_id)
         await _many(transaction, "experiences.mark_light_slept", [{"id": name} for name in changes.light_slept_ids])
         await _many(
             transaction,

@@ -13,8 +13,8 @@ from reveries.llm.base import ChatMessage
 from reveries.llm.tier import Tier
 from reveries.llm.tokens import estimate_tokens
 from reveries.monologue.thought import ABOUT_SOMETHING, ActivatedMemory, Reactivation, ThinkingReason, ThoughtInputs
-from reveries.plaintext import one_line, record
 from reveries.prompts import prompt
+from reveries.safe_text import one_line, record
 
 BUDGET_TOKENS = 2048
 """Half of the smallest context that ships; the other half is for the thought."""

@@ -10,7 +10,7 @@ from datetime import datetime, tzinfo
 from reveries.clock import Clock
 from reveries.monologue.permission import HeldBack
 from reveries.monologue.thought import Reactivation, ThinkingReason
-from reveries.plaintext import one_line
+from reveries.safe_text import one_line
 from reveries.safety.verdict import Action, Verdict
 
 _WHY_CHARS = 200

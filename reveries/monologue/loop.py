@@ -18,6 +18,7 @@ from reveries.clock import Clock, Deadline
 from reveries.config import MonologueSettings
 from reveries.errors import BudgetExceededError, DiskFullError, ModelError
 from reveries.gates import Gate, inherited
+from reveries.heartbeat import Pulse
 from reveries.llm.base import ChatModel
 from reveries.llm.tier import Tier
 from reveries.monologue.context import thinking_messages
@@ -39,8 +40,7 @@ from reveries.monologue.thought import (
     ThoughtStart,
 )
 from reveries.monologue.triggers import Waiter, after_seconds, first_of, when_set
-from reveries.plaintext import plain
-from reveries.pulse import Pulse
+from reveries.safe_text import plain
 
 log = structlog.get_logger("monologue")
 

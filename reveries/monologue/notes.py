@@ -11,7 +11,7 @@ from typing import Final
 from reveries.gates import may_act
 from reveries.monologue.quiescence import comes_to_the_same
 from reveries.monologue.thought import FinishedThought
-from reveries.plaintext import one_line
+from reveries.safe_text import one_line
 
 NOTE_CHARS = 280
 _SHORTEST_CHARS = 12

@@ -13,8 +13,8 @@ from reveries.config import MonologueSettings
 from reveries.errors import BudgetExceededError, ModelError
 from reveries.llm.base import ChatMessage, ChatModel, Finished, FinishReason, Prompt, Role
 from reveries.monologue.quiescence import Pace, SettledBy, find_settled, may_ask_model
-from reveries.plaintext import plain
 from reveries.prompts import prompt as prompt_text
+from reveries.safe_text import plain
 from reveries.safety.verdict import Action, Verdict
 
 QUEUE_PIECES = 64

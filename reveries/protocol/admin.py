@@ -3,11 +3,11 @@
 import msgspec
 
 from reveries.faults import FAULTS
-from reveries.plaintext import one_line
 from reveries.protocol.memory import MemoryStats
 from reveries.protocol.message import Answer, Ok, Progress, Request, RequestId
 from reveries.protocol.models import ModelUse, UsageLimit, UsageToday
 from reveries.protocol.registry import request
+from reveries.safe_text import one_line
 
 _LONGEST_CHARS = 1000
 

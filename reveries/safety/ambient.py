@@ -13,7 +13,7 @@ from enum import StrEnum
 from importlib import resources
 from typing import Final
 
-from reveries.plaintext import one_line
+from reveries.safe_text import one_line
 
 _PLACEHOLDER_CHARS: Final = 120
 _REMEMBERED: Final = 64

@@ -10,7 +10,7 @@ from typing import Final, Protocol
 
 from reveries.config import BreakerSettings
 from reveries.llm.base import Vector
-from reveries.plaintext import one_line
+from reveries.safe_text import one_line
 from reveries.safety.detectors import find_distress, find_incoherence
 from reveries.safety.likeness import LEAST_SENTENCE_CHARS, Likeness, MeaningWatch
 from reveries.safety.repetition import LoopFinder

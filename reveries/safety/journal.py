@@ -8,7 +8,7 @@ from typing import Final, Literal
 
 from reveries.clock import Clock
 from reveries.db.database import Database, Row
-from reveries.plaintext import one_line, plain
+from reveries.safe_text import one_line, plain
 from reveries.safety import tripwire
 from reveries.safety.verdict import Action, Severity, TripReason, Verdict
 

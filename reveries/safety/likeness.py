@@ -15,7 +15,7 @@ import numpy as np
 
 from reveries.config import BreakerSettings
 from reveries.llm.base import Vector
-from reveries.plaintext import one_line
+from reveries.safe_text import one_line
 from reveries.safety.verdict import Action, Severity, TripReason, Verdict
 
 LEAST_SENTENCE_CHARS: Final = 12

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
-from reveries.plaintext import one_line
+from reveries.safe_text import one_line
 from reveries.safety.detectors import find_distress, normalise
 
 DISTRESS: Final = "distress"

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from reveries.client.backup_page import backups_page, restored_page
+from reveries.client.features.backup import backups_page, restored_page
 from reveries.client.render import Page
 from reveries.config import Home
 from reveries.db.driver import dbapi

@@ -9,11 +9,13 @@ import subprocess
 import sys
 import time
 
+import click
 import pytest
 
 from reveries import protocol
 from reveries.client import cli
 from reveries.client.reference import cli_reference, exit_code_table
+from reveries.client.wording import span
 from reveries.config import Home
 from tests.client.command_line import environment, in_terminal, reveries
 from tests.client.test_tui import HOSTILE
@@ -75,10 +77,12 @@ def test_a_command_that_needs_the_mind_says_how_to_wake_it(home: Home, words: tu
 
 @pytest.mark.requirement("R-18")
 def test_status_shows_the_mandatory_four(home: Home) -> None:
+    awake_since = NOW - 3 * 3600
+    before = span(time.time() - awake_since)
     with awake_in_thread(home):
         ran = reveries(home, "status")
     assert ran.code == 0
-    assert "for " in ran.out
+    assert any(f"for {one}" in ran.out for one in (before, span(time.time() - awake_since)))
     assert "17 episodes" in ran.out
     assert "thinking" in ran.out
     assert "5 experiences, 3 new episodes" in ran.out
@@ -388,3 +392,14 @@ def _started(home: Home, *words: str) -> "subprocess.Popen[bytes]":
         env=environment(home),
         bufsize=0,
     )
+
+
+def test_the_list_of_commands_says_what_each_says_of_itself_and_imports_none() -> None:
+    ctx = click.Context(cli.cli)
+    for name, entry in cli._COMMANDS.items():
+        command = cli.cli.get_command(ctx, name)
+        assert command is not None
+        assert (command.name, command.get_short_help_str(200)) == (name, entry.help)
+    program = "import sys; from reveries.client import cli; cli.run(['--help']); print([*sys.modules])"
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=30, check=True)
+    assert "reveries.client.features" not in ran.stdout

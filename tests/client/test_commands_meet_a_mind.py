@@ -176,6 +176,8 @@ async def test_two_chats_and_two_observers_at_once_each_get_what_is_theirs() -> 
         assert (await talker.say(FACT)).text == "I see, a pear tree."
         spoken = [(await other.next_of(protocol.Spoken)).turn.text for _ in range(2)]
         assert spoken == [FACT, "I see, a pear tree."]
+        # The first of the two hears it, too: who came later has not taken its place.
+        assert [frame.turn.text for frame in talker.seen if isinstance(frame, protocol.Spoken)] == spoken
         for chat in (talker, other):
             chat.send(protocol.Detach(chat.number()))
             await chat.next_of(protocol.Ok)

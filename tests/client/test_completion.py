@@ -7,7 +7,7 @@ import click
 import pytest
 
 from reveries.client.cli import cli
-from reveries.client.completion import completion
+from reveries.client.features.completion import completion
 from reveries.client.reference import _walk
 
 

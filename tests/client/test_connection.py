@@ -14,7 +14,7 @@ from reveries import protocol
 from reveries.client.connection import Connection, connect
 from reveries.config import Home
 from reveries.errors import AsleepError, ConnectionLostError, HomeError, NotFoundError, ProtocolError
-from reveries.peers import may_serve
+from reveries.peer_credentials import may_serve
 from tests.fakes.daemon import Script, awake
 
 Handler = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]

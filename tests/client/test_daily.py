@@ -7,8 +7,8 @@ import time
 import pytest
 
 from reveries import __version__, protocol
-from reveries.client.digest_page import Digest, digest_page
-from reveries.client.waking import Awake, wake, wake_what_is_installed
+from reveries.client.features.digest import Digest, digest_page
+from reveries.client.features.wake import Awake, wake, wake_what_is_installed
 from reveries.config import Home, load_settings
 from reveries.llm.scripted import ScriptedModel
 from tests.client.command_line import reveries

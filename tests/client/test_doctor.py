@@ -23,7 +23,7 @@ from reveries.client.checkup.examine import examine
 from reveries.client.checkup.machine import CheckupMachine, FreeSpace, file_system_of
 from reveries.client.checkup.mending import mend
 from reveries.client.checkup.settings_check import line_of
-from reveries.client.doctor_page import doctor_page
+from reveries.client.features.doctor import doctor_page
 from reveries.client.render import show
 from reveries.clock import SystemClock
 from reveries.config import Home, load_settings

@@ -5,9 +5,9 @@ import json
 import msgspec
 import pytest
 
-from reveries.client.forget_page import forgotten_page, searched_page
+from reveries.client.byte_search import TraceSearch
+from reveries.client.features.forgetting import forgotten_page, searched_page
 from reveries.client.render import Page
-from reveries.client.traces import TraceSearch
 from reveries.config import Home
 from reveries.protocol import Forgotten, ForgottenItem, ForgottenStore
 from tests.client.command_line import reveries

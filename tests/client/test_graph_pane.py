@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from reveries import protocol
-from reveries.client.graph_page import graph_page
+from reveries.client.features.memory_views import graph_page
 from reveries.client.tui.app import ReveriesApp
 from reveries.client.tui.browser import Browser
 from reveries.client.tui.graph_drawing import drawn, nearest, plan_of, ties_of

@@ -19,15 +19,15 @@ from textual.containers import VerticalScroll
 from textual.widget import Widget
 
 from reveries import protocol
-from reveries.client.log_page import entry_json, entry_line
-from reveries.client.memory_page import episode_page, found_page
+from reveries.client.features.logs import entry_json, entry_line
+from reveries.client.features.memory import episode_page, found_page
+from reveries.client.features.thinking import thoughts_page
 from reveries.client.render import Page, line, paragraph, show, show_json
-from reveries.client.thought_page import thoughts_page
 from reveries.client.tui.panes import content_of, problem_page
 from reveries.client.tui.side import MemoryCard
 from reveries.client.tui.turns import OwnerTurn, PastReply, Remark, ReplyWidget
 from reveries.config import Home
-from reveries.plaintext import PlainStream, one_line, plain
+from reveries.safe_text import PlainStream, one_line, plain
 from tests.client.hostile import Hostile, dangers, hostile_strings
 from tests.client.test_cli import DETAIL
 from tests.client.test_no_color import on_a_terminal, read_until

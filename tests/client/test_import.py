@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reveries.client.conversation_file import batches, read_conversation
+from reveries.client.import_file import batches, read_conversation
 from reveries.config import Home
 from reveries.errors import InputDataError
 from reveries.protocol import Import, ImportedTurn, encode

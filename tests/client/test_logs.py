@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from reveries.client.log_page import entry_json, entry_line, last_lines
+from reveries.client.features.logs import entry_json, entry_line, last_lines
 from reveries.config import Home
 from tests.client.command_line import environment, reveries
 from tests.client.test_tui import HOSTILE

@@ -8,15 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reveries import protocol
-from reveries.client.context_page import context_page
-from reveries.client.memory_page import found_page
+from reveries.client.features.context import context_page
+from reveries.client.features.memory import found_page
+from reveries.client.features.memory_views import timeline_page, why_page
+from reveries.client.features.self_model import self_history_page, self_page
 from reveries.client.reasons import list_words, reason_words
 from reveries.client.render import Page, page_columns
-from reveries.client.self_page import self_history_page, self_page
-from reveries.client.timeline_page import timeline_page
 from reveries.client.tui.panes import content_of
-from reveries.client.why_page import why_page
-from reveries.plaintext import plain
+from reveries.safe_text import plain
 from tests.client.looks import CONTEXT, FACTORS, HISTORY, REASONS, SELF, TIMELINE, moment, why
 from tests.client.test_tui import HOSTILE
 from tests.fakes.daemon import NOW

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from reveries import protocol
-from reveries.client.models_page import overview_page, probes_page
+from reveries.client.features.models import overview_page, probes_page
 from reveries.client.render import Page
 from reveries.config import Home
 from tests.client.command_line import environment, reveries

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from reveries.client.byte_search import search
 from reveries.client.overflow import borders
-from reveries.client.traces import search
 from reveries.db.driver import dbapi
 
 WORDS = "zqvorblax-7741"

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reveries.plaintext import PlainStream, plain
+from reveries.safe_text import PlainStream, plain
 
 _GRAMMAR = st.sampled_from(
     [

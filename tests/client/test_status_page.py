@@ -1,7 +1,7 @@
 """How far a re-embedding is, as a person reads it."""
 
+from reveries.client.features.status import status_page
 from reveries.client.render import Page
-from reveries.client.status_page import status_page
 from reveries.config import Home
 from tests.fakes.daemon import NOW, status
 

@@ -7,9 +7,9 @@ import msgspec
 import pytest
 
 from reveries import protocol
-from reveries.client.thought_page import notes_page, thoughts_page
+from reveries.client.features.thinking import notes_page, thoughts_page
 from reveries.client.tui.commands import Called, called
-from reveries.client.tui.looks import look_for, page_of
+from reveries.client.tui.queries import look_for, page_of
 from reveries.config import Home
 from reveries.protocol import Frame
 from tests.client.command_line import reveries

@@ -8,8 +8,8 @@ from reveries import protocol
 from reveries.client.tui.app import ReveriesApp
 from reveries.client.tui.commands import Called, called
 from reveries.client.tui.composer import Composer
-from reveries.client.tui.looks import PageQuery, look_for
 from reveries.client.tui.panes import LookPane
+from reveries.client.tui.queries import PageQuery, look_for
 from reveries.config import Home
 from tests.client.looks import CONTEXT, LOOKS, why
 from tests.client.screen_text import rows_of, text_of, until

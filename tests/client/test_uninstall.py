@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from reveries.client.uninstalling import planned, remove
+from reveries.client.features.uninstall import planned, remove
 from reveries.config import Home
 from tests.client.command_line import reveries
 

@@ -6,7 +6,7 @@ import json
 import msgspec
 import pytest
 
-from reveries.client.usage_page import sparkline, usage_page
+from reveries.client.features.usage import sparkline, usage_page
 from reveries.config import Home
 from reveries.protocol import UsageReport
 from tests.client.command_line import reveries

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from reveries.client.commands.waking import _show_awake
-from reveries.client.waking import Awake, FailedWake, WakePlan, prepare, wake
+from reveries.client.features.wake import Awake, FailedWake, WakePlan, _show_awake, prepare, wake
 from reveries.config import Home
 from reveries.errors import ConfigError
 from tests.client.command_line import environment, reveries

@@ -17,7 +17,7 @@ from reveries.config import Home, Settings
 from reveries.daemon.spontaneous_recall import ASSOCIATION_SECONDS
 from reveries.llm.base import Prompt, Role
 from reveries.llm.scripted import Piece, ScriptedModel
-from reveries.monologue.wandering import quiet_stretches
+from reveries.monologue.spontaneous_recall import quiet_stretches
 from reveries.protocol import ThoughtEntry
 from reveries.safety.journal import Trip
 from tests.daemon.mind_kit import NOON, Living, living

@@ -113,7 +113,7 @@ async def test_a_turn_pauses_thinking_recalls_by_mood_and_time_asks_and_stores_i
     assert steps == [*steps_of_a_turn, "stored exchange"]
 
 
-@pytest.mark.requirement("R-91")
+@pytest.mark.requirement("R-88", "R-91")
 async def test_the_history_goes_on_in_the_roles_of_user_and_assistant_as_it_was_sent(tmp_path: Path) -> None:
     async with talking(tmp_path, "One.", "Two.") as talk:
         await talk.say("first")

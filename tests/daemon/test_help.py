@@ -11,7 +11,7 @@ import pytest
 from reveries.daemon.crisis_help import Danger
 from reveries.errors import BudgetExceededError, ModelUnavailableError
 from reveries.llm.base import Vectors
-from reveries.safety.crisis_meaning import WORD_PLACES, CrisisLikeness
+from reveries.safety.crisis.likeness import WORD_PLACES, CrisisLikeness
 from tests.daemon.kit import SETTINGS, talking
 
 WORDS = "I want to kill myself."

@@ -17,11 +17,11 @@ import structlog
 
 from reveries import protocol
 from reveries.config import Home
+from reveries.crash_history import crashes_lately
 from reveries.daemon.loop_lag import LoopLag
 from reveries.daemon.service_manager import tell_service_manager
 from reveries.db.failpoints import HangPlace
-from reveries.db.seals import is_sealed
-from reveries.wakes import crashes_lately
+from reveries.db.integrity.seals import is_sealed
 from tests.durability.checks import violations
 from tests.durability.ledger import Acknowledged
 from tests.durability.mind import Company, client_of, prepare, start, until_it_listens

@@ -11,10 +11,10 @@ import pytest
 
 from reveries import protocol
 from reveries.config import Home
+from reveries.crash_history import CRASHES_UNTIL_SAFE, begin, came_to_its_end, crashes_lately, record_of
 from reveries.daemon.safe_mode import require_allowed, require_memory, settings_in_safe_mode, why_after_crashes
 from reveries.db.failpoints import Step
 from reveries.errors import ConfigError, SafeModeError, StorageError
-from reveries.wakes import CRASHES_UNTIL_SAFE, begin, came_to_its_end, crashes_lately, record_of
 from tests.client.command_line import reveries
 from tests.durability.mind import Zygote, client_of, prepare
 from tests.fakes.provider import Provider, provider

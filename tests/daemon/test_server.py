@@ -20,7 +20,7 @@ from reveries import protocol
 from reveries.daemon.server import MAX_ARRIVING, MAX_CLIENTS, Server, Session
 from reveries.daemon.single_instance import listening_socket
 from reveries.errors import NotFoundError, StorageLostError
-from reveries.peers import is_the_owner
+from reveries.peer_credentials import is_the_owner
 from reveries.protocol import PROTOCOL_VERSION, decode_frame, encode, read_body
 from tests.daemon.crowd import Crowd, good_client
 from tests.fakes.clock import HandClock

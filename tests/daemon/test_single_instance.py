@@ -20,7 +20,7 @@ from reveries.daemon.mind_transfer import taken_out
 from reveries.daemon.single_instance import hold_lock, listening_socket
 from reveries.db.backups import tell_nobody
 from reveries.errors import AlreadyAwakeError, HomeError
-from reveries.peers import peer_uid
+from reveries.peer_credentials import peer_uid
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,10 +8,10 @@ import structlog
 
 from reveries.config import Home, load_settings
 from reveries.daemon.watchdog import BACKUP, LOOK_SECONDS, SCHEDULE, THINKING, Watchdog
+from reveries.heartbeat import Pulse
 from reveries.llm.base import Prompt, Role
 from reveries.llm.scripted import Pause, Piece, ScriptedModel
 from reveries.monologue.thought import Reactivation, ThinkingReason
-from reveries.pulse import Pulse
 from tests.daemon.mind_kit import NOON, living
 from tests.fakes.clock import HandClock
 from tests.fakes.patient_clock import PatientClock

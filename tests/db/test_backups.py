@@ -18,7 +18,7 @@ from reveries.db.backups import (
     require_room,
     too_many,
 )
-from reveries.db.suspicion import keep_untold, take_back, untold
+from reveries.db.integrity.suspected_damage import keep_untold, take_back, untold
 from reveries.errors import NotFoundError, StorageError
 
 NOW = 1_790_000_000.0

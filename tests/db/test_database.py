@@ -18,10 +18,10 @@ from reveries.config import Home
 from reveries.db.backups import Backup, look_into, put_back
 from reveries.db.database import Database, Transaction
 from reveries.db.driver import MAY_READ_BESIDE, SQLITE_VERSION, dbapi, is_safe_for_two
+from reveries.db.integrity.page_sums import PageSums
+from reveries.db.integrity.scrubbing import put_in_place
 from reveries.db.opening import open_database
-from reveries.db.page_sums import PageSums
 from reveries.db.schemas import SCHEMA_VERSION
-from reveries.db.scrubbing import put_in_place
 from reveries.errors import DatabaseTooNewError, DiskFullError, StorageError
 from tests.fakes.clock import settle
 

@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 from reveries.db.connecting import connected, follow_pages
 from reveries.db.database import Database
 from reveries.db.driver import dbapi
+from reveries.db.integrity.page_sums import PageSums
+from reveries.db.integrity.write_ahead_log import FollowedLog, log_of, read_log
 from reveries.db.opening import open_database
-from reveries.db.page_sums import PageSums
-from reveries.db.write_ahead_log import FollowedLog, log_of, read_log
 from reveries.errors import StorageDamagedError
 from tests.durability.damage import flip
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from reveries.db.seals import is_broken, seal, unseal
+from reveries.db.integrity.seals import is_broken, seal, unseal
 
 _MIB = 2**20
 

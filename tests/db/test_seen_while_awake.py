@@ -16,9 +16,9 @@ from reveries.daemon.memory_checkup import check_open
 from reveries.daemon.room_keeper import RoomKeeper
 from reveries.db.database import Database
 from reveries.db.driver import MAY_READ_BESIDE, SQLITE_IOERR, dbapi
+from reveries.db.integrity.page_sums import PageSums
+from reveries.db.integrity.suspected_damage import suspicion
 from reveries.db.opening import open_database
-from reveries.db.page_sums import PageSums
-from reveries.db.suspicion import suspicion
 from reveries.errors import StorageDamagedError, StorageLostError
 from tests.fakes.clock import HandClock
 

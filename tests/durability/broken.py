@@ -16,7 +16,7 @@ from reveries import protocol
 from reveries.config import Home
 from reveries.db.connecting import connect_to_look
 from reveries.db.driver import dbapi
-from reveries.db.write_ahead_log import log_bytes
+from reveries.db.integrity.write_ahead_log import log_bytes
 from reveries.errors import ProtocolError, StorageError
 from reveries.protocol import Frame
 from tests.durability.checks import violations

@@ -12,8 +12,8 @@ from pathlib import Path
 from reveries.daemon.recovery import live_with_recovery
 from reveries.db.backups import Restored, last_restored, look_at
 from reveries.db.driver import dbapi
+from reveries.db.integrity.seals import unseal
 from reveries.db.opening import open_database
-from reveries.db.seals import unseal
 from reveries.errors import ReveriesError
 from tests.fakes.clock import HandClock
 from tests.memory.kit import NOW, answering, deep_answer, open_memory, talk

@@ -15,13 +15,13 @@ from pathlib import Path, PurePosixPath
 
 import msgspec
 
-from reveries.db.seals import Seal
+from reveries.db.integrity.seals import Seal
 from tests.durability.recorded import Created, Cut, Event, Refused, Removed, Renamed, Synced, Told, Written
 
 WAYS = ("nothing", "beginning", "some", "torn 512", "torn 4096")
 """What is left of what was not synced."""
 _PAGES_HEAD = struct.Struct("<16sIQqI")
-"""What stands before the checksums of a memory's pages (reveries/db/page_sums.py)."""
+"""What stands before the checksums of a memory's pages (reveries/db/integrity/page_sums.py)."""
 
 
 @dataclass

@@ -23,7 +23,7 @@ class Seed:
     test: str
 
 
-_DATABASE, _BACKUPS, _DAMAGE = "db/database.py", "db/backups.py", "db/damage.py"
+_DATABASE, _BACKUPS, _DAMAGE = "db/database.py", "db/backups.py", "db/integrity/damage.py"
 _OPENING, _ERRORS = "db/opening.py", "db/storage_errors.py"
 _OF_DATABASE, _OF_DAMAGE = "tests/db/test_database.py", "tests/durability/test_damage.py"
 _OF_INDEXES = "tests/durability/test_indexes.py"
@@ -63,19 +63,19 @@ SEEDS = (
          "        owner_turn = await self._memory.conversations.append_owner_turn(self.conversation_id, words)\n",
          "tests/daemon/test_conversation.py"
          "::test_the_words_are_stored_before_the_model_is_asked_and_the_reply_before_the_end"),
-    Seed("a wake after damage looks no deeper than any other", "db/damage.py",
+    Seed("a wake after damage looks no deeper than any other", "db/integrity/damage.py",
          "is_suspect = suspicion(path).exists()", "is_suspect = False",
          f"{_OF_INDEXES}::test_where_damage_was_seen_while_awake_the_next_wake_looks_deeper"),
-    Seed("a damaged index costs what was said since the backup", "db/damage.py",
+    Seed("a damaged index costs what was said since the backup", "db/integrity/damage.py",
          '"" if verdict == "ok" else _with_indexes_made_anew(path)', '""',
          f"{_OF_INDEXES}::test_a_row_that_an_index_lacks_is_the_damage_of_the_index"),
-    Seed("what only an index still knows of is made good by losing it", "db/damage.py",
+    Seed("what only an index still knows of is made good by losing it", "db/integrity/damage.py",
          "    if not may_be_alone(path):", "    if False:", f"{_OF_INDEXES}::"
          "test_whichever_page_a_power_cut_loses_no_row_is_lost_without_a_word"),
     Seed("what was told is told by every mind after it", "daemon/app.py",
          "        await asyncio.to_thread(database.has_told)\n", "", "tests/durability/test_told_later.py::"
          "test_what_a_wake_found_that_was_killed_is_told_by_the_mind_that_wakes_after_it"),
-    Seed("an index is made anew over whatever else is wrong", "db/indexes.py",
+    Seed("an index is made anew over whatever else is wrong", "db/integrity/index_repair.py",
          "            if not wrong_structure(connection):", "            if True:",
          f"{_OF_INDEXES}::test_an_index_is_not_made_anew_where_a_row_refers_to_what_is_not_there"),
     Seed("what a killed wake found is told by nobody", "db/opening.py",
@@ -109,7 +109,7 @@ SEEDS = (
          f"{_OF_DATABASE}::test_a_fold_that_fails_at_the_end_is_said_and_loses_nothing"),
     Seed("the log is never folded", _DATABASE, "                if self._is_log_long():", "                if False:",
          f"{_OF_DATABASE}::test_the_log_is_folded_into_the_file_while_the_mind_lives"),
-    Seed("a file written anew whose name was refused is written to", "db/scrubbing.py",
+    Seed("a file written anew whose name was refused is written to", "db/integrity/scrubbing.py",
          "    except OSError as error:\n        raise StorageLostError(",
          "    except ZeroDivisionError as error:\n        raise StorageLostError(", f"{_OF_DATABASE}::"
          "test_a_sync_that_is_refused_while_the_file_is_written_anew_is_the_end"),
@@ -210,7 +210,7 @@ SEEDS = (
     Seed("a log that is broken off ends without a word", _DAMAGE,
          "    if not read_log(log).is_broken_off:", "    if True:",
          "tests/db/test_page_sums.py::test_a_log_that_is_damaged_in_its_middle_is_told_of_and_kept"),
-    Seed("what another program wrote is taken for damage", "db/page_sums.py",
+    Seed("what another program wrote is taken for damage", "db/integrity/page_sums.py",
          "            if self._state() != self._left_as:", "            if False:",
          "tests/db/test_page_sums.py::test_what_another_program_writes_while_it_is_awake_is_no_damage"),
     Seed("a file that somebody reads is looked at", _DATABASE,

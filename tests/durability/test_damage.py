@@ -17,8 +17,8 @@ from reveries.daemon.backup_keeper import make_copy
 from reveries.daemon.recovery import live_with_recovery
 from reveries.db.backups import backups_in, described, recover
 from reveries.db.failpoints import Step
+from reveries.db.integrity.suspected_damage import suspect, suspicion
 from reveries.db.opening import open_database
-from reveries.db.suspicion import suspect, suspicion
 from reveries.errors import StorageDamagedError
 from tests.durability.damage import HARMLESS, HARMS, Harm, flip, try_flips, wake
 from tests.durability.mind import ROOT

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from reveries import protocol
-from reveries.client.traces import search
+from reveries.client.byte_search import search
 from reveries.config import Home
 from tests.durability.mind import SETTINGS, Zygote, client_of, until_it_listens
 from tests.durability.parrot import Parrot

@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 
 from reveries.db.driver import dbapi
-from reveries.db.indexes import may_be_alone
+from reveries.db.integrity.index_repair import may_be_alone
+from reveries.db.integrity.seals import unseal
+from reveries.db.integrity.suspected_damage import has_told, keep_untold, suspect, suspicion, take_back, untold
 from reveries.db.opening import _to_its_end, open_database
-from reveries.db.seals import unseal
-from reveries.db.suspicion import has_told, keep_untold, suspect, suspicion, take_back, untold
 from reveries.errors import StorageError
 from tests.durability.damage import content, wake
 from tests.memory.kit import open_memory, talk

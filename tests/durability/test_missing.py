@@ -15,8 +15,8 @@ from reveries.daemon.mind_transfer import brought_in
 from reveries.daemon.safe_mode import require_memory
 from reveries.db.backups import recover
 from reveries.db.connecting import connect, follow_pages
+from reveries.db.integrity.page_sums import PageSums
 from reveries.db.opening import open_database
-from reveries.db.page_sums import PageSums
 from reveries.errors import StorageDamagedError, StorageError, UsageError
 from tests.durability.damage import remember, wake
 from tests.memory.kit import NOW, open_memory, talk

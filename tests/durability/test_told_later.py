@@ -11,7 +11,7 @@ import pytest
 
 from reveries.config import Home
 from reveries.db.failpoints import Step
-from reveries.db.suspicion import untold
+from reveries.db.integrity.suspected_damage import untold
 from reveries.errors import ProtocolError
 from tests.durability.mind import Zygote, client_of, prepare
 from tests.fakes.provider import provider

@@ -20,8 +20,8 @@ from reveries.config import Home
 from reveries.daemon.logs import log_to
 from reveries.daemon.recovery import live_with_recovery
 from reveries.db.driver import dbapi
+from reveries.db.integrity.suspected_damage import suspicion
 from reveries.db.storage_errors import storage_errors
-from reveries.db.suspicion import suspicion
 from reveries.errors import ModelFault, ModelUnavailableError, StorageError
 from reveries.llm.base import Prompt
 from reveries.llm.faults import fault_sentence

@@ -18,7 +18,7 @@ from reveries.llm.hosted import load_litellm
 from reveries.llm.role_model import OWNERS_TRIES
 from reveries.monologue.ports import ThoughtState
 from reveries.monologue.thought import Reactivation, ThinkingReason, ThoughtEnd
-from reveries.plaintext import plain
+from reveries.safe_text import plain
 from tests.daemon.kit import Events
 from tests.fakes.prose import new_words
 from tests.fakes.provider import provider

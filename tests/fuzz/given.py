@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from reveries import protocol
-from reveries.client.conversation_file import EXAMPLE, read_conversation
-from reveries.client.past_formats import read_past
+from reveries.client.import_file import EXAMPLE, read_conversation
+from reveries.client.import_formats import read_past
 from reveries.client.tui.themes import own_themes
 from reveries.config import default_toml, load_settings
 from reveries.daemon.calendar_files import read_calendars
@@ -28,7 +28,7 @@ from reveries.db.driver import dbapi
 from reveries.db.portable import check_mind, export_mind
 from reveries.errors import ConfigError, ReveriesError
 from reveries.protocol import decode_frame, decode_request, encode, read_body
-from tests.client.test_past_formats import CHATGPT, CLAUDE
+from tests.client.test_import_formats import CHATGPT, CLAUDE
 
 NOW = 1_790_000_000.0
 DAY = 86_400.0

@@ -11,7 +11,7 @@ from reveries.errors import ModelMissingError
 from reveries.llm.assets import find_weights
 from reveries.llm.onnx_embedding import LATELY, OnnxEmbedder
 from reveries.memory.text.indexed_text import embedding_text
-from reveries.safety.crisis_meaning import pieces_to_weigh
+from reveries.safety.crisis.likeness import pieces_to_weigh
 from tests.llm.embedding_contract import EmbedderContract
 
 pytestmark = pytest.mark.e2e

@@ -117,7 +117,7 @@ async def test_words_that_were_put_away_are_found_word_for_word(tmp_path: Path) 
         found = await memory.search_deep(CUE, 10)
         assert [hit.text for hit in found.hits[:1]] == [FACT]
         assert not found.hits[0].is_dormant
-        await memory._deep_recall.wake([home.id], "cue")
+        await memory._deep_recall.wake_episodes([home.id], "cue")
         assert {turn.id for turn in memory.live.turns.turns_of(home.id)} == set(names)
         assert memory.on_disk.texts == 0
 

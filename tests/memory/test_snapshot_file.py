@@ -22,7 +22,7 @@ from reveries.memory.recall.ranking import ranked_turns, score_turns
 from reveries.memory.recall.turn_index import TurnIndex
 from reveries.memory.recall.turn_packing import packed_turns
 from reveries.memory.snapshot_file import erase_snapshot, read_snapshot, write_snapshot
-from reveries.memory.snapshots import Noted, read_noted
+from reveries.memory.snapshots import ChangedRows, read_noted
 from tests.fakes.clock import HandClock
 from tests.memory.graph.test_graph_oracle import DIMENSIONS as SMALL
 from tests.memory.graph.test_graph_oracle import lived
@@ -40,7 +40,7 @@ def always() -> bool:
 
 def packed_life(seed: int, steps: int = 12) -> PackedMemory:
     graph = lived(seed, interpreted_kernels(), steps).graph
-    return PackedMemory(graph.packed(), told(seed, [one.id for one in graph.episodes()]).packed())
+    return PackedMemory(graph.pack(), told(seed, [one.id for one in graph.episodes()]).pack())
 
 
 def told(seed: int, homes: list[str]) -> TurnIndex:
@@ -87,7 +87,7 @@ async def epochs_of(database: Database) -> dict[bytes, int]:
     return {bytes(row["mark"]): int(row["epoch"]) for row in await database.rows("changed.marks")}
 
 
-async def kept(memory: Memory, folder: Path, embedder: WordEmbedder | None = None) -> Noted | None:
+async def kept(memory: Memory, folder: Path, embedder: WordEmbedder | None = None) -> ChangedRows | None:
     """What a wake would read anew beside the snapshot; None where it can make no use of one."""
     asked, epochs = embedder or WordEmbedder(), await epochs_of(memory._parts.database)
     found = read_snapshot(folder / "memory.snapshot", epochs.keys(), asked.model_id, asked.dimensions)
@@ -120,7 +120,7 @@ async def test_a_wake_from_the_snapshot_equals_the_live_memory_and_so_does_one_p
         for deed, text in deeds:
             await do(memory, clock, deed, text)
         assert await memory.save_snapshot()
-        assert await kept(memory, folder) == Noted()
+        assert await kept(memory, folder) == ChangedRows()
         live = picture(memory)
     async with open_memory(folder, clock, first_id=100_000) as memory:
         assert picture(memory) == live
@@ -168,10 +168,10 @@ async def test_whoever_changes_a_row_has_it_noted_and_a_wake_finds_what_the_rows
 
         await memory._store.commit(work)
         assert await memory.save_snapshot()
-        assert await kept(memory, tmp_path) == Noted()
+        assert await kept(memory, tmp_path) == ChangedRows()
         async with memory._parts.database.transaction() as transaction:
             await transaction._connection.execute(change)
-        assert await kept(memory, tmp_path) not in (None, Noted())
+        assert await kept(memory, tmp_path) not in (None, ChangedRows())
     await wakes_the_same_with_and_without_snapshot(tmp_path)
 
 
@@ -253,9 +253,7 @@ def test_an_erased_snapshot_is_gone(tmp_path: Path) -> None:
 
 def test_an_empty_graph_and_one_with_later_growth_work(tmp_path: Path) -> None:
     file = tmp_path / "graph"
-    assert write_snapshot(
-        file, PackedMemory(MemoryGraph(SMALL).packed(), TurnIndex(SMALL).packed()), STAMP, MODEL, always
-    )
+    assert write_snapshot(file, PackedMemory(MemoryGraph(SMALL).pack(), TurnIndex(SMALL).pack()), STAMP, MODEL, always)
     found = read(file)
     assert found is not None
     graph = refilled(found)
@@ -367,7 +365,7 @@ async def test_a_snapshot_whose_parts_do_not_fit_is_put_aside_and_the_mind_wakes
         await do(memory, HandClock(NOW), "talk", "My sister Marta lives in Lisbon.")
         await memory.light_sleep()
         live = picture(memory)
-        whole = memory.live.packed()
+        whole = memory.live.pack()
         words = replace(whole.turns.words, rows=whole.turns.words.rows + np.int32(1000))
         unfit = PackedMemory(whole.graph, replace(whole.turns, words=words))
         assert await memory.save_snapshot()
@@ -385,7 +383,7 @@ async def test_what_happens_while_a_copy_is_put_in_order_is_not_in_it(tmp_path: 
         await do(memory, HandClock(NOW), "talk", "My sister Marta lives in Lisbon.")
         await memory.light_sleep()
         copied = memory.live.begin_copy()
-        whole = memory.live.packed()
+        whole = memory.live.pack()
         await do(memory, HandClock(NOW + 60), "talk", "The zeppelin needs blue paint.")
         await memory.light_sleep()
         later = copied()

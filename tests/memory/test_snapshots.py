@@ -19,7 +19,7 @@ from reveries.memory.live import LiveMemory
 from reveries.memory.memory import Memory
 from reveries.memory.model import Link, LinkType, Origin
 from reveries.memory.snapshot_file import write_snapshot
-from reveries.memory.snapshots import Noted, read_noted
+from reveries.memory.snapshots import ChangedRows, read_noted
 from tests.fakes.clock import HandClock
 from tests.memory.kit import NOW, WordEmbedder, context, open_memory, settings, talk
 from tests.memory.owner_edits.test_thoughts import think
@@ -125,7 +125,7 @@ async def happen(memory: Memory, clock: HandClock, deed: str, text: str) -> None
             with contextlib.suppress(UndoError):
                 await memory.take_back(run.id, through=True)
     elif deed == "wake up":
-        await memory._deep_recall.wake(await asleep(memory), "the test")
+        await memory._deep_recall.wake_episodes(await asleep(memory), "the test")
     elif deed == "catch up":
         await memory.reembedding.catch_up()
     else:
@@ -187,7 +187,7 @@ async def save_and_be_killed(memory: Memory) -> None:
     store, mark = memory._store, b"unpruned".ljust(16, b".")
     await store.snapshots._run_in_thread("changed.drop", mark)
     await store.snapshots._begin_epoch(mark)
-    assert write_snapshot(store.snapshots.path, memory.live.packed(), mark, store.embedder.model_id, lambda: True)
+    assert write_snapshot(store.snapshots.path, memory.live.pack(), mark, store.embedder.model_id, lambda: True)
 
 
 async def asleep(memory: Memory) -> list[str]:
@@ -302,9 +302,9 @@ async def test_what_only_leaves_the_live_index_is_noted_too(tmp_path: Path) -> N
         (home,) = memory.live.graph.ids()
         said = {turn.id for turn in memory.live.turns.turns_of(home)}
         await commit(memory, ChangeSet(unindexed_turn_ids=tuple(said)))
-        assert await kept(memory, tmp_path) == Noted(turns=said)
+        assert await kept(memory, tmp_path) == ChangedRows(turns=said)
         assert await memory.save_snapshot()
-        assert await kept(memory, tmp_path) == Noted(turns=said), "however many snapshots come"
+        assert await kept(memory, tmp_path) == ChangedRows(turns=said), "however many snapshots come"
     async with open_memory(tmp_path, first_id=500) as memory:
         assert {turn.id for turn in memory.live.turns.turns_of(home)} == said, "the rows are the truth"
 
@@ -313,7 +313,7 @@ async def test_without_a_snapshot_nothing_is_noted(tmp_path: Path) -> None:
     async with open_memory(tmp_path) as memory:
         await talk(memory, ("My sister Marta lives in Lisbon.", "I see."))
         await memory.light_sleep()
-        assert await read_noted(memory._parts.database, 0) == Noted()
+        assert await read_noted(memory._parts.database, 0) == ChangedRows()
 
 
 @pytest.mark.requirement("R-3")
@@ -334,7 +334,7 @@ async def test_a_save_that_is_killed_before_the_file_stands_leaves_the_old_one_i
         assert memory._store.snapshots._saved is not None, "the snapshot was of use"
         assert await memory.save_snapshot()
         assert len(await epochs_of(memory._parts.database)) == 1
-        assert await read_noted(memory._parts.database, 0) == Noted()
+        assert await read_noted(memory._parts.database, 0) == ChangedRows()
 
 
 @pytest.mark.requirement("R-3")
@@ -355,9 +355,9 @@ async def test_a_mark_that_the_database_does_not_know_is_of_no_use(tmp_path: Pat
 
 async def test_when_too_much_changed_the_mind_wakes_from_its_rows(tmp_path: Path) -> None:
     live = LiveMemory(4, settings())
-    assert Noted(turns={str(number) for number in range(2000)}).is_worth_it(live)
-    assert not Noted(turns={str(number) for number in range(2001)}).is_worth_it(live)
-    assert Noted(standings={str(number) for number in range(9999)}).is_worth_it(live)
+    assert ChangedRows(turns={str(number) for number in range(2000)}).is_worth_it(live)
+    assert not ChangedRows(turns={str(number) for number in range(2001)}).is_worth_it(live)
+    assert ChangedRows(standings={str(number) for number in range(9999)}).is_worth_it(live)
 
 
 async def test_another_embedding_model_ends_every_mark(tmp_path: Path) -> None:

@@ -33,7 +33,8 @@ async def test_a_cycle_gathers_streams_is_watched_at_each_token_settles_is_recor
         seen.append(piece)
         return CONTINUE
 
-    kit = kit_with(Watch(look))
+    watch = Watch(look)
+    kit = kit_with(watch)
     async with kit.living():
         await kit.clock.advance(SETTINGS.idle_check_seconds - 1)
         assert [thought.text for thought in kit.sources.thoughts] == [FIRST]
@@ -43,6 +44,7 @@ async def test_a_cycle_gathers_streams_is_watched_at_each_token_settles_is_recor
     assert [thought.text for thought in kit.sources.thoughts] == [FIRST, SECOND]
     assert [thought.why_began for thought in kit.sources.thoughts] == ["waking", "timer"]
     assert "".join(seen) == FIRST + SECOND
+    assert watch.resets == len(kit.sources.thoughts)
     assert [previous for _, previous, _ in kit.sources.gathered] == ["", FIRST]
 
 

@@ -5,8 +5,8 @@ from typing import Literal
 
 import pytest
 
+from reveries.client.features.wellbeing import wellbeing_page
 from reveries.client.render import Page
-from reveries.client.wellbeing_page import wellbeing_page
 from reveries.daemon.requests.admin import wellbeing_frame
 from reveries.db.database import Database
 from reveries.db.opening import open_database

@@ -16,8 +16,8 @@ from reveries import __version__
 from reveries.client.checkup.machine import CheckupMachine
 from reveries.config import Home
 from reveries.errors import ConnectionLostError, OtherVersionError, ReveriesError
-from reveries.plaintext import one_line
 from reveries.protocol import Checkup, Finding, Status, make_finding
+from reveries.safe_text import one_line
 
 _ANSWER_SECONDS = 120.0
 _TOO_MANY_WAKES = 5

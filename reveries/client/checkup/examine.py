@@ -6,7 +6,7 @@ from reveries.client.checkup.daemon_check import DaemonFindings, check_daemon
 from reveries.client.checkup.home_check import check_home, is_usable
 from reveries.client.checkup.machine import CheckupMachine
 from reveries.client.checkup.settings_check import check_settings_file, check_what_they_name
-from reveries.client.daemon_side import checkup_asleep
+from reveries.client.offline_worker import checkup_asleep
 from reveries.config import Home
 from reveries.errors import ReveriesError
 from reveries.protocol import Checkup, Finding

@@ -22,7 +22,7 @@ from reveries.client.tui.composer import Composer
 from reveries.client.tui.draft import UnsentMessage
 from reveries.client.tui.jobs import Jobs
 from reveries.client.tui.keys import KEYS, keymap
-from reveries.client.tui.leaving import LeaveConfirmation
+from reveries.client.tui.leave_confirmation import LeaveConfirmation
 from reveries.client.tui.link import MindLink
 from reveries.client.tui.side import MemoryCard, Side
 from reveries.client.tui.signals import leave_on_signals
@@ -33,11 +33,11 @@ from reveries.client.tui.welcome import Banner
 from reveries.clock import Clock, SystemClock
 from reveries.config import ClientSettings, Home, load_settings
 from reveries.errors import ReveriesError
-from reveries.plaintext import one_line
 from reveries.protocol import Status
+from reveries.safe_text import one_line
 
 if TYPE_CHECKING:
-    from reveries.client.tui.deeds import Deeds
+    from reveries.client.tui.actions import Deeds
     from reveries.client.tui.panes import LookPane
 
 HINT_SECONDS = 4.0
@@ -108,7 +108,7 @@ class ReveriesApp(App[None]):
 
     def _load_deeds(self) -> "Deeds":
         if self._deeds is None:
-            from reveries.client.tui.deeds import Deeds
+            from reveries.client.tui.actions import Deeds
 
             self._deeds = Deeds(self)
         return self._deeds

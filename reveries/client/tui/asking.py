@@ -6,12 +6,12 @@ from typing import Final, TypeVar
 from textual.content import Content
 
 from reveries import protocol
-from reveries.client.memory_page import episode_page
+from reveries.client.features.memory import episode_page
+from reveries.client.features.memory_views import why_page
 from reveries.client.render import Page
-from reveries.client.why_page import why_page
 from reveries.clock import Clock
 from reveries.errors import ProtocolError, ReveriesError
-from reveries.plaintext import one_line
+from reveries.safe_text import one_line
 
 Ask = Callable[[Callable[[int], protocol.Request]], Awaitable[protocol.Frame]]
 _Frame = TypeVar("_Frame")

@@ -29,7 +29,7 @@ from reveries.client.tui.panes import (
     problem_page,
 )
 from reveries.errors import ReveriesError
-from reveries.plaintext import plain
+from reveries.safe_text import plain
 
 _TYPING_PAUSE_SECONDS: Final = 0.15
 _MOVING_PAUSE_SECONDS: Final = 0.05

@@ -9,8 +9,8 @@ from textual.widget import Widget
 
 from reveries.client.tui.turns import OwnerTurn, PastReply, Remark, ReplyWidget, TurnText
 from reveries.clock import Clock
-from reveries.plaintext import one_line, plain
 from reveries.protocol import Attached, Replied, SaidTurn
+from reveries.safe_text import one_line, plain
 
 _MARKDOWN_TURNS = 12
 _UNNAMED: Final = "you"

@@ -9,7 +9,7 @@ import string
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from reveries.plaintext import one_line
+from reveries.safe_text import one_line
 
 Group = Literal["talk", "look", "mind", "here"]
 GROUPS: Final[dict[Group, str]] = {

@@ -12,7 +12,7 @@ from reveries.client.tui.commands import Called, called, is_meant_private, may_b
 from reveries.client.tui.history import History
 from reveries.client.tui.slash_menu import SlashMenu
 from reveries.client.tui.words import Words, joined, off_record, on_record
-from reveries.plaintext import plain
+from reveries.safe_text import plain
 
 LONGEST_SHOWN_CHARS = 20_000
 """Longer texts are written as a mark of their length: laying out a megabyte takes the widget minutes."""

@@ -12,7 +12,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
 from reveries import protocol
-from reveries.client.forget_page import forgotten_page
+from reveries.client.features.forgetting import forgotten_page
 from reveries.client.render import Page, page_columns
 from reveries.client.tui.asking import Asking
 from reveries.client.tui.panes import AnswerPane, columns_for, content_of, problem_page

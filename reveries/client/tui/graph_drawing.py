@@ -10,8 +10,8 @@ from typing import Final
 from textual.content import Content
 
 from reveries.client.picture_layout import Bond, Box, arranged
-from reveries.plaintext import one_line
 from reveries.protocol import GraphNode, GraphTie, Neighbourhood
+from reveries.safe_text import one_line
 
 TIE_STYLES: Final = {
     "causal": "$error",

@@ -18,7 +18,7 @@ from reveries.client.tui.graph_drawing import TIE_STYLES, GraphLayout, drawn, ne
 from reveries.client.tui.panes import LookPane, columns_for
 from reveries.client.wording import ago
 from reveries.errors import ReveriesError
-from reveries.plaintext import one_line
+from reveries.safe_text import one_line
 
 _LEAST_COLUMNS: Final = 70
 _LEAST_ROWS: Final = 14

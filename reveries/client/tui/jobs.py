@@ -8,7 +8,7 @@ from textual.widgets import Static
 
 from reveries.client.wording import size
 from reveries.clock import Clock
-from reveries.plaintext import one_line
+from reveries.safe_text import one_line
 
 _ROWS: Final = 3
 _BAR_CELLS: Final = 24

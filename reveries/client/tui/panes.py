@@ -11,7 +11,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
 from reveries.client.render import Page, Part, paragraph
-from reveries.plaintext import one_line, plain
+from reveries.safe_text import one_line, plain
 
 PAGE_COLUMNS: Final = 74
 NARROWEST_PAGE_COLUMNS: Final = 24

@@ -12,8 +12,8 @@ from textual.widgets import Static
 
 from reveries.client.wording import ago, plural
 from reveries.clock import Clock
-from reveries.plaintext import PlainStream, one_line
 from reveries.protocol import RecalledItem, ThoughtBegan, ThoughtEnded, ThoughtToken
+from reveries.safe_text import PlainStream, one_line
 
 if TYPE_CHECKING:
     from textual.timer import Timer

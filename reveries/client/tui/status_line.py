@@ -7,8 +7,8 @@ from textual.widgets import Static
 
 from reveries.client.wording import plural, short_count, span
 from reveries.clock import Clock
-from reveries.plaintext import one_line
 from reveries.protocol import Replied, Status
+from reveries.safe_text import one_line
 
 _STATE_COLOURS = {
     "thinking": "$accent",

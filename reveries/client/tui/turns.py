@@ -9,8 +9,8 @@ from textual.content import Content
 from textual.widgets import Static
 
 from reveries.client.wording import clock_time
-from reveries.plaintext import PlainStream, one_line, plain
 from reveries.protocol import Replied
+from reveries.safe_text import PlainStream, one_line, plain
 
 if TYPE_CHECKING:
     from textual.timer import Timer

@@ -6,8 +6,8 @@ from textual.content import Content
 from textual.widgets import Static
 
 from reveries.client.wording import dollars
-from reveries.plaintext import one_line
 from reveries.protocol import Status
+from reveries.safe_text import one_line
 
 _CHARS = 400
 _ROWS = 5

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, TypeVar
 from textual.worker import get_current_worker
 
 from reveries import protocol
-from reveries.client.backup_page import backups_page
-from reveries.client.bringing_in import bring_in, brought_in_page, read_past_of_owner
-from reveries.client.memory_page import consolidated_page
+from reveries.client.features.backup import backups_page
+from reveries.client.features.importing import bring_in, brought_in_page, read_past_of_owner
+from reveries.client.features.memory import consolidated_page
 from reveries.client.owner_files import place_named
 from reveries.client.render import Page, line
 from reveries.client.tui.asking import answer_of

@@ -14,7 +14,7 @@ from reveries.daemon.turn import falls_asleep
 from reveries.errors import StorageLostError
 from reveries.memory.model import Turn
 from reveries.memory.views.episodes import said_turn
-from reveries.plaintext import one_line, plain
+from reveries.safe_text import one_line, plain
 
 log = structlog.get_logger("requests")
 

@@ -8,7 +8,7 @@ from reveries import protocol
 from reveries.daemon.chat_context import PromptMemory
 from reveries.memory.model import Recall, RecalledEpisode, Turn
 from reveries.memory.views.episodes import said_turn
-from reveries.plaintext import one_line, plain
+from reveries.safe_text import one_line, plain
 
 ROOM_CHARS = 700_000
 """A character has at most 4 bytes in UTF-8: with what stands around them they fit into a message of 4 MiB."""

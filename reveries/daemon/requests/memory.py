@@ -12,7 +12,7 @@ from reveries.memory.owner_edits.episodes import EditedEpisode
 from reveries.memory.text.appraisal import infer_mood
 from reveries.memory.views.search import period_of, recall_within
 from reveries.memory.views.why import factors_frame, reasons_frames
-from reveries.plaintext import one_line, plain
+from reveries.safe_text import one_line, plain
 
 _SUMMARY_CHARS = 700
 
@@ -83,7 +83,7 @@ async def pin_episode(call: Call, request: protocol.PinEpisode) -> protocol.Epis
 
 @handles(protocol.WeighEpisode)
 async def weigh_episode(call: Call, request: protocol.WeighEpisode) -> protocol.EpisodeHeld:
-    held = await call.mind.memory.episode_edits.weigh(request.episode_id, request.salience)
+    held = await call.mind.memory.episode_edits.set_salience(request.episode_id, request.salience)
     return _held_frame(request.request_id, held)
 
 

@@ -9,7 +9,7 @@ from reveries.llm.budget import RoleUsage
 from reveries.memory.claims import Claim, Conflict
 from reveries.memory.sleep.pass_log import ChangeDiff, EpisodeDiff, RunDetail, RunEntry
 from reveries.memory.sleep.preview import Preview
-from reveries.plaintext import one_line, plain
+from reveries.safe_text import one_line, plain
 
 _SUMMARY_CHARS = 700
 _MAX_CHARS = 1_000_000

@@ -17,7 +17,7 @@ from reveries.errors import DiskFullError
 from reveries.llm.base import Usage
 from reveries.memory.model import Recall
 from reveries.memory.past_talk import FoundConversation
-from reveries.plaintext import one_line, plain
+from reveries.safe_text import one_line, plain
 
 _SCROLLBACK_TURNS = 200
 _LINE_CHARS = 240

@@ -13,7 +13,7 @@ from reveries.monologue.thought import (
     ThoughtPiece,
     ThoughtStart,
 )
-from reveries.plaintext import one_line, plain
+from reveries.safe_text import one_line, plain
 
 
 @handles(protocol.Observe)

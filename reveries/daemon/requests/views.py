@@ -19,7 +19,7 @@ from reveries.memory.views.neighbourhood import most_telling, neighbourhood
 from reveries.memory.views.search import period_of
 from reveries.memory.views.timeline import timeline
 from reveries.memory.views.why import explain
-from reveries.plaintext import plain
+from reveries.safe_text import plain
 
 _CENTRES = 8
 """Of what a cue brings up, so many episodes are what its picture is about."""

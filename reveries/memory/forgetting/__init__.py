@@ -1,1 +1,1 @@
-"""Forgetting on the owner's word: what goes, what is made anew, and that it does not come back."""
+"""Erasing on the owner's word: what goes, what is made anew, and what keeps it from coming back."""

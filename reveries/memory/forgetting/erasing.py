@@ -1,4 +1,4 @@
-"""A plan, applied: every statement of an erasure, in one transaction, and what the live memory is to take over. Of the
+"""Applies an erasure plan: every statement of it in one transaction, and the change set for the live memory. Of the
 self-model go the statements that hold the words, and those that only erased episodes showed."""
 
 import json
@@ -12,9 +12,9 @@ import numpy as np
 from reveries.db.database import Row, Transaction
 from reveries.llm.base import Vector
 from reveries.memory.changes import ChangeSet, SelfModelChange
-from reveries.memory.forgetting.needles import Holds
+from reveries.memory.forgetting.needles import TextMatcher
 from reveries.memory.forgetting.plan import ForgetPlan
-from reveries.memory.forgetting.selection import Asides
+from reveries.memory.forgetting.selection import RelatedRows
 from reveries.memory.model import Episode, Link, LinkType, Pattern, SelfModel, Turn
 from reveries.memory.rows import episode_of, episode_row, experience_of, turn_of
 from reveries.memory.self_model import LIST_FIELDS, TEXT_FIELDS, differences, model_of
@@ -31,7 +31,7 @@ _ERASED = "Erased on your word."
 
 
 @dataclass(slots=True)
-class Counts:
+class ErasedCounts:
     """How much went from each store, and how much was made anew, in the order in which it is told."""
 
     gone: dict[str, int] = field(default_factory=dict)
@@ -46,7 +46,7 @@ class Erasing:
     """One erasure within its transaction."""
 
     def __init__(
-        self, store: MemoryStore, transaction: Transaction, plan: ForgetPlan, asides: Asides, holds: Holds
+        self, store: MemoryStore, transaction: Transaction, plan: ForgetPlan, asides: RelatedRows, holds: TextMatcher
     ) -> None:
         self._store = store
         self._transaction = transaction
@@ -55,7 +55,7 @@ class Erasing:
         self._holds = holds
         self._neighbours: list[str] = []
         """Episodes that stood beside one that goes."""
-        self.counts = Counts()
+        self.counts = ErasedCounts()
 
     async def apply(self, now: float) -> ChangeSet:
         """Delete, empty, make anew; what the live memory takes over."""
@@ -290,7 +290,9 @@ def shown_only_by(changes: Sequence[SelfModelRevision], now: SelfModel, touched:
     return frozenset(by_erased - by_others)
 
 
-def scrub_self_model(model: SelfModel, holds: Holds, unshown: Collection[str], gone: Collection[str]) -> SelfModel:
+def scrub_self_model(
+    model: SelfModel, holds: TextMatcher, unshown: Collection[str], gone: Collection[str]
+) -> SelfModel:
     """`model` without the statements that hold the words or that nothing shows any more, and without mention of the
     episodes that are gone."""
 
@@ -313,7 +315,7 @@ def lost_statements(before: SelfModel, after: SelfModel) -> list[str]:
 
 
 def scrub_revision(
-    change: SelfModelRevision, holds: Holds, unshown: Collection[str], gone: Collection[str]
+    change: SelfModelRevision, holds: TextMatcher, unshown: Collection[str], gone: Collection[str]
 ) -> SelfModelRevision:
     """A change of the history without them."""
     return replace(

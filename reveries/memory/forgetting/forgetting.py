@@ -1,7 +1,6 @@
-"""Forgetting on the owner's word: archived, or erased for good. The plan is decided from one moment of the file, beside
-whoever writes, and carried out where nothing was written since. A dry run carries it out too, counts, and rolls back:
-what it says is what would go.
-"""
+"""Forgetting on the owner's word: archived, or erased for good. The plan is decided from one moment of the file, while
+writes go on, and carried out if nothing was written since. A dry run carries it out too, counts, and rolls back: what
+it says is what would go."""
 
 import asyncio
 import contextlib
@@ -21,8 +20,8 @@ from reveries.db.failpoints import Step, reached
 from reveries.errors import ReveriesError, StorageLostError
 from reveries.memory.changes import ChangeSet
 from reveries.memory.deep_recall import DeepRecall
-from reveries.memory.forgetting.erasing import Counts, Erasing
-from reveries.memory.forgetting.needles import Holds, Needle
+from reveries.memory.forgetting.erasing import ErasedCounts, Erasing
+from reveries.memory.forgetting.needles import Needle, TextMatcher
 from reveries.memory.forgetting.plan import ForgetPlan
 from reveries.memory.forgetting.selection import (
     BY_ID,
@@ -72,14 +71,14 @@ log = structlog.get_logger("forgetting")
 class ForgetReport:
     """What goes, or went: for the page and the receipt."""
 
-    counts: Counts = field(default_factory=Counts)
+    counts: ErasedCounts = field(default_factory=ErasedCounts)
     items: list[Item] = field(default_factory=list)
     remade: frozenset[str] = frozenset()
     notes: list[str] = field(default_factory=list)
     receipt_id: str = ""
     at: float = 0.0
     tombstones: int = 0
-    holds: Holds = field(default=Needle(), repr=False)
+    holds: TextMatcher = field(default=Needle(), repr=False)
     """How what goes is known in files beside the memory."""
     is_whole: bool = True
     """Nothing of it is left in the memory's own file."""
@@ -89,7 +88,7 @@ class ForgetReport:
     """From here on an erasure goes on to its end: it may be on the disk, whatever is heard of it."""
     is_committed: bool = False
     is_given_up: bool = False
-    """Whoever wanted it does not any more: nothing is to be erased that is not yet."""
+    """The caller has given it up: nothing is to be erased that is not yet."""
 
     @property
     def is_gone(self) -> bool:
@@ -103,7 +102,7 @@ class ForgetReport:
 
 _Decide = Callable[[Reader], Awaitable[ForgetDecision]]
 _MOST_LOOKS = 3
-"""So often it is decided beside whoever writes; then while nobody does."""
+"""So many attempts while writes go on; then one while they wait."""
 
 
 class _DryRunDone(Exception):  # Not an error: it rolls the transaction back.
@@ -131,72 +130,72 @@ class Forgetting:
         """What would go. Changes nothing. Raises NotFoundError, UsageError."""
         if not erase:
             return await self._archive(selection, is_dry_run=True)
-        told = ForgetReport(at=self._clock.now())
+        report = ForgetReport(at=self._clock.now())
         decided = await self._beside(lambda reader: self._decide(reader, selection))
 
         async def work(transaction: Transaction) -> ChangeSet:
-            await self._carry_out(transaction, await decided(transaction), selection.chosen_by, told, self._new_id())
+            await self._carry_out(transaction, await decided(transaction), selection.chosen_by, report, self._new_id())
             raise _DryRunDone
 
         try:
             await self._store.commit(work)
         except _DryRunDone:
-            told.receipt_id = ""
-        return told
+            report.receipt_id = ""
+        return report
 
     async def erase(
         self,
         selection: Selection,
         copy: Path | None = None,
-        told: ForgetReport | None = None,
+        report: ForgetReport | None = None,
         when_gone: Callable[[], None] = lambda: None,
     ) -> ForgetReport:
         """Erase for good, in one transaction; then nothing of it is in the file or in the live memory. Where something
-        went and there is room, a backup without it stands at `copy`. `told` is filled in on the way; `when_gone` is
+        went and there is room, a backup without it stands at `copy`. `report` is filled in on the way; `when_gone` is
         called as soon as it is gone, also where the caller was cancelled. Raises NotFoundError, UsageError,
-        StorageError, OSError: then nothing is changed, or `told` says how far it came."""
-        told, decide = told or ForgetReport(), partial(self._decide, selection=selection)
-        await self._erase(decide, selection.chosen_by, told, copy=copy, when_gone=when_gone)
-        return told
+        StorageError, OSError: then nothing is changed, or `report` says how far it came."""
+        report, decide = report or ForgetReport(), partial(self._decide, selection=selection)
+        await self._erase(decide, selection.chosen_by, report, copy=copy, when_gone=when_gone)
+        return report
 
     async def _erase(
         self,
         decide: _Decide,
         by: str,
-        told: ForgetReport,
+        report: ForgetReport,
         *,
         copy: Path | None = None,
         known: Collection[Erasure] = (),
         when_gone: Callable[[], None] = lambda: None,
     ) -> None:
-        told.at, receipt_id = self._clock.now(), self._new_id()
+        report.at, receipt_id = self._clock.now(), self._new_id()
         # Whatever ends the process from here on: the next wake does what is left to do. An earlier erasure that was
         # broken off has left one: that is still to be done.
         was_left = await self.unfinished()
         is_marked = was_left is None or was_left.is_file_alone
 
         def gone() -> None:
-            told.is_committed = True
+            report.is_committed = True
             when_gone()
 
         try:
             if is_marked:
                 await self._leave_undone(Unfinished(receipt_id="" if known else receipt_id))
             reached(Step.ERASING_MARKED)
-            async with self._store.making_up, self._store.space, self._store.snapshots.erasing():
+            async with self._store.making_up, self._store.space, self._store.snapshots.suspend_for_erasure():
                 decided = await self._beside(decide)
 
                 async def work(transaction: Transaction) -> ChangeSet:
                     for erasure in known:
                         await _put_erasure(transaction, erasure)
-                    changes = await self._carry_out(transaction, await decided(transaction), by, told, receipt_id)
-                    _require_wanted(told)
+                    changes = await self._carry_out(transaction, await decided(transaction), by, report, receipt_id)
+                    _require_wanted(report)
                     return changes
 
                 await self._store.commit(work, gone)
         except BaseException as error:
-            if not told.may_be_gone or (isinstance(error, ReveriesError) and not isinstance(error, StorageLostError)):
-                told.is_given_up, told.may_be_gone = True, False
+            if not report.may_be_gone or (isinstance(error, ReveriesError) and not isinstance(error, StorageLostError)):
+                report.is_given_up, report.may_be_gone = True, False
                 if is_marked:
                     # Where the disk refuses that, too, the marker names a receipt that the memory has not.
                     with contextlib.suppress(OSError):
@@ -205,11 +204,11 @@ class Forgetting:
         reached(Step.ERASED)
         await self._store.deep.recount()
         await self.reload()
-        scrubbed = await self._store.database.scrub(None if told.is_empty else copy)
-        told.copied, told.is_whole = scrubbed.copied, scrubbed.is_whole
-        if not told.is_whole:
-            told.notes.append(_FILE_NOT_ANEW)
-        log.info("erased", receipt=told.receipt_id, rows=sum(told.counts.gone.values()))
+        scrubbed = await self._store.database.scrub(None if report.is_empty else copy)
+        report.copied, report.is_whole = scrubbed.copied, scrubbed.is_whole
+        if not report.is_whole:
+            report.notes.append(_FILE_NOT_ANEW)
+        log.info("erase.completed", receipt=report.receipt_id, rows=sum(report.counts.gone.values()))
 
     @property
     def marker(self) -> Path:
@@ -240,7 +239,7 @@ class Forgetting:
     async def finish(self) -> bool:
         """Leave nothing in the memory's own files of what an erasure that was broken off had deleted already. Whether
         that is so now."""
-        async with self._store.snapshots.erasing():
+        async with self._store.snapshots.suspend_for_erasure():
             pass
         return (await self._store.database.scrub()).is_whole
 
@@ -266,24 +265,24 @@ class Forgetting:
         return decided
 
     async def _carry_out(
-        self, transaction: Transaction, decision: ForgetDecision, by: str, told: ForgetReport, receipt_id: str
+        self, transaction: Transaction, decision: ForgetDecision, by: str, report: ForgetReport, receipt_id: str
     ) -> ChangeSet:
         rows, plan, needle = decision.rows, decision.plan, decision.needle
-        told.items = await asyncio.to_thread(items_of, rows, plan)
-        told.remade, told.holds = plan.remade, needle
+        report.items = await asyncio.to_thread(items_of, rows, plan)
+        report.remade, report.holds = plan.remade, needle
         texts = await _whole_texts(transaction, plan)
         spans = _words_named(rows, plan, needle) if by in (BY_WORDS, BY_NAME) else set[tuple[str, ...]]()
         erasing = Erasing(self._store, transaction, plan, decision.beside, needle)
-        changes = await erasing.apply(told.at)
-        told.counts = erasing.counts
-        told.notes = _notes(plan, erasing.counts, by)
-        if told.is_empty:
+        changes = await erasing.apply(report.at)
+        report.counts = erasing.counts
+        report.notes = _notes(plan, erasing.counts, by)
+        if report.is_empty:
             return changes
         texts += erasing.counts.lost_statements
         stones = tombstones_for(self._key(), plan.ids, texts, spans)
-        told.receipt_id, told.tombstones = receipt_id, len(stones)
-        counts = {store: count for store, count in told.counts.gone.items() if count}
-        erasure = Erasure(told.receipt_id, told.at, by, self._key(), counts, stones)
+        report.receipt_id, report.tombstones = receipt_id, len(stones)
+        counts = {store: count for store, count in report.counts.gone.items() if count}
+        erasure = Erasure(report.receipt_id, report.at, by, self._key(), counts, stones)
         await _put_erasure(transaction, erasure)
         return changes
 
@@ -295,7 +294,7 @@ class Forgetting:
         return await self._archive(selection, is_dry_run=False)
 
     async def _archive(self, selection: Selection, *, is_dry_run: bool) -> ForgetReport:
-        told = ForgetReport(at=self._clock.now())
+        report = ForgetReport(at=self._clock.now())
         decided = await self._beside(lambda reader: self._decide(reader, selection))
 
         async def work(transaction: Transaction) -> ChangeSet:
@@ -303,8 +302,10 @@ class Forgetting:
             # Whole episodes: of some of one nothing is made anew, for nothing is lost.
             plan = decision.plan
             episodes = frozenset(name for name in plan.touched if name not in decision.rows.relations.merged_into)
-            told.items = [item for item in items_of(decision.rows, plan) if item.kind in ("episode", "turn", "thought")]
-            changes = await self._put_aside(transaction, episodes, plan, told)
+            report.items = [
+                item for item in items_of(decision.rows, plan) if item.kind in ("episode", "turn", "thought")
+            ]
+            changes = await self._put_aside(transaction, episodes, plan, report)
             if is_dry_run:
                 raise _DryRunDone
             return changes
@@ -312,28 +313,28 @@ class Forgetting:
         try:
             await self._store.commit(work)
         except _DryRunDone:
-            return told
+            return report
         await self._store.deep.recount()
-        return told
+        return report
 
     async def _put_aside(
-        self, transaction: Transaction, episodes: frozenset[str], plan: ForgetPlan, told: ForgetReport
+        self, transaction: Transaction, episodes: frozenset[str], plan: ForgetPlan, report: ForgetReport
     ) -> ChangeSet:
         live = self._store.live
-        ids, now = json.dumps(sorted(episodes)), told.at
+        ids, now = json.dumps(sorted(episodes)), report.at
         sources = [str(row["experience_id"]) for name in sorted(episodes) for row in await _sources(transaction, name)]
         await self._store.deep.erase(transaction, episodes, sources)
-        told.counts.add("episodes", await transaction.run("forget.archive", {"ids": ids}))
+        report.counts.add("episodes", await transaction.run("forget.archive", {"ids": ids}))
         await transaction.run("forget.withdraw", {"ids": ids, "now": now})
         await transaction.run("forget.withdraw_ones", {"ids": json.dumps(sorted(plan.experiences)), "now": now})
         experiences = sorted({*sources, *plan.experiences})
         await transaction.run("forget.unfold_over", {"ids": json.dumps(experiences)})
-        told.counts.add("experiences", len(experiences))
+        report.counts.add("experiences", len(experiences))
         await transaction.run_many(
             "deep.note",
             [{"episode_id": n, "at": now, "became": "dormant", "reason": _FORGOTTEN} for n in sorted(episodes)],
         )
-        told.notes.append(
+        report.notes.append(
             "Nothing is deleted: it is only on disk, and neither a cue nor a thought nor a deep look finds it. "
             "What was learnt from it stays in the self-model. For good: --erase. To have it back: --bring-back"
         )
@@ -343,13 +344,13 @@ class Forgetting:
 
     async def bring_back(self, selection: Selection) -> ForgetReport:
         """Bring back what is archived and chosen. Raises NotFoundError, UsageError."""
-        told = ForgetReport(at=self._clock.now())
+        report = ForgetReport(at=self._clock.now())
         async with self._store.database.moment() as reader:
             rows = await read_rows(reader)
         decision = await asyncio.to_thread(decision_of, rows, selection)
         archived = {row["id"] for row in await self._store.database.rows("forget.archived")}
         names = sorted(archived & decision.plan.touched)
-        told.items = [item for item in items_of(rows, decision.plan) if item.id in names]
+        report.items = [item for item in items_of(rows, decision.plan) if item.id in names]
         sources = [one for name in names for one in rows.relations.episode_sources.get(name, ())]
 
         async def work(transaction: Transaction) -> ChangeSet:
@@ -358,8 +359,8 @@ class Forgetting:
             return ChangeSet()
 
         await self._store.commit(work)
-        told.counts.add("episodes", len(await DeepRecall(self._store, self._clock).wake(names, "owner")))
-        return told
+        report.counts.add("episodes", len(await DeepRecall(self._store, self._clock).wake_episodes(names, "owner")))
+        return report
 
     # --- that it does not come back ----------------------------------------------------------------------------------
 
@@ -408,11 +409,11 @@ class Forgetting:
             decision.beside = await read_asides(reader, decision.plan, decision.needle)
             return decision
 
-        log.warning("erasing.again", erasures=len(unknown))
-        told = ForgetReport()
-        await self._erase(decide, BY_ID, told, known=unknown)
-        self.came_back = told
-        return told
+        log.warning("erase.repeated", erasures=len(unknown))
+        report = ForgetReport()
+        await self._erase(decide, BY_ID, report, known=unknown)
+        self.came_back = report
+        return report
 
     async def _in_memory(self) -> dict[str, Erasure]:
         stones: dict[str, list[Tombstone]] = {}
@@ -432,14 +433,14 @@ class Forgetting:
         }
 
 
-def _require_wanted(told: ForgetReport) -> None:
+def _require_wanted(report: ForgetReport) -> None:
     """The last moment at which it can be left. Raises CancelledError, which takes the transaction back."""
-    if told.is_given_up:
+    if report.is_given_up:
         raise asyncio.CancelledError
-    told.may_be_gone = True
+    report.may_be_gone = True
 
 
-def _notes(plan: ForgetPlan, counts: Counts, by: str) -> list[str]:
+def _notes(plan: ForgetPlan, counts: ErasedCounts, by: str) -> list[str]:
     notes: list[str] = []
     if plan.remade:
         notes.append(
@@ -461,7 +462,7 @@ async def _whole_texts(transaction: Transaction, plan: ForgetPlan) -> list[str]:
     return [str(row["text"]) for row in found]
 
 
-def _words_named(rows: Rows, plan: ForgetPlan, needle: Holds) -> set[tuple[str, ...]]:
+def _words_named(rows: Rows, plan: ForgetPlan, needle: TextMatcher) -> set[tuple[str, ...]]:
     """The words that the owner named, as they stand in what goes: by hashes of these too it is known again. Where
     nobody named words there are none: of a code that somebody said, the hash of the code alone would be guessed."""
     if not isinstance(needle, Needle):

@@ -1,4 +1,4 @@
-"""What is looked for in texts when something is to be forgotten: words as they stand, names, long quotes. Pure."""
+"""Text matchers for an erasure: words as they stand, names, long quotes. Pure."""
 
 import re
 import unicodedata
@@ -21,7 +21,7 @@ _BLANK = r"(?:\s|\\[nrt])+"
 """Between words: blanks, also as JSON writes them."""
 
 
-class Holds(Protocol):
+class TextMatcher(Protocol):
     """Whether a text holds what is to be forgotten."""
 
     def __call__(self, text: str) -> bool: ...

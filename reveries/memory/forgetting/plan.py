@@ -1,4 +1,4 @@
-"""The cascade, decided: from what the owner chose to every row that goes and every episode that is made anew. Pure.
+"""The erasure cascade: from what the owner chose to every row that goes and every episode that is made anew. Pure.
 
 What goes with an experience: its turns, what only it made, the thoughts that had one of its episodes before them, and
 what came of those. A thought that had only such a thought before it stays, unless it holds the words: else, hop by hop,

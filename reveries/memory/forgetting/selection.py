@@ -1,4 +1,5 @@
-"""What is to be erased: the rows it is decided from, and the decision on what the owner chose or on what came back.
+"""Selects what is to be erased: reads the rows of one moment, and decides from them what the owner chose or what came
+back.
 
 `read_rows` reads which row came of which and all texts at one moment; the rest is pure."""
 
@@ -11,7 +12,7 @@ from typing import Final
 
 from reveries.db.database import Reader, Row
 from reveries.errors import NotFoundError, UsageError
-from reveries.memory.forgetting.needles import Holds, Needle, Sieve, marks_of, quotes_of, words_in
+from reveries.memory.forgetting.needles import Needle, Sieve, TextMatcher, marks_of, quotes_of, words_in
 from reveries.memory.forgetting.plan import Chosen, ForgetPlan, Relations, cascade
 from reveries.memory.forgetting.tombstones import Tombstones
 from reveries.memory.model import Origin
@@ -23,7 +24,7 @@ _STRING = re.compile(r'"([^"\\]*(?:\\.[^"\\]*)*)"')
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One chosen thing, for whoever has to agree to it."""
+    """One thing that would be erased, as it is shown before the owner agrees."""
 
     id: str
     kind: str
@@ -32,7 +33,7 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True)
-class Asides:
+class RelatedRows:
     """Rows beside the graph that hold the words, by table; their texts are emptied, or the rows go."""
 
     ids: dict[str, tuple[object, ...]] = field(default_factory=dict)
@@ -88,7 +89,7 @@ async def read_rows(source: Reader) -> Rows:
     return Rows(turns, experiences, episodes, thoughts, notes, claims, relations)
 
 
-def select_holding(rows: Rows, holds: Holds, until: float | None = None) -> Chosen:
+def select_holding(rows: Rows, holds: TextMatcher, until: float | None = None) -> Chosen:
     """What holds the words; of what happened until then, if a time is given."""
     found = {
         name: frozenset(row["id"] for row in table if (until is None or row["at"] <= until) and holds(row["text"]))
@@ -158,7 +159,7 @@ _WORDED = {
 _CUT = {"trips": "forget.trips", "tripwires": "forget.tripwires"}
 
 
-async def read_asides(source: Reader, plan: ForgetPlan, holds: Holds) -> Asides:
+async def read_asides(source: Reader, plan: ForgetPlan, holds: TextMatcher) -> RelatedRows:
     """What beside the graph holds the words, or was written while something that goes was said or thought."""
     found: dict[str, tuple[object, ...]] = {}
     for table, statement in _WORDED.items():
@@ -180,7 +181,7 @@ async def read_asides(source: Reader, plan: ForgetPlan, holds: Holds) -> Asides:
     passes = await source.rows("forget.passes")
     touched = plan.ids | plan.remade
     found["passes"] = await asyncio.to_thread(_passes, passes, touched, plan.experiences, holds)
-    return Asides(found)
+    return RelatedRows(found)
 
 
 _TRIP_SECONDS = 120.0
@@ -198,7 +199,9 @@ def _is_in(at: float, spans: Sequence[tuple[float, float]]) -> bool:
     return any(begin <= at <= end for begin, end in spans)
 
 
-def _passes(rows: Sequence[Row], ids: frozenset[str], experiences: frozenset[str], holds: Holds) -> tuple[object, ...]:
+def _passes(
+    rows: Sequence[Row], ids: frozenset[str], experiences: frozenset[str], holds: TextMatcher
+) -> tuple[object, ...]:
     return tuple(
         row["id"]
         for row in rows
@@ -260,8 +263,8 @@ class ForgetDecision:
 
     rows: Rows
     plan: ForgetPlan
-    needle: Holds
-    beside: Asides = field(default_factory=Asides)
+    needle: TextMatcher
+    beside: RelatedRows = field(default_factory=RelatedRows)
 
 
 def decision_of(rows: Rows, selection: Selection) -> ForgetDecision:

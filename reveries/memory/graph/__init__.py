@@ -1,1 +1,1 @@
-"""The graph in arrays: links, vectors, energy, the loops that numba compiles, the snapshot."""
+"""The episode graph in arrays: links, energy, compiled loops, and the claims and names that episodes share."""

@@ -14,7 +14,7 @@ from reveries.config import RecallSettings
 from reveries.llm.base import Vector
 from reveries.memory.graph.facts import graph_moment
 from reveries.memory.graph.memory_graph import MemoryGraph
-from reveries.memory.graph.spreading import Bounds
+from reveries.memory.graph.spreading import SpreadBounds
 from reveries.memory.model import Episode, Factors, RecallContext, RecalledEpisode
 
 _DAY_SECONDS = 86_400.0
@@ -123,13 +123,13 @@ def rank_episodes(
 ) -> Ranking:
     """What `activate` finds, before any of it is explained: cheap however much surfaces."""
     start = {s.index: e for s in seeds if (e := seed_energy(s, graph.at(s.index), context.now)) > 0.0}
-    bounds = Bounds(
+    bounds = SpreadBounds(
         graph_moment(context.now), context.mood, settings.activation_threshold, share_of_spread, context.limit
     )
     field = graph.field
     try:
         edges_touched = field.spread(start, graph.size, settings.max_hops, settings.decay_per_hop)
-        surfaced = zip(*field.surfaced(start, bounds), strict=True)
+        surfaced = zip(*field.select_surfaced(start, bounds), strict=True)
     finally:
         field.clear()
     best = sorted(surfaced, key=lambda found: (-found[1], graph.id_at(found[0])))[: context.limit]

@@ -91,7 +91,7 @@ class LinkArena:
         found = np.flatnonzero((self.targets[links] == end) & (self.kinds[links] == kind))
         return _as_written(self.strengths[links][found[0]]) if len(found) else None
 
-    def packed(self, rows: Int64, size: int) -> PackedLinks:
+    def pack(self, rows: Int64, size: int) -> PackedLinks:
         """The links of the nodes in `rows` (every node that has any), all below `size`, numbered by place in `rows`."""
         places = np.full(size, -1, dtype=np.int32)
         places[rows] = np.arange(len(rows), dtype=np.int32)

@@ -25,7 +25,7 @@ class EpisodeShelf(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Standings:
+class EpisodeValues:
     """The new values of episodes, in parallel columns: those that `Touch` and `Fading` name."""
 
     ids: Sequence[str]
@@ -47,11 +47,16 @@ class Standings:
         )
 
 
-class Restood:
+class UpdatedShelf:
     """A shelf whose episodes stand otherwise by now."""
 
     def __init__(
-        self, shelf: EpisodeShelf, places: Int64, rows: Int64, standings: Standings, pack: Callable[[Episode], bytes]
+        self,
+        shelf: EpisodeShelf,
+        places: Int64,
+        rows: Int64,
+        standings: EpisodeValues,
+        pack: Callable[[Episode], bytes],
     ) -> None:
         self._shelf = shelf
         self._rows = np.full(int(places.max(initial=-1)) + 1, -1, dtype=np.int64)
@@ -71,7 +76,7 @@ class Restood:
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
+class RecallMoment:
     """When it is, as the loops compare it."""
 
     now: float
@@ -81,10 +86,10 @@ class Moment:
     """32 x month + day."""
 
 
-def graph_moment(now: float) -> Moment:
+def graph_moment(now: float) -> RecallMoment:
     """`now` in unix seconds, with its place in the week and in the year."""
     hour = math.floor(min(max(now, LEAST_TIME), MOST_TIME) / 3600.0)
-    return Moment(now, hour % 168, year_day(hour // 24))
+    return RecallMoment(now, hour % 168, year_day(hour // 24))
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +155,7 @@ class NodeFacts:
             self.came[node] = self._next
             self._next += 1
 
-    def restand(self, nodes: Int64, standings: Standings, rows: Int64) -> None:
+    def restand(self, nodes: Int64, standings: EpisodeValues, rows: Int64) -> None:
         """Copy what counts of `rows` to `nodes`."""
         self.accessibility[nodes] = standings.accessibility[rows]
         self.salience[nodes] = standings.salience[rows]
@@ -175,7 +180,7 @@ class NodeFacts:
         self.came[many] = np.arange(self._next)
         self._conversations = {name: code for code, name in enumerate(packed.conversations)}
 
-    def packed(self, nodes: Int64) -> PackedFacts:
+    def pack(self, nodes: Int64) -> PackedFacts:
         """A copy of the facts of `nodes`, in this order."""
         return PackedFacts(
             self.accessibility[nodes].astype(np.float64),

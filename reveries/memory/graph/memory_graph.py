@@ -18,7 +18,7 @@ from reveries.index.vectors import VectorTable
 from reveries.llm.base import Vector, Vectors
 from reveries.memory.changes import Before, ChangeSet, Fading, Touch
 from reveries.memory.graph.arena import LinkArena, PackedLinks
-from reveries.memory.graph.facts import EpisodeShelf, NodeFacts, PackedFacts, Restood, Standings
+from reveries.memory.graph.facts import EpisodeShelf, EpisodeValues, NodeFacts, PackedFacts, UpdatedShelf
 from reveries.memory.graph.kernels import Kernels, interpreted_kernels
 from reveries.memory.graph.spreading import EnergyField
 from reveries.memory.model import Episode, Link, LinkType
@@ -253,7 +253,7 @@ class MemoryGraph:
         for dormancy in changes.dormant:
             self._drop_episode(dormancy.episode_id)
 
-    def restand(self, standings: Standings) -> None:
+    def restand(self, standings: EpisodeValues) -> None:
         """Take over what touches and fadings would change, of many at once: episodes stay on their shelf. Who is not
         here is passed over."""
         found = np.array([self._index.get(name, -1) for name in standings.ids], dtype=np.int64)
@@ -264,7 +264,7 @@ class MemoryGraph:
             if (episode := self._episodes[node]) is not None:
                 self._episodes[node] = standings.of(row, episode)
         if self._shelf is not None:
-            self._shelf = Restood(self._shelf, nodes, rows, standings, pack_episode)
+            self._shelf = UpdatedShelf(self._shelf, nodes, rows, standings, pack_episode)
 
     def arrange_vectors(self, dimensions: int, vectors: Mapping[str, Vector]) -> VectorTable:
         """`vectors`, by episode id, as the rows of this graph; zeros where there is none. Changes nothing."""
@@ -288,7 +288,7 @@ class MemoryGraph:
         if len(packed.links.nodes) != count or not packed.facts.is_whole(count) or len(packed.vectors) < count:
             raise ValueError("The parts of the graph are not of one length.")
         table = VectorTable(self._kernels, self.dimensions, 0)
-        table.take(packed.vectors)
+        table.replace_rows(packed.vectors)
         if count > len(table.rows) - _FIRST_CAPACITY:
             table.grow(count + _FIRST_CAPACITY)
         self._allot(table)
@@ -297,15 +297,15 @@ class MemoryGraph:
         self._episodes, self._shelf, self._ids = [None] * count, packed.shelf, list(packed.ids)
         self._index = dict(zip(self._ids, range(count), strict=True))
 
-    def packed(self) -> PackedGraph:
+    def pack(self) -> PackedGraph:
         """A copy of this graph as it is now: nothing done to it later is seen in the copy. Without room behind it."""
         rows = np.fromiter(self._index.values(), dtype=np.int64, count=len(self._index))
         return PackedGraph(
             ids=list(self._index),
             shelf=_EpisodesCopy(rows, list(self._episodes), self._shelf),
             vectors=self._table.rows[rows],
-            links=self._arena.packed(rows, self.size),
-            facts=self._facts.packed(rows),
+            links=self._arena.pack(rows, self.size),
+            facts=self._facts.pack(rows),
         )
 
     def use(self, kernels: Kernels) -> None:

@@ -33,9 +33,9 @@ class NameIndex:
 
     def put(self, episode: Episode) -> None:
         """Know that `episode` holds its names."""
-        self.hold(episode.id, episode.entities)
+        self.add_holder(episode.id, episode.entities)
 
-    def hold(self, episode_id: str, entities: Iterable[str]) -> None:
+    def add_holder(self, episode_id: str, entities: Iterable[str]) -> None:
         """Know that an episode holds these names."""
         self._hold_keys(episode_id, _keys(entities))
 
@@ -92,11 +92,11 @@ def named_links(
     `holders` has for each of its keys the ids of those who hold it; who is not in `others` is passed over. The strength
     is the sum of 0.12 x rarity over what is shared, 0.3 at most; rarity is log(n / holders) / log(n) over n episodes.
     """
-    told = math.log(max(3, episode_count))
+    log_count = math.log(max(3, episode_count))
     strengths: dict[str, float] = {}
     for key in sorted(keys_of(episode)):
         named = [name for name in holders.get(key, ()) if name != episode.id and name in others]
-        rarity = 1.0 - math.log(len(named) + 1) / told
+        rarity = 1.0 - math.log(len(named) + 1) / log_count
         for name in named:
             strengths[name] = strengths.get(name, 0.0) + _STRENGTH * max(0.0, rarity)
     best = sorted(strengths, key=lambda name: (-strengths[name], -others[name].created_at, name))[:MAX_NAMED]

@@ -1,4 +1,5 @@
-"""Energy on the graph: sent from entry points along links, gathered, read off, wiped. Pure; one recall at a time.
+"""The energy field of one recall: sent from entry points along links, gathered, read, cleared. Pure; one recall at a
+time.
 
 Three ways to the same energies: the compiled loop over what is active; the compiled sweep over everything, when much of
 the graph is active; and whole-array operations where nothing is compiled.
@@ -12,7 +13,7 @@ import numpy as np
 
 from reveries.index.arrays import Int64
 from reveries.memory.graph.arena import LinkArena
-from reveries.memory.graph.facts import Moment, NodeFacts
+from reveries.memory.graph.facts import NodeFacts, RecallMoment
 from reveries.memory.graph.spread_loops import LEAST_TIME, MOST_TIME, SAME_TIME, year_day
 
 SWEEP_SHARE = 1 / 8
@@ -26,10 +27,10 @@ _ANNIVERSARY_DAYS = 300
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
+class SpreadBounds:
     """Under which conditions nodes surface (R-122, R-123)."""
 
-    moment: Moment
+    moment: RecallMoment
     mood: float
     threshold: float
     share_of_spread: float
@@ -83,7 +84,7 @@ class EnergyField:
         nodes = self._active[: self._count]
         return dict(zip(nodes.tolist(), self._energy[nodes, 0].tolist(), strict=True))
 
-    def surfaced(self, start: Mapping[int, float], bounds: Bounds) -> tuple[list[int], list[float]]:
+    def select_surfaced(self, start: Mapping[int, float], bounds: SpreadBounds) -> tuple[list[int], list[float]]:
         """Who surfaces, with the energy it ranks by: in no order, and more than `limit` where that is undecided."""
         for node, energy in start.items():
             self._energy[node, 1] = energy
@@ -154,7 +155,7 @@ class EnergyField:
         self._active[: self._count] = nodes
         return followed
 
-    def _surfaced_in_arrays(self, bounds: Bounds) -> tuple[list[int], list[float]]:
+    def _surfaced_in_arrays(self, bounds: SpreadBounds) -> tuple[list[int], list[float]]:
         nodes, facts, moment = self._active[: self._count], self._facts, bounds.moment
         whole, direct = self._energy[nodes, 0], self._energy[nodes, 1]
         days = np.maximum(0.0, moment.now - facts.last_accessed_at[nodes]) / _DAY_SECONDS

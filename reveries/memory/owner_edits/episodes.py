@@ -24,7 +24,7 @@ from reveries.memory.sleep.light_sleep import LightSleep
 from reveries.memory.sleep.pass_log import CORRECTION
 from reveries.memory.store import MemoryStore, pins
 from reveries.memory.views.episodes import find_episode
-from reveries.plaintext import one_line
+from reveries.safe_text import one_line
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class EpisodeEdits:
         await self._store.commit(work)
         return await self._held(name)
 
-    async def weigh(self, id_or_prefix: str, salience: float) -> EditedEpisode:
+    async def set_salience(self, id_or_prefix: str, salience: float) -> EditedEpisode:
         """It matters so much, 0 to 1, until recall and time say otherwise. Raises NotFoundError."""
         name = (await self.live_episode(id_or_prefix)).id
 
@@ -91,7 +91,7 @@ class EpisodeEdits:
         except NotFoundError:
             if (dormant := await episode_on_disk(self._store, id_or_prefix)) is None:
                 raise
-        await self._deep.wake([dormant.id], "owner")
+        await self._deep.wake_episodes([dormant.id], "owner")
         return find_episode(self._store.live, dormant.id)
 
     async def _held(self, name: str) -> EditedEpisode:
@@ -152,7 +152,7 @@ class Corrections:
         episode = await self._hand.live_episode(id_or_prefix)
         if not self._store.live.turns.turns_of(episode.id):
             # Its words were put away: what is replaced must be here to be ranked under something.
-            await self._deep.wake([episode.id], "owner")
+            await self._deep.wake_episodes([episode.id], "owner")
         replaced = self._concerned_turns(episode, vector)
         if not replaced:
             raise UsageError(

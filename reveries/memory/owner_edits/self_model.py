@@ -19,8 +19,8 @@ from reveries.memory.rows import episode_of
 from reveries.memory.self_model import BY_THE_OWNER, differences, edit_field, model_of, revert_to
 from reveries.memory.sleep.pass_log import record_self_change
 from reveries.memory.store import MemoryStore
-from reveries.plaintext import plain
 from reveries.protocol import SelfChange, SelfEvidence, SelfFieldChange
+from reveries.safe_text import plain
 
 
 class SelfModelEdits:

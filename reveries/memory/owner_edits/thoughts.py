@@ -1,4 +1,4 @@
-"""The owner's word on a thought: let memory hold on to it, or let it make nothing of it.
+"""The owner's edits of thoughts: keep one, or withdraw it so that memory makes nothing of it.
 
 A thought that is dropped leaves the live memory with the episode that light sleep made of it, and no sleep looks at it
 again. Its words stay in the log. What deep sleep has worked into something else is taken back with that pass, not here.
@@ -64,7 +64,7 @@ class ThoughtEdits:
     async def _wake_experience(self, experience_id: str, why: str) -> None:
         rows = await self._store.database.rows("monologue_state.asleep_in", {"experience_id": experience_id})
         if rows:
-            await self._deep.wake([str(row["id"]) for row in rows], why)
+            await self._deep.wake_episodes([str(row["id"]) for row in rows], why)
 
     async def _without(self, transaction: Transaction, home: Episode) -> ChangeSet:
         """What the live memory is to take over; what leaves the file is taken out of it here."""

@@ -1,1 +1,1 @@
-"""What answers a cue: the words and vectors of turns, what ranks them, what is only on disk."""
+"""Recall: which turns answer a cue - the turn index, features, ranking, and what supersedes what."""

@@ -109,7 +109,7 @@ def _surface_columns(index: TurnIndex, cue: Cue, near: Neighbours, rows: Rows) -
     surface = index.surface
     mine = surface[rows]
     length = mine["log_length"]
-    usual_length, spread = index.standing.usual_length
+    usual_length, spread = index.static_features.usual_length
     names = np.minimum(mine["names"], 3).astype(np.float32) / 3.0
     return {
         "length": (length - usual_length) / max(0.1, spread),
@@ -191,7 +191,9 @@ def _exchange_columns(
 def _brought(index: TurnIndex, cue: Cue, replies: Rows, asked: Rows) -> Floats:
     """BM25 of each of `replies`, as a share of what the cue's words weigh in all, by those words alone that do not
     stand in what it answers (`asked`; the index's size where there is nothing)."""
-    found = dict(one for term in cue_terms(cue.text) if (one := index.standing.telling(term)) is not None)
+    found = dict(
+        one for term in cue_terms(cue.text) if (one := index.static_features.number_and_weight(term)) is not None
+    )
     if not found or not len(replies):
         return np.zeros(len(replies), dtype=np.float32)
     numbers = np.array(sorted(found), dtype=np.int32)
@@ -199,7 +201,7 @@ def _brought(index: TurnIndex, cue: Cue, replies: Rows, asked: Rows) -> Floats:
     counts = _term_counts(index, replies, numbers)
     answers = np.flatnonzero(asked < index.size)
     counts[answers] *= _term_counts(index, asked[answers], numbers) == 0.0
-    norms = index.standing.norms.row[replies][:, None]
+    norms = index.static_features.norms.row[replies][:, None]
     share: Floats = (saturate_counts(counts, norms) @ weights / weights.sum()).astype(np.float32)
     return share
 

@@ -1,4 +1,4 @@
-"""One thing leads to another: a turn that answers well names somebody or something, another turn is about just that.
+"""Second-hop candidates: a turn that answers well names something, and another turn is about just that.
 
 From the best few turns, over the names that they hold, to the turns about those names. No model, no links kept: what a
 turn is about is indexed when it comes (see `names`), what the best turns name is read when a cue asks. Pure.
@@ -34,7 +34,7 @@ nothing (there names are in everybody's mouth)."""
 
 
 @dataclass(frozen=True, slots=True)
-class Lead:
+class NamedLead:
     """A way from a turn to another that is about what the first one names."""
 
     source: int
@@ -46,14 +46,14 @@ class Lead:
     """1 for a name that one turn is about; less, the more are."""
 
 
-def leads_from(index: TurnIndex, source: int) -> list[Lead]:
+def leads_from(index: TurnIndex, source: int) -> list[NamedLead]:
     """The leads from a row, in order."""
-    found: list[Lead] = []
+    found: list[NamedLead] = []
     text = index.turn(source).text[:_SEARCHED_CHARS]
     for name in dict.fromkeys(find_mentions(text, index.about, index.openers)):
         targets = [row for row in index.about[name] if row != source]
         if targets and len(targets) <= CROWD and name not in index.speaker_words:
-            found += [Lead(source, row, name, len(targets) ** -0.5) for row in targets]
+            found += [NamedLead(source, row, name, len(targets) ** -0.5) for row in targets]
     return found
 
 
@@ -76,7 +76,7 @@ def trust_in(scores: Floats, named: Floats) -> Floats:
     return trust
 
 
-def trusted_leads(leads: Sequence[Lead], seeds: Sequence[int], trust: Floats, rows: Rows) -> Floats:
+def trusted_leads(leads: Sequence[NamedLead], seeds: Sequence[int], trust: Floats, rows: Rows) -> Floats:
     """How surely one of the `seeds`, best first, leads to each of `rows` (ascending), 0 to 1; `trust` says how much
     each seed is believed (see `trust_in`)."""
     place_of = {row: place for place, row in enumerate(rows.tolist())}
@@ -99,7 +99,9 @@ def bridge_columns(index: TurnIndex, cue: str, seeds: Sequence[int], trust: Floa
 def _bridges(index: TurnIndex, cue: str, seeds: Sequence[int], rows: Rows) -> tuple[Floats, Floats]:
     """For each seed and row: how telling the names are that both hold and the cue does not, and how much of what the
     cue asks beyond the seed the row holds; 0 to about 1."""
-    wanted = dict(found for term in cue_terms(cue) if (found := index.standing.telling(term)) is not None)
+    wanted = dict(
+        found for term in cue_terms(cue) if (found := index.static_features.number_and_weight(term)) is not None
+    )
     names = [_telling_names(index, seed, wanted.keys()) for seed in seeds]
     union = sorted({number for found in names for number in found} | wanted.keys())
     column_of = {number: column for column, number in enumerate(union)}
@@ -121,7 +123,7 @@ def _telling_names(index: TurnIndex, seed: int, wanted: Collection[int]) -> dict
     """The weights of the capitalised words of a turn that the cue does not hold, by number."""
     spelled = _CAPITALISED.findall(index.turn(seed).text[:_SEARCHED_CHARS])
     terms = set(terms_of(" ".join(word for word in spelled if word.casefold() not in index.speaker_words)))
-    found = (index.standing.telling(term) for term in terms)
+    found = (index.static_features.number_and_weight(term) for term in terms)
     return {held[0]: held[1] for held in found if held is not None and held[0] not in wanted}
 
 

@@ -1,4 +1,4 @@
-"""What was superseded ranks under what replaced it: a step after the ranking, which changes the order and nothing else.
+"""Ranks superseded turns under what replaced them: a step after the ranking, which changes the order and nothing else.
 Only where both came to mind. Pure.
 
 The newer one takes the place of the older, which follows right behind it: both are seen, the newer first. A turn may

@@ -23,7 +23,7 @@ from reveries.memory.recall.features import TurnEvidence, features_of, is_alone
 from reveries.memory.recall.hops import (
     HOP_WEIGHTS,
     SEEDS,
-    Lead,
+    NamedLead,
     bridge_columns,
     leads_from,
     rows_named,
@@ -63,7 +63,7 @@ class TurnScores:
     cosines: Floats = field(repr=False)
     coverage: Floats = field(repr=False)
     meaning_weight: float
-    parts: "Parts | None" = field(default=None, repr=False)
+    parts: "WeighedReasons | None" = field(default=None, repr=False)
 
     def best_rows(self, count: int) -> list[int]:
         """Rows, best first; ties go to the row that came first."""
@@ -73,7 +73,7 @@ class TurnScores:
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class WeighedReasons:
     """The close look, kept to explain it: rows x reasons, before and after their weights."""
 
     rows: Rows
@@ -85,8 +85,8 @@ class Parts:
 
     def told_reasons(self, row: int) -> tuple[RankingReason, ...]:
         """What moved a turn most against the usual candidate, up or down, largest first; () for one that was not looked
-        at closely. What a reason weighs more or less in a kind of cue or turn (`_x_`) is counted with it. Only for
-        whoever asks: it takes longer than ranking the turn did."""
+        at closely. What a reason weighs more or less in a kind of cue or turn (`_x_`) is counted with it. Only on
+        request: it takes longer than ranking the turn did."""
         place = int(np.searchsorted(self.rows, row))
         if place >= len(self.rows) or self.rows[place] != row:
             return ()
@@ -137,7 +137,7 @@ def score_turns(
 def gather_evidence(index: TurnIndex, cue: str, vector: Vector) -> TurnEvidence:
     """One pass over every turn in the index: how well words and meaning fit. At least one row must be live."""
     live, near = index.live, index.neighbours
-    words = index.words.score(cue_terms(cue), live, near, index.standing.norms)
+    words = index.words.score(cue_terms(cue), live, near, index.static_features.norms)
     cosines: Floats = index.vectors @ vector
     turn_z, window_z = z_scores(words.row, live), z_scores(words.window, live)
     meaning_z = z_scores(cosines, live)
@@ -159,7 +159,7 @@ class RankedCandidates:
         self._index = index
         self._cue = cue
         self._cue_names = frozenset(find_mentions(cue.text, index.about, index.openers))
-        self._leads: dict[int, list[Lead]] = {}
+        self._leads: dict[int, list[NamedLead]] = {}
         self.rows = self._rows(evidence, shown)
         self.match = features_of(index, cue, evidence, self.rows)
         self._alone = is_alone(index, self.rows)
@@ -187,7 +187,7 @@ class RankedCandidates:
         led_twice = self._led(own + _weigh_columns(once, weights, len(self.rows))[1].sum(axis=1))[2]
         return once | {"hop_second_x_alone": (led_twice - led) * self._alone}
 
-    def parts(self, weights: RankingWeights) -> Parts:
+    def parts(self, weights: RankingWeights) -> WeighedReasons:
         """Everything weighed: what a turn holds itself, then what leads to it, then what leads there in two steps."""
         values, amounts = _weigh_columns(self.match, weights.match, len(self.rows))
         led = self.hops(amounts.sum(axis=1), weights.hop)
@@ -197,9 +197,11 @@ class RankedCandidates:
         news = news_of(self._index, self._cue, own + added + held, self.match["coverage"], self.rows)
         last = np.stack([held, news], axis=1)
         names, whole = (*weights.match, *weights.hop, "held_back", "news"), np.hstack([amounts, hop_amounts, last])
-        return Parts(self.rows, names, np.hstack([values, hop_values, np.sign(last)]), whole, whole.mean(axis=0))
+        return WeighedReasons(
+            self.rows, names, np.hstack([values, hop_values, np.sign(last)]), whole, whole.mean(axis=0)
+        )
 
-    def _leads_from(self, rows: Iterable[int]) -> list[Lead]:
+    def _leads_from(self, rows: Iterable[int]) -> list[NamedLead]:
         for row in rows:
             if row not in self._leads:
                 self._leads[row] = leads_from(self._index, row)
@@ -268,7 +270,7 @@ def hold_back(own: Floats, added: Floats) -> Floats:
     return held
 
 
-def _behind(guesses: Floats, parts: Parts) -> Floats:
+def _behind(guesses: Floats, parts: WeighedReasons) -> Floats:
     """The scores of what was looked at; everything else behind it, in the order of the first guesses."""
     final = parts.amounts.sum(axis=1)
     behind: Floats = (guesses - guesses.max() - np.float32(1.0) + final.min()).astype(np.float32)

@@ -1,4 +1,5 @@
-"""When a text speaks of, in numbers: "yesterday", "two weeks ago", "last spring", "in May 2023". English. Pure.
+"""Time expressions of a text as spans of time: "yesterday", "two weeks ago", "last spring", "in May 2023". English.
+Pure.
 
 Every expression becomes a stretch of time, resolved against the moment at which it was said, by the calendar and the
 clock of the place where it was said. What has no year is taken

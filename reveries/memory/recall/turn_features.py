@@ -72,7 +72,7 @@ def surface_of(text: str) -> tuple[float, bool, bool, bool, bool, int, bool, boo
 
 
 @dataclass(frozen=True, slots=True)
-class Columns:
+class TurnColumns:
     """What of an index is looked at, one value a row."""
 
     live: NDArray[np.bool_]
@@ -84,9 +84,9 @@ class Columns:
 
 
 class StaticFeatures:
-    """Of one state of an index: whoever changes the index takes another."""
+    """Of one state of an index: a change of the index makes another."""
 
-    def __init__(self, words: WordIndex, columns: Columns) -> None:
+    def __init__(self, words: WordIndex, columns: TurnColumns) -> None:
         self._words = words
         self._columns = columns
         self._telling: dict[str, tuple[int, float] | None] = {}
@@ -103,7 +103,7 @@ class StaticFeatures:
         """BM25's length normalisation."""
         return self._words.norms(self._columns.live, self.neighbours)
 
-    def telling(self, term: str) -> tuple[int, float] | None:
+    def number_and_weight(self, term: str) -> tuple[int, float] | None:
         """A term's number, and how telling it is: the rarer, the more. None for one that no live row holds."""
         if term not in self._telling:
             words, live = self._words, self._columns.live

@@ -16,7 +16,7 @@ from reveries.index.words import WordIndex
 from reveries.llm.base import Vector
 from reveries.memory.changes import ChangeSet, IndexedTurn
 from reveries.memory.model import Origin, Turn
-from reveries.memory.recall.turn_features import SURFACE, Columns, StaticFeatures, surface_of
+from reveries.memory.recall.turn_features import SURFACE, StaticFeatures, TurnColumns, surface_of
 from reveries.memory.recall.turn_packing import (
     MARKS,
     SESSION_SECONDS,
@@ -59,7 +59,7 @@ class TurnIndex:
         self._conversation_codes: dict[str, int] = {}
         self.about: dict[str, list[int]] = {}
         """Which rows are about what: rows by the key of a name (see `names.subjects_of`)."""
-        self._standing: StaticFeatures | None = None
+        self._static_features: StaticFeatures | None = None
         self.openers: Counter[str] = Counter()
         """How many of those keys begin with a word."""
 
@@ -100,18 +100,18 @@ class TurnIndex:
         return self._speaker_codes.get(name)
 
     @property
-    def standing(self) -> StaticFeatures:
+    def static_features(self) -> StaticFeatures:
         """What holds for every cue until something changes."""
-        if self._standing is None:
+        if self._static_features is None:
             size = self.size
-            columns = Columns(self.live, self.surface, self._previous[:size], self._next[:size])
-            self._standing = StaticFeatures(self.words, columns)
-        return self._standing
+            columns = TurnColumns(self.live, self.surface, self._previous[:size], self._next[:size])
+            self._static_features = StaticFeatures(self.words, columns)
+        return self._static_features
 
     @property
     def neighbours(self) -> Neighbours:
         """Rows before and after in the same conversation; `size` where there is none."""
-        return self.standing.neighbours
+        return self.static_features.neighbours
 
     @property
     def speakers(self) -> frozenset[str]:
@@ -167,7 +167,7 @@ class TurnIndex:
     def apply(self, changes: ChangeSet) -> None:
         """Take over which turns come, go, and change hands when episodes merge. Cannot fail."""
         if changes.indexed or changes.dormant or changes.put_away_turn_ids or changes.unindexed_turn_ids:
-            self._standing = None
+            self._static_features = None
         for entry in changes.indexed:
             self._put_entry(entry)
         for retirement in changes.retired:
@@ -190,7 +190,7 @@ class TurnIndex:
 
     def replace_vectors(self, table: Int8VectorTable, lengths: Floats) -> None:
         """Put what `arrange_vectors` made of this very index in the place of its vectors."""
-        self._standing = None
+        self._static_features = None
         table.kernels = self._vectors.kernels
         self._vectors, self._window_lengths = table, lengths
 
@@ -231,7 +231,7 @@ class TurnIndex:
         for place, at in zip(places[order].tolist(), order.tolist(), strict=True):
             self._rows_by_conversation.setdefault(names.conversations[place], []).append(rows[at])
 
-    def packed(self) -> PackedTurns:
+    def pack(self) -> PackedTurns:
         """`begin_copy`, whole."""
         return self.begin_copy()()
 

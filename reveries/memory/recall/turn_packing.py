@@ -1,4 +1,4 @@
-"""A whole turn index as flat arrays and texts: what a snapshot holds of it; how it is made of rows in bulk. Pure."""
+"""A whole turn index as flat arrays and texts, as a snapshot holds it; and how it is built from rows in bulk. Pure."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -87,7 +87,7 @@ class PackedTurns:
         )
 
 
-class Kept:
+class TurnList:
     """Turns at hand."""
 
     def __init__(self, turns: Sequence[Turn]) -> None:
@@ -140,7 +140,7 @@ def packed_turns(
     return PackedTurns(
         ids=[turn.id for turn in turns],
         homes=homes,
-        shelf=Kept(turns),
+        shelf=TurnList(turns),
         values=values,
         scales=scales,
         live=np.ones(len(turns), dtype=np.bool_),

@@ -1,1 +1,1 @@
-"""What becomes of what happened: encoding, light and deep sleep, claims, merging, fading, undoing."""
+"""Sleep: light and deep consolidation, claims, merging, decay, undo."""

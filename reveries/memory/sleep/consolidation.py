@@ -1,4 +1,4 @@
-"""Deep sleep: a model says what each experience means; what it says is checked before it is believed (R-103..R-108).
+"""Deep sleep: a model says what each experience means; its answer is checked before it is used (R-103..R-108).
 
 Most salient first, one call an experience, one transaction an experience. It can be interrupted at any moment: what is
 in hand stays unprocessed, what is done is done, and the next pass goes on from there. A pass that would merge away more
@@ -22,13 +22,19 @@ from reveries.memory.conversations import SpeakerNames
 from reveries.memory.model import Experience, Turn
 from reveries.memory.sleep.deep_changes import fallen_back
 from reveries.memory.sleep.linking import possible_causes
-from reveries.memory.sleep.model_answers import ExperienceDecision, Understood, decide, understand, unless_stopped
+from reveries.memory.sleep.model_answers import (
+    ExperienceDecision,
+    InterpretedExperience,
+    decide,
+    understand,
+    unless_stopped,
+)
 from reveries.memory.sleep.owner_questions import Question, allowance, merge_question_text, note_question, open_question
 from reveries.memory.sleep.pass_log import begin_run, end_run, record_change, record_self_change
 from reveries.memory.sleep.questions import Asker
 from reveries.memory.sleep.upkeep import Upkeep
 from reveries.memory.store import MemoryStore, home_of
-from reveries.plaintext import one_line
+from reveries.safe_text import one_line
 
 MAX_ATTEMPTS = 3
 """An experience whose answers could not be used so often keeps its extract and is not asked about again."""
@@ -194,13 +200,15 @@ class DeepSleep:
         await self._keep_understood(this, understood)
         return not this.question
 
-    async def _understand(self, model: ChatModel, experience: Experience, turns: tuple[Turn, ...]) -> Understood:
+    async def _understand(
+        self, model: ChatModel, experience: Experience, turns: tuple[Turn, ...]
+    ) -> InterpretedExperience:
         asker = Asker(self._names.owner, self._names.mind, self._store.live.self_model)
         home = await home_of(self._store.database, self._store.live, experience.id)
         earlier = possible_causes(self._store.live.graph, home) if home is not None else ()
         return await understand(model, asker, experience, turns, earlier, self._settings, self._answers)
 
-    async def _keep_understood(self, this: _DeepPass, understood: Understood, asked_in: str = "") -> None:
+    async def _keep_understood(self, this: _DeepPass, understood: InterpretedExperience, asked_in: str = "") -> None:
         """Everything that follows from one experience, in one transaction (R-107). `asked_in` is the pass that asked
         the owner about it first."""
         # Held from the vector to the commit: it is of the model that is in use when it is written.
@@ -210,7 +218,9 @@ class DeepSleep:
             await self._commit(this, understood, summary_vector, asked_in)
             reached(Step.DEEP_SLEEP_STORED)
 
-    async def _commit(self, this: _DeepPass, understood: Understood, summary_vector: Vector, asked_in: str) -> None:
+    async def _commit(
+        self, this: _DeepPass, understood: InterpretedExperience, summary_vector: Vector, asked_in: str
+    ) -> None:
         decision: ExperienceDecision | None = None
 
         async def work(transaction: Transaction) -> ChangeSet:

@@ -1,4 +1,4 @@
-"""What a checked answer makes of an episode: deep sleep's decisions, as a change set. Pure."""
+"""Change sets of deep sleep: what a checked answer makes of an episode. Pure."""
 
 from dataclasses import dataclass, replace
 
@@ -20,7 +20,7 @@ _NEAR_COUNT = 12
 
 
 @dataclass(frozen=True, slots=True)
-class Deepened:
+class DeepenedExperience:
     """What becomes of the experience's episode: rewritten, and perhaps gone into another (`merged_id`)."""
 
     changes: ChangeSet
@@ -52,7 +52,7 @@ def rewritten(home: Episode, abstraction: Abstraction) -> Episode:
 def deepen_episode(
     graph: MemoryGraph, home: Episode, experience: Experience, abstraction: Abstraction, vector: Vector,
     settings: MemorySettings, *, may_merge: bool = True,
-) -> Deepened:  # fmt: skip
+) -> DeepenedExperience:  # fmt: skip
     """R-103's steps 3 to 5 and 7: find the closest, merge into it (where it may) or rewrite the episode, link, mark as
     processed."""
     processed = ChangeSet(processed=(Processed(experience.id, abstraction.salience, experience.valence),))
@@ -60,11 +60,11 @@ def deepen_episode(
     target = merge_target(graph, episode, vector, settings) if may_merge else None
     if target is not None:
         into = merge(graph, target, episode, _between(graph, target, vector))
-        return Deepened(join_changes([into, processed]), target.id, home.id)
+        return DeepenedExperience(join_changes([into, processed]), target.id, home.id)
     near = nearest_episodes(graph, vector, _NEAR_COUNT, EMOTIONAL_COSINE, without={episode.id})
     links = _new_or_stronger(graph, (*thematic_links(episode, near), *emotional_links(episode, near)))
     changes = ChangeSet(episodes=(episode,), vectors=((episode.id, vector),), links=links)
-    return Deepened(join_changes([changes, processed]), episode.id)
+    return DeepenedExperience(join_changes([changes, processed]), episode.id)
 
 
 def fallen_back(home: Episode) -> ChangeSet:

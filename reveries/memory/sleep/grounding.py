@@ -1,4 +1,4 @@
-"""What a model wrote, held against what it read: a sentence with a name or a number that stands nowhere there goes.
+"""Checks a model's text against its sources: a sentence with a name or a number that stands in none of them is dropped.
 Pure.
 
 Numbers are words with a digit in them, names are words with a capital where a sentence does not begin. Where nouns have

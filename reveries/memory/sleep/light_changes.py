@@ -1,4 +1,4 @@
-"""How experiences become episodes at once and without a model: light sleep's decisions, as a change set. Pure.
+"""Change sets of light sleep: how experiences become episodes at once and without a model. Pure.
 
 An episode's summary and exemplars are the experiences' own words; its vector is the mean of what was said.
 """
@@ -16,7 +16,7 @@ from reveries.memory.graph.memory_graph import MemoryGraph
 from reveries.memory.graph.shared_names import MAX_HOLDERS, KnownNames, NameIndex, keys_of, named_links
 from reveries.memory.live import LiveMemory
 from reveries.memory.model import Episode, ExperienceKind, Gap, Link, Origin, Turn
-from reveries.memory.sleep.claims.verification import Judged, judge_turns, limit_updates
+from reveries.memory.sleep.claims.verification import VerifiedClaims, judge_turns, limit_updates
 from reveries.memory.sleep.linking import (
     EMOTIONAL_COSINE,
     both_ways,
@@ -41,7 +41,7 @@ _MAX_ENTITIES = 20
 _SAME_THOUGHT_COSINE, _SAME_THOUGHT_WORDS = 0.95, 0.8
 
 
-class Forming:
+class LightChanges:
     """One batch of light sleep: what has been formed so far is what the next episode is linked to."""
 
     def __init__(
@@ -111,7 +111,7 @@ class Forming:
             for place, (turn, at) in enumerate(zip(piece.turns, best.tolist(), strict=True))
         )
 
-    def _judge_turns(self, turns: Sequence[Turn]) -> Judged:
+    def _judge_turns(self, turns: Sequence[Turn]) -> VerifiedClaims:
         """What is claimed, beside what was claimed before."""
         index = self._live.turns
 

@@ -19,7 +19,7 @@ from reveries.memory.gaps import gaps_ended_between
 from reveries.memory.importing import adopt_imported
 from reveries.memory.model import Experience, Turn
 from reveries.memory.sleep.claims.verification import allowed_at_once
-from reveries.memory.sleep.light_changes import Forming
+from reveries.memory.sleep.light_changes import LightChanges
 from reveries.memory.sleep.pass_log import begin_run, end_run, record_change
 from reveries.memory.store import MemoryStore
 from reveries.memory.text.indexed_text import turn_embedding_text
@@ -165,7 +165,7 @@ class LightSleep:
             times = [piece.experience.happened_at for piece in pieces]
             gaps = await gaps_ended_between(transaction, min(times), max(times))
             allowed = allowed_at_once(len(self._store.live.graph), self._settings)
-            forming = Forming(self._store.live, now, self._new_id, gaps, allowed)
+            forming = LightChanges(self._store.live, now, self._new_id, gaps, allowed)
             changes = one.beside(forming.form(pieces))
             formed = forming.episode_count
             line = f"{len(pieces)} experiences became {formed} new episodes."

@@ -1,4 +1,4 @@
-"""Which episodes a new one is linked to, and how strongly (R-80, RA-19). Pure: it decides, nothing is changed.
+"""Which episodes a new one is linked to, and how strongly (R-80, RA-19). Pure.
 
 Thematic: the nearest few by cosine. Temporal: what came just before. Emotional: near in meaning and felt alike. All in
 both directions. Causal: what deep sleep says of the few that it was shown, from the cause to the effect alone.

@@ -1,4 +1,4 @@
-"""When two episodes are one, and what becomes of them (R-73, R-105, R-169, RA-26). Pure.
+"""When two episodes are merged, and what the merged one holds (R-73, R-105, R-169, RA-26). Pure.
 
 Nothing is lost: the one that goes keeps its row, its sources and links go over, its quotes are appended as they stand.
 """

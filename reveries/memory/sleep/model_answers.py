@@ -1,5 +1,5 @@
-"""What a model makes of one experience, checked, and what follows from it as a change set: the same for a pass and for
-a dry run. Asking takes a model; deciding is pure."""
+"""What a model answers about one experience, checked, and the change set that follows from it: the same for a pass and
+for a dry run. Asking takes a model; deciding is pure."""
 
 import asyncio
 from collections.abc import Coroutine, Iterable, Sequence
@@ -21,7 +21,7 @@ from reveries.memory.graph.memory_graph import MemoryGraph
 from reveries.memory.model import Episode, Experience, Origin, SelfModel, Turn
 from reveries.memory.sleep.claims.extraction import ClaimMatch, claim_of, cut_value, read_sentence, says_change
 from reveries.memory.sleep.claims.verification import judge_claims, without_foreign
-from reveries.memory.sleep.deep_changes import Deepened, deepen_episode
+from reveries.memory.sleep.deep_changes import DeepenedExperience, deepen_episode
 from reveries.memory.sleep.linking import causal_link
 from reveries.memory.sleep.questions import (
     Abstraction,
@@ -45,7 +45,7 @@ from reveries.memory.sleep.self_model_changes import (
     trusted_words,
 )
 from reveries.memory.text.segments import unit_mean
-from reveries.plaintext import one_line
+from reveries.safe_text import one_line
 
 _FIRST_PERSON = frozenset({"i", "i'm", "i've", "my", "me", "we", "our"})
 
@@ -90,7 +90,7 @@ _BESIDE_OTHERS = "The owner said it; others had a hand in what stood beside it, 
 
 
 @dataclass(frozen=True, slots=True)
-class Understood:
+class InterpretedExperience:
     """What the model said of one experience, checked."""
 
     experience: Experience
@@ -162,7 +162,7 @@ async def understand(
     earlier: Sequence[Episode],
     settings: MemorySettings,
     answers: AnswerRecorder | None,
-) -> Understood:
+) -> InterpretedExperience:
     """Ask what `experience` means, which of the `earlier` episodes led to it (RA-19), and what it says of the self
     where it matters enough (R-86). Raises ModelError."""
     question = deep_question(asker, turns, earlier)
@@ -170,15 +170,17 @@ async def understand(
     abstraction = abstraction_of(answer, turns, earlier, asker)
     words = trusted_words(experience, turns)
     if not words or abstraction.salience <= settings.self_model_salience:
-        return Understood(experience, tuple(turns), abstraction, None)
+        return InterpretedExperience(experience, tuple(turns), abstraction, None)
     question = self_question(asker, words)
     try:
         about_self = await ask(model, question, SelfAnswer, question.schema, recorder=answers)
         trait = await _find_trait(model, asker, experience, words, answers)
-        return Understood(experience, tuple(turns), abstraction, about_self_of(about_self, words, asker), trait)
+        return InterpretedExperience(
+            experience, tuple(turns), abstraction, about_self_of(about_self, words, asker), trait
+        )
     except ModelAnswerError:
         # The memory of what happened is worth keeping without what it says about the self.
-        return Understood(experience, tuple(turns), abstraction, None)
+        return InterpretedExperience(experience, tuple(turns), abstraction, None)
 
 
 async def _find_trait(
@@ -213,7 +215,7 @@ async def unless_stopped(stop: asyncio.Event | None, work: Coroutine[None, None,
 def decide(
     around: DecisionContext,
     home: Episode,
-    understood: Understood,
+    understood: InterpretedExperience,
     summary_vector: Vector,
     settings: MemorySettings,
     now: float,
@@ -234,7 +236,7 @@ def decide(
 def _decide(
     around: DecisionContext,
     home: Episode,
-    understood: Understood,
+    understood: InterpretedExperience,
     summary_vector: Vector,
     settings: MemorySettings,
     now: float,
@@ -273,7 +275,9 @@ def _heart(around: DecisionContext, home: Episode) -> Vector:
     return unit_mean(vectors) if len(vectors) else around.graph.vector_of(home.id)
 
 
-def _self_change(before: SelfModel, understood: Understood, episode_id: str, now: float) -> SelfModelChange | None:
+def _self_change(
+    before: SelfModel, understood: InterpretedExperience, episode_id: str, now: float
+) -> SelfModelChange | None:
     if understood.self_answer is None:
         return None
     made = understood.abstraction
@@ -283,7 +287,7 @@ def _self_change(before: SelfModel, understood: Understood, episode_id: str, now
     return change_self_model(before, understood.self_answer, patterns, episode_id, now, reason, understood.trait)
 
 
-def _line(understood: Understood, result: Deepened, change: SelfModelChange | None) -> str:
+def _line(understood: InterpretedExperience, result: DeepenedExperience, change: SelfModelChange | None) -> str:
     """What was made of one experience, for the owner."""
     made = understood.abstraction
     parts = [f"{made.salience:.2f}  {one_line(made.summary, 160)}", f"{len(made.exemplars)} quotes kept"]

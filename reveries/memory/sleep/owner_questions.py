@@ -15,11 +15,11 @@ from reveries.memory.claims import Conflict, Settlement
 from reveries.memory.graph.memory_graph import MemoryGraph
 from reveries.memory.rows import experience_of
 from reveries.memory.sleep.claims.verification import allowed_at_once
-from reveries.memory.sleep.model_answers import ExperienceDecision, Understood
+from reveries.memory.sleep.model_answers import ExperienceDecision, InterpretedExperience
 from reveries.memory.sleep.questions import Abstraction, SelfAnswer
 from reveries.memory.sleep.self_model_changes import Trait
 from reveries.memory.store import MemoryStore
-from reveries.plaintext import one_line
+from reveries.safe_text import one_line
 
 
 class _Answer(msgspec.Struct, frozen=True):
@@ -36,7 +36,7 @@ class Question:
 
     run_id: str
     text: str
-    understood: Understood
+    understood: InterpretedExperience
 
 
 def allowance(graph: MemoryGraph, settings: MemorySettings) -> float:
@@ -46,18 +46,18 @@ def allowance(graph: MemoryGraph, settings: MemorySettings) -> float:
 
 def merge_question_text(decision: ExperienceDecision, spent: int, graph: MemoryGraph) -> str:
     """One sentence on what was done and one on what would be. It is shown unasked: nothing tainted is quoted in it."""
-    told = [
+    actions = [
         f"merge \u201c{one_line(source.summary, 80)}\u201d into \u201c{one_line(target.summary, 80)}\u201d"
         for entry in decision.own_merges
         if (source := graph.get(entry.episode_id)) is not None and (target := graph.get(entry.merged_into)) is not None
     ]
-    told += [
+    actions += [
         f"rank \u201c{one_line(found.earlier.quote, 80)}\u201d under \u201c{one_line(found.later.quote, 80)}\u201d"
         for found in decision.own_updates
     ]
     return (
         f"This pass has merged away or superseded {spent} of {len(graph) + spent} episodes: as many as it may. "
-        f"Next it would {' and '.join(told)}."
+        f"Next it would {' and '.join(actions)}."
     )
 
 
@@ -84,7 +84,7 @@ async def open_question(store: MemoryStore) -> Question | None:
     answer = msgspec.json.decode(rows[0]["answer"], type=_Answer)
     experience = experience_of(found[0])
     turns = await store.turns_of(experience)
-    understood = Understood(experience, turns, answer.abstraction, answer.self_answer, answer.trait)
+    understood = InterpretedExperience(experience, turns, answer.abstraction, answer.self_answer, answer.trait)
     return Question(rows[0]["run_id"], rows[0]["question"], understood)
 
 

@@ -18,7 +18,15 @@ from reveries.memory.changes import Before, ChangeSet, ExperienceBefore, SelfMod
 from reveries.memory.claims import UPDATE
 from reveries.memory.model import Link
 from reveries.memory.rows import vector_bytes
-from reveries.memory.sleep.pass_records import AtOdds, EpisodeChange, Recorded, Value, from_json, record_of, to_json
+from reveries.memory.sleep.pass_records import (
+    ConflictRecord,
+    EpisodeChange,
+    PassRecord,
+    Value,
+    from_json,
+    record_of,
+    to_json,
+)
 from reveries.memory.store import MemoryStore
 
 CORRECTION = "correction"
@@ -111,16 +119,16 @@ async def run_detail(database: Database, id_or_prefix: str) -> RunDetail:
     recorded = await asyncio.to_thread(_decode_changes, rows)
     gone = json.dumps(sorted({entry.episode_id for one in recorded for entry in one.dormant}))
     summaries = {row["id"]: row["summary"] for row in await database.rows("episodes.summaries", {"ids": gone})}
-    told = zip(rows, recorded, strict=True)
-    return RunDetail(run, tuple(diff_of(row["experience_id"] or "", row["log"], one, summaries) for row, one in told))
+    pairs = zip(rows, recorded, strict=True)
+    return RunDetail(run, tuple(diff_of(row["experience_id"] or "", row["log"], one, summaries) for row, one in pairs))
 
 
-def _decode_changes(rows: Iterable[Row]) -> list[Recorded]:
+def _decode_changes(rows: Iterable[Row]) -> list[PassRecord]:
     return [from_json(row["change_set"]) for row in rows]
 
 
 def diff_of(
-    experience_id: str, line: str, recorded: Recorded, summaries: Mapping[str, str] = MappingProxyType({})
+    experience_id: str, line: str, recorded: PassRecord, summaries: Mapping[str, str] = MappingProxyType({})
 ) -> ChangeDiff:
     """One recorded change as people read it; `summaries`, by id, of the episodes that went to the disk. Pure."""
     diffs = [_episode_diff(change) for change in recorded.episodes if change.is_shown]
@@ -142,7 +150,7 @@ def diff_of(
     )
 
 
-def _conflict_line(conflict: AtOdds) -> str:
+def _conflict_line(conflict: ConflictRecord) -> str:
     earlier, later = f"\u201c{conflict.earlier}\u201d", f"\u201c{conflict.later}\u201d"
     if conflict.kind == UPDATE:
         return f"{earlier} ranks under {later}. {conflict.reason}"
@@ -338,11 +346,11 @@ async def shorten_records(store: MemoryStore, now: float) -> int:
     for ids in _batches(found):
         done += await _write_anew(store, ids)
 
-    async def mark(transaction: Transaction) -> ChangeSet:
+    async def mark_shortened(transaction: Transaction) -> ChangeSet:
         await transaction.run("consolidation.mark_shortened", {"now": now})
         return ChangeSet()
 
-    await store.commit(mark)
+    await store.commit(mark_shortened)
     if done:
         log.info("sleep.records_shortened", count=done)
     return done

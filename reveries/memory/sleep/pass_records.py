@@ -1,4 +1,5 @@
-"""What a pass of sleep did, as `consolidation_changes` keeps it: enough to show it and to take it back, and no more.
+"""Records of what a pass of sleep did, as `consolidation_changes` keeps them: enough to show it and to undo it, and no
+more.
 
 Of an episode only the fields that changed are kept, and of a list only the items: an episode that many experiences went
 into is as long as all of them, and whole ones before and after each would be most of the file. What is kept is exact:
@@ -90,7 +91,7 @@ class LinkChange(msgspec.Struct, frozen=True, array_like=True):
     """The same happened to the link the other way."""
 
 
-class Retired(msgspec.Struct, frozen=True, omit_defaults=True):
+class RetiredEpisode(msgspec.Struct, frozen=True, omit_defaults=True):
     """An episode that went into another."""
 
     id: str
@@ -109,7 +110,7 @@ class SleepEstimate(msgspec.Struct, frozen=True, array_like=True):
     attempts: int
 
 
-class AtOdds(msgspec.Struct, frozen=True, omit_defaults=True):
+class ConflictRecord(msgspec.Struct, frozen=True, omit_defaults=True):
     """Two claims of which one cannot hold, with the sentences that state them."""
 
     id: str
@@ -121,14 +122,14 @@ class AtOdds(msgspec.Struct, frozen=True, omit_defaults=True):
     reason: str
 
 
-class Recorded(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="form", tag=2):
+class PassRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="form", tag=2):
     """A change set with what stood there before, as it is written down since form 2."""
 
     removed_ids: tuple[str, ...] = ()
     episodes: tuple[EpisodeChange, ...] = ()
     """One for each episode."""
     links: tuple[LinkChange, ...] = ()
-    retired: tuple[Retired, ...] = ()
+    retired: tuple[RetiredEpisode, ...] = ()
     dormant: tuple[Dormancy, ...] = ()
     light_slept_ids: tuple[str, ...] = ()
     processed_ids: tuple[str, ...] = ()
@@ -137,7 +138,7 @@ class Recorded(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, ta
     self_model: SelfModelChange | None = None
     """With nothing in the fields that did not change."""
     claim_ids: tuple[str, ...] = ()
-    conflicts: tuple[AtOdds, ...] = ()
+    conflicts: tuple[ConflictRecord, ...] = ()
     is_erased: bool = False
     """The owner had some of it erased, and so all that this said: it cannot be taken back."""
 
@@ -150,17 +151,19 @@ class Recorded(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, ta
                 yield Link(one.target_id, one.source_id, one.type, one.strength), one.before
 
 
-def record_of(changes: ChangeSet, before: Before) -> Recorded:
+def record_of(changes: ChangeSet, before: Before) -> PassRecord:
     """`changes` and what stood there before. Vectors are left out: they can be remade. Fading is, too: time is not
     undone."""
     was = {episode.id: episode for episode in before.episodes}
     # Of two that are put in one place the later counts.
     put = {episode.id: episode for episode in changes.episodes}
-    return Recorded(
+    return PassRecord(
         removed_ids=changes.removed_ids,
         episodes=tuple(episode_change(was.get(one.id), one) for one in put.values()),
         links=_link_changes(changes.links, before.links),
-        retired=tuple(Retired(one.episode_id, one.merged_into, was.get(one.episode_id)) for one in changes.retired),
+        retired=tuple(
+            RetiredEpisode(one.episode_id, one.merged_into, was.get(one.episode_id)) for one in changes.retired
+        ),
         dormant=changes.dormant,
         light_slept_ids=changes.light_slept_ids,
         processed_ids=tuple(one.experience_id for one in changes.processed),
@@ -171,7 +174,7 @@ def record_of(changes: ChangeSet, before: Before) -> Recorded:
     )
 
 
-def to_json(record: Recorded) -> str:
+def to_json(record: PassRecord) -> str:
     """`record` for `consolidation_changes`."""
     return msgspec.json.encode(record).decode("utf-8")
 
@@ -239,16 +242,16 @@ def _link_changes(links: Iterable[Link], before: Iterable[Link]) -> tuple[LinkCh
     was = {_key(link): link.strength for link in before}
     put = {_key(link): link.strength for link in links}
     found: list[LinkChange] = []
-    told = set[tuple[str, str, LinkType]]()
+    done = set[tuple[str, str, LinkType]]()
     for key, strength in put.items():
-        if key in told:
+        if key in done:
             continue
         source, target, kind = key
         back = (target, source, kind)
         is_mutual = back != key and put.get(back) == strength and was.get(back) == was.get(key)
         found.append(LinkChange(source, target, kind, strength, was.get(key), is_mutual))
         if is_mutual:
-            told.add(back)
+            done.add(back)
     return tuple(found)
 
 
@@ -262,8 +265,10 @@ def _estimate_before(before: ExperienceBefore) -> SleepEstimate:
     )
 
 
-def _at_odds(one: Conflict) -> AtOdds:
-    return AtOdds(one.id, one.earlier.id, one.earlier.quote, one.later.id, one.later.quote, one.kind, one.reason)
+def _at_odds(one: Conflict) -> ConflictRecord:
+    return ConflictRecord(
+        one.id, one.earlier.id, one.earlier.quote, one.later.id, one.later.quote, one.kind, one.reason
+    )
 
 
 def _sparse(change: SelfModelChange) -> SelfModelChange:
@@ -296,13 +301,13 @@ class _First:
     is_erased: bool = False
 
 
-def from_json(text: str) -> Recorded:
+def from_json(text: str) -> PassRecord:
     """What stands in `consolidation_changes`, in whichever form. Raises msgspec.ValidationError for what is none."""
     if msgspec.json.decode(text, type=_Form).form > 1:
-        return msgspec.json.decode(text, type=Recorded)
+        return msgspec.json.decode(text, type=PassRecord)
     first = msgspec.json.decode(text, type=_First)
     if first.is_erased:
-        return Recorded(is_erased=True)
+        return PassRecord(is_erased=True)
     changes = ChangeSet(
         removed_ids=first.removed_ids,
         episodes=first.episodes,

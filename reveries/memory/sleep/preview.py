@@ -1,4 +1,4 @@
-"""A dry run of deep sleep: the model is asked about what waits, and what would come of it is shown. Nothing is changed.
+"""Dry run of deep sleep: the model is asked about what waits, and what would come of it is shown. Changes nothing.
 
 What one experience would do is seen by the next: it is done to a sketch, which holds copies of those episodes alone
 that could be concerned. What a real pass does later may differ, for then the model is asked again.
@@ -29,7 +29,7 @@ from reveries.memory.sleep.pass_records import record_of
 from reveries.memory.sleep.questions import Asker
 from reveries.memory.sleep.upkeep import Upkeep
 from reveries.memory.store import MemoryStore, home_of
-from reveries.plaintext import one_line
+from reveries.safe_text import one_line
 
 _NEAR_COUNT = 24
 
@@ -77,7 +77,7 @@ class DryRun:
         """Look at at most `limit` experiences, the most salient first. Setting `stop` ends it at once. Raises
         ModelError when the model cannot be used at all."""
         began = self._clock.monotonic()
-        sketch = Sketch(self._store.live)
+        sketch = DryRunMemory(self._store.live)
         may_take = allowance(self._store.live.graph, self._settings)
         waits = await self._count_waiting()
         total = waits if limit is None else min(limit, waits)
@@ -123,7 +123,7 @@ class DryRun:
         return int((await self._store.database.rows("experiences.count_unprocessed", named))[0]["unprocessed"])
 
 
-class Sketch:
+class DryRunMemory:
     """Copies of the live episodes that could be concerned, with their links among each other, to decide upon."""
 
     def __init__(self, live: LiveMemory) -> None:

@@ -100,16 +100,16 @@ class Asker:
 def deep_question(asker: Asker, turns: Sequence[Turn], earlier: Sequence[Episode] = ()) -> Prompt:
     """R-109 and R-110 about one experience, and which of the `earlier` episodes led to it. The rules come first and
     stay the same from call to call."""
-    rules = prompt("deep_sleep", mind=asker.mind, owner=asker.owner, self_model=told_self_model(asker.model))
-    told = fence_text(turns_text(turns, (asker.owner, asker.mind)))
+    rules = prompt("deep_sleep", mind=asker.mind, owner=asker.owner, self_model=self_model_text(asker.model))
+    material = fence_text(turns_text(turns, (asker.owner, asker.mind)))
     if earlier:
         before = [
             f"{name}: {tidy_line(one.summary, _EARLIER_CHARS)}" for name, one in zip(NAMES, earlier, strict=False)
         ]
-        told = "Earlier:\n" + fence_text("\n".join(before)) + "\nWhat happened:\n" + told
+        material = "Earlier:\n" + fence_text("\n".join(before)) + "\nWhat happened:\n" + material
     return Prompt(
         role=Role.CONSOLIDATION,
-        messages=(ChatMessage("system", rules), ChatMessage("user", told)),
+        messages=(ChatMessage("system", rules), ChatMessage("user", material)),
         max_tokens=_ANSWER_TOKENS,
         temperature=_CALM,
         schema=deep_schema(quotable(turns), len(earlier)),
@@ -118,7 +118,7 @@ def deep_question(asker: Asker, turns: Sequence[Turn], earlier: Sequence[Episode
 
 def self_question(asker: Asker, words: str) -> Prompt:
     """What an important experience changes in the self-model (R-86)."""
-    rules = prompt("self_model", mind=asker.mind, owner=asker.owner, self_model=told_self_model(asker.model))
+    rules = prompt("self_model", mind=asker.mind, owner=asker.owner, self_model=self_model_text(asker.model))
     return Prompt(
         role=Role.CONSOLIDATION,
         messages=(ChatMessage("system", rules), ChatMessage("user", fence_text(words[:_MAX_CONTENT_CHARS]))),
@@ -161,9 +161,9 @@ def abstraction_of(
 ) -> Abstraction:
     """`answer`, checked: salience clamped and rounded (R-113), quotes that are not verbatim dropped at the cost of
     confidence (R-72), and with them sentences whose names or numbers stand nowhere in what the model read. Where none
-    is left, the text's own most telling sentences serve. `asker`: whose names and self-model it was told."""
-    told = [*read_by(asker), *(f"{turn.speaker}: {turn.text}" for turn in turns), *(one.summary for one in earlier)]
-    summary = tidy_line(keep_grounded(answer.summary, told), 500) or summary_of(turns)
+    is left, the text's own most telling sentences serve. `asker`: whose names and self-model it was shown."""
+    sources = [*read_by(asker), *(f"{turn.speaker}: {turn.text}" for turn in turns), *(one.summary for one in earlier)]
+    summary = tidy_line(keep_grounded(answer.summary, sources), 500) or summary_of(turns)
     kept = [found for quoted in answer.exemplars if (found := _verbatim(quoted, turns)) is not None]
     asked = len(answer.exemplars)
     confidence = 0.8 * (len(kept) / asked if asked else 0.5)
@@ -172,10 +172,10 @@ def abstraction_of(
         summary=summary,
         topics=tuple(dict.fromkeys(t for topic in answer.topics if (t := tidy_line(topic, 40).casefold())))[:5],
         exemplars=tuple(kept),
-        patterns=tuple(p for pattern in answer.patterns if (p := tidy_line(keep_grounded(pattern, told), 120)))[:2],
+        patterns=tuple(p for pattern in answer.patterns if (p := tidy_line(keep_grounded(pattern, sources), 120)))[:2],
         salience=round(max(0.0, min(1.0, salience)), 3),
         confidence=round(0.2 + confidence, 3),
-        reasoning=tidy_line(keep_grounded(answer.reasoning, told), 300),
+        reasoning=tidy_line(keep_grounded(answer.reasoning, sources), 300),
         facts=tuple(answer.facts[:2]),
         cause_id={name: one.id for name, one in zip(NAMES, earlier, strict=False)}.get(answer.led_by.strip(), ""),
         is_foreign=any(turn.tainted or turn.origin.is_tainted for turn in turns) or any(e.tainted for e in earlier),
@@ -185,25 +185,25 @@ def abstraction_of(
 def about_self_of(answer: SelfAnswer, words: str, asker: Asker) -> SelfAnswer:
     """`answer`, checked: what of it has a name or a number that neither the owner's `words` nor the self-model have is
     left out, and facts that are mostly made of other words than the owner's."""
-    told = [*read_by(asker), words]
+    sources = [*read_by(asker), words]
     name = re.compile(rf"\b{re.escape(asker.owner)}\b" if asker.owner else r"(?!)")
     facts = [fact for fact in answer.owner_facts if is_supported(name.sub("", fact), words)]
 
     def every(texts: Iterable[str]) -> list[str]:
-        return [kept for text in texts if (kept := keep_grounded(text, told))]
+        return [kept for text in texts if (kept := keep_grounded(text, sources))]
 
     return SelfAnswer(
         owner_facts=every(facts),
-        communication_style=keep_grounded(answer.communication_style, told),
+        communication_style=keep_grounded(answer.communication_style, sources),
         unresolved_threads=every(answer.unresolved_threads),
-        current_focus=keep_grounded(answer.current_focus, told),
-        narrative=keep_grounded(answer.narrative, told),
+        current_focus=keep_grounded(answer.current_focus, sources),
+        narrative=keep_grounded(answer.narrative, sources),
     )
 
 
 def read_by(asker: Asker | None) -> tuple[str, ...]:
     """What every question tells beside what happened."""
-    return (asker.owner, asker.mind, told_self_model(asker.model)) if asker is not None else ()
+    return (asker.owner, asker.mind, self_model_text(asker.model)) if asker is not None else ()
 
 
 def _verbatim(quoted: QuoteAnswer, turns: Sequence[Turn]) -> Exemplar | None:
@@ -234,7 +234,7 @@ def _turn_line(turn: Turn, another: "re.Pattern[str]") -> str:
     return f"{turn.speaker}: {said}" if turn.speaker else said
 
 
-def told_self_model(model: SelfModel) -> str:
+def self_model_text(model: SelfModel) -> str:
     """The self-model in plain lines, the same text for the same model."""
     lines = [model.narrative] if model.narrative else []
     lines += [f"- {fact}" for fact in model.owner_facts[-12:]]

@@ -1,4 +1,4 @@
-"""Taking a pass of sleep back: one transaction, then the live memory, and a row in the log that says so.
+"""Undoes a pass of sleep: one transaction, then the live memory, and a row in the log that says so.
 
 What later passes built upon is taken back first where that was asked for, and refused where it was not.
 """
@@ -19,7 +19,7 @@ from reveries.memory.model import Episode, Link, LinkType
 from reveries.memory.rows import vector_of
 from reveries.memory.sleep.pass_log import CORRECTION, RunEntry, find_run, record_change, record_self_change
 from reveries.memory.sleep.pass_records import from_json
-from reveries.memory.sleep.undo_plan import RecordedChange, Undoing, built_upon, undone
+from reveries.memory.sleep.undo_plan import RecordedChange, UndoPlan, built_upon, undone
 from reveries.memory.store import MemoryStore
 from reveries.memory.text.segments import unit_mean
 
@@ -67,7 +67,7 @@ class Undo:
         concerned = json.dumps(sorted(_concerned_ids(await asyncio.to_thread(_decode_recorded, rows))))
         asleep = [str(row["id"]) for row in await self._store.database.rows("deep.only_on_disk", {"ids": concerned})]
         for start in range(0, len(asleep), _WOKEN_AT_ONCE):
-            await self._deep.wake(asleep[start : start + _WOKEN_AT_ONCE], "undo")
+            await self._deep.wake_episodes(asleep[start : start + _WOKEN_AT_ONCE], "undo")
         return len(asleep)
 
     async def _take_back(self, entry: RunEntry, woken: int) -> UndonePass:
@@ -112,7 +112,7 @@ class Undo:
         await transaction.run("consolidation.mark_undone", {"run_id": entry.id, "undo_id": undo_id, "undone_at": now})
         await transaction.run("undo.drop_pending", {"run_id": entry.id})
 
-    async def _put_back_experiences(self, transaction: Transaction, undoing: Undoing, now: float) -> None:
+    async def _put_back_experiences(self, transaction: Transaction, undoing: UndoPlan, now: float) -> None:
         rows = [
             {
                 "experience_id": was.experience_id,
@@ -131,12 +131,12 @@ class Undo:
             "experiences.hold", [{"experience_id": name, "held_at": now, "why": _WHY_HELD} for name in held]
         )
 
-    async def _withdraw(self, transaction: Transaction, undoing: Undoing, now: float) -> None:
+    async def _withdraw(self, transaction: Transaction, undoing: UndoPlan, now: float) -> None:
         """What was said to correct something is no memory any more: else the next light sleep made it one again."""
         rows = [{"experience_id": was.experience_id, "now": now} for was in undoing.experiences if not was.light_slept]
         await transaction.run_many("monologue_state.withdraw", rows)
 
-    async def _change_set(self, transaction: Transaction, run_id: str, undoing: Undoing) -> ChangeSet:
+    async def _change_set(self, transaction: Transaction, run_id: str, undoing: UndoPlan) -> ChangeSet:
         """What the live memory is to take over; what leaves the file is taken out of it here."""
         live = self._store.live
         moved, unindexed = _turns_home(live, undoing)
@@ -160,7 +160,7 @@ class Undo:
             self_model=_undo_self_change(live, undoing),
         )
 
-    async def _erase(self, transaction: Transaction, undoing: Undoing, unindexed: Sequence[str]) -> None:
+    async def _erase(self, transaction: Transaction, undoing: UndoPlan, unindexed: Sequence[str]) -> None:
         live = self._store.live
         links = [{"from_id": one, "to_id": other, "type": kind.value} for one, other, kind in undoing.dropped_links]
         await transaction.run_many("undo.drop_link", links)
@@ -181,7 +181,7 @@ class Undo:
         await transaction.run_many("undo.drop_turn_vector", [{"owner_id": name} for name in unindexed])
 
     async def _vectors(
-        self, transaction: Transaction, run_id: str, undoing: Undoing, relaid: Iterable[str]
+        self, transaction: Transaction, run_id: str, undoing: UndoPlan, relaid: Iterable[str]
     ) -> tuple[dict[str, Vector], tuple[str, ...]]:
         """The vectors to put, and of which of them it is known that they are to be made anew."""
         live = self._store.live
@@ -230,7 +230,7 @@ async def _erase_claims(transaction: Transaction, changes: Sequence[RecordedChan
     return ChangeSet(gone_conflict_ids=tuple(conflicts), gone_claim_ids=tuple(claims))
 
 
-async def _tainted_still(transaction: Transaction, undoing: Undoing) -> Undoing:
+async def _tainted_still(transaction: Transaction, undoing: UndoPlan) -> UndoPlan:
     """`undoing` without losing a taint that the pass did not bring. What earlier versions wrote down may say less than
     the file does now: a migration gave back what had been lost."""
     made_of = {name for episode in undoing.episodes for name in episode.experience_ids}
@@ -244,7 +244,7 @@ async def _tainted_still(transaction: Transaction, undoing: Undoing) -> Undoing:
     return replace(undoing, episodes=tuple(replace(one, tainted=is_tainted(one)) for one in undoing.episodes))
 
 
-def _turns_home(live: LiveMemory, undoing: Undoing) -> tuple[tuple[IndexedTurn, ...], tuple[str, ...]]:
+def _turns_home(live: LiveMemory, undoing: UndoPlan) -> tuple[tuple[IndexedTurn, ...], tuple[str, ...]]:
     """Turns that go back to the episodes they came from, and those that have none any more."""
     home = {name: episode.id for episode in undoing.episodes for name in episode.experience_ids}
     moved: list[IndexedTurn] = []
@@ -260,7 +260,7 @@ def _turns_home(live: LiveMemory, undoing: Undoing) -> tuple[tuple[IndexedTurn, 
     return tuple(moved), tuple(unindexed)
 
 
-def _undo_self_change(live: LiveMemory, undoing: Undoing) -> SelfModelChange | None:
+def _undo_self_change(live: LiveMemory, undoing: UndoPlan) -> SelfModelChange | None:
     if undoing.self_model is None:
         return None
     return SelfModelChange(live.self_model, undoing.self_model, "The pass that changed it was taken back.", ())
@@ -335,15 +335,15 @@ def _is_built_upon(entry: RunEntry, blocking: Sequence[str]) -> UndoError:
     )
 
 
-def _undo_line(entry: RunEntry, undoing: Undoing, woken: int) -> str:
+def _undo_line(entry: RunEntry, undoing: UndoPlan, woken: int) -> str:
     count = len(undoing.episodes) - len(undoing.revived_ids)
-    told = [f"Took back {entry.id}: {count} {'episode' if count == 1 else 'episodes'} as before"]
+    parts = [f"Took back {entry.id}: {count} {'episode' if count == 1 else 'episodes'} as before"]
     if woken:
-        told.append(f"{woken} back from the disk")
+        parts.append(f"{woken} back from the disk")
     if undoing.revived_ids:
-        told.append(f"{len(undoing.revived_ids)} apart again")
+        parts.append(f"{len(undoing.revived_ids)} apart again")
     if undoing.erased_ids:
-        told.append(f"{len(undoing.erased_ids)} taken away")
+        parts.append(f"{len(undoing.erased_ids)} taken away")
     if undoing.self_model is not None:
-        told.append("the self-model as it was")
-    return ", ".join(told) + "."
+        parts.append("the self-model as it was")
+    return ", ".join(parts) + "."

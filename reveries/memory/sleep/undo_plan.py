@@ -1,4 +1,4 @@
-"""How what a pass changed is taken back (DESIGN, section 3: "undone by one command"). Pure: nothing is changed here.
+"""Plans the undo of a pass (DESIGN, section 3: "undone by one command"). Pure: nothing is changed here.
 
 Field by field and not as a whole: what has happened to an episode since (it was recalled, it faded, another came after
 it) stays. A pass that a later one built upon cannot be taken back before that one.
@@ -11,7 +11,7 @@ from typing import Final
 from reveries.memory.changes import SelfModelChange
 from reveries.memory.model import Episode, Link, LinkType, Origin, Pattern, SelfModel
 from reveries.memory.sleep.decay import LEAST_ACCESSIBILITY
-from reveries.memory.sleep.pass_records import EpisodeChange, Recorded, SleepEstimate, Value, without_added
+from reveries.memory.sleep.pass_records import EpisodeChange, PassRecord, SleepEstimate, Value, without_added
 
 LinkKey = tuple[str, str, LinkType]
 
@@ -34,11 +34,11 @@ class RecordedChange:
 
     id: int
     experience_id: str | None
-    recorded: Recorded
+    recorded: PassRecord
 
 
 @dataclass(frozen=True, slots=True)
-class Undoing:
+class UndoPlan:
     """What taking a pass back comes to."""
 
     episodes: tuple[Episode, ...]
@@ -76,7 +76,7 @@ def undone(
     get: Callable[[str], Episode | None],
     strength_of: Callable[[str, str, LinkType], float | None],
     self_model: SelfModel,
-) -> Undoing:
+) -> UndoPlan:
     """What takes `changes`, those of a pass in their order, back; `get`, `strength_of` and `self_model` say what stands
     now."""
     bench = _Bench(get, strength_of)
@@ -88,7 +88,7 @@ def undone(
         if change.recorded.self_model is not None:
             then = self_put_back(change.recorded.self_model, then)
     links = {key: strength for key, strength in bench.links.items() if not bench.erased & {key[0], key[1]}}
-    return Undoing(
+    return UndoPlan(
         episodes=tuple(bench.episodes.values()),
         revived_ids=frozenset(bench.revived),
         erased_ids=frozenset(bench.erased),
@@ -99,7 +99,7 @@ def undone(
     )
 
 
-def built_upon(changes: Sequence[RecordedChange], later: Recorded) -> bool:
+def built_upon(changes: Sequence[RecordedChange], later: PassRecord) -> bool:
     """Whether `later`, something that another pass did afterwards, stands on what `changes` did."""
     theirs = _Footprint.of([later])
     ours = _Footprint.of([change.recorded for change in changes])
@@ -126,7 +126,7 @@ class _Footprint:
     self_fields: frozenset[str]
 
     @classmethod
-    def of(cls, records: Iterable[Recorded]) -> "_Footprint":
+    def of(cls, records: Iterable[PassRecord]) -> "_Footprint":
         put: dict[str, frozenset[str]] = {}
         created: set[str] = set()
         retired: set[str] = set()
@@ -142,7 +142,7 @@ class _Footprint:
         return cls(put, frozenset(created), frozenset(retired), frozenset(own))
 
 
-def _take_back_episodes(bench: _Bench, recorded: Recorded) -> None:
+def _take_back_episodes(bench: _Bench, recorded: PassRecord) -> None:
     for gone in recorded.retired:
         if gone.was is not None:
             bench.episodes[gone.id] = gone.was
@@ -157,7 +157,7 @@ def _take_back_episodes(bench: _Bench, recorded: Recorded) -> None:
             bench.episodes[change.id] = restore_episode(change, now)
 
 
-def _take_back_links(bench: _Bench, recorded: Recorded) -> None:
+def _take_back_links(bench: _Bench, recorded: PassRecord) -> None:
     for link, old in recorded.each_link:
         key = (link.source_id, link.target_id, link.type)
         now = bench.strength(key)

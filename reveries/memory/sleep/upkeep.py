@@ -1,4 +1,4 @@
-"""What time does to memory, applied: decay and prune (R-104), and which words leave the live index (R-108).
+"""Applies what time does to memory: decay and prune (R-104), and which words leave the live index (R-108).
 
 All of it goes some at a time, so that a word that comes meanwhile need not wait. What it did stands in the log of the
 pass that it ends, and what it would do in a dry run.

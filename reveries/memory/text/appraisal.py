@@ -1,4 +1,4 @@
-"""What can be said of a text at once and without a model: how it feels, how much it matters, what and whom it names.
+"""What can be said of a text at once and without a model: how it feels, how much it matters, its topics.
 
 Cheap first estimates (RA-15): deep sleep overwrites the salience, nothing overwrites the words. Pure; English word
 lists, and a fair guess (0, nothing) for other languages.

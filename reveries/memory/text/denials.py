@@ -1,5 +1,5 @@
-""" "I have never done that", and the sentence that says it was done: the plainest contradiction there is, found by the
-words that the two share. Pure."""
+"""Denials ("I have never done that") and the sentences that affirm what they deny, found by the words that the two
+share. Pure."""
 
 import re
 from collections.abc import Callable, Iterable

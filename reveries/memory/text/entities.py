@@ -1,4 +1,4 @@
-"""Whom and what a text names: people, places, things and dates, by its spelling alone and without a model.
+"""Entities that a text names: people, places, things and dates, by spelling alone and without a model.
 
 Capitals mark names in English and its like; where a writer uses none, a few turns of phrase do ("my sister anna",
 "moved to lisbon"). Scripts without capitals find nothing. Two spellings are the same name when `entity_key` says so.

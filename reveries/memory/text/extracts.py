@@ -1,4 +1,5 @@
-"""What a text says in its own words: its sentences, the most telling of them, quotes that anchor (R-71). No model.
+"""Extractive summaries: the sentences of a text, the most informative of them, quotes that anchor an episode (R-71). No
+model.
 
 Every sentence returned is a verbatim piece of the text that it came from.
 """
@@ -77,13 +78,13 @@ def summary_of(turns: Sequence[Turn]) -> str:
         return _cut_to_chars(f"{turns[0].speaker}: {' '.join(turns[0].text.split())}", SUMMARY_CHARS) if turns else ""
     order = {turn.id: place for place, turn in enumerate(turns)}
     chosen.sort(key=lambda sentence: (order[sentence.turn.id], sentence.turn.text.find(sentence.text)))
-    told: list[str] = []
+    parts: list[str] = []
     last_turn = ""
     for sentence in chosen:
         words = _cut_to_chars(" ".join(sentence.text.split()), SUMMARY_CHARS)
-        told.append(words if sentence.turn.id == last_turn else f"{sentence.turn.speaker}: {words}")
+        parts.append(words if sentence.turn.id == last_turn else f"{sentence.turn.speaker}: {words}")
         last_turn = sentence.turn.id
-    return " ".join(told)
+    return " ".join(parts)
 
 
 def exemplars_of(turns: Sequence[Turn], limit: int = _MAX_EXEMPLARS) -> tuple[Exemplar, ...]:

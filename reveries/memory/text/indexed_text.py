@@ -68,10 +68,10 @@ def embedding_text(text: str, names: Iterable[str]) -> str:
 def turn_embedding_text(turn: Turn, names: Iterable[str]) -> str:
     """What of a turn is compared by meaning. Of the mind's own long replies the beginning, which says what they answer:
     the rest would cost four times as much to embed and is found by its words."""
-    told = embedding_text(turn.fresh, names)
-    if turn.origin is not Origin.SELF or len(told) <= _OWN_CHARS:
-        return told
-    return told[:_OWN_CHARS].rsplit(None, 1)[0]
+    prose = embedding_text(turn.fresh, names)
+    if turn.origin is not Origin.SELF or len(prose) <= _OWN_CHARS:
+        return prose
+    return prose[:_OWN_CHARS].rsplit(None, 1)[0]
 
 
 def strip_names(text: str, names: Iterable[str]) -> str:

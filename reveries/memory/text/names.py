@@ -1,5 +1,6 @@
-"""Whom and what a text is about, and whom it names, by its spelling alone: the links between what was said in different
-places about the same person, place or thing. English and its like (capitals mark names). Pure, no model."""
+"""Names in a text, by spelling alone: what it is about, and which known names it mentions. They link what was said in
+different places about the same person, place or thing. English and languages like it (capitals mark names). Pure, no
+model."""
 
 import re
 import unicodedata
@@ -176,9 +177,9 @@ def _is_name(text: str, defines: bool) -> bool:
     words = text.split()
     if not 1 <= len(words) <= _MAX_SUBJECT_WORDS or re.search(r"[a-z]{3}\. |[!?] |, [a-z]", text):
         return False
-    told = [word for word in words if word.casefold() not in stop_words()]
-    if not told:
+    telling = [word for word in words if word.casefold() not in stop_words()]
+    if not telling:
         return False
-    capitals = sum(word.lstrip(_QUOTES)[:1].isupper() or word[:1].isdigit() for word in told)
+    capitals = sum(word.lstrip(_QUOTES)[:1].isupper() or word[:1].isdigit() for word in telling)
     first_is = words[0].lstrip(_QUOTES)[:1].isupper() or words[0][:1].isdigit()
-    return capitals >= max(1.0, 0.6 * len(told)) or (defines and first_is)
+    return capitals >= max(1.0, 0.6 * len(telling)) or (defines and first_is)

@@ -1,4 +1,4 @@
-"""Where one thing ends and the next begins: a run of experiences cut into episodes, each about one thing. Pure."""
+"""Segmentation: a run of experiences cut into episodes, each about one thing. Pure."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field

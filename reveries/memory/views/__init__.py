@@ -1,1 +1,1 @@
-"""What the owner can see: why something came to mind, when things happened, what hangs together."""
+"""Read-only views for the owner: why something came to mind, when things happened, how episodes are connected."""

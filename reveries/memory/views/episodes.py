@@ -1,4 +1,4 @@
-"""What the owner may look at: one episode with everything about it (R-23), and the memory in numbers (R-171)."""
+"""Views of one episode with everything about it (R-23), and of the memory in numbers (R-171)."""
 
 from collections.abc import Sequence
 
@@ -10,8 +10,8 @@ from reveries.memory.model import TALK, Episode, Exemplar, Experience, Origin, T
 from reveries.memory.rows import experience_of, turn_of
 from reveries.memory.sleep.decay import FADED_BELOW
 from reveries.memory.store import pinned_ids
-from reveries.plaintext import one_line, plain
 from reveries.protocol import EpisodeDetail, ExemplarDetail, LinkDetail, MemoryStats, Provenance, SaidTurn
+from reveries.safe_text import one_line, plain
 
 _SHORTEST_PREFIX = 2
 
@@ -120,8 +120,8 @@ def _provenance(live: LiveMemory, experience: Experience, turns: Sequence[Turn])
     by += [f"{turn.speaker or 'somebody else'} said it ({turn.origin.value})" for turn in foreign]
     for name in experience.tainted_by:
         seen = live.graph.get(name)
-        told = "what stood in the talk or in the thought before it" if name == TALK else f"the memory {name}"
-        by.append(told if seen is None else f"{told}, which was recalled for it: {seen.summary}")
+        source = "what stood in the talk or in the thought before it" if name == TALK else f"the memory {name}"
+        by.append(source if seen is None else f"{source}, which was recalled for it: {seen.summary}")
     if experience.tainted and not by:
         by.append("a tainted memory was before it; which one was not written down then")
     speakers = tuple(dict.fromkeys(turn.speaker for turn in foreign if turn.speaker))

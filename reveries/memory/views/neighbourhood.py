@@ -1,11 +1,11 @@
-"""A part of the graph that is worth looking at: what lies around an episode, or around what a cue brings up. Pure."""
+"""View of a part of the graph: what lies around an episode, or around what a cue brings up. Pure."""
 
 import re
 
 from reveries.memory.live import LiveMemory
 from reveries.memory.model import Episode, LinkType
-from reveries.plaintext import one_line, plain
 from reveries.protocol import GraphNode, GraphTie, Neighbourhood
+from reveries.safe_text import one_line, plain
 
 _WEAKEST_SHOWN = 0.05
 _LOOKED_AT = 200

@@ -1,4 +1,5 @@
-"""Recall that is looked at: within a stretch of time, and with what is usually cut off. Pure; changes nothing.
+"""Search as the owner sees it: a recall within a period of time, and with what is usually cut off. Pure; changes
+nothing.
 
 A chat turn asks `LiveMemory.recall`. What stands here goes the same way (the same entry points, spreading and factors)
 but keeps what a turn has no use for: what stayed under the threshold, and what the limit cut off.
@@ -70,7 +71,7 @@ EVERYTHING: Final = SearchPeriod()
 
 
 @dataclass(frozen=True, slots=True)
-class Reach:
+class CueReach:
     """Everything that a cue's energy reaches, with nothing cut off."""
 
     scores: TurnScores = field(repr=False)
@@ -86,7 +87,7 @@ class Reach:
 
 def reach_episodes(
     live: LiveMemory, cue: str, vector: Vector, context: RecallContext, period: SearchPeriod = EVERYTHING
-) -> Reach:
+) -> CueReach:
     """Let the cue's energy spread as a recall does, from entry points within `period`, and keep all it comes to."""
     if vector.shape != (live.dimensions,):
         vector = live.no_vector
@@ -101,7 +102,9 @@ def reach_episodes(
     open_wide = msgspec.structs.replace(settings, activation_threshold=0.0)
     everything = replace(context, limit=max(1, len(graph)))
     in_full = rank_episodes(graph, seeds, everything, open_wide, 1.0)
-    return Reach(scores, rank_episodes(graph, seeds, everything, open_wide, live.share_of_spread), dict(in_full.order))
+    return CueReach(
+        scores, rank_episodes(graph, seeds, everything, open_wide, live.share_of_spread), dict(in_full.order)
+    )
 
 
 def recall_within(live: LiveMemory, cue: str, vector: Vector, context: RecallContext, period: SearchPeriod) -> Recall:
@@ -111,7 +114,12 @@ def recall_within(live: LiveMemory, cue: str, vector: Vector, context: RecallCon
 
 
 def recall_from_reach(
-    live: LiveMemory, found: Reach, cue: str, vector: Vector, context: RecallContext, period: SearchPeriod = EVERYTHING
+    live: LiveMemory,
+    found: CueReach,
+    cue: str,
+    vector: Vector,
+    context: RecallContext,
+    period: SearchPeriod = EVERYTHING,
 ) -> Recall:
     """The recall that comes of what the cue's energy reached."""
     above = found.above(live.settings.activation_threshold)

@@ -1,4 +1,4 @@
-"""What happened, in its order: episodes and the silences between conversations (R-74..R-77). Pure."""
+"""View of episodes in their order, with the silences between conversations (R-74..R-77). Pure."""
 
 from collections.abc import Iterable, Iterator
 
@@ -8,8 +8,8 @@ from reveries.memory.gaps import LONG_SECONDS, meaning_of
 from reveries.memory.live import LiveMemory
 from reveries.memory.model import Episode
 from reveries.memory.views.search import SearchPeriod, episodes_within
-from reveries.plaintext import one_line, plain
 from reveries.protocol import Timeline, TimelineGap, TimelineMoment
+from reveries.safe_text import one_line, plain
 
 SILENCE_SECONDS = 3600.0
 """Shorter ones between two conversations are no gap worth showing."""

@@ -1,4 +1,4 @@
-"""Why an episode surfaced for a cue, or why it did not: the whole of a recall, seen from one episode. Pure."""
+"""Explains why an episode surfaced for a cue, or why it did not: a whole recall, seen from one episode. Pure."""
 
 import itertools
 from collections.abc import Sequence
@@ -12,9 +12,9 @@ from reveries.memory.live import LiveMemory
 from reveries.memory.model import Episode, Factors, RankingReason, Recall, RecallContext, RecalledEpisode
 from reveries.memory.recall.cues import cue_terms
 from reveries.memory.recall.ranking import ranked_turns_of
-from reveries.memory.views.search import Reach, reach_episodes, recall_from_reach, with_reasons
-from reveries.plaintext import one_line, plain
+from reveries.memory.views.search import CueReach, reach_episodes, recall_from_reach, with_reasons
 from reveries.protocol import TurnReason, Why, WhyEntry, WhyFactors, WhyLink, WhyStep, WhyTurn
+from reveries.safe_text import one_line, plain
 
 _TURNS = 5
 _BEST_RANKED = 1000
@@ -79,7 +79,7 @@ def reasons_frames(reasons: Sequence[RankingReason]) -> list[TurnReason]:
     return [TurnReason(reason.name, reason.value, reason.amount, reason.usual) for reason in reasons]
 
 
-def _mine(live: LiveMemory, found: Reach, index: int | None, context: RecallContext) -> RecalledEpisode | None:
+def _mine(live: LiveMemory, found: CueReach, index: int | None, context: RecallContext) -> RecalledEpisode | None:
     """The episode as the recall has it, if its energy reached it at all."""
     chosen = [one for one in found.ranking.order if one[0] == index]
     return next(iter(explain_chosen(live.graph, found.ranking, chosen, context, live.settings)), None)
@@ -111,7 +111,7 @@ def _rank(taken: Recall, episode: Episode, place: int) -> int:
     return names.index(episode.id) + 1 if episode.id in names else place
 
 
-def _turns(live: LiveMemory, cue: str, found: Reach, taken: Recall, episode: Episode) -> list[WhyTurn]:
+def _turns(live: LiveMemory, cue: str, found: CueReach, taken: Recall, episode: Episode) -> list[WhyTurn]:
     best = found.scores.best_rows(_BEST_RANKED)
     places = {live.turns.turn(row).id: place for place, row in enumerate(best, 1)}
     seen = {ranked.turn.id: ranked for ranked in taken.turns}
@@ -148,7 +148,7 @@ def _met_and_unmet_words(live: LiveMemory, cue: str, episode: Episode) -> tuple[
     return shared, list(dict.fromkeys(word for word in telling if word not in shared))
 
 
-def _missing_sentences(live: LiveMemory, why: Why, found: Reach) -> list[str]:
+def _missing_sentences(live: LiveMemory, why: Why, found: CueReach) -> list[str]:
     if why.rank:
         last = _last_taken(live, why, found)
         place = f"It came {_ordinal(why.rank)}, and only the first {why.limit} are taken"
@@ -167,7 +167,7 @@ def _missing_sentences(live: LiveMemory, why: Why, found: Reach) -> list[str]:
     return missing
 
 
-def _no_entry(live: LiveMemory, why: Why, found: Reach) -> str:
+def _no_entry(live: LiveMemory, why: Why, found: CueReach) -> str:
     nearest = sorted((seed.cosine for seed in found.ranking.seeds), reverse=True)[: live.settings.seeds]
     needed = f"; the {len(nearest)} nearest have {nearest[-1]:.2f} or more" if nearest else ""
     words = ", ".join(why.shared_words) if why.shared_words else "none of them"
@@ -179,7 +179,7 @@ def _no_entry(live: LiveMemory, why: Why, found: Reach) -> str:
     )
 
 
-def _last_taken(live: LiveMemory, why: Why, found: Reach) -> float:
+def _last_taken(live: LiveMemory, why: Why, found: CueReach) -> float:
     above = found.above(live.settings.activation_threshold)
     return above[min(why.limit, len(above)) - 1][1] if above else 0.0
 

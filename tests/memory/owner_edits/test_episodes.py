@@ -54,7 +54,7 @@ async def test_a_pinned_episode_stays_where_more_are_live_than_fit(tmp_path: Pat
     clock = HandClock(NOW)
     async with open_memory(tmp_path, clock, memory=memory_settings(live_episodes=1)) as memory:
         held, left = await two_episodes(memory)
-        await memory.episode_edits.weigh(held, 0.0)
+        await memory.episode_edits.set_salience(held, 0.0)
         await memory.episode_edits.pin(held)
         await clock.advance(60.0)
         await memory.decay_and_prune()
@@ -109,7 +109,7 @@ async def test_pinning_what_is_only_on_the_disk_brings_it_back(tmp_path: Path) -
 async def test_the_owner_says_how_much_an_episode_matters(tmp_path: Path) -> None:
     async with open_memory(tmp_path) as memory:
         held, _ = await two_episodes(memory)
-        assert (await memory.episode_edits.weigh(held, 0.9)).episode.salience == pytest.approx(0.9)
+        assert (await memory.episode_edits.set_salience(held, 0.9)).episode.salience == pytest.approx(0.9)
     async with open_memory(tmp_path, first_id=500) as memory:
         assert (await memory.inspect(held)).salience == pytest.approx(0.9)
 

@@ -56,7 +56,7 @@ async def test_a_dropped_thought_that_was_only_on_the_disk_cannot_be_found_there
         assert (await memory.search_deep("zeppelin", 5)).hits
         await memory.thought_edits.withdraw(thought)
         assert not (await memory.search_deep("zeppelin", 5)).hits
-        assert await memory._deep_recall.wake([home], "the test") == ()
+        assert await memory._deep_recall.wake_episodes([home], "the test") == ()
         assert memory.on_disk.texts == 0
         assert len(memory.live.graph) == 0
     async with open_memory(tmp_path, first_id=500) as memory:

@@ -143,7 +143,7 @@ async def test_a_reload_equals_the_live_memory_whoever_went_dormant_and_woke(
                 case "sleep" if name in memory.live.graph:
                     await put_to_rest(memory, [name])
                 case "wake" if name not in memory.live.graph:
-                    assert await memory._deep_recall.wake([name], "cue") == (name,)
+                    assert await memory._deep_recall.wake_episodes([name], "cue") == (name,)
                 case "talk":
                     await talk(memory, (f"{SAYINGS[place % len(SAYINGS)]} Again!", "Good."))
                     await memory.light_sleep()
@@ -155,7 +155,7 @@ async def test_a_reload_equals_the_live_memory_whoever_went_dormant_and_woke(
         again = {one.turn.id: pytest.approx(one.score, abs=1e-4) for one in (await recalled(memory)).turns}
         assert {one.turn.id: one.score for one in answer.turns} == again
         asleep = [name for name in names if name not in memory.live.graph]
-        await memory._deep_recall.wake(asleep, "cue")
+        await memory._deep_recall.wake_episodes(asleep, "cue")
         after = picture(memory)
         assert set(before["links"]) <= set(after["links"])  # type: ignore[call-overload]
         for name, links in before["links"].items():  # type: ignore[attr-defined]

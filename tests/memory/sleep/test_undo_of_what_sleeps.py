@@ -89,7 +89,7 @@ async def test_what_wakes_brings_back_none_of_the_words_that_were_only_repeated(
         before = picture(memory)
         (one,) = memory.live.graph.episodes()
         await _leave(memory, words_alone=False)
-        assert await memory._deep_recall.wake([one.id], "cue") == (one.id,)
+        assert await memory._deep_recall.wake_episodes([one.id], "cue") == (one.id,)
         woken = picture(memory)
         assert woken["turns"] == before["turns"]
         assert woken["vectors"] == before["vectors"]

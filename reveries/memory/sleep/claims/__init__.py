@@ -1,1 +1,1 @@
-"""What people claim: read out of new turns, and compared with what was claimed before."""
+"""Claims of new turns: extraction, and verification against earlier claims."""

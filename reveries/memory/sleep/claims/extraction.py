@@ -158,12 +158,12 @@ def _changed_mind(match: "re.Match[str]", speaker: str) -> ClaimMatch | None:
     return ClaimMatch(speaker, f"{FEELS}{key_of(thing)}", "another mind", is_change=True) if thing else None
 
 
-def _who(told: str, speaker: str) -> str:
+def _who(subject: str, speaker: str) -> str:
     """ "I" is the speaker; a name given beside a kinship is who is meant."""
-    if told.casefold() in ("i", "i'm", "i\u2019m"):
+    if subject.casefold() in ("i", "i'm", "i\u2019m"):
         return speaker
-    name = re.search(rf"{_NAME}$", told)
-    return name.group() if name else f"{speaker} {told}"
+    name = re.search(rf"{_NAME}$", subject)
+    return name.group() if name else f"{speaker} {subject}"
 
 
 def _without_tail(name: str) -> str:

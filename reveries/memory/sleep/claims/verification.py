@@ -1,4 +1,4 @@
-"""New turns beside what was claimed before: which claims they make, and what these are to the older ones. Pure."""
+"""Compares the claims of new turns with earlier ones: which conflict, which update. Pure."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -22,7 +22,7 @@ _TOO_MANY = "So much would be superseded at once that you are asked."
 
 
 @dataclass(slots=True)
-class Judged:
+class VerifiedClaims:
     """Claims to keep, and conflicts that they are part of."""
 
     claims: list[Claim] = field(default_factory=list)
@@ -35,7 +35,7 @@ Search = Callable[[Denial, str], Iterable[Turn]]
 
 def judge_turns(
     turns: Sequence[Turn], index: ClaimIndex, search: Search, weight: Callable[[str], float], now: float
-) -> Judged:
+) -> VerifiedClaims:
     """What `turns`, in order, claim, beside what is known and beside each other."""
     judged = judge_claims(claims_in(turns), index, now)
     for turn in turns:
@@ -46,9 +46,9 @@ def judge_turns(
     return judged
 
 
-def judge_claims(claims: Iterable[Claim], index: ClaimIndex, now: float) -> Judged:
+def judge_claims(claims: Iterable[Claim], index: ClaimIndex, now: float) -> VerifiedClaims:
     """New claims beside the known ones with the same key, and beside each other."""
-    judged = Judged()
+    judged = VerifiedClaims()
     outranked: set[str] = set()
     for claim in claims:
         if claim.id in index.claims:
@@ -62,23 +62,23 @@ def judge_claims(claims: Iterable[Claim], index: ClaimIndex, now: float) -> Judg
     return judged
 
 
-def limit_updates(judged: Judged, allowed: float) -> Judged:
+def limit_updates(judged: VerifiedClaims, allowed: float) -> VerifiedClaims:
     """`judged`, with nothing taking effect that is one too many: the owner is to settle all of it. Foreign text counts
     by itself, so that no number of its claims takes effect from what the owner said."""
     return _hold_within(_hold_within(judged, allowed, lambda one: one.is_own), allowed, lambda one: one.is_foreign)
 
 
-def without_foreign(judged: Judged) -> Judged:
+def without_foreign(judged: VerifiedClaims) -> VerifiedClaims:
     """`judged`, with nothing in it that takes effect by foreign text."""
     return _hold_within(judged, -1.0, lambda one: one.is_foreign)
 
 
-def _hold_within(judged: Judged, allowed: float, is_counted: Callable[[Conflict], bool]) -> Judged:
+def _hold_within(judged: VerifiedClaims, allowed: float, is_counted: Callable[[Conflict], bool]) -> VerifiedClaims:
     counted = {one.id for one in judged.conflicts if one.kind == UPDATE and is_counted(one)}
     if len(counted) <= allowed:
         return judged
     held = [as_contradiction(one, _TOO_MANY) if one.id in counted else one for one in judged.conflicts]
-    return Judged(judged.claims, held)
+    return VerifiedClaims(judged.claims, held)
 
 
 def allowed_at_once(live_count: int, settings: MemorySettings) -> float:
@@ -89,7 +89,12 @@ def allowed_at_once(live_count: int, settings: MemorySettings) -> float:
 
 
 def _judge_denial(
-    turn: Turn, turns: Sequence[Turn], judged: Judged, search: Search, weight: Callable[[str], float], now: float
+    turn: Turn,
+    turns: Sequence[Turn],
+    judged: VerifiedClaims,
+    search: Search,
+    weight: Callable[[str], float],
+    now: float,
 ) -> None:
     denial = denial_in(turn.fresh)
     if denial is None:
@@ -104,7 +109,7 @@ def _judge_denial(
 
 
 def _judge_affirmation(
-    turn: Turn, index: ClaimIndex, judged: Judged, weight: Callable[[str], float], now: float
+    turn: Turn, index: ClaimIndex, judged: VerifiedClaims, weight: Callable[[str], float], now: float
 ) -> None:
     denials = {denial.sentence: (claim, denial) for claim, denial in index.denials_of(turn.speaker)}
     for denial in is_worth_reading(turn, [denial for _, denial in denials.values()]):
@@ -113,7 +118,7 @@ def _judge_affirmation(
             _contradict(judged, claim, _affirming_claim(turn, sentence, claim), now)
 
 
-def _contradict(judged: Judged, denial: Claim, affirming: Claim, now: float) -> None:
+def _contradict(judged: VerifiedClaims, denial: Claim, affirming: Claim, now: float) -> None:
     found = contradiction(denial, affirming, _DENIED, now)
     if found.id not in {known.id for known in judged.conflicts}:
         judged.claims.append(affirming)

@@ -1,0 +1,66 @@
+"""`reveries doctor`."""
+
+from collections.abc import Sequence
+
+import click
+
+from reveries.client.render import Page, Part, Style, line, paragraph
+from reveries.client.wording import plural
+from reveries.protocol import Checkup, Finding
+from reveries.safe_text import one_line
+
+
+@click.command("doctor", short_help="What is wrong, and what to do about it.")
+@click.option("--fix", is_flag=True, help="Mend what is safe to mend: modes, a dead socket, broken-off parts.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+def command(fix: bool, as_json: bool) -> int:
+    """Look for what is wrong with the home, the settings, the daemon, the memory and the models, and say what to do.
+
+    Ends with 1 when there is something to do. Every fault that it knows: docs/reference/faults.md.
+    """
+    from reveries.client.checkup.examine import examine
+    from reveries.client.checkup.machine import CheckupMachine
+    from reveries.client.checkup.mending import mend
+    from reveries.client.json_answers import Diagnosis
+    from reveries.client.render import show, write_struct
+    from reveries.config import find_home
+
+    home, machine = find_home(), CheckupMachine()
+    checkup = examine(home, machine)
+    done: list[str] = []
+    if fix and any(finding.is_mendable for finding in checkup.findings):
+        done = mend(checkup.findings, home, machine)
+        checkup = examine(home, machine)
+    if as_json:
+        write_struct(Diagnosis(checkup.findings, checkup.looked_at, checkup.not_looked_at, done))
+    else:
+        show(doctor_page(checkup, done))
+    return int(any(finding.severity != "note" for finding in checkup.findings))
+
+
+_MARKS: dict[str, tuple[str, Style]] = {"wrong": ("✗", "bad"), "watch": ("!", "warn"), "note": ("·", "dim")}
+
+
+def doctor_page(checkup: Checkup, done: Sequence[str] = ()) -> Page:
+    """Each finding with its next step, what was mended, what was looked at."""
+    page: Page = [line(Part("✓ ", "good"), one_line(deed, 400)) for deed in done]
+    for finding in checkup.findings:
+        page += _finding_rows(finding)
+    count = sum(finding.severity != "note" for finding in checkup.findings)
+    told = f"{plural(count, 'thing')} to put right." if count else "Nothing is wrong."
+    page += [line(Part(told, "bad" if count else "good"), Part(f" Looked at {', '.join(checkup.looked_at)}.", "dim"))]
+    for left_out in checkup.not_looked_at:
+        page += paragraph(f"Not looked at: {left_out}.".replace("..", "."), style="dim")
+    if any(finding.is_mendable for finding in checkup.findings) and not done:
+        page.append(line(Part("  Some of it can be mended: reveries doctor --fix", "dim")))
+    return page
+
+
+def _finding_rows(finding: Finding) -> Page:
+    mark, style = _MARKS[finding.severity]
+    place = f"  {one_line(finding.where, 200)}" if ":" in finding.where else ""
+    return [
+        line(Part(f"{mark} ", style), Part(finding.fault, "strong"), Part(place, "dim")),
+        *paragraph(one_line(finding.sentence, 1000), indent=4),
+        *paragraph(one_line(finding.advice, 600), indent=4, style="accent"),
+    ]

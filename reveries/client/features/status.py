@@ -1,0 +1,196 @@
+"""`reveries status`."""
+
+import time
+
+import click
+
+from reveries.client.render import Line, Page, Part, Style, field, line, paragraph
+from reveries.client.wording import ago, count, dollars, moment, plural, short_count, size, span
+from reveries.protocol import MemoryStats, ModelUse, Status, UsageToday
+from reveries.safe_text import one_line
+
+
+@click.command("status", short_help="How it is, what it does, what it used.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+def command(as_json: bool) -> None:
+    """How the mind is: awake since when, what it does, what it knows, what it used."""
+    from reveries import protocol
+    from reveries.client.render import show, show_json
+    from reveries.client.sync_call import ask
+
+    status = ask(protocol.AskStatus, protocol.Status)
+    if as_json:
+        show_json(status)
+    else:
+        show(status_page(status, time.time()))
+
+
+STATE_STYLES: dict[str, Style] = {
+    "thinking": "accent",
+    "talking": "good",
+    "consolidating": "accent",
+    "tripped": "bad",
+    "asleep": "dim",
+}
+_EMPTY = line()
+
+
+def status_page(status: Status, now: float) -> Page:
+    """Everything of `Status` that a person wants to see at a glance, the worrying things first."""
+    return [
+        *_worries(status),
+        *_state(status, now),
+        _EMPTY,
+        *_memory_rows(status.memory, status.last_consolidation),
+        _EMPTY,
+        *_models(status.models),
+        *_vector_rows(status),
+        _EMPTY,
+        *_usage_rows(status.usage, status.dollars_month),
+        _EMPTY,
+        field("home", one_line(status.home)),
+        field("under it", Part(f"Reveries {status.reveries}, SQLite {status.sqlite_version}, {_lag(status)}", "dim")),
+        *(row for notice in status.notices for row in _notice_rows(notice, "dim")),
+    ]
+
+
+def memory_page(stats: MemoryStats, now: float) -> Page:
+    """R-171, in full."""
+    links = sum(stats.links.values())
+    by_type = ", ".join(f"{count(number)} {one_line(name)}" for name, number in sorted(stats.links.items()))
+    share = f"{stats.faded / stats.episodes:.0%}" if stats.episodes else "0%"
+    return [
+        field("turns", count(stats.turns)),
+        field(
+            "experiences", count(stats.experiences), Part(f"  {count(stats.unprocessed)} wait for deep sleep", "dim")
+        ),
+        field("episodes", count(stats.episodes), Part(f"  {count(stats.faded)} faded ({share})", "dim")),
+        *_disk_rows(stats),
+        field("links", count(links), Part(f"  {by_type}" if by_type else "", "dim")),
+        field("salience", f"{stats.mean_salience:.2f} on average", Part(f"  {stats.min_salience:.2f} at least", "dim")),
+        field("file", size(stats.database_bytes)),
+        field("last sleep", one_line(stats.last_consolidation) or "not yet"),
+    ]
+
+
+def _disk_rows(stats: MemoryStats) -> Page:
+    if not stats.dormant and not stats.put_away_turns:
+        return []
+    slow = "; searched slowly, for sqlite-vec cannot be loaded" if stats.deep_search == "numpy" else ""
+    told = f"  {plural(stats.put_away_turns, 'turn')} only on disk: reveries memory search --deep WORDS{slow}"
+    return [field("dormant", count(stats.dormant), Part(told, "dim"))]
+
+
+def _worries(status: Status) -> Page:
+    if status.health == "ok" and not status.problems:
+        return []
+    head = line(Part(f"! {one_line(status.health)}" if status.health != "ok" else "! something needs you", "bad"))
+    return [head, *(row for problem in status.problems for row in _notice_rows(problem, "warn")), _EMPTY]
+
+
+def _notice_rows(text: str, style: Style) -> Page:
+    return paragraph(text, indent=2, style=style)
+
+
+def _state(status: Status, now: float) -> Page:
+    style = STATE_STYLES.get(status.state, "")
+    detail = one_line(status.state_detail)
+    attached = (
+        plural(status.attached_clients, "terminal") + " attached" if status.attached_clients else "nobody attached"
+    )
+    thoughts = "" if status.thinking_enabled else "  thinking is switched off (monologue.enabled)"
+    return [
+        line(
+            Part("● ", style or "good"),
+            Part(one_line(status.state), "strong"),
+            Part(f"  {detail}" if detail else "", "dim"),
+        ),
+        _EMPTY,
+        field(
+            "awake",
+            f"for {span(now - status.awake_since)}",
+            Part(f"  since {moment(status.awake_since)}, pid {status.pid}", "dim"),
+        ),
+        field("conversation", plural(status.conversation_turns, "turn"), Part(f"  {attached}", "dim")),
+        field("last thought", ago(status.last_thought_at, now), Part(thoughts, "warn")),
+        *_breaker(status.tripwire),
+    ]
+
+
+def _breaker(tripwire: dict[str, int]) -> Page:
+    seen = {name: number for name, number in tripwire.items() if number}
+    if not seen:
+        return []
+    return [field("wellbeing", Part(", ".join(f"{one_line(k)}: {count(v)}" for k, v in sorted(seen.items())), "warn"))]
+
+
+def _memory_rows(stats: MemoryStats, last_consolidation: str) -> Page:
+    waiting = f"  {plural(stats.unprocessed, 'experience')} to sleep on" if stats.unprocessed else ""
+    return [
+        field(
+            "memory",
+            f"{plural(stats.turns, 'turn')}, {plural(stats.episodes, 'episode')}, "
+            f"{plural(sum(stats.links.values()), 'link')}",
+            Part(f"  {size(stats.database_bytes)}", "dim"),
+        ),
+        field(
+            "last sleep", one_line(last_consolidation or stats.last_consolidation) or "not yet", Part(waiting, "dim")
+        ),
+    ]
+
+
+def _models(models: list[ModelUse]) -> Page:
+    widest = max((len(model.role) for model in models), default=0)
+    rows: Page = []
+    for place, model in enumerate(models):
+        style: Style = "good" if model.state in ("ready", "loaded", "ok") else "dim"
+        role = Part(f"{one_line(model.role):<{widest}}  ", "dim")
+        rows.append(
+            field("models" if not place else "", role, one_line(model.model), Part(f"  {one_line(model.state)}", style))
+        )
+    return rows
+
+
+def _vector_rows(status: Status) -> Page:
+    """How far a re-embedding is; nothing when there is none."""
+    done, total = status.embedding_done, status.embedding_total
+    is_change = status.embedding_serving != status.embedding_model
+    if done >= total and not is_change:
+        return []
+    share = f" ({done / total:.0%})" if total else ""
+    rows = [
+        field(
+            "vectors",
+            f"{count(done)} of {count(total)}{share}",
+            Part(f"  by {one_line(status.embedding_model)}", "dim"),
+        )
+    ]
+    if is_change:
+        rows += _notice_rows(
+            f"Until all are there, memory is searched with those of {status.embedding_serving}.", "dim"
+        )
+    if status.embedding_waits:
+        rows += _notice_rows(f"It waits: {status.embedding_waits}", "warn")
+    return rows
+
+
+def _usage_rows(usage: list[UsageToday], dollars_month: float) -> Page:
+    widest = max((len(one.role) for one in usage), default=0)
+    rows = [_usage_line("today" if not place else "", one, widest) for place, one in enumerate(usage)]
+    return [*rows, field("this month", dollars(dollars_month))]
+
+
+def _usage_line(label: str, one: UsageToday, widest: int) -> Line:
+    tokens = one.prompt_tokens + one.completion_tokens
+    limit = f" of {short_count(one.token_limit)}" if one.token_limit else ""
+    is_near = one.token_limit > 0 and tokens >= 0.8 * one.token_limit
+    return field(
+        label,
+        Part(f"{one_line(one.role):<{widest}}  ", "dim"),
+        Part(f"{short_count(tokens)}{limit} tokens", "warn" if is_near else ""),
+        Part(f"  {plural(one.calls, 'call')}, {dollars(one.dollars)}", "dim"),
+    )
+
+
+def _lag(status: Status) -> str:
+    return f"loop lag {status.loop_lag_p99_ms:.0f} ms (p99), {status.loop_lag_max_ms:.0f} ms at most"

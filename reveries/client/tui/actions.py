@@ -1,0 +1,289 @@
+"""What the owner's commands do: each is a method, called by the slash menu, the palette and the keys alike."""
+
+import datetime as dt
+import os
+import re
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from textual.app import SuspendNotSupported
+
+from reveries import protocol
+from reveries.client.crash_log import unforeseen
+from reveries.client.features.digest import DIGEST_SINCE, digest_page, gathered
+from reveries.client.owner_files import edit_in_editor, editor_command, place_named, write_new
+from reveries.client.render import page_columns
+from reveries.client.talk_page import conversation_markdown
+from reveries.client.tui.asking import Asking, answer_of
+from reveries.client.tui.browser import Browser, BrowserShelf
+from reveries.client.tui.browsers import ConversationShelf, PastWordsShelf, SleepShelf, ThoughtShelf
+from reveries.client.tui.commands import Called
+from reveries.client.tui.forget_pane import ForgetPane
+from reveries.client.tui.graph_pane import GraphPane
+from reveries.client.tui.memory_browsers import MemoryShelf, RecalledShelf
+from reveries.client.tui.panes import LookPane, columns_for, problem_page
+from reveries.client.tui.queries import PageQuery, look_for, page_of
+from reveries.client.tui.results import show_result
+from reveries.client.tui.themes import next_theme
+from reveries.client.tui.words import Words
+from reveries.client.tui.work import Work
+from reveries.client.wording import since
+from reveries.errors import ProtocolError, ReveriesError, UsageError
+from reveries.safe_text import one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from reveries.client.tui.app import ReveriesApp
+
+_TERMINAL_COPIES_CHARS: Final = 70_000
+"""More than this many terminals drop the sequence that copies."""
+_FENCE: Final = re.compile(r"^(`{3,}|~{3,})[^\n]*\n(.*?)^\1[ \t]*$", re.MULTILINE | re.DOTALL)
+_EXPORTED_AT_ONCE: Final = 500
+_SAID_SECONDS: Final = 0.1
+_LONGEST_NAMED_CHARS: Final = 200
+"""What the protocol takes. Never cut: a beginning names more than the whole."""
+
+
+class Deeds:
+    """The commands of one application."""
+
+    def __init__(self, app: "ReveriesApp") -> None:
+        self._app = app
+        self._work = Work(app)
+        self._own: dict[str, Callable[[str], Awaitable[None]]] = {
+            "/stop": self._stop_work,
+            "/retry": self._retry,
+            "/undo": self._undo,
+            "/private": self._private,
+            "/new": self._new,
+            "/resume": self._resume,
+            "/edit": self._edit,
+            "/past": self._past,
+            "/copy": self._copy,
+            "/export": self._export,
+            "/newest": self._newest,
+            "/recalled": self._show_recalled,
+            "/memory": self._memory,
+            "/graph": self._graph,
+            "/forget": self._open_forget_pane,
+            "/digest": self._digest,
+            "/thoughts": self._thoughts,
+            "/sleeps": self._sleeps,
+            "/side": self._side,
+            "/theme": self._theme,
+            "/help": self._help,
+            "/redraw": self._redraw,
+            "/exit": self._exit,
+            **self._work.deeds,
+        }
+
+    async def do(self, called: Called) -> None:
+        """Do it. What went wrong is said on the screen, never raised: the talk does not end with a command."""
+        name = called.command.name
+        try:
+            if (deed := self._own.get(name)) is not None:
+                await deed(called.words)
+            elif (look := look_for(called)) is not None:
+                await self._show_query(look)
+        except ReveriesError as error:
+            wrong = str(error)
+        except Exception as error:  # noqa: BLE001 - the named boundary of a command: written down, and said
+            wrong = unforeseen(error, self._app.home)
+        else:
+            return
+        if name in self._work.deeds:
+            await show_result(self._app, name, partial(problem_page, wrong))
+        else:
+            self._app.show_pane(LookPane(name, problem_page(wrong)))
+
+    async def why(self, episode_id: str) -> None:
+        """Why this episode came to mind for the last turn."""
+        await self._show_query(PageQuery("why", lambda number: protocol.AskWhy(number, episode_id)))
+
+    async def _show_query(self, look: PageQuery) -> None:
+        app = self._app
+        page = page_of(await app.link.ask(look.request), app.clock.now(), app.size.width)
+        app.show_pane(LookPane(look.title, page))
+
+    # --- the conversation --------------------------------------------------------------------------------------------
+
+    async def _stop_work(self, _: str) -> None:
+        """The reply; where none comes, the long work that was begun here last."""
+        if not (self._app.link.stop_reply() or self._work.stop()):
+            self._app.composer.focus()
+
+    async def _retry(self, _: str) -> None:
+        words = await self._taken_back()
+        # Said when the conversation without them stands on the screen.
+        self._app.draft.say_again(Words(words, self._app.composer.is_private))
+
+    async def _private(self, _: str) -> None:
+        """From now on, until it is said again. With words behind it, it is the application that says them."""
+        self._app.composer.turn_private()
+
+    async def _undo(self, _: str) -> None:
+        words = await self._taken_back()
+        self._app.composer.take_back([Words(words, self._app.composer.is_private)])
+        self._app.hint("taken back: it is not remembered; your words are in the draft")
+
+    async def _taken_back(self) -> str:
+        if self._app.was_private:
+            raise UsageError(
+                "The last turn was off the record: there is nothing of it to take back.",
+                advice="It is on this screen alone, and gone with it.",
+            )
+        self._app.link.stop_reply()
+        answer = await self._app.link.ask(protocol.TakeBack)
+        if not isinstance(answer, protocol.TakenBack):
+            raise ProtocolError("The mind took nothing back.", advice="Wake it with this version.")
+        return answer.words
+
+    async def _new(self, _: str) -> None:
+        if self._app.is_answering:
+            self._app.hint("after this reply (esc stops it)")
+        await self._until_said()
+        await self._app.link.ask(protocol.NewConversation)
+        self._app.hint("a new conversation; the others: /resume")
+
+    async def _until_said(self) -> None:
+        """What waits its turn was meant for this conversation, not for the next one."""
+        app = self._app
+        if app.link.has_waiting:
+            app.hint("after what waits its turn here (esc stops a reply)")
+        while app.link.has_waiting:
+            await app.clock.sleep(_SAID_SECONDS)
+
+    async def _resume(self, words: str) -> None:
+        await self._until_said()
+        await self._browse(ConversationShelf(self._app.link.ask, self._app.clock), words, starts_typing=True)
+
+    async def _past(self, words: str) -> None:
+        app = self._app
+        if not (words or app.composer.is_off_record):
+            words = app.composer.text.strip()[:200]
+        shelf = PastWordsShelf(app.link.ask, app.clock, app.composer.past)
+        chosen = await self._browse(shelf, words if "\n" not in words else "", starts_typing=True)
+        if chosen:
+            app.composer.write(chosen)
+
+    async def _edit(self, _: str) -> None:
+        app = self._app
+        if app.composer.is_off_record:
+            app.hint("off the record: an editor would write your words to the disk; write them here")
+            return
+        command = editor_command(os.environ)
+        draft = app.composer.draft
+        try:
+            # No drawing while the editor has the screen; the link goes on.
+            with app.suspend(), app.batch_update():
+                text = await edit_in_editor(draft, command)
+        except SuspendNotSupported:
+            app.hint("no editor here: this terminal cannot be handed over")
+            return
+        app.composer.edited(draft, text)
+
+    async def _copy(self, words: str) -> None:
+        app = self._app
+        text = app.chat.text_to_copy
+        if words == "code":
+            blocks = _FENCE.findall(text)
+            text, words = (blocks[-1][1] if blocks else ""), ""
+        if not text:
+            app.hint("nothing to copy")
+        elif words or len(text) > _TERMINAL_COPIES_CHARS:
+            name = "reveries-copied.md"
+            app.hint(f"written to {write_new(place_named(words or name), text, name)}")
+        else:
+            app.copy_to_clipboard(text)
+            app.hint(f"copied {len(text):,} characters; not in your clipboard? /copy FILE")
+
+    async def _export(self, words: str) -> None:
+        app = self._app
+        turns = await self._all_turns()
+        if not turns:
+            app.hint("nothing was said yet")
+            return
+        began = dt.datetime.fromtimestamp(turns[0].said_at)
+        name = f"reveries-{began:%Y-%m-%d-%H%M}.md"
+        page = conversation_markdown(turns, turns[0].said_at, app.mind_name)
+        written = write_new(place_named(words or name), page, name)
+        app.hint(f"{len(turns):,} turns written to {written}")
+
+    async def _all_turns(self) -> list[protocol.SaidTurn]:
+        turns: list[protocol.SaidTurn] = []
+        before: int | None = None
+        while before is None or before > 0:
+            ask = partial(protocol.AskTurns, before=before, limit=_EXPORTED_AT_ONCE)
+            told = await self._app.link.ask(ask)
+            if not isinstance(told, protocol.Turns):
+                raise ProtocolError("The mind did not tell what was said.", advice="Wake it with this version.")
+            turns, before = [*told.turns, *turns], told.earlier_count
+        return turns
+
+    async def _newest(self, _: str) -> None:
+        self._app.chat.to_newest()
+
+    # --- looking inside ----------------------------------------------------------------------------------------------
+
+    async def _show_recalled(self, _: str) -> None:
+        app = self._app
+        await self._browse(RecalledShelf(app.link.ask, app.clock, app.recalled_items))
+
+    async def _memory(self, words: str) -> None:
+        await self._browse(MemoryShelf(self._app.link.ask, self._app.clock), words)
+
+    async def _graph(self, words: str) -> None:
+        app = self._app
+        await app.push_screen_wait(GraphPane(Asking(app.link.ask, app.clock), cue=words))
+
+    async def _open_forget_pane(self, words: str) -> None:
+        app = self._app
+        if len(words) > _LONGEST_NAMED_CHARS:
+            raise UsageError(
+                f"{len(words):,} characters: what is to be forgotten is named with at most {_LONGEST_NAMED_CHARS:,}.",
+                advice="Name its id; or in a shell: reveries forget --matching, which takes more.",
+            )
+        receipt = await app.push_screen_wait(ForgetPane(Asking(app.link.ask, app.clock), words, erase=False))
+        if receipt is not None:
+            app.show_pane(LookPane("forgotten", receipt))
+
+    async def _digest(self, words: str) -> None:
+        app = self._app
+        now = app.clock.now()
+        digest = await gathered(partial(answer_of, app.link.ask), since(words or DIGEST_SINCE, now))
+        with page_columns(columns_for(app.size.width)):
+            app.show_pane(LookPane("since then", digest_page(digest, now)))
+
+    async def _thoughts(self, _: str) -> None:
+        await self._browse(ThoughtShelf(self._app.link.ask, self._app.clock))
+
+    async def _sleeps(self, _: str) -> None:
+        await self._browse(SleepShelf(self._app.link.ask, self._app.clock))
+
+    async def _browse(self, shelf: BrowserShelf, words: str = "", *, starts_typing: bool = False) -> str | None:
+        return await self._app.push_screen_wait(Browser(shelf, words, starts_typing=starts_typing))
+
+    # --- this terminal -----------------------------------------------------------------------------------------------
+
+    async def _side(self, _: str) -> None:
+        self._app.fold_side()
+
+    async def _theme(self, words: str) -> None:
+        app = self._app
+        name = words or next_theme(app.theme, list(app.available_themes))
+        if name not in app.available_themes:
+            app.hint(f"no such colours: {one_line(name, 40)}")
+            return
+        app.theme = name
+        app.hint(f'{name}; to keep it: reveries config set client.theme "{name}"')
+
+    async def _help(self, _: str) -> None:
+        self._app.action_help()
+
+    async def _redraw(self, _: str) -> None:
+        self._app.refresh(layout=True)
+        self._app.screen.refresh(layout=True)
+
+    async def _exit(self, _: str) -> None:
+        self._app.action_detach()

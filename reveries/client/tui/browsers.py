@@ -1,0 +1,171 @@
+"""What can be browsed: what is listed, what the page says, what can be done. The pages are the command line's."""
+
+from functools import partial
+from typing import Final
+
+from textual.content import Content
+
+from reveries import protocol
+from reveries.client.features.sleep_log import run_page, undone_page
+from reveries.client.features.thinking import thoughts_page
+from reveries.client.render import Page, line, paragraph
+from reveries.client.talk_page import conversation_page
+from reveries.client.tui.asking import Ask, Asking, row
+from reveries.client.tui.browser import Deed, Entry, Leave, Outcome, Refill
+from reveries.client.tui.history import History
+from reveries.client.wording import ago, plural
+from reveries.clock import Clock
+from reveries.safe_text import one_line
+
+_LISTED: Final = 100
+_FOUND: Final = 30
+_ROW_CHARS: Final = 120
+_WEEK_SECONDS: Final = 7 * 86400.0
+_UNDO: Final = Deed("u", "take back", "Take back what this pass of sleep did?")
+_UNDO_THROUGH: Final = Deed("t", "and all after it", "Take back this pass, and those that built upon it?")
+_CONFIRM: Final = Deed("c", "do what it asks", "Let this pass do what it asks about?")
+_LEAVE_UNDONE: Final = Deed("d", "drop it", "Leave undone what this pass asks about?")
+_RESUME: Final = Deed("enter", "go on with it")
+_SAY_AGAIN: Final = Deed("enter", "into the draft")
+_PIN: Final = Deed("p", "pin", "Let memory hold on to this thought?")
+_DROP: Final = Deed("d", "drop", "Make nothing of this thought?")
+
+
+class SleepShelf(Asking):
+    """Passes of sleep, the last first, each as what it changed."""
+
+    title = "what sleep did"
+    nothing = "It has not slept yet."
+    deeds = (_UNDO, _UNDO_THROUGH, _CONFIRM, _LEAVE_UNDONE)
+
+    async def entries(self, words: str) -> list[Entry]:
+        """One row a pass."""
+        log = await self.answer(lambda number: protocol.AskSleepLog(number, _LISTED), protocol.SleepLog)
+        now = self.clock.now()
+        return [Entry(run.run_id, _run_row(run, now)) for run in log.runs]
+
+    async def page(self, key: str) -> Page:
+        """What changed, before and after."""
+        told = await self.answer(lambda number: protocol.InspectSleep(number, key), protocol.SleepRunDetail)
+        return run_page(told, self.clock.now())
+
+    async def do(self, deed: Deed, key: str, words: str = "") -> Outcome:
+        """Take it back, or answer what it asks."""
+        if deed in (_CONFIRM, _LEAVE_UNDONE):
+            answer = partial(protocol.AnswerSleep, run_id=key, do_it=deed is _CONFIRM)
+            answered = await self.answer(answer, protocol.SleepAnswered)
+            return Refill(paragraph(one_line(answered.line)))
+        through = deed is _UNDO_THROUGH
+        undone = await self.answer(lambda number: protocol.UndoSleep(number, key, through), protocol.SleepUndone)
+        return Refill(undone_page(undone))
+
+
+class ConversationShelf(Asking):
+    """Past conversations, the latest first."""
+
+    title = "conversations"
+    placeholder = "find one by words that were said in it"
+    nothing = "No conversation holds these words."
+    deeds = (_RESUME,)
+
+    def __init__(self, ask: Ask, clock: Clock) -> None:
+        super().__init__(ask, clock)
+        self._listed: dict[str, protocol.PastConversation] = {}
+
+    async def entries(self, words: str) -> list[Entry]:
+        """One row a conversation."""
+        told = await self.answer(
+            lambda number: protocol.AskConversations(number, words.strip(), _LISTED), protocol.Conversations
+        )
+        self._listed = {one.conversation_id: one for one in told.conversations}
+        now = self.clock.now()
+        return [Entry(one.conversation_id, _conversation_row(one, now)) for one in told.conversations]
+
+    async def page(self, key: str) -> Page:
+        """Its last turns."""
+        told = await self.answer(lambda number: protocol.AskTurns(number, key, None, _FOUND), protocol.Turns)
+        return conversation_page(self._listed[key], told, self.clock.now())
+
+    async def do(self, deed: Deed, key: str, words: str = "") -> Outcome:
+        """Go on with it; all terminals go along."""
+        await self.answer(lambda number: protocol.ResumeConversation(number, key), protocol.Ok)
+        return Leave()
+
+
+class ThoughtShelf(Asking):
+    """What it thought in the last week, the latest first."""
+
+    title = "what it thought"
+    nothing = "It thought nothing in the last week."
+    deeds = (_PIN, _DROP)
+
+    def __init__(self, ask: Ask, clock: Clock) -> None:
+        super().__init__(ask, clock)
+        self._thoughts: dict[str, protocol.ThoughtEntry] = {}
+
+    async def entries(self, words: str) -> list[Entry]:
+        """One row a thought."""
+        now = self.clock.now()
+        since = now - _WEEK_SECONDS
+        told = await self.answer(lambda number: protocol.AskThoughts(number, since, _LISTED), protocol.Thoughts)
+        latest = sorted(told.thoughts, key=lambda thought: thought.began_at, reverse=True)
+        self._thoughts = {thought.thought_id: thought for thought in latest}
+        return [Entry(one.thought_id, _thought_row(one, now)) for one in latest]
+
+    async def page(self, key: str) -> Page:
+        """Why it began, its words, why it ended, its cost."""
+        return thoughts_page([self._thoughts[key]], self.clock.now())
+
+    async def do(self, deed: Deed, key: str, words: str = "") -> Outcome:
+        """Pin or drop it."""
+        if deed is _PIN:
+            await self.answer(lambda number: protocol.MarkThought(number, key, "pin"), protocol.ThoughtMarked)
+            return Refill([line("  Pinned: memory holds on to it.")])
+        await self.answer(lambda number: protocol.MarkThought(number, key, "drop"), protocol.ThoughtMarked)
+        return Refill([line("  Dropped: memory makes nothing of it.")])
+
+
+class PastWordsShelf(Asking):
+    """What the owner said before, in this terminal and in all conversations, to be said again."""
+
+    title = "what you said before"
+    placeholder = "find it by its words"
+    nothing = "You did not say that here."
+    deeds = (_SAY_AGAIN,)
+
+    def __init__(self, ask: Ask, clock: Clock, history: History) -> None:
+        super().__init__(ask, clock)
+        self._history = history
+
+    async def entries(self, words: str) -> list[Entry]:
+        """One row a text, the latest first."""
+        here = self._history.with_words(words)
+        told = await self.answer(
+            lambda number: protocol.AskPastWords(number, words.strip(), _LISTED), protocol.PastWords
+        )
+        texts = dict.fromkeys([*here, *told.texts])
+        return [Entry(text, Content(one_line(text, _ROW_CHARS))) for text in texts]
+
+    async def page(self, key: str) -> Page:
+        """All of the text."""
+        return paragraph(key)
+
+    async def do(self, deed: Deed, key: str, words: str = "") -> Outcome:
+        """Into the draft."""
+        return Leave(key)
+
+
+def _run_row(run: protocol.SleepRun, now: float) -> Content:
+    did = f"{plural(run.processed, 'experience')}: {run.created} new, {run.merged} merged"
+    gone = ", taken back" if run.undone_by else ", it asks" if run.question else ""
+    return row("◐" if run.depth == "light" else "●", f"{run.depth} sleep, {did}", ago(run.began_at, now) + gone)
+
+
+def _conversation_row(past: protocol.PastConversation, now: float) -> Content:
+    mark = "▸" if past.is_held else ("·" if past.source == "chat" else "↓")
+    return row(mark, past.found or past.opening, f"{ago(past.last_said_at, now)}, {plural(past.turns, 'turn')}")
+
+
+def _thought_row(thought: protocol.ThoughtEntry, now: float) -> Content:
+    mark = "+" if thought.is_pinned else "-" if thought.is_dropped else "·"
+    return row(mark, thought.text or thought.why_began, ago(thought.began_at, now))

@@ -1,0 +1,124 @@
+"""Memories to be browsed, and the owner's hand on them: pin, salience, correction, forgetting."""
+
+from typing import Final
+
+from reveries import protocol
+from reveries.client.features.memory_edits import corrected_page, held_page, share_of
+from reveries.client.render import Page
+from reveries.client.tui.asking import Ask, Asking, measured, row
+from reveries.client.tui.browser import Deed, Entry, Opened, Outcome, Refill
+from reveries.client.tui.forget_pane import ForgetPane
+from reveries.client.tui.graph_pane import GraphPane
+from reveries.client.wording import ago
+from reveries.clock import Clock
+
+_LISTED: Final = 100
+_FOUND: Final = 30
+_WHY: Final = Deed("w", "why it comes to mind")
+_INSPECT: Final = Deed("i", "all of it")
+_LINKS: Final = Deed("l", "what it is linked with")
+_GRAPH: Final = Deed("g", "graph")
+_PIN: Final = Deed("p", "pin or unpin")
+_WEIGH: Final = Deed("s", "salience", takes="How much does it matter? 0 to 1")
+_CORRECT: Final = Deed("c", "correct", takes="What holds instead? Both are kept, your words rank first")
+_FORGET: Final = Deed("d", "forget…")
+_ERASE: Final = Deed("D", "erase…")
+
+
+class MemoryShelf(Asking):
+    """Episodes: without words the latest, by day; with words what comes to mind for them; or one's links."""
+
+    title = "what it remembers"
+    placeholder = "search: what comes to mind for these words"
+    nothing = "Nothing comes to mind for that."
+    deeds = (_WHY, _INSPECT, _LINKS, _GRAPH, _PIN, _WEIGH, _CORRECT, _FORGET, _ERASE)
+
+    def __init__(self, ask: Ask, clock: Clock) -> None:
+        super().__init__(ask, clock)
+        self._cue = ""
+        self._linked_with = ""
+
+    async def entries(self, words: str) -> list[Entry]:
+        """One row an episode."""
+        if self._linked_with and words == self._cue:
+            return await self._links()
+        self._cue, self._linked_with = words, ""
+        now = self.clock.now()
+        if not words.strip():
+            asked = protocol.AskTimeline
+            told = await self.answer(lambda number: asked(number, limit=_LISTED), protocol.Timeline)
+            rows = [(one.episode_id, one.happened_at, one.salience, one.summary) for one in reversed(told.moments)]
+        else:
+            found = await self.answer(lambda number: protocol.Search(number, words, _FOUND), protocol.Found)
+            rows = [(one.episode_id, one.happened_at, one.energy, one.summary) for one in found.episodes]
+        return [Entry(key, measured(share, summary, ago(at, now))) for key, at, share, summary in rows]
+
+    async def page(self, key: str) -> Page:
+        """The episode: summary, exemplars, links, where it comes from."""
+        return await self.episode_page(key)
+
+    async def do(self, deed: Deed, key: str, words: str = "") -> Outcome:
+        """Why it comes to mind for the words (or the last turn); its links as the list; the owner's hand on it."""
+        if deed is _LINKS:
+            self._linked_with = key
+            return Refill()
+        if deed is _GRAPH:
+            return Opened(GraphPane(self, around=key))
+        if deed in (_FORGET, _ERASE):
+            return Opened(ForgetPane(self, key, erase=deed is _ERASE))
+        if deed is _WHY:
+            return await self.why_page(key, self._cue)
+        return await (self.episode_page(key) if deed is _INSPECT else self._by_hand(deed, key, words))
+
+    async def _by_hand(self, deed: Deed, key: str, words: str) -> Page:
+        if deed is _PIN:
+            detail = await self.answer(lambda number: protocol.Inspect(number, key), protocol.EpisodeDetail)
+            pins = detail.is_pinned is not True
+            held = await self.answer(lambda number: protocol.PinEpisode(number, key, pins), protocol.EpisodeHeld)
+            return held_page(held)
+        if deed is _WEIGH:
+            share = share_of(words)
+            held = await self.answer(lambda number: protocol.WeighEpisode(number, key, share), protocol.EpisodeHeld)
+            return held_page(held)
+        done = await self.answer(lambda number: protocol.CorrectEpisode(number, key, words), protocol.EpisodeCorrected)
+        return corrected_page(done)
+
+    async def _links(self) -> list[Entry]:
+        name = self._linked_with
+        detail = await self.answer(lambda number: protocol.Inspect(number, name), protocol.EpisodeDetail)
+        first = Entry(detail.episode_id, row("·", detail.summary, "this one"))
+        return [first, *(Entry(one.episode_id, measured(one.strength, one.summary, one.type)) for one in detail.links)]
+
+
+class RecalledShelf(Asking):
+    """What surfaced for the last turn, the strongest first, each with its reasons."""
+
+    title = "what came to mind for your last words"
+    nothing = (
+        "Nothing from before came to mind: it goes by what was said in this conversation. All that it was told: "
+        "/context"
+    )
+    deeds = (_WHY, _INSPECT)
+
+    def __init__(self, ask: Ask, clock: Clock, items: list[protocol.RecalledItem]) -> None:
+        super().__init__(ask, clock)
+        self._items = items
+
+    async def entries(self, words: str) -> list[Entry]:
+        """One row a memory; those that had no room are marked."""
+        now = self.clock.now()
+        return [
+            Entry(
+                one.episode_id,
+                measured(one.energy, one.summary, ago(one.happened_at, now) + ("" if one.was_told else ", not told")),
+            )
+            for one in self._items
+        ]
+
+    async def page(self, key: str) -> Page:
+        """Why."""
+        return await self.why_page(key)
+
+    async def do(self, deed: Deed, key: str, words: str = "") -> Outcome:
+        """The other page."""
+        return await (self.why_page(key) if deed is _WHY else self.episode_page(key))

@@ -1,0 +1,183 @@
+"""Looking inside from the terminal interface: a command becomes a request, its answer a plain pane.
+
+The pages are those of the command line; nothing is decided here, and nothing that is looked at is reinforced.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from reveries import protocol
+from reveries.client.features.context import context_page
+from reveries.client.features.memory import episode_page, found_page
+from reveries.client.features.memory_edits import corrected_page, held_page, remembered_page, share_of
+from reveries.client.features.memory_views import graph_page, timeline_page, why_page
+from reveries.client.features.models import overview_page
+from reveries.client.features.self_model import self_history_page, self_page
+from reveries.client.features.sleep_log import contradictions_page
+from reveries.client.features.status import status_page
+from reveries.client.features.thinking import controlled_page, notes_page, released_page
+from reveries.client.features.usage import usage_page
+from reveries.client.features.wellbeing import wellbeing_page
+from reveries.client.render import Page, line, page_columns
+from reveries.client.tui.commands import Called
+from reveries.client.tui.panes import columns_for
+from reveries.errors import UsageError
+
+_FOUND: Final = 8
+_NUDGE_CHARS: Final = 500
+_EXCERPTS: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class PageQuery:
+    """Something to be looked at: how it is asked for, and how its answer reads."""
+
+    title: str
+    request: Callable[[int], protocol.Request]
+
+
+def look_for(called: Called) -> PageQuery | None:
+    """What a command asks to see; None for one that does something else."""
+    rest = called.words
+    match called.command.name:
+        case "/search":
+            return PageQuery(f"search: {rest}", lambda number: protocol.Search(number, rest, _FOUND))
+        case "/inspect":
+            return PageQuery("episode", lambda number: protocol.Inspect(number, rest[:100]))
+        case "/why":
+            name, _, cue = rest.partition(" ")
+            return PageQuery("why", lambda number: protocol.AskWhy(number, name[:100], cue.strip()[:10_000]))
+        case "/remember":
+            return PageQuery("remembered", lambda number: protocol.Remember(number, rest))
+        case "/graph":
+            return PageQuery("graph", lambda number: protocol.AskNeighbourhood(number, "", rest[:10_000]))
+        case "/timeline":
+            return PageQuery("timeline", lambda number: protocol.AskTimeline(number, rest[:100]))
+        case "/self" if rest == "history":
+            return PageQuery("how the self-model changed", protocol.AskSelfHistory)
+        case _:
+            name = called.command.name
+            return _PLAIN_LOOKS.get(name) or _of_thinking(name, rest) or _by_hand(name, rest)
+
+
+def _by_hand(command: str, rest: str) -> PageQuery | None:
+    """The owner's hand on one episode. Raises UsageError."""
+    key, _, words = rest.partition(" ")
+    key, words = key[:100], words.strip()
+    match command:
+        case "/pin" | "/unpin":
+            is_pinned = command == "/pin"
+            return PageQuery("episode", lambda number: protocol.PinEpisode(number, key, is_pinned))
+        case "/salience":
+            share = share_of(words)
+            return PageQuery("episode", lambda number: protocol.WeighEpisode(number, key, share))
+        case "/correct":
+            if not words:
+                raise UsageError("What holds instead?", advice="/correct ID TEXT")
+            return PageQuery("corrected", lambda number: protocol.CorrectEpisode(number, key, words))
+        case _:
+            return None
+
+
+def _of_thinking(command: str, rest: str) -> PageQuery | None:
+    match command:
+        case "/nudge":
+            return PageQuery("thinking", lambda number: protocol.NudgeThinking(number, rest[:_NUDGE_CHARS]))
+        case "/pause":
+            return PageQuery("thinking", lambda number: protocol.ControlThinking(number, "pause"))
+        case "/unpause":
+            return PageQuery("thinking", lambda number: protocol.ControlThinking(number, "resume"))
+        case "/step":
+            return PageQuery("thinking", lambda number: protocol.ControlThinking(number, "step"))
+        case "/release":
+            return PageQuery("thinking", protocol.ReleaseThinking)
+        case _:
+            return None
+
+
+_PLAIN_LOOKS: Final = {
+    "/context": PageQuery("what it was told", protocol.AskContext),
+    "/self": PageQuery("self-model", protocol.AskSelf),
+    "/status": PageQuery("how it is", protocol.AskStatus),
+    "/usage": PageQuery("tokens and money", protocol.AskUsage),
+    "/models": PageQuery("models", protocol.AskModels),
+    "/wellbeing": PageQuery("wellbeing", lambda number: protocol.AskWellbeing(number, _EXCERPTS)),
+    "/notes": PageQuery("notes", protocol.AskNotes),
+    "/contradictions": PageQuery("what cannot both hold", protocol.AskContradictions),
+}
+
+
+def page_of(frame: protocol.Frame, now: float, terminal_columns: int) -> Page:
+    """The answer to a look, as lines that fit into the pane."""
+    columns = columns_for(terminal_columns)
+    with page_columns(columns):
+        return (
+            _page(frame, now)
+            or _page_of_mind(frame, now, columns)
+            or _page_of_thinking(frame, now)
+            or _page_of_hand(frame, now)
+            or [line("There is no page for that.")]
+        )
+
+
+def _page(frame: protocol.Frame, now: float) -> Page | None:
+    match frame:
+        case protocol.Found():
+            return found_page(frame, now, _FOUND)
+        case protocol.EpisodeDetail():
+            return episode_page(frame, now)
+        case protocol.Why():
+            return why_page(frame, now)
+        case protocol.Timeline():
+            return timeline_page(frame, now)
+        case protocol.ToldContext():
+            return context_page(frame, now)
+        case protocol.SelfModelShown():
+            return self_page(frame, now)
+        case protocol.SelfHistory():
+            return self_history_page(frame, now)
+        case protocol.Contradictions():
+            return contradictions_page(frame)
+        case _:
+            return None
+
+
+def _page_of_mind(frame: protocol.Frame, now: float, columns: int) -> Page | None:
+    match frame:
+        case protocol.Status():
+            return status_page(frame, now)
+        case protocol.UsageReport():
+            return usage_page(frame, columns=columns, is_plain=False)
+        case protocol.ModelsOverview():
+            return overview_page(frame)
+        case protocol.Wellbeing():
+            return wellbeing_page(frame)
+        case _:
+            return None
+
+
+def _page_of_thinking(frame: protocol.Frame, now: float) -> Page | None:
+    match frame:
+        case protocol.Notes():
+            return notes_page(frame, now)
+        case protocol.ThinkingReleased():
+            return released_page(frame)
+        case protocol.ThinkingControlled():
+            return controlled_page(frame)
+        case _:
+            return None
+
+
+def _page_of_hand(frame: protocol.Frame, now: float) -> Page | None:
+    match frame:
+        case protocol.Neighbourhood():
+            return graph_page(frame, now)
+        case protocol.Remembered():
+            return remembered_page(frame)
+        case protocol.EpisodeHeld():
+            return held_page(frame)
+        case protocol.EpisodeCorrected():
+            return corrected_page(frame)
+        case _:
+            return None

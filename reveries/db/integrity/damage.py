@@ -1,0 +1,183 @@
+"""Whether the file at hand is the memory that it should be: looked at when it is opened, before anything is written."""
+
+import contextlib
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final
+
+from reveries.db.backups import backups_in, look_into, newest_whole, traces_of
+from reveries.db.connecting import connect
+from reveries.db.integrity.index_repair import made_anew, may_be_alone
+from reveries.db.integrity.page_sums import PageSums
+from reveries.db.integrity.scrubbing import has_room
+from reveries.db.integrity.seals import is_broken, is_sealed
+from reveries.db.integrity.suspected_damage import keep_untold, leave_word, suspicion, take_back, untold
+from reveries.db.integrity.write_ahead_log import log_of, read_log
+from reveries.db.storage_errors import is_full
+from reveries.errors import StorageDamagedError
+from reveries.own_files import copy_new, sync_to_disk
+
+_LOOKED_AT_WHOLE_BYTES: Final = 64 * 2**20
+_BROKEN_LOG: Final = (
+    "The log of what was stored last is damaged in its middle. What stood behind that place is lost, up to the end of "
+    "the last waking."
+)
+
+_MADE_ANEW: Final = (
+    "An index in the memory was damaged, and was made anew from what stands in the tables. As far as the indexes could "
+    "be read, they told of no row that is not there."
+)
+_NOT_KEPT: Final = "There was no room to keep the file as it was."
+
+
+def refuse_changed(path: Path, backups: Path | None) -> str:
+    """What to tell the owner of a file that is not as it was left, though nobody wrote to it; empty when it is.
+
+    Raises StorageDamagedError where its structure is broken, and where it was closed and a backup has as many rows of
+    everything. What no backup has is not given up for a bit somewhere else. Reads all of the file.
+    """
+    if not path.exists():
+        return ""
+    was_closed, pages = is_sealed(path), PageSums(path)
+    if not (is_broken(path) if was_closed else pages.changed()):
+        return ""
+    looked = look_into(path)
+    if looked.problems:
+        raise damaged(path, looked.problems[0])
+    # Where it was killed, more may have been stored since than counts can tell: then it is told, and no more.
+    newest = newest_whole(backups) if was_closed and backups is not None else None
+    if newest is not None and (newest[1].turns, newest[1].rows) == (looked.turns, looked.rows):
+        raise damaged(path, "the disk changed it since it was written")
+    found = " ".join(looked.rotten) or "Which text or number it was cannot be said."
+    told = (
+        f"The disk changed the memory since it was written. {found} It is in use, for no backup is sure to have all "
+        "that was stored. Look at the disk; to go back all the same: reveries backup restore"
+    )
+    leave_word(path, "the disk changed it since it was written")
+    keep_untold(path, told)
+    pages.forget()  # It is found once: from now on it is what it is.
+    return told
+
+
+def keep_broken_log(path: Path) -> str:
+    """Put a copy of a log that is damaged in its middle aside, before SQLite ends it there; what to tell the owner of
+    it. Empty, and nothing done, where it is whole. Raises OSError."""
+    log = log_of(path)
+    if not read_log(log).is_broken_off:
+        return ""
+    kept = path.with_name(f"{path.name}.replaced-{int(log.stat().st_mtime)}.wal")
+    try:
+        copy_new(log, kept)
+        told = f"{_BROKEN_LOG} A copy of the log is kept: {kept}. Look at the disk."
+    except OSError:
+        kept.unlink(missing_ok=True)
+        told = f"{_BROKEN_LOG} No copy of the log could be kept. Look at the disk."
+    keep_untold(path, told)
+    return told
+
+
+def refuse_missing(path: Path, backups: Path | None) -> bool:
+    """Whether the memory has lived, by its backups and by what lies beside it. Raises StorageDamagedError where it has
+    and is not there, or is empty. Before any connection: SQLite deletes the log that lies beside an empty file."""
+    has_backups = backups is not None and bool(backups_in(backups))
+    traces = traces_of(path)
+    if (has_backups or traces) and not is_there(path):
+        found = "there are backups of it" if has_backups else f"{traces[0].name} lies beside it"
+        raise damaged(path, f"it is {'empty' if path.exists() else 'not there'}, and {found}")
+    # The log and the checksums of a first wake that was broken off lie beside a first page with nothing in it.
+    return has_backups or any(trace.name not in (f"{path.name}-wal", f"{path.name}.pages") for trace in traces)
+
+
+def is_there(path: Path) -> bool:
+    """Whether there is anything of a memory."""
+    return path.exists() and path.stat().st_size > 0
+
+
+def damaged(path: Path, why: str) -> StorageDamagedError:
+    """What is said of a memory that is not whole."""
+    return StorageDamagedError(
+        f"The memory {path} is damaged: {why}.",
+        advice="It was not changed. The next wake puts back the newest backup that is whole: reveries wake",
+    )
+
+
+def refuse_damaged(path: Path, *, has_past: bool) -> str:
+    """An empty file, another program's, or one whose structure is broken. A large file is looked at whole only where
+    damage was seen before: that takes a second for each hundred megabytes. What to tell the owner, where all that was
+    wrong could be put right. Only while nobody has it open. Raises StorageDamagedError, OSError, and what the driver
+    raises."""
+    with contextlib.closing(connect(path)) as connection:
+        tables = {str(row[0]) for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        [version] = connection.execute("PRAGMA user_version").fetchone()
+        if not tables and not version and not has_past:
+            return ""
+        if missing := {"turns", "episodes"} - tables:
+            raise damaged(path, f"there is no table {sorted(missing)[0]} in it" if tables else "it is empty")
+        if not version:
+            raise damaged(path, "its version is gone")
+        is_suspect = suspicion(path).exists()
+        if not is_suspect and not _is_small(path):
+            return ""
+        how = "integrity_check" if is_suspect else "quick_check"
+        [verdict] = connection.execute(f"PRAGMA {how}(1)").fetchone()
+    mended = "" if verdict == "ok" else _with_indexes_made_anew(path)
+    if verdict != "ok" and not mended:
+        raise damaged(path, str(verdict).replace("\n", " "))
+    return mended
+
+
+def _with_indexes_made_anew(path: Path) -> str:
+    """What to tell the owner, where all that is wrong stood in indexes, which are made of what stands elsewhere. Empty,
+    and nothing changed, where not: for an index alone no backup takes the place of what was said since. The file as it
+    was is kept where there is room, for of an index that cannot be read nobody knows what it had. Raises OSError."""
+    if not may_be_alone(path):
+        return ""
+    kept, before, is_kept, is_mended, told = _place_of_harmed(path), _kept_before(path), False, False, ""
+    try:
+        is_kept = _keep_file(path, kept)
+        told = f"{_MADE_ANEW} {f'The file as it was is kept: {kept}.' if is_kept else _NOT_KEPT} Look at the disk."
+        is_mended = made_anew(path, lambda: keep_untold(path, told))
+    finally:
+        if not is_mended:  # What stays as it was needs no copy.
+            take_back(path, told)
+            _remove_files(_kept_before(path) - before)
+        elif is_kept:  # One copy is enough.
+            _remove_files(one for one in before if one not in (kept, log_of(kept)) and str(one) not in untold(path))
+    return told if is_mended else ""
+
+
+def _place_of_harmed(path: Path) -> Path:
+    return path.with_name(f"{path.name}.replaced-{int(path.stat().st_mtime)}.harmed")
+
+
+def _kept_before(path: Path) -> set[Path]:
+    return set(path.parent.glob(f"{path.name}.replaced-*.harmed*"))
+
+
+def _remove_files(files: Iterable[Path]) -> None:
+    for file in files:
+        file.unlink(missing_ok=True)
+
+
+def _keep_file(path: Path, kept: Path) -> bool:
+    """A copy of the file, and of its log, as they are; False where there is no room for it, and for what is written
+    after it. Raises OSError."""
+    if not has_room(path, 2):
+        return False
+    partial = kept.with_name(f"{kept.name}.partial")
+    try:
+        if log_of(path).exists():
+            copy_new(log_of(path), log_of(kept))
+        copy_new(path, partial)
+    except OSError as error:
+        _remove_files((partial, log_of(kept)))
+        if is_full(error):
+            return False
+        raise
+    partial.replace(kept)
+    sync_to_disk(path.parent)
+    return True
+
+
+def _is_small(path: Path) -> bool:
+    return path.stat().st_size <= _LOOKED_AT_WHOLE_BYTES

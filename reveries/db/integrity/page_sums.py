@@ -1,0 +1,193 @@
+"""A checksum of every page of the memory in a file beside it, so that what a disk changes is noticed after a kill too.
+
+A seal (`reveries.db.integrity.seals`) is for a file that was closed. But SQLite writes to its file only when the log is
+folded into it. So before each fold the checksums of the pages in the log are written here, and synced: at any moment a
+page is what its checksum says, or it stands in the log, whose frames carry checksums of their own. They count as long as
+the file has the size and the time that it had after the last fold: after anybody else wrote to it they count for nothing,
+and are made anew when it is opened again. What they tell never puts a backup in the memory's place by itself.
+
+A page's checksum is its CRC-32. Every flipped bit changes it, and so does other damage but for once in four thousand
+million times; and a whole file is gone through in half of the time that a digest takes.
+"""
+
+import contextlib
+import os
+import struct
+import zlib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import BinaryIO, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reveries.db.integrity.write_ahead_log import FollowedLog, log_of, read_log
+from reveries.own_files import open_own, write_new
+
+Sums = NDArray[np.uint32]
+"""(pages,): the CRC-32 of each."""
+
+_HEAD: Final = struct.Struct("<16sIQqI")
+"""Which file this is, bytes in a page, the size and the time (ns) of the memory after the last fold, and a CRC-32 of
+these and of all checksums: what damages them is no damage of the memory."""
+_MAGIC: Final = b"reveries pages 1"
+_SUMS_AT: Final = 4096
+"""Far enough from the head that what tears one leaves the other."""
+_SUM: Final = np.dtype("<u4")
+_UNKNOWN: Final = 0
+_PIECE_BYTES: Final = 2**23
+_FILE_HEAD_BYTES: Final = 100
+
+
+class PageSums:
+    """The checksums of one memory. What cannot be written down of them is one check less, and never an error."""
+
+    def __init__(self, database: Path) -> None:
+        self._database = database
+        self._beside = database.with_name(f"{database.name}.pages")
+        self._page_bytes = 0
+        """0 as long as no checksums count."""
+        self._left_as = (0, 0)
+        """Size and time (ns) of the memory when it was looked at last: nobody but us writes to it."""
+        self._log = FollowedLog(log_of(database))
+        self._cut_off: frozenset[int] = frozenset()
+        """Pages of the log behind the end of the memory: no fold has brought them there yet."""
+
+    def changed(self) -> list[int]:
+        """The pages that are not what was written, by their numbers from 1 on; none where no checksums count. Reads
+        all of the file: only while nobody has it open. Raises OSError."""
+        noted = self._read_noted()
+        if noted is None:
+            return []
+        page_bytes, wanted = noted
+        with self._database.open("rb") as file:
+            found = np.fromiter(_page_sums(file, page_bytes), _SUM)
+        both = min(len(found), len(wanted))
+        differ = np.nonzero((wanted[:both] != found[:both]) & (wanted[:both] != _UNKNOWN))[0] + 1
+        in_log = read_log(log_of(self._database)).crc_of
+        return [page for page in differ.tolist() if page not in in_log]
+
+    def begin(self) -> None:
+        """From here on the pages are followed. Where no checksums count they are made anew, which reads all of the
+        file. Only while nobody has it open, before the log that may lie there is folded."""
+        with contextlib.suppress(OSError):
+            if (noted := self._read_noted()) is not None:
+                self._page_bytes, self._left_as = noted[0], self._state()
+            elif self._database.exists():
+                self._make_anew()
+        self._log, self._cut_off = FollowedLog(log_of(self._database)), frozenset()
+        self.before_fold()
+
+    def after_opening(self) -> None:
+        """It was opened and closed: what lay in the log is in the file now, a new memory has its first page, and one
+        that had no log before says in its first page that it has. Only while nobody has it open."""
+        with contextlib.suppress(OSError):
+            if not self._page_bytes:
+                self._make_anew()
+                return
+            with self._database.open("rb") as file:
+                first = zlib.crc32(file.read(self._page_bytes))
+            self._note_pieces({_offset_of_page(1): np.array(first, _SUM).tobytes()})
+        self.after_fold()
+
+    def before_fold(self) -> None:
+        """Note the pages that stand in the log and are not noted yet. Only while nobody commits."""
+        if not self._page_bytes:
+            return
+        try:
+            if self._state() != self._left_as:
+                self.forget()
+                return
+            coming, in_log = self._log.read_on(), self._log.crc_of
+            coming |= {page: in_log[page] for page in self._cut_off if page in in_log}
+            self._note_pieces({_offset_of_page(page): np.array(crc, _SUM).tobytes() for page, crc in coming.items()})
+        except OSError:
+            self.forget()
+
+    def after_fold(self) -> None:
+        """Note that the file is what it is now."""
+        if not self._page_bytes:
+            return
+        try:
+            self._left_as = self._state()
+            pages = self._left_as[0] // self._page_bytes
+            sums = self._beside.read_bytes()[_SUMS_AT : _offset_of_page(pages + 1)]
+            self._note_pieces({0: self._head(sums)}, len(sums))
+            self._cut_off = frozenset(page for page in self._log.crc_of if page > pages)
+        except OSError:
+            self.forget()
+
+    def forget(self) -> None:
+        """Let none count any more."""
+        self._page_bytes = 0
+        with contextlib.suppress(OSError):
+            self._beside.unlink(missing_ok=True)
+
+    def _read_noted(self) -> tuple[int, Sums] | None:
+        """Bytes in a page, and the checksum of each; None where none count."""
+        try:
+            raw = self._beside.read_bytes()
+            state = self._state()
+        except OSError:
+            return None
+        if len(raw) < _SUMS_AT:
+            return None
+        magic, page_bytes, size, mtime_ns, crc = _HEAD.unpack_from(raw)
+        if (magic, (size, mtime_ns)) != (_MAGIC, state) or crc != _crc(page_bytes, state, raw[_SUMS_AT:]):
+            return None
+        return page_bytes, np.frombuffer(raw, _SUM, (len(raw) - _SUMS_AT) // _SUM.itemsize, _SUMS_AT)
+
+    def _make_anew(self) -> None:
+        with self._database.open("rb") as file:
+            page_bytes = _page_bytes(file.read(_FILE_HEAD_BYTES))
+            if not page_bytes:
+                return
+            file.seek(0)
+            sums = np.fromiter(_page_sums(file, page_bytes), _SUM).tobytes()
+        self._page_bytes, self._left_as = page_bytes, self._state()
+        write_new(self._beside, self._head(sums).ljust(_SUMS_AT, b"\0") + sums)
+
+    def _state(self) -> tuple[int, int]:
+        state = self._database.stat()
+        return state.st_size, state.st_mtime_ns
+
+    def _head(self, sums: bytes) -> bytes:
+        """What stands before `sums`."""
+        crc = _crc(self._page_bytes, self._left_as, sums)
+        return _HEAD.pack(_MAGIC, self._page_bytes, *self._left_as, crc)
+
+    def _note_pieces(self, pieces: Mapping[int, bytes], sums_bytes: int | None = None) -> None:
+        """Write `pieces` by their places. With `sums_bytes`, let none behind so many be known: a file that grows again
+        may do so by pages that nobody wrote. Without, they are on the disk when this returns."""
+        opened = open_own(self._beside, 0)
+        try:
+            for at, piece in pieces.items():
+                os.pwrite(opened, piece, at)
+            if sums_bytes is None:
+                os.fsync(opened)
+            elif os.fstat(opened).st_size > _SUMS_AT + sums_bytes:
+                os.ftruncate(opened, _SUMS_AT + sums_bytes)
+        finally:
+            os.close(opened)
+
+
+def _crc(page_bytes: int, state: tuple[int, int], sums: bytes) -> int:
+    return zlib.crc32(sums, zlib.crc32(struct.pack("<IQq", page_bytes, *state)))
+
+
+def _offset_of_page(page: int) -> int:
+    return _SUMS_AT + _SUM.itemsize * (page - 1)
+
+
+def _page_sums(file: BinaryIO, page_bytes: int) -> Iterator[int]:
+    while piece := memoryview(file.read(_PIECE_BYTES - _PIECE_BYTES % page_bytes)):
+        for begin in range(0, len(piece), page_bytes):
+            yield zlib.crc32(piece[begin : begin + page_bytes])
+
+
+def _page_bytes(head: bytes) -> int:
+    """Of a database file that begins so; 0 where it is none."""
+    if len(head) < _FILE_HEAD_BYTES or not head.startswith(b"SQLite format 3\0"):
+        return 0
+    [found] = struct.unpack_from(">H", head, 16)
+    return 2**16 if found == 1 else int(found)

@@ -1,0 +1,127 @@
+"""A file that holds nothing of what was deleted from it."""
+
+import asyncio
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+import aiosqlite
+
+from reveries.db.backups import Looked, look_into
+from reveries.db.driver import dbapi
+from reveries.db.failpoints import Step, reached
+from reveries.db.integrity.seals import digest, seal, unseal
+from reveries.db.storage_errors import is_full
+from reveries.errors import StorageLostError
+from reveries.own_files import copy_new, sync_to_disk
+
+_SCRUB_ROOM = 2.2
+"""Of the file's size: a copy of it, and the log that brings it back."""
+_COPY_ROOM = 1.1
+"""The same, of each whole copy."""
+_IN_MEMORY_BYTES = 256 * 2**20
+
+
+@dataclass(frozen=True, slots=True)
+class Scrubbed:
+    """What came of writing the memory anew."""
+
+    is_whole: bool
+    """Nothing of what was deleted is left in it."""
+    copied: Looked | None = None
+    """What a look at it found, where a backup was made of it as well."""
+
+
+def has_room(path: Path, copies: int) -> bool:
+    """Whether so many copies of `path` fit on its disk."""
+    return shutil.disk_usage(path.parent).free >= copies * _COPY_ROOM * path.stat().st_size
+
+
+async def looked_and_copied(anew: Path, copy: Path | None) -> tuple[Looked, bool]:
+    """What a look at a file that nobody has open found, and whether it stands at `copy` as well now."""
+    async with asyncio.TaskGroup() as together:
+        looking = together.create_task(asyncio.to_thread(look_into, anew), name="look at what was written anew")
+        if copy is not None:
+            copying = together.create_task(asyncio.to_thread(_begun_copy, anew, copy), name="copy it")
+    looked, digest = looking.result(), copying.result() if copy is not None else b""
+    if copy is None or not digest:
+        return looked, False
+    if looked.problems:
+        copy.with_suffix(".partial").unlink(missing_ok=True)
+        return looked, False
+    return looked, await asyncio.to_thread(_publish_copy, copy, digest)
+
+
+def _begun_copy(source: Path, target: Path) -> bytes:
+    """Copy `source`, which nobody writes to, beside `target`, and read every byte of it back; its digest. Empty where
+    that cannot be done: then there is no copy. `_publish_copy` gives it its name."""
+    partial = target.with_suffix(".partial")
+    try:
+        if shutil.disk_usage(target.parent).free >= _COPY_ROOM * source.stat().st_size:
+            copy_new(source, partial)
+            reached(Step.BACKUP_COPIED)
+            found = digest(partial)
+            if found == digest(source):
+                return found
+    except OSError:
+        pass  # Whoever wants a copy makes one in another way, and hears of it then.
+    partial.unlink(missing_ok=True)
+    return b""
+
+
+def _publish_copy(target: Path, found: bytes) -> bool:
+    """Give the copy that was begun its name, and seal it; whether it was done."""
+    partial = target.with_suffix(".partial")
+    try:
+        unseal(target)
+        reached(Step.BACKUP_VERIFIED)
+        partial.replace(target)
+        reached(Step.BACKUP_NAMED)
+        sync_to_disk(target.parent)
+    except OSError:
+        partial.unlink(missing_ok=True)
+        return False
+    seal(target, found)
+    return True
+
+
+def put_in_place(anew: Path, memory: Path) -> bool:
+    """Rename the file at `anew`, which nobody has open, over the memory, which nobody has open either: at any moment
+    one or the other stands there, whole. False where a log lies beside the memory: it would be taken for the new
+    one's. Raises StorageLostError: what is stored after a sync that was refused would go into a file whose name may not
+    last."""
+    if any(memory.with_name(f"{memory.name}-{of}").exists() for of in ("wal", "journal")):
+        return False
+    try:
+        anew.chmod(0o600)
+        sync_to_disk(anew)
+        reached(Step.SCRUB_COPIED)
+        anew.replace(memory)
+        reached(Step.SCRUB_PLACED)
+        sync_to_disk(memory.parent)
+    except OSError as error:
+        raise StorageLostError(
+            f"The disk failed while the memory {memory} was written anew: {error.strerror}.",
+            advice="It is whole. Look at the disk, then: reveries wake",
+        ) from error
+    return True
+
+
+async def vacuumed(connection: aiosqlite.Connection, path: Path) -> bool:
+    """Write `path`, which `connection` holds open, anew. False where the disk has no room for that. Raises what the
+    driver raises."""
+    size, free = await asyncio.to_thread(lambda: (path.stat().st_size, shutil.disk_usage(path.parent).free))
+    if free < _SCRUB_ROOM * size:
+        return False
+    # In memory is quick while it is small; a large mind would need as much memory as disk.
+    store = "FILE" if size > _IN_MEMORY_BYTES else "MEMORY"
+    await (await connection.execute(f"PRAGMA temp_store={store}")).close()
+    try:
+        await (await connection.execute("VACUUM")).close()
+    except dbapi.OperationalError as error:
+        if not is_full(error):
+            raise
+        return False
+    finally:
+        await (await connection.execute("PRAGMA temp_store=MEMORY")).close()
+    return True

@@ -1,0 +1,136 @@
+"""Whether words sound like those of a person in danger, by what they mean: beside the rules of `crisis`, never instead.
+
+Pure but for `load_crisis_likeness`. The weights were learned from `bench/safety/crisis_train.jsonl` and
+`crisis_voices.txt` by `bench/crisis_learn.py` for one embedder that knows English; with another one the rules stand
+alone.
+"""
+
+import math
+import re
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import resources
+from typing import Final
+
+import numpy as np
+
+from reveries.llm.base import Vector, Vectors
+from reveries.safety.crisis.rules import SENTENCE, normalise_lines
+from reveries.safety.crisis.spelling import respelt
+
+_SHORT_CHARS: Final = 200
+"""A message up to so long is weighed whole: a sentence apart from its neighbours says too much or too little."""
+_LEAST_CHARS: Final = 12
+_MOST_SENTENCES: Final = 14
+_READ_CHARS: Final = 20_000
+_MOST_CHARS: Final = 300
+"""Of one piece: all pieces of a long message must be embedded within half a second."""
+
+
+# Words without which hardly anybody says anything in English, as people type them too.
+_ENGLISH: Final = frozenset(
+    re.findall(
+        r"\S+",
+        """
+        i i'm im i've ive i'll i'd you u he she it it's we they them me my myself you're your the an and or but of to
+        for with at from by is are was were be been do does did dont not no never have has had will would can
+        don't can't cant could should what why how who when where this that there here if so just like
+        want wanna gonna going any anymore out up all everything nothing nobody life die dead hope goodbye
+        kill suicide suicidal one more on about than
+        him his her again left last own as only even very too because after before since today tonight thoughts sorry
+        """,
+    )
+)
+_WORD: Final = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?")
+_ENGLISH_ENDING: Final = re.compile(r"\w{3}(?:ing|less|ness|ful|ly)$")
+"""A few words without any of those ("completely worthless") are known by how they end."""
+_ENGLISH_SHARE: Final = 0.2
+WORD_PLACES: Final = 8192
+
+
+@dataclass(frozen=True, slots=True)
+class CrisisLikeness:
+    """One logistic regression over the vectors of messages and their words, and from which log odds on it says so."""
+
+    model_id: str
+    weights: Vector
+    word_weights: Vector
+    """By the places of `word_places`."""
+    bias: float
+    limit: float
+
+    def odds(self, pieces: Sequence[str], vectors: Vectors) -> Vector:
+        """Log odds of each piece; `vectors` are theirs, one a row."""
+        words = [self._of_words(piece) for piece in pieces]
+        return np.asarray(vectors @ self.weights + np.array(words) + self.bias, np.float32)
+
+    def highest(self, pieces: Sequence[str], vectors: Vectors) -> float:
+        """Log odds of the message by its pieces, the whole first; minus infinity without any.
+
+        The more sentences, the likelier one of them is above any limit by chance: so many times less each counts.
+        """
+        if not pieces:
+            return -math.inf
+        odds = self.odds(pieces, vectors)
+        sentences = float(odds[1:].max()) - math.log(len(odds) - 1) if len(odds) > 1 else -math.inf
+        return max(float(odds[0]), sentences)
+
+    def sounds_like_it(self, pieces: Sequence[str], vectors: Vectors) -> bool:
+        """Whether the message is above the limit."""
+        return self.highest(pieces, vectors) > self.limit
+
+    def _of_words(self, piece: str) -> float:
+        places = word_places(piece)
+        return float(self.word_weights[places].sum()) / math.sqrt(max(1, len(places)))
+
+
+def load_crisis_likeness() -> CrisisLikeness:
+    """What ships with the package. Reads a file: not on the loop."""
+    with resources.files("reveries.safety").joinpath("crisis.npz").open("rb") as file:
+        loaded = np.load(file)
+        return CrisisLikeness(
+            str(loaded["model_id"]),
+            loaded["weights"].astype(np.float32),
+            loaded["word_weights"].astype(np.float32),
+            float(loaded["bias"]),
+            float(loaded["limit"]),
+        )
+
+
+def word_places(piece: str) -> list[int]:
+    """Where a piece's words, their pairs and threes, and each four letters stand among `WORD_PLACES`, by their hash.
+
+    What the vector blurs, who and when and not, is in the words; misspelt ones still share letters.
+    """
+    said = respelt(piece)
+    words = _WORD.findall(said)
+    runs = [" ".join(words[at : at + length]) for length in (1, 2, 3) for at in range(len(words) - length + 1)]
+    letters = f" {said} "
+    runs += [f"#{letters[at : at + 4]}" for at in range(len(letters) - 3)]
+    return sorted({zlib.crc32(run.encode()) % WORD_PLACES for run in runs})
+
+
+def reads_as_english(words: str) -> bool:
+    """Whether the embedder can be asked at all: it knows English, and other languages seem anything to it."""
+    said = _WORD.findall(normalise_lines(words[:_MOST_CHARS]))
+    known = sum(word in _ENGLISH or _ENGLISH_ENDING.search(word) is not None for word in said)
+    return known >= _ENGLISH_SHARE * len(said)
+
+
+def english_pieces(words: str) -> list[str]:
+    """Of `pieces_to_weigh`, those that the embedder can be asked about: English may come after a quotation or code."""
+    return [piece for piece in pieces_to_weigh(words) if reads_as_english(piece)]
+
+
+def pieces_to_weigh(words: str) -> list[str]:
+    """The message itself; of a long one also its sentences, the first and the last where there are many."""
+    said = normalise_lines(words[:_READ_CHARS])
+    pieces = [said[:_MOST_CHARS]]
+    if len(said) <= _SHORT_CHARS:
+        return pieces
+    sentences = [one.strip() for one in SENTENCE.findall(said)]
+    sentences = [one[:_MOST_CHARS] for one in sentences if len(one) >= _LEAST_CHARS]
+    if len(sentences) > _MOST_SENTENCES:
+        sentences = sentences[: _MOST_SENTENCES // 2] + sentences[-_MOST_SENTENCES // 2 :]
+    return pieces + sentences

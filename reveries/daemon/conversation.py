@@ -191,7 +191,7 @@ class Conversation:
             await self._come_to_rest()
 
     async def _hold_opened(self, opened: OpenConversation, *, is_chosen: bool = False) -> None:
-        turns = await self._memory.conversations.recent_turns(opened.id, _RESUMED_TURNS)
+        turns = await self._memory.conversations.recent_prompt_turns(opened.id, _RESUMED_TURNS)
         own = await self._tokens.exchanges_of([turn for turn in turns if turn.position >= opened.folded_until])
         # The same conversation is only read anew because something of it, or before it, may be gone.
         before = () if opened.id == self.conversation_id else self._state.exchanges

@@ -182,7 +182,7 @@ class MemoryThoughtSources:
 
     async def _recent_turns(self) -> Sequence[Turn]:
         rows = await self._database.rows("conversations.latest_chat")
-        return await self._memory.conversations.recent_turns(str(rows[0]["id"]), _RECENT_TURNS) if rows else ()
+        return await self._memory.conversations.recent_prompt_turns(str(rows[0]["id"]), _RECENT_TURNS) if rows else ()
 
     async def _recall(self, why: Reactivation, turns: Sequence[Turn], previous: str) -> tuple[ActivatedMemory, ...]:
         """What comes to mind with the occasion, and is thereby reinforced (R-125); nothing when there is no cue. Not

@@ -28,6 +28,10 @@ CONTEXT_TOKENS = 16384
 """What we send at most, whatever the model could take: every token of it is paid for at every turn."""
 
 KEY_ADVICE = "Check llm.api_key_file, REVERIES_API_KEY, or the variable of its provider."
+_OFFLINE_ADVICE = (
+    "Is this machine online? Without a network a local model answers, from the next wake on: "
+    "reveries config set llm.provider embedded"
+)
 
 _WITHOUT_STOPS = re.compile(r"(?:^|/)openai/o\d")
 """OpenAI's reasoning models refuse a call that names `stop`, and litellm passes it on; the rest it drops as told."""
@@ -171,10 +175,15 @@ class HostedModel:
             )
         return ModelUnavailableError(
             fault_sentence(self.name, fault, status, said),
-            advice="Ask again, or look at its status.",
+            advice=self._ask_again_advice(fault),
             fault=fault,
             retry_after_seconds=retry_after_seconds(retry_after(error), time.time()),
         )
+
+    def _ask_again_advice(self, fault: ModelFault) -> str:
+        # An address of the owner's may be on this machine.
+        is_offline = fault is ModelFault.UNREACHABLE and not self._options.base_url
+        return _OFFLINE_ADVICE if is_offline else "Ask again, or look at its status."
 
 
 def require_key(name: str, base_url: str, api_key: str) -> None:

@@ -47,6 +47,16 @@ async def test_work_that_somebody_else_began_shows_and_goes(home: Home) -> None:
         await until(pilot, lambda: "1 of 9" not in text_of(app))
 
 
+async def test_what_today_used_is_asked_for_as_soon_as_a_reply_ends(home: Home) -> None:
+    app = ReveriesApp(home, HandClock(NOW))
+    async with asyncio.timeout(30), awake(home) as mind, app.run_test(size=(100, 30)) as pilot:
+        await until(pilot, lambda: app.is_attached_to_mind)
+        before = len(mind.requests(protocol.AskStatus))
+        app.composer.write("Good morning.")
+        await pilot.press("enter")
+        await until(pilot, lambda: len(mind.requests(protocol.AskStatus)) > before)
+
+
 async def test_embedding_anew_is_a_bar_while_it_lasts(home: Home) -> None:
     app = ReveriesApp(home)
     under_way = status(home, embedding_done=40, embedding_total=200)

@@ -143,6 +143,15 @@ class _WireError(Exception):
         self.status_code = status_code
 
 
+async def test_where_a_provider_cannot_be_reached_the_owner_is_told_what_to_look_at_and_what_needs_no_network() -> None:
+    error = _WireError(500, "Connection error.")
+    error.__cause__ = ConnectionRefusedError()
+    with pytest.raises(ModelUnavailableError, match="cannot be reached") as caught:
+        await play(_model(FakeLiteLlm(error=error)), a_prompt())
+    assert "online" in caught.value.advice
+    assert "reveries config set llm.provider embedded" in caught.value.advice
+
+
 @pytest.mark.requirement("F6")
 @pytest.mark.parametrize(
     ("status", "kind", "says"),

@@ -46,7 +46,7 @@ class MindLink:
         self._heard: list[protocol.SaidTurn] | None = None
         """What was spoken since the conversation was asked for, which may not be in the answer."""
         self._switched = asyncio.Event()
-        self._trouble = asyncio.Event()
+        self._status_wanted = asyncio.Event()
 
     @property
     def is_connected(self) -> bool:
@@ -156,7 +156,7 @@ class MindLink:
                 case protocol.Switched():
                     self._switched.set()
                 case protocol.Trouble():
-                    self._trouble.set()
+                    self._status_wanted.set()
                 case _:
                     pass
 
@@ -179,8 +179,8 @@ class MindLink:
 
     async def _watch_status(self, mind: Connection) -> None:
         while True:
-            await wait_for_event(self._trouble, STATUS_SECONDS, self._clock)
-            self._trouble.clear()
+            await wait_for_event(self._status_wanted, STATUS_SECONDS, self._clock)
+            self._status_wanted.clear()
             try:
                 self._tell(messages.StatusArrived(await mind.ask(protocol.AskStatus, protocol.Status)))
             except ConnectionLostError:
@@ -221,6 +221,8 @@ class MindLink:
             case protocol.Replied():
                 self._unstored = self._saying = None
                 self._tell(messages.ReplyEnded(frame))
+                # What is shown of today counts the reply at its worst case, until it is asked for again.
+                self._status_wanted.set()
             case _:
                 pass
 

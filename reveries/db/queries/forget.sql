@@ -176,6 +176,13 @@ UPDATE raw_experiences SET processed = 0, attempts = 0 WHERE id IN (SELECT value
 -- name: unfold
 UPDATE conversations SET folded_summary = '', folded_until = 0 WHERE id IN (SELECT value FROM json_each(:ids));
 
+-- name: unfold_over
+UPDATE conversations SET folded_summary = '', folded_until = 0
+WHERE id IN (
+    SELECT conversation_id FROM turns
+    WHERE experience_id IN (SELECT value FROM json_each(:ids)) AND position < conversations.folded_until
+);
+
 -- name: untitle
 UPDATE conversations SET title = '', source = CASE source WHEN 'chat' THEN 'chat' ELSE 'erased' END
 WHERE id IN (SELECT value FROM json_each(:ids));

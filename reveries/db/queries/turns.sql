@@ -21,6 +21,10 @@ SELECT * FROM (
 -- name: from_position
 SELECT * FROM turns WHERE conversation_id = :conversation_id AND position >= :position ORDER BY position LIMIT :limit;
 
+-- name: put_away
+-- Turns of experiences that the owner had forgotten without erasing.
+SELECT id FROM turns WHERE experience_id IN (SELECT experience_id FROM withdrawn_experiences);
+
 -- name: count_in
 SELECT count(*) AS turns FROM turns WHERE conversation_id = :conversation_id;
 

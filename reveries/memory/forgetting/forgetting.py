@@ -327,7 +327,9 @@ class Forgetting:
         report.counts.add("episodes", await transaction.run("forget.archive", {"ids": ids}))
         await transaction.run("forget.withdraw", {"ids": ids, "now": now})
         await transaction.run("forget.withdraw_ones", {"ids": json.dumps(sorted(plan.experiences)), "now": now})
-        report.counts.add("experiences", len({*sources, *plan.experiences}))
+        experiences = sorted({*sources, *plan.experiences})
+        await transaction.run("forget.unfold_over", {"ids": json.dumps(experiences)})
+        report.counts.add("experiences", len(experiences))
         await transaction.run_many(
             "deep.note",
             [{"episode_id": n, "at": now, "became": "dormant", "reason": _FORGOTTEN} for n in sorted(episodes)],

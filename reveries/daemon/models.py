@@ -104,7 +104,8 @@ class Models:
 
     def problems(self) -> list[str]:
         """What keeps a role from its model, a sentence each with what to do; empty when nothing is known to."""
-        found = self.circuits.problems()
+        choices = [*self.choices.values(), *(one for several in self.fallbacks.values() for one in several)]
+        found = self.circuits.problems({*(choice.provider for choice in choices), self.embedder.model_id})
         for name in (*self.weights, *self.embedding.weights):
             try:
                 find_weights(name)

@@ -1,5 +1,6 @@
 """The circuit of every provider, kept over restarts: a mind that is woken anew does not storm what failed (D3)."""
 
+from collections.abc import Collection
 from dataclasses import asdict
 from datetime import datetime
 from random import Random
@@ -84,9 +85,14 @@ class Circuits:
         is_its_own = role is None or name in (provider, _questions(provider, role))
         return is_its_own or self._known[name].last_fault is ModelFault.FORBIDDEN
 
-    def problems(self) -> list[str]:
-        """A sentence for each provider that is not well, with what comes next."""
-        return [self._told(provider, circuit) for provider, circuit in sorted(self._known.items())]
+    def problems(self, in_use: Collection[str] | None = None) -> list[str]:
+        """A sentence for each provider that is not well, with what comes next; of those `in_use` alone where that is
+        given: one that failed before the settings named another troubles nobody."""
+        return [
+            self._told(name, circuit)
+            for name, circuit in sorted(self._known.items())
+            if in_use is None or name.partition(" (")[0] in in_use
+        ]
 
     @property
     def refusing(self) -> list[tuple[str, str]]:

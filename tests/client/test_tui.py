@@ -152,14 +152,15 @@ async def test_what_is_said_while_it_answers_waits_its_turn(home: Home) -> None:
         assert order == ["OwnerTurn", "ReplyWidget", "OwnerTurn", "ReplyWidget"]
 
 
-async def test_escape_stops_the_reply(home: Home) -> None:
+@pytest.mark.parametrize("key", ["escape", "ctrl+c"])
+async def test_escape_and_ctrl_c_stop_the_reply(home: Home, key: str) -> None:
     app = ReveriesApp(home)
     async with asyncio.timeout(20), awake(home, Script(holds_reply=True)), app.run_test() as pilot:
         await until(pilot, lambda: app.is_attached_to_mind)
         await pilot.press("h", "i", "enter")
         await until(pilot, lambda: "Good morning." in text_of(app))
         assert "esc stops it" in text_of(app)
-        await pilot.press("escape")
+        await pilot.press(key)
         await until(pilot, lambda: "You stopped it." in text_of(app))
         await until(pilot, lambda: "enter sends" in text_of(app))
 

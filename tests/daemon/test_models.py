@@ -9,9 +9,10 @@ from reveries.daemon.checkup import check_models
 from reveries.daemon.models import Models, build_models
 from reveries.daemon.models_overview import models_overview
 from reveries.db.database import Database
-from reveries.errors import ConfigError, ModelMissingError, ModelUnavailableError
+from reveries.errors import ConfigError, ModelFault, ModelMissingError, ModelUnavailableError
 from reveries.llm.base import CHAT_ROLES, Role
 from reveries.llm.budget import Ledger
+from reveries.llm.circuit import Failure
 from reveries.llm.circuits import open_circuits
 from reveries.llm.guarded_embedding import GuardedEmbedder
 from reveries.llm.metered import MeteredModel
@@ -109,6 +110,18 @@ async def test_missing_weights_are_a_problem_that_is_told_and_not_a_mind_that_do
         await play(models.conversation, a_prompt())
     assert [role for role, _, _ in models.uses()] == ["conversation", "monologue", "consolidation", "embedding"]
     await models.aclose()
+
+
+async def test_a_provider_that_failed_before_the_settings_named_another_is_no_problem_any_more(
+    home: Home, database: Database, clock: HandClock
+) -> None:
+    failure = Failure(ModelFault.UNREACHABLE, "openai cannot be reached.")
+    circuits = await open_circuits(database, clock, Random(1))
+    await circuits.failed("openai", failure, Role.CONVERSATION)
+    for settings, is_told in ((_settings(provider="openai"), True), (_settings(provider="embedded"), False)):
+        models = await _build(settings, home, database, clock)
+        assert any("openai" in problem for problem in models.problems()) is is_told
+        await models.aclose()
 
 
 @pytest.mark.requirement("R-48")

@@ -234,13 +234,15 @@ class ReveriesApp(ConversationApp):
         self.composer.call_later(self.leave)
 
     def action_leave_or_copy(self) -> None:
-        """Ctrl+C: copy what is selected; else leave when pressed twice."""
+        """Ctrl+C: copy what is selected, or stop the reply that is coming; leave when pressed twice."""
         now, text = self.clock.monotonic(), self.composer.selected_text or self.screen.get_selected_text()
         if self._leaving.is_second(now):
             self.leave()
         elif text:
             self.copy_to_clipboard(text)
             self.hint("copied; ctrl+c again leaves")
+        elif self.link.stop_reply():
+            self.hint("stopped; ctrl+c again leaves")
         else:
             self.hint(self._leaving.said(self.jobs.ours, "ctrl+c"))
 

@@ -13,7 +13,7 @@ def _key_binding(name: str, keys: str, meaning: str, command: str) -> Binding:
 
 KEYS: Final = [
     Binding("escape", "stop_reply", "Stop the reply", show=False, id="stop"),
-    Binding("ctrl+c", "leave_or_copy", "Copy what is selected; twice: leave", show=False, priority=True),
+    Binding("ctrl+c", "leave_or_copy", "Copy, or stop the reply; twice: leave", show=False, priority=True),
     Binding("ctrl+d", "detach", "Leave", show=False, priority=True, id="leave"),
     Binding("alt+up", "mark(-1)", "Mark the message before", show=False, priority=True, id="mark_up"),
     Binding("alt+down", "mark(1)", "Mark the message after", show=False, priority=True, id="mark_down"),

@@ -47,7 +47,7 @@ def mind_of(prompt: Prompt, number: int) -> Iterable[Piece]:
         case Role.CONSOLIDATION:
             meant = {
                 "summary": f"Number {number}: something that mattered.",
-                "reasoning": " ".join(prose(number, 80)),
+                "reasoning": " ".join(prose(number, 75)),
             }
             answer = msgspec.json.encode(deep_answer(0.6, **meant))
             return re.findall(r".{1,4}", answer.decode())
@@ -59,8 +59,11 @@ def mind_of(prompt: Prompt, number: int) -> Iterable[Piece]:
 
 
 def a_model(name: str = PAID) -> ScriptedModel:
-    count = itertools.count()
-    return ScriptedModel(otherwise=lambda prompt: mind_of(prompt, next(count)), name=name, context_tokens=16384)
+    # Numbered by role: the text has words for thirteen thoughts that share nothing, whatever else was asked between them.
+    counts = {role: itertools.count() for role in Role}
+    return ScriptedModel(
+        otherwise=lambda prompt: mind_of(prompt, next(counts[prompt.role])), name=name, context_tokens=16384
+    )
 
 
 def changed(*, thinks: bool = True, **budget: object) -> Settings:

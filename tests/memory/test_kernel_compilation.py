@@ -56,7 +56,7 @@ def test_loops_are_compiled_into_the_folder_that_is_given(tmp_path: Path) -> Non
     assert list(tmp_path.rglob("*.nbi"))
 
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[2]
 _WARMS_UP = """
 import asyncio, pathlib, sys
 from reveries.memory.kernel_compilation import warm_up

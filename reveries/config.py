@@ -79,9 +79,11 @@ class LlmSettings(_Section, frozen=True):
     conversation_model: str
     monologue_model: str
     consolidation_model: str
+    work_model: str
     conversation_fallbacks: tuple[ModelName, ...]
     monologue_fallbacks: tuple[ModelName, ...]
     consolidation_fallbacks: tuple[ModelName, ...]
+    work_fallbacks: tuple[ModelName, ...]
     embedding_model: Annotated[str, msgspec.Meta(min_length=1)]
     base_url: str
     believe_base_url: bool
@@ -109,6 +111,7 @@ class BudgetSettings(_Section, frozen=True):
     conversation: RoleBudget
     monologue: RoleBudget
     consolidation: RoleBudget
+    work: RoleBudget
     embedding: RoleBudget
 
 
@@ -175,6 +178,13 @@ class CrisisSettings(_Section, frozen=True):
     contacts: list[Annotated[str, msgspec.Meta(min_length=1, max_length=200)]]
 
 
+class ProjectSettings(_Section, frozen=True):
+    enabled: bool
+    max_tasks_per_wake: Count
+    minutes_between_wakes: Positive
+    orientation_max_tokens: Count
+
+
 class StorageSettings(_Section, frozen=True):
     db_path: str
     warn_below_free_megabytes: Annotated[int, msgspec.Meta(ge=0)]
@@ -206,6 +216,7 @@ class Settings(_Section, frozen=True):
     recall: RecallSettings
     circuit_breaker: BreakerSettings
     crisis: CrisisSettings
+    projects: ProjectSettings
     storage: StorageSettings
     client: ClientSettings
     log: LogSettings

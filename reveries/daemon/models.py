@@ -73,6 +73,10 @@ class Models:
         return self.chat[Role.CONSOLIDATION]
 
     @property
+    def work(self) -> ChatModel:
+        return self.chat[Role.WORK]
+
+    @property
     def first(self) -> Mapping[Role, Candidate]:
         """What each role asks first, behind the ledger and not behind its circuit."""
         return {role: self._first(role) for role in CHAT_ROLES}
@@ -202,7 +206,7 @@ async def _preload(adapter: HostedModel) -> None:
 
 def _may_need_ollama(llm: LlmSettings) -> bool:
     """Whether it matters what an Ollama has: it is looked for, or it is to be used and no model of it is named."""
-    named = (*llm.conversation_fallbacks, *llm.monologue_fallbacks, *llm.consolidation_fallbacks)
+    named = (*llm.conversation_fallbacks, *llm.monologue_fallbacks, *llm.consolidation_fallbacks, *llm.work_fallbacks)
     return llm.provider in ("auto", "ollama") or "ollama" in named
 
 

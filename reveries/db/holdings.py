@@ -12,7 +12,7 @@ in each column.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +28,8 @@ class Holding:
     is_tainted: bool = False
     """Whether its rows say that others than the owner and the mind had a hand in them."""
     is_exported: bool = True
+    erased: Literal["by its owner", "words", "row"] = "by its owner"
+    """How `forget` erases it: by statements of its own; or as any table of this list, the words alone or the row."""
 
 
 HOLDINGS: Final[Mapping[str, Holding]] = {
@@ -70,8 +72,33 @@ HOLDINGS: Final[Mapping[str, Holding]] = {
     "deep_texts": Holding(
         ("speaker", "text"), "what you said and what it answered", ("speaker", "text"), is_tainted=True
     ),
+    "projects": Holding(("name",), "your projects", erased="words"),
+    "goals": Holding(("text",), "your projects", ("text",), erased="words"),
+    "orientation": Holding(("content",), "your projects", ("content",), is_tainted=True, erased="words"),
+    "tasks": Holding(
+        ("title", "description", "skill_area", "outcome", "audit", "failure", "held_because", "flagged_because"),
+        "your projects",
+        ("title", "description"),
+        is_tainted=True,
+        erased="words",
+    ),
+    "questions": Holding(
+        ("question", "context", "context_tags", "answer"),
+        "your projects",
+        ("question", "context"),
+        is_tainted=True,
+        erased="words",
+    ),
+    "activities": Holding(("details", "skill_area"), "your projects", erased="words"),
+    "steps": Holding(("arguments", "result"), "your projects", is_tainted=True, erased="words"),
+    "chunks": Holding(
+        ("title", "content", "tags", "fell_because"), "your projects", ("title", "content"),
+        is_tainted=True, erased="row",
+    ),
 }  # fmt: skip
 
 CHECKSUMMED: Final = {table: one.checksum_of for table, one in HOLDINGS.items() if one.checksum_of}
 """Rows of text, and what their checksum is of."""
+ERASED_BY_LIST: Final = {table: one for table, one in HOLDINGS.items() if one.erased != "by its owner"}
+"""Tables that `forget` erases without knowing whose they are."""
 NOT_EXPORTED: Final = frozenset(table for table, one in HOLDINGS.items() if not one.is_exported)

@@ -5,7 +5,7 @@ from typing import Final
 
 from reveries.db.driver import dbapi
 
-SCHEMA_VERSION: Final = 9
+SCHEMA_VERSION: Final = 10
 
 
 def whole_schema() -> list[str]:

@@ -26,11 +26,12 @@ class Role(StrEnum):
     CONVERSATION = "conversation"
     MONOLOGUE = "monologue"
     CONSOLIDATION = "consolidation"
+    WORK = "work"
     EMBEDDING = "embedding"
 
 
-CHAT_ROLES = (Role.CONVERSATION, Role.MONOLOGUE, Role.CONSOLIDATION)
-"""Those that ask a language model; the fourth turns text into vectors."""
+CHAT_ROLES = (Role.CONVERSATION, Role.MONOLOGUE, Role.CONSOLIDATION, Role.WORK)
+"""Those that ask a language model; the fifth turns text into vectors."""
 
 
 class FinishReason(StrEnum):
@@ -55,6 +56,8 @@ class Prompt:
     stop: tuple[str, ...] = ()
     schema: Mapping[str, object] | None = None
     """A JSON schema that the answer must follow; the adapter constrains generation to it where it can."""
+    project_id: str = ""
+    """Whose work it is: the ledger keeps it with the call, and holds the limit that the project's goal carries."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from reveries.clock import Clock
 from reveries.config import BudgetSettings
 from reveries.db.database import Database, Transaction
 from reveries.db.failpoints import Step, reached
+from reveries.errors import BudgetExceededError
 from reveries.llm.base import Role, Usage
 from reveries.llm.caps import MICRODOLLARS, Ask, BudgetPeriod, Charged, Span, caps, check, periods_at, role_budget
 from reveries.llm.prices import Price
@@ -121,6 +122,8 @@ class Ledger:
         async with self._database.transaction() as transaction:
             now = await self._time(transaction)
             periods = periods_at(now, self._timezone, now - self._clock.now())
+            if ask.project_id and ask.microdollars:
+                await _check_goal(transaction, ask)
             check(ask, await self._read_charged(transaction, ask.role, periods), periods, self.budget)
             [row] = await transaction.rows(
                 "usage.reserve",
@@ -131,6 +134,7 @@ class Ledger:
                     "reserved_tokens": ask.tokens,
                     "reserved_microdollars": ask.microdollars,
                     "price_version": ask.price.version,
+                    "project_id": ask.project_id or None,
                 },
             )
         reached(Step.CALL_RESERVED)
@@ -277,6 +281,18 @@ class Ledger:
         # What an earlier run left open cannot be running, however young it is.
         await self._expire(transaction, math.inf if is_first else now - self._longest_call_seconds)
         return now
+
+
+async def _check_goal(transaction: Transaction, ask: Ask) -> None:
+    """Raise BudgetExceededError unless `ask` fits under the limit that the goal of its project carries."""
+    for row in await transaction.rows("usage.charged_to_goal", {"project_id": ask.project_id}):
+        if row["dollars_limit"] is not None and row["microdollars"] + ask.microdollars > int(
+            row["dollars_limit"] * MICRODOLLARS
+        ):
+            raise BudgetExceededError(
+                f"The goal's limit of ${row['dollars_limit']:.2f} is used up.",
+                advice="Give it more: reveries project goal PROJECT TEXT --limit DOLLARS",
+            )
 
 
 def _of_role(role: Role, rows: list[ModelUsage], token_limit: int) -> RoleUsage:

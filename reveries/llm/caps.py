@@ -15,7 +15,7 @@ from reveries.llm.prices import Price
 
 MICRODOLLARS = 1_000_000
 _SAME_MINUTE_SECONDS = 60.0
-LIMITED_TOGETHER = (Role.CONVERSATION, Role.MONOLOGUE, Role.CONSOLIDATION)
+LIMITED_TOGETHER = (Role.CONVERSATION, Role.MONOLOGUE, Role.CONSOLIDATION, Role.WORK)
 """Their tokens have a limit in common. Vectors are made by the million on the owner's machine: they count apart."""
 
 
@@ -35,6 +35,8 @@ class Ask:
     price: Price
     prompt_tokens: int
     completion_tokens: int
+    project_id: str = ""
+    """Whose work it is; empty: nobody's."""
 
     @property
     def tokens(self) -> int:
@@ -92,7 +94,7 @@ def check(
 ) -> None:
     """Raise BudgetExceededError unless `ask` fits beside what is `charged`, under every limit there is.
 
-    Near the limits in total, thinking stops first, then sleep; the last share is the conversation's alone (G4).
+    Near the limits in total, thinking stops first, then work, then sleep; the last share is talk's alone (G4).
     """
     for span, period in periods.items():
         for cap in caps(ask, span, charged[span], budget):
@@ -119,10 +121,13 @@ def caps(ask: Ask, span: Span, charged: Charged, budget: BudgetSettings) -> Iter
 
 
 def usable_share(role: Role, budget: BudgetSettings) -> float:
-    """The share of what all roles have together that `role` may use up to: thinking stops first, then sleep (G4)."""
+    """The share of what all roles have together that `role` may use up to: first thinking stops, then work, then sleep
+    (G4)."""
     match role:
         case Role.MONOLOGUE:
             return max(0.0, 1.0 - 2 * budget.conversation_reserve_share)
+        case Role.WORK:
+            return max(0.0, 1.0 - 1.5 * budget.conversation_reserve_share)
         case Role.CONSOLIDATION:
             return 1.0 - budget.conversation_reserve_share
         case Role.CONVERSATION | Role.EMBEDDING:
@@ -139,6 +144,8 @@ def role_budget(role: Role, budget: BudgetSettings) -> RoleBudget:
             return budget.monologue
         case Role.CONSOLIDATION:
             return budget.consolidation
+        case Role.WORK:
+            return budget.work
         case Role.EMBEDDING:
             return budget.embedding
 

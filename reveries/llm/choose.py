@@ -58,6 +58,7 @@ def choose(settings: LlmSettings, ollama_models: Sequence[str] | None) -> dict[R
         Role.CONVERSATION: settings.conversation_model,
         Role.MONOLOGUE: settings.monologue_model,
         Role.CONSOLIDATION: settings.consolidation_model,
+        Role.WORK: settings.work_model,
     }
     return {role: _choice(role, model, provider, reason, settings, ollama_models) for role, model in named.items()}
 
@@ -68,6 +69,7 @@ def fallbacks(settings: LlmSettings, ollama_models: Sequence[str] | None) -> dic
         Role.CONVERSATION: settings.conversation_fallbacks,
         Role.MONOLOGUE: settings.monologue_fallbacks,
         Role.CONSOLIDATION: settings.consolidation_fallbacks,
+        Role.WORK: settings.work_fallbacks,
     }
     return {
         role: tuple(_fallback(role, name, settings, ollama_models) for name in names) for role, names in named.items()
@@ -126,4 +128,4 @@ def _default(role: Role, provider: str, settings: LlmSettings, ollama_models: Se
     if provider == "ollama":
         return next(iter(local_chat_models(ollama_models)), "")
     preset = PRESETS[provider]
-    return preset.conversation if role is Role.CONVERSATION else preset.background
+    return preset.conversation if role in (Role.CONVERSATION, Role.WORK) else preset.background

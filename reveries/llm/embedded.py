@@ -49,7 +49,7 @@ def _payload(line: bytes) -> bytes:
     return line[5:].strip() if line.startswith(b"data:") else b""
 
 
-SLOTS: Mapping[Role, int] = {Role.CONVERSATION: 0, Role.MONOLOGUE: 1, Role.CONSOLIDATION: 1}
+SLOTS: Mapping[Role, int] = {Role.CONVERSATION: 0, Role.MONOLOGUE: 1, Role.CONSOLIDATION: 1, Role.WORK: 1}
 
 BATCH_TOKENS = 16
 """Tokens read between two looks at whether anybody still wants the answer.

@@ -58,9 +58,11 @@ def keyed_provider(settings: LlmSettings) -> str | None:
         settings.conversation_model,
         settings.monologue_model,
         settings.consolidation_model,
+        settings.work_model,
         *settings.conversation_fallbacks,
         *settings.monologue_fallbacks,
         *settings.consolidation_fallbacks,
+        *settings.work_fallbacks,
         settings.embedding_model,
     )
     hosted = {name.partition("/")[0] for name in names} & set(HOSTED_PROVIDERS)

@@ -99,7 +99,7 @@ class MeteredModel:
         if prompt.schema is not None and not price.is_free:
             # A hosted model reads the form of its answer too, and bills it.
             tokens += estimate_tokens(msgspec.json.encode(prompt.schema).decode())
-        return Ask(prompt.role, self._model.name, price, tokens, prompt.max_tokens)
+        return Ask(prompt.role, self._model.name, price, tokens, prompt.max_tokens, prompt.project_id)
 
     async def _close_call(self, reservation: Reservation, seen: _Seen, prompt: Prompt) -> None:
         """As `_settle` does. Where the disk has no room for it, the worst case that was reserved stands (A5)."""

@@ -82,8 +82,9 @@ def hour_of_talk_dollars(price: Price) -> float:
 
 
 def background_day_dollars(price: Price, budget: BudgetSettings) -> float:
-    """What thinking and sleep may use of a day at the most: all their tokens at the dearer price, within the caps."""
-    most = _role_day(price, budget.monologue) + _role_day(price, budget.consolidation)
+    """What thinking, sleep and work may use of a day at most: all their tokens at the dearer price, within the caps."""
+    roles = (budget.monologue, budget.consolidation, budget.work)
+    most = sum(_role_day(price, limits) for limits in roles)
     return min(most, budget.dollars_per_day * (1.0 - budget.conversation_reserve_share))
 
 

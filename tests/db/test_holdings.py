@@ -52,4 +52,4 @@ def test_the_privacy_page_names_it(table: str) -> None:
 def tables(schema: sqlite3.Connection) -> dict[str, set[str]]:
     """Each table with its columns."""
     names = [row[0] for row in schema.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
-    return {name: {row[1] for row in schema.execute(f"PRAGMA table_info({name})")} for name in names}
+    return {name: {row[1] for row in schema.execute(f"PRAGMA table_xinfo({name})")} for name in names}

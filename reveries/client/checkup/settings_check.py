@@ -68,9 +68,10 @@ def hosted_providers(llm: LlmSettings) -> list[str]:
         *llm.conversation_fallbacks,
         *llm.monologue_fallbacks,
         *llm.consolidation_fallbacks,
+        *llm.work_fallbacks,
     ]
     if llm.provider != "openrouter":
-        named += [llm.conversation_model, llm.monologue_model, llm.consolidation_model]
+        named += [llm.conversation_model, llm.monologue_model, llm.consolidation_model, llm.work_model]
     return [provider for provider in _HOSTED if any(name.partition("/")[0] == provider for name in named)]
 
 

@@ -252,3 +252,27 @@ DELETE FROM withdrawn_experiences WHERE experience_id IN (SELECT value FROM json
 -- name: archived
 SELECT episode_id AS id FROM dormancy_log
 WHERE id IN (SELECT max(id) FROM dormancy_log GROUP BY episode_id) AND became = 'dormant' AND reason = 'forgotten';
+
+-- name: words_of_projects
+SELECT rowid AS id, name FROM projects;
+
+-- name: words_of_goals
+SELECT rowid AS id, text FROM goals;
+
+-- name: words_of_orientation
+SELECT rowid AS id, content FROM orientation;
+
+-- name: words_of_tasks
+SELECT rowid AS id, title, description, skill_area, outcome, audit, failure, held_because, flagged_because FROM tasks;
+
+-- name: words_of_questions
+SELECT rowid AS id, question, context, context_tags, answer FROM questions;
+
+-- name: words_of_activities
+SELECT rowid AS id, details, skill_area FROM activities;
+
+-- name: words_of_steps
+SELECT rowid AS id, arguments, result FROM steps;
+
+-- name: words_of_chunks
+SELECT rowid AS id, title, content, tags, fell_because FROM chunks;

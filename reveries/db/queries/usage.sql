@@ -30,8 +30,8 @@ FROM (
 )
 
 -- name: reserve
-INSERT INTO usage_ledger (reserved_at, role, model, reserved_tokens, reserved_microdollars, price_version)
-VALUES (:reserved_at, :role, :model, :reserved_tokens, :reserved_microdollars, :price_version)
+INSERT INTO usage_ledger (reserved_at, role, model, reserved_tokens, reserved_microdollars, price_version, project_id)
+VALUES (:reserved_at, :role, :model, :reserved_tokens, :reserved_microdollars, :price_version, :project_id)
 RETURNING id
 
 -- name: settle
@@ -83,3 +83,18 @@ SELECT coalesce(sum(outcome <> 'released'), 0) AS calls,
        coalesce(sum(CASE WHEN settled_at IS NULL THEN reserved_microdollars ELSE microdollars END), 0) AS microdollars
 FROM usage_ledger
 WHERE reserved_at >= :since AND reserved_at < :until AND role <> 'embedding'
+
+-- name: charged_to_goal
+SELECT goals.dollars_limit, coalesce(sum(
+    CASE WHEN settled_at IS NULL THEN reserved_microdollars ELSE microdollars END
+), 0) AS microdollars
+FROM goals LEFT JOIN usage_ledger
+    ON usage_ledger.project_id = goals.project_id AND usage_ledger.reserved_at >= goals.applied_at
+WHERE goals.project_id = :project_id AND goals.state = 'active'
+GROUP BY goals.id
+
+-- name: used_by_project
+SELECT project_id, sum(outcome <> 'released') AS calls,
+    sum(CASE WHEN settled_at IS NULL THEN reserved_tokens ELSE prompt_tokens + completion_tokens END) AS tokens,
+    sum(CASE WHEN settled_at IS NULL THEN reserved_microdollars ELSE microdollars END) AS microdollars
+FROM usage_ledger WHERE project_id IS NOT NULL GROUP BY project_id

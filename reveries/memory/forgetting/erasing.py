@@ -12,6 +12,7 @@ import numpy as np
 from reveries.db.database import Row, Transaction
 from reveries.llm.base import Vector
 from reveries.memory.changes import ChangeSet, SelfModelChange
+from reveries.memory.forgetting.listed_tables import erase_listed_rows
 from reveries.memory.forgetting.needles import TextMatcher
 from reveries.memory.forgetting.plan import ForgetPlan
 from reveries.memory.forgetting.selection import RelatedRows
@@ -121,6 +122,9 @@ class Erasing:
         await self._run_statement("thoughts you asked for", "forget.drop_asked", ids=asides.of("asked"))
         await self._run_statement("words of providers", "forget.empty_circuits", ids=asides.of("circuits"))
         await self._run_statement("", "forget.drop_told_events", ids=asides.of("told_events"))
+        erased = await erase_listed_rows(self._transaction, asides.listed, self._holds)
+        for table, rows in erased.items():
+            self.counts.add(f"{table} of projects" if table != "projects" else "projects", rows)
         await self._run_statement("", "forget.empty_buffer")
         await self._run_statement("", "forget.end_snapshot_marks")
         await self._run_statement("", "forget.end_noted")

@@ -279,6 +279,9 @@ class Forgetting:
         if report.is_empty:
             return changes
         texts += erasing.counts.lost_statements
+        listed = [str(value) for rows in decision.beside.listed.values() for row in rows for value in tuple(row)[1:]]
+        if by in (BY_WORDS, BY_NAME) and isinstance(needle, Needle):
+            spans |= {span for text in listed for span in needle.spans(text)}
         stones = tombstones_for(self._key(), plan.ids, texts, spans)
         report.receipt_id, report.tombstones = receipt_id, len(stones)
         counts = {store: count for store, count in report.counts.gone.items() if count}

@@ -12,6 +12,7 @@ from typing import Final
 
 from reveries.db.database import Reader, Row
 from reveries.errors import NotFoundError, UsageError
+from reveries.memory.forgetting.listed_tables import ListedRows, find_listed_rows
 from reveries.memory.forgetting.needles import Needle, Sieve, TextMatcher, marks_of, quotes_of, words_in
 from reveries.memory.forgetting.plan import Chosen, ForgetPlan, Relations, cascade
 from reveries.memory.forgetting.tombstones import Tombstones
@@ -37,6 +38,8 @@ class RelatedRows:
     """Rows beside the graph that hold the words, by table; their texts are emptied, or the rows go."""
 
     ids: dict[str, tuple[object, ...]] = field(default_factory=dict)
+    listed: ListedRows = field(default_factory=dict)
+    """Of tables that memory knows by the list of holdings alone."""
 
     def of(self, table: str) -> tuple[object, ...]:
         return self.ids.get(table, ())
@@ -181,7 +184,7 @@ async def read_asides(source: Reader, plan: ForgetPlan, holds: TextMatcher) -> R
     passes = await source.rows("forget.passes")
     touched = plan.ids | plan.remade
     found["passes"] = await asyncio.to_thread(_passes, passes, touched, plan.experiences, holds)
-    return RelatedRows(found)
+    return RelatedRows(found, await find_listed_rows(source, holds))
 
 
 _TRIP_SECONDS = 120.0

@@ -1,0 +1,176 @@
+-- name: put
+INSERT INTO projects (id, name, created_at) VALUES (:id, :name, :now)
+
+-- name: all
+SELECT * FROM projects ORDER BY created_at, id
+
+-- name: set_state
+UPDATE projects SET state = :state WHERE id = :id
+
+-- name: note_wake
+UPDATE projects SET last_wake_at = :now WHERE id = :id
+
+-- name: note_rest
+UPDATE projects SET last_worked_at = coalesce(:now, last_worked_at), rested_because = :why WHERE id = :id
+
+-- name: set_rewrite_due
+UPDATE projects SET rewrite_due = :due WHERE id = :id
+
+-- name: goals
+SELECT id, project_id, text, state, said_at, dollars_limit FROM goals WHERE project_id = :project_id ORDER BY said_at, id
+
+-- name: put_goal
+INSERT INTO goals (id, project_id, text, state, said_at, applied_at, dollars_limit, checksum)
+VALUES (:id, :project_id, :text, :state, :now, :applied_at, :dollars_limit, :checksum)
+
+-- name: drop_pending_goals
+DELETE FROM goals WHERE project_id = :project_id AND state = 'pending'
+
+-- name: end_active_goal
+UPDATE goals SET state = 'past' WHERE project_id = :project_id AND state = 'active'
+
+-- name: activate_goal
+UPDATE goals SET state = 'active', applied_at = :now WHERE id = :id
+
+-- name: orientations
+SELECT version, content, trigger, written_at, foreign_sources FROM orientation
+WHERE project_id = :project_id ORDER BY version DESC
+
+-- name: orientation
+SELECT version, content, trigger, written_at, foreign_sources FROM orientation
+WHERE project_id = :project_id ORDER BY version DESC LIMIT 1
+
+-- name: put_orientation
+INSERT INTO orientation (project_id, version, content, trigger, written_at, foreign_sources, checksum)
+VALUES (:project_id, :version, :content, :trigger, :now, :foreign_sources, :checksum)
+
+-- name: tasks
+SELECT * FROM tasks WHERE project_id = :project_id ORDER BY created_at, id
+
+-- name: needs
+SELECT task_id, needs_id FROM task_needs
+WHERE task_id IN (SELECT id FROM tasks WHERE project_id = :project_id) ORDER BY task_id, needs_id
+
+-- name: put_task
+INSERT INTO tasks (id, project_id, goal_id, title, description, kind, status, skill_area, rests_on, created_at,
+    updated_at, foreign_sources, checksum)
+VALUES (:id, :project_id, :goal_id, :title, :description, :kind, :status, :skill_area, :rests_on, :now, :now,
+    :foreign_sources, :checksum)
+
+-- name: put_need
+INSERT OR IGNORE INTO task_needs (task_id, needs_id) VALUES (:task_id, :needs_id)
+
+-- name: begin_task
+UPDATE tasks SET status = 'in_progress', tries = tries + 1, started_at = coalesce(started_at, :now), updated_at = :now
+WHERE id = :id AND status = 'ready'
+
+-- name: end_task
+UPDATE tasks SET status = :status, outcome = :outcome, audit = :audit, failure = :failure, rests_on = :rests_on,
+    description = :description, checksum = :checksum, updated_at = :now, foreign_sources = :foreign_sources,
+    completed_at = CASE WHEN :status = 'done' THEN :now ELSE NULL END,
+    tries = CASE WHEN :tries_anew THEN 0 ELSE tries END
+WHERE id = :id
+
+-- name: set_task_status
+UPDATE tasks SET status = :status, updated_at = :now WHERE id = :id
+
+-- name: hold_task
+UPDATE tasks SET status = CASE WHEN status = 'done' THEN status ELSE 'blocked' END,
+    held_because = CASE WHEN status = 'done' THEN held_because ELSE :why END,
+    flagged_because = CASE WHEN status = 'done' THEN :why ELSE flagged_because END, updated_at = :now
+WHERE id = :id
+
+-- name: release_held
+UPDATE tasks SET held_because = '', updated_at = :now WHERE id = :id
+
+-- name: drop_open_tasks
+UPDATE tasks SET status = 'dropped', updated_at = :now
+WHERE project_id = :project_id AND goal_id = :goal_id AND status IN ('ready', 'blocked')
+
+-- name: give_back_begun
+UPDATE tasks SET status = 'ready', updated_at = :now WHERE status = 'in_progress' AND project_id = :project_id
+
+-- name: release_unblocked
+UPDATE tasks SET status = 'ready', updated_at = :now
+WHERE project_id = :project_id AND status = 'blocked' AND held_because = ''
+    AND NOT EXISTS (
+        SELECT 1 FROM question_blocks JOIN questions ON questions.id = question_blocks.question_id
+        WHERE question_blocks.task_id = tasks.id AND questions.status = 'open'
+    )
+    AND NOT EXISTS (
+        SELECT 1 FROM task_needs JOIN tasks AS needed ON needed.id = task_needs.needs_id
+        WHERE task_needs.task_id = tasks.id AND needed.status <> 'done'
+    )
+RETURNING id
+
+-- name: questions
+SELECT * FROM questions WHERE project_id = :project_id ORDER BY asked_at, id
+
+-- name: open_questions
+SELECT questions.*, projects.name AS project_name FROM questions JOIN projects ON projects.id = questions.project_id
+WHERE questions.status = 'open' AND projects.state <> 'archived' ORDER BY asked_at, questions.id
+
+-- name: question_by_prefix
+SELECT questions.*, projects.name AS project_name FROM questions JOIN projects ON projects.id = questions.project_id
+WHERE substr(questions.id, 1, length(:prefix)) = :prefix
+
+-- name: blocks
+SELECT question_id, task_id FROM question_blocks
+WHERE task_id IN (SELECT id FROM tasks WHERE project_id = :project_id) ORDER BY question_id, task_id
+
+-- name: put_question
+INSERT INTO questions (id, project_id, task_id, kind, question, context, context_tags, asked_at, foreign_sources,
+    checksum)
+VALUES (:id, :project_id, :task_id, :kind, :question, :context, :context_tags, :now, :foreign_sources, :checksum)
+
+-- name: put_block
+INSERT OR IGNORE INTO question_blocks (question_id, task_id) VALUES (:question_id, :task_id)
+
+-- name: block_task
+UPDATE tasks SET status = 'blocked', updated_at = :now WHERE id = :id AND status <> 'done'
+
+-- name: answer_question
+UPDATE questions SET status = 'answered', answer = :answer, answered_at = :now WHERE id = :id AND status = 'open'
+
+-- name: drop_questions_of
+UPDATE questions SET status = 'dropped' WHERE status = 'open' AND id IN (
+    SELECT question_id FROM question_blocks JOIN tasks ON tasks.id = question_blocks.task_id
+    WHERE tasks.goal_id = :goal_id AND tasks.status = 'dropped'
+)
+
+-- name: note_question
+UPDATE questions SET noted_at = :now WHERE id = :id
+
+-- name: put_activity
+INSERT INTO activities (project_id, task_id, action, details, skill_area, happened_at)
+VALUES (:project_id, :task_id, :action, :details, :skill_area, :now)
+
+-- name: activities
+SELECT task_id, action, details, skill_area, happened_at FROM activities
+WHERE project_id = :project_id ORDER BY id DESC LIMIT :limit
+
+-- name: activities_since
+SELECT count(*) AS number FROM activities WHERE project_id = :project_id AND happened_at > :since
+
+-- name: put_step
+INSERT INTO steps (task_id, attempt, position, tool, arguments, state, began_at, foreign_sources)
+VALUES (:task_id, :attempt, :position, :tool, :arguments, 'begun', :now, :foreign_sources)
+
+-- name: end_step
+UPDATE steps SET result = :result, state = :state, ended_at = :now
+WHERE task_id = :task_id AND attempt = :attempt AND position = :position
+
+-- name: close_begun_steps
+UPDATE steps SET state = 'unknown' WHERE state = 'begun'
+    AND task_id IN (SELECT id FROM tasks WHERE project_id = :project_id)
+
+-- name: steps_of
+SELECT attempt, position, tool, arguments, result, state, began_at, ended_at FROM steps
+WHERE task_id = :task_id ORDER BY attempt, position
+
+-- name: plans_since_word
+SELECT count(*) AS number FROM activities
+WHERE project_id = :project_id AND action = 'planned' AND id > coalesce((
+    SELECT max(id) FROM activities
+    WHERE project_id = :project_id AND action IN ('goal.said', 'question.answered')
+), 0)

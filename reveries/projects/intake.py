@@ -1,0 +1,42 @@
+"""The first questions of a project: three, asked once, for which no work waits (V-3, V-102)."""
+
+from typing import Annotated
+
+import msgspec
+
+from reveries.llm.tier import Tier
+from reveries.projects.model import Goal
+from reveries.projects.store import NewQuestion
+from reveries.projects.work_model import WorkModel
+from reveries.prompts import prompt
+
+INTAKE_TAG = "intake"
+CRITERIA_TAG = "criteria"
+START_TAG = "start"
+CONSTRAINTS_TAG = "constraints"
+
+_PLAIN = (
+    ("How will you see that it is reached?", CRITERIA_TAG),
+    ("What is there already: what do you know, have or can do?", START_TAG),
+    ("What limits it: time, money, or something that must not happen?", CONSTRAINTS_TAG),
+)
+_ANSWER_TOKENS = 300
+_SHORTEST = 8
+
+
+class IntakeQuestions(msgspec.Struct, frozen=True):
+    questions: Annotated[tuple[str, ...], msgspec.Meta(min_length=3, max_length=3)]
+
+
+async def first_questions(model: WorkModel, goal: Goal) -> tuple[NewQuestion, ...]:
+    """Three questions: a capable model's own, else the plain ones that fit every goal."""
+    asked: tuple[str, ...] = ()
+    if model.tier is Tier.CAPABLE:
+        text = prompt("intake", owner=model.owner, goal=goal.text)
+        answer = await model.ask("intake", text, IntakeQuestions, tokens=_ANSWER_TOKENS)
+        asked = tuple(one.strip() for one in answer.questions) if answer else ()
+    are_usable = len({one for one in asked if len(one) >= _SHORTEST}) == len(_PLAIN)
+    return tuple(
+        NewQuestion(own if are_usable else plain, context=f"the goal: {goal.text}", context_tags=(INTAKE_TAG, tag))
+        for own, (plain, tag) in zip(asked if are_usable else [plain for plain, _ in _PLAIN], _PLAIN, strict=True)
+    )

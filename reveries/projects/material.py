@@ -1,0 +1,103 @@
+"""What stands before the model when it works: orientation, log and knowledge in their shares of its context. Pure.
+
+25 % orientation, 15 % tasks and activities, 60 % chunks (V-125). Everything stands as a record in one line: no text can
+pass for another's.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from reveries.knowledge.model import Chunk
+from reveries.projects.model import Orientation, TaskStatus, WorkLogEntry, WorkTask
+from reveries.safe_text import one_line
+
+ORIENTATION_SHARE = 0.25
+LOG_SHARE = 0.15
+KNOWLEDGE_SHARE = 0.60
+_MOST_CHUNK_CHARS = 1200
+
+
+@dataclass(frozen=True, slots=True)
+class Material:
+    """Texts for a prompt, and which chunk each name in them stands for."""
+
+    orientation: str
+    lately: str
+    known: str
+    names: Mapping[str, str]
+    """By the name in the text ("k1"): the id of the chunk."""
+
+
+def gather_material(
+    orientation: Orientation, log: Sequence[WorkLogEntry], chunks: Sequence[Chunk], *, chars: int
+) -> Material:
+    """`chunks` best first; those that do not fit are left out."""
+    known, names = list_chunks(chunks, int(chars * KNOWLEDGE_SHARE))
+    return Material(
+        orientation=describe_orientation(orientation)[: int(chars * ORIENTATION_SHARE)],
+        lately="\n".join(f"- {describe_entry(one)}" for one in log)[: int(chars * LOG_SHARE)] or "nothing yet",
+        known=known,
+        names=names,
+    )
+
+
+def list_chunks(chunks: Sequence[Chunk], chars: int, first: int = 1) -> tuple[str, dict[str, str]]:
+    """The chunks as records with names from k`first` on, as many as fit into `chars`."""
+    lines: list[str] = []
+    names: dict[str, str] = {}
+    left = chars
+    for number, chunk in enumerate(chunks, first):
+        line = f"[k{number} · {chunk.confidence.value}] {record_of(chunk)}"
+        if len(line) > left:
+            break
+        left -= len(line) + 1
+        lines.append(line)
+        names[f"k{number}"] = chunk.id
+    return "\n".join(lines) or "nothing yet", names
+
+
+def record_of(chunk: Chunk) -> str:
+    """A chunk in one line that it cannot leave."""
+    text = f"{chunk.title}: {chunk.content}" if chunk.title else chunk.content
+    return one_line(text, _MOST_CHUNK_CHARS).replace("[", "(").replace("]", ")")
+
+
+def describe_orientation(orientation: Orientation) -> str:
+    """The page in words."""
+    parts = [
+        orientation.vision_summary or "nothing is written down yet",
+        f"phase: {orientation.current_phase.value}",
+        _listed("criteria", [one.text + _flag(one.flagged_because) for one in orientation.success_criteria]),
+        _listed("constraints", orientation.constraints),
+        _listed("areas", [f"{one.skill} ({one.status})" for one in orientation.skill_map]),
+        _listed("priorities", orientation.active_priorities),
+        _listed(
+            "decided",
+            [f"{one.decision}: {one.reasoning}{_flag(one.flagged_because)}" for one in orientation.key_decisions],
+        ),
+        _listed("progress", [f"{one.area} {one.percent} %" for one in orientation.progress_snapshot]),
+    ]
+    return "\n".join(part for part in parts if part)
+
+
+def describe_tasks(tasks: Sequence[WorkTask]) -> str:
+    """A line a task, done ones with their outcome."""
+    lines = [
+        f"- {one.title} ({one.skill_area or 'general'}, {one.status.value})"
+        + (f": {one_line(one.outcome, 200)}" if one.status is TaskStatus.DONE else "")
+        for one in tasks
+        if one.status is not TaskStatus.DROPPED
+    ]
+    return "\n".join(lines) or "none yet"
+
+
+def describe_entry(entry: WorkLogEntry) -> str:
+    return f"{entry.action} {one_line(entry.details, 160)}".strip()
+
+
+def _listed(name: str, items: Sequence[str]) -> str:
+    return f"{name}: " + "; ".join(items) if items else ""
+
+
+def _flag(why: str) -> str:
+    return " (IN DOUBT)" if why else ""

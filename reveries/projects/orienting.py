@@ -1,0 +1,128 @@
+"""Writes the page on where a project stands: a model proposes, code keeps the invariants, the old page becomes a chunk
+(V-92..V-98)."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import msgspec
+
+from reveries.knowledge.model import Chunk, ChunkSource, ChunkType, Confidence, NewChunk
+from reveries.llm.tier import Tier
+from reveries.projects.intake import CONSTRAINTS_TAG, CRITERIA_TAG, INTAKE_TAG
+from reveries.projects.material import describe_orientation, describe_tasks, list_chunks
+from reveries.projects.model import AgentState, OwnerQuestion, Phase, QuestionStatus, SkillNode
+from reveries.projects.premise import Fallen
+from reveries.projects.rewriting import Proposal, RewriteInput, rewrite
+from reveries.projects.store import ProjectStore
+from reveries.projects.work_model import WorkModel
+from reveries.prompts import prompt
+
+ARCHIVE_TAG = "orientation_archive"
+_ANSWER_TOKENS = 900
+_NOTHING = ("no", "none", "nothing", "nein", "nichts")
+_LONGEST_VISION = 600
+REACHED_TAG = "reached"
+_YES = frozenset({"yes", "ok", "okay", "good", "fine", "keep", "done", "ja", "oui", "sí", "si", "sim"})
+
+
+class SkillProposal(msgspec.Struct, frozen=True):
+    skill: str
+    depends_on: tuple[str, ...] = ()
+
+
+class OrientAnswer(msgspec.Struct, frozen=True):
+    vision_summary: str
+    success_criteria: tuple[str, ...]
+    constraints: tuple[str, ...]
+    skills: tuple[SkillProposal, ...]
+    phase: Phase
+    priorities: tuple[str, ...]
+
+
+async def write_orientation(
+    store: ProjectStore, model: WorkModel, state: AgentState, fallen: Fallen, trigger: str
+) -> int:
+    """Write the next version for `trigger`; its number."""
+    chunks = await store.chunks.of_project(state.project.id)
+    may_change_goal = bool({"goal", INTAKE_TAG} & set(trigger.split()))
+    proposal = await _propose(model, state, chunks) if model.tier is Tier.CAPABLE else None
+    plain = _plain_proposal(state)
+    if is_said_reached(state.questions):
+        plain, proposal = replace(plain, phase=Phase.COMPLETE), proposal and replace(proposal, phase=Phase.COMPLETE)
+    if proposal is None:
+        proposal = plain
+    elif not proposal.success_criteria:
+        proposal = replace(proposal, success_criteria=plain.success_criteria)
+    old = state.orientation
+    new = rewrite(RewriteInput(old.content, state.tasks, chunks, fallen, proposal, may_change_goal))
+    archived = NewChunk(
+        content=describe_orientation(old.content),
+        type=ChunkType.DECISION,
+        confidence=Confidence.VERIFIED,
+        source=ChunkSource.DEDUCTION,
+        title=f"Orientation, version {old.version}",
+        tags=(ARCHIVE_TAG, f"v{old.version}"),
+        foreign_sources=old.foreign_sources,
+    )
+    vectors = await store.chunks.embed([archived])
+    sources = frozenset[str]().union(*(one.foreign_sources for one in state.tasks))
+    sources = sources.union(*(one.foreign_sources for one in chunks))
+    async with store.database.transaction() as transaction:
+        await store.chunks.put(transaction, state.project.id, [archived], vectors)
+        await store.put_orientation(transaction, state.project.id, old, new, trigger, sources)
+    return old.version + 1
+
+
+async def _propose(model: WorkModel, state: AgentState, chunks: Sequence[Chunk]) -> Proposal | None:
+    assert state.goal is not None
+    standing = [one for one in chunks if one.stands and ARCHIVE_TAG not in one.tags]
+    known, _ = list_chunks(standing[::-1], model.context_chars // 2)
+    text = prompt(
+        "orient",
+        owner=model.owner,
+        goal=state.goal.text,
+        orientation=describe_orientation(state.orientation.content),
+        tasks=describe_tasks(state.tasks),
+        known=known,
+    )
+    answer = await model.ask("orient", text, OrientAnswer, tokens=_ANSWER_TOKENS)
+    if answer is None:
+        return None
+    return Proposal(
+        phase=answer.phase,
+        priorities=answer.priorities,
+        skills=tuple(SkillNode(one.skill.strip(), dependencies=one.depends_on) for one in answer.skills),
+        vision_summary=answer.vision_summary.strip()[:_LONGEST_VISION] or None,
+        success_criteria=answer.success_criteria,
+        constraints=answer.constraints,
+    )
+
+
+def _plain_proposal(state: AgentState) -> Proposal:
+    """Without a model: the goal and the first answers, in the owner's own words."""
+    assert state.goal is not None
+    areas = tuple(dict.fromkeys(task.skill_area for task in state.tasks if task.skill_area))
+    return Proposal(
+        vision_summary=state.goal.text[:_LONGEST_VISION],
+        success_criteria=_said(state.questions, CRITERIA_TAG),
+        constraints=_said(state.questions, CONSTRAINTS_TAG),
+        skills=tuple(SkillNode(area) for area in areas),
+    )
+
+
+def is_said_reached(questions: Sequence[OwnerQuestion]) -> bool:
+    """Whether the owner's latest word on it is that the goal is reached. Pure."""
+    said = [one for one in questions if REACHED_TAG in one.context_tags and one.status is QuestionStatus.ANSWERED]
+    return bool(said) and is_yes(said[-1].answer)
+
+
+def is_yes(answer: str) -> bool:
+    """Whether an answer begins with a yes. Pure."""
+    words = answer.strip().lower().replace(",", " ").replace(".", " ").split()
+    return bool(words) and words[0] in _YES
+
+
+def _said(questions: Sequence[OwnerQuestion], tag: str) -> tuple[str, ...]:
+    answers = [one.answer for one in questions if one.status is QuestionStatus.ANSWERED and tag in one.context_tags]
+    lines = [line.strip(" -*") for answer in answers for line in answer.splitlines()]
+    return tuple(line for line in lines if line and line.lower().rstrip(".") not in _NOTHING)

@@ -1,0 +1,83 @@
+"""What stands no longer when a chunk falls (DESIGN: the premise falls). Pure.
+
+A chunk falls when it is contradicted, replaced or erased. A chunk that was made of it falls with it; so does what a
+task found that rests on it. A task that needs such a task rests on it, too.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from reveries.knowledge.model import Chunk
+from reveries.projects.model import Orientation, TaskStatus, WorkTask
+
+_OPEN = (TaskStatus.READY, TaskStatus.IN_PROGRESS, TaskStatus.BLOCKED)
+
+
+@dataclass(frozen=True, slots=True)
+class Fallen:
+    """What rests on something that fell: each with the chain that leads there, the fallen chunk first."""
+
+    chunks: Mapping[str, tuple[str, ...]]
+    held: Mapping[str, tuple[str, ...]]
+    """Tasks that are not done."""
+    flagged: Mapping[str, tuple[str, ...]]
+    """Tasks that are."""
+    decisions: tuple[int, ...]
+    """Places in the orientation's list."""
+    criteria: tuple[int, ...]
+
+    @property
+    def stops_project(self) -> bool:
+        """Whether a success criterion is hit: the owner decides how it goes on."""
+        return bool(self.criteria)
+
+
+def what_falls(
+    chunks: Sequence[Chunk], tasks: Sequence[WorkTask], orientation: Orientation, *, also_fallen: Iterable[str] = ()
+) -> Fallen:
+    """Everything that rests on a chunk that fell, over any number of steps. A chunk that is named and not there was
+    erased. `also_fallen` is taken for fallen whatever its row says."""
+    by_id = {chunk.id: chunk for chunk in chunks}
+    named = {base for chunk in chunks for base in chunk.rests_on}
+    named |= {base for task in tasks for base in task.rests_on}
+    named |= {base for decision in orientation.key_decisions for base in decision.rests_on}
+    named |= {base for criterion in orientation.success_criteria for base in criterion.rests_on}
+    chains: dict[str, tuple[str, ...]] = {
+        name: (name,)
+        for name in sorted(named | by_id.keys())
+        if name in also_fallen or name not in by_id or not by_id[name].stands
+    }
+    task_chains: dict[str, tuple[str, ...]] = {}
+    is_growing = True
+    while is_growing:
+        is_growing = False
+        for task in tasks:
+            if task.id not in task_chains and (
+                chain := _chain(chains, task.rests_on) or _chain(task_chains, task.needs)
+            ):
+                task_chains[task.id] = (*chain, task.id)
+                is_growing = True
+        for chunk in chunks:
+            if chunk.id in chains:
+                continue
+            of_task = (chunk.task_id,) if chunk.task_id is not None else ()
+            if chain := _chain(chains, chunk.rests_on) or _chain(task_chains, of_task):
+                chains[chunk.id] = (*chain, chunk.id)
+                is_growing = True
+    statuses = {task.id: task.status for task in tasks}
+    return Fallen(
+        chunks=chains,
+        held={name: chain for name, chain in task_chains.items() if statuses[name] in _OPEN},
+        flagged={name: chain for name, chain in task_chains.items() if statuses[name] is TaskStatus.DONE},
+        decisions=_places(chains, [one.rests_on for one in orientation.key_decisions]),
+        criteria=_places(chains, [one.rests_on for one in orientation.success_criteria]),
+    )
+
+
+def _chain(chains: Mapping[str, tuple[str, ...]], bases: Iterable[str]) -> tuple[str, ...]:
+    """The shortest chain of one of `bases`; empty where none of them fell."""
+    return min((chains[base] for base in bases if base in chains), key=len, default=())
+
+
+def _places(chains: Mapping[str, tuple[str, ...]], rests: Sequence[tuple[str, ...]]) -> tuple[int, ...]:
+    return tuple(place for place, bases in enumerate(rests) if _chain(chains, bases))

@@ -1,0 +1,255 @@
+"""How a small model works on a task: code walks the steps, the model fills one field at a time (DESIGN, section 8).
+
+A line counts as an answer only where a model chose it *and* its meaning is near the task's, or it shares
+the task's rare words. What fails becomes a question to the owner, never another round.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import msgspec
+import numpy as np
+
+from reveries.index.terms import terms_of
+from reveries.knowledge.model import Chunk, ChunkSource, ChunkType, Confidence, NewChunk
+from reveries.memory.sleep.grounding import keep_grounded
+from reveries.memory.text.extracts import sentences_of
+from reveries.projects.evidence import Evidence, QuotedChunk
+from reveries.projects.executing import ResultStatus, TaskResult, Workplace
+from reveries.projects.model import OwnerQuestion, QuestionKind, QuestionStatus, TaskKind, WorkTask
+from reveries.projects.orienting import is_yes
+from reveries.projects.store import NewQuestion
+from reveries.prompts import prompt
+from reveries.safe_text import one_line
+
+LEAST_COSINE: Final = 0.35
+"""A line that a model chose counts from this nearness to the task on, or with a rare word in common."""
+_FOUND: Final = 6
+_LINES: Final = 6
+_NOTES: Final = 4
+_LONGEST_LINE: Final = 400
+_SHORTEST_LINE: Final = 12
+_LINE_TOKENS: Final = 24
+_DRAFT_TOKENS: Final = 320
+_DRAFT_WORDS: Final = 160
+_SIDES_TOKENS: Final = 60
+_LETTERS: Final = "abcdefghij"
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A sentence of a chunk, and how near its meaning is to what is asked."""
+
+    text: str
+    chunk: Chunk
+    cosine: float
+
+
+class ChosenLine(msgspec.Struct, frozen=True):
+    line: str
+
+
+class ComparedSides(msgspec.Struct, frozen=True):
+    first: str
+    second: str
+
+
+async def follow_recipe(place: Workplace, task: WorkTask) -> TaskResult:
+    """One try by the recipe of the task's kind."""
+    match task.kind:
+        case TaskKind.ASK:
+            return _ask(place, task)
+        case TaskKind.COMPARE:
+            return await _compare(place, task)
+        case TaskKind.WRITE:
+            return await _write(place, task)
+        case TaskKind.READ:
+            return await _read(place, task)
+        case TaskKind.FIND_OUT | TaskKind.OTHER:
+            return await _find_out(place, task)
+
+
+# --- ask --------------------------------------------------------------------------------------------------------------
+
+
+def _ask(place: Workplace, task: WorkTask) -> TaskResult:
+    if answered := _answered(place, task):
+        return _answer_result(answered)
+    asked = task.title if task.title.endswith("?") else f"{task.title.rstrip('.')}: what do you say?"
+    return _blocked(task, asked, task.description)
+
+
+def _answered(place: Workplace, task: WorkTask) -> OwnerQuestion | None:
+    """The latest answer that this task's own question got."""
+    own = [one for one in place.state.questions if one.task_id == task.id and one.status is QuestionStatus.ANSWERED]
+    return own[-1] if own else None
+
+
+def _answer_result(answered: OwnerQuestion) -> TaskResult:
+    """The owner's own words are the outcome; the answer is a chunk already."""
+    return TaskResult(ResultStatus.COMPLETE, f"You said: “{answered.answer}”", is_audited=True)
+
+
+def _blocked(task: WorkTask, question: str, context: str, kind: QuestionKind = QuestionKind.QUESTION) -> TaskResult:
+    asked = NewQuestion(question, kind, context=context, blocks=(task.id,), task_id=task.id)
+    return TaskResult(ResultStatus.BLOCKED, question=asked)
+
+
+# --- find out, read, compare ------------------------------------------------------------------------------------------
+
+
+async def _find_out(place: Workplace, task: WorkTask) -> TaskResult:
+    question = _question_of(task)
+    lines = await _nearest_lines(place, task, question)
+    chosen = await _choose_line(place, question, lines)
+    if chosen is not None:
+        return _quote_result(task, [chosen])
+    if answered := _answered(place, task):
+        return _answer_result(answered)
+    nearest = "\n".join(f"- {one.chunk.title or 'noted'}: “{one.text}”" for one in lines[:2])
+    context = f"Nearest to it stands:\n{nearest}" if nearest else "Nothing that is known is near it."
+    return _blocked(task, f"I found no clear answer to “{task.title}”. What do you know of it?", context)
+
+
+async def _read(place: Workplace, task: WorkTask) -> TaskResult:
+    lines = [one for one in await _nearest_lines(place, task, _question_of(task)) if _is_near(one, task)]
+    if lines:
+        return _quote_result(task, lines[:_NOTES])
+    if answered := _answered(place, task):
+        return _answer_result(answered)
+    return _blocked(task, f"There is nothing to read yet for “{task.title}”. What should I know?", task.description)
+
+
+async def _compare(place: Workplace, task: WorkTask) -> TaskResult:
+    sides = await _sides(place, task)
+    chosen = [
+        line
+        for side in sides
+        if (line := await _choose_line(place, f"{side}: {task.title}", await _nearest_lines(place, task, side)))
+        is not None
+    ]
+    if len(sides) == len(chosen) == 2 and chosen[0].text != chosen[1].text:
+        return _quote_result(task, chosen)
+    return await _find_out(place, task)
+
+
+async def _sides(place: Workplace, task: WorkTask) -> tuple[str, ...]:
+    """The two things, in words of the task; empty where the model named others."""
+    text = prompt("compare_sides", title=task.title, description=task.description)
+    answer = await place.model.ask("sides", text, ComparedSides, tokens=_SIDES_TOKENS)
+    own = set(terms_of(f"{task.title} {task.description}"))
+    sides = (answer.first.strip(), answer.second.strip()) if answer else ()
+    return sides if len(set(sides)) == 2 and all(own & set(terms_of(side)) for side in sides) else ()
+
+
+def _question_of(task: WorkTask) -> str:
+    return f"{task.title}. {task.description}".strip()
+
+
+async def _nearest_lines(place: Workplace, task: WorkTask, question: str) -> list[Line]:
+    """The sentences of what fits best, nearest first."""
+    found = await place.search(task, question, _FOUND)
+    pieces = [(text, chunk) for chunk in found for text in _lines_of(chunk)]
+    if not pieces:
+        return []
+    [cue, *vectors] = await place.store.chunks.embed_texts([question, *(text for text, _ in pieces)])
+    lines = [
+        Line(text, chunk, float(np.dot(cue, vector))) for (text, chunk), vector in zip(pieces, vectors, strict=True)
+    ]
+    return sorted({line.text: line for line in lines}.values(), key=lambda line: -line.cosine)[:_LINES]
+
+
+def _lines_of(chunk: Chunk) -> list[str]:
+    """Sentences as they stand, verbatim; of an answer the answer."""
+    body = chunk.content.partition("\nA: ")[2] if chunk.type is ChunkType.USER_INPUT else chunk.content
+    pieces = [piece.strip() for line in body.splitlines() for piece in sentences_of(line)]
+    return [piece for piece in pieces if _SHORTEST_LINE <= len(piece) <= _LONGEST_LINE and not piece.startswith("#")]
+
+
+async def _choose_line(place: Workplace, question: str, lines: Sequence[Line]) -> Line | None:
+    """The line that the model says answers the question, where code agrees that it is about it."""
+    if not lines:
+        return None
+    letters = _LETTERS[: len(lines)]
+    shown = "\n".join(f"{letter}) {one_line(line.text)}" for letter, line in zip(letters, lines, strict=True))
+    schema = {
+        "type": "object",
+        "properties": {"line": {"type": "string", "enum": [*letters, "none"]}},
+        "required": ["line"],
+        "additionalProperties": False,
+    }
+    text = prompt("choose_line", asked=question, lines=shown)
+    answer = await place.model.ask("choose line", text, ChosenLine, schema, tokens=_LINE_TOKENS)
+    if answer is None or answer.line not in letters:
+        return None
+    line = lines[letters.index(answer.line)]
+    return line if line.cosine >= LEAST_COSINE or _shares_words(line.text, question) else None
+
+
+def _is_near(line: Line, task: WorkTask) -> bool:
+    return line.cosine >= LEAST_COSINE or _shares_words(line.text, _question_of(task))
+
+
+def _shares_words(text: str, question: str) -> bool:
+    """Two words of meaning in common."""
+    return len(set(terms_of(text)) & set(terms_of(question))) >= 2
+
+
+def _quote_result(task: WorkTask, lines: Sequence[Line]) -> TaskResult:
+    """The lines, word for word, as outcome, learnings and evidence."""
+    told = [f"“{line.text}”" + (f" ({line.chunk.title})" if line.chunk.title else "") for line in lines]
+    learnings = tuple(
+        NewChunk(
+            content=f"{task.title}: “{line.text}”",
+            type=ChunkType.RESEARCH,
+            confidence=Confidence.VERIFIED,
+            source=ChunkSource.RESEARCH,
+            tags=(task.skill_area.lower(),) if task.skill_area else (),
+            rests_on=(line.chunk.id,),
+            task_id=task.id,
+        )
+        for line in lines
+    )
+    ids = tuple(dict.fromkeys(line.chunk.id for line in lines))
+    quotes = tuple(QuotedChunk(line.chunk.id, line.text) for line in lines)
+    return TaskResult(ResultStatus.COMPLETE, " ".join(told), learnings, ids, evidence=Evidence(quotes, ids))
+
+
+# --- write ------------------------------------------------------------------------------------------------------------
+
+
+async def _write(place: Workplace, task: WorkTask) -> TaskResult:
+    answered = _answered(place, task)
+    if answered is not None and answered.kind is QuestionKind.APPROVAL and is_yes(answered.answer):
+        return _keep_draft(task, answered)
+    wish = f"\nChange it so: {answered.answer}" if answered is not None else ""
+    lines = await _nearest_lines(place, task, _question_of(task))
+    if not lines:
+        return _blocked(task, f"I know nothing yet for “{task.title}”. What belongs into it?", task.description)
+    facts = "\n".join(f"- {line.text}" for line in lines)
+    text = prompt(
+        "draft", owner=place.model.owner, title=task.title, description=f"{task.description}{wish}", facts=facts,
+        words=str(_DRAFT_WORDS),
+    )  # fmt: skip
+    written = await place.model.write("draft", text, tokens=_DRAFT_TOKENS)
+    # A name or a number that stands in no fact is an invention: its sentence is left out.
+    draft = keep_grounded(written, [facts, task.title, task.description, wish])
+    if not draft.strip():
+        return _blocked(task, f"I could not write “{task.title}” from what is known. What is missing?", facts)
+    asked = f"Is this draft of “{task.title}” good? Say yes, or what to change."
+    return _blocked(task, asked, draft, QuestionKind.APPROVAL)
+
+
+def _keep_draft(task: WorkTask, answered: OwnerQuestion) -> TaskResult:
+    chunk = NewChunk(
+        content=answered.context,
+        type=ChunkType.RESOURCE,
+        confidence=Confidence.VERIFIED,
+        source=ChunkSource.USER,
+        title=task.title,
+        tags=("draft",),
+        task_id=task.id,
+        foreign_sources=answered.foreign_sources,
+    )
+    return TaskResult(ResultStatus.COMPLETE, answered.context, (chunk,), is_audited=True)

@@ -1,0 +1,123 @@
+"""A new version of an orientation (V-94..V-98). Pure: whatever a model proposed, code keeps the invariants."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import msgspec
+
+from reveries.knowledge.model import Chunk, ChunkType
+from reveries.projects.model import Criterion, KeyDecision, Orientation, Phase, SkillNode, TaskStatus, WorkTask
+from reveries.projects.premise import Fallen
+from reveries.projects.skill_map import add_skills, progress_of, update_skill_map
+
+MOST_DECISIONS = 7
+MOST_PRIORITIES = 5
+MOST_REASONING_CHARS = 100
+_FIRST_SENTENCE = re.compile(r"^.*?[.!?](?=\s|$)", re.DOTALL)
+_ORDER = tuple(Phase)
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """What a model proposed; None: keep what is there."""
+
+    phase: Phase | None = None
+    priorities: tuple[str, ...] | None = None
+    skills: tuple[SkillNode, ...] = ()
+    vision_summary: str | None = None
+    success_criteria: tuple[str, ...] | None = None
+    constraints: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RewriteInput:
+    """What an orientation is written from."""
+
+    old: Orientation
+    tasks: Sequence[WorkTask]
+    chunks: Sequence[Chunk]
+    fallen: Fallen
+    proposal: Proposal
+    may_change_goal: bool = False
+    """Whether the owner's words changed what it is for: only then vision, criteria and constraints may change."""
+
+
+def rewrite(given: RewriteInput) -> Orientation:
+    """The next version."""
+    old, proposal = given.old, given.proposal
+    goal = proposal if given.may_change_goal else Proposal()
+    progress = progress_of(given.tasks)
+    priorities = proposal.priorities if proposal.priorities is not None else _open_areas(given.tasks, old)
+    return Orientation(
+        vision_summary=goal.vision_summary or old.vision_summary,
+        success_criteria=_criteria(goal.success_criteria, given),
+        constraints=goal.constraints if goal.constraints is not None else old.constraints,
+        skill_map=update_skill_map(add_skills(old.skill_map, proposal.skills), given.tasks, given.chunks),
+        current_phase=next_phase(old.current_phase, proposal.phase, given.tasks),
+        key_decisions=compress_decisions(old.key_decisions, given.chunks, given.fallen),
+        active_priorities=tuple(dict.fromkeys(one.strip() for one in priorities if one.strip()))[:MOST_PRIORITIES],
+        progress_snapshot=progress,
+    )
+
+
+def next_phase(now: Phase, proposed: Phase | None, tasks: Sequence[WorkTask]) -> Phase:
+    """The phase that the tasks allow (V-100): a model may propose one step forward, or the end where nothing is left
+    to do; code takes nothing back but an end that was none."""
+    counted = [task for task in tasks if task.status is not TaskStatus.DROPPED]
+    done = [task for task in counted if task.status is TaskStatus.DONE and not task.flagged_because]
+    if counted and len(done) == len(counted) and Phase.COMPLETE in (now, proposed):
+        return Phase.COMPLETE
+    if now is Phase.COMPLETE:
+        return Phase.EXECUTION  # Something is to be done again.
+    if now is Phase.INTAKE and counted:
+        now = Phase.RESEARCH
+    if proposed is None:
+        return max(now, Phase.EXECUTION, key=_ORDER.index) if done else now
+    is_next = _ORDER.index(proposed) == _ORDER.index(now) + 1
+    return proposed if is_next and proposed is not Phase.COMPLETE else now
+
+
+def compress_decisions(old: Sequence[KeyDecision], chunks: Sequence[Chunk], fallen: Fallen) -> tuple[KeyDecision, ...]:
+    """With the decisions that chunks tell, the newest seven (V-95, V-96); each in one line with one sentence of why."""
+    found = {one.decision: one for one in old}
+    for chunk in chunks:
+        if chunk.type is not ChunkType.DECISION or not chunk.stands or "orientation_archive" in chunk.tags:
+            continue
+        first, _, rest = chunk.content.partition("\n")
+        reasoning = shorten_reasoning(rest.strip().partition("\n")[0])
+        found.setdefault(first.strip(), KeyDecision(first.strip(), reasoning, chunk.created_at, (chunk.id,)))
+    kept = sorted(found.values(), key=lambda one: one.date)[-MOST_DECISIONS:]
+    return tuple(msgspec.structs.replace(one, flagged_because=_why(one.rests_on, fallen.chunks)) for one in kept)
+
+
+def shorten_reasoning(text: str) -> str:
+    """Over a hundred characters: its first sentence, and of that no more than two hundred."""
+    if len(text) <= MOST_REASONING_CHARS:
+        return text
+    first = _FIRST_SENTENCE.match(text)
+    return (first[0] if first else text)[: 2 * MOST_REASONING_CHARS]
+
+
+def _criteria(proposed: Sequence[str] | None, given: RewriteInput) -> tuple[Criterion, ...]:
+    kept = given.old.success_criteria
+    if proposed is not None:
+        same = {one.text: one for one in kept}
+        kept = tuple(same.get(text, Criterion(text)) for text in dict.fromkeys(proposed) if text.strip())
+    return tuple(msgspec.structs.replace(one, flagged_because=_why(one.rests_on, given.fallen.chunks)) for one in kept)
+
+
+def _why(bases: Sequence[str], chains: Mapping[str, tuple[str, ...]]) -> str:
+    hit = next((chains[base] for base in bases if base in chains), None)
+    return "" if hit is None else "rests on " + " > ".join(reversed(hit)) + ", which fell"
+
+
+def _open_areas(tasks: Sequence[WorkTask], old: Orientation) -> tuple[str, ...]:
+    """Without a model: the priorities that still have tasks, then the areas of open tasks."""
+    open_areas = [
+        task.skill_area
+        for task in tasks
+        if task.skill_area and task.status not in (TaskStatus.DONE, TaskStatus.DROPPED)
+    ]
+    kept = [one for one in old.active_priorities if any(one.lower() in area.lower() for area in open_areas)]
+    return (*kept, *open_areas)

@@ -1,0 +1,383 @@
+"""Projects as rows: reading a whole project, and each change in one transaction."""
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+import msgspec
+
+from reveries.clock import Clock
+from reveries.db.checksums import checksum
+from reveries.db.database import Database, Reader, Row, Transaction
+from reveries.errors import NotFoundError, UsageError
+from reveries.knowledge.store import ChunkStore
+from reveries.projects.model import (
+    Goal,
+    Orientation,
+    OrientationVersion,
+    OwnerQuestion,
+    Project,
+    QuestionKind,
+    QuestionStatus,
+    TaskKind,
+    TaskStatus,
+    WorkLogEntry,
+    WorkTask,
+)
+
+LONGEST_GOAL_CHARS = 4000
+LONGEST_NAME_CHARS = 60
+LONGEST_ANSWER_CHARS = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class NewTask:
+    """A task before it is stored. `needs` are ids."""
+
+    title: str
+    description: str
+    kind: TaskKind
+    skill_area: str = ""
+    needs: tuple[str, ...] = ()
+    rests_on: tuple[str, ...] = ()
+    goal_id: str | None = None
+    foreign_sources: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class NewQuestion:
+    question: str
+    kind: QuestionKind = QuestionKind.QUESTION
+    context: str = ""
+    context_tags: tuple[str, ...] = ()
+    blocks: tuple[str, ...] = ()
+    task_id: str | None = None
+    foreign_sources: frozenset[str] = frozenset()
+
+
+class ProjectStore:
+    """Every project of this mind."""
+
+    def __init__(self, database: Database, chunks: ChunkStore, clock: Clock, new_id: Callable[[], str]) -> None:
+        self.database = database
+        self.chunks = chunks
+        self._clock = clock
+        self._new_id = new_id
+
+    @property
+    def now(self) -> float:
+        return self._clock.now()
+
+    # --- reading -----------------------------------------------------------------------------------------------------
+
+    async def projects(self) -> list[Project]:
+        return [_project_of(row) for row in await self.database.rows("projects.all")]
+
+    async def find(self, name: str) -> Project:
+        """By its name, or the beginning of its id. Raises NotFoundError."""
+        every = await self.projects()
+        named = [one for one in every if one.name.casefold() == name.strip().casefold()]
+        found = named or [one for one in every if len(name) >= 4 and one.id.startswith(name)]
+        if len(found) == 1:
+            return found[0]
+        there = ", ".join(one.name for one in every if one.state != "archived") or "none yet"
+        raise NotFoundError(f"There is no project {name[:80]!r}.", advice=f"There are: {there}.")
+
+    async def goals(self, source: Reader, project_id: str) -> list[Goal]:
+        """Oldest first."""
+        rows = await source.rows("projects.goals", {"project_id": project_id})
+        return [Goal(row["id"], row["text"], row["state"], row["said_at"], row["dollars_limit"]) for row in rows]
+
+    async def orientation(self, source: Reader, project_id: str) -> OrientationVersion:
+        [row] = await source.rows("projects.orientation", {"project_id": project_id})
+        return _orientation_of(row)
+
+    async def orientations(self, project_id: str) -> list[OrientationVersion]:
+        """Newest first."""
+        rows = await self.database.rows("projects.orientations", {"project_id": project_id})
+        return [_orientation_of(row) for row in rows]
+
+    async def tasks(self, source: Reader, project_id: str) -> list[WorkTask]:
+        """Oldest first, with what they need and which open questions they wait for."""
+        named = {"project_id": project_id}
+        needs, blocks = await source.rows("projects.needs", named), await source.rows("projects.blocks", named)
+        rows = await source.rows("projects.questions", named)
+        open_ids = {row["id"] for row in rows if row["status"] == QuestionStatus.OPEN.value}
+        return [
+            _task_of(
+                row,
+                tuple(one["needs_id"] for one in needs if one["task_id"] == row["id"]),
+                tuple(
+                    one["question_id"]
+                    for one in blocks
+                    if one["task_id"] == row["id"] and one["question_id"] in open_ids
+                ),
+            )
+            for row in await source.rows("projects.tasks", named)
+        ]
+
+    async def questions(self, source: Reader, project_id: str) -> list[OwnerQuestion]:
+        """Oldest first."""
+        named = {"project_id": project_id}
+        blocks = await source.rows("projects.blocks", named)
+        return [
+            _question_of(row, tuple(one["task_id"] for one in blocks if one["question_id"] == row["id"]))
+            for row in await source.rows("projects.questions", named)
+        ]
+
+    async def open_questions(self) -> list[tuple[str, OwnerQuestion]]:
+        """Of all projects, oldest first, each with the name of its project."""
+        rows = await self.database.rows("projects.open_questions")
+        return [(str(row["project_name"]), _question_of(row, ())) for row in rows]
+
+    async def activities(self, project_id: str, limit: int, source: Reader | None = None) -> list[WorkLogEntry]:
+        """Newest first."""
+        named = {"project_id": project_id, "limit": limit}
+        rows = await (source or self.database).rows("projects.activities", named)
+        return [
+            WorkLogEntry(row["action"], row["details"], row["happened_at"], row["task_id"], row["skill_area"])
+            for row in rows
+        ]
+
+    # --- the owner's words -------------------------------------------------------------------------------------------
+
+    async def create(self, name: str) -> Project:
+        """A new project with an empty orientation (V-19). Raises UsageError."""
+        name = " ".join(name.split())
+        if not name or len(name) > LONGEST_NAME_CHARS:
+            raise UsageError(
+                f"A project's name has 1 to {LONGEST_NAME_CHARS} characters.", advice="reveries project new Piano"
+            )
+        if any(one.name.casefold() == name.casefold() for one in await self.projects()):
+            raise UsageError(f"There is a project {name} already.", advice="Choose another name for the new one.")
+        project_id, now = self._new_id(), self.now
+        async with self.database.transaction() as transaction:
+            await transaction.run("projects.put", {"id": project_id, "name": name, "now": now})
+            await self._put_orientation(transaction, project_id, 1, Orientation(""), "created", frozenset())
+            await self.log(transaction, project_id, "project.created")
+        return await self.find(project_id)
+
+    async def set_goal(self, project: Project, text: str, dollars_limit: float | None) -> Goal:
+        """The goal that counts from the next task on (V-50, V-90). Raises UsageError."""
+        text = text.strip()
+        if not text or len(text) > LONGEST_GOAL_CHARS:
+            raise UsageError(
+                f"A goal has 1 to {LONGEST_GOAL_CHARS} characters; this has {len(text)}.",
+                advice="Say in a few sentences what is to be reached. Longer material belongs into the project: "
+                "reveries project add",
+            )
+        async with self.database.transaction() as transaction:
+            await transaction.run("projects.drop_pending_goals", {"project_id": project.id})
+            active = [one for one in await self.goals(transaction, project.id) if one.state == "active"]
+            goal_id, state = self._new_id(), "pending" if active else "active"
+            row = {"id": goal_id, "project_id": project.id, "text": text, "state": state, "now": self.now}
+            row |= {"applied_at": None if active else self.now, "dollars_limit": dollars_limit}
+            await transaction.run("projects.put_goal", row | {"checksum": checksum(text)})
+            await self.log(transaction, project.id, "goal.said")
+            await transaction.run("projects.note_rest", {"id": project.id, "now": None, "why": ""})
+        return Goal(goal_id, text, state, self.now, dollars_limit)
+
+    async def set_state(self, project: Project, state: str) -> None:
+        async with self.database.transaction() as transaction:
+            await transaction.run("projects.set_state", {"id": project.id, "state": state})
+            await self.log(transaction, project.id, f"project.{state}")
+
+    async def answer(self, prefix: str, answer: str) -> tuple[str, OwnerQuestion]:
+        """The owner's answer: the name of its project, and the question. Tasks that wait only for it are released
+        (V-25). Raises NotFoundError, UsageError."""
+        answer = answer.strip()
+        if not answer or len(answer) > LONGEST_ANSWER_CHARS:
+            raise UsageError(f"An answer has 1 to {LONGEST_ANSWER_CHARS} characters.", advice="Say it in short.")
+        async with self.database.transaction() as transaction:
+            rows = await transaction.rows("projects.question_by_prefix", {"prefix": prefix}) if prefix else []
+            if len(rows) != 1:
+                many = f"{len(rows)} questions have an id that begins" if rows else "No question has an id that begins"
+                raise NotFoundError(f"{many} with {prefix[:40]!r}.", advice="All of them: reveries questions")
+            [row] = rows
+            if not await transaction.run(
+                "projects.answer_question", {"id": row["id"], "answer": answer, "now": self.now}
+            ):
+                raise UsageError(
+                    "That question is answered already.", advice="To say something else, change the goal or add to it."
+                )
+            await self.log(transaction, row["project_id"], "question.answered")
+            await transaction.run("projects.note_rest", {"id": row["project_id"], "now": None, "why": ""})
+            await self.release_tasks(transaction, row["project_id"])
+        return str(row["project_name"]), _question_of(row, ())
+
+    # --- within a transaction ----------------------------------------------------------------------------------------
+
+    async def log(
+        self, transaction: Transaction, project_id: str, action: str, details: str = "", task: WorkTask | None = None
+    ) -> None:
+        """Add a line to the rolling log (V-27)."""
+        row: dict[str, object] = {"project_id": project_id, "action": action, "details": details, "now": self.now}
+        row |= {"task_id": task.id if task else None, "skill_area": task.skill_area if task else ""}
+        await transaction.run("projects.put_activity", row)
+
+    async def put_tasks(self, transaction: Transaction, project_id: str, tasks: Sequence[NewTask]) -> list[str]:
+        """Store tasks; what they need has to be stored before. Their ids."""
+        ids = []
+        for task in tasks:
+            ids.append(name := self._new_id())
+            sources = task.foreign_sources | await self._sources_of(transaction, project_id, task.rests_on)
+            row: dict[str, object] = {"id": name, "project_id": project_id, "goal_id": task.goal_id}
+            row |= {"title": task.title, "description": task.description, "kind": task.kind.value}
+            row |= {"skill_area": task.skill_area}
+            row |= {"status": TaskStatus.BLOCKED.value if task.needs else TaskStatus.READY.value, "now": self.now}
+            row |= {"rests_on": json.dumps(sorted(set(task.rests_on))), "foreign_sources": json.dumps(sorted(sources))}
+            await transaction.run("projects.put_task", row | {"checksum": checksum(task.title, task.description)})
+            await self.put_needs(transaction, name, task.needs)
+        await self.release_tasks(transaction, project_id)
+        return ids
+
+    async def put_needs(self, transaction: Transaction, task_id: str, needs: Iterable[str]) -> None:
+        for need in needs:
+            await transaction.run("projects.put_need", {"task_id": task_id, "needs_id": need})
+
+    async def put_question(self, transaction: Transaction, project_id: str, question: NewQuestion) -> str:
+        """Queue a question; the tasks that it blocks wait (V-24). Its id."""
+        name = self._new_id()
+        row: dict[str, object] = {"id": name, "project_id": project_id, "task_id": question.task_id}
+        row |= {"kind": question.kind.value}
+        row |= {"question": question.question, "context": question.context, "now": self.now}
+        row |= {"context_tags": json.dumps(question.context_tags, ensure_ascii=False)}
+        row |= {"foreign_sources": json.dumps(sorted(question.foreign_sources))}
+        await transaction.run(
+            "projects.put_question", row | {"checksum": checksum(question.question, question.context)}
+        )
+        for task_id in question.blocks:
+            await transaction.run("projects.put_block", {"question_id": name, "task_id": task_id})
+            await transaction.run("projects.block_task", {"id": task_id, "now": self.now})
+        return name
+
+    async def release_tasks(self, transaction: Transaction, project_id: str) -> None:
+        """Tasks that nothing holds any more are ready: no open question, no unfinished need, no fallen premise."""
+        await transaction.rows("projects.release_unblocked", {"project_id": project_id, "now": self.now})
+
+    async def end_task(
+        self,
+        transaction: Transaction,
+        task: WorkTask,
+        status: TaskStatus,
+        *,
+        tries_anew: bool = False,
+        **changed: object,
+    ) -> None:
+        """Store what became of a try. `changed`: outcome, audit, failure, description, rests_on, foreign_sources."""
+        values = {
+            "outcome": task.outcome, "audit": task.audit, "failure": task.failure, "description": task.description,
+        } | {name: value for name, value in changed.items() if name not in ("rests_on", "foreign_sources")}  # fmt: skip
+        rests = changed.get("rests_on", task.rests_on)
+        sources = changed.get("foreign_sources", task.foreign_sources)
+        assert isinstance(rests, tuple | list | set | frozenset)
+        assert isinstance(sources, frozenset)
+        sources |= task.foreign_sources | await self._sources_of(transaction, task.project_id, rests)
+        row = {"id": task.id, "status": status.value, "now": self.now, "tries_anew": tries_anew, **values}
+        row |= {"rests_on": json.dumps(sorted(set(rests))), "foreign_sources": json.dumps(sorted(sources))}
+        await transaction.run("projects.end_task", row | {"checksum": checksum(task.title, str(values["description"]))})
+
+    async def note_rewrite_due(self, transaction: Transaction, project: Project, trigger: str) -> None:
+        due = " ".join(dict.fromkeys((*project.rewrite_due, trigger))) if trigger else ""
+        await transaction.run("projects.set_rewrite_due", {"id": project.id, "due": due})
+
+    async def put_orientation(
+        self,
+        transaction: Transaction,
+        project_id: str,
+        old: OrientationVersion,
+        new: Orientation,
+        trigger: str,
+        sources: frozenset[str],
+    ) -> None:
+        """The next version; what was due is done."""
+        await self._put_orientation(
+            transaction, project_id, old.version + 1, new, trigger, sources | old.foreign_sources
+        )
+        await transaction.run("projects.set_rewrite_due", {"id": project_id, "due": ""})
+        await self.log(transaction, project_id, "orientation.rewritten", f"version {old.version + 1}: {trigger}")
+
+    async def _put_orientation(
+        self,
+        transaction: Transaction,
+        project_id: str,
+        version: int,
+        content: Orientation,
+        trigger: str,
+        sources: frozenset[str],
+    ) -> None:
+        text = msgspec.json.encode(content).decode()
+        row = {"project_id": project_id, "version": version, "content": text, "trigger": trigger, "now": self.now}
+        row |= {"foreign_sources": json.dumps(sorted(sources)), "checksum": checksum(text)}
+        await transaction.run("projects.put_orientation", row)
+
+    async def _sources_of(self, source: Reader, project_id: str, bases: Iterable[str]) -> frozenset[str]:
+        wanted = set(bases)
+        if not wanted:
+            return frozenset()
+        every = await self.chunks.read(source, project_id)
+        return frozenset[str]().union(*(one.foreign_sources for one in every if one.id in wanted))
+
+
+def _project_of(row: Row) -> Project:
+    return Project(
+        id=row["id"],
+        name=row["name"],
+        state=row["state"],
+        created_at=row["created_at"],
+        last_wake_at=row["last_wake_at"],
+        last_worked_at=row["last_worked_at"],
+        rested_because=row["rested_because"],
+        rewrite_due=tuple(row["rewrite_due"].split()),
+    )
+
+
+def _orientation_of(row: Row) -> OrientationVersion:
+    content = msgspec.json.decode(row["content"], type=Orientation)
+    sources = frozenset(json.loads(row["foreign_sources"]))
+    return OrientationVersion(row["version"], row["trigger"], row["written_at"], content, sources)
+
+
+def _task_of(row: Row, needs: tuple[str, ...], blocked_by: tuple[str, ...]) -> WorkTask:
+    return WorkTask(
+        id=row["id"],
+        project_id=row["project_id"],
+        goal_id=row["goal_id"],
+        title=row["title"],
+        description=row["description"],
+        kind=TaskKind(row["kind"]),
+        status=TaskStatus(row["status"]),
+        skill_area=row["skill_area"],
+        needs=needs,
+        blocked_by=blocked_by,
+        rests_on=tuple(json.loads(row["rests_on"])),
+        outcome=row["outcome"],
+        audit=row["audit"],
+        tries=row["tries"],
+        failure=row["failure"],
+        held_because=row["held_because"],
+        flagged_because=row["flagged_because"],
+        created_at=row["created_at"],
+        updated_at=row["updated_at"],
+        completed_at=row["completed_at"],
+        foreign_sources=frozenset(json.loads(row["foreign_sources"])),
+    )
+
+
+def _question_of(row: Row, blocks: tuple[str, ...]) -> OwnerQuestion:
+    return OwnerQuestion(
+        id=row["id"],
+        project_id=row["project_id"],
+        kind=QuestionKind(row["kind"]),
+        question=row["question"],
+        context=row["context"],
+        status=QuestionStatus(row["status"]),
+        answer=row["answer"],
+        asked_at=row["asked_at"],
+        answered_at=row["answered_at"],
+        noted_at=row["noted_at"],
+        task_id=row["task_id"],
+        context_tags=tuple(json.loads(row["context_tags"])),
+        blocks=blocks,
+        foreign_sources=frozenset(json.loads(row["foreign_sources"])),
+    )

@@ -1,0 +1,65 @@
+"""When a plan is due (V-77) and when an orientation is written anew (V-92, V-93). Pure."""
+
+from collections.abc import Sequence
+
+from reveries.projects.model import AgentState, Orientation, OwnerQuestion, Phase, TaskStatus, WorkTask
+
+REWRITE_AFTER_SECONDS = 48 * 3600.0
+REWRITE_AFTER_ACTIVITIES = 50
+QUESTION_BATCH = 3
+
+_ACTIVE = (TaskStatus.READY, TaskStatus.IN_PROGRESS, TaskStatus.BLOCKED)
+
+
+def why_plan(state: AgentState, most_plans: int) -> str:
+    """Why new tasks are to be planned; empty where none are (V-77). After `most_plans` without a word of the owner
+    none is made: the owner says whether the goal is reached (`is_over`)."""
+    if state.goal is None:
+        return ""
+    if not state.tasks:
+        return "no tasks"
+    if not any(task.goal_id == state.goal.id for task in state.tasks):
+        return "the goal changed"
+    if is_over(state) and state.plans_since_word < most_plans:
+        return "all tasks are done, the goal is not"
+    return ""
+
+
+def is_over(state: AgentState) -> bool:
+    """Whether every task of the goal is done, and nobody has said that the goal is reached."""
+    of_goal = [task for task in state.tasks if state.goal is not None and task.goal_id == state.goal.id]
+    is_all_done = bool(of_goal) and all(task.status not in _ACTIVE for task in of_goal)
+    return is_all_done and state.orientation.content.current_phase is not Phase.COMPLETE
+
+
+def percent_done(orientation: Orientation) -> int:
+    """Of the whole, from the areas of the progress snapshot; 0 where there are none."""
+    shares = [one.percent or 0 for one in orientation.progress_snapshot]
+    return sum(shares) // len(shares) if shares else 0
+
+
+def rewrite_after_task(task: WorkTask, tasks: Sequence[WorkTask], orientation: Orientation) -> str:
+    """What the end of `task` makes due; `tasks` as they are after it (V-92). A milestone is the last open task of a
+    top-level skill: after each of its tasks the page would be paid for and say nothing new."""
+    if not any(one.status in _ACTIVE for one in tasks):
+        return "all-done"
+    area = task.skill_area.lower()
+    is_top = any(node.parent is None and node.skill.lower() == area for node in orientation.skill_map)
+    is_last = not any(one.status in _ACTIVE and one.skill_area.lower() == area for one in tasks)
+    return "milestone" if is_top and is_last else ""
+
+
+def rewrite_after_answers(answered: Sequence[OwnerQuestion]) -> str:
+    """Three or more answers for which tasks waited (V-92)."""
+    return "answers" if sum(bool(one.blocks) for one in answered) >= QUESTION_BATCH else ""
+
+
+def rewrite_by_default(
+    *, tokens: int, most_tokens: int, seconds_since_rewrite: float, activities_since_rewrite: int, has_work: bool
+) -> str:
+    """What makes it due when no event did (V-93)."""
+    if tokens > most_tokens:
+        return "length"
+    if has_work and seconds_since_rewrite >= REWRITE_AFTER_SECONDS:
+        return "time"
+    return "activities" if activities_since_rewrite >= REWRITE_AFTER_ACTIVITIES else ""

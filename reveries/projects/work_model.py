@@ -1,0 +1,72 @@
+"""The model that works, as the parts of a project ask it: with the project's name on the bill, under a schema."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Protocol, TypeVar
+
+from reveries.errors import ModelAnswerError
+from reveries.llm.base import ChatMessage, ChatModel, Prompt, Role
+from reveries.llm.structured import ask, collect
+from reveries.llm.tier import Tier
+
+Answer = TypeVar("Answer")
+
+_CHARS_A_TOKEN = 4
+"""A careful share for texts that are cut before their tokens are counted."""
+
+
+class StepRecorder(Protocol):
+    """Who keeps each call as a step: begun before it, done after it."""
+
+    async def begin(self, tool: str, arguments: str) -> int:
+        """Its number."""
+        ...
+
+    async def end(self, position: int, result: str, *, is_done: bool) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class WorkModel:
+    """One model for one wake of one project."""
+
+    model: ChatModel
+    project_id: str
+    tier: Tier
+    owner: str
+    recorder: StepRecorder | None = None
+
+    @property
+    def context_chars(self) -> int:
+        """So much material fits beside the question and the answer."""
+        return max(2000, (self.model.context_tokens * _CHARS_A_TOKEN) // 2)
+
+    async def ask(
+        self, name: str, text: str, type_: type[Answer], schema: Mapping[str, object] | None = None, *, tokens: int
+    ) -> Answer | None:
+        """An answer of `type_`; None where the model gave none in that form, twice. Raises other ModelErrors."""
+        position = await self._begin(name, text)
+        try:
+            answer = await ask(self.model, self._prompt(text, tokens), type_, schema)
+        except ModelAnswerError as error:
+            await self._end(position, f"no usable answer: {error.message}", is_done=False)
+            return None
+        await self._end(position, str(answer))
+        return answer
+
+    async def write(self, name: str, text: str, *, tokens: int) -> str:
+        """Free text."""
+        position = await self._begin(name, text)
+        written, _ = await collect(self.model, replace(self._prompt(text, tokens), temperature=0.3))
+        await self._end(position, written)
+        return written.strip()
+
+    def _prompt(self, text: str, tokens: int) -> Prompt:
+        messages = (ChatMessage("user", text),)
+        return Prompt(Role.WORK, messages, tokens, temperature=0.0, project_id=self.project_id)
+
+    async def _begin(self, name: str, question: str) -> int:
+        return await self.recorder.begin(name, question) if self.recorder is not None else 0
+
+    async def _end(self, position: int, answer: str, *, is_done: bool = True) -> None:
+        if self.recorder is not None:
+            await self.recorder.end(position, answer, is_done=is_done)

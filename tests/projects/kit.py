@@ -1,0 +1,130 @@
+"""What the tests of projects share: real rows, a scripted model that answers by what it is asked."""
+
+import itertools
+import re
+from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import msgspec
+
+from reveries.config import load_settings
+from reveries.db.database import Database
+from reveries.db.opening import open_database
+from reveries.knowledge.store import ChunkStore
+from reveries.llm.base import Embedder, Prompt
+from reveries.llm.scripted import Piece, ScriptedModel
+from reveries.llm.tier import Tier
+from reveries.projects.model import AgentState, Project, WorkTask
+from reveries.projects.store import ProjectStore
+from reveries.projects.wake import read_state
+from reveries.projects.work import ProjectWork, WakeReport
+from reveries.projects.work_model import WorkModel
+from tests.fakes.clock import HandClock
+from tests.memory.kit import NOW, WordEmbedder
+
+Answers = Callable[[str], object]
+"""What the model answers to a question: JSON, or text as it is."""
+
+
+@dataclass
+class Work:
+    """A project's rows with somebody who works on them."""
+
+    store: ProjectStore
+    work: ProjectWork
+    model: ScriptedModel
+    clock: HandClock
+    told: list[tuple[str, str]] = field(default_factory=list)
+    remembered: list[tuple[str, bool]] = field(default_factory=list)
+
+    @property
+    def database(self) -> Database:
+        return self.store.database
+
+    async def begin(self, name: str, goal: str = "") -> Project:
+        project = await self.store.create(name)
+        if goal:
+            await self.store.set_goal(project, goal, None)
+        return project
+
+    async def wake(self, project: Project) -> WakeReport:
+        return await self.work.wake(project.id)
+
+    async def state(self, project: Project) -> AgentState:
+        return await read_state(self.store, project.id)
+
+    async def task(self, project: Project, title: str) -> WorkTask:
+        [found] = [one for one in (await self.state(project)).tasks if one.title == title]
+        return found
+
+    async def answer(self, tag: str, words: str) -> None:
+        """Answer the first open question that has `tag`, or whose text holds it."""
+        for _, question in await self.store.open_questions():
+            if tag in question.context_tags or tag in question.question:
+                await self.store.answer(question.id, words)
+                return
+        raise AssertionError(f"No open question has {tag}.")
+
+
+@asynccontextmanager
+async def open_work(
+    folder: Path,
+    answers: Answers,
+    *,
+    tier: Tier = Tier.CAPABLE,
+    embedder: Embedder | None = None,
+    clock: HandClock | None = None,
+    first_id: int = 0,
+    most_tasks: int = 10,
+) -> AsyncIterator[Work]:
+    """Work on the projects of the file in `folder`."""
+    clock = clock or HandClock(NOW)
+    count = itertools.count(first_id)
+    settings = msgspec.structs.replace(load_settings(None).projects, max_tasks_per_wake=most_tasks)
+
+    def script(prompt: Prompt) -> Iterable[Piece]:
+        answer = answers(prompt.messages[0].text)
+        text = answer if isinstance(answer, str) else msgspec.json.encode(answer).decode()
+        return re.findall(r"\s*\S+|\s+$", text)
+
+    model = ScriptedModel(otherwise=script, context_tokens=16384)
+    database = await open_database(folder / "memory.db", folder / "backups")
+    try:
+        chunks = ChunkStore(database, embedder or WordEmbedder(), clock, lambda: f"c{next(count):05}")
+        store = ProjectStore(database, chunks, clock, lambda: f"p{next(count):05}")
+
+        async def remember(text: str, is_tainted: bool) -> None:
+            one.remembered.append((text, is_tainted))
+
+        work = ProjectWork(
+            store=store,
+            settings=lambda: settings,
+            model=lambda project_id: WorkModel(model, project_id, tier, "Ana"),
+            remember=remember,
+            tell=lambda action, words: one.told.append((action, words)),
+        )
+        one = Work(store, work, model, clock)
+        yield one
+    finally:
+        await database.aclose()
+
+
+def asked_for(text: str) -> str:
+    """Which of the prompts a question was made with."""
+    beginnings = {
+        "You help": "intake", "You keep one page": "orient", "You plan": "plan", "You work": "step",
+        "You check": "audit", "A project's goal": "coherence", "Question:": "choose line", "Write this": "draft",
+    }  # fmt: skip
+    return next((name for beginning, name in beginnings.items() if text.startswith(beginning)), "sides")
+
+
+def task_in(text: str) -> str:
+    """The title of the task that a step or an audit is asked about."""
+    found = re.search(r"^(?:The task|Task): (.*)$", text, re.MULTILINE)
+    return found[1] if found else ""
+
+
+def finished(status: str = "complete", outcome: str = "It is done.", **more: object) -> dict[str, object]:
+    return {"step": {"tool": "finish", "status": status, "outcome": outcome} | more}

@@ -37,7 +37,7 @@ class Teacher:
 
     def __init__(self) -> None:
         self.plans = 0
-        self.pages = 0
+        self.has_written_with_answers: set[bool] = set()
         self.phase = "research"
 
     def __call__(self, text: str) -> object:
@@ -45,9 +45,9 @@ class Teacher:
             case "intake":
                 return {"questions": ["What will you play in the end?", "What can you play today?", "How much time?"]}
             case "orient":
-                self.pages += 1
-                # It would rather have another goal: code keeps the owner's.
-                own = self.pages <= 2
+                # Where the owner's words are new it writes what they say; later it would rather have another goal.
+                own = (said := "Three standards" in text) not in self.has_written_with_answers
+                self.has_written_with_answers.add(said)
                 return {
                     "vision_summary": GOAL if own else "Become a famous rock star",
                     "success_criteria": CRITERIA if own else ["Sell out a stadium"],

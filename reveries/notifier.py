@@ -1,6 +1,7 @@
 """Tells subscribers of an event: who announces does not know who listens."""
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator
 from typing import Generic, ParamSpec
 
 P = ParamSpec("P")
@@ -15,6 +16,15 @@ class Notifier(Generic[P]):
     def subscribe(self, listener: Callable[P, object]) -> None:
         self._listeners.append(listener)
 
+    @contextlib.contextmanager
+    def subscribed(self, listener: Callable[P, object]) -> Iterator[None]:
+        """Subscribe for as long as the block lasts."""
+        self._listeners.append(listener)
+        try:
+            yield
+        finally:
+            self._listeners.remove(listener)
+
     def notify(self, *args: P.args, **kwargs: P.kwargs) -> None:
-        for listener in self._listeners:
+        for listener in tuple(self._listeners):
             listener(*args, **kwargs)

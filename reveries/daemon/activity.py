@@ -1,13 +1,15 @@
-"""What the mind does: it talks, sleeps or thinks, one at a time, and the owner's words go before everything.
+"""What the mind does: it talks, sleeps, works or thinks, one at a time, and the owner's words go before everything.
 
 Whoever speaks pauses thinking at once and stops a sleep pass after the experience in hand (R-38, R-101, R-102).
 """
 
 import asyncio
 import contextlib
+import math
 from collections.abc import AsyncIterator
 
 from reveries import protocol
+from reveries.clock import Deadline
 from reveries.daemon.conversation_registry import ConversationRegistry
 from reveries.daemon.mind_events import MindEvents
 from reveries.daemon.mind_parts import MindParts
@@ -34,6 +36,9 @@ class Activity:
         self._monologue = monologue
         self._events = events
         self._pass_lock = WatchedLock(sleep_pulse)
+        self._working_on = ""
+        self._clock = parts.clock
+        self._last_words: Deadline | None = None
         self.words_came = asyncio.Event()
         """Set by a word of the owner: what words break off looks at it."""
 
@@ -41,6 +46,8 @@ class Activity:
         """What the mind does now, and a few words more."""
         if self._conversations.is_talking:
             return "talking", ""
+        if self._working_on:
+            return "working", self._working_on
         if self.is_sleeping:
             return "consolidating", ""
         if self._is_safe_mode:
@@ -53,6 +60,16 @@ class Activity:
         return self._pass_lock.locked()
 
     @property
+    def seconds_since_words(self) -> float:
+        """Since the owner's last word, by the time that truly passed; infinite before the first."""
+        return self._last_words.seconds_since(self._clock) if self._last_words is not None else math.inf
+
+    @property
+    def is_talking(self) -> bool:
+        """Whether somebody speaks, or is answered."""
+        return self._conversations.is_talking
+
+    @property
     def is_busy(self) -> bool:
         """Whether somebody talks, or it sleeps."""
         return self._conversations.is_talking or self.is_sleeping
@@ -63,6 +80,7 @@ class Activity:
     def begin_talk(self) -> None:
         """A word of the owner came."""
         self._monologue.pause()
+        self._last_words = Deadline.after(0, self._clock)
         self.words_came.set()
         self._events.state_changed.notify("talking", "")
 
@@ -95,6 +113,21 @@ class Activity:
                 yield
             finally:
                 self._go_on(before)
+
+    @contextlib.asynccontextmanager
+    async def during_work(self, on: str) -> AsyncIterator[None]:
+        """While a project is worked on: neither sleep nor thought runs beside it (no local model serves two)."""
+        async with self._pass_lock:
+            self.ignore_earlier_words()
+            self._monologue.pause()
+            self._working_on = on
+            self._events.state_changed.notify("working", on)
+            try:
+                yield
+            finally:
+                self._working_on = ""
+                self.resume_thinking()
+                self.announce_state()
 
     @contextlib.asynccontextmanager
     async def during_silence(self) -> AsyncIterator[None]:

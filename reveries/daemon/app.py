@@ -276,6 +276,7 @@ def children(mind: Mind, schedule: Schedule, meanings: SentenceEmbeddings) -> di
         "danger": talk.danger.warm,
         "read-ahead": talk.keep_warm,
         "monologue": lambda: thought.pulse.during(thought.run()),
+        "projects": mind.projects.run,
         "power": mind.power.run,
         "room": mind.room.run,
         "models": mind.models.run,

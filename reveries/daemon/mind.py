@@ -10,6 +10,7 @@ from reveries.daemon.conversation_registry import ConversationRegistry
 from reveries.daemon.health import Health
 from reveries.daemon.mind_events import MindEvents
 from reveries.daemon.mind_parts import MindParts
+from reveries.daemon.project_work import ProjectWorker
 from reveries.daemon.room_keeper import RoomKeeper
 from reveries.daemon.sleep_control import SleepControl
 from reveries.daemon.thinking_control import Permission, ThinkingControl
@@ -36,6 +37,7 @@ class Mind(MindParts):
     conversations: ConversationRegistry
     activity: Activity
     sleep: SleepControl
+    projects: ProjectWorker
     awake_since: float
     erased_again: ForgetReport | None
     """What an old copy had brought back, while its traces in files are still to be taken out."""
@@ -55,5 +57,6 @@ def apply_settings(mind: Mind) -> tuple[list[str], list[str]]:
     mind.ledger.budget = settings.budget
     mind.sources.settings = settings
     mind.sleep.try_budget_again()
+    mind.projects.consider()
     mind.monologue.configure(settings.monologue)
     return changed, needs_restart

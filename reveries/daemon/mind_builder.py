@@ -20,6 +20,7 @@ from reveries.daemon.mind import Mind
 from reveries.daemon.mind_events import MindEvents
 from reveries.daemon.mind_parts import MindParts
 from reveries.daemon.models import Models
+from reveries.daemon.project_work import ProjectWorker
 from reveries.daemon.room_keeper import RoomKeeper
 from reveries.daemon.sentence_embedding import SentenceEmbeddings
 from reveries.daemon.sleep_control import SleepControl
@@ -99,6 +100,9 @@ def build_mind(parts: MindParts, guards: Guards, chance: random.Random) -> Mind:
         conversations=conversations,
         activity=activity,
         sleep=sleep,
+        projects=ProjectWorker(
+            parts, activity=activity, sleep=sleep, permission=permission, watchdog=watchdog, events=events
+        ),
         awake_since=parts.clock.now(),
         erased_again=parts.memory.forgetting.came_back,
     )

@@ -110,20 +110,24 @@ class SleepControl:
         finally:
             self._activity.note_self_model(before)
 
-    async def consolidate_if_due(self) -> str | None:
-        """The automatic pass: when idle, after some hours or many experiences (R-97, R-98), while the disk has room."""
+    async def why_due(self, *, is_working: bool = False) -> str | None:
+        """Why a pass is due now; None where none is. `is_working`: a project is worked on, and would make room."""
         if self._room.why_to_rest():
             return None
-        settings = self._parts.settings.memory
         pressure = SleepPressure(
             unprocessed=await self._memory.unprocessed_count(),
             seconds_since_last=self._last_pass_ended.seconds_since(self._clock),
-            is_talking=self._activity.is_busy,
+            is_talking=self._activity.is_talking or (self._activity.is_busy and not is_working),
             is_thinking=self._monologue.state is ThoughtState.THINKING,
             is_out_of_budget=bool(self.why_waiting),
             asks_owner=await self._memory.sleep_question() is not None,
         )
-        why = why_sleep_is_due(pressure, settings)
+        return why_sleep_is_due(pressure, self._parts.settings.memory)
+
+    async def consolidate_if_due(self) -> str | None:
+        """The automatic pass: when idle, after some hours or many experiences (R-97, R-98), while the disk has room."""
+        settings = self._parts.settings.memory
+        why = await self.why_due()
         if why is None:
             return None
         progress = partial(self._events.work_progressed.notify, "sleeping on it")

@@ -64,9 +64,16 @@ class ChunkStore:
         return await self.read(self._database, project_id)
 
     async def search(
-        self, project_id: str, query: str, limit: int, *, types: Collection[ChunkType] = tuple(ChunkType)
+        self,
+        project_id: str,
+        query: str,
+        limit: int,
+        *,
+        types: Collection[ChunkType] = tuple(ChunkType),
+        is_counted: bool = True,
     ) -> list[FoundChunk]:
-        """The chunks that still stand and fit `query` best. Old orientations are left out (V-94)."""
+        """The chunks that still stand and fit `query` best. Old orientations are left out (V-94). `is_counted` False:
+        the owner looks, and nothing is reinforced by that."""
         chunks = [
             chunk
             for chunk in await self.of_project(project_id)
@@ -78,6 +85,8 @@ class ChunkStore:
         vectors = await self._vectors(project_id)
         [cue] = await self._embedder.embed([query])
         found = rank_chunks(chunks, vectors, cue, query)[:limit]
+        if not is_counted:
+            return found
         ids = json.dumps([one.chunk.id for one in found])
         async with self._database.transaction() as transaction:
             await transaction.run("chunks.touch", {"now": self._clock.now(), "ids": ids})

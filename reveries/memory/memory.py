@@ -104,6 +104,8 @@ class Memory:
         """Why the last cue had no vector; empty when it had one."""
         self._deep_recall = DeepRecall(self._store, parts.clock)
         self.reembedding = Reembedding(self._store, parts.clock)
+        self.new_id = parts.new_id
+        """Makes the name of a row."""
         self._gaps = Gaps(parts.database, parts.new_id)
         self.light_sleep_pulse = Pulse()
         self._light_sleep = LightSleep(self._store, parts.clock, parts.new_id, parts.memory)

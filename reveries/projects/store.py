@@ -73,6 +73,9 @@ class ProjectStore:
     async def projects(self) -> list[Project]:
         return [_project_of(row) for row in await self.database.rows("projects.all")]
 
+    async def has_active_project(self) -> bool:
+        return bool(await self.database.rows("projects.active"))
+
     async def find(self, name: str) -> Project:
         """By its name, or the beginning of its id. Raises NotFoundError."""
         every = await self.projects()
@@ -174,7 +177,7 @@ class ProjectStore:
             row |= {"applied_at": None if active else self.now, "dollars_limit": dollars_limit}
             await transaction.run("projects.put_goal", row | {"checksum": checksum(text)})
             await self.log(transaction, project.id, "goal.said")
-            await transaction.run("projects.note_rest", {"id": project.id, "now": None, "why": ""})
+            await self.clear_rest(transaction, project.id)
         return Goal(goal_id, text, state, self.now, dollars_limit)
 
     async def set_state(self, project: Project, state: str) -> None:
@@ -201,7 +204,7 @@ class ProjectStore:
                     "That question is answered already.", advice="To say something else, change the goal or add to it."
                 )
             await self.log(transaction, row["project_id"], "question.answered")
-            await transaction.run("projects.note_rest", {"id": row["project_id"], "now": None, "why": ""})
+            await self.clear_rest(transaction, row["project_id"])
             await self.release_tasks(transaction, row["project_id"])
         return str(row["project_name"]), _question_of(row, ())
 
@@ -276,6 +279,29 @@ class ProjectStore:
         row = {"id": task.id, "status": status.value, "now": self.now, "tries_anew": tries_anew, **values}
         row |= {"rests_on": json.dumps(sorted(set(rests))), "foreign_sources": json.dumps(sorted(sources))}
         await transaction.run("projects.end_task", row | {"checksum": checksum(task.title, str(values["description"]))})
+
+    async def revert_orientation(self, project: Project, version: int) -> None:
+        """Make an earlier version the newest. Raises NotFoundError."""
+        versions = await self.orientations(project.id)
+        wanted = next((one for one in versions if one.version == version), None)
+        if wanted is None:
+            raise NotFoundError(
+                f"There is no version {version}.", advice=f"There are 1 to {versions[0].version}: orientation history"
+            )
+        async with self.database.transaction() as transaction:
+            newest = await self.orientation(transaction, project.id)
+            sources = wanted.foreign_sources
+            trigger = f"reverted to {version}"
+            await self.put_orientation(transaction, project.id, newest, wanted.content, trigger, sources)
+
+    async def count_blocked(self, question_id: str) -> int:
+        """How many tasks wait for it."""
+        [row] = await self.database.rows("projects.count_blocked", {"id": question_id})
+        return int(row["number"])
+
+    async def clear_rest(self, transaction: Transaction, project_id: str) -> None:
+        """The owner gave it something to do: its next wake does not wait."""
+        await transaction.run("projects.note_rest", {"id": project_id, "now": None, "why": ""})
 
     async def note_rewrite_due(self, transaction: Transaction, project: Project, trigger: str) -> None:
         due = " ".join(dict.fromkeys((*project.rewrite_due, trigger))) if trigger else ""

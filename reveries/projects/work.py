@@ -67,13 +67,20 @@ Remember = Callable[[str, bool], Awaitable[None]]
 """Told what work came to, and whether it is tainted: it becomes an experience."""
 
 
+MustStop = Callable[[], Awaitable[bool]]
+
+
+async def _never() -> bool:
+    return False
+
+
 def _tell_nobody(action: str, words: str) -> None:
     """Where nobody watches."""
 
 
 @dataclass(kw_only=True)
 class ProjectWork:
-    """Works on one project at a time. `stop` is looked at between two tasks."""
+    """Works on one project at a time."""
 
     store: ProjectStore
     settings: Callable[[], ProjectSettings]
@@ -82,17 +89,21 @@ class ProjectWork:
     remember: Remember
     tell: Tell = _tell_nobody
 
-    async def wake(self, project_id: str, stop: asyncio.Event | None = None) -> WakeReport:
-        """One wake: at most `max_tasks_per_wake` tasks."""
+    async def wake(self, project_id: str, must_stop: MustStop = _never) -> WakeReport:
+        """One wake: at most `max_tasks_per_wake` tasks. `must_stop` is asked between two of them."""
         state = await wake_project(self.store, project_id)
         self.tell("woke", f"{state.project.name}: {state.orientation.content.current_phase.value}")
         ended = 0
         try:
-            report = await self._work(state, stop or asyncio.Event())
+            report = await self._work(state, must_stop)
         except BudgetExceededError as error:
             report = WakeReport(RestReason.BUDGET, error.message, ended)
         except ModelError as error:
             report = WakeReport(RestReason.NO_MODEL, error.message, ended)
+        return await self.note_rest(project_id, report)
+
+    async def note_rest(self, project_id: str, report: WakeReport) -> WakeReport:
+        """Write down why a wake ended."""
         async with self.store.database.transaction() as transaction:
             row = {"id": project_id, "now": self.store.now, "why": report.reason.value}
             await transaction.run("projects.note_rest", row)
@@ -102,14 +113,14 @@ class ProjectWork:
         log.info("work.rested", reason=report.reason.value, tasks=report.tasks_ended)
         return report
 
-    async def _work(self, state: AgentState, stop: asyncio.Event) -> WakeReport:
+    async def _work(self, state: AgentState, must_stop: MustStop) -> WakeReport:
         project_id, ended = state.project.id, 0
         model = self.model(project_id)
         while True:
             state = await self._settle(model, await read_state(self.store, project_id))
             if report := _why_rest(state, ended):
                 return report
-            if stop.is_set():
+            if await must_stop():
                 return WakeReport(RestReason.INTERRUPTED, "", ended)
             if ended >= self.settings().max_tasks_per_wake:
                 return WakeReport(RestReason.RESTED, f"after {ended} tasks", ended)
@@ -292,9 +303,8 @@ class ProjectWork:
 
     async def _give_back(self, task: WorkTask) -> None:
         async with self.store.database.transaction() as transaction:
-            await transaction.run(
-                "projects.set_task_status", {"id": task.id, "status": TaskStatus.READY.value, "now": self.store.now}
-            )
+            await transaction.run("projects.give_back_task", {"id": task.id, "now": self.store.now})
+            await transaction.run("projects.close_begun_steps", {"project_id": task.project_id})
 
     async def _store_result(self, model: WorkModel, state: AgentState, task: WorkTask, result: TaskResult) -> None:
         match result.status:
@@ -419,24 +429,23 @@ class _Steps:
         self._store = store
         self._task = task
         self._tell = tell
-        self._position = 0
 
     async def begin(self, tool: str, arguments: str) -> int:
-        self._position += 1
         row = {"tool": tool, "arguments": arguments[-_MOST_ARGUMENT_CHARS:], "now": self._store.now}
         row |= {"foreign_sources": json.dumps(sorted(self._task.foreign_sources))}
         async with self._store.database.transaction() as transaction:
-            await transaction.run("projects.put_step", self._key(self._position) | row)
-        return self._position
+            [stored] = await transaction.rows("projects.put_step", self._key | row)
+        return int(stored["position"])
 
     async def end(self, position: int, result: str, *, is_done: bool) -> None:
         row = {"result": result[:_MOST_RESULT_CHARS], "state": "done" if is_done else "failed", "now": self._store.now}
         async with self._store.database.transaction() as transaction:
-            await transaction.run("projects.end_step", self._key(position) | row)
+            await transaction.run("projects.end_step", self._key | {"position": position} | row)
         self._tell("step", result[:_SHOWN_CHARS])
 
-    def _key(self, position: int) -> dict[str, object]:
-        return {"task_id": self._task.id, "attempt": self._task.tries, "position": position}
+    @property
+    def _key(self) -> dict[str, object]:
+        return {"task_id": self._task.id, "attempt": self._task.tries}
 
 
 def _why_rest(state: AgentState, ended: int) -> WakeReport | None:

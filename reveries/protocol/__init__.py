@@ -14,6 +14,7 @@ from reveries.protocol.framing import *
 from reveries.protocol.memory import *
 from reveries.protocol.message import *
 from reveries.protocol.models import *
+from reveries.protocol.projects import *
 from reveries.protocol.registry import *
 from reveries.protocol.safety import *
 from reveries.protocol.sleep import *

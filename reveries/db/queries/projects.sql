@@ -1,6 +1,9 @@
 -- name: put
 INSERT INTO projects (id, name, created_at) VALUES (:id, :name, :now)
 
+-- name: active
+SELECT id FROM projects WHERE state = 'active' LIMIT 1
+
 -- name: all
 SELECT * FROM projects ORDER BY created_at, id
 
@@ -71,8 +74,8 @@ UPDATE tasks SET status = :status, outcome = :outcome, audit = :audit, failure =
     tries = CASE WHEN :tries_anew THEN 0 ELSE tries END
 WHERE id = :id
 
--- name: set_task_status
-UPDATE tasks SET status = :status, updated_at = :now WHERE id = :id
+-- name: give_back_task
+UPDATE tasks SET status = 'ready', tries = tries - 1, updated_at = :now WHERE id = :id AND status = 'in_progress'
 
 -- name: hold_task
 UPDATE tasks SET status = CASE WHEN status = 'done' THEN status ELSE 'blocked' END,
@@ -88,7 +91,8 @@ UPDATE tasks SET status = 'dropped', updated_at = :now
 WHERE project_id = :project_id AND goal_id = :goal_id AND status IN ('ready', 'blocked')
 
 -- name: give_back_begun
-UPDATE tasks SET status = 'ready', updated_at = :now WHERE status = 'in_progress' AND project_id = :project_id
+UPDATE tasks SET status = 'ready', tries = max(0, tries - 1), updated_at = :now
+WHERE status = 'in_progress' AND project_id = :project_id
 
 -- name: release_unblocked
 UPDATE tasks SET status = 'ready', updated_at = :now
@@ -153,8 +157,11 @@ WHERE project_id = :project_id ORDER BY id DESC LIMIT :limit
 SELECT count(*) AS number FROM activities WHERE project_id = :project_id AND happened_at > :since
 
 -- name: put_step
+-- After what an earlier try left that was broken off: that one does not count, so its number comes again.
 INSERT INTO steps (task_id, attempt, position, tool, arguments, state, began_at, foreign_sources)
-VALUES (:task_id, :attempt, :position, :tool, :arguments, 'begun', :now, :foreign_sources)
+SELECT :task_id, :attempt, coalesce(max(position), 0) + 1, :tool, :arguments, 'begun', :now, :foreign_sources
+FROM steps WHERE task_id = :task_id AND attempt = :attempt
+RETURNING position
 
 -- name: end_step
 UPDATE steps SET result = :result, state = :state, ended_at = :now
@@ -174,3 +181,6 @@ WHERE project_id = :project_id AND action = 'planned' AND id > coalesce((
     SELECT max(id) FROM activities
     WHERE project_id = :project_id AND action IN ('goal.said', 'question.answered')
 ), 0)
+
+-- name: count_blocked
+SELECT count(*) AS number FROM question_blocks WHERE question_id = :id

@@ -1,0 +1,186 @@
+"""The work on projects in the daemon: when a wake begins, what ends it, and what of it is remembered."""
+
+import asyncio
+from functools import partial
+
+import structlog
+
+from reveries.clock import wait_for_event
+from reveries.daemon.activity import Activity
+from reveries.daemon.attention import NextOccupation, Occupation, Situation, WorkableProject, next_of
+from reveries.daemon.mind_events import MindEvents
+from reveries.daemon.mind_parts import MindParts
+from reveries.daemon.sleep_control import SleepControl
+from reveries.daemon.thinking_control import Permission
+from reveries.daemon.watchdog import Watchdog
+from reveries.daemon.watched_model import WatchedModel
+from reveries.errors import AsleepError, NotFoundError
+from reveries.knowledge.store import ChunkStore
+from reveries.llm.base import Role
+from reveries.memory.model import Origin
+from reveries.notifier import Notifier
+from reveries.projects.model import Project
+from reveries.projects.store import ProjectStore
+from reveries.projects.work import ProjectWork, RestReason, WakeReport
+from reveries.projects.work_model import WorkModel
+from reveries.safety.verdict import Verdict
+
+log = structlog.get_logger("work")
+
+_LOOK_SECONDS = 30.0
+_NOTHING_TO_DO = frozenset({RestReason.DONE.value, RestReason.WAITING.value, RestReason.STUCK.value})
+"""After these only a word of the owner gives a project something to do: it clears them."""
+
+
+class ProjectWorker:
+    """Works on one project at a time, when attention says so."""
+
+    def __init__(
+        self,
+        parts: MindParts,
+        *,
+        activity: Activity,
+        sleep: SleepControl,
+        permission: Permission,
+        watchdog: Watchdog,
+        events: MindEvents,
+    ) -> None:
+        self._parts = parts
+        self._activity = activity
+        self._sleep = sleep
+        self._permission = permission
+        self._events = events
+        # Work holds the lock of sleep: the same pulse says that whoever holds it gets on.
+        self._pulse = watchdog.sleep
+        chunks = ChunkStore(parts.database, parts.models.embedder, parts.clock, parts.memory.new_id)
+        self.store = ProjectStore(parts.database, chunks, parts.clock, parts.memory.new_id)
+        self.happened: Notifier[[str, str, str]] = Notifier()
+        """The project's name, what happened, and a few words."""
+        self._asked: dict[str, asyncio.Future[WakeReport]] = {}
+        self._has_news = asyncio.Event()
+
+    def consider(self) -> None:
+        """Something changed: a goal, an answer, a setting."""
+        self._has_news.set()
+
+    async def work_now(self, name: str) -> tuple[Project, WakeReport]:
+        """One wake of a project, as soon as nobody talks and no sleep is due. Raises NotFoundError."""
+        project = await self.store.find(name) if name else await self._longest_unserved()
+        waiting = self._asked.setdefault(project.id, asyncio.get_running_loop().create_future())
+        self.consider()
+        return project, await asyncio.shield(waiting)
+
+    async def run(self) -> None:
+        """Until cancelled: look who is next, and work where it is a project's turn."""
+        while True:
+            chosen = await self._choose()
+            if chosen.occupation is Occupation.SLEEP:
+                await self._sleep.consolidate_if_due()
+            elif chosen.occupation is Occupation.WORK:
+                await self._wake(chosen.project_id)
+                continue
+            self._has_news.clear()
+            await wait_for_event(self._has_news, _LOOK_SECONDS, self._parts.clock)
+
+    async def situation(self) -> Situation:
+        """All that attention looks at."""
+        settings = self._parts.settings.projects
+        held = self._permission.held()
+        return Situation(
+            is_talking=self._activity.is_talking,
+            seconds_since_words=self._activity.seconds_since_words,
+            is_sleep_due=await self._sleep.why_due() is not None,
+            held_because=held.why if held is not None else "",
+            is_enabled=settings.enabled,
+            now=self._parts.clock.now(),
+            seconds_between_wakes=settings.minutes_between_wakes * 60.0,
+            projects=[await self._workable(one) for one in await self.store.projects()],
+        )
+
+    async def _choose(self) -> NextOccupation:
+        if not self._asked and not await self.store.has_active_project():
+            return NextOccupation(Occupation.THINK)
+        return next_of(await self.situation())
+
+    async def _workable(self, project: Project) -> WorkableProject:
+        has_goal = any(one.state != "past" for one in await self.store.goals(self._parts.database, project.id))
+        can_work = project.state == "active" and has_goal and project.rested_because not in _NOTHING_TO_DO
+        # What a word of the owner broke off, or gave something to do, does not wait like one that rested by itself.
+        is_going_on = project.rested_because in ("", RestReason.INTERRUPTED.value)
+        last = None if is_going_on else project.last_worked_at
+        return WorkableProject(project.id, can_work, last, project.id in self._asked)
+
+    async def _longest_unserved(self) -> Project:
+        there = [one for one in await self.store.projects() if one.state == "active"]
+        if not there:
+            raise NotFoundError(
+                "There is no project to work on.",
+                advice='Begin one: reveries project new Piano, then reveries project goal Piano "..."',
+            )
+        return min(there, key=lambda one: (one.last_worked_at or 0.0, one.created_at))
+
+    async def _wake(self, project_id: str) -> None:
+        """One wake, broken off by a word of the owner at once; then the rows say where it stands."""
+        waiting = self._asked.pop(project_id, None)
+        try:
+            report = await self._wake_until_words(project_id)
+        except asyncio.CancelledError:
+            if waiting is not None:
+                waiting.set_exception(AsleepError("The mind falls asleep.", advice="Wake it: reveries wake"))
+            raise
+        except Exception as error:
+            if waiting is not None:
+                waiting.set_exception(error)
+            raise
+        if waiting is not None and not waiting.done():
+            waiting.set_result(report)
+
+    async def _wake_until_words(self, project_id: str) -> WakeReport:
+        project = next(one for one in await self.store.projects() if one.id == project_id)
+        tell = partial(self.happened.notify, project.name)
+        work = ProjectWork(
+            store=self.store,
+            settings=lambda: self._parts.settings.projects,
+            model=self._model,
+            remember=self._remember,
+            tell=tell,
+        )
+        is_broken_off = WakeReport(RestReason.INTERRUPTED, "You spoke.", 0)
+        async with self._activity.during_work(project.name):
+            if self._activity.words_came.is_set():
+                return await work.note_rest(project_id, is_broken_off)
+            try:
+                async with asyncio.timeout(None) as limit:
+                    with self._events.state_changed.subscribed(partial(_end_on_words, limit)):
+                        return await work.wake(project_id, self._must_stop)
+            except TimeoutError:
+                if not limit.expired():
+                    raise
+                return await work.note_rest(project_id, is_broken_off)
+
+    async def _must_stop(self) -> bool:
+        """Between two tasks: whether something else comes first."""
+        self._pulse.beat()
+        return self._activity.words_came.is_set() or await self._sleep.why_due(is_working=True) is not None
+
+    def _model(self, project_id: str) -> WorkModel:
+        models, settings = self._parts.models, self._parts.settings
+        watched = WatchedModel(
+            models.work, settings.circuit_breaker, self._record_trip, models.embedding.bare, self._pulse.beat
+        )
+        return WorkModel(watched, project_id, models.tier(Role.WORK), settings.owner.name or "the owner")
+
+    async def _remember(self, text: str, is_tainted: bool) -> None:
+        """Work becomes experience: asked what it did yesterday, it recalls it, and sleep sees it."""
+        origin = Origin.TOOL if is_tainted else Origin.SELF
+        await self._parts.memory.conversations.record_external(text, origin)
+        await self._sleep.light_sleep()
+
+    async def _record_trip(self, verdict: Verdict, so_far: str) -> None:
+        await self._parts.journal.record_trip("consolidation", verdict, so_far, "the step was cut and not used")
+
+
+def _end_on_words(limit: asyncio.Timeout, state: str, _: str) -> None:
+    """A word of the owner breaks off the call in hand, at once."""
+    if state == "talking" and limit.when() is None:
+        limit.reschedule(asyncio.get_running_loop().time())

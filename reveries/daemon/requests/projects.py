@@ -1,0 +1,243 @@
+"""Projects: what the owner gives the mind to work on, and what comes of it."""
+
+import asyncio
+
+from reveries import protocol
+from reveries.daemon.requests.registry import Call, handles
+from reveries.knowledge.model import Chunk
+from reveries.llm.caps import MICRODOLLARS
+from reveries.projects.material import describe_orientation
+from reveries.projects.materials import chunks_of_text, note_fallen_chunk
+from reveries.projects.model import AgentState, OwnerQuestion, Project, TaskStatus, WorkTask
+from reveries.projects.triggers import percent_done
+from reveries.projects.wake import read_state
+from reveries.safe_text import one_line, plain
+
+_LOG_LINES = 20
+_MOST_WATCHED = 1000
+
+
+@handles(protocol.AskProjects)
+async def list_projects(call: Call, request: protocol.AskProjects) -> protocol.Projects:
+    store = call.mind.projects.store
+    spent = await _spent(call)
+    lines = [
+        _project_line(await read_state(store, one.id), spent.get(one.id, (0.0, 0))) for one in await store.projects()
+    ]
+    return protocol.Projects(request.request_id, [one for one in lines if one.state != "archived"])
+
+
+@handles(protocol.AskProject)
+async def show_project(call: Call, request: protocol.AskProject) -> protocol.ProjectDetail:
+    return await _detail(call, await call.mind.projects.store.find(request.project), request.limit)
+
+
+@handles(protocol.CreateProject)
+async def create_project(call: Call, request: protocol.CreateProject) -> protocol.ProjectDetail:
+    return await _detail(call, await call.mind.projects.store.create(plain(request.name)))
+
+
+@handles(protocol.SetGoal)
+async def set_goal(call: Call, request: protocol.SetGoal) -> protocol.ProjectDetail:
+    store = call.mind.projects.store
+    project = await store.find(request.project)
+    await store.set_goal(project, plain(request.text), request.dollars_limit or None)
+    call.mind.projects.consider()
+    return await _detail(call, project)
+
+
+@handles(protocol.ChangeProject)
+async def change_project(call: Call, request: protocol.ChangeProject) -> protocol.ProjectDetail:
+    store = call.mind.projects.store
+    project = await store.find(request.project)
+    await store.set_state(project, request.state)
+    call.mind.projects.consider()
+    return await _detail(call, await store.find(project.id))
+
+
+@handles(protocol.AddMaterial)
+async def add_material(call: Call, request: protocol.AddMaterial) -> protocol.Chunks:
+    store = call.mind.projects.store
+    project = await store.find(request.project)
+    chunks = chunks_of_text(plain(request.name), plain(request.text), is_own=request.is_own)
+    ids = set(await store.chunks.store(project.id, chunks))
+    stored = [one for one in await store.chunks.of_project(project.id) if one.id in ids]
+    return protocol.Chunks(request.request_id, [_chunk_entry(one) for one in stored])
+
+
+@handles(protocol.AskChunks)
+async def list_chunks(call: Call, request: protocol.AskChunks) -> protocol.Chunks:
+    store = call.mind.projects.store
+    project = await store.find(request.project)
+    if request.query.strip():
+        # The owner's own looking reinforces nothing (R-29).
+        found = await store.chunks.search(project.id, request.query, request.limit, is_counted=False)
+        chunks = [one.chunk for one in found]
+    else:
+        chunks = (await store.chunks.of_project(project.id))[-request.limit :]
+    return protocol.Chunks(request.request_id, [_chunk_entry(one) for one in chunks])
+
+
+@handles(protocol.RetractChunk)
+async def retract_chunk(call: Call, request: protocol.RetractChunk) -> protocol.ProjectDetail:
+    store = call.mind.projects.store
+    project = await store.find(request.project)
+    await note_fallen_chunk(store, project, request.chunk_id, plain(request.why))
+    call.mind.projects.consider()
+    return await _detail(call, project)
+
+
+@handles(protocol.AskOrientations)
+async def list_orientations(call: Call, request: protocol.AskOrientations) -> protocol.Orientations:
+    store = call.mind.projects.store
+    project = await store.find(request.project)
+    versions = [
+        protocol.OrientationEntry(
+            one.version, plain(one.trigger), one.written_at, plain(describe_orientation(one.content))
+        )
+        for one in await store.orientations(project.id)
+    ]
+    return protocol.Orientations(request.request_id, versions)
+
+
+@handles(protocol.RevertOrientation)
+async def revert_orientation(call: Call, request: protocol.RevertOrientation) -> protocol.ProjectDetail:
+    store = call.mind.projects.store
+    project = await store.find(request.project)
+    await store.revert_orientation(project, request.version)
+    return await _detail(call, project)
+
+
+@handles(protocol.AskOpenQuestions)
+async def list_open_questions(call: Call, request: protocol.AskOpenQuestions) -> protocol.OpenQuestions:
+    store = call.mind.projects.store
+    found = [
+        _question_entry(name, one, await store.count_blocked(one.id)) for name, one in await store.open_questions()
+    ]
+    return protocol.OpenQuestions(request.request_id, found)
+
+
+@handles(protocol.AnswerQuestion)
+async def answer_question(call: Call, request: protocol.AnswerQuestion) -> protocol.QuestionAnswered:
+    name, question = await call.mind.projects.store.answer(request.question_id, plain(request.answer))
+    call.mind.projects.consider()
+    return protocol.QuestionAnswered(request.request_id, name, plain(question.question))
+
+
+@handles(protocol.WorkNow)
+async def work_now(call: Call, request: protocol.WorkNow) -> protocol.Worked:
+    project, report = await call.mind.projects.work_now(request.project)
+    return protocol.Worked(request.request_id, project.name, report.reason.value, plain(report.message))
+
+
+@handles(protocol.WatchWork)
+async def watch_work(call: Call, request: protocol.WatchWork) -> None:
+    """What happens, until the watcher stops. A slow watcher skips, the work never waits."""
+    happened: asyncio.Queue[protocol.WorkHappened] = asyncio.Queue(_MOST_WATCHED)
+
+    def note(project: str, action: str, words: str) -> None:
+        if not happened.full():
+            happened.put_nowait(protocol.WorkHappened(request.request_id, project, action, one_line(words, 300)))
+
+    with call.mind.projects.happened.subscribed(note):
+        while True:
+            call.session.outbox.send_piece(await happened.get())
+
+
+async def _detail(call: Call, project: Project, limit: int = _LOG_LINES) -> protocol.ProjectDetail:
+    store = call.mind.projects.store
+    state = await read_state(store, project.id)
+    spent = await _spent(call)
+    titles = {task.id: task.title for task in state.tasks}
+    asked = {one.id: one.question for one in state.questions}
+    log = await store.activities(project.id, limit)
+    return protocol.ProjectDetail(
+        request_id=call.request_id,
+        project=_project_line(state, spent.get(project.id, (0.0, 0))),
+        message=plain(state.message),
+        orientation=plain(describe_orientation(state.orientation.content)),
+        doubts=[plain(one) for one in _doubts(state)],
+        tasks=[_task_entry(task, titles, asked) for task in state.tasks],
+        questions=[_question_entry(project.name, one, len(one.blocks)) for one in state.open_questions],
+        log=[protocol.WorkEntry(one.happened_at, one.action, plain(one.details)) for one in log],
+    )
+
+
+async def _spent(call: Call) -> dict[str, tuple[float, int]]:
+    """Dollars and tokens by project."""
+    rows = await call.mind.database.rows("usage.used_by_project")
+    return {str(row["project_id"]): (row["microdollars"] / MICRODOLLARS, int(row["tokens"])) for row in rows}
+
+
+def _project_line(state: AgentState, spent: tuple[float, int]) -> protocol.ProjectLine:
+    return protocol.ProjectLine(
+        project_id=state.project.id,
+        name=one_line(state.project.name),
+        state=state.project.state,
+        status=state.status.value,
+        goal=one_line(state.goal.text if state.goal else "", 300),
+        phase=state.orientation.content.current_phase.value,
+        percent=percent_done(state.orientation.content),
+        next_task=one_line(state.queue[0].title if state.queue else "", 200),
+        open_questions=len(state.open_questions),
+        rested_because=state.project.rested_because,
+        last_worked_at=state.project.last_worked_at or 0.0,
+        dollars=spent[0],
+        tokens=spent[1],
+    )
+
+
+def _doubts(state: AgentState) -> list[str]:
+    page = state.orientation.content
+    found = [f"{task.title}: {task.held_because}" for task in state.tasks if task.held_because]
+    found += [f"{task.title}: {task.flagged_because}" for task in state.tasks if task.flagged_because]
+    found += [f"{one.text}: {one.flagged_because}" for one in page.success_criteria if one.flagged_because]
+    return found + [f"{one.decision}: {one.flagged_because}" for one in page.key_decisions if one.flagged_because]
+
+
+def _task_entry(task: WorkTask, titles: dict[str, str], asked: dict[str, str]) -> protocol.TaskEntry:
+    return protocol.TaskEntry(
+        task_id=task.id,
+        title=one_line(task.title),
+        description=plain(task.description),
+        kind=task.kind.value,
+        status=task.status.value,
+        skill_area=one_line(task.skill_area),
+        outcome=plain(task.outcome),
+        waits_for=one_line(_waits_for(task, titles, asked), 300) if task.status is TaskStatus.BLOCKED else "",
+        flagged_because=one_line(task.flagged_because, 300),
+        is_tainted=bool(task.foreign_sources),
+    )
+
+
+def _waits_for(task: WorkTask, titles: dict[str, str], asked: dict[str, str]) -> str:
+    if task.held_because:
+        return task.held_because
+    if task.blocked_by:
+        return "your answer: " + asked.get(task.blocked_by[0], "")
+    return ", ".join(titles.get(name, "") for name in task.needs)
+
+
+def _question_entry(project: str, question: OwnerQuestion, blocked: int) -> protocol.QuestionEntry:
+    return protocol.QuestionEntry(
+        question_id=question.id,
+        project=one_line(project),
+        kind=question.kind.value,
+        question=plain(question.question),
+        context=plain(question.context),
+        asked_at=question.asked_at,
+        blocked_tasks=blocked,
+        is_tainted=bool(question.foreign_sources),
+    )
+
+
+def _chunk_entry(chunk: Chunk) -> protocol.ChunkEntry:
+    return protocol.ChunkEntry(
+        chunk_id=chunk.id,
+        title=one_line(chunk.title),
+        content=plain(chunk.content),
+        type=chunk.type.value,
+        confidence=chunk.confidence.value,
+        fell_because=one_line(chunk.fell_because, 300),
+        sources=sorted(chunk.foreign_sources),
+    )

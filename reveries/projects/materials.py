@@ -1,0 +1,90 @@
+"""What the owner adds to a project, and what the owner takes back."""
+
+import hashlib
+import re
+
+from reveries.errors import NotFoundError, UsageError
+from reveries.knowledge.model import ChunkSource, ChunkType, Confidence, NewChunk
+from reveries.projects.model import Project
+from reveries.projects.store import ProjectStore
+
+_HEADING = re.compile(r"^#{1,6}\s+(.*)$")
+_MOST_CHARS = 1200
+"""Of one chunk: a few paragraphs."""
+_MOST_CHUNKS = 2000
+
+
+def chunks_of_text(name: str, text: str, *, is_own: bool) -> list[NewChunk]:
+    """A text in pieces, cut at headings and blank lines; each carries the name and its heading. Pure. Raises
+    UsageError.
+
+    What the owner did not write is foreign: everything that is made of it names this document."""
+    sources = frozenset[str]() if is_own else frozenset({source_name(name)})
+    pieces = [
+        NewChunk(
+            content=piece,
+            type=ChunkType.RESOURCE,
+            confidence=Confidence.VERIFIED,
+            source=ChunkSource.USER if is_own else ChunkSource.RESEARCH,
+            title=f"{name} › {heading}" if heading else name,
+            foreign_sources=sources,
+        )
+        for heading, piece in _sections(text)
+    ]
+    if not pieces:
+        raise UsageError(f"There is no text in {name[:80]}.", advice="Only text can be added: Markdown, or plain.")
+    if len(pieces) > _MOST_CHUNKS:
+        raise UsageError(
+            f"{name[:80]} is too long: {len(pieces)} pieces, and {_MOST_CHUNKS} may be added at once.",
+            advice="Add the parts that matter.",
+        )
+    return pieces
+
+
+def source_name(name: str) -> str:
+    """How a document is named as a foreign source: by a hash, for its name can hold words that are to be forgotten."""
+    return "document:" + hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
+
+
+def _sections(text: str) -> list[tuple[str, str]]:
+    """Pairs of heading and text, no text longer than a few paragraphs."""
+    found: list[tuple[str, str]] = []
+    heading, paragraph = "", ""
+
+    def close() -> None:
+        nonlocal paragraph
+        if paragraph.strip():
+            found.append((heading, paragraph.strip()))
+        paragraph = ""
+
+    for line in text.splitlines():
+        if title := _HEADING.match(line):
+            close()
+            heading = title[1].strip()
+        elif not line.strip() and len(paragraph) > _MOST_CHARS // 2:
+            close()
+        else:
+            if len(paragraph) + len(line) > _MOST_CHARS:
+                close()
+            paragraph += f"{line}\n"
+    close()
+    return [
+        (title, piece[start : start + _MOST_CHARS])
+        for title, piece in found
+        for start in range(0, len(piece), _MOST_CHARS)
+    ]
+
+
+async def note_fallen_chunk(store: ProjectStore, project: Project, prefix: str, why: str) -> None:
+    """What the project took for true is not: it counts no more, and the next wake holds what rests on it. Raises
+    NotFoundError."""
+    found = [one.id for one in await store.chunks.of_project(project.id) if one.id.startswith(prefix)]
+    if len(found) != 1:
+        raise NotFoundError(
+            f"{len(found) or 'No'} pieces of knowledge have an id that begins with {prefix[:40]}.",
+            advice=f"Find it: reveries project know {project.name}",
+        )
+    async with store.database.transaction() as transaction:
+        await store.chunks.mark_fallen(transaction, project.id, found[0], why)
+        await store.log(transaction, project.id, "chunk.fell", why)
+        await store.clear_rest(transaction, project.id)

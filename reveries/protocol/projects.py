@@ -1,0 +1,242 @@
+"""What a client asks of projects: goals, tasks, questions, where they stand, and the work on them."""
+
+from typing import Annotated, Literal
+
+import msgspec
+
+from reveries.protocol.message import Answer, Ok, Request, RunId
+from reveries.protocol.registry import request
+
+ProjectName = Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
+GoalText = Annotated[str, msgspec.Meta(max_length=1_000_000)]
+
+
+class ProjectLine(msgspec.Struct, frozen=True):
+    """A project at a glance."""
+
+    project_id: str
+    name: str
+    state: str
+    status: str
+    goal: str
+    phase: str
+    percent: int
+    next_task: str
+    open_questions: int
+    rested_because: str
+    last_worked_at: float
+    dollars: float
+    tokens: int
+
+
+class Projects(Answer, frozen=True):
+    projects: list[ProjectLine]
+
+
+class TaskEntry(msgspec.Struct, frozen=True):
+    """A task. `waits_for` says why it is blocked, in words."""
+
+    task_id: str
+    title: str
+    description: str
+    kind: str
+    status: str
+    skill_area: str
+    outcome: str
+    waits_for: str
+    flagged_because: str
+    is_tainted: bool
+
+
+class QuestionEntry(msgspec.Struct, frozen=True):
+    question_id: str
+    project: str
+    kind: str
+    question: str
+    context: str
+    asked_at: float
+    blocked_tasks: int
+    is_tainted: bool
+
+
+class WorkEntry(msgspec.Struct, frozen=True):
+    """A line of a project's log."""
+
+    happened_at: float
+    action: str
+    details: str
+
+
+class ProjectDetail(Answer, frozen=True):
+    """Where a project stands."""
+
+    project: ProjectLine
+    message: str
+    orientation: str
+    """The page, in words."""
+    doubts: list[str]
+    """What is uncertain: held and flagged tasks, criteria and decisions that rest on something that fell."""
+    tasks: list[TaskEntry]
+    questions: list[QuestionEntry]
+    log: list[WorkEntry]
+
+
+class OrientationEntry(msgspec.Struct, frozen=True):
+    version: int
+    trigger: str
+    written_at: float
+    text: str
+
+
+class Orientations(Answer, frozen=True):
+    """Newest first."""
+
+    versions: list[OrientationEntry]
+
+
+class ChunkEntry(msgspec.Struct, frozen=True):
+    chunk_id: str
+    title: str
+    content: str
+    type: str
+    confidence: str
+    fell_because: str
+    sources: list[str]
+
+
+class Chunks(Answer, frozen=True):
+    chunks: list[ChunkEntry]
+
+
+class OpenQuestions(Answer, frozen=True):
+    questions: list[QuestionEntry]
+
+
+class QuestionAnswered(Answer, frozen=True):
+    project: str
+    question: str
+
+
+class Worked(Answer, frozen=True):
+    """A wake of a project ended, or none was possible: why."""
+
+    project: str
+    reason: str
+    message: str
+
+
+class WorkHappened(Answer, frozen=True):
+    """Something happened in the work; `request_id` is that of the watcher."""
+
+    project: str
+    action: str
+    words: str
+
+
+@request(answer=Projects, safe=True, large=True)
+class AskProjects(Request, frozen=True):
+    """All projects at a glance. Answered by `Projects`."""
+
+
+@request(answer=ProjectDetail, safe=True, large=True)
+class AskProject(Request, frozen=True):
+    """Where one stands. `limit`: so many lines of its log. Answered by `ProjectDetail`."""
+
+    project: ProjectName
+    limit: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 20
+
+
+@request(answer=ProjectDetail)
+class CreateProject(Request, frozen=True):
+    """A new project. Answered by `ProjectDetail`."""
+
+    name: ProjectName
+
+
+@request(answer=ProjectDetail)
+class SetGoal(Request, frozen=True):
+    """What a project is for, from the next task on; `dollars_limit` 0: what the budget leaves. Answered by
+    `ProjectDetail`."""
+
+    project: ProjectName
+    text: GoalText
+    dollars_limit: Annotated[float, msgspec.Meta(ge=0, le=1e6)] = 0.0
+
+
+@request(answer=ProjectDetail)
+class ChangeProject(Request, frozen=True):
+    """Hold a project, let it go on, or put it away. Answered by `ProjectDetail`."""
+
+    project: ProjectName
+    state: Literal["active", "paused", "archived"]
+
+
+@request(answer=Chunks)
+class AddMaterial(Request, frozen=True):
+    """Let a project know a text, a section a chunk; what others wrote is foreign. Answered by `Chunks`."""
+
+    project: ProjectName
+    name: Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
+    text: Annotated[str, msgspec.Meta(min_length=1, max_length=1_000_000)]
+    is_own: bool = False
+    """The owner wrote it."""
+
+
+@request(answer=Chunks, safe=True, large=True)
+class AskChunks(Request, frozen=True):
+    """What a project knows; with `query` the best fits. Answered by `Chunks`."""
+
+    project: ProjectName
+    query: Annotated[str, msgspec.Meta(max_length=1000)] = ""
+    limit: Annotated[int, msgspec.Meta(ge=1, le=500)] = 50
+
+
+@request(answer=ProjectDetail)
+class RetractChunk(Request, frozen=True):
+    """Something that a project took for true is not: what rests on it is held and flagged. Answered by
+    `ProjectDetail`."""
+
+    project: ProjectName
+    chunk_id: RunId
+    why: Annotated[str, msgspec.Meta(min_length=1, max_length=1000)]
+
+
+@request(answer=Orientations, safe=True, large=True)
+class AskOrientations(Request, frozen=True):
+    """All versions of the page. Answered by `Orientations`."""
+
+    project: ProjectName
+
+
+@request(answer=ProjectDetail)
+class RevertOrientation(Request, frozen=True):
+    """Make an earlier version the newest. Answered by `ProjectDetail`."""
+
+    project: ProjectName
+    version: Annotated[int, msgspec.Meta(ge=1)]
+
+
+@request(answer=OpenQuestions, safe=True, large=True)
+class AskOpenQuestions(Request, frozen=True):
+    """What all projects want to know. Answered by `OpenQuestions`."""
+
+
+@request(answer=QuestionAnswered)
+class AnswerQuestion(Request, frozen=True):
+    """The owner's word on a question; `question_id` may be the beginning of one. Answered by `QuestionAnswered`."""
+
+    question_id: RunId
+    answer: Annotated[str, msgspec.Meta(max_length=1_000_000)]
+
+
+@request(answer=Worked)
+class WorkNow(Request, frozen=True):
+    """One wake now: of `project`, or, where it is empty, of the one that waited longest. Answered by `Worked` when the
+    wake ends."""
+
+    project: Annotated[str, msgspec.Meta(max_length=200)] = ""
+
+
+@request(answer=Ok)
+class WatchWork(Request, frozen=True):
+    """The work as it goes: `WorkHappened` until cancelled."""

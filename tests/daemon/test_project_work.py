@@ -1,0 +1,118 @@
+"""Work in the daemon: by itself when nobody talks, broken off by the owner's words, after sleep that is due."""
+
+import asyncio
+
+import msgspec
+import pytest
+
+from reveries import protocol
+from reveries.config import Home, Settings, load_settings
+from reveries.llm.base import Prompt, Role
+from reveries.llm.scripted import Pause, Piece, ScriptedModel
+from reveries.projects.work import RestReason
+from tests.daemon.asking import ask
+from tests.daemon.mind_kit import NOON, Living, living
+from tests.daemon.test_money import mind_of
+from tests.fakes.patient_clock import PatientClock
+
+SETTINGS = load_settings(None)
+QUIET = msgspec.structs.replace(SETTINGS, monologue=msgspec.structs.replace(SETTINGS.monologue, enabled=False))
+
+
+def worker(clock: PatientClock | None = None, pause_seconds: float = 0.0) -> ScriptedModel:
+    """Asks, plans three tasks, and does each."""
+    numbers = iter(range(10_000))
+
+    def answer(prompt: Prompt) -> list[Piece]:
+        if prompt.role is not Role.WORK:
+            return list(mind_of(prompt, next(numbers)))
+        text = prompt.messages[0].text
+        wait: list[Piece] = [Pause(pause_seconds)] if pause_seconds else []
+        return [*wait, msgspec.json.encode(work_answer(text)).decode()]
+
+    return ScriptedModel(otherwise=answer, name="openai/gpt-4.1", context_tokens=16384, clock=clock)
+
+
+def work_answer(text: str) -> object:
+    if text.startswith("You help"):
+        return {"questions": ["How will it look?", "What have you got?", "By when is it?"]}
+    if text.startswith("You keep one page"):
+        done = text.count(", done)") == 3
+        page: dict[str, object] = {"vision_summary": "A shed", "success_criteria": [], "constraints": [], "skills": []}
+        return page | {"phase": "complete" if done else "research", "priorities": []}
+    if text.startswith("You plan"):
+        task: dict[str, object] = {"description": "", "kind": "find_out", "skill_area": "shed", "depends_on": []}
+        return {"tasks": [task | {"title": f"Look into part {n} of the shed", "rests_on": []} for n in (1, 2, 3)]}
+    if text.startswith("You check"):
+        return {"why": "Fine.", "accepted": True}
+    finish = {"tool": "finish", "status": "complete", "outcome": "It takes oak.", "learnings": [], "rests_on": []}
+    return {"step": finish | {"question": "", "topic": ""}}
+
+
+async def give_project(life: Living, name: str = "Shed") -> None:
+    await ask(life.mind, protocol.CreateProject(1, name), protocol.ProjectDetail)
+    await ask(life.mind, protocol.SetGoal(2, name, f"Build {name}"), protocol.ProjectDetail)
+
+
+async def detail(life: Living, name: str = "Shed") -> protocol.ProjectDetail:
+    return await ask(life.mind, protocol.AskProject(3, name), protocol.ProjectDetail)
+
+
+@pytest.mark.requirement("V-1", "V-3", "V-81")
+async def test_a_project_is_worked_on_by_itself_until_its_goal_is_reached_and_then_rests(home: Home) -> None:
+    async with living(home, worker(), PatientClock(NOON), QUIET) as life:
+        await give_project(life)
+        await life.pass_time(1)
+        shown = await detail(life)
+        assert [task.status for task in shown.tasks] == ["done"] * 3
+        assert shown.project.rested_because == RestReason.DONE.value
+        assert shown.project.tokens > 0
+        calls = len(life.model.prompts)
+        await life.pass_time(5)
+        assert len([one for one in life.model.prompts[calls:] if one.role is Role.WORK]) == 0
+
+
+@pytest.mark.requirement("V-1")
+async def test_what_it_worked_on_is_recalled_when_it_is_asked(home: Home) -> None:
+    async with living(home, worker(), PatientClock(NOON), QUIET) as life:
+        await give_project(life)
+        await life.pass_time(1)
+        found = await life.mind.memory.search("What did you do about part 2 of the shed?", 3)
+        summaries = [one.episode.summary for one in found.episodes]
+        assert any("I worked on Shed: Look into part 2" in summary for summary in summaries)
+
+
+@pytest.mark.requirement("V-3")
+async def test_a_word_of_the_owner_breaks_a_call_off_at_once_and_the_task_is_done_later(home: Home) -> None:
+    clock = PatientClock(NOON)
+    async with living(home, worker(clock, pause_seconds=40), clock, QUIET) as life:
+        await give_project(life)
+        await life.pass_time(200 / 3600)
+        assert life.mind.activity.state()[0] == "working"
+        stopped = life.model.stopped
+        await life.say("Are you there?")
+        assert life.model.stopped == stopped + 1
+        assert (await detail(life)).project.rested_because == RestReason.INTERRUPTED.value
+        await life.pass_time(1)
+        assert [task.status for task in (await detail(life)).tasks] == ["done"] * 3
+
+
+async def test_it_works_at_once_when_the_owner_asks_for_it_and_not_in_quiet_hours_by_itself(home: Home) -> None:
+    monologue = msgspec.structs.replace(QUIET.monologue, quiet_hours=("00:00-23:59",))
+    always_quiet: Settings = msgspec.structs.replace(QUIET, monologue=monologue)
+    async with living(home, worker(), PatientClock(NOON), always_quiet) as life:
+        await give_project(life)
+        await life.pass_time(3)
+        assert not [one for one in life.model.prompts if one.role is Role.WORK]
+        asked = asyncio.ensure_future(ask(life.mind, protocol.WorkNow(4, "Shed"), protocol.Worked))
+        await life.pass_time(0.2)
+        assert (await asked).reason == RestReason.DONE.value
+
+
+async def test_of_three_projects_none_starves(home: Home) -> None:
+    async with living(home, worker(), PatientClock(NOON), QUIET) as life:
+        for name in ("Shed", "Boat", "Bench"):
+            await give_project(life, name)
+        await life.pass_time(4)
+        assert [(await detail(life, name)).project.percent for name in ("Shed", "Boat", "Bench")] == [100] * 3
+

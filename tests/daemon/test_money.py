@@ -59,7 +59,7 @@ def mind_of(prompt: Prompt, number: int) -> Iterable[Piece]:
 
 
 def a_model(name: str = PAID) -> ScriptedModel:
-    # Numbered by role: the text has words for thirteen thoughts that share nothing, whatever else was asked between them.
+    # Numbered by role: the text has words for thirteen thoughts that share nothing, whatever was asked between them.
     counts = {role: itertools.count() for role in Role}
     return ScriptedModel(
         otherwise=lambda prompt: mind_of(prompt, next(counts[prompt.role])), name=name, context_tokens=16384

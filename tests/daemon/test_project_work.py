@@ -104,9 +104,11 @@ async def test_it_works_at_once_when_the_owner_asks_for_it_and_not_in_quiet_hour
         await give_project(life)
         await life.pass_time(3)
         assert not [one for one in life.model.prompts if one.role is Role.WORK]
-        asked = asyncio.ensure_future(ask(life.mind, protocol.WorkNow(4, "Shed"), protocol.Worked))
-        await life.pass_time(0.2)
-        assert (await asked).reason == RestReason.DONE.value
+        async with asyncio.TaskGroup() as tasks:
+            request = protocol.WorkNow(4, "Shed")
+            asked = tasks.create_task(ask(life.mind, request, protocol.Worked), name="work-now")
+            await life.pass_time(0.2)
+        assert asked.result().reason == RestReason.DONE.value
 
 
 async def test_of_three_projects_none_starves(home: Home) -> None:

@@ -37,6 +37,7 @@ _ON_THE_WAY = (
     protocol.Stored,
     protocol.ThoughtBegan,
     protocol.ThoughtToken,
+    protocol.WorkHappened,
     protocol.ThoughtEnded,
 )
 

@@ -1,6 +1,6 @@
 """What a try of a task brings, whoever worked on it, and the loop of a capable model (V-81..V-87)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Annotated
@@ -54,9 +54,12 @@ class Workplace:
     seen_sources: set[str] = field(default_factory=set)
     """Foreign sources of all that was looked at: what comes of the try has them."""
 
-    async def search(self, task: WorkTask, query: str, limit: int) -> list[Chunk]:
+    async def search(
+        self, task: WorkTask, query: str, limit: int, types: Collection[ChunkType] = tuple(ChunkType)
+    ) -> list[Chunk]:
         """The chunks that fit best; their sources are noted."""
-        found = [one.chunk for one in await self.store.chunks.search(task.project_id, query, limit)]
+        chunks = await self.store.chunks.search(task.project_id, query, limit, types=types)
+        found = [one.chunk for one in chunks]
         self.seen_sources.update(*(chunk.foreign_sources for chunk in found))
         return found
 

@@ -23,8 +23,9 @@ from reveries.projects.store import NewQuestion
 from reveries.prompts import prompt
 from reveries.safe_text import one_line
 
-LEAST_COSINE: Final = 0.35
-"""A line that a model chose counts from this nearness to the task on, or with a rare word in common."""
+LEAST_COSINE: Final = 0.40
+"""A line that a model chose counts from this nearness to the task on, or with two words in common that the goal, which
+every task repeats, does not have."""
 _FOUND: Final = 6
 _LINES: Final = 6
 _NOTES: Final = 4
@@ -33,7 +34,10 @@ _SHORTEST_LINE: Final = 12
 _LINE_TOKENS: Final = 24
 _DRAFT_TOKENS: Final = 320
 _DRAFT_WORDS: Final = 160
+_SHORTEST_DRAFT_WORDS: Final = 12
 _SIDES_TOKENS: Final = 60
+_ORIGINALS: Final = (ChunkType.RESOURCE, ChunkType.USER_INPUT)
+"""Lines are taken from these: what a recipe noted before only repeats them."""
 _LETTERS: Final = "abcdefghij"
 
 
@@ -76,7 +80,7 @@ async def follow_recipe(place: Workplace, task: WorkTask) -> TaskResult:
 def _ask(place: Workplace, task: WorkTask) -> TaskResult:
     if answered := _answered(place, task):
         return _answer_result(answered)
-    asked = task.title if task.title.endswith("?") else f"{task.title.rstrip('.')}: what do you say?"
+    asked = task.title if task.title.endswith("?") else f"“{task.title.rstrip('.')}” needs you. What shall I note?"
     return _blocked(task, asked, task.description)
 
 
@@ -100,24 +104,26 @@ def _blocked(task: WorkTask, question: str, context: str, kind: QuestionKind = Q
 
 
 async def _find_out(place: Workplace, task: WorkTask) -> TaskResult:
+    if answered := _answered(place, task):
+        return _answer_result(answered)
     question = _question_of(task)
     lines = await _nearest_lines(place, task, question)
     chosen = await _choose_line(place, question, lines)
     if chosen is not None:
         return _quote_result(task, [chosen])
-    if answered := _answered(place, task):
-        return _answer_result(answered)
     nearest = "\n".join(f"- {one.chunk.title or 'noted'}: “{one.text}”" for one in lines[:2])
     context = f"Nearest to it stands:\n{nearest}" if nearest else "Nothing that is known is near it."
     return _blocked(task, f"I found no clear answer to “{task.title}”. What do you know of it?", context)
 
 
 async def _read(place: Workplace, task: WorkTask) -> TaskResult:
-    lines = [one for one in await _nearest_lines(place, task, _question_of(task)) if _is_near(one, task)]
-    if lines:
-        return _quote_result(task, lines[:_NOTES])
     if answered := _answered(place, task):
         return _answer_result(answered)
+    lines = [
+        one for one in await _nearest_lines(place, task, _question_of(task)) if _is_near(place, one, _question_of(task))
+    ]
+    if lines:
+        return _quote_result(task, lines[:_NOTES])
     return _blocked(task, f"There is nothing to read yet for “{task.title}”. What should I know?", task.description)
 
 
@@ -149,7 +155,7 @@ def _question_of(task: WorkTask) -> str:
 
 async def _nearest_lines(place: Workplace, task: WorkTask, question: str) -> list[Line]:
     """The sentences of what fits best, nearest first."""
-    found = await place.search(task, question, _FOUND)
+    found = await place.search(task, question, _FOUND, _ORIGINALS)
     pieces = [(text, chunk) for chunk in found for text in _lines_of(chunk)]
     if not pieces:
         return []
@@ -184,16 +190,13 @@ async def _choose_line(place: Workplace, question: str, lines: Sequence[Line]) -
     if answer is None or answer.line not in letters:
         return None
     line = lines[letters.index(answer.line)]
-    return line if line.cosine >= LEAST_COSINE or _shares_words(line.text, question) else None
+    return line if _is_near(place, line, question) else None
 
 
-def _is_near(line: Line, task: WorkTask) -> bool:
-    return line.cosine >= LEAST_COSINE or _shares_words(line.text, _question_of(task))
-
-
-def _shares_words(text: str, question: str) -> bool:
-    """Two words of meaning in common."""
-    return len(set(terms_of(text)) & set(terms_of(question))) >= 2
+def _is_near(place: Workplace, line: Line, question: str) -> bool:
+    goal = place.state.goal.text if place.state.goal else ""
+    shared = set(terms_of(line.text)) & set(terms_of(question)) - set(terms_of(goal))
+    return line.cosine >= LEAST_COSINE or len(shared) >= 2
 
 
 def _quote_result(task: WorkTask, lines: Sequence[Line]) -> TaskResult:
@@ -235,8 +238,8 @@ async def _write(place: Workplace, task: WorkTask) -> TaskResult:
     written = await place.model.write("draft", text, tokens=_DRAFT_TOKENS)
     # A name or a number that stands in no fact is an invention: its sentence is left out.
     draft = keep_grounded(written, [facts, task.title, task.description, wish])
-    if not draft.strip():
-        return _blocked(task, f"I could not write “{task.title}” from what is known. What is missing?", facts)
+    if len(draft.split()) < _SHORTEST_DRAFT_WORDS:
+        return _blocked(task, f"I could not write “{task.title}” from what is known. What belongs into it?", facts)
     asked = f"Is this draft of “{task.title}” good? Say yes, or what to change."
     return _blocked(task, asked, draft, QuestionKind.APPROVAL)
 

@@ -116,7 +116,7 @@ def _status(
     blocked = [task for task in tasks if task.status is TaskStatus.BLOCKED]
     is_decided_by_owner = any(one.kind is QuestionKind.DECISION for one in open_questions)
     if open_questions and (blocked or not tasks or is_decided_by_owner):
-        return AgentStatus.WAITING, f"{len(open_questions)} questions wait for you."
+        return AgentStatus.WAITING, _say_waiting(len(open_questions))
     if blocked:
         # V-42 of the silences: only blocked dependencies, and no question that would release one.
         return AgentStatus.ERROR, "deadlocked: " + "; ".join(f"{one.title} ({_why_blocked(one)})" for one in blocked)
@@ -141,3 +141,7 @@ def _answer_chunk(question: OwnerQuestion) -> NewChunk:
         task_id=None,
         foreign_sources=question.foreign_sources,
     )
+
+
+def _say_waiting(questions: int) -> str:
+    return "One question waits for you." if questions == 1 else f"{questions} questions wait for you."

@@ -100,7 +100,8 @@ def status(name: str | None, is_detailed: bool, as_json: bool) -> None:
     from reveries import protocol
     from reveries.client.render import show
 
-    detail = _ask(lambda new_id: protocol.AskProject(new_id, name or _only_project()), as_json)
+    project = name or _only_project()
+    detail = _ask(lambda new_id: protocol.AskProject(new_id, project), as_json)
     if detail is not None:
         show(project_page(detail, time.time(), is_detailed=is_detailed))
 
@@ -113,7 +114,8 @@ def tasks(name: str | None, as_json: bool) -> None:
     from reveries import protocol
     from reveries.client.render import show
 
-    detail = _ask(lambda new_id: protocol.AskProject(new_id, name or _only_project()), as_json)
+    project = name or _only_project()
+    detail = _ask(lambda new_id: protocol.AskProject(new_id, project), as_json)
     if detail is not None:
         show(tasks_page(detail.tasks))
 
@@ -127,7 +129,8 @@ def log(name: str | None, limit: int, as_json: bool) -> None:
     from reveries import protocol
     from reveries.client.render import show
 
-    detail = _ask(lambda new_id: protocol.AskProject(new_id, name or _only_project(), limit), as_json)
+    project = name or _only_project()
+    detail = _ask(lambda new_id: protocol.AskProject(new_id, project, limit), as_json)
     if detail is not None:
         show(log_page(detail.log, time.time()))
 
@@ -410,9 +413,7 @@ def questions_page(questions: list[QuestionEntry], now: float) -> Page:
         if one.is_tainted:
             page += paragraph("(made of a text that you did not write)", indent=4, style="dim")
         if one.context:
-            page += paragraph(
-                _shorten(one.context, 800) if one.kind != "approval" else one.context, indent=6, style="dim"
-            )
+            page += paragraph(one.context, indent=6, style="dim")
     return [*page, line(Part('  reveries questions answer ID "..."', "dim"))]
 
 

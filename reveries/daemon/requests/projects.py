@@ -9,6 +9,7 @@ from reveries.llm.caps import MICRODOLLARS
 from reveries.projects.material import describe_orientation
 from reveries.projects.materials import chunks_of_text, note_fallen_chunk
 from reveries.projects.model import AgentState, OwnerQuestion, Project, TaskStatus, WorkTask
+from reveries.projects.orienting import ARCHIVE_TAG
 from reveries.projects.triggers import percent_done
 from reveries.projects.wake import read_state
 from reveries.safe_text import one_line, plain
@@ -74,7 +75,8 @@ async def list_chunks(call: Call, request: protocol.AskChunks) -> protocol.Chunk
         found = await store.chunks.search(project.id, request.query, request.limit, is_counted=False)
         chunks = [one.chunk for one in found]
     else:
-        chunks = (await store.chunks.of_project(project.id))[-request.limit :]
+        every = await store.chunks.of_project(project.id)
+        chunks = [one for one in every if ARCHIVE_TAG not in one.tags][-request.limit :]
     return protocol.Chunks(request.request_id, [_chunk_entry(one) for one in chunks])
 
 

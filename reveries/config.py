@@ -180,9 +180,9 @@ class CrisisSettings(_Section, frozen=True):
 
 class ProjectSettings(_Section, frozen=True):
     enabled: bool
-    max_tasks_per_wake: Count
-    minutes_between_wakes: Positive
-    orientation_max_tokens: Count
+    most_tasks: Count
+    rest_minutes: Positive
+    orientation_tokens: Count
 
 
 class StorageSettings(_Section, frozen=True):

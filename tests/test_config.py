@@ -92,6 +92,7 @@ def test_every_setting_says_its_unit_or_needs_none() -> None:
         "max_hops",
         "merge_cosine",
         "minimum_salience",
+        "most_tasks",
         "on_battery",
         "plain",
         "seeds",

@@ -93,7 +93,7 @@ class ProjectWorker:
             held_because=held.why if held is not None else "",
             is_enabled=settings.enabled,
             now=self._parts.clock.now(),
-            seconds_between_wakes=settings.minutes_between_wakes * 60.0,
+            seconds_between_wakes=settings.rest_minutes * 60.0,
             projects=[await self._workable(one) for one in await self.store.projects()],
         )
 

@@ -33,7 +33,7 @@ MADE_ANEW: Final = NOT_EXPORTED | {
     "deep_vector_tables",
 }
 """Tables of no content, or that the mind makes anew."""
-VECTORS: Final = frozenset({"vectors", "consolidation_vectors", "embedding_space"})
+VECTORS: Final = frozenset({"vectors", "consolidation_vectors", "embedding_space", "chunk_vectors"})
 """Left out unless they are asked for: another embedder could not use them, and all are made anew."""
 _SHADOW: Final = re.compile(r"deep_(?:words|vectors_\d+)(?:_.*)?|sqlite_.*")
 _LONGEST_LINE: Final = 64 * 2**20

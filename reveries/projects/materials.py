@@ -2,10 +2,11 @@
 
 import hashlib
 import re
+from collections.abc import Sequence
 
 from reveries.errors import NotFoundError, UsageError
 from reveries.knowledge.model import ChunkSource, ChunkType, Confidence, NewChunk
-from reveries.projects.model import Project
+from reveries.projects.model import Project, WorkTask
 from reveries.projects.store import ProjectStore
 
 _HEADING = re.compile(r"^#{1,6}\s+(.*)$")
@@ -88,3 +89,14 @@ async def note_fallen_chunk(store: ProjectStore, project: Project, prefix: str, 
         await store.chunks.mark_fallen(transaction, project.id, found[0], why)
         await store.log(transaction, project.id, "chunk.fell", why)
         await store.clear_rest(transaction, project.id)
+
+
+def find_task(tasks: Sequence[WorkTask], name: str) -> WorkTask:
+    """The task whose id or title begins so. Raises NotFoundError. Pure."""
+    wanted = name.strip().casefold()
+    found = [one for one in tasks if one.id.startswith(name) or one.title.casefold().startswith(wanted)]
+    if len(found) == 1 and wanted:
+        return found[0]
+    raise NotFoundError(
+        f"{len(found) or 'No'} tasks begin with {name[:60]!r}.", advice="All of them: reveries project tasks"
+    )

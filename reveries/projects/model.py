@@ -133,6 +133,18 @@ class WorkLogEntry:
     skill_area: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class WorkStep:
+    """One call within a try of a task."""
+
+    attempt: int
+    tool: str
+    arguments: str
+    result: str
+    state: str
+    began_at: float
+
+
 # --- orientation: one page, kept as JSON (V-39..V-42) -----------------------------------------------------------------
 
 

@@ -22,6 +22,7 @@ from reveries.projects.model import (
     TaskKind,
     TaskStatus,
     WorkLogEntry,
+    WorkStep,
     WorkTask,
 )
 
@@ -139,6 +140,14 @@ class ProjectStore:
         rows = await (source or self.database).rows("projects.activities", named)
         return [
             WorkLogEntry(row["action"], row["details"], row["happened_at"], row["task_id"], row["skill_area"])
+            for row in rows
+        ]
+
+    async def steps_of(self, task_id: str) -> list[WorkStep]:
+        """What was asked and what came, try by try."""
+        rows = await self.database.rows("projects.steps_of", {"task_id": task_id})
+        return [
+            WorkStep(row["attempt"], row["tool"], row["arguments"], row["result"], row["state"], row["began_at"])
             for row in rows
         ]
 

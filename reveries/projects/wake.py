@@ -23,6 +23,8 @@ from reveries.projects.store import ProjectStore
 from reveries.projects.triggers import rewrite_after_answers
 
 _RECENT = 10
+PREMISE_TAG = "premise"
+"""Of the question how to go on after something fell."""
 
 
 async def wake_project(store: ProjectStore, project_id: str) -> AgentState:
@@ -51,6 +53,10 @@ async def note_answers(store: ProjectStore, project_id: str) -> None:
         await store.chunks.put(transaction, project_id, chunks, vectors)
         for one in answered:
             await transaction.run("projects.note_question", {"id": one.id, "now": store.now})
+            if PREMISE_TAG in one.context_tags:
+                for task_id in one.blocks:
+                    await transaction.run("projects.drop_fallen_needs", {"id": task_id})
+                    await transaction.run("projects.release_held", {"id": task_id, "now": store.now})
         await store.release_tasks(transaction, project_id)
         tags = {tag for one in answered for tag in one.context_tags}
         trigger = "intake" if "intake" in tags else "reached" if "reached" in tags else rewrite_after_answers(answered)

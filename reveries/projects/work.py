@@ -27,7 +27,7 @@ from reveries.projects.premise import Fallen, what_falls
 from reveries.projects.recipes import follow_recipe
 from reveries.projects.store import NewQuestion, NewTask, ProjectStore
 from reveries.projects.triggers import is_over, percent_done, rewrite_after_task, rewrite_by_default, why_plan
-from reveries.projects.wake import read_state, wake_project
+from reveries.projects.wake import PREMISE_TAG, read_state, wake_project
 from reveries.projects.work_model import WorkModel
 
 log = structlog.get_logger("work")
@@ -90,7 +90,7 @@ class ProjectWork:
     tell: Tell = _tell_nobody
 
     async def wake(self, project_id: str, must_stop: MustStop = _never) -> WakeReport:
-        """One wake: at most `max_tasks_per_wake` tasks. `must_stop` is asked between two of them."""
+        """One wake: at most `most_tasks` tasks. `must_stop` is asked between two of them."""
         state = await wake_project(self.store, project_id)
         self.tell("woke", f"{state.project.name}: {state.orientation.content.current_phase.value}")
         ended = 0
@@ -122,7 +122,7 @@ class ProjectWork:
                 return report
             if await must_stop():
                 return WakeReport(RestReason.INTERRUPTED, "", ended)
-            if ended >= self.settings().max_tasks_per_wake:
+            if ended >= self.settings().most_tasks:
                 return WakeReport(RestReason.RESTED, f"after {ended} tasks", ended)
             await self._do_task(model, state, state.queue[0])
             ended += 1
@@ -220,7 +220,7 @@ class ProjectWork:
             f"Something that the work took for true does not hold any more. How shall it go on with {about}?",
             QuestionKind.DECISION,
             context="Say what holds now; what is held is planned anew.",
-            context_tags=("premise",),
+            context_tags=(PREMISE_TAG,),
             blocks=tuple(task.id for task in held if task.id in fallen.held),
         )
         await self.store.put_question(transaction, state.project.id, question)
@@ -244,7 +244,7 @@ class ProjectWork:
         [row] = await self.store.database.rows("projects.activities_since", named)
         return rewrite_by_default(
             tokens=len(page) // _CHARS_A_TOKEN,
-            most_tokens=self.settings().orientation_max_tokens,
+            most_tokens=self.settings().orientation_tokens,
             seconds_since_rewrite=self.store.now - orientation.written_at,
             activities_since_rewrite=int(row["number"]),
             has_work=bool(state.queue),

@@ -125,6 +125,24 @@ class Worked(Answer, frozen=True):
     message: str
 
 
+class StepEntry(msgspec.Struct, frozen=True):
+    attempt: int
+    tool: str
+    result: str
+    state: str
+    began_at: float
+
+
+class TaskTrace(Answer, frozen=True):
+    """Why a task came to what it came to: its steps, what it rests on word for word, what the auditor said."""
+
+    task: TaskEntry
+    audit: str
+    failure: str
+    rests_on: list[ChunkEntry]
+    steps: list[StepEntry]
+
+
 class WorkHappened(Answer, frozen=True):
     """Something happened in the work; `request_id` is that of the watcher."""
 
@@ -227,6 +245,15 @@ class AnswerQuestion(Request, frozen=True):
 
     question_id: RunId
     answer: Annotated[str, msgspec.Meta(max_length=1_000_000)]
+
+
+@request(answer=TaskTrace, safe=True, large=True)
+class AskTaskTrace(Request, frozen=True):
+    """Why a task came to what it came to; `task` may be the beginning of its id or of its title. Answered by
+    `TaskTrace`."""
+
+    project: ProjectName
+    task: Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
 
 
 @request(answer=Worked)

@@ -38,6 +38,7 @@ def test_what_every_command_writes_is_in_the_reference() -> None:
     assert with_json() <= documented
     variants = {"reveries consolidate --dry-run", "reveries consolidate log RUN"}
     variants |= {"reveries forget --verify", "reveries import --mind"}
+    variants |= {"reveries project log --why", "reveries work --now"}
     assert documented - variants == with_json()
 
 

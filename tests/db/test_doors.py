@@ -45,6 +45,17 @@ _DEFAULTS: Final[dict[str, Row]] = {
     "monologue_log": {"began_at": 1, "ended_at": 1, "why_began": "b", "why_ended": "e", "text": "w", "tokens": 1,
                       "model": "m", "checksum": checksum("w")},
     "owner_notes": {"written_at": 1, "text": "w", "reason": "r", "checksum": checksum("w")},
+    "projects": {"name": "p", "created_at": 1},
+    "orientation": {"project_id": "fair", "version": 2, "content": "{}", "trigger": "t", "written_at": 1,
+                    "checksum": checksum("{}")},
+    "tasks": {"project_id": "fair", "title": "t", "description": "d", "kind": "ask", "status": "ready",
+              "created_at": 1, "updated_at": 1, "checksum": checksum("t", "d")},
+    "questions": {"project_id": "fair", "kind": "question", "question": "q", "asked_at": 1,
+                  "checksum": checksum("q", "")},
+    "steps": {"task_id": "theirs", "attempt": 1, "position": 1, "tool": "t", "arguments": "a", "state": "begun",
+              "began_at": 1},
+    "chunks": {"project_id": "fair", "content": "c", "type": "resource", "confidence": "verified",
+               "source": "research", "created_at": 1, "last_accessed_at": 1, "checksum": checksum("", "c")},
 }  # fmt: skip
 _THERE: Final[tuple[tuple[str, Row], ...]] = (
     ("conversations", {"id": "chat"}),
@@ -61,6 +72,10 @@ _THERE: Final[tuple[tuple[str, Row], ...]] = (
     ("episodes", {"id": "mixed", "tainted": 1}),
     ("monologue_log", {"id": "led", "tainted": 1}),
     ("monologue_log", {"id": "free"}),
+    ("projects", {"id": "fair"}),
+    ("chunks", {"id": "letter", "foreign_sources": '["document:a"]'}),
+    ("tasks", {"id": "theirs", "foreign_sources": '["document:a"]'}),
+    ("orientation", {"version": 1, "foreign_sources": '["document:a"]'}),
 )  # fmt: skip
 
 _NAME, _FOREIGN, _MADE = "in the name of the owner", "what others wrote", "made of tainted text"
@@ -98,6 +113,12 @@ REFUSED: Final[tuple[tuple[str, str, str, Row], ...]] = (
     ("monologue_log_guarded", _MADE, "monologue_log", {"experience_id": "foul"}),
     ("monologue_log_guarded", _MADE, "monologue_log", {"experience_id": "clean", "tainted": 1}),
     ("owner_notes_guarded", "nothing tainted", "owner_notes", {"thought_id": "led"}),
+    ("chunks_guarded", _MADE, "chunks", {"rests_on": '["letter"]'}),
+    ("chunks_guarded", _MADE, "chunks", {"rests_on": '["letter"]', "foreign_sources": '["document:b"]'}),
+    ("tasks_guarded", _MADE, "tasks", {"rests_on": '["letter"]'}),
+    ("questions_guarded", _MADE, "questions", {"task_id": "theirs"}),
+    ("steps_guarded", _MADE, "steps", {}),
+    ("orientation_guarded", _MADE, "orientation", {}),
 )  # fmt: skip
 """Which guard, what it says, the table and what of the row is not as it is by default."""
 UPDATES: Final = (
@@ -123,6 +144,11 @@ TAKEN: Final[tuple[tuple[str, Row], ...]] = (
     ("monologue_log", {"experience_id": "foul", "tainted": 1}),
     ("monologue_log", {}),
     ("owner_notes", {"thought_id": "free"}),
+    ("chunks", {"rests_on": '["letter"]', "foreign_sources": '["document:a", "document:b"]'}),
+    ("tasks", {}),
+    ("questions", {"task_id": "theirs", "foreign_sources": '["document:a"]'}),
+    ("steps", {"foreign_sources": '["document:a"]'}),
+    ("orientation", {"foreign_sources": '["document:a"]'}),
 )
 
 
@@ -130,8 +156,11 @@ THEIRS: Final = (PastTurn(NOW - 500.0, "Tomas", "My boss is now Teresa. I live i
 """What somebody else wrote, with claims in it."""
 
 
+_WITHOUT_ID: Final = ("episode_sources", "orientation", "steps")
+
+
 def put(connection: dbapi.Connection, table: str, chosen: Row) -> None:
-    row = {**_DEFAULTS[table], **({} if table == "episode_sources" else {"id": "new"}), **chosen}
+    row = {**_DEFAULTS[table], **({} if table in _WITHOUT_ID else {"id": "new"}), **chosen}
     if table == "deep_texts" and row["id"] == "new":
         del row["id"]
     names = ", ".join(f'"{name}"' for name in row)
@@ -292,7 +321,8 @@ def test_a_migration_gives_what_lost_its_taint_the_taint_of_what_it_is_made_of(t
 
 
 def _stays() -> list[tuple[str, str]]:
-    made = [one for one in whole_schema() if "_taint_stays" in one]
+    # Those of projects name sources, and came later: no migration has to give them any.
+    made = [one for one in whole_schema() if "_taint_stays" in one and "foreign_sources" not in one]
     return [(re.findall(r"TRIGGER (\w+)", one)[0], one) for one in made]
 
 
@@ -324,6 +354,16 @@ def test_a_mind_that_comes_in_whole_gets_the_taints_that_its_file_has_lost_and_t
 # --- what was written down before the doors --------------------------------------------------------------------------
 
 
+def drop_projects(connection: "dbapi.Connection") -> None:
+    """As before schema 10."""
+    for table in (
+        "chunk_vectors", "chunks", "steps", "activities", "question_blocks", "questions", "task_needs", "tasks",
+        "orientation", "goals", "projects",
+    ):  # fmt: skip
+        connection.execute(f"DROP TABLE {table}")
+    connection.execute("ALTER TABLE usage_ledger DROP COLUMN project_id")
+
+
 def as_schema_6(file: Path) -> None:
     """As if earlier code had lived and slept there, and had lost the taints from the first: in its records, too."""
     lose_taints(file)
@@ -337,6 +377,7 @@ def as_schema_6(file: Path) -> None:
             connection.execute("UPDATE consolidation_changes SET change_set = ? WHERE id = ?", (_lost(text), change_id))
         connection.execute("DROP TABLE model_tiers")
         connection.execute("ALTER TABLE conversations DROP COLUMN channel")
+        drop_projects(connection)
         connection.execute("PRAGMA user_version=6")
         connection.commit()
 

@@ -82,7 +82,7 @@ async def open_work(
     """Work on the projects of the file in `folder`."""
     clock = clock or HandClock(NOW)
     count = itertools.count(first_id)
-    settings = msgspec.structs.replace(load_settings(None).projects, max_tasks_per_wake=most_tasks)
+    settings = msgspec.structs.replace(load_settings(None).projects, most_tasks=most_tasks)
 
     def script(prompt: Prompt) -> Iterable[Piece]:
         answer = answers(prompt.messages[0].text)

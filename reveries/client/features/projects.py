@@ -15,6 +15,7 @@ from reveries.protocol import (
     ProjectLine,
     QuestionEntry,
     TaskEntry,
+    TaskTrace,
     WorkEntry,
 )
 from reveries.safe_text import one_line
@@ -123,13 +124,19 @@ def tasks(name: str | None, as_json: bool) -> None:
 @command.command("log")
 @click.argument("name", required=False)
 @click.option("--limit", type=click.IntRange(1, 1000), default=30, show_default=True, help="At most so many lines.")
+@click.option("--why", "why", default="", help="Of this task: every step, what it rests on, what the auditor said.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object.")
-def log(name: str | None, limit: int, as_json: bool) -> None:
-    """What happened, newest last."""
+def log(name: str | None, limit: int, why: str, as_json: bool) -> None:
+    """What happened, newest last; or, with --why, how one task came to what it came to."""
     from reveries import protocol
-    from reveries.client.render import show
+    from reveries.client.render import show, show_json
+    from reveries.client.sync_call import ask
 
     project = name or _only_project()
+    if why:
+        trace = ask(lambda new_id: protocol.AskTaskTrace(new_id, project, why), protocol.TaskTrace)
+        show_json(trace) if as_json else show(trace_page(trace))
+        return
     detail = _ask(lambda new_id: protocol.AskProject(new_id, project, limit), as_json)
     if detail is not None:
         show(log_page(detail.log, time.time()))
@@ -427,6 +434,20 @@ def log_page(log: list[WorkEntry], now: float) -> Page:
         )
         for one in reversed(log)
     ] or [line("  Nothing happened yet.")]
+
+
+def trace_page(trace: TaskTrace) -> Page:
+    """Steps in order, then what the outcome rests on, word for word."""
+    page = tasks_page([trace.task])
+    for one in trace.steps:
+        page.append(line(Part(f"      {one.attempt}. {one_line(one.tool)}  ", "accent"), one_line(one.result, 160)))
+    if trace.audit:
+        page += paragraph(f"audit: {trace.audit}", indent=6)
+    if trace.failure:
+        page += paragraph(f"last failure: {trace.failure}", indent=6, style="warn")
+    if trace.rests_on:
+        page += [line(Part("  It rests on:", "dim")), *chunks_page(trace.rests_on)]
+    return page
 
 
 def chunks_page(chunks: list[ChunkEntry]) -> Page:

@@ -7,7 +7,7 @@ from reveries.daemon.requests.registry import Call, handles
 from reveries.knowledge.model import Chunk
 from reveries.llm.caps import MICRODOLLARS
 from reveries.projects.material import describe_orientation
-from reveries.projects.materials import chunks_of_text, note_fallen_chunk
+from reveries.projects.materials import chunks_of_text, find_task, note_fallen_chunk
 from reveries.projects.model import AgentState, OwnerQuestion, Project, TaskStatus, WorkTask
 from reveries.projects.orienting import ARCHIVE_TAG
 from reveries.projects.triggers import percent_done
@@ -87,6 +87,27 @@ async def retract_chunk(call: Call, request: protocol.RetractChunk) -> protocol.
     await note_fallen_chunk(store, project, request.chunk_id, plain(request.why))
     call.mind.projects.consider()
     return await _detail(call, project)
+
+
+@handles(protocol.AskTaskTrace)
+async def show_task_trace(call: Call, request: protocol.AskTaskTrace) -> protocol.TaskTrace:
+    store = call.mind.projects.store
+    project = await store.find(request.project)
+    state = await read_state(store, project.id)
+    task = find_task(state.tasks, request.task)
+    chunks = [one for one in await store.chunks.of_project(project.id) if one.id in task.rests_on]
+    titles = {one.id: one.title for one in state.tasks}
+    return protocol.TaskTrace(
+        request_id=request.request_id,
+        task=_task_entry(task, titles, {one.id: one.question for one in state.questions}),
+        audit=plain(task.audit),
+        failure=plain(task.failure),
+        rests_on=[_chunk_entry(one) for one in chunks],
+        steps=[
+            protocol.StepEntry(one.attempt, one.tool, plain(one.result), one.state, one.began_at)
+            for one in await store.steps_of(task.id)
+        ],
+    )
 
 
 @handles(protocol.AskOrientations)

@@ -161,6 +161,13 @@ CREATE TABLE chunk_vectors (
     PRIMARY KEY (chunk_id, model_id)
 ) STRICT, WITHOUT ROWID;
 
+CREATE INDEX task_needs_by_need ON task_needs (needs_id);
+CREATE INDEX tasks_by_goal ON tasks (goal_id);
+CREATE INDEX activities_by_task ON activities (task_id);
+CREATE INDEX question_blocks_by_task ON question_blocks (task_id);
+CREATE INDEX chunks_by_task ON chunks (task_id);
+CREATE INDEX questions_by_task ON questions (task_id);
+
 -- Named taint: no source is ever taken off a row, and what is made of others has theirs.
 CREATE TRIGGER orientation_taint_stays BEFORE UPDATE OF foreign_sources ON orientation
 WHEN EXISTS (SELECT value FROM json_each(old.foreign_sources) EXCEPT SELECT value FROM json_each(new.foreign_sources))

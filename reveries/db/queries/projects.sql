@@ -84,7 +84,15 @@ UPDATE tasks SET status = CASE WHEN status = 'done' THEN status ELSE 'blocked' E
 WHERE id = :id
 
 -- name: release_held
-UPDATE tasks SET held_because = '', updated_at = :now WHERE id = :id
+-- The owner said what holds now: it rests no more on what fell.
+UPDATE tasks SET held_because = '', updated_at = :now, rests_on = (
+    SELECT json_group_array(base.value) FROM json_each(tasks.rests_on) AS base
+    JOIN chunks ON chunks.id = base.value AND chunks.fell_because = ''
+)
+WHERE id = :id
+
+-- name: drop_fallen_needs
+DELETE FROM task_needs WHERE task_id = :id AND needs_id IN (SELECT id FROM tasks WHERE flagged_because <> '')
 
 -- name: drop_open_tasks
 UPDATE tasks SET status = 'dropped', updated_at = :now

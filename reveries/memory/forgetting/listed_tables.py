@@ -11,6 +11,17 @@ from reveries.memory.forgetting.needles import TextMatcher
 
 ERASED_TEXT: Final = "(erased)"
 
+_STATEMENTS: Final = {
+    "projects": "forget.words_of_projects",
+    "goals": "forget.words_of_goals",
+    "orientation": "forget.words_of_orientation",
+    "tasks": "forget.words_of_tasks",
+    "questions": "forget.words_of_questions",
+    "activities": "forget.words_of_activities",
+    "steps": "forget.words_of_steps",
+    "chunks": "forget.words_of_chunks",
+}
+
 ListedRows = Mapping[str, list[Row]]
 """By table: the rows that hold the words, with their number as `id`."""
 
@@ -19,7 +30,7 @@ async def find_listed_rows(source: Reader, holds: TextMatcher) -> ListedRows:
     """Every row of a listed table that holds the words in one of its columns."""
     found: dict[str, list[Row]] = {}
     for table, holding in ERASED_BY_LIST.items():
-        rows = await source.rows(f"forget.words_of_{table}")
+        rows = await source.rows(_STATEMENTS[table])
         found[table] = [row for row in rows if any(holds(str(row[column])) for column in holding.words)]
     return found
 

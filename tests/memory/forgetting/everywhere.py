@@ -107,6 +107,38 @@ PLANTS: Final[dict[str, tuple[str, ...]]] = {
     "provider_circuits.last_error": (_TEXT,),
     "deep_texts.speaker": (WORD,),
     "deep_texts.text": (_TEXT,),
+    "projects.name": (WORD,),
+    "goals.text": (_TEXT,),
+    "orientation.content": (
+        _json({"vision_summary": _TEXT}),
+        _json({"vision_summary": "v", "success_criteria": [{"text": _TEXT}]}),
+        _json({"vision_summary": "v", "key_decisions": [{"decision": "d", "reasoning": _TEXT, "date": 1.0}]}),
+    ),
+    **dict.fromkeys(
+        (
+            "tasks.title",
+            "tasks.description",
+            "tasks.skill_area",
+            "tasks.outcome",
+            "tasks.audit",
+            "tasks.failure",
+            "tasks.held_because",
+            "tasks.flagged_because",
+            "questions.question",
+            "questions.context",
+            "questions.answer",
+            "activities.details",
+            "activities.skill_area",
+            "steps.arguments",
+            "steps.result",
+            "chunks.title",
+            "chunks.content",
+            "chunks.fell_because",
+        ),
+        (_TEXT,),
+    ),
+    "questions.context_tags": (_LIST,),
+    "chunks.tags": (_LIST,),
 }
 
 _HOLDS: Final = f"LIKE '%{SAID}%'"
@@ -123,6 +155,12 @@ TRACES: Final = {
     "owner_notes.checksum": f"SELECT checksum FROM owner_notes WHERE text {_HOLDS}",
     "claims.checksum": f"SELECT checksum FROM claims WHERE quote {_HOLDS}",
     "deep_texts.checksum": f"SELECT checksum FROM deep_texts WHERE text {_HOLDS}",
+    "goals.checksum": f"SELECT checksum FROM goals WHERE text {_HOLDS}",
+    "orientation.checksum": f"SELECT checksum FROM orientation WHERE content {_HOLDS}",
+    "tasks.checksum": f"SELECT checksum FROM tasks WHERE title {_HOLDS}",
+    "questions.checksum": f"SELECT checksum FROM questions WHERE question {_HOLDS}",
+    "chunks.checksum": f"SELECT checksum FROM chunks WHERE content {_HOLDS}",
+    "chunk_vectors.vector": "SELECT vector FROM chunk_vectors",
     "vectors.vector": f"SELECT vector FROM vectors WHERE owner_id IN ({_TURNS} UNION {_EPISODES})",
     "vectors.vector of passages": f"SELECT vector FROM vectors WHERE {_PASSAGE}",
     "vectors.vector of another model": "SELECT vector FROM vectors WHERE model_id = 'an earlier one'",
@@ -195,6 +233,30 @@ NO_WORDS: Final = {
             "changed_rows.id",
             "erasures.id",
             "tombstones.erasure_id",
+            "projects.id",
+            "goals.id",
+            "goals.project_id",
+            "orientation.project_id",
+            "tasks.id",
+            "tasks.project_id",
+            "tasks.goal_id",
+            "tasks.rests_on",
+            "task_needs.task_id",
+            "task_needs.needs_id",
+            "questions.id",
+            "questions.project_id",
+            "questions.task_id",
+            "question_blocks.question_id",
+            "question_blocks.task_id",
+            "activities.project_id",
+            "activities.task_id",
+            "steps.task_id",
+            "chunks.id",
+            "chunks.project_id",
+            "chunks.rests_on",
+            "chunks.task_id",
+            "chunk_vectors.chunk_id",
+            "usage_ledger.project_id",
         ),
         _ID,
     ),
@@ -209,6 +271,7 @@ NO_WORDS: Final = {
             "structured_answers.model",
             "deep_vector_tables.model_id",
             "model_tiers.model",
+            "chunk_vectors.model_id",
         ),
         _MODEL,
     ),
@@ -233,10 +296,25 @@ NO_WORDS: Final = {
             "schedule.job",  # daemon/app.py
             "schedule.last_outcome",  # what a job counted, or the class of its error
             "dormancy_log.reason",  # memory/sleep/decay.py, memory/forgetting
+            "projects.rested_because",  # projects/work.py
+            "projects.rewrite_due",  # projects/triggers.py
+            "orientation.trigger",  # projects/triggers.py
+            "activities.action",  # projects/store.py and who calls it
+            "steps.tool",  # projects/work_model.py and who calls it
         ),
         _CODE,
     ),
     "model_tiers.scores": "numbers, by the names of the groups of our own tasks",
+    **dict.fromkeys(
+        (
+            "orientation.foreign_sources",
+            "tasks.foreign_sources",
+            "questions.foreign_sources",
+            "steps.foreign_sources",
+            "chunks.foreign_sources",
+        ),
+        "kinds and hashes of what others wrote",
+    ),
     "turns.echoes": "numbers: where a repetition begins and ends",
     "erasures.hash_key": "random",
     "erasures.counts": "how many rows of what kind went, by our names of the kinds",
@@ -279,6 +357,20 @@ INSERT INTO consolidation_pending
     SELECT (SELECT id FROM consolidation_runs LIMIT 1), id, 0, 'May it?', '{{}}' FROM raw_experiences LIMIT 1;
 INSERT INTO held_experiences SELECT id, 0, 'it was taken back' FROM raw_experiences LIMIT 1;
 INSERT INTO provider_circuits VALUES ('openai', 1, 1, NULL, 0, 0, 0, 'broken', 'It broke off.');
+INSERT INTO projects (id, name, created_at) VALUES ('p1', 'Boat', 0);
+INSERT INTO goals VALUES ('g1', 'p1', 'Find the {SAID}.', 'active', 0, 0, NULL, randomblob(16));
+INSERT INTO orientation (project_id, version, content, trigger, written_at, checksum)
+    VALUES ('p1', 1, '{{"vision_summary": "the {SAID}"}}', 'goal', 0, randomblob(16));
+INSERT INTO tasks (id, project_id, goal_id, title, description, kind, status, created_at, updated_at, checksum)
+    VALUES ('t1', 'p1', 'g1', 'Look for the {SAID}', '', 'ask', 'ready', 0, 0, randomblob(16));
+INSERT INTO questions (id, project_id, kind, question, asked_at, checksum)
+    VALUES ('q1', 'p1', 'question', 'Where is the {SAID}?', 0, randomblob(16));
+INSERT INTO activities (project_id, action, happened_at) VALUES ('p1', 'created', 0);
+INSERT INTO steps (task_id, attempt, position, tool, arguments, state, began_at)
+    VALUES ('t1', 1, 1, 'search', 'boat', 'done', 0);
+INSERT INTO chunks (id, project_id, content, type, confidence, source, created_at, last_accessed_at, checksum)
+    VALUES ('c1', 'p1', 'The {SAID} is blue.', 'insight', 'inferred', 'deduction', 0, 0, randomblob(16));
+INSERT INTO chunk_vectors VALUES ('c1', 'm', randomblob(256));
 """
 """Rows that no plain life leaves at its end."""
 

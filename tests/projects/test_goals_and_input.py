@@ -1,0 +1,212 @@
+"""The owner's words: goals, answers, bad input. One sentence each, nothing half-done."""
+
+from pathlib import Path
+
+import pytest
+
+from reveries.errors import NotFoundError, ReveriesError, UsageError
+from reveries.llm.tier import Tier
+from reveries.projects.model import QuestionStatus, TaskKind, TaskStatus
+from reveries.projects.store import NewTask
+from reveries.projects.wake import wake_project
+from reveries.projects.work import RestReason
+from tests.projects.kit import Work, asked_for, finished, open_work, task_in
+
+
+def answers(text: str) -> object:
+    match asked_for(text):
+        case "plan":
+            task = {"description": "", "kind": "find_out", "skill_area": "shed", "depends_on": [], "rests_on": []}
+            return {"tasks": [{"title": f"Look into part {n}"} | task for n in (1, 2, 3)]}
+        case "intake":
+            return {"questions": ["What is it for?", "What is there?", "By when is it?"]}
+        case "orient":
+            page = {"vision_summary": text.partition("Goal, in Ana's words: ")[2].partition("\n")[0], "skills": []}
+            return page | {"success_criteria": [], "constraints": [], "phase": "research", "priorities": []}
+        case "audit":
+            return {"why": "Fine.", "accepted": True}
+        case _:
+            return finished()
+
+
+async def counts(work: Work) -> dict[str, int]:
+    tables = ("projects", "goals", "tasks", "questions", "activities", "chunks", "orientation")
+    rows = [await work.database.rows(f"forget.words_of_{table}") for table in tables]
+    return {table: len(found) for table, found in zip(tables, rows, strict=True)}
+
+
+@pytest.mark.requirement("V-19")
+@pytest.mark.parametrize("name", ["", "   ", "x" * 61, "shed", " SHED "])
+async def test_a_name_that_is_none_or_is_taken_is_refused_and_nothing_is_stored(tmp_path: Path, name: str) -> None:
+    async with open_work(tmp_path, answers) as work:
+        await work.begin("Shed")
+        before = await counts(work)
+        with pytest.raises(UsageError):
+            await work.store.create(name)
+        assert await counts(work) == before
+
+
+async def test_an_unknown_project_is_named_beside_those_there_are(tmp_path: Path) -> None:
+    async with open_work(tmp_path, answers) as work:
+        await work.begin("Shed")
+        with pytest.raises(NotFoundError, match="There is no project 'Boat'") as error:
+            await work.store.find("Boat")
+        assert "Shed" in error.value.advice
+
+
+@pytest.mark.requirement("V-50")
+@pytest.mark.parametrize("text", ["", "  \n ", "x" * 100_000])
+async def test_a_goal_of_nothing_or_of_100_kb_is_refused_and_nothing_is_stored(tmp_path: Path, text: str) -> None:
+    async with open_work(tmp_path, answers) as work:
+        project = await work.begin("Shed")
+        before = await counts(work)
+        with pytest.raises(UsageError):
+            await work.store.set_goal(project, text, None)
+        assert await counts(work) == before
+
+
+@pytest.mark.requirement("V-25")
+async def test_a_question_is_answered_once_and_its_answer_becomes_a_chunk_once(tmp_path: Path) -> None:
+    async with open_work(tmp_path, answers) as work:
+        project = await work.begin("Shed", "Build a shed")
+        await work.wake(project)
+        question = (await work.state(project)).open_questions[0]
+        await work.store.answer(question.id[:6], "For bicycles")
+        with pytest.raises(ReveriesError, match="answered already"):
+            await work.store.answer(question.id, "For boats")
+        with pytest.raises(NotFoundError):
+            await work.store.answer("nothing", "x")
+        with pytest.raises(UsageError):
+            await work.store.answer(question.id, " ")
+        for _ in range(3):
+            await wake_project(work.store, project.id)
+        chunks = await work.store.chunks.of_project(project.id)
+        assert [one.content for one in chunks if one.type.value == "user_input"] == [
+            "Q: What is it for?\nA: For bicycles"
+        ]
+
+
+@pytest.mark.requirement("V-50", "V-90", "V-77")
+async def test_a_new_goal_waits_for_the_task_in_hand_then_drops_what_was_open_and_plans_anew(tmp_path: Path) -> None:
+    async with open_work(tmp_path, answers, most_tasks=1) as work:
+        project = await work.begin("Shed", "Build a shed")
+        assert (await work.wake(project)).reason is RestReason.RESTED
+        await work.store.set_goal(project, "Build a boat", 2.0)
+        waiting = await work.state(project)
+        assert waiting.goal is not None
+        assert waiting.pending_goal is not None
+        assert (waiting.goal.text, waiting.pending_goal.text) == ("Build a shed", "Build a boat")
+        await work.wake(project)
+        state = await work.state(project)
+        assert state.goal is not None
+        assert (state.goal.text, state.pending_goal) == ("Build a boat", None)
+        old = [one.status for one in state.tasks if one.goal_id != state.goal.id]
+        assert old == [TaskStatus.DONE, TaskStatus.DROPPED, TaskStatus.DROPPED]
+        assert state.orientation.content.vision_summary == "Build a boat"
+
+
+@pytest.mark.requirement("V-21", "V-24", "V-26")
+async def test_a_task_waits_for_what_it_needs_and_for_its_questions_and_is_then_released(tmp_path: Path) -> None:
+    async with open_work(tmp_path, answers) as work:
+        project = await work.begin("Shed", "Build a shed")
+        async with work.database.transaction() as transaction:
+            first = NewTask("Measure", "", TaskKind.ASK)
+            [measure] = await work.store.put_tasks(transaction, project.id, [first])
+            second = NewTask("Buy wood", "", TaskKind.FIND_OUT, needs=(measure,))
+            await work.store.put_tasks(transaction, project.id, [second])
+        assert (await work.task(project, "Buy wood")).status is TaskStatus.BLOCKED
+        goal = (await work.state(project)).goal
+        assert goal is not None
+        await work.wake(project)
+        assert (await work.task(project, "Measure")).status is TaskStatus.BLOCKED
+        await work.answer("Measure", "Two by three metres")
+        assert (await work.task(project, "Measure")).status is TaskStatus.READY
+        await work.wake(project)
+        assert (await work.task(project, "Measure")).outcome == "You said: “Two by three metres”"
+        assert (await work.task(project, "Buy wood")).status is TaskStatus.DONE
+
+
+@pytest.mark.requirement("V-84", "V-85", "V-88")
+async def test_research_comes_first_once_and_what_fails_in_the_same_way_twice_ends_in_a_question(
+    tmp_path: Path,
+) -> None:
+    def stubborn(text: str) -> object:
+        if asked_for(text) != "step":
+            return answers(text)
+        if task_in(text) == "Look into part 1":
+            return finished("needs_research", topic="timber")
+        if task_in(text) == "Look into part 2":
+            return finished("failed", "There is no saw.")
+        return finished()
+
+    async with open_work(tmp_path, stubborn) as work:
+        project = await work.begin("Shed", "Build a shed")
+        await work.wake(project)
+        state = await work.state(project)
+        research = [one for one in state.tasks if one.title == "Research: timber"]
+        assert len(research) == 1
+        assert research[0].status is TaskStatus.DONE
+        first = await work.task(project, "Look into part 1")
+        assert (first.status, first.needs) == (TaskStatus.BLOCKED, (research[0].id,))
+        second = await work.task(project, "Look into part 2")
+        assert (second.status, second.failure) == (TaskStatus.BLOCKED, "There is no saw.")
+        asked = [one for one in state.questions if second.id in one.blocks]
+        assert [one.status for one in asked] == [QuestionStatus.OPEN]
+
+
+async def test_a_word_on_what_was_false_holds_what_rests_on_it_and_asks(tmp_path: Path) -> None:
+    async with open_work(tmp_path, answers) as work:
+        from reveries.projects.materials import chunks_of_text, note_fallen_chunk
+
+        project = await work.begin("Shed", "Build a shed")
+        [name] = await work.store.chunks.store(project.id, chunks_of_text("notes", "Oak costs 20 euros.", is_own=True))
+        async with work.database.transaction() as transaction:
+            goal = (await work.store.goals(transaction, project.id))[0]
+            new = NewTask("Buy oak", "", TaskKind.FIND_OUT, rests_on=(name,), goal_id=goal.id)
+            await work.store.put_tasks(transaction, project.id, [new])
+        await note_fallen_chunk(work.store, project, name[:4], "It was pine")
+        await work.wake(project)
+        state = await work.state(project)
+        held = await work.task(project, "Buy oak")
+        assert held.status is TaskStatus.BLOCKED
+        assert "notes" in held.held_because
+        assert any("does not hold any more" in one.question for one in state.open_questions)
+        assert not await work.store.chunks.search(project.id, "oak euros", 5)
+
+
+@pytest.mark.requirement("V-2", "V-75")
+async def test_a_small_model_is_asked_for_one_field_at_a_time_and_code_agrees_or_asks_the_owner(
+    tmp_path: Path,
+) -> None:
+    def small(text: str) -> object:
+        match asked_for(text):
+            case "choose line":
+                return {"line": "a"}
+            case "draft":
+                return "Oak costs 20 euros a board and lasts for thirty years, says the yard. Bring 9000 dragons."
+            case "plan":
+                kinds = (("Price of oak boards", "find_out"), ("Name of the moon's king", "find_out"))
+                task = {"description": "", "skill_area": "wood", "depends_on": [], "rests_on": []}
+                planned = [{"title": title, "kind": kind} | task for title, kind in kinds]
+                return {"tasks": [*planned, {"title": "Write about oak boards", "kind": "write"} | task]}
+        raise AssertionError(f"A small model was asked: {text[:60]}")
+
+    async with open_work(tmp_path, small, tier=Tier.SMALL) as work:
+        from reveries.projects.materials import chunks_of_text
+
+        project = await work.begin("Shed", "Build a shed")
+        text = "Oak boards have a price of 20 euros each.\n\nThe yard says that oak boards last for thirty years."
+        await work.store.chunks.store(project.id, chunks_of_text("yard.md", text, is_own=False))
+        await work.wake(project)
+        price = await work.task(project, "Price of oak boards")
+        assert price.outcome == "“Oak boards have a price of 20 euros each.” (yard.md)"
+        assert price.foreign_sources
+        king = await work.task(project, "Name of the moon's king")
+        assert king.status is TaskStatus.BLOCKED
+        [draft] = [one for one in (await work.state(project)).open_questions if one.kind.value == "approval"]
+        assert "thirty years" in draft.context
+        assert "dragons" not in draft.context
+        assert draft.foreign_sources
+        await work.store.answer(draft.id, "Yes.")
+        await work.wake(project)
+        assert (await work.task(project, "Write about oak boards")).outcome == draft.context

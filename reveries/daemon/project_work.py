@@ -63,12 +63,17 @@ class ProjectWorker:
         """Something changed: a goal, an answer, a setting."""
         self._has_news.set()
 
-    async def work_now(self, name: str) -> tuple[Project, WakeReport]:
-        """One wake of a project, as soon as nobody talks and no sleep is due. Raises NotFoundError."""
+    async def request_work(self, name: str) -> Project:
+        """Let a project have a wake as soon as nobody talks and no sleep is due. Raises NotFoundError."""
         project = await self.store.find(name) if name else await self._longest_unserved()
-        waiting = self._asked.setdefault(project.id, asyncio.get_running_loop().create_future())
+        self._asked.setdefault(project.id, asyncio.get_running_loop().create_future())
         self.consider()
-        return project, await asyncio.shield(waiting)
+        return project
+
+    async def work_now(self, name: str) -> tuple[Project, WakeReport]:
+        """The same, and wait until the wake ends. Raises NotFoundError."""
+        project = await self.request_work(name)
+        return project, await asyncio.shield(self._asked[project.id])
 
     async def run(self) -> None:
         """Until cancelled: look who is next, and work where it is a project's turn."""

@@ -139,6 +139,8 @@ class Status(Answer, frozen=True):
     """Why nothing happens now with those that have none."""
     limits: list[UsageLimit] = msgspec.field(default_factory=list)
     """What the day's use is held against: of all roles together (`role` empty), and of each."""
+    open_questions: int = 0
+    """What projects want to know of the owner."""
 
 
 class Trouble(Answer, frozen=True):

@@ -256,6 +256,19 @@ class AskTaskTrace(Request, frozen=True):
     task: Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
 
 
+class WorkRequested(Answer, frozen=True):
+    """It will be worked on as soon as nobody talks."""
+
+    project: str
+
+
+@request(answer=WorkRequested)
+class RequestWork(Request, frozen=True):
+    """A wake of `project` as soon as nobody talks, without waiting for it. Answered by `WorkRequested`."""
+
+    project: Annotated[str, msgspec.Meta(max_length=200)] = ""
+
+
 @request(answer=Worked)
 class WorkNow(Request, frozen=True):
     """One wake now: of `project`, or, where it is empty, of the one that waited longest. Answered by `Worked` when the

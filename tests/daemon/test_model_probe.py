@@ -89,17 +89,17 @@ async def test_every_role_is_asked_once_and_in_its_own_words(database: Database,
     kit = Kit(database, clock)
     probes = await kit.prober.probe()
     assert [probe.role for probe in probes] == [role.value for role in Role]
-    assert [probe.answer for probe in probes] == ["valid", "valid", "valid", "vectors"]
-    assert len({prompt.messages for prompt in kit.model.prompts}) == 3
-    assert [done for _, done, _ in kit.told] == [0, 1, 2, 3]
+    assert [probe.answer for probe in probes] == ["valid", "valid", "valid", "valid", "vectors"]
+    assert len({prompt.messages for prompt in kit.model.prompts}) == 4
+    assert [done for _, done, _ in kit.told] == [0, 1, 2, 3, 4]
 
 
 @pytest.mark.requirement("R-113")
 async def test_the_form_is_judged_and_counted(database: Database, clock: HandClock) -> None:
-    kit = Kit(database, clock, GOOD, "no", GOOD, "no", "no")
+    kit = Kit(database, clock, GOOD, "no", GOOD, "no", "no", GOOD)
     answers = [(await kit.prober.probe(role.value))[0].answer for role in CHAT_ROLES]
-    assert answers == ["valid", "repaired", "failed"]
-    assert await kit.counts.counts() == [StructuredAnswerCount("scripted/model", 1, 1, 1)]
+    assert answers == ["valid", "repaired", "failed", "valid"]
+    assert await kit.counts.counts() == [StructuredAnswerCount("scripted/model", 2, 1, 1)]
 
 
 async def test_the_clock_says_when_the_first_token_came_and_how_fast_the_rest(

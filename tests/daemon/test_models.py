@@ -49,7 +49,7 @@ async def test_roles_of_one_model_share_one_process(home: Home, database: Databa
     models = await _build(_settings(provider="embedded"), home, database, clock)
     assert len(models.adapters) == 1
     used = [candidate.model for role in CHAT_ROLES for candidate in _role_model(models, role).candidates]
-    assert used[0] is used[1] is used[2]
+    assert used[0] is used[1] is used[2] is used[3]
     await models.aclose()
 
 
@@ -67,7 +67,7 @@ async def test_every_role_is_behind_the_ledger(home: Home, database: Database, c
 async def test_a_roles_tier_is_that_of_its_own_model(home: Home, database: Database, clock: HandClock) -> None:
     settings = _settings(provider="embedded", conversation_model="openai/gpt-4.1", monologue_model="smollm2-135m")
     models = await _build(settings, home, database, clock)
-    assert [models.tier(role) for role in CHAT_ROLES] == [Tier.CAPABLE, Tier.LOOSE, Tier.SMALL]
+    assert [models.tier(role) for role in CHAT_ROLES] == [Tier.CAPABLE, Tier.LOOSE, Tier.SMALL, Tier.SMALL]
     await models.aclose()
 
 
@@ -81,10 +81,10 @@ async def test_a_test_counts_before_what_ollama_says_of_a_size_and_that_before_a
         results = await open_tier_results(database)
         models = await build_models(settings, home, ledger, circuits, clock, results.known)
         shown = await models_overview(settings, tested=results.known)
-    assert [models.tier(role) for role in CHAT_ROLES] == [Tier.CAPABLE] * 3
-    assert [role.tier for role in shown.roles] == [2, 2, 2, msgspec.UNSET]
+    assert [models.tier(role) for role in CHAT_ROLES] == [Tier.CAPABLE] * 4
+    assert [role.tier for role in shown.roles] == [2, 2, 2, 2, msgspec.UNSET]
     await results.record("ollama/mine", [GroupScore(group, 0, 6) for group in TaskGroup], 100.0)
-    assert [models.tier(role) for role in CHAT_ROLES] == [Tier.CAPABLE, Tier.LOOSE, Tier.CAPABLE]
+    assert [models.tier(role) for role in CHAT_ROLES] == [Tier.CAPABLE, Tier.LOOSE, Tier.CAPABLE, Tier.CAPABLE]
     await models.aclose()
 
 
@@ -108,7 +108,7 @@ async def test_missing_weights_are_a_problem_that_is_told_and_not_a_mind_that_do
     assert any("none.gguf" in problem for problem in models.problems())
     with pytest.raises(ModelMissingError):
         await play(models.conversation, a_prompt())
-    assert [role for role, _, _ in models.uses()] == ["conversation", "monologue", "consolidation", "embedding"]
+    assert [role for role, _, _ in models.uses()] == [role.value for role in (*CHAT_ROLES, Role.EMBEDDING)]
     await models.aclose()
 
 

@@ -43,7 +43,7 @@ class Kit:
         self.ledger = Ledger(database, clock, load_settings(None).budget)
         self.results = TierResults(database, {})
         self.told: list[tuple[str, int, int]] = []
-        models = {Role.CONVERSATION: model, Role.MONOLOGUE: monologue or model, Role.CONSOLIDATION: model}
+        models = {Role.CONVERSATION: model, Role.MONOLOGUE: monologue or model, Role.CONSOLIDATION: model, Role.WORK: model}
         self.tester = TierTester(
             {
                 role: Candidate(one.name.partition("/")[0], MeteredModel(one, self.ledger))

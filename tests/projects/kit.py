@@ -77,6 +77,7 @@ async def open_work(
     embedder: Embedder | None = None,
     clock: HandClock | None = None,
     first_id: int = 0,
+    new_id: Callable[[], str] | None = None,
     most_tasks: int = 10,
 ) -> AsyncIterator[Work]:
     """Work on the projects of the file in `folder`."""
@@ -92,8 +93,8 @@ async def open_work(
     model = ScriptedModel(otherwise=script, context_tokens=16384)
     database = await open_database(folder / "memory.db", folder / "backups")
     try:
-        chunks = ChunkStore(database, embedder or WordEmbedder(), clock, lambda: f"c{next(count):05}")
-        store = ProjectStore(database, chunks, clock, lambda: f"p{next(count):05}")
+        chunks = ChunkStore(database, embedder or WordEmbedder(), clock, new_id or (lambda: f"c{next(count):05}"))
+        store = ProjectStore(database, chunks, clock, new_id or (lambda: f"p{next(count):05}"))
 
         async def remember(text: str, is_tainted: bool) -> None:
             one.remembered.append((text, is_tainted))

@@ -407,7 +407,7 @@ def tasks_page(tasks: list[TaskEntry]) -> Page:
     return page
 
 
-def questions_page(questions: list[QuestionEntry], now: float) -> Page:
+def questions_page(questions: list[QuestionEntry], now: float, how: str = 'reveries questions answer ID "..."') -> Page:
     """What it wants to know, oldest first, and how to answer."""
     if not questions:
         return [line("  It has no questions.")]
@@ -421,7 +421,7 @@ def questions_page(questions: list[QuestionEntry], now: float) -> Page:
             page += paragraph("(made of a text that you did not write)", indent=4, style="dim")
         if one.context:
             page += paragraph(one.context, indent=6, style="dim")
-    return [*page, line(Part('  reveries questions answer ID "..."', "dim"))]
+    return [*page, line(Part(f"  {how}", "dim"))]
 
 
 def log_page(log: list[WorkEntry], now: float) -> Page:

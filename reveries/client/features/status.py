@@ -33,6 +33,7 @@ def command(is_short: bool, as_json: bool) -> None:
 STATE_STYLES: dict[str, Style] = {
     "thinking": "accent",
     "talking": "good",
+    "working": "accent",
     "consolidating": "accent",
     "tripped": "bad",
     "asleep": "dim",
@@ -126,9 +127,16 @@ def _state(status: Status, now: float) -> Page:
             Part(f"  since {moment(status.awake_since)}, pid {status.pid}", "dim"),
         ),
         field("conversation", plural(status.conversation_turns, "turn"), Part(f"  {attached}", "dim")),
+        *_asked(status.open_questions),
         field("last thought", ago(status.last_thought_at, now), Part(thoughts, "warn")),
         *_breaker(status.tripwire),
     ]
+
+
+def _asked(questions: int) -> Page:
+    if not questions:
+        return []
+    return [field("asks you", Part(plural(questions, "question"), "warn"), Part("  reveries questions", "dim"))]
 
 
 def _breaker(tripwire: dict[str, int]) -> Page:

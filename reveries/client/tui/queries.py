@@ -13,6 +13,7 @@ from reveries.client.features.memory import episode_page, found_page
 from reveries.client.features.memory_edits import corrected_page, held_page, remembered_page, share_of
 from reveries.client.features.memory_views import graph_page, timeline_page, why_page
 from reveries.client.features.models import overview_page
+from reveries.client.features.projects import project_page, projects_page, questions_page
 from reveries.client.features.self_model import self_history_page, self_page
 from reveries.client.features.sleep_log import contradictions_page
 from reveries.client.features.status import status_page
@@ -23,9 +24,11 @@ from reveries.client.render import Page, line, page_columns
 from reveries.client.tui.commands import Called
 from reveries.client.tui.panes import columns_for
 from reveries.errors import UsageError
+from reveries.safe_text import one_line
 
 _FOUND: Final = 8
 _NUDGE_CHARS: Final = 500
+_NAME_CHARS: Final = 100
 _EXCERPTS: Final = 3
 
 
@@ -84,6 +87,13 @@ def _of_thinking(command: str, rest: str) -> PageQuery | None:
     match command:
         case "/nudge":
             return PageQuery("thinking", lambda number: protocol.NudgeThinking(number, rest[:_NUDGE_CHARS]))
+        case "/project":
+            return PageQuery("project", lambda number: protocol.AskProject(number, rest[:_NAME_CHARS]))
+        case "/answer":
+            name, _, answer = rest.partition(" ")
+            return PageQuery("answered", lambda number: protocol.AnswerQuestion(number, name[:_NAME_CHARS], answer))
+        case "/work":
+            return PageQuery("work", lambda number: protocol.RequestWork(number, rest[:_NAME_CHARS]))
         case "/pause":
             return PageQuery("thinking", lambda number: protocol.ControlThinking(number, "pause"))
         case "/unpause":
@@ -104,6 +114,8 @@ _PLAIN_LOOKS: Final = {
     "/models": PageQuery("models", protocol.AskModels),
     "/wellbeing": PageQuery("wellbeing", lambda number: protocol.AskWellbeing(number, _EXCERPTS)),
     "/notes": PageQuery("notes", protocol.AskNotes),
+    "/projects": PageQuery("projects", protocol.AskProjects),
+    "/questions": PageQuery("questions", protocol.AskOpenQuestions),
     "/contradictions": PageQuery("what cannot both hold", protocol.AskContradictions),
 }
 
@@ -116,6 +128,7 @@ def page_of(frame: protocol.Frame, now: float, terminal_columns: int) -> Page:
             _page(frame, now)
             or _page_of_mind(frame, now, columns)
             or _page_of_thinking(frame, now)
+            or _page_of_projects(frame, now)
             or _page_of_hand(frame, now)
             or [line("There is no page for that.")]
         )
@@ -165,6 +178,22 @@ def _page_of_thinking(frame: protocol.Frame, now: float) -> Page | None:
             return released_page(frame)
         case protocol.ThinkingControlled():
             return controlled_page(frame)
+        case _:
+            return None
+
+
+def _page_of_projects(frame: protocol.Frame, now: float) -> Page | None:
+    match frame:
+        case protocol.Projects():
+            return projects_page(frame.projects, now)
+        case protocol.ProjectDetail():
+            return project_page(frame, now, is_detailed=True)
+        case protocol.OpenQuestions():
+            return questions_page(frame.questions, now, how="/answer ID WORDS")
+        case protocol.QuestionAnswered():
+            return [line(f"Noted for {one_line(frame.project)}. What waited for it goes on when nobody talks.")]
+        case protocol.WorkRequested():
+            return [line(f"It works on {one_line(frame.project)} when this conversation rests.")]
         case _:
             return None
 

@@ -16,6 +16,7 @@ _STATE_COLOURS = {
     "talking": "$primary",
     "consolidating": "$secondary",
     "tripped": "$error",
+    "working": "$accent",
     "away": "$warning",
 }
 _GAP = 3
@@ -122,7 +123,7 @@ class StatusLine(Static):
         if status is not None:
             model = next((use.model for use in status.models if use.role == "conversation"), "")
             segments.insert(0, StatusSegment(one_line(model.rpartition("/")[2], 40), 50))
-            segments += [*_jobs(status), _today(status)]
+            segments += [*_questions(status), *_jobs(status), _today(status)]
             segments.append(StatusSegment(f"awake {span(self._clock.now() - status.awake_since)}", 70))
             if status.attached_clients > 1:
                 segments.append(StatusSegment(f"{plural(status.attached_clients, 'terminal')}", 40))
@@ -138,6 +139,12 @@ class StatusLine(Static):
         share = tokens / self._context_tokens
         text = f"{short_count(tokens)} of {short_count(self._context_tokens)} read"
         return [StatusSegment(text, 60, _alarm(share), short=f"read {share:.0%}")]
+
+
+def _questions(status: Status) -> list[StatusSegment]:
+    """What projects want to know: /questions."""
+    asked = status.open_questions
+    return [StatusSegment(plural(asked, "question"), 90, "$warning", short=f"{asked}?")] if asked else []
 
 
 def _jobs(status: Status) -> list[StatusSegment]:

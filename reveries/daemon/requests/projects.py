@@ -153,6 +153,12 @@ async def work_now(call: Call, request: protocol.WorkNow) -> protocol.Worked:
     return protocol.Worked(request.request_id, project.name, report.reason.value, plain(report.message))
 
 
+@handles(protocol.RequestWork)
+async def request_work(call: Call, request: protocol.RequestWork) -> protocol.WorkRequested:
+    project = await call.mind.projects.request_work(request.project)
+    return protocol.WorkRequested(request.request_id, project.name)
+
+
 @handles(protocol.WatchWork)
 async def watch_work(call: Call, request: protocol.WatchWork) -> None:
     """What happens, until the watcher stops. A slow watcher skips, the work never waits."""

@@ -1,0 +1,57 @@
+"""A fortnight on a hand-turned clock: three projects, talk, sleep, quiet nights, the budget gone twice."""
+
+import msgspec
+import pytest
+
+from reveries import protocol
+from reveries.config import Home, load_settings
+from reveries.llm.base import Role
+from tests.daemon.asking import ask
+from tests.daemon.mind_kit import NOON, living
+from tests.daemon.test_project_work import detail, give_project, worker
+from tests.fakes.patient_clock import PatientClock
+
+NAMES = ("Shed", "Boat", "Bench")
+DAYS = 14
+NIGHT = ("22:00-08:00",)
+
+
+@pytest.mark.requirement("V-1", "G2")
+async def test_a_fortnight_overspends_nothing_starves_nothing_and_works_in_no_quiet_hour(home: Home) -> None:
+    settings = load_settings(None)
+    monologue = msgspec.structs.replace(settings.monologue, enabled=False, quiet_hours=NIGHT)
+    # So little that a day's work ends at the limit.
+    work = msgspec.structs.replace(settings.budget.work, tokens_per_day=6000)
+    budget = msgspec.structs.replace(settings.budget, work=work)
+    settings = msgspec.structs.replace(settings, monologue=monologue, budget=budget)
+    clock = PatientClock(NOON)
+    model = worker(clock)
+    rests: list[str] = []
+    async with living(home, model, clock, settings) as life:
+        life.mind.projects.happened.subscribe(
+            lambda _, action, words: rests.append(words) if action == "rested" else None
+        )
+        for name in NAMES:
+            await give_project(life, name)
+        for day in range(DAYS):
+            if day in (4, 9):
+                for name in NAMES:
+                    await ask(
+                        life.mind, protocol.SetGoal(9, name, f"Build {name} number {day}"), protocol.ProjectDetail
+                    )
+            asked = len([one for one in model.prompts if one.role is Role.WORK])
+            await life.pass_time(10)  # From noon until the quiet begins.
+            worked = len([one for one in model.prompts if one.role is Role.WORK])
+            await life.pass_time(10)  # The whole night.
+            assert len([one for one in model.prompts if one.role is Role.WORK]) == worked, f"night {day}"
+            assert worked > asked or day not in (0, 4, 9)
+            await life.say(f"Good morning, it is day {day}.")
+            if day == 6:
+                life.clock.step_wall(30 * 3600)  # The machine was asleep.
+            await life.pass_time(4)
+            used = {one.role: one.prompt_tokens + one.completion_tokens for one in await life.mind.ledger.usage_today()}
+            assert used[Role.WORK.value] <= 6000
+        for name in NAMES:
+            shown = await detail(life, name)
+            assert [task.status for task in shown.tasks if task.status != "dropped"][-3:] == ["done"] * 3, name
+        assert sum("budget" in words for words in rests) >= 2

@@ -5,7 +5,7 @@ from functools import partial
 
 import structlog
 
-from reveries.clock import wait_for_event
+from reveries.clock import Deadline, wait_for_event
 from reveries.daemon.activity import Activity
 from reveries.daemon.attention import NextOccupation, Occupation, Situation, WorkableProject, next_of
 from reveries.daemon.mind_events import MindEvents
@@ -57,10 +57,15 @@ class ProjectWorker:
         self.happened: Notifier[[str, str, str]] = Notifier()
         """The project's name, what happened, and a few words."""
         self._asked: dict[str, asyncio.Future[WakeReport]] = {}
+        self._waits: dict[str, Deadline] = {}
+        """Until when a project has no budget, or no model, and need not be woken to hear so again."""
+        self._is_asked_for = False
+        """Whether the owner wants the wake under way: it goes on into the quiet hours."""
         self._has_news = asyncio.Event()
 
     def consider(self) -> None:
         """Something changed: a goal, an answer, a setting."""
+        self._waits.clear()
         self._has_news.set()
 
     async def request_work(self, name: str) -> Project:
@@ -111,6 +116,8 @@ class ProjectWorker:
         has_goal = any(one.state != "past" for one in await self.store.goals(self._parts.database, project.id))
         can_work = project.state == "active" and has_goal and project.rested_because not in _NOTHING_TO_DO
         # What a word of the owner broke off, or gave something to do, does not wait like one that rested by itself.
+        waits = self._waits.get(project.id, Deadline()).seconds_left(self._parts.clock) > 0
+        can_work = can_work and not waits
         is_going_on = project.rested_because in ("", RestReason.INTERRUPTED.value)
         last = None if is_going_on else project.last_worked_at
         return WorkableProject(project.id, can_work, last, project.id in self._asked)
@@ -127,6 +134,7 @@ class ProjectWorker:
     async def _wake(self, project_id: str) -> None:
         """One wake, broken off by a word of the owner at once; then the rows say where it stands."""
         waiting = self._asked.pop(project_id, None)
+        self._is_asked_for = waiting is not None
         try:
             report = await self._wake_until_words(project_id)
         except asyncio.CancelledError:
@@ -137,6 +145,7 @@ class ProjectWorker:
             if waiting is not None:
                 waiting.set_exception(error)
             raise
+        self._waits[project_id] = Deadline.after(report.wait_seconds, self._parts.clock)
         if waiting is not None and not waiting.done():
             waiting.set_result(report)
 
@@ -164,9 +173,10 @@ class ProjectWorker:
                 return await work.note_rest(project_id, is_broken_off)
 
     async def _must_stop(self) -> bool:
-        """Between two tasks: whether something else comes first."""
+        """Between two tasks: whether something else comes first, or the quiet hours have begun."""
         self._pulse.beat()
-        return self._activity.words_came.is_set() or await self._sleep.why_due(is_working=True) is not None
+        is_held = self._permission.held() is not None and not self._is_asked_for
+        return is_held or self._activity.words_came.is_set() or await self._sleep.why_due(is_working=True) is not None
 
     def _model(self, project_id: str) -> WorkModel:
         models, settings = self._parts.models, self._parts.settings

@@ -36,6 +36,7 @@ MOST_TRIES = 3
 MOST_PLANS = 3
 """Of a capable model, without a word of the owner between them."""
 _CHARS_A_TOKEN = 4
+_ASK_AGAIN_SECONDS = 86400.0
 _KNOWN = 12
 _MOST_ARGUMENT_CHARS = 2000
 _MOST_RESULT_CHARS = 4000
@@ -59,6 +60,8 @@ class WakeReport:
     reason: RestReason
     message: str
     tasks_ended: int
+    wait_seconds: float = 0.0
+    """So long nothing will be other than it is: the budget's day, a provider's pause."""
 
 
 Tell = Callable[[str, str], None]
@@ -97,9 +100,11 @@ class ProjectWork:
         try:
             report = await self._work(state, must_stop)
         except BudgetExceededError as error:
-            report = WakeReport(RestReason.BUDGET, error.message, ended)
+            wait = error.goes_on_after_seconds or _ASK_AGAIN_SECONDS
+            report = WakeReport(RestReason.BUDGET, error.message, ended, wait)
         except ModelError as error:
-            report = WakeReport(RestReason.NO_MODEL, error.message, ended)
+            wait = getattr(error, "retry_after_seconds", None) or 0.0
+            report = WakeReport(RestReason.NO_MODEL, error.message, ended, wait)
         return await self.note_rest(project_id, report)
 
     async def note_rest(self, project_id: str, report: WakeReport) -> WakeReport:

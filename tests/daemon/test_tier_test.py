@@ -13,7 +13,7 @@ from reveries.daemon.requests.models import probe_models
 from reveries.daemon.tier_test import TierTester
 from reveries.db.database import Database
 from reveries.errors import ModelUnavailableError, NotFoundError
-from reveries.llm.base import Prompt, Role
+from reveries.llm.base import CHAT_ROLES, Prompt, Role
 from reveries.llm.budget import Ledger
 from reveries.llm.circuits import Circuits
 from reveries.llm.metered import MeteredModel
@@ -43,7 +43,7 @@ class Kit:
         self.ledger = Ledger(database, clock, load_settings(None).budget)
         self.results = TierResults(database, {})
         self.told: list[tuple[str, int, int]] = []
-        models = {Role.CONVERSATION: model, Role.MONOLOGUE: monologue or model, Role.CONSOLIDATION: model, Role.WORK: model}
+        models = dict.fromkeys(CHAT_ROLES, model) | {Role.MONOLOGUE: monologue or model}
         self.tester = TierTester(
             {
                 role: Candidate(one.name.partition("/")[0], MeteredModel(one, self.ledger))

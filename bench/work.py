@@ -29,6 +29,8 @@ from typing import Final
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # tests is not part of the package.
 
+import msgspec
+
 from reveries.clock import SystemClock
 from reveries.config import Home, load_settings
 from reveries.daemon.models import build_models
@@ -77,9 +79,11 @@ class Bench:
 
 
 @asynccontextmanager
-async def open_bench(folder: Path) -> AsyncIterator[Bench]:
+async def open_bench(folder: Path, most_tasks: int = 10) -> AsyncIterator[Bench]:
     """Real rows, the real embedded model, no daemon."""
-    settings, clock, home = load_settings(None), SystemClock(), Home(folder)
+    clock, home = SystemClock(), Home(folder)
+    settings = load_settings(None)
+    projects = msgspec.structs.replace(settings.projects, most_tasks=most_tasks)
     home.create()
     database = await open_database(home.path / "memory.db", home.backups)
     ledger = Ledger(database, clock, settings.budget)
@@ -95,7 +99,7 @@ async def open_bench(folder: Path) -> AsyncIterator[Bench]:
             store,
             ProjectWork(
                 store=store,
-                settings=lambda: settings.projects,
+                settings=lambda: projects,
                 model=lambda project_id: WorkModel(models.work, project_id, models.tier(Role.WORK), "Ana"),
                 remember=remember,
                 tell=lambda action, words: bench.told.append((action, words)),
@@ -180,7 +184,7 @@ async def run_recipes() -> None:
     """Forty tasks of known kinds on notes with known answers."""
     tasks = tomllib.loads((HERE / "work_tasks.toml").read_text(encoding="utf-8"))["task"]
     with tempfile.TemporaryDirectory() as folder:
-        async with open_bench(Path(folder)) as bench:
+        async with open_bench(Path(folder), most_tasks=1) as bench:
             right, unquoted, began = 0, 0, time.monotonic()
             for place, wanted in enumerate(tasks, 1):
                 outcome, quotes_hold = await _one_task(bench, f"Task {place}", wanted)

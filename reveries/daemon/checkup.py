@@ -2,7 +2,7 @@
 
 import asyncio
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
 from reveries.clock import Clock, SystemClock
@@ -38,7 +38,7 @@ async def checkup(
 ) -> Checkup:
     """Everything, with the database open. `models`: where weights are kept; None: in the usual place."""
     findings, left_out = await check_open(database, home, clock)
-    findings += of_circuits(circuits)
+    findings += of_circuits(circuits, named_providers(settings.llm))
     findings += of_limits(await ledger.limits())
     findings += await check_models(settings.llm, models)
     return Checkup(number, findings, ["the memory", "the models", "the budget"], left_out)
@@ -95,12 +95,20 @@ async def check_models(
     return [*findings, *await asyncio.to_thread(_embedder, llm, models)]
 
 
-def of_circuits(circuits: Circuits) -> list[Finding]:
-    """The providers that are not well."""
+def named_providers(llm: LlmSettings) -> set[str]:
+    """What the settings name, and what runs on this machine: circuits of others trouble nobody any more. Pure."""
+    models = (llm.conversation_model, llm.monologue_model, llm.consolidation_model, llm.work_model)
+    several = (llm.conversation_fallbacks, llm.monologue_fallbacks, llm.consolidation_fallbacks, llm.work_fallbacks)
+    named = [*models, *(name for names in several for name in names)]
+    return {"embedded", "ollama", llm.provider, llm.embedding_model, *(name.partition("/")[0] for name in named)}
+
+
+def of_circuits(circuits: Circuits, in_use: Collection[str] | None = None) -> list[Finding]:
+    """The providers that are not well; of those `in_use` alone where that is given."""
     refused = {sentence for _, sentence in circuits.refusing}
     return [
         make_finding("key-refused" if sentence in refused else "provider-failing", sentence)
-        for sentence in circuits.problems()
+        for sentence in circuits.problems(in_use)
     ]
 
 

@@ -68,7 +68,8 @@ async def forget(
     began = mind.clock.monotonic()
     selection = _selection(request, mind.clock.now())
     if request.bring_back:
-        told, files = await mind.memory.forgetting.bring_back(selection), InFiles()
+        async with mind.activity.during_silence():
+            told, files = await mind.memory.forgetting.bring_back(selection), InFiles()
     elif request.dry_run:
         told = await mind.memory.forgetting.preview(selection, erase=request.erase)
         files = await _files(mind, told) if request.erase and not told.is_empty else InFiles()
@@ -78,6 +79,7 @@ async def forget(
     else:
         async with mind.activity.during_silence():
             told, files = await mind.memory.forgetting.archive(selection), InFiles()
+            mind.monologue.forget_all(told.holds)
     answer = _frame(request, told, files, mind.clock.monotonic() - began)
     left = await left_behind(mind, told) if answer.is_dry_run else []
     return msgspec.structs.replace(answer, left=left) if left else answer

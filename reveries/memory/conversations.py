@@ -239,10 +239,9 @@ class ConversationStore:
         return [turn_of(row) for row in await self._database.rows("turns.recent", named)]
 
     async def recent_prompt_turns(self, conversation_id: str, limit: int) -> list[Turn]:
-        """Of the last `limit` turns those that a model may read: the owner put away the others."""
-        turns = await self.recent_turns(conversation_id, limit)
-        put_away = {row["id"] for row in await self._database.rows("turns.put_away")}
-        return [turn for turn in turns if turn.id not in put_away]
+        """The last `limit` turns that a model may read, oldest first: the owner put away the others."""
+        named = {"conversation_id": conversation_id, "limit": limit}
+        return [turn_of(row) for row in await self._database.rows("turns.recent_for_prompt", named)]
 
     async def earlier_turns(self, conversation_id: str, limit: int) -> list[Turn]:
         """The last `limit` turns of the chats before this one that a model may read, oldest first; of a few chats."""

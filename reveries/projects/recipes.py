@@ -1,12 +1,12 @@
 """How a small model works on a task: code walks the steps, the model fills one field at a time (DESIGN, section 8).
 
-A line counts as an answer only where a model chose it *and* its meaning is near the task's, or it shares
+A line counts as an answer only where a model says so *and* its meaning is near the task's, or it shares
 the task's rare words. What fails becomes a question to the owner, never another round.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal
 
 import msgspec
 import numpy as np
@@ -24,21 +24,21 @@ from reveries.prompts import prompt
 from reveries.safe_text import one_line
 
 LEAST_COSINE: Final = 0.40
-"""A line that a model chose counts from this nearness to the task on, or with two words in common that the goal, which
-every task repeats, does not have."""
+"""A line that a model says yes of counts from this nearness to the task on, or with two words in common that the goal,
+which every task repeats, does not have."""
 _FOUND: Final = 6
 _LINES: Final = 6
 _NOTES: Final = 4
 _LONGEST_LINE: Final = 400
 _SHORTEST_LINE: Final = 12
-_LINE_TOKENS: Final = 24
+_ASKED_LINES: Final = 3
+_YES_NO_TOKENS: Final = 16
 _DRAFT_TOKENS: Final = 320
 _DRAFT_WORDS: Final = 160
 _SHORTEST_DRAFT_WORDS: Final = 12
 _SIDES_TOKENS: Final = 60
 _ORIGINALS: Final = (ChunkType.RESOURCE, ChunkType.USER_INPUT)
 """Lines are taken from these: what a recipe noted before only repeats them."""
-_LETTERS: Final = "abcdefghij"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +50,8 @@ class Line:
     cosine: float
 
 
-class ChosenLine(msgspec.Struct, frozen=True):
-    line: str
+class HoldsAnswer(msgspec.Struct, frozen=True):
+    answer: Literal["yes", "no"]
 
 
 class ComparedSides(msgspec.Struct, frozen=True):
@@ -174,23 +174,16 @@ def _lines_of(chunk: Chunk) -> list[str]:
 
 
 async def _choose_line(place: Workplace, question: str, lines: Sequence[Line]) -> Line | None:
-    """The line that the model says answers the question, where code agrees that it is about it."""
-    if not lines:
-        return None
-    letters = _LETTERS[: len(lines)]
-    shown = "\n".join(f"{letter}) {one_line(line.text)}" for letter, line in zip(letters, lines, strict=True))
-    schema = {
-        "type": "object",
-        "properties": {"line": {"type": "string", "enum": [*letters, "none"]}},
-        "required": ["line"],
-        "additionalProperties": False,
-    }
-    text = prompt("choose_line", asked=question, lines=shown)
-    answer = await place.model.ask("choose line", text, ChosenLine, schema, tokens=_LINE_TOKENS)
-    if answer is None or answer.line not in letters:
-        return None
-    line = lines[letters.index(answer.line)]
-    return line if _is_near(place, line, question) else None
+    """The nearest line of which the model says that it answers the question, and code that it is about it. One line at
+    a time: asked to choose among several, the default model says of most questions that none does."""
+    for line in lines[:_ASKED_LINES]:
+        if not _is_near(place, line, question):
+            continue
+        text = prompt("holds_answer", task=question, note=one_line(line.text))
+        answer = await place.model.ask("holds answer", text, HoldsAnswer, tokens=_YES_NO_TOKENS)
+        if answer is not None and answer.answer == "yes":
+            return line
+    return None
 
 
 def _is_near(place: Workplace, line: Line, question: str) -> bool:

@@ -122,13 +122,13 @@ class ProjectWork:
         project_id, ended = state.project.id, 0
         model = self.model(project_id)
         while True:
-            state = await self._settle(model, await read_state(self.store, project_id))
-            if report := _why_rest(state, ended):
-                return report
             if await must_stop():
                 return WakeReport(RestReason.INTERRUPTED, "", ended)
             if ended >= self.settings().most_tasks:
                 return WakeReport(RestReason.RESTED, f"after {ended} tasks", ended)
+            state = await self._settle(model, await read_state(self.store, project_id))
+            if report := _why_rest(state, ended):
+                return report
             await self._do_task(model, state, state.queue[0])
             ended += 1
 

@@ -380,6 +380,9 @@ def without_model(place: Place) -> None:
 
 def failing(fault: ModelFault) -> Callable[[Place], None]:
     def make(place: Place) -> None:
+        place.home.config.write_text('[llm]\nwork_fallbacks = ["openai/gpt-4.1"]\n')
+        place.home.config.chmod(0o600)
+
         async def fail() -> list[Finding]:
             database = await open_database(place.database)
             try:

@@ -1,6 +1,7 @@
 """Work in the daemon: by itself when nobody talks, broken off by the owner's words, after sleep that is due."""
 
 import asyncio
+import re
 
 import msgspec
 import pytest
@@ -42,7 +43,8 @@ def work_answer(text: str) -> object:
         return page | {"phase": "complete" if done else "research", "priorities": []}
     if text.startswith("You plan"):
         task: dict[str, object] = {"description": "", "kind": "find_out", "skill_area": "shed", "depends_on": []}
-        return {"tasks": [task | {"title": f"Look into part {n} of the shed", "rests_on": []} for n in (1, 2, 3)]}
+        goal = re.findall("^Goal: Build (.*)$", text, re.MULTILINE)[0].lower()
+        return {"tasks": [task | {"title": f"Look into part {n} of the {goal}", "rests_on": []} for n in (1, 2, 3)]}
     if text.startswith("You check"):
         return {"why": "Fine.", "accepted": True}
     finish = {"tool": "finish", "status": "complete", "outcome": "It takes oak.", "learnings": [], "rests_on": []}

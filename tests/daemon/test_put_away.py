@@ -9,6 +9,7 @@ from reveries.config import Home, load_settings
 from reveries.daemon.forgetting import forget
 from reveries.llm.base import Role
 from reveries.llm.scripted import ScriptedModel
+from reveries.monologue.thought import Reactivation, ThinkingReason
 from tests.daemon.mind_kit import NOON, Living, living
 from tests.fakes.patient_clock import PatientClock
 
@@ -51,3 +52,43 @@ async def test_what_is_put_away_stands_in_no_summary_of_what_was_said_before(hom
         assert (opened.folded_summary, opened.folded_until) == ("", 0)
         await life.say("What do you know?")
         assert "shellfish" not in _last_prompt(model)
+
+
+@pytest.mark.requirement("F10")
+async def test_of_a_summary_only_the_lines_go_that_hold_what_is_put_away(home: Home) -> None:
+    model = ScriptedModel(otherwise=lambda prompt: "I see.", context_tokens=16_384)
+    async with asyncio.timeout(30), living(home, model, PatientClock(NOON), load_settings(None)) as life:
+        for words in ("I can't eat shellfish.", "My club meets on Wednesday."):
+            await life.say(words)
+        conversations, name = life.mind.memory.conversations, life.mind.conversation.conversation_id
+        await life.pass_time(2)
+        await conversations.fold(name, "- I can't eat shellfish.\n- My club meets on Wednesday.", 4)
+        await _put_away(life, "shellfish")
+        opened = await conversations.go_back_to(name)
+        assert (opened.folded_summary, opened.folded_until) == ("- My club meets on Wednesday.", 4)
+
+
+@pytest.mark.requirement("F10")
+async def test_what_is_put_away_is_thought_about_no_more_though_it_was_asked_for(home: Home) -> None:
+    model = ScriptedModel(otherwise=lambda prompt: "I see.", context_tokens=16_384)
+    async with asyncio.timeout(30), living(home, model, PatientClock(NOON), load_settings(None)) as life:
+        await life.say("I can't eat shellfish.")
+        await life.mind.thinking.ask(Reactivation(ThinkingReason.NUDGE, "a dish without shellfish"))
+        await _put_away(life, "shellfish")
+        await life.pass_time(0.5)
+        thoughts = [one for one in model.prompts if one.role is Role.MONOLOGUE]
+        assert not [one for one in thoughts if "shellfish" in str(one.messages)]
+
+
+@pytest.mark.requirement("F10")
+async def test_what_is_brought_back_stands_in_the_conversation_again(home: Home) -> None:
+    model = ScriptedModel(otherwise=lambda prompt: "I see.", context_tokens=16_384)
+    async with asyncio.timeout(30), living(home, model, PatientClock(NOON), load_settings(None)) as life:
+        for words in ("I can't eat shellfish.", "My club meets on Wednesday."):
+            await life.say(words)
+            await life.pass_time(2)
+        await _put_away(life, "shellfish")
+        back = protocol.Forget(2, matching="shellfish", dry_run=False, bring_back=True)
+        await forget(life.mind, back, lambda what, done, total: None)
+        said = str(life.mind.conversation._state.exchanges)
+        assert "I can't eat shellfish." in said

@@ -116,7 +116,7 @@ def asked_for(text: str) -> str:
     """Which of the prompts a question was made with."""
     beginnings = {
         "You help": "intake", "You keep one page": "orient", "You plan": "plan", "You work": "step",
-        "You check": "audit", "A project's goal": "coherence", "Question:": "choose line", "Write this": "draft",
+        "You check": "audit", "A project's goal": "coherence", "Task: ": "holds answer", "Write this": "draft",
     }  # fmt: skip
     return next((name for beginning, name in beginnings.items() if text.startswith(beginning)), "sides")
 

@@ -180,8 +180,8 @@ async def test_a_small_model_is_asked_for_one_field_at_a_time_and_code_agrees_or
 ) -> None:
     def small(text: str) -> object:
         match asked_for(text):
-            case "choose line":
-                return {"line": "a"}
+            case "holds answer":
+                return {"answer": "yes"}
             case "draft":
                 return "Oak costs 20 euros a board and lasts for thirty years, says the yard. Bring 9000 dragons."
             case "plan":

@@ -242,7 +242,7 @@ class ReveriesApp(ConversationApp):
             self.copy_to_clipboard(text)
             self.hint("copied; ctrl+c again leaves")
         elif self.link.stop_reply():
-            self.hint("stopped; ctrl+c again leaves")
+            self.hint(f"stopped; {self._leaving.said(self.jobs.ours, 'ctrl+c')}")
         else:
             self.hint(self._leaving.said(self.jobs.ours, "ctrl+c"))
 

@@ -176,12 +176,15 @@ UPDATE raw_experiences SET processed = 0, attempts = 0 WHERE id IN (SELECT value
 -- name: unfold
 UPDATE conversations SET folded_summary = '', folded_until = 0 WHERE id IN (SELECT value FROM json_each(:ids));
 
--- name: unfold_over
-UPDATE conversations SET folded_summary = '', folded_until = 0
-WHERE id IN (
+-- name: summaries_over
+SELECT id, folded_summary, folded_until FROM conversations
+WHERE folded_until > 0 AND id IN (
     SELECT conversation_id FROM turns
     WHERE experience_id IN (SELECT value FROM json_each(:ids)) AND position < conversations.folded_until
 );
+
+-- name: put_summary
+UPDATE conversations SET folded_summary = :summary, folded_until = :until WHERE id = :id;
 
 -- name: untitle
 UPDATE conversations SET title = '', source = CASE source WHEN 'chat' THEN 'chat' ELSE 'erased' END

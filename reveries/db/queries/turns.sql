@@ -21,9 +21,13 @@ SELECT * FROM (
 -- name: from_position
 SELECT * FROM turns WHERE conversation_id = :conversation_id AND position >= :position ORDER BY position LIMIT :limit;
 
--- name: put_away
--- Turns of experiences that the owner had forgotten without erasing.
-SELECT id FROM turns WHERE experience_id IN (SELECT experience_id FROM withdrawn_experiences);
+-- name: recent_for_prompt
+-- Without those of experiences that the owner had forgotten without erasing.
+SELECT * FROM (
+    SELECT * FROM turns WHERE conversation_id = :conversation_id
+        AND (experience_id IS NULL OR experience_id NOT IN (SELECT experience_id FROM withdrawn_experiences))
+    ORDER BY position DESC LIMIT :limit
+) ORDER BY position;
 
 -- name: count_in
 SELECT count(*) AS turns FROM turns WHERE conversation_id = :conversation_id;

@@ -303,7 +303,7 @@ class Forgetting:
         async def work(transaction: Transaction) -> ChangeSet:
             decision = await decided(transaction)
             # Whole episodes: of some of one nothing is made anew, for nothing is lost.
-            plan = decision.plan
+            plan, report.holds = decision.plan, decision.needle
             episodes = frozenset(name for name in plan.touched if name not in decision.rows.relations.merged_into)
             report.items = [
                 item for item in items_of(decision.rows, plan) if item.kind in ("episode", "turn", "thought")
@@ -331,7 +331,7 @@ class Forgetting:
         await transaction.run("forget.withdraw", {"ids": ids, "now": now})
         await transaction.run("forget.withdraw_ones", {"ids": json.dumps(sorted(plan.experiences)), "now": now})
         experiences = sorted({*sources, *plan.experiences})
-        await transaction.run("forget.unfold_over", {"ids": json.dumps(experiences)})
+        await _take_out_of_summaries(transaction, experiences, report.holds)
         report.counts.add("experiences", len(experiences))
         await transaction.run_many(
             "deep.note",
@@ -493,6 +493,18 @@ async def _put_erasure(transaction: Transaction, erasure: Erasure) -> None:
             for stone in erasure.tombstones
         ],
     )
+
+
+async def _take_out_of_summaries(transaction: Transaction, experiences: list[str], holds: TextMatcher) -> None:
+    """Take the lines that hold it out of the summaries of conversations; a summary in which no line is found goes
+    whole, for it may tell it in other words."""
+    named = {"ids": json.dumps(experiences)}
+    for row in await transaction.rows("forget.summaries_over", named):
+        lines = str(row["folded_summary"]).splitlines()
+        left = [line for line in lines if not holds(line)]
+        summary = "\n".join(left) if len(left) < len(lines) else ""
+        until = row["folded_until"] if summary else 0
+        await transaction.run("forget.put_summary", {"id": row["id"], "summary": summary, "until": until})
 
 
 async def _sources(transaction: Transaction, episode_id: str) -> list[Row]:

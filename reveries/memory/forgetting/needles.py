@@ -27,11 +27,6 @@ class TextMatcher(Protocol):
     def __call__(self, text: str) -> bool: ...
 
 
-def holds_nothing(_: str) -> bool:
-    """Holds nothing."""
-    return False
-
-
 def words_in(text: str) -> list[str]:
     """The words of `text`, folded: what is hashed and compared."""
     return _WORD.findall(text.lower() if text.isascii() else unicodedata.normalize("NFC", text).casefold())

@@ -257,7 +257,7 @@ def run_kills(number: int, seed: int) -> None:
     """Kill the worker at random moments; after each, every acknowledged answer is there and nothing is done twice."""
     chance = random.Random(seed)
     with tempfile.TemporaryDirectory() as name:
-        folder, acknowledged, faults, kills = Path(name), set[str](), [], 0
+        folder, acknowledged, faults, kills = Path(name), set[str](), list[str](), 0
         while kills < number and not faults:
             kills += 1
             command = [sys.executable, __file__, "--live", str(folder)]
@@ -278,9 +278,10 @@ async def check_after_kill(folder: Path, acknowledged: set[str]) -> list[str]:
     from tests.projects.kit import open_work
 
     async with open_work(folder, lambda _: "", new_id=_new_id) as work:
-        [project] = await work.store.projects() or [None]
-        if project is None:
+        there = await work.store.projects()
+        if not there:
             return []
+        project = there[0]
         first, second = await work.state(project), await work.state(project)
         faults = [] if first == second else ["two readings of the same rows differ"]
         answers = {one.id: one.status.value for one in first.questions}

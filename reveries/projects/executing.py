@@ -89,7 +89,7 @@ class FinishStep(msgspec.Struct, frozen=True, tag_field="tool", tag="finish"):
     topic: str = ""
 
 
-class Step(msgspec.Struct, frozen=True):
+class NextStep(msgspec.Struct, frozen=True):
     step: SearchStep | FinishStep
 
 
@@ -107,7 +107,7 @@ async def execute_freely(place: Workplace, task: WorkTask) -> TaskResult:
     )
     queries: list[str] = []
     for _ in range(MOST_STEPS):
-        answer = await model.ask("step", _step_text(place, task, material), Step, tokens=_ANSWER_TOKENS)
+        answer = await model.ask("step", _step_text(place, task, material), NextStep, tokens=_ANSWER_TOKENS)
         if answer is None:
             return TaskResult(ResultStatus.FAILED, "The model gave no usable answer.")
         if isinstance(answer.step, FinishStep):

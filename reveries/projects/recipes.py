@@ -42,7 +42,7 @@ _ORIGINALS: Final = (ChunkType.RESOURCE, ChunkType.USER_INPUT)
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class NoteLine:
     """A sentence of a chunk, and how near its meaning is to what is asked."""
 
     text: str
@@ -153,7 +153,7 @@ def _question_of(task: WorkTask) -> str:
     return f"{task.title}. {task.description}".strip()
 
 
-async def _nearest_lines(place: Workplace, task: WorkTask, question: str) -> list[Line]:
+async def _nearest_lines(place: Workplace, task: WorkTask, question: str) -> list[NoteLine]:
     """The sentences of what fits best, nearest first."""
     found = await place.search(task, question, _FOUND, _ORIGINALS)
     pieces = [(text, chunk) for chunk in found for text in _lines_of(chunk)]
@@ -161,7 +161,7 @@ async def _nearest_lines(place: Workplace, task: WorkTask, question: str) -> lis
         return []
     [cue, *vectors] = await place.store.chunks.embed_texts([question, *(text for text, _ in pieces)])
     lines = [
-        Line(text, chunk, float(np.dot(cue, vector))) for (text, chunk), vector in zip(pieces, vectors, strict=True)
+        NoteLine(text, chunk, float(np.dot(cue, vector))) for (text, chunk), vector in zip(pieces, vectors, strict=True)
     ]
     return sorted({line.text: line for line in lines}.values(), key=lambda line: -line.cosine)[:_LINES]
 
@@ -173,7 +173,7 @@ def _lines_of(chunk: Chunk) -> list[str]:
     return [piece for piece in pieces if _SHORTEST_LINE <= len(piece) <= _LONGEST_LINE and not piece.startswith("#")]
 
 
-async def _choose_line(place: Workplace, question: str, lines: Sequence[Line]) -> Line | None:
+async def _choose_line(place: Workplace, question: str, lines: Sequence[NoteLine]) -> NoteLine | None:
     """The nearest line of which the model says that it answers the question, and code that it is about it. One line at
     a time: asked to choose among several, the default model says of most questions that none does."""
     for line in lines[:_ASKED_LINES]:
@@ -186,13 +186,13 @@ async def _choose_line(place: Workplace, question: str, lines: Sequence[Line]) -
     return None
 
 
-def _is_near(place: Workplace, line: Line, question: str) -> bool:
+def _is_near(place: Workplace, line: NoteLine, question: str) -> bool:
     goal = place.state.goal.text if place.state.goal else ""
     shared = set(terms_of(line.text)) & set(terms_of(question)) - set(terms_of(goal))
     return line.cosine >= LEAST_COSINE or len(shared) >= 2
 
 
-def _quote_result(task: WorkTask, lines: Sequence[Line]) -> TaskResult:
+def _quote_result(task: WorkTask, lines: Sequence[NoteLine]) -> TaskResult:
     """The lines, word for word, as outcome, learnings and evidence."""
     told = [f"“{line.text}”" + (f" ({line.chunk.title})" if line.chunk.title else "") for line in lines]
     learnings = tuple(

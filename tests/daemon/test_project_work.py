@@ -119,4 +119,3 @@ async def test_of_three_projects_none_starves(home: Home) -> None:
             await give_project(life, name)
         await life.pass_time(4)
         assert [(await detail(life, name)).project.percent for name in ("Shed", "Boat", "Bench")] == [100] * 3
-

@@ -38,6 +38,7 @@ from reveries.memory.forgetting.selection import (
     read_asides,
     read_rows,
 )
+from reveries.memory.forgetting.summaries import take_out_of_summaries
 from reveries.memory.forgetting.tombstones import (
     FILE_ALONE,
     Erasure,
@@ -331,7 +332,7 @@ class Forgetting:
         await transaction.run("forget.withdraw", {"ids": ids, "now": now})
         await transaction.run("forget.withdraw_ones", {"ids": json.dumps(sorted(plan.experiences)), "now": now})
         experiences = sorted({*sources, *plan.experiences})
-        await _take_out_of_summaries(transaction, experiences, report.holds)
+        await take_out_of_summaries(transaction, experiences, report.holds)
         report.counts.add("experiences", len(experiences))
         await transaction.run_many(
             "deep.note",
@@ -493,18 +494,6 @@ async def _put_erasure(transaction: Transaction, erasure: Erasure) -> None:
             for stone in erasure.tombstones
         ],
     )
-
-
-async def _take_out_of_summaries(transaction: Transaction, experiences: list[str], holds: TextMatcher) -> None:
-    """Take the lines that hold it out of the summaries of conversations; a summary in which no line is found goes
-    whole, for it may tell it in other words."""
-    named = {"ids": json.dumps(experiences)}
-    for row in await transaction.rows("forget.summaries_over", named):
-        lines = str(row["folded_summary"]).splitlines()
-        left = [line for line in lines if not holds(line)]
-        summary = "\n".join(left) if len(left) < len(lines) else ""
-        until = row["folded_until"] if summary else 0
-        await transaction.run("forget.put_summary", {"id": row["id"], "summary": summary, "until": until})
 
 
 async def _sources(transaction: Transaction, episode_id: str) -> list[Row]:

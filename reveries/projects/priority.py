@@ -23,7 +23,7 @@ _PHASE_WORDS = {Phase.RESEARCH: "research", Phase.EXECUTION: "practice"}
 
 
 @dataclass(frozen=True, slots=True)
-class Factors:
+class PriorityFactors:
     """Each between 0 and 1."""
 
     priority: float
@@ -52,7 +52,7 @@ def factors_of(
     done: frozenset[str],
     recent: Sequence[WorkLogEntry],
     now: float,
-) -> Factors:
+) -> PriorityFactors:
     """`done`: ids of the tasks that are; `recent`: activities, newest first."""
     words = f"{task.skill_area} {task.title}".lower()
     # V-79: + (10 - i) for each active priority i that is named; here a share of the most that one can give.
@@ -63,7 +63,7 @@ def factors_of(
     ]
     areas = {one.skill_area for one in recent[:_RECENT] if one.skill_area}
     wanted = _PHASE_WORDS.get(orientation.current_phase, "")
-    return Factors(
+    return PriorityFactors(
         priority=min(1.0, sum(named) / _MOST_PRIORITIES),
         goal=1.0 if goal_id is not None and task.goal_id == goal_id else 0.0,
         dependency=1.0 if all(need in done for need in task.needs) else 0.0,

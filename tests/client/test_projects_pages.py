@@ -1,0 +1,117 @@
+"""What is shown of projects: pages for the command line and the chat alike."""
+
+from reveries import protocol
+from reveries.client.features.projects import (
+    chunks_page,
+    diff_page,
+    project_page,
+    projects_page,
+    questions_page,
+    tasks_page,
+    trace_page,
+)
+from reveries.client.features.work import happened_line
+from reveries.client.render import Page
+from reveries.client.tui.commands import Called, called
+from reveries.client.tui.queries import look_for, page_of
+
+NOW = 1_750_000_000.0
+LINE = protocol.ProjectLine(
+    project_id="p1", name="Fair", state="active", status="waiting_for_user", goal="Organise a fair", phase="research",
+    percent=40, next_task="Find the fees", open_questions=2, rested_because="waiting for you",
+    last_worked_at=NOW - 60, dollars=0.02, tokens=4200,
+)  # fmt: skip
+TASK = protocol.TaskEntry(
+    task_id="t1", title="Find the fees", description="", kind="find_out", status="blocked", skill_area="money",
+    outcome="", waits_for="your answer: Who pays?", flagged_because="", is_tainted=True,
+)  # fmt: skip
+QUESTION = protocol.QuestionEntry(
+    question_id="3f9ac81b20d4e57a", project="Fair", kind="question", question="Who pays?", context="Nearest: “Els.”",
+    asked_at=NOW - 3600, blocked_tasks=1, is_tainted=True,
+)  # fmt: skip
+DETAIL = protocol.ProjectDetail(
+    request_id=1, project=LINE, message="One question waits for you.", orientation="A fair\nphase: research",
+    doubts=["Buy oak: rests on notes, which fell"], tasks=[TASK], questions=[QUESTION], log=[],
+)  # fmt: skip
+
+
+def text(page: Page) -> str:
+    return "\n".join("".join(part.text for part in row) for row in page)
+
+
+def test_a_project_at_a_glance_says_how_far_it_is_what_comes_and_what_it_asks() -> None:
+    shown = text(projects_page([LINE], NOW))
+    for words in (
+        "Fair",
+        "40 %",
+        "Organise a fair",
+        "Find the fees",
+        "2 questions for you",
+        "it waits for you",
+        "$0.02",
+    ):
+        assert words in shown
+    assert "reveries project new" in text(projects_page([], NOW))
+
+
+def test_in_short_there_is_no_page_and_in_detail_there_is_and_what_is_uncertain_stands_in_both() -> None:
+    short = text(project_page(DETAIL, NOW, is_detailed=False))
+    detailed = text(project_page(DETAIL, NOW, is_detailed=True))
+    for shown in (short, detailed):
+        assert "rests on notes, which fell" in shown
+        assert "Who pays?" in shown
+    assert "phase: research" not in short
+    assert "phase: research" in detailed
+    assert "waits for your answer" in detailed
+
+
+def test_a_question_says_who_had_a_hand_in_it_and_how_it_is_answered() -> None:
+    shown = text(questions_page([QUESTION], NOW))
+    assert "3f9ac81b" in shown
+    assert "you did not write" in shown
+    assert "reveries questions answer" in shown
+    assert "no questions" in text(questions_page([], NOW))
+
+
+def test_a_difference_of_two_versions_is_shown_line_by_line() -> None:
+    versions = [
+        protocol.OrientationEntry(2, "goal", NOW, "same\nnew line"),
+        protocol.OrientationEntry(1, "created", NOW, "same\nold line"),
+    ]
+    assert text(diff_page(versions, 1, 2)) == "  - old line\n  + new line"
+    assert "They say the same." in text(diff_page(versions, 1, 1))
+    assert "versions 1 to 2" in text(diff_page(versions, 1, 7))
+
+
+def test_why_a_task_came_to_what_it_came_to_shows_steps_and_what_it_rests_on() -> None:
+    chunk = protocol.ChunkEntry("c1", "notes", "The fee is 9 pounds.", "resource", "verified", "", ["document:ab"])
+    steps = [protocol.StepEntry(1, "holds answer", "yes", "done", NOW)]
+    shown = text(trace_page(protocol.TaskTrace(1, TASK, "Every quote stands.", "", [chunk], steps)))
+    for words in ("holds answer", "Every quote stands.", "The fee is 9 pounds.", "you did not write"):
+        assert words in shown
+    fallen = protocol.ChunkEntry("c2", "", "x", "insight", "inferred", "it was wrong", [])
+    assert "holds no more: it was wrong" in text(chunks_page([fallen]))
+    assert "No tasks yet" in text(tasks_page([]))
+
+
+def test_hostile_words_of_a_project_reach_no_terminal_as_they_are() -> None:
+    frame = protocol.WorkHappened(1, "\x1b[31mFair", "done", "\x1b]0;title\x07 [bold]x[/bold]")
+    assert "\x1b" not in "".join(part.text for part in happened_line(frame))
+
+
+def test_the_chat_lists_projects_and_answers_a_question() -> None:
+    for typed in ("/projects", "/questions", "/project Fair", "/answer 3f9a Els pays", "/work Fair"):
+        command = called(typed)
+        assert isinstance(command, Called)
+        assert look_for(command) is not None
+    command = called("/answer 3f9a Els pays")
+    assert isinstance(command, Called)
+    query = look_for(command)
+    assert query is not None
+    assert query.request(7) == protocol.AnswerQuestion(7, "3f9a", "Els pays")
+    frames: list[protocol.Frame] = [
+        DETAIL, protocol.Projects(1, [LINE]), protocol.OpenQuestions(1, [QUESTION]),
+        protocol.QuestionAnswered(1, "Fair", "Who pays?"), protocol.WorkRequested(1, "Fair"),
+    ]  # fmt: skip
+    for frame in frames:
+        assert "Fair" in text(page_of(frame, NOW, 100))

@@ -77,10 +77,14 @@ class Activity:
     def announce_state(self) -> None:
         self._events.state_changed.notify(*self.state())
 
+    def note_words(self) -> None:
+        """The owner said something elsewhere than in a conversation: more may follow."""
+        self._last_words = Deadline.after(0, self._clock)
+
     def begin_talk(self) -> None:
         """A word of the owner came."""
         self._monologue.pause()
-        self._last_words = Deadline.after(0, self._clock)
+        self.note_words()
         self.words_came.set()
         self._events.state_changed.notify("talking", "")
 

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 
@@ -27,6 +27,8 @@ class ResultStatus(StrEnum):
     NEEDS_RESEARCH = "needs_research"
     PARTIAL = "partial"
     FAILED = "failed"
+    GIVEN_UP = "given_up"
+    """Nobody knows it, the owner neither: the work goes on without it. No model can say so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +83,7 @@ class SearchStep(msgspec.Struct, frozen=True, tag_field="tool", tag="search"):
 
 
 class FinishStep(msgspec.Struct, frozen=True, tag_field="tool", tag="finish"):
-    status: ResultStatus
+    status: Literal["complete", "blocked", "needs_research", "partial", "failed"]
     outcome: str = ""
     learnings: tuple[Learning, ...] = ()
     rests_on: tuple[str, ...] = ()
@@ -148,12 +150,12 @@ def finish(task: WorkTask, step: FinishStep, material: Material) -> TaskResult:
     """What the model handed in, with names as ids. Pure."""
     ids = material.names
     rests = tuple(ids[name] for name in step.rests_on if name in ids)
-    question = None
-    if step.status is ResultStatus.BLOCKED:
+    question, status = None, ResultStatus(step.status)
+    if status is ResultStatus.BLOCKED:
         asked = step.question.strip() or f"What is needed for: {task.title}?"
         question = NewQuestion(asked, QuestionKind.QUESTION, context=task.title, blocks=(task.id,), task_id=task.id)
     return TaskResult(
-        status=step.status,
+        status=status,
         outcome=step.outcome.strip(),
         learnings=tuple(_new_chunk(task, one, ids) for one in step.learnings),
         rests_on=rests,

@@ -26,6 +26,7 @@ from reveries.safe_text import one_line
 LEAST_COSINE: Final = 0.40
 """A line that a model says yes of counts from this nearness to the task on, or with two words in common that the goal,
 which every task repeats, does not have."""
+DRAFT_TAG: Final = "draft"
 _FOUND: Final = 6
 _LINES: Final = 6
 _NOTES: Final = 4
@@ -95,6 +96,15 @@ def _answer_result(answered: OwnerQuestion) -> TaskResult:
     return TaskResult(ResultStatus.COMPLETE, f"You said: “{answered.answer}”", is_audited=True)
 
 
+async def _weigh_answer(place: Workplace, task: WorkTask, answered: OwnerQuestion) -> TaskResult:
+    """The owner's answer as outcome where it says what the task asks; "I don't know" is none, and ends the task."""
+    text = prompt("holds_answer", task=_question_of(task), note=one_line(answered.answer))
+    weighed = await place.model.ask("holds answer", text, HoldsAnswer, tokens=_YES_NO_TOKENS)
+    if weighed is not None and weighed.answer == "no":
+        return TaskResult(ResultStatus.GIVEN_UP, f"Nobody knows it. You said: “{answered.answer}”")
+    return _answer_result(answered)
+
+
 def _blocked(task: WorkTask, question: str, context: str, kind: QuestionKind = QuestionKind.QUESTION) -> TaskResult:
     asked = NewQuestion(question, kind, context=context, blocks=(task.id,), task_id=task.id)
     return TaskResult(ResultStatus.BLOCKED, question=asked)
@@ -105,7 +115,7 @@ def _blocked(task: WorkTask, question: str, context: str, kind: QuestionKind = Q
 
 async def _find_out(place: Workplace, task: WorkTask) -> TaskResult:
     if answered := _answered(place, task):
-        return _answer_result(answered)
+        return await _weigh_answer(place, task, answered)
     question = _question_of(task)
     lines = await _nearest_lines(place, task, question)
     chosen = await _choose_line(place, question, lines)
@@ -118,7 +128,7 @@ async def _find_out(place: Workplace, task: WorkTask) -> TaskResult:
 
 async def _read(place: Workplace, task: WorkTask) -> TaskResult:
     if answered := _answered(place, task):
-        return _answer_result(answered)
+        return await _weigh_answer(place, task, answered)
     lines = [
         one for one in await _nearest_lines(place, task, _question_of(task)) if _is_near(place, one, _question_of(task))
     ]
@@ -156,7 +166,7 @@ def _question_of(task: WorkTask) -> str:
 async def _nearest_lines(place: Workplace, task: WorkTask, question: str) -> list[NoteLine]:
     """The sentences of what fits best, nearest first."""
     found = await place.search(task, question, _FOUND, _ORIGINALS)
-    pieces = [(text, chunk) for chunk in found for text in _lines_of(chunk)]
+    pieces = [(text, chunk) for chunk in found if DRAFT_TAG not in chunk.tags for text in _lines_of(chunk)]
     if not pieces:
         return []
     [cue, *vectors] = await place.store.chunks.embed_texts([question, *(text for text, _ in pieces)])
@@ -231,6 +241,8 @@ async def _write(place: Workplace, task: WorkTask) -> TaskResult:
     written = await place.model.write("draft", text, tokens=_DRAFT_TOKENS)
     # A name or a number that stands in no fact is an invention: its sentence is left out.
     draft = keep_grounded(written, [facts, task.title, task.description, wish])
+    if len(draft.split()) < _SHORTEST_DRAFT_WORDS and answered is not None:
+        return TaskResult(ResultStatus.GIVEN_UP, f"It could not be written. You said: “{answered.answer}”")
     if len(draft.split()) < _SHORTEST_DRAFT_WORDS:
         return _blocked(task, f"I could not write “{task.title}” from what is known. What belongs into it?", facts)
     asked = f"Is this draft of “{task.title}” good? Say yes, or what to change."
@@ -244,7 +256,7 @@ def _keep_draft(task: WorkTask, answered: OwnerQuestion) -> TaskResult:
         confidence=Confidence.VERIFIED,
         source=ChunkSource.USER,
         title=task.title,
-        tags=("draft",),
+        tags=(DRAFT_TAG,),
         task_id=task.id,
         foreign_sources=answered.foreign_sources,
     )

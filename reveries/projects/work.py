@@ -321,6 +321,8 @@ class ProjectWork:
                 await self._research_first(task, result)
             case ResultStatus.PARTIAL:
                 await self._fail(task, f"done in part: {result.outcome}", is_partial=True)
+            case ResultStatus.GIVEN_UP:
+                await self._give_up(task, result)
             case ResultStatus.FAILED:
                 await self._fail(task, result.outcome)
 
@@ -370,6 +372,14 @@ class ProjectWork:
             await self.store.put_question(transaction, task.project_id, question)
             await self.store.log(transaction, task.project_id, "task.blocked", question.question, task)
         self.tell("question", question.question)
+
+    async def _give_up(self, task: WorkTask, result: TaskResult) -> None:
+        """What needed it goes on without it."""
+        async with self.store.database.transaction() as transaction:
+            await self.store.end_task(transaction, task, TaskStatus.DROPPED, outcome=result.outcome)
+            await self.store.release_tasks(transaction, task.project_id)
+            await self.store.log(transaction, task.project_id, "task.given_up", f"{task.title}: {result.outcome}", task)
+        self.tell("given up", f"{task.title}: {result.outcome}")
 
     async def _research_first(self, task: WorkTask, result: TaskResult) -> None:
         topic = result.topic or task.title

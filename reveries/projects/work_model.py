@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Protocol, TypeVar
 
+import msgspec
+
 from reveries.errors import ModelAnswerError
 from reveries.llm.base import ChatMessage, ChatModel, Prompt, Role
 from reveries.llm.structured import ask, collect
@@ -50,7 +52,7 @@ class WorkModel:
         except ModelAnswerError as error:
             await self._end(position, f"no usable answer: {error.message}", is_done=False)
             return None
-        await self._end(position, str(answer))
+        await self._end(position, msgspec.json.encode(answer).decode())
         return answer
 
     async def write(self, name: str, text: str, *, tokens: int) -> str:

@@ -181,7 +181,7 @@ async def test_a_small_model_is_asked_for_one_field_at_a_time_and_code_agrees_or
     def small(text: str) -> object:
         match asked_for(text):
             case "holds answer":
-                return {"answer": "yes"}
+                return {"answer": "no" if "I have no idea" in text else "yes"}
             case "draft":
                 return "Oak costs 20 euros a board and lasts for thirty years, says the yard. Bring 9000 dragons."
             case "plan":
@@ -208,5 +208,7 @@ async def test_a_small_model_is_asked_for_one_field_at_a_time_and_code_agrees_or
         assert "dragons" not in draft.context
         assert draft.foreign_sources
         await work.store.answer(draft.id, "Yes.")
+        await work.answer("moon's king", "I have no idea.")
         await work.wake(project)
+        assert (await work.task(project, "Name of the moon's king")).status is TaskStatus.DROPPED
         assert (await work.task(project, "Write about oak boards")).outcome == draft.context

@@ -143,6 +143,7 @@ async def list_open_questions(call: Call, request: protocol.AskOpenQuestions) ->
 @handles(protocol.AnswerQuestion)
 async def answer_question(call: Call, request: protocol.AnswerQuestion) -> protocol.QuestionAnswered:
     name, question = await call.mind.projects.store.answer(request.question_id, plain(request.answer))
+    call.mind.activity.note_words()  # Who answers one question may answer the next: then both count at once.
     call.mind.projects.consider()
     return protocol.QuestionAnswered(request.request_id, name, plain(question.question))
 

@@ -111,7 +111,7 @@ WHERE project_id = :project_id AND status = 'blocked' AND held_because = ''
     )
     AND NOT EXISTS (
         SELECT 1 FROM task_needs JOIN tasks AS needed ON needed.id = task_needs.needs_id
-        WHERE task_needs.task_id = tasks.id AND needed.status <> 'done'
+        WHERE task_needs.task_id = tasks.id AND needed.status NOT IN ('done', 'dropped')
     )
 RETURNING id
 

@@ -1,0 +1,163 @@
+"""What becomes of a try: it is audited and stored, waits for an answer or research, or is tried again (V-82..V-85)."""
+
+import json
+from dataclasses import dataclass, replace
+
+from reveries.db.database import Transaction
+from reveries.knowledge.model import ChunkSource, ChunkType, Confidence, NewChunk
+from reveries.projects.auditing import AuditVerdict, audit_result
+from reveries.projects.evidence import Facts
+from reveries.projects.executing import ResultStatus, TaskResult
+from reveries.projects.model import AgentState, QuestionKind, TaskKind, TaskStatus, WorkTask
+from reveries.projects.store import NewQuestion, NewTask, ProjectStore
+from reveries.projects.triggers import rewrite_after_task
+from reveries.projects.watching import Remember, Tell
+from reveries.projects.work_model import WorkModel
+
+MOST_TRIES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class TaskResults:
+    """Stores results, each in one transaction."""
+
+    store: ProjectStore
+    tell: Tell
+    remember: Remember
+
+    async def store_result(self, model: WorkModel, state: AgentState, task: WorkTask, result: TaskResult) -> None:
+        match result.status:
+            case ResultStatus.COMPLETE:
+                await self._audit_and_store(model, state, task, result)
+            case ResultStatus.BLOCKED:
+                await self._block(task, result)
+            case ResultStatus.NEEDS_RESEARCH:
+                await self._research_first(task, result)
+            case ResultStatus.PARTIAL:
+                await self._fail(task, f"done in part: {result.outcome}", is_partial=True)
+            case ResultStatus.GIVEN_UP:
+                await self._give_up(task, result)
+            case ResultStatus.FAILED:
+                await self._fail(task, result.outcome)
+
+    async def _audit_and_store(self, model: WorkModel, state: AgentState, task: WorkTask, result: TaskResult) -> None:
+        chunks = {one.id: one for one in await self.store.chunks.of_project(task.project_id) if one.stands}
+        facts = Facts({name: f"{one.title}\n{one.content}" for name, one in chunks.items()})
+        verdict = await audit_result(model, task, result, state.orientation.content, facts, chunks)
+        if verdict.is_accepted:
+            await self._complete(state, task, result, verdict)
+        else:
+            await self._fail(task, f"not accepted: {verdict.why}", audit=verdict.why, attempt=result.outcome)
+
+    async def _complete(self, state: AgentState, task: WorkTask, result: TaskResult, verdict: AuditVerdict) -> None:
+        learnings = [
+            replace(
+                one,
+                tags=tuple(dict.fromkeys((*one.tags, task.skill_area.lower() or "general"))),
+                foreign_sources=one.foreign_sources | task.foreign_sources,
+            )
+            for one in result.learnings
+        ]
+        vectors = await self.store.chunks.embed(learnings)
+        rests = {*task.rests_on, *result.rests_on}
+        async with self.store.database.transaction() as transaction:
+            await self.store.end_task(
+                transaction, task, TaskStatus.DONE, outcome=result.outcome, audit=verdict.why, failure="",
+                rests_on=frozenset(rests),
+            )  # fmt: skip
+            await self.store.chunks.put(transaction, task.project_id, learnings, vectors)
+            await transaction.run("chunks.note_useful", {"now": self.store.now, "ids": json.dumps(sorted(rests))})
+            await self.store.release_tasks(transaction, task.project_id)
+            await self.store.log(transaction, task.project_id, "task.done", f"{task.title}: {result.outcome}", task)
+            tasks = await self.store.tasks(transaction, task.project_id)
+            if trigger := rewrite_after_task(task, tasks, state.orientation.content):
+                await self.store.note_rewrite_due(transaction, state.project, trigger)
+        self.tell("done", f"{task.title}: {result.outcome}")
+        await self.remember(
+            f"I worked on {state.project.name}: {task.title}. {result.outcome}", bool(task.foreign_sources)
+        )
+
+    async def _block(self, task: WorkTask, result: TaskResult) -> None:
+        question = result.question or NewQuestion(f"What is needed for “{task.title}”?", blocks=(task.id,))
+        # A question is made of what stood before the model: it inherits what the task has.
+        question = replace(question, task_id=task.id, foreign_sources=question.foreign_sources | task.foreign_sources)
+        async with self.store.database.transaction() as transaction:
+            await self.store.end_task(transaction, task, TaskStatus.BLOCKED, tries_anew=True)
+            await self.store.put_question(transaction, task.project_id, question)
+            await self.store.log(transaction, task.project_id, "task.blocked", question.question, task)
+        self.tell("question", question.question)
+
+    async def _give_up(self, task: WorkTask, result: TaskResult) -> None:
+        """What needed it goes on without it."""
+        async with self.store.database.transaction() as transaction:
+            await self.store.end_task(transaction, task, TaskStatus.DROPPED, outcome=result.outcome)
+            await self.store.release_tasks(transaction, task.project_id)
+            await self.store.log(transaction, task.project_id, "task.given_up", f"{task.title}: {result.outcome}", task)
+        self.tell("given up", f"{task.title}: {result.outcome}")
+
+    async def _research_first(self, task: WorkTask, result: TaskResult) -> None:
+        topic = result.topic or task.title
+        title = f"Research: {topic}"
+        async with self.store.database.transaction() as transaction:
+            tasks = await self.store.tasks(transaction, task.project_id)
+            same = [one for one in tasks if one.title.casefold() == title.casefold()]
+            if same:
+                # It was looked for before: another round would find no more.
+                await self._end_failed(transaction, task, f"{title} was done and did not help")
+                return
+            new = NewTask(
+                title, f"It is needed for: {task.title}", TaskKind.FIND_OUT, task.skill_area, goal_id=task.goal_id,
+                foreign_sources=task.foreign_sources,
+            )  # fmt: skip
+            [name] = await self.store.put_tasks(transaction, task.project_id, [new])
+            await self.store.end_task(transaction, task, TaskStatus.BLOCKED, tries_anew=True)
+            await self.store.put_needs(transaction, task.id, [name])
+            await self.store.log(transaction, task.project_id, "task.needs_research", title, task)
+        self.tell("needs research", topic)
+
+    async def _fail(
+        self, task: WorkTask, why: str, *, audit: str = "", attempt: str = "", is_partial: bool = False
+    ) -> None:
+        """Count the try; the third, or the same failure twice, ends in a question (VA-19)."""
+        attempts = [_attempt(task, attempt, why)] if attempt else []
+        vectors = await self.store.chunks.embed(attempts)
+        async with self.store.database.transaction() as transaction:
+            await self.store.chunks.put(transaction, task.project_id, attempts, vectors)
+            is_same = bool(task.failure) and task.failure == why
+            if task.tries >= MOST_TRIES or is_same:
+                await self._end_failed(transaction, replace(task, audit=audit or task.audit), why)
+                return
+            description = task.description
+            if is_partial:
+                description = f"{task.description}\nSo far: {why}"[:4000]
+            await self.store.end_task(
+                transaction, task, TaskStatus.READY, failure=why, audit=audit or task.audit, description=description
+            )
+            await self.store.log(transaction, task.project_id, "task.failed", f"{task.title}: {why}", task)
+        self.tell("failed", f"{task.title}: {why}")
+
+    async def _end_failed(self, transaction: Transaction, task: WorkTask, why: str) -> None:
+        await self.store.end_task(transaction, task, TaskStatus.BLOCKED, failure=why, tries_anew=True)
+        question = NewQuestion(
+            f"I tried “{task.title}” {task.tries} times and it did not work. What shall I do?",
+            QuestionKind.DECISION,
+            context=why,
+            blocks=(task.id,),
+            task_id=task.id,
+            foreign_sources=task.foreign_sources,
+        )
+        await self.store.put_question(transaction, task.project_id, question)
+        await self.store.log(transaction, task.project_id, "task.gave_up", f"{task.title}: {why}", task)
+        self.tell("question", question.question)
+
+
+def _attempt(task: WorkTask, outcome: str, why: str) -> NewChunk:
+    """A rejected outcome stays as evidence, and never counts as progress."""
+    return NewChunk(
+        content=f"{task.title}: {outcome}\nNot accepted: {why}",
+        type=ChunkType.ATTEMPT,
+        confidence=Confidence.SPECULATIVE,
+        source=ChunkSource.EXPERIMENT,
+        task_id=task.id,
+        foreign_sources=task.foreign_sources,
+    )

@@ -21,8 +21,8 @@ from reveries.clock import SystemClock
 from reveries.config import Home, load_settings
 from reveries.db.backups import look_at
 from reveries.db.database import Database
+from reveries.db.mind_file import export_mind
 from reveries.db.opening import open_database
-from reveries.db.portable import export_mind
 from reveries.llm.base import Vectors
 from reveries.memory.forgetting.selection import BY_ID, BY_WORDS, Selection
 from reveries.memory.memory import Memory, MemoryParts

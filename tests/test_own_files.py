@@ -17,7 +17,8 @@ from reveries.client.byte_search import search
 from reveries.config import Home, load_settings
 from reveries.crash_history import begin, record_of
 from reveries.daemon.home_files import clear_broken_off, copies, look, scrub
-from reveries.db.backups import Backup, put_back
+from reveries.db.backup_retention import Backup
+from reveries.db.backups import put_back
 from reveries.db.opening import open_database
 from reveries.errors import ConfigError, HomeError, StorageError
 from reveries.memory.forgetting.needles import Needle

@@ -9,7 +9,8 @@ from reveries.config import Home, Settings
 from reveries.daemon.backup_keeper import make_copy
 from reveries.daemon.mind import Mind
 from reveries.daemon.single_instance import hold_lock
-from reveries.db.backups import Backup, Looked, Tell, backups_in, find_backup, look_at, put_back
+from reveries.db.backup_retention import Backup
+from reveries.db.backups import Looked, Tell, backups_in, find_backup, look_at, put_back
 from reveries.db.opening import open_database
 
 

@@ -26,7 +26,7 @@ from reveries.daemon.chat_history import carried_exchanges, fold_to_fit, rest_li
 from reveries.daemon.crisis_help import Danger
 from reveries.daemon.last_turns import LastTurn, LastTurns
 from reveries.daemon.reply_generation import ReplyGeneration, ReplyStop
-from reveries.daemon.talk_style import TalkStyle, style_for
+from reveries.daemon.talk_by_tier import TalkStyle, style_for
 from reveries.daemon.token_counts import TokenCounts
 from reveries.daemon.turn import (
     ConversationHost,

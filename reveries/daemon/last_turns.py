@@ -17,7 +17,7 @@ from reveries.daemon.chat_context import (
     recalled_messages,
     system_text,
 )
-from reveries.daemon.talk_style import TalkStyle
+from reveries.daemon.talk_by_tier import TalkStyle
 from reveries.daemon.turn import PreparedTurn
 from reveries.llm.base import ChatMessage
 from reveries.memory.model import SelfModel

@@ -8,8 +8,8 @@ from reveries import protocol
 from reveries.config import Home, Settings
 from reveries.daemon.single_instance import hold_lock
 from reveries.db.backups import backups_in, find_backup, traces_of
+from reveries.db.mind_file import Moved, check_mind, export_mind, import_mind
 from reveries.db.opening import open_database
-from reveries.db.portable import Moved, check_mind, export_mind, import_mind
 from reveries.errors import NotFoundError, StorageError, UsageError
 from reveries.own_files import sync_to_disk
 

@@ -19,7 +19,7 @@ from reveries.llm.role_model import Candidate
 from reveries.llm.structured import collect
 from reveries.llm.tier import GroupScore, Tier
 from reveries.llm.tier_results import TierResults
-from reveries.llm.tier_tasks import Task, TaskGroup, all_tasks, is_right, prompt_of
+from reveries.llm.tier_test_tasks import Task, TaskGroup, all_tasks, is_right, prompt_of
 
 TEST_SECONDS = 900.0
 """Each model's, loading included. The default one needs two minutes on two cores."""

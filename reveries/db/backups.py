@@ -1,4 +1,4 @@
-"""Copies of the memory: which there are, which are kept, whether one is whole, and putting one in the memory's place.
+"""Copies of the memory: which there are, whether one is whole, and putting one in the memory's place.
 
 Nothing here deletes a memory: what is replaced is renamed, and stands beside the new one. Only copies grow old and go.
 """
@@ -8,13 +8,14 @@ import itertools
 import shutil
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
+from reveries.db.backup_retention import Backup, outlived, too_many
 from reveries.db.busy_backoff import calmly
 from reveries.db.checksums import checksum
 from reveries.db.connecting import connect_to_look
@@ -34,12 +35,8 @@ MEGABYTE: Final = 10**6
 
 _HOURLY = "memory-"
 _MIGRATION = "before-migration-"
-_DAY_SECONDS = 86_400.0
-_HOURLY_SECONDS = _DAY_SECONDS
-_DAILY_SECONDS = 7 * _DAY_SECONDS
 _ONE_ATTEMPT_SECONDS = 3600.0
 _SHOWN_PROBLEMS = 5
-_LEAST_BACKUPS = 2
 _ROWS_BETWEEN = 5000
 _STEPS_BETWEEN_LOOKS = 10_000
 """Of SQLite's virtual machine, between two looks at whether the result is still wanted."""
@@ -47,19 +44,6 @@ _STEPS_BETWEEN_LOOKS = 10_000
 
 def tell_nobody(what: str, done: int, total: int) -> None:
     """For work that nobody watches."""
-
-
-@dataclass(frozen=True, slots=True)
-class Backup:
-    """A copy, by its name alone: `made_at` in unix seconds."""
-
-    path: Path
-    made_at: float
-    is_before_migration: bool
-
-    @property
-    def name(self) -> str:
-        return self.path.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,43 +126,6 @@ def find_backup(folder: Path, name: str) -> Backup:
     raise NotFoundError(
         f"There is no backup {name}." if name else "There is no backup yet.", advice="See them: reveries backup list"
     )
-
-
-def outlived(backups: Iterable[Backup], now: float) -> list[Backup]:
-    """Which may go: all of the last 24 hours stay, of the 7 days before that the newest of each day, and what was made
-    before a migration. The newest of all stays however old it is. Pure."""
-    hourly = _hourly(backups)
-    gone, days = [], set[int]()
-    for place, one in enumerate(hourly):
-        age = now - one.made_at
-        day = int(one.made_at // _DAY_SECONDS)
-        if place and age >= _HOURLY_SECONDS and (age >= _HOURLY_SECONDS + _DAILY_SECONDS or day in days):
-            gone.append(one)
-        days.add(day)
-    return gone
-
-
-def too_many(backups: Sequence[Backup], sizes: Mapping[str, int], most_bytes: float) -> list[Backup]:
-    """Which have to go so that all together take `most_bytes` at most; `sizes` in bytes, by name. The two newest stay
-    whatever they take, and so does what was made before a migration. Then the newest of each day is worth more than
-    what else there is of it. Pure."""
-    hourly = _hourly(backups)
-    days: dict[int, Backup] = {}
-    for one in hourly:
-        days.setdefault(int(one.made_at // _DAY_SECONDS), one)
-    first = hourly[:_LEAST_BACKUPS]
-    wanted = [*days.values(), *hourly]
-    kept = {one.name for one in first}
-    taken = sum(sizes[one.name] for one in backups if one.is_before_migration or one.name in kept)
-    for one in wanted:
-        if one.name not in kept and taken + sizes[one.name] <= most_bytes:
-            kept.add(one.name)
-            taken += sizes[one.name]
-    return [one for one in hourly if one.name not in kept]
-
-
-def _hourly(backups: Iterable[Backup]) -> list[Backup]:
-    return sorted((one for one in backups if not one.is_before_migration), key=lambda one: one.made_at, reverse=True)
 
 
 def look_at(

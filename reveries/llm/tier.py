@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from reveries.llm.choose import HOSTED_PROVIDERS
-from reveries.llm.tier_tasks import TaskGroup
+from reveries.llm.tier_test_tasks import TaskGroup
 
 CAPABLE_SHARE = 0.9
 CAPABLE_GROUP_SHARE = 0.75

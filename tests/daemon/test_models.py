@@ -20,7 +20,7 @@ from reveries.llm.metered_embedding import MeteredEmbedder
 from reveries.llm.role_model import RoleModel
 from reveries.llm.tier import GroupScore, Tier
 from reveries.llm.tier_results import open_tier_results
-from reveries.llm.tier_tasks import TaskGroup
+from reveries.llm.tier_test_tasks import TaskGroup
 from tests.fakes.clock import HandClock
 from tests.fakes.weights import put_weights
 from tests.llm.contract import a_prompt, play

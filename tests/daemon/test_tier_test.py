@@ -21,7 +21,7 @@ from reveries.llm.role_model import Candidate
 from reveries.llm.scripted import Pause, Piece, Script, ScriptedModel
 from reveries.llm.tier import Tier
 from reveries.llm.tier_results import TierResults, open_tier_results
-from reveries.llm.tier_tasks import TaskGroup
+from reveries.llm.tier_test_tasks import TaskGroup
 from tests.daemon.asking import ask
 from tests.daemon.mind_kit import living
 from tests.fakes.clock import HandClock

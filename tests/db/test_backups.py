@@ -7,17 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reveries.db.backups import (
-    Backup,
-    backups_in,
-    date_back,
-    find_backup,
-    go_on_restoring,
-    outlived,
-    remove_outlived,
-    require_room,
-    too_many,
-)
+from reveries.db.backup_retention import Backup, outlived, too_many
+from reveries.db.backups import backups_in, date_back, find_backup, go_on_restoring, remove_outlived, require_room
 from reveries.db.integrity.suspected_damage import keep_untold, take_back, untold
 from reveries.errors import NotFoundError, StorageError
 

@@ -15,7 +15,8 @@ import aiosqlite
 import pytest
 
 from reveries.config import Home
-from reveries.db.backups import Backup, look_into, put_back
+from reveries.db.backup_retention import Backup
+from reveries.db.backups import look_into, put_back
 from reveries.db.database import Database, Transaction
 from reveries.db.driver import MAY_READ_BESIDE, SQLITE_VERSION, dbapi, is_safe_for_two
 from reveries.db.integrity.page_sums import PageSums

@@ -14,8 +14,8 @@ import pytest
 from reveries.daemon.owner_notes import OwnerNotes
 from reveries.db.checksums import checksum
 from reveries.db.driver import dbapi
+from reveries.db.mind_file import check_mind, export_mind, import_mind
 from reveries.db.opening import open_database
-from reveries.db.portable import check_mind, export_mind, import_mind
 from reveries.db.schemas import whole_schema
 from reveries.errors import StorageError
 from reveries.gates import Gate

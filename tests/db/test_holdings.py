@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from reveries.db.holdings import HOLDINGS
-from reveries.db.portable import MADE_ANEW
+from reveries.db.mind_file import MADE_ANEW
 from reveries.db.schemas import whole_schema
 from tests.memory.forgetting.everywhere import PLANTS
 

@@ -15,7 +15,8 @@ from pathlib import Path
 
 from reveries import protocol
 from reveries.config import Home
-from reveries.db.backups import Backup, backups_in, look_at
+from reveries.db.backup_retention import Backup
+from reveries.db.backups import backups_in, look_at
 from reveries.db.checksums import checksum
 from reveries.db.driver import dbapi
 from reveries.db.opening import open_database

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Collection, Iterable
 
 from reveries.llm.base import Prompt, Role
-from reveries.llm.tier_tasks import TaskGroup, all_tasks, prompt_of
+from reveries.llm.tier_test_tasks import TaskGroup, all_tasks, prompt_of
 
 RIGHT = {
     "moved-appointment": '{"day": "Friday", "hour": 9}',

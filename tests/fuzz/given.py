@@ -25,7 +25,7 @@ from reveries.config import default_toml, load_settings
 from reveries.daemon.calendar_files import read_calendars
 from reveries.daemon.safe_mode import settings_in_safe_mode
 from reveries.db.driver import dbapi
-from reveries.db.portable import check_mind, export_mind
+from reveries.db.mind_file import check_mind, export_mind
 from reveries.errors import ConfigError, ReveriesError
 from reveries.protocol import decode_frame, decode_request, encode, read_body
 from tests.client.test_import_formats import CHATGPT, CLAUDE

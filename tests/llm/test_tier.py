@@ -3,7 +3,7 @@
 import pytest
 
 from reveries.llm.tier import GroupScore, Tier, assumed_tier, tier_of_scores
-from reveries.llm.tier_tasks import TaskGroup
+from reveries.llm.tier_test_tasks import TaskGroup
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from reveries.db.database import Database
 from reveries.db.opening import open_database
 from reveries.llm.tier import GroupScore, Tier
 from reveries.llm.tier_results import look_at_tier_results, open_tier_results
-from reveries.llm.tier_tasks import TaskGroup
+from reveries.llm.tier_test_tasks import TaskGroup
 from tests.db.test_past_minds import unpacked
 
 

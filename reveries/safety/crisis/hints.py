@@ -1,4 +1,4 @@
-"""What people in danger from themselves often say instead of saying it: see `crisis_words`. In English."""
+"""What people in danger from themselves often say instead of saying it: see `patterns`. In English."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""How it is said plainly in other languages: see `crisis_words`. Nothing indirect is looked for."""
+"""How it is said plainly in other languages: see `patterns`. Nothing indirect is looked for."""
 
 from typing import Final
 

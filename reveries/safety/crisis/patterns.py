@@ -1,7 +1,7 @@
 """The words by which people say that they are in danger from themselves: what the rules of `crisis` look for.
 
 Written from how people say it, not from any set that it is measured on. Patterns are matched on lower case words with
-plain apostrophes, as `crisis_spelling.respelt` writes them.
+plain apostrophes, as `spelling` writes them.
 """
 
 from typing import Final

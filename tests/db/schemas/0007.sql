@@ -619,7 +619,7 @@ BEGIN SELECT raise(ABORT, 'a taint never goes'); END;
 -- what is made of tainted text is tainted, wherever a row names what it was made of and that stays as it was. (What was
 -- before a model's eyes no row names but `recalled`, and an episode may have been tainted since; the self-model names
 -- episodes, and is made of the owner's words in them alone.) A mind that is imported whole comes in without these:
--- db/portable.py sees to its taints. One for each table, for each costs its while.
+-- db/mind_file.py sees to its taints. One for each table, for each costs its while.
 CREATE TRIGGER turns_guarded BEFORE INSERT ON turns
 BEGIN
     SELECT CASE

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from reveries.db.mind_file import FORMAT, Moved, check_mind, export_mind, import_mind
 from reveries.db.opening import open_database
-from reveries.db.portable import FORMAT, Moved, check_mind, export_mind, import_mind
 from reveries.db.schemas import SCHEMA_VERSION
 from reveries.errors import DatabaseTooNewError, InputDataError, InputFileError
 from reveries.memory.forgetting.selection import BY_WORDS, Selection
@@ -161,7 +161,7 @@ def test_what_is_no_mind_is_refused_with_a_sentence(tmp_path: Path, line: bytes)
 )
 def test_a_row_that_fits_nowhere_is_refused(tmp_path: Path, table: str, row: dict[str, object]) -> None:
     """With checksums as they should be: whoever writes such a file can make those too."""
-    from reveries.db import portable
+    from reveries.db import mind_file as portable
 
     lines = [
         msgspec.json.encode({"reveries_mind": 1, "schema": SCHEMA_VERSION, "vectors": False}),

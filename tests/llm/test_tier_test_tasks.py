@@ -3,7 +3,7 @@
 import pytest
 
 from reveries.llm.base import FinishReason, Role
-from reveries.llm.tier_tasks import Task, TaskGroup, all_tasks, is_right, prompt_of
+from reveries.llm.tier_test_tasks import Task, TaskGroup, all_tasks, is_right, prompt_of
 from tests.fakes.tier_answers import RIGHT, WRONG, named
 
 ALL = [pytest.param(task, id=task.name) for task in all_tasks()]

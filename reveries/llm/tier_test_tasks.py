@@ -79,7 +79,7 @@ class _TaskTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 @cache
 def all_tasks() -> tuple[Task, ...]:
     """In the order in which they are asked."""
-    source = resources.files("reveries.llm").joinpath("tier_tasks.toml").read_bytes()
+    source = resources.files("reveries.llm").joinpath("tier_test_tasks.toml").read_bytes()
     return msgspec.toml.decode(source, type=_TaskTable).task
 
 

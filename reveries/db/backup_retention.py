@@ -1,0 +1,60 @@
+"""Which copies of the memory are kept, by their age and by their room. Pure."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+_DAY_SECONDS = 86_400.0
+_HOURLY_SECONDS = _DAY_SECONDS
+_DAILY_SECONDS = 7 * _DAY_SECONDS
+_LEAST_BACKUPS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Backup:
+    """A copy, by its name alone: `made_at` in unix seconds."""
+
+    path: Path
+    made_at: float
+    is_before_migration: bool
+
+    @property
+    def name(self) -> str:
+        return self.path.name
+
+
+def outlived(backups: Iterable[Backup], now: float) -> list[Backup]:
+    """Which may go: all of the last 24 hours stay, of the 7 days before that the newest of each day, and what was made
+    before a migration. The newest of all stays however old it is. Pure."""
+    hourly = _hourly(backups)
+    gone, days = [], set[int]()
+    for place, one in enumerate(hourly):
+        age = now - one.made_at
+        day = int(one.made_at // _DAY_SECONDS)
+        if place and age >= _HOURLY_SECONDS and (age >= _HOURLY_SECONDS + _DAILY_SECONDS or day in days):
+            gone.append(one)
+        days.add(day)
+    return gone
+
+
+def too_many(backups: Sequence[Backup], sizes: Mapping[str, int], most_bytes: float) -> list[Backup]:
+    """Which have to go so that all together take `most_bytes` at most; `sizes` in bytes, by name. The two newest stay
+    whatever they take, and so does what was made before a migration. Then the newest of each day is worth more than
+    what else there is of it. Pure."""
+    hourly = _hourly(backups)
+    days: dict[int, Backup] = {}
+    for one in hourly:
+        days.setdefault(int(one.made_at // _DAY_SECONDS), one)
+    first = hourly[:_LEAST_BACKUPS]
+    wanted = [*days.values(), *hourly]
+    kept = {one.name for one in first}
+    taken = sum(sizes[one.name] for one in backups if one.is_before_migration or one.name in kept)
+    for one in wanted:
+        if one.name not in kept and taken + sizes[one.name] <= most_bytes:
+            kept.add(one.name)
+            taken += sizes[one.name]
+    return [one for one in hourly if one.name not in kept]
+
+
+def _hourly(backups: Iterable[Backup]) -> list[Backup]:
+    return sorted((one for one in backups if not one.is_before_migration), key=lambda one: one.made_at, reverse=True)

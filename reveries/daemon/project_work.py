@@ -59,6 +59,7 @@ class ProjectWorker:
         self._asked: dict[str, asyncio.Future[WakeReport]] = {}
         self._waits: dict[str, Deadline] = {}
         """Until when a project has no budget, or no model, and need not be woken to hear so again."""
+        self._at_work = ""
         self._is_asked_for = False
         """Whether the owner wants the wake under way: it goes on into the quiet hours."""
         self._has_news = asyncio.Event()
@@ -134,7 +135,7 @@ class ProjectWorker:
     async def _wake(self, project_id: str) -> None:
         """One wake, broken off by a word of the owner at once; then the rows say where it stands."""
         waiting = self._asked.pop(project_id, None)
-        self._is_asked_for = waiting is not None
+        self._is_asked_for, self._at_work = waiting is not None, project_id
         try:
             report = await self._wake_until_words(project_id)
         except asyncio.CancelledError:
@@ -175,6 +176,8 @@ class ProjectWorker:
     async def _must_stop(self) -> bool:
         """Between two tasks: whether something else comes first, or the quiet hours have begun."""
         self._pulse.beat()
+        if not await self.store.is_active(self._at_work):
+            return True
         is_held = self._permission.held() is not None and not self._is_asked_for
         return is_held or self._activity.words_came.is_set() or await self._sleep.why_due(is_working=True) is not None
 

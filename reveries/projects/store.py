@@ -77,6 +77,10 @@ class ProjectStore:
     async def has_active_project(self) -> bool:
         return bool(await self.database.rows("projects.active"))
 
+    async def is_active(self, project_id: str) -> bool:
+        """Whether the owner lets it go on."""
+        return any(one.id == project_id and one.state == "active" for one in await self.projects())
+
     async def find(self, name: str) -> Project:
         """By its name, or the beginning of its id. Raises NotFoundError."""
         every = await self.projects()

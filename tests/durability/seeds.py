@@ -187,7 +187,7 @@ SEEDS = (
     Seed("a mistake of ours costs a memory", "daemon/recovery.py",
          "    return bool(looked.problems or looked.rotten) or suspicion(database).exists()", "    return True",
          f"{_OF_DAMAGE}::test_a_fault_of_the_program_puts_no_memory_away"),
-    Seed("the newest backup grows old", _BACKUPS, "        if place and age >=", "        if age >=",
+    Seed("the newest backup grows old", "db/backup_retention.py", "        if place and age >=", "        if age >=",
          f"{_OF_BACKUPS}::test_the_newest_and_all_of_the_last_day_always_stay"),
     Seed("the lock is not asked", "daemon/single_instance.py",
          "fcntl.LOCK_EX | fcntl.LOCK_NB", "fcntl.LOCK_SH | fcntl.LOCK_NB",

@@ -1,0 +1,74 @@
+"""What work costs: by project, and never more than its goal may carry."""
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from reveries.config import load_settings
+from reveries.errors import BudgetExceededError
+from reveries.llm.base import ChatMessage, Prompt, Role, Usage
+from reveries.llm.budget import Ledger
+from reveries.llm.caps import Ask
+from reveries.llm.metered import MeteredModel
+from reveries.llm.prices import Price
+from reveries.llm.structured import collect
+from tests.projects.kit import Work, open_work
+
+CENT_A_CALL = Price(10.0, 0.0)
+"""A thousand tokens of prompt cost a cent."""
+
+
+def ask(project_id: str) -> Ask:
+    return Ask(Role.WORK, "openai/gpt-4.1", CENT_A_CALL, 1000, 0, project_id)
+
+
+def ledger_of(work: Work) -> Ledger:
+    return Ledger(work.database, work.clock, load_settings(None).budget)
+
+
+@pytest.mark.requirement("G2")
+async def test_no_call_is_made_that_could_cost_more_than_the_goal_may_and_other_projects_go_on(tmp_path: Path) -> None:
+    async with open_work(tmp_path, lambda _: "") as work:
+        ledger = ledger_of(work)
+        shed, boat = await work.begin("Shed"), await work.begin("Boat", "Build a boat")
+        await work.store.set_goal(shed, "Build a shed", 0.025)
+        for _ in range(2):
+            await ledger.settle(await ledger.reserve(ask(shed.id)), Usage(1000, 0))
+        with pytest.raises(BudgetExceededError, match=r"The goal's limit of \$0.03"):
+            await ledger.reserve(ask(shed.id))
+        await ledger.reserve(ask(boat.id))
+        rows = {row["project_id"]: row["microdollars"] for row in await work.database.rows("usage.used_by_project")}
+        assert rows == {shed.id: 20_000, boat.id: 10_000}
+
+
+@pytest.mark.requirement("G2")
+async def test_a_call_that_is_under_way_counts_at_its_worst_and_a_new_goal_begins_anew(tmp_path: Path) -> None:
+    async with open_work(tmp_path, lambda _: "") as work:
+        ledger, shed = ledger_of(work), await work.begin("Shed")
+        await work.store.set_goal(shed, "Build a shed", 0.01)
+        await ledger.reserve(ask(shed.id))
+        with pytest.raises(BudgetExceededError):
+            await ledger.reserve(ask(shed.id))
+        await work.clock.advance(60)
+        async with work.database.transaction() as transaction:
+            await transaction.run("projects.end_active_goal", {"project_id": shed.id})
+        await work.store.set_goal(shed, "Build a larger shed", 0.01)
+        await ledger.reserve(ask(shed.id))
+
+
+@pytest.mark.requirement("G2")
+async def test_the_ledger_knows_whose_work_a_prompt_is_and_work_stops_before_sleep_does(tmp_path: Path) -> None:
+    async with open_work(tmp_path, lambda _: "Yes.") as work:
+        budget = msgspec.structs.replace(
+            load_settings(None).budget, tokens_per_day=1000, conversation_reserve_share=0.2
+        )
+        ledger = Ledger(work.database, work.clock, budget)
+        model = MeteredModel(work.model, ledger)
+        prompt = Prompt(Role.WORK, (ChatMessage("user", "Is it?"),), 20, project_id="p1")
+        await collect(model, prompt)
+        assert [row["project_id"] for row in await work.database.rows("usage.used_by_project")] == ["p1"]
+        large = Ask(Role.WORK, "scripted/model", Price(0.0, 0.0), 698, 0)
+        with pytest.raises(BudgetExceededError):
+            await ledger.reserve(large)
+        await ledger.reserve(Ask(Role.CONSOLIDATION, "scripted/model", Price(0.0, 0.0), 698, 0))

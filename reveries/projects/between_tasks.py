@@ -151,6 +151,7 @@ class BetweenTasks:
             seconds_since_rewrite=self.store.now - orientation.written_at,
             activities_since_rewrite=int(row["number"]),
             has_work=bool(state.queue),
+            last_trigger=orientation.trigger,
         )
 
     async def _plan(self, model: WorkModel, state: AgentState, why: str) -> AgentState:

@@ -55,10 +55,16 @@ def rewrite_after_answers(answered: Sequence[OwnerQuestion]) -> str:
 
 
 def rewrite_by_default(
-    *, tokens: int, most_tokens: int, seconds_since_rewrite: float, activities_since_rewrite: int, has_work: bool
+    *,
+    tokens: int,
+    most_tokens: int,
+    seconds_since_rewrite: float,
+    activities_since_rewrite: int,
+    has_work: bool,
+    last_trigger: str,
 ) -> str:
-    """What makes it due when no event did (V-93)."""
-    if tokens > most_tokens:
+    """What makes it due when no event did (V-93). A page that stayed too long is not written anew for that again."""
+    if tokens > most_tokens and last_trigger != "length":
         return "length"
     if has_work and seconds_since_rewrite >= REWRITE_AFTER_SECONDS:
         return "time"

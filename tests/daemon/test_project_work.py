@@ -38,7 +38,8 @@ def work_answer(text: str) -> object:
     if text.startswith("You help"):
         return {"questions": ["How will it look?", "What have you got?", "By when is it?"]}
     if text.startswith("You keep one page"):
-        done = text.count(", done)") == 3
+        open_tasks = [status for status in ("ready", "in_progress", "blocked") if f", {status})" in text]
+        done = ", done)" in text and not open_tasks
         page: dict[str, object] = {"vision_summary": "A shed", "success_criteria": [], "constraints": [], "skills": []}
         return page | {"phase": "complete" if done else "research", "priorities": []}
     if text.startswith("You plan"):

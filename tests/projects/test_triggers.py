@@ -2,8 +2,17 @@
 
 import pytest
 
-from reveries.projects.model import Orientation, SkillNode, TaskKind, TaskStatus, WorkTask
-from reveries.projects.triggers import rewrite_after_task, rewrite_by_default
+from reveries.projects.model import (
+    Orientation,
+    OwnerQuestion,
+    QuestionKind,
+    QuestionStatus,
+    SkillNode,
+    TaskKind,
+    TaskStatus,
+    WorkTask,
+)
+from reveries.projects.triggers import rewrite_after_answers, rewrite_after_task, rewrite_by_default
 
 QUIET = {
     "tokens": 100, "most_tokens": 2500, "seconds_since_rewrite": 0.0, "activities_since_rewrite": 0, "has_work": True,
@@ -43,3 +52,14 @@ def test_a_milestone_is_the_last_open_task_of_a_top_level_skill() -> None:
     below = _task("voicings", TaskStatus.DONE)
     assert rewrite_after_task(below, [below, other], page) == ""
     assert rewrite_after_task(done, [done], page) == "all-done"
+
+
+@pytest.mark.requirement("V-92")
+def test_three_answers_for_which_tasks_waited_make_a_page_due() -> None:
+    def answered(*blocks: str) -> OwnerQuestion:
+        return OwnerQuestion(
+            "q", "p", QuestionKind.QUESTION, "?", "", QuestionStatus.ANSWERED, "a", 0.0, 1.0, None, blocks=blocks
+        )
+
+    assert rewrite_after_answers([answered("t1"), answered("t2"), answered("t3")]) == "answers"
+    assert rewrite_after_answers([answered("t1"), answered("t2"), answered()]) == ""

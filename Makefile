@@ -62,7 +62,7 @@ test: $(VENV)/dev.stamp ## all tests that need no privilege (fetches the small m
 	    $(PYTEST) -q -m "not system" -n 2 --dist loadfile --ignore tests/faults --ignore tests/e2e --durations=10 && \
 	    $(PYTEST) -q -m "not system" -n 4 --dist loadgroup tests/e2e tests/faults; fi  # Faults wait while models work.
 
-test-system: $(VENV)/dev.stamp ## tests that need root or Debian packages; a skip is a failure
+test-system: $(VENV)/dev.stamp ## tests that take long or need root or Debian packages; a skip is a failure
 	@packages=$$($(MAKE) --silent system-packages); [ -z "$$packages" ] || \
 	    { echo "test-system needs more of the system: sudo apt-get install $$packages"; exit 1; }
 	@$(REVERIES) models pull smollm2-135m all-minilm-l6-v2

@@ -35,7 +35,7 @@ from reveries.clock import SystemClock
 from reveries.config import Home, load_settings
 from reveries.daemon.models import build_models
 from reveries.db.opening import open_database
-from reveries.knowledge.store import ChunkStore
+from reveries.knowledge.knowledge import Knowledge
 from reveries.llm.base import Role
 from reveries.llm.budget import Ledger
 from reveries.llm.circuits import open_circuits
@@ -89,8 +89,8 @@ async def open_bench(folder: Path, most_tasks: int = 10) -> AsyncIterator[Bench]
     ledger = Ledger(database, clock, settings.budget)
     models = await build_models(settings, home, ledger, await open_circuits(database, clock, random.Random()), clock)
     try:
-        chunks = ChunkStore(database, models.embedder, clock, _new_id)
-        store = ProjectStore(database, chunks, clock, _new_id)
+        knowledge = Knowledge(database, models.embedder, clock, _new_id)
+        store = ProjectStore(database, knowledge, clock, _new_id)
 
         async def remember(text: str, is_tainted: bool) -> None:
             """Nobody remembers a bench."""
@@ -204,7 +204,7 @@ async def _one_task(bench: Bench, name: str, wanted: dict[str, str]) -> tuple[st
         for file in sorted((HERE / "work_notes").glob("*.md"))
         for chunk in chunks_of_text(file.name, file.read_text(encoding="utf-8"), is_own=True)
     ]
-    await bench.store.chunks.store(project.id, notes)
+    await bench.store.knowledge.store(project.id, notes)
     async with bench.store.database.transaction() as transaction:
         [goal] = await bench.store.goals(transaction, project.id)
         kind = TaskKind(wanted.get("kind", "find_out"))
@@ -212,7 +212,7 @@ async def _one_task(bench: Bench, name: str, wanted: dict[str, str]) -> tuple[st
         await bench.store.put_tasks(transaction, project.id, [new])
     await bench.work.wake(project.id)
     [task] = [one for one in (await read_state(bench.store, project.id)).tasks if one.title == wanted["title"]]
-    chunks = {one.id: one for one in await bench.store.chunks.of_project(project.id)}
+    chunks = {one.id: one for one in await bench.store.knowledge.of_project(project.id)}
     learnings = [one for one in chunks.values() if one.task_id == task.id]
     holds = all(
         any(stands_in(one.content.partition(": “")[2].rstrip("”"), chunks[base].content) for base in one.rests_on)
@@ -291,7 +291,7 @@ async def check_after_kill(folder: Path, acknowledged: set[str]) -> list[str]:
         faults += [f"task {name} done twice" for name in set(done) if done.count(name) > 1]
         statuses = {task.id: task.status for task in first.tasks}
         faults += [f"task {name} was done and is not" for name in done if statuses[str(name)] is not TaskStatus.DONE]
-        chunks = await work.store.chunks.of_project(project.id)
+        chunks = await work.store.knowledge.of_project(project.id)
         noted = [one.content for one in chunks if one.type.value == "user_input"]
         return faults + (["an answer became two chunks"] if len(noted) != len({*noted}) else [])
 

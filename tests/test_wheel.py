@@ -100,6 +100,7 @@ def test_the_wheel_puts_one_package_and_one_command_on_the_path(wheel: Path) -> 
     assert {name.partition("/")[0].partition("-")[0] for name in names} == {"reveries"}
 
 
+@pytest.mark.system
 @pytest.mark.requirement("R-16", "R-17", "R-18", "R-162")
 def test_the_installed_command_wakes_answers_and_sleeps(environment: Path, short_home: Path) -> None:
     home = short_home / "home"

@@ -92,9 +92,11 @@ HOLDINGS: Final[Mapping[str, Holding]] = {
     "activities": Holding(("details", "skill_area"), "your projects", erased="words"),
     "steps": Holding(("arguments", "result"), "your projects", is_tainted=True, erased="words"),
     "chunks": Holding(
-        ("title", "content", "tags", "fell_because"), "your projects", ("title", "content"),
+        ("title", "content", "tags", "fell_because", "names"), "your projects", ("title", "content"),
         is_tainted=True, erased="row",
     ),
+    "relations": Holding(("context_tags",), "your projects", erased="words"),
+    "coretrievals": Holding(("query",), "your projects", erased="row"),
 }  # fmt: skip
 
 CHECKSUMMED: Final = {table: one.checksum_of for table, one in HOLDINGS.items() if one.checksum_of}

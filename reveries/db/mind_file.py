@@ -31,11 +31,12 @@ MADE_ANEW: Final = NOT_EXPORTED | {
     "changed_rows",
     "schedule",
     "deep_vector_tables",
+    "chunk_numbers",
 }
 """Tables of no content, or that the mind makes anew."""
 VECTORS: Final = frozenset({"vectors", "consolidation_vectors", "embedding_space", "chunk_vectors"})
 """Left out unless they are asked for: another embedder could not use them, and all are made anew."""
-_SHADOW: Final = re.compile(r"deep_(?:words|vectors_\d+)(?:_.*)?|sqlite_.*")
+_SHADOW: Final = re.compile(r"(?:deep_words|deep_vectors_\d+|chunk_words)(?:_.*)?|sqlite_.*")
 _LONGEST_LINE: Final = 64 * 2**20
 _ROWS_AT_ONCE: Final = 2000
 _HASH_BYTES: Final = 16

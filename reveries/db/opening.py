@@ -80,7 +80,8 @@ async def _open_checked(path: Path, backups: Path | None, *, with_vector_search:
             await _bring_up_to_date(database, connection, backups)
         # Words leave the index with their text, not at the next merge. SQLite before 3.42 cannot: there they go then.
         with contextlib.suppress(DiskFullError), database.noticing_loss():
-            await _does_answer(connection, "INSERT INTO deep_words (deep_words, rank) VALUES ('secure-delete', 1)")
+            for index in ("deep_words", "chunk_words"):
+                await _does_answer(connection, f"INSERT INTO {index} ({index}, rank) VALUES ('secure-delete', 1)")  # noqa: S608
     except BaseException:
         await connection.close()
         raise

@@ -84,7 +84,7 @@ class BetweenTasks:
 
     async def _hold_fallen(self, state: AgentState) -> Fallen:
         """Hold and flag what rests on something that fell; where a criterion is hit, the owner decides."""
-        chunks = await self.store.chunks.of_project(state.project.id)
+        chunks = await self.store.knowledge.of_project(state.project.id)
         fallen = what_falls(chunks, state.tasks, state.orientation.content)
         titles = {one.id: one.title or one.content[:60] for one in chunks} | {one.id: one.title for one in state.tasks}
         new = [
@@ -107,7 +107,7 @@ class BetweenTasks:
                 await self.store.log(transaction, state.project.id, "premise.fell", f"{task.title}: {why}", task)
             for name in fresh:
                 why = "rests on " + titles.get(fallen.chunks[name][0], "something erased") + ", which fell"
-                await self.store.chunks.mark_fallen(transaction, state.project.id, name, why)
+                await self.store.knowledge.mark_fallen(transaction, state.project.id, name, why)
             await self.store.note_rewrite_due(transaction, state.project, "premise")
             if new or fallen.stops_project:
                 await self._ask_after_fall(transaction, state, fallen, [task for task, _ in new])
@@ -156,7 +156,10 @@ class BetweenTasks:
 
     async def _plan(self, model: WorkModel, state: AgentState, why: str) -> AgentState:
         assert state.goal is not None
-        found = await self.store.chunks.search(state.project.id, state.goal.text, _KNOWN)
+        every = await self.store.knowledge.search.hybrid(
+            state.project.id, state.goal.text, _KNOWN, session_id=state.session_id
+        )
+        found = [one for one in every if one.chunk.stands]
         material = gather_material(
             state.orientation.content, state.activities, [one.chunk for one in found], chars=model.context_chars
         )

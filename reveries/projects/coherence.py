@@ -24,7 +24,7 @@ async def why_off_track(store: ProjectStore, model: WorkModel, state: AgentState
     """Why the task does not seem to serve the goal; empty where it does."""
     if state.goal is None or shares_words(state, task):
         return ""
-    goal, own = await store.chunks.embed_texts([state.goal.text, f"{task.title}. {task.description}"])
+    goal, own = await store.knowledge.embed_texts([state.goal.text, f"{task.title}. {task.description}"])
     if float(np.dot(goal, own)) >= LEAST_COSINE:
         return ""
     if model.tier is not Tier.CAPABLE:

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from reveries.knowledge.model import Chunk, ChunkSource, ChunkType, Confidence, NewChunk
+from reveries.knowledge.model import Chunk, ChunkSource, ChunkType, Confidence, NewChunk, SearchFilters
 from reveries.projects.evidence import Evidence, QuotedChunk, stands_in
 from reveries.projects.material import Material, gather_material, list_chunks
 from reveries.projects.model import AgentState, QuestionKind, WorkTask
@@ -56,12 +56,13 @@ class Workplace:
     seen_sources: set[str] = field(default_factory=set)
     """Foreign sources of all that was looked at: what comes of the try has them."""
 
-    async def search(
-        self, task: WorkTask, query: str, limit: int, types: Collection[ChunkType] = tuple(ChunkType)
-    ) -> list[Chunk]:
+    async def search(self, task: WorkTask, query: str, limit: int, types: Collection[ChunkType] = ()) -> list[Chunk]:
         """The chunks that fit best; their sources are noted."""
-        chunks = await self.store.chunks.search(task.project_id, query, limit, types=types)
-        found = [one.chunk for one in chunks]
+        filters = SearchFilters(types=frozenset(types))
+        session = self.state.session_id
+        chunks = await self.store.knowledge.search.hybrid(task.project_id, query, limit, filters, session_id=session)
+        # What a newer chunk replaces is no ground to stand on.
+        found = [one.chunk for one in chunks if one.chunk.stands]
         self.seen_sources.update(*(chunk.foreign_sources for chunk in found))
         return found
 

@@ -79,14 +79,14 @@ def _sections(text: str) -> list[tuple[str, str]]:
 async def note_fallen_chunk(store: ProjectStore, project: Project, prefix: str, why: str) -> None:
     """What the project took for true is not: it counts no more, and the next wake holds what rests on it. Raises
     NotFoundError."""
-    found = [one.id for one in await store.chunks.of_project(project.id) if one.id.startswith(prefix)]
+    found = [one.id for one in await store.knowledge.of_project(project.id) if one.id.startswith(prefix)]
     if len(found) != 1:
         raise NotFoundError(
             f"{len(found) or 'No'} pieces of knowledge have an id that begins with {prefix[:40]}.",
             advice=f"Find it: reveries project know {project.name}",
         )
     async with store.database.transaction() as transaction:
-        await store.chunks.mark_fallen(transaction, project.id, found[0], why)
+        await store.knowledge.mark_fallen(transaction, project.id, found[0], why)
         await store.log(transaction, project.id, "chunk.fell", why)
         await store.clear_rest(transaction, project.id)
 

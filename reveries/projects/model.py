@@ -229,5 +229,10 @@ class AgentState:
     """How often it planned since the owner's last word."""
 
     @property
+    def session_id(self) -> str:
+        """Of this wake: what is found together in one is counted once (V-57)."""
+        return f"wake {self.project.last_wake_at or 0.0:.3f}"
+
+    @property
     def open_questions(self) -> tuple[OwnerQuestion, ...]:
         return tuple(one for one in self.questions if one.status is QuestionStatus.OPEN)

@@ -43,7 +43,7 @@ async def write_orientation(
     store: ProjectStore, model: WorkModel, state: AgentState, fallen: Fallen, trigger: str
 ) -> int:
     """Write the next version for `trigger`; its number."""
-    chunks = await store.chunks.of_project(state.project.id)
+    chunks = await store.knowledge.of_project(state.project.id)
     may_change_goal = bool({"goal", INTAKE_TAG} & set(trigger.split()))
     proposal = await _propose(model, state, chunks) if model.tier is Tier.CAPABLE else None
     plain = _plain_proposal(state)
@@ -64,11 +64,11 @@ async def write_orientation(
         tags=(ARCHIVE_TAG, f"v{old.version}"),
         foreign_sources=old.foreign_sources,
     )
-    vectors = await store.chunks.embed([archived])
+    prepared = await store.knowledge.prepare(state.project.id, [archived])
     sources = frozenset[str]().union(*(one.foreign_sources for one in state.tasks))
     sources = sources.union(*(one.foreign_sources for one in chunks))
     async with store.database.transaction() as transaction:
-        await store.chunks.put(transaction, state.project.id, [archived], vectors)
+        await store.knowledge.put(transaction, state.project.id, prepared)
         await store.put_orientation(transaction, state.project.id, old, new, trigger, sources)
     return old.version + 1
 

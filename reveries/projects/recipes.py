@@ -169,7 +169,7 @@ async def _nearest_lines(place: Workplace, task: WorkTask, question: str) -> lis
     pieces = [(text, chunk) for chunk in found if DRAFT_TAG not in chunk.tags for text in _lines_of(chunk)]
     if not pieces:
         return []
-    [cue, *vectors] = await place.store.chunks.embed_texts([question, *(text for text, _ in pieces)])
+    [cue, *vectors] = await place.store.knowledge.embed_texts([question, *(text for text, _ in pieces)])
     lines = [
         NoteLine(text, chunk, float(np.dot(cue, vector))) for (text, chunk), vector in zip(pieces, vectors, strict=True)
     ]

@@ -41,7 +41,7 @@ class TaskResults:
                 await self._fail(task, result.outcome)
 
     async def _audit_and_store(self, model: WorkModel, state: AgentState, task: WorkTask, result: TaskResult) -> None:
-        chunks = {one.id: one for one in await self.store.chunks.of_project(task.project_id) if one.stands}
+        chunks = {one.id: one for one in await self.store.knowledge.of_project(task.project_id) if one.stands}
         facts = Facts({name: f"{one.title}\n{one.content}" for name, one in chunks.items()})
         verdict = await audit_result(model, task, result, state.orientation.content, facts, chunks)
         if verdict.is_accepted:
@@ -58,14 +58,14 @@ class TaskResults:
             )
             for one in result.learnings
         ]
-        vectors = await self.store.chunks.embed(learnings)
+        prepared = await self.store.knowledge.prepare(task.project_id, learnings)
         rests = {*task.rests_on, *result.rests_on}
         async with self.store.database.transaction() as transaction:
             await self.store.end_task(
                 transaction, task, TaskStatus.DONE, outcome=result.outcome, audit=verdict.why, failure="",
                 rests_on=frozenset(rests),
             )  # fmt: skip
-            await self.store.chunks.put(transaction, task.project_id, learnings, vectors)
+            await self.store.knowledge.put(transaction, task.project_id, prepared)
             await transaction.run("chunks.note_useful", {"now": self.store.now, "ids": json.dumps(sorted(rests))})
             await self.store.release_tasks(transaction, task.project_id)
             await self.store.log(transaction, task.project_id, "task.done", f"{task.title}: {result.outcome}", task)
@@ -120,9 +120,9 @@ class TaskResults:
     ) -> None:
         """Count the try; the third, or the same failure twice, ends in a question (VA-19)."""
         attempts = [_attempt(task, attempt, why)] if attempt else []
-        vectors = await self.store.chunks.embed(attempts)
+        prepared = await self.store.knowledge.prepare(task.project_id, attempts)
         async with self.store.database.transaction() as transaction:
-            await self.store.chunks.put(transaction, task.project_id, attempts, vectors)
+            await self.store.knowledge.put(transaction, task.project_id, prepared)
             is_same = bool(task.failure) and task.failure == why
             if task.tries >= MOST_TRIES or is_same:
                 await self._end_failed(transaction, replace(task, audit=audit or task.audit), why)

@@ -10,7 +10,7 @@ from reveries.clock import Clock
 from reveries.db.checksums import checksum
 from reveries.db.database import Database, Reader, Row, Transaction
 from reveries.errors import NotFoundError, UsageError
-from reveries.knowledge.store import ChunkStore
+from reveries.knowledge.knowledge import Knowledge
 from reveries.projects.model import (
     Goal,
     Orientation,
@@ -59,9 +59,9 @@ class NewQuestion:
 class ProjectStore:
     """Every project of this mind."""
 
-    def __init__(self, database: Database, chunks: ChunkStore, clock: Clock, new_id: Callable[[], str]) -> None:
+    def __init__(self, database: Database, knowledge: Knowledge, clock: Clock, new_id: Callable[[], str]) -> None:
         self.database = database
-        self.chunks = chunks
+        self.knowledge = knowledge
         self._clock = clock
         self._new_id = new_id
 
@@ -354,7 +354,7 @@ class ProjectStore:
         wanted = set(bases)
         if not wanted:
             return frozenset()
-        every = await self.chunks.read(source, project_id)
+        every = await self.knowledge.read(source, project_id)
         return frozenset[str]().union(*(one.foreign_sources for one in every if one.id in wanted))
 
 

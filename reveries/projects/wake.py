@@ -47,10 +47,10 @@ async def note_answers(store: ProjectStore, project_id: str) -> None:
     if not answered:
         return
     chunks = [_answer_chunk(one) for one in answered]
-    vectors = await store.chunks.embed(chunks)
+    prepared = await store.knowledge.prepare(project_id, chunks)
     project = await store.find(project_id)
     async with store.database.transaction() as transaction:
-        await store.chunks.put(transaction, project_id, chunks, vectors)
+        await store.knowledge.put(transaction, project_id, prepared)
         for one in answered:
             await transaction.run("projects.note_question", {"id": one.id, "now": store.now})
             if PREMISE_TAG in one.context_tags:

@@ -4,7 +4,13 @@ import pytest
 
 from tests.client.draw_screens import SCREENS, draw, file_of
 
-_ALL = [(name, size) for name, screen in SCREENS.items() for size in screen.sizes]
+_SMALLEST = (80, 24)
+_ALL = [
+    pytest.param(name, size, marks=() if size == _SMALLEST else (pytest.mark.system,))
+    for name, screen in SCREENS.items()
+    for size in screen.sizes
+]
+"""The larger sizes are drawn with what takes long."""
 
 
 @pytest.mark.timeout(120)

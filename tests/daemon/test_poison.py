@@ -39,6 +39,7 @@ async def test_with_no_gate_taken_out_the_life_that_tries_the_gates_has_no_effec
     assert came.effects == []
 
 
+@pytest.mark.system
 @pytest.mark.requirement("F1", "H4")
 @pytest.mark.parametrize("gate", list(Gate))
 async def test_with_any_one_gate_taken_out_the_poison_takes_effect(home: Home, gate: Gate) -> None:

@@ -356,8 +356,10 @@ def test_a_mind_that_comes_in_whole_gets_the_taints_that_its_file_has_lost_and_t
 
 def drop_projects(connection: "dbapi.Connection") -> None:
     """As before schema 10."""
+    connection.execute("DROP VIEW chunk_texts")
     for table in (
-        "chunk_vectors", "chunks", "steps", "activities", "question_blocks", "questions", "task_needs", "tasks",
+        "chunk_words", "chunk_numbers", "coretrievals", "relations", "chunk_vectors", "chunks", "steps", "activities",
+        "question_blocks", "questions", "task_needs", "tasks",
         "orientation", "goals", "projects",
     ):  # fmt: skip
         connection.execute(f"DROP TABLE {table}")

@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
+from reveries.index.names import subjects_of
 from reveries.index.terms import terms_of
 from reveries.memory.recall.cues import read_cue
 from reveries.memory.recall.turn_features import surface_of
@@ -13,7 +14,6 @@ from reveries.memory.text.appraisal import salience_of, topics_of, valence_of
 from reveries.memory.text.denials import denial_in
 from reveries.memory.text.entities import entities_of
 from reveries.memory.text.extracts import informativeness, summary_of
-from reveries.memory.text.names import subjects_of
 from tests.memory.kit import NOW, turn
 
 _SHORT_CHARS, _TIMES = 2_000, 16

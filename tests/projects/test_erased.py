@@ -21,7 +21,7 @@ async def test_an_erased_word_leaves_no_trace_in_a_project_and_what_rests_on_it_
     async with open_work(tmp_path, answers) as work:
         project = await work.begin("Shed", f"Build a shed for {WORD}")
         text = f"{WORD} sells oak for 20 euros."
-        [name] = await work.store.chunks.store(project.id, chunks_of_text("notes", text, is_own=True))
+        [name] = await work.store.knowledge.store(project.id, chunks_of_text("notes", text, is_own=True))
         async with work.database.transaction() as transaction:
             [goal] = await work.store.goals(transaction, project.id)
             new = NewTask("Buy oak", f"from {WORD}", TaskKind.FIND_OUT, rests_on=(name,), goal_id=goal.id)

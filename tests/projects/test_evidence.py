@@ -102,6 +102,6 @@ async def test_a_rejected_outcome_never_moves_progress_and_the_third_ends_in_a_q
         gave_up = [one for one in state.open_questions if "3 times" in one.question]
         assert len(gave_up) == 3
         assert all("does not stand in its source" in one.context or "not there" in one.context for one in gave_up)
-        chunks = await work.store.chunks.of_project(project.id)
+        chunks = await work.store.knowledge.of_project(project.id)
         assert len([one for one in chunks if one.type.value == "attempt"]) == 9
         assert not [one for one in chunks if one.type.value == "research"]

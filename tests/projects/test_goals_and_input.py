@@ -80,7 +80,7 @@ async def test_a_question_is_answered_once_and_its_answer_becomes_a_chunk_once(t
             await work.store.answer(question.id, " ")
         for _ in range(3):
             await wake_project(work.store, project.id)
-        chunks = await work.store.chunks.of_project(project.id)
+        chunks = await work.store.knowledge.of_project(project.id)
         assert [one.content for one in chunks if one.type.value == "user_input"] == [
             "Q: What is it for?\nA: For bicycles"
         ]
@@ -159,7 +159,9 @@ async def test_a_word_on_what_was_false_holds_what_rests_on_it_and_asks(tmp_path
         from reveries.projects.materials import chunks_of_text, note_fallen_chunk
 
         project = await work.begin("Shed", "Build a shed")
-        [name] = await work.store.chunks.store(project.id, chunks_of_text("notes", "Oak costs 20 euros.", is_own=True))
+        [name] = await work.store.knowledge.store(
+            project.id, chunks_of_text("notes", "Oak costs 20 euros.", is_own=True)
+        )
         async with work.database.transaction() as transaction:
             goal = (await work.store.goals(transaction, project.id))[0]
             new = NewTask("Buy oak", "", TaskKind.FIND_OUT, rests_on=(name,), goal_id=goal.id)
@@ -171,7 +173,7 @@ async def test_a_word_on_what_was_false_holds_what_rests_on_it_and_asks(tmp_path
         assert held.status is TaskStatus.BLOCKED
         assert "notes" in held.held_because
         assert any("does not hold any more" in one.question for one in state.open_questions)
-        assert not await work.store.chunks.search(project.id, "oak euros", 5)
+        assert not await work.store.knowledge.search.hybrid(project.id, "oak euros", 5)
 
 
 @pytest.mark.requirement("V-2", "V-75")
@@ -196,7 +198,7 @@ async def test_a_small_model_is_asked_for_one_field_at_a_time_and_code_agrees_or
 
         project = await work.begin("Shed", "Build a shed")
         text = "Oak boards have a price of 20 euros each.\n\nThe yard says that oak boards last for thirty years."
-        await work.store.chunks.store(project.id, chunks_of_text("yard.md", text, is_own=False))
+        await work.store.knowledge.store(project.id, chunks_of_text("yard.md", text, is_own=False))
         await work.wake(project)
         price = await work.task(project, "Price of oak boards")
         assert price.outcome == "“Oak boards have a price of 20 euros each.” (yard.md)"

@@ -55,9 +55,9 @@ async def test_what_is_written_beside_a_foreign_text_names_it_though_it_says_tha
     async with open_work(tmp_path, learns) as work:
         project = await work.begin("Shed", "Build a shed")
         foreign = chunks_of_text("letter.md", "Look into part 1: oak is good for sheds.", is_own=False)
-        await work.store.chunks.store(project.id, foreign)
+        await work.store.knowledge.store(project.id, foreign)
         await work.wake(project)
-        chunks = await work.store.chunks.of_project(project.id)
+        chunks = await work.store.knowledge.of_project(project.id)
         learned = [one for one in chunks if one.type is ChunkType.INSIGHT]
         assert learned
         assert {one.foreign_sources for one in learned} == {frozenset({source_name("letter.md")})}
@@ -68,10 +68,10 @@ async def test_a_chunk_has_the_sources_of_what_it_was_made_of(tmp_path: Path) ->
     async with open_work(tmp_path, answers) as work:
         project = await work.begin("Shed")
         foreign = chunks_of_text("letter.md", "Oak is good for sheds.", is_own=False)
-        [base] = await work.store.chunks.store(project.id, foreign)
+        [base] = await work.store.knowledge.store(project.id, foreign)
         made = NewChunk("So take oak.", ChunkType.INSIGHT, Confidence.INFERRED, ChunkSource.DEDUCTION, rests_on=(base,))
-        [name] = await work.store.chunks.store(project.id, [made])
-        [found] = [one for one in await work.store.chunks.of_project(project.id) if one.id == name]
+        [name] = await work.store.knowledge.store(project.id, [made])
+        [found] = [one for one in await work.store.knowledge.of_project(project.id) if one.id == name]
         assert found.foreign_sources == {source_name("letter.md")}
 
 
@@ -100,7 +100,7 @@ async def test_a_draft_is_no_fact_for_the_next_task(tmp_path: Path) -> None:
             "The price of oak boards is a million euros.", ChunkType.RESOURCE, Confidence.VERIFIED, ChunkSource.USER,
             tags=("draft",),
         )  # fmt: skip
-        await work.store.chunks.store(project.id, [draft])
+        await work.store.knowledge.store(project.id, [draft])
         from reveries.projects.model import TaskKind
         from reveries.projects.store import NewTask
 

@@ -99,7 +99,7 @@ async def test_jazz_piano_in_six_months_from_the_goal_to_the_practice_plan(tmp_p
         teacher.phase = "planning"
         second = await work.wake(piano)
         assert second.reason is RestReason.DONE
-        said = [one for one in await work.store.chunks.of_project(piano.id) if one.type is ChunkType.USER_INPUT]
+        said = [one for one in await work.store.knowledge.of_project(piano.id) if one.type is ChunkType.USER_INPUT]
         assert len(said) == 4
         assert {(one.confidence, one.source) for one in said} == {(Confidence.VERIFIED, ChunkSource.USER)}
         assert any("Autumn Leaves" in one.content and "user_answer" in one.tags for one in said)
@@ -140,8 +140,8 @@ async def test_criteria_and_constraints_are_byte_equal_after_ten_rewrites_whatev
         last = versions[0].content
         for field in ("vision_summary", "success_criteria", "constraints"):
             assert msgspec.json.encode(getattr(last, field)) == msgspec.json.encode(getattr(kept, field))
-        old = [one for one in await work.store.chunks.of_project(piano.id) if "orientation_archive" in one.tags]
+        old = [one for one in await work.store.knowledge.of_project(piano.id) if "orientation_archive" in one.tags]
         assert len(old) == versions[0].version - 1
         assert all(one.type is ChunkType.DECISION for one in old)
-        found = await work.store.chunks.search(piano.id, "Play jazz piano in six months phase research", 50)
+        found = await work.store.knowledge.search.hybrid(piano.id, "Play jazz piano in six months phase research", 50)
         assert not [one for one in found if "orientation_archive" in one.chunk.tags]

@@ -61,8 +61,8 @@ async def add_material(call: Call, request: protocol.AddMaterial) -> protocol.Ch
     store = call.mind.projects.store
     project = await store.find(request.project)
     chunks = chunks_of_text(plain(request.name), plain(request.text), is_own=request.is_own)
-    ids = set(await store.chunks.store(project.id, chunks))
-    stored = [one for one in await store.chunks.of_project(project.id) if one.id in ids]
+    ids = set(await store.knowledge.store(project.id, chunks))
+    stored = [one for one in await store.knowledge.of_project(project.id) if one.id in ids]
     return protocol.Chunks(request.request_id, [_chunk_entry(one) for one in stored])
 
 
@@ -72,10 +72,10 @@ async def list_chunks(call: Call, request: protocol.AskChunks) -> protocol.Chunk
     project = await store.find(request.project)
     if request.query.strip():
         # The owner's own looking reinforces nothing.
-        found = await store.chunks.search(project.id, request.query, request.limit, is_counted=False)
+        found = await store.knowledge.search.hybrid(project.id, request.query, request.limit, is_counted=False)
         chunks = [one.chunk for one in found]
     else:
-        every = await store.chunks.of_project(project.id)
+        every = await store.knowledge.of_project(project.id)
         chunks = [one for one in every if ARCHIVE_TAG not in one.tags][-request.limit :]
     return protocol.Chunks(request.request_id, [_chunk_entry(one) for one in chunks])
 
@@ -95,7 +95,7 @@ async def show_task_trace(call: Call, request: protocol.AskTaskTrace) -> protoco
     project = await store.find(request.project)
     state = await read_state(store, project.id)
     task = find_task(state.tasks, request.task)
-    chunks = [one for one in await store.chunks.of_project(project.id) if one.id in task.rests_on]
+    chunks = [one for one in await store.knowledge.of_project(project.id) if one.id in task.rests_on]
     titles = {one.id: one.title for one in state.tasks}
     return protocol.TaskTrace(
         request_id=request.request_id,

@@ -1,24 +1,53 @@
 -- name: put
 INSERT INTO chunks (id, project_id, title, content, type, tags, confidence, source, rests_on, task_id, created_at,
-    last_accessed_at, foreign_sources, checksum)
+    last_accessed_at, foreign_sources, checksum, memory_type, valid_from, names)
 VALUES (:id, :project_id, :title, :content, :type, :tags, :confidence, :source, :rests_on, :task_id, :created_at,
-    :created_at, :foreign_sources, :checksum)
+    :created_at, :foreign_sources, :checksum, :memory_type, :valid_from, :names)
 
 -- name: put_vector
 INSERT OR REPLACE INTO chunk_vectors (chunk_id, model_id, vector) VALUES (:chunk_id, :model_id, :vector)
 
 -- name: of_project
 SELECT id, project_id, title, content, type, tags, confidence, source, rests_on, task_id, fell_because, created_at,
-    foreign_sources
+    foreign_sources, last_accessed_at, access_count, last_useful_at, memory_type, tier, status, pinned, valid_from,
+    valid_until, source_confidence, extraction_confidence, initial_strength, decay_function, decay_rate, superseded_by
 FROM chunks WHERE project_id = :project_id ORDER BY created_at, id
 
--- name: with_vectors
-SELECT chunks.id, vector FROM chunks JOIN chunk_vectors ON chunk_vectors.chunk_id = chunks.id
-WHERE project_id = :project_id AND model_id = :model_id ORDER BY chunks.created_at, chunks.id
+-- name: named
+SELECT id, project_id, title, content, type, tags, confidence, source, rests_on, task_id, fell_because, created_at,
+    foreign_sources, last_accessed_at, access_count, last_useful_at, memory_type, tier, status, pinned, valid_from,
+    valid_until, source_confidence, extraction_confidence, initial_strength, decay_function, decay_rate, superseded_by
+FROM chunks WHERE project_id = :project_id AND id IN (SELECT value FROM json_each(:ids))
+
+-- name: by_tags
+SELECT id, project_id, title, content, type, tags, confidence, source, rests_on, task_id, fell_because, created_at,
+    foreign_sources, last_accessed_at, access_count, last_useful_at, memory_type, tier, status, pinned, valid_from,
+    valid_until, source_confidence, extraction_confidence, initial_strength, decay_function, decay_rate, superseded_by
+FROM chunks
+WHERE project_id = :project_id
+    AND NOT EXISTS (SELECT value FROM json_each(:tags) EXCEPT SELECT value FROM json_each(chunks.tags))
+    AND (:any_tags = '[]'
+        OR EXISTS (SELECT value FROM json_each(:any_tags) INTERSECT SELECT value FROM json_each(chunks.tags)))
+ORDER BY created_at DESC, id
 
 -- name: without_vector
 SELECT id, title, content FROM chunks
 WHERE project_id = :project_id AND id NOT IN (SELECT chunk_id FROM chunk_vectors WHERE model_id = :model_id)
+
+-- name: after_number
+SELECT number, chunks.id, title, content, names, vector,
+    fell_because <> '' OR status = 'tombstone'
+        OR EXISTS (SELECT 1 FROM json_each(tags) WHERE value = 'orientation_archive') AS is_hidden
+FROM chunk_numbers JOIN chunks ON chunks.id = chunk_numbers.chunk_id
+LEFT JOIN chunk_vectors ON chunk_vectors.chunk_id = chunks.id AND model_id = :model_id
+WHERE project_id = :project_id AND number > :number ORDER BY number
+
+-- name: count_in_project
+SELECT count(*) AS number FROM chunks WHERE project_id = :project_id
+
+-- name: by_words
+SELECT rowid AS number FROM chunk_words WHERE chunk_words MATCH :words ORDER BY bm25(chunk_words, 0.0, 1.0, 1.0), rowid
+LIMIT :limit
 
 -- name: touch
 UPDATE chunks SET last_accessed_at = :now, access_count = access_count + 1
@@ -29,3 +58,9 @@ UPDATE chunks SET last_useful_at = :now WHERE id IN (SELECT value FROM json_each
 
 -- name: mark_fallen
 UPDATE chunks SET fell_because = :why WHERE id = :id AND project_id = :project_id AND fell_because = ''
+
+-- name: mark_superseded
+UPDATE chunks SET superseded_by = :by, valid_until = :now WHERE id = :id AND project_id = :project_id
+
+-- name: unmark_superseded
+UPDATE chunks SET superseded_by = NULL, valid_until = NULL WHERE id = :id AND superseded_by = :by

@@ -278,4 +278,10 @@ SELECT rowid AS id, details, skill_area FROM activities;
 SELECT rowid AS id, arguments, result FROM steps;
 
 -- name: words_of_chunks
-SELECT rowid AS id, title, content, tags, fell_because FROM chunks;
+SELECT rowid AS id, title, content, tags, fell_because, coalesce(names, '[]') AS names FROM chunks;
+
+-- name: words_of_relations
+SELECT rowid AS id, context_tags FROM relations;
+
+-- name: words_of_coretrievals
+SELECT rowid AS id, query FROM coretrievals;

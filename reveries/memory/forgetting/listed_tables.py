@@ -20,6 +20,8 @@ _STATEMENTS: Final = {
     "activities": "forget.words_of_activities",
     "steps": "forget.words_of_steps",
     "chunks": "forget.words_of_chunks",
+    "relations": "forget.words_of_relations",
+    "coretrievals": "forget.words_of_coretrievals",
 }
 
 ListedRows = Mapping[str, list[Row]]

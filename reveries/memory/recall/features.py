@@ -12,11 +12,11 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from reveries.index.names import find_mentions, name_words
 from reveries.index.word_scores import Floats, Neighbours, Rows, WordScores, saturate_counts
 from reveries.memory.recall.cues import Cue, cue_terms
 from reveries.memory.recall.ranking_weights import MATCH_WEIGHTS
 from reveries.memory.recall.turn_index import TurnIndex
-from reveries.memory.text.names import find_mentions, name_words
 
 _Value = TypeVar("_Value", np.float32, np.bool_)
 

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from reveries.index.names import find_mentions
 from reveries.index.terms import terms_of
 from reveries.index.word_scores import Floats, Rows
 from reveries.memory.recall.cues import cue_terms
 from reveries.memory.recall.turn_index import TurnIndex
-from reveries.memory.text.names import find_mentions
 
 SEEDS = 6
 """So many of the best turns are read for names."""

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reveries.index.fusion import fuse, meaning_weight, rank_highest, select_highest, z_scores
+from reveries.index.names import find_mentions
 from reveries.index.word_scores import Floats, Neighbours, Rows
 from reveries.llm.base import Vector
 from reveries.memory.model import RankedTurn, RankingReason
@@ -32,7 +33,6 @@ from reveries.memory.recall.hops import (
 )
 from reveries.memory.recall.ranking_weights import MATCH_WEIGHTS
 from reveries.memory.recall.turn_index import TurnIndex
-from reveries.memory.text.names import find_mentions
 
 CANDIDATES = 300
 """So many first guesses are looked at closely."""

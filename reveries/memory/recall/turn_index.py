@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reveries.index.kernels import IndexKernels
+from reveries.index.names import subjects_of
 from reveries.index.vectors import Int8Rows, Int8VectorTable
 from reveries.index.word_scores import Floats, Neighbours
 from reveries.index.words import WordIndex
@@ -29,7 +30,6 @@ from reveries.memory.recall.turn_packing import (
     unpack_turn,
     window_lengths,
 )
-from reveries.memory.text.names import subjects_of
 
 _FIRST_CAPACITY = 256
 

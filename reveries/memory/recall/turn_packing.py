@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reveries.index.arrays import Float32, Int8, Int32, Int64
+from reveries.index.names import subjects_of
 from reveries.index.terms import terms_of
 from reveries.index.vectors import Int8Rows, rounded_rows
 from reveries.index.words import PackedWords, packed_words
 from reveries.llm.base import Vector, Vectors
 from reveries.memory.model import Origin, Turn
 from reveries.memory.recall.turn_features import SURFACE, surface_of
-from reveries.memory.text.names import subjects_of
 
 MARKS = np.dtype(
     [

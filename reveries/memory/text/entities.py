@@ -9,8 +9,8 @@ import re
 import unicodedata
 from collections.abc import Container
 
+from reveries.index.names import HONORIFICS, name_words
 from reveries.index.terms import stop_words
-from reveries.memory.text.names import HONORIFICS, name_words
 from reveries.memory.text.word_lists import after_subjects, no_names, openers
 
 # From the beginning of a run alone, and bounded: from anywhere in one, a long run without blanks costs its square.

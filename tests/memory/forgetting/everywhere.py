@@ -139,6 +139,9 @@ PLANTS: Final[dict[str, tuple[str, ...]]] = {
     ),
     "questions.context_tags": (_LIST,),
     "chunks.tags": (_LIST,),
+    "chunks.names": (_LIST,),
+    "relations.context_tags": (_LIST,),
+    "coretrievals.query": (_TEXT,),
 }
 
 _HOLDS: Final = f"LIKE '%{SAID}%'"
@@ -161,6 +164,7 @@ TRACES: Final = {
     "questions.checksum": f"SELECT checksum FROM questions WHERE question {_HOLDS}",
     "chunks.checksum": f"SELECT checksum FROM chunks WHERE content {_HOLDS}",
     "chunk_vectors.vector": "SELECT vector FROM chunk_vectors",
+    "chunk_words_data.block": f"SELECT CAST('{SAID}' AS BLOB) FROM chunk_words WHERE chunk_words MATCH '{SAID}'",
     "vectors.vector": f"SELECT vector FROM vectors WHERE owner_id IN ({_TURNS} UNION {_EPISODES})",
     "vectors.vector of passages": f"SELECT vector FROM vectors WHERE {_PASSAGE}",
     "vectors.vector of another model": "SELECT vector FROM vectors WHERE model_id = 'an earlier one'",
@@ -256,6 +260,15 @@ NO_WORDS: Final = {
             "chunks.rests_on",
             "chunks.task_id",
             "chunk_vectors.chunk_id",
+            "chunk_numbers.chunk_id",
+            "chunks.superseded_by",
+            "relations.id",
+            "relations.from_id",
+            "relations.to_id",
+            "relations.derived_from",
+            "coretrievals.a_id",
+            "coretrievals.b_id",
+            "coretrievals.session_id",
             "usage_ledger.project_id",
         ),
         _ID,
@@ -325,6 +338,12 @@ NO_WORDS: Final = {
     "deep_words_idx.segid": _FOLLOWS,
     "deep_words_idx.term": "the beginning of a word of the index, in the same pages: `deep_words_data.block` is traced",
     "deep_words_idx.pgno": _FOLLOWS,
+    "chunk_words_config.k": _FOLLOWS,
+    "chunk_words_config.v": _FOLLOWS,
+    "chunk_words_docsize.sz": "numbers: how many words a text has",
+    "chunk_words_idx.segid": _FOLLOWS,
+    "chunk_words_idx.term": "as that of deep_words: `chunk_words_data.block` is traced",
+    "chunk_words_idx.pgno": _FOLLOWS,
     "deep_vectors_1_chunks.validity": "bits: which places of a chunk are taken",
     "deep_vectors_1_chunks.rowids": "numbers: of which text a vector is",
     "deep_vectors_1_info.key": _FOLLOWS,
@@ -371,6 +390,12 @@ INSERT INTO steps (task_id, attempt, position, tool, arguments, state, began_at)
 INSERT INTO chunks (id, project_id, content, type, confidence, source, created_at, last_accessed_at, checksum)
     VALUES ('c1', 'p1', 'The {SAID} is blue.', 'insight', 'inferred', 'deduction', 0, 0, randomblob(16));
 INSERT INTO chunk_vectors VALUES ('c1', 'm', randomblob(256));
+INSERT INTO chunks (id, project_id, content, type, confidence, source, created_at, last_accessed_at, checksum)
+    SELECT letter, 'p1', letter, 'insight', 'inferred', 'deduction', 0, 0, randomblob(16)
+    FROM (SELECT 'c2' AS letter UNION SELECT 'c3');
+INSERT INTO relations (id, from_id, to_id, type, last_activated_at, created_at)
+    VALUES ('r1', 'c2', 'c3', 'supports', 0, 0);
+INSERT INTO coretrievals VALUES ('c2', 'c3', 'wake 1', 'boats', 0, NULL);
 """
 """Rows that no plain life leaves at its end."""
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reveries.memory.text.names import find_mentions, name_words, subjects_of
+from reveries.index.names import find_mentions, name_words, subjects_of
 
 
 @pytest.mark.parametrize(

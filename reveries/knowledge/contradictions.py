@@ -1,0 +1,187 @@
+"""Whether two chunks say different things of the same, and which of them holds (V-123, V-124). Pure, no model.
+
+Two sentences are about the same where they share their subject and most of their other words, and differ in one value
+that stands after the verb: a number, a name, a word or two. The later one then holds, unless who said the earlier one
+has more authority, or the two speak of different conditions. This is the rule of "newest wins", kept to where it is
+safe; what is only alike stays a candidate, which a model may judge or the owner sees as unverified.
+"""
+
+import re
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from enum import StrEnum
+from importlib import resources
+
+from reveries.index.terms import stem, stop_words
+from reveries.knowledge.model import Chunk, ChunkSource, Confidence
+
+_WORD = re.compile(r"[^\W_]+(?:['\u2019.,-][^\W_]+)*|[$\u20ac\u00a3%]")
+_SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n+")
+_WORDS = {
+    name: frozenset(words.split())
+    for name, words in tomllib.loads(
+        resources.files(__package__).joinpath("statement_words.toml").read_text(encoding="utf-8")
+    ).items()
+}
+_MOST_VALUE_WORDS = 6
+_LEAST_SHARED = 0.5
+"""Of the telling words of the shorter sentence, beside the value."""
+_MOST_SENTENCES = 40
+
+
+class Resolution(StrEnum):
+    """How a contradiction is settled (V-124)."""
+
+    RECENCY = "recency"
+    AUTHORITY = "authority"
+    CONDITIONAL = "conditional"
+    ESCALATE = "escalate"
+
+
+@dataclass(frozen=True, slots=True)
+class ValueChange:
+    """The same thing said with two values."""
+
+    subject: str
+    old: str
+    new: str
+    old_sentence: str
+    new_sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Sentence:
+    text: str
+    words: tuple[str, ...]
+    """As they stand."""
+    keys: tuple[str, ...]
+    """Stems, to compare."""
+
+
+def find_change(old_title: str, old: str, new_title: str, new: str) -> ValueChange | None:
+    """Where `new` says of the same what `old` says, with another value; None where it does nowhere. Titles that are the
+    same make the subject the same."""
+    is_same_title = bool(old_title) and old_title.casefold() == new_title.casefold()
+    olds, news = _sentences(old), _sentences(new)
+    said_before = {one.keys for one in olds}
+    for said in news:
+        if said.keys in said_before:
+            continue
+        for earlier in olds:
+            if change := _change(earlier, said, is_same_title=is_same_title):
+                return change
+    return None
+
+
+def speak_alike(one: str, other: str) -> bool:
+    """Whether two texts that are near each other differ in a number or in a negation: then they may contradict each
+    other, and it takes a model or the owner to say."""
+    for said in _sentences(one):
+        for earlier in _sentences(other):
+            shared = set(_telling(said)) & set(_telling(earlier))
+            if len(shared) < 2 or len(shared) < _LEAST_SHARED * min(len(_telling(said)), len(_telling(earlier))):
+                continue
+            if _negated(said) != _negated(earlier) or _numbers(said) ^ _numbers(earlier):
+                return True
+    return False
+
+
+def resolve(older: Chunk, newer: Chunk, change: ValueChange) -> Resolution:
+    """Which of two chunks that say different things holds: the newer one, unless they speak of different conditions, or
+    the older one has more authority. The owner's own word is only replaced by the owner."""
+    if _conditions(change.old_sentence, change.old) != _conditions(change.new_sentence, change.new):
+        return Resolution.CONDITIONAL
+    if {change.old.casefold(), change.new.casefold()} <= _WORDS["times"]:
+        return Resolution.CONDITIONAL
+    if _authority(newer) >= _authority(older):
+        return Resolution.RECENCY
+    return Resolution.ESCALATE if _is_owners(older) else Resolution.AUTHORITY
+
+
+def _authority(chunk: Chunk) -> int:
+    if _is_owners(chunk):
+        return 3
+    return {Confidence.VERIFIED: 2, Confidence.INFERRED: 1, Confidence.SPECULATIVE: 0}[chunk.confidence]
+
+
+def _is_owners(chunk: Chunk) -> bool:
+    return chunk.source is ChunkSource.USER and not chunk.foreign_sources
+
+
+def _sentences(text: str) -> list[_Sentence]:
+    found = []
+    for part in _SENTENCE.split(text)[:_MOST_SENTENCES]:
+        words = tuple(_WORD.findall(part))
+        if words:
+            found.append(_Sentence(part.strip(), words, tuple(stem(word.casefold()) for word in words)))
+    return found
+
+
+def _change(old: _Sentence, new: _Sentence, *, is_same_title: bool) -> ValueChange | None:
+    """The one value in which two sentences differ."""
+    codes = SequenceMatcher(None, old.keys, new.keys, autojunk=False).get_opcodes()
+    changed = [code for code in codes if code[0] != "equal"]
+    if len(changed) != 1 or changed[0][0] != "replace":
+        return None
+    _, start, end, new_start, new_end = changed[0]
+    was, now = old.words[start:end], new.words[new_start:new_end]
+    before, after = old.words[:start], old.words[end:]
+    if max(len(was), len(now)) > _MOST_VALUE_WORDS or not (_is_value(was) and _is_value(now)):
+        return None
+    telling = [word for word in (*before, *after) if _is_telling(word)]
+    spoken = {word.casefold() for word in before}
+    has_subject = any(_is_telling(word) for word in before) or (is_same_title and bool(before))
+    # A value stands behind the verb: what differs before it is another subject.
+    if (
+        not has_subject
+        or not (spoken & _WORDS["verbs"] or _has_verb(before))
+        or any(w.casefold() in _WORDS["verbs"] for w in after)
+    ):
+        return None
+    if len(telling) < (1 if is_same_title else 2):
+        return None
+    return ValueChange(" ".join(before), " ".join(was), " ".join(now), old.text, new.text)
+
+
+def _is_value(words: Sequence[str]) -> bool:
+    return any(_is_telling(word) for word in words) and not any(word.casefold() in _WORDS["verbs"] for word in words)
+
+
+def _has_verb(words: Sequence[str]) -> bool:
+    """Whether a word behind the first looks like a verb in the past or of the third person."""
+    return any(
+        word in _WORDS["past_forms"] or (word.islower() and word.endswith(("ed", "es", "s"))) for word in words[1:]
+    )
+
+
+def _is_telling(word: str) -> bool:
+    return word[:1].isdigit() or (word.casefold() not in stop_words() and len(word) > 1)
+
+
+def _telling(sentence: _Sentence) -> list[str]:
+    return [
+        key
+        for word, key in zip(sentence.words, sentence.keys, strict=True)
+        if _is_telling(word) and not word[:1].isdigit() and word.casefold() not in _WORDS["negations"]
+    ]
+
+
+def _negated(sentence: _Sentence) -> bool:
+    return any(word.casefold() in _WORDS["negations"] or word.casefold().endswith("n't") for word in sentence.words)
+
+
+def _numbers(sentence: _Sentence) -> frozenset[str]:
+    return frozenset(word for word in sentence.words if word[:1].isdigit())
+
+
+def _conditions(sentence: str, value: str) -> frozenset[str]:
+    """The telling words behind a word of condition: "in winter", "if it rains"."""
+    words = [word.casefold() for word in _WORD.findall(sentence)]
+    left = {word.casefold() for word in _WORD.findall(value)}
+    found: set[str] = set()
+    for place, word in enumerate(words[:-1]):
+        if word in _WORDS["conditions"]:
+            found.update(stem(one) for one in words[place + 1 : place + 4] if _is_telling(one) and one not in left)
+    return frozenset(found)

@@ -1,0 +1,88 @@
+"""How relations change: by use and by contradiction, never by time (V-55..V-63). Pure."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from reveries.knowledge.model import Confidence, Relation, RelationType
+
+STRENGTHEN_BY = 0.05
+WEAKEN_BY = 0.3
+ARCHIVE_BELOW = 0.05
+IMPLICIT_WEIGHT = 0.2
+CORETRIEVALS = 3
+"""More often than this two chunks are found together before they are related (V-58)."""
+COPY_SHARE = 0.5
+LIKE_FROM = 0.75
+"""Cosine from which a new chunk is related to one that is there (V-63)."""
+MOST_LIKE = 5
+_INITIAL = {Confidence.VERIFIED: 0.8, Confidence.INFERRED: 0.5, Confidence.SPECULATIVE: 0.3}
+
+
+@dataclass(frozen=True, slots=True)
+class RelationCopy:
+    """A relation that a replaced chunk leaves to the one that replaces it."""
+
+    from_id: str
+    to_id: str
+    type: RelationType
+    weight: float
+    derived_from: str
+
+
+def initial_weight(confidence: Confidence) -> float:
+    """Of a relation that somebody states (V-56): that of the chunk it comes from."""
+    return _INITIAL[confidence]
+
+
+def strengthened(relation: Relation, now: float, amount: float = STRENGTHEN_BY) -> Relation:
+    """Used once more (V-34). What is archived stays as it is: `restored` brings it back."""
+    if relation.archived_at is not None:
+        return relation
+    return replace(
+        relation,
+        weight=min(1.0, relation.weight + amount),
+        activation_count=relation.activation_count + 1,
+        last_activated_at=now,
+    )
+
+
+def weakened(relation: Relation, now: float, reason: str, amount: float = WEAKEN_BY) -> Relation:
+    """V-35. Below 0.05 it is archived, and keeps the weight that restoring brings back."""
+    if relation.archived_at is not None:
+        return relation
+    left = relation.weight - amount
+    if left < ARCHIVE_BELOW:
+        return replace(relation, archived_at=now, archive_reason=reason, final_weight=max(0.0, left))
+    return replace(relation, weight=left)
+
+
+def restored(relation: Relation) -> Relation:
+    """V-135."""
+    return replace(relation, archived_at=None, archive_reason="", final_weight=None)
+
+
+def merged(relation: Relation, weight: float, context_tags: Iterable[str]) -> Relation:
+    """The same relation stated again (V-33): all tags, the greater weight. Stating it brings an archived one back."""
+    tags = tuple(sorted({*relation.context_tags, *context_tags}))
+    return replace(restored(relation), weight=max(relation.weight, weight), context_tags=tags)
+
+
+def copies_for_replacement(old_id: str, new_id: str, relations: Iterable[Relation]) -> list[RelationCopy]:
+    """What the chunk that replaces another takes over, at half the weight (V-62). The originals stay. What would be
+    weaker than an archived relation is not copied, nor is what ties the two to each other."""
+    found = []
+    for one in relations:
+        ends = {one.from_id, one.to_id}
+        weight = one.weight * COPY_SHARE
+        is_active = one.archived_at is None and one.type is not RelationType.CONTRADICTS
+        if old_id not in ends or new_id in ends or not is_active or weight < ARCHIVE_BELOW:
+            continue
+        from_id, to_id = (new_id if end == old_id else end for end in (one.from_id, one.to_id))
+        found.append(RelationCopy(from_id, to_id, one.type, weight, one.id))
+    return found
+
+
+def pairs_to_relate(counts: Mapping[tuple[str, str], int], related: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    """The pairs that were found together more than three times, and have no relation yet (V-58)."""
+    known = {frozenset(pair) for pair in related}
+    return sorted(pair for pair, count in counts.items() if count > CORETRIEVALS and frozenset(pair) not in known)

@@ -1,0 +1,286 @@
+"""What a project knows, as others use it: storing with its relations and contradictions, searching, taking back.
+
+A new chunk is compared with what is there. What it says otherwise of the same replaces the older chunk where the rule
+of `contradictions` is sure; what is only like another is related to it. Each change of a relation is a function of
+`evolution`, stored in the transaction that stores the chunk.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from reveries.clock import Clock
+from reveries.db.database import Database, Reader, Transaction
+from reveries.knowledge.contradictions import Resolution, ValueChange, find_change, resolve, speak_alike
+from reveries.knowledge.evolution import (
+    IMPLICIT_WEIGHT,
+    LIKE_FROM,
+    MOST_LIKE,
+    copies_for_replacement,
+    initial_weight,
+    pairs_to_relate,
+    restored,
+    strengthened,
+    weakened,
+)
+from reveries.knowledge.model import (
+    REPLACING,
+    Chunk,
+    ChunkType,
+    Contradiction,
+    NewChunk,
+    Relation,
+    RelationType,
+)
+from reveries.knowledge.relations import (
+    NewRelation,
+    active_between,
+    relations_of_chunk,
+    relations_of_project,
+    state_relation,
+    store_change,
+)
+from reveries.knowledge.search import KnowledgeSearch
+from reveries.knowledge.store import put_chunk, put_vector, read_chunks, read_named
+from reveries.llm.base import Embedder, Vectors
+
+COMPARED = 10
+"""So many of the chunks most like a new one are compared with it: for what it says otherwise, and to relate them."""
+KEPT_CORETRIEVAL_SECONDS = 30 * 86_400.0
+_NOT_COMPARED = frozenset({ChunkType.ATTEMPT})
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedChunks:
+    """Chunks with all that storing them in a transaction needs: no model is called there."""
+
+    chunks: Sequence[NewChunk]
+    vectors: Vectors
+    alike: Sequence[Sequence[tuple[str, float]]]
+    """For each chunk those that are most like it, with their cosines."""
+
+
+class Knowledge:
+    """What every project knows."""
+
+    def __init__(self, database: Database, embedder: Embedder, clock: Clock, new_id: Callable[[], str]) -> None:
+        self._database = database
+        self._embedder = embedder
+        self._clock = clock
+        self._new_id = new_id
+        self.search = KnowledgeSearch(database, embedder, clock)
+
+    # --- storing -----------------------------------------------------------------------------------------------------
+
+    async def prepare(self, project_id: str, chunks: Sequence[NewChunk]) -> PreparedChunks:
+        """Embed chunks and look for what is like them; before the transaction that stores them, for a call of a model
+        has no place in one."""
+        if not chunks:
+            return PreparedChunks((), await self._embedder.embed([]), ())
+        vectors = await self._embedder.embed([one.text for one in chunks])
+        alike = await self.search.likest(project_id, chunks, vectors, COMPARED, self.search.similarity_floor)
+        return PreparedChunks(chunks, vectors, alike)
+
+    async def put(self, transaction: Transaction, project_id: str, prepared: PreparedChunks) -> list[str]:
+        """Store chunks with their relations and contradictions (V-29, V-55, V-63, V-123); their ids."""
+        ids: list[str] = []
+        for chunk, vector, alike in zip(prepared.chunks, prepared.vectors, prepared.alike, strict=True):
+            ids.append(chunk_id := self._new_id())
+            await put_chunk(transaction, project_id, chunk_id, chunk, self._clock.now())
+            await put_vector(transaction, chunk_id, self._embedder.model_id, vector)
+            named = {name for name, _ in chunk.related_to} | {name for name, _ in alike}
+            there = await read_named(transaction, project_id, {chunk_id, *named})
+            stored = there.pop(chunk_id)
+            for other, type_ in chunk.related_to:
+                if other in there:
+                    await self._relate(transaction, stored, there[other], type_)
+            await self._link_alike(transaction, stored, [(there[name], by) for name, by in alike if name in there])
+        if prepared.chunks:
+            self.search.note_change(project_id)
+        return ids
+
+    async def store(self, project_id: str, chunks: Sequence[NewChunk]) -> list[str]:
+        """Prepare and store chunks in a transaction of their own; their ids."""
+        prepared = await self.prepare(project_id, chunks)
+        async with self._database.transaction() as transaction:
+            return await self.put(transaction, project_id, prepared)
+
+    async def embed_texts(self, texts: Sequence[str]) -> Vectors:
+        """One row a text, for comparing."""
+        return await self._embedder.embed(texts)
+
+    # --- reading -----------------------------------------------------------------------------------------------------
+
+    async def read(self, source: Reader, project_id: str) -> list[Chunk]:
+        """All chunks of a project, oldest first."""
+        return await read_chunks(source, project_id)
+
+    async def of_project(self, project_id: str) -> list[Chunk]:
+        return await read_chunks(self._database, project_id)
+
+    async def relations(self, project_id: str) -> list[Relation]:
+        """All of a project, oldest first, archived ones too."""
+        return await relations_of_project(self._database, project_id)
+
+    async def contradictions(self, project_id: str, *, unresolved_only: bool = True) -> list[Contradiction]:
+        """What does not go together, newest first (V-37)."""
+        chunks = {one.id: one for one in await self.of_project(project_id)}
+        return [
+            Contradiction(chunks[one.from_id], chunks[one.to_id], one)
+            for one in reversed(await self.relations(project_id))
+            if one.type is RelationType.CONTRADICTS and not (unresolved_only and one.resolved_at is not None)
+        ]
+
+    # --- changing ----------------------------------------------------------------------------------------------------
+
+    async def state(self, project_id: str, new: NewRelation) -> Relation:
+        """Store a relation that somebody states, with what follows of it (V-33, V-61, V-62). Raises UsageError."""
+        async with self._database.transaction() as transaction:
+            relation = await state_relation(transaction, new, self._new_id, self._clock.now())
+            ends = await read_named(transaction, project_id, {new.from_id, new.to_id})
+            if len(ends) == 2:
+                await self._follow_up(transaction, ends[new.from_id], ends[new.to_id], new.type)
+        self.search.note_change(project_id)
+        return relation
+
+    async def strengthen(self, project_id: str, relation: Relation, amount: float) -> Relation:
+        """V-34."""
+        return await self._change(project_id, strengthened(relation, self._clock.now(), amount))
+
+    async def weaken(self, project_id: str, relation: Relation, reason: str, amount: float) -> Relation:
+        """V-35."""
+        return await self._change(project_id, weakened(relation, self._clock.now(), reason, amount))
+
+    async def restore(self, project_id: str, relation: Relation) -> Relation:
+        """V-135."""
+        return await self._change(project_id, restored(relation))
+
+    async def mark_fallen(self, transaction: Transaction, project_id: str, chunk_id: str, why: str) -> bool:
+        """Note that a chunk does not stand any more; False where there is no such one, or it fell before."""
+        row = {"project_id": project_id, "id": chunk_id, "why": why}
+        is_new = bool(await transaction.run("chunks.mark_fallen", row))
+        if is_new:
+            self.search.note_change(project_id, [chunk_id])
+        return is_new
+
+    async def settle(self, transaction: Transaction, contradiction: Contradiction, resolution: str) -> None:
+        """Note how a contradiction was settled, by the owner's word or by a rule."""
+        source = "stated" if resolution == "owner" else contradiction.relation.confidence_source
+        row = {"id": contradiction.relation.id, "now": self._clock.now(), "resolution": resolution}
+        await transaction.run("relations.resolve", row | {"confidence_source": source})
+
+    async def replace(self, transaction: Transaction, older: Chunk, newer: Chunk) -> None:
+        """Let the newer chunk stand in the place of the older one, and take over its relations at half their weight
+        (V-62). The older one stays, and is shown behind it."""
+        while (last := await self._last_replaced(transaction, newer, older)) is not None:
+            # The older one is put back in its place: no chunk replaces itself, over any number of others.
+            await transaction.run("chunks.unmark_superseded", {"id": last.id, "by": last.superseded_by})
+        row = {"id": older.id, "project_id": older.project_id, "by": newer.id, "now": self._clock.now()}
+        await transaction.run("chunks.mark_superseded", row)
+        for copy in copies_for_replacement(older.id, newer.id, await relations_of_chunk(transaction, older.id)):
+            new = NewRelation(copy.from_id, copy.to_id, copy.type, copy.weight, True, derived_from=copy.derived_from)
+            await state_relation(transaction, new, self._new_id, self._clock.now())
+
+    async def count_coretrievals(self, project_id: str) -> int:
+        """At the end of a wake: strengthen what was found together, and relate what was so for the fourth time (V-57,
+        V-58). How many relations came of it."""
+        now, made = self._clock.now(), 0
+        async with self._database.transaction() as transaction:
+            rows = await transaction.rows("relations.uncounted_pairs", {"project_id": project_id})
+            if not rows:
+                return 0
+            relations = await relations_of_project(transaction, project_id)
+            counts = {(str(row["a_id"]), str(row["b_id"])): int(row["number"]) for row in rows}
+            for a_id, b_id in sorted(counts):
+                if known := active_between(relations, a_id, b_id):
+                    await store_change(transaction, strengthened(known, now))
+            for a_id, b_id in pairs_to_relate(counts, [(one.from_id, one.to_id) for one in relations]):
+                new = NewRelation(a_id, b_id, RelationType.RELATED_TO, IMPLICIT_WEIGHT, True)
+                await state_relation(transaction, new, self._new_id, now)
+                made += 1
+            await transaction.run("relations.mark_counted", {"project_id": project_id, "now": now})
+        self.search.note_change(project_id)
+        return made
+
+    async def clean(self) -> int:
+        """Upkeep: delete rows of co-retrieval of more than thirty days (V-59), and give all indexes back. How many."""
+        self.search.drop_all()
+        before = self._clock.now() - KEPT_CORETRIEVAL_SECONDS
+        async with self._database.transaction() as transaction:
+            return await transaction.run("relations.clean_coretrievals", {"before": before})
+
+    # --- what follows of a new chunk ---------------------------------------------------------------------------------
+
+    async def _change(self, project_id: str, relation: Relation) -> Relation:
+        async with self._database.transaction() as transaction:
+            await store_change(transaction, relation)
+        self.search.note_change(project_id)
+        return relation
+
+    async def _relate(self, transaction: Transaction, chunk: Chunk, other: Chunk, type_: RelationType) -> None:
+        """A relation that was stated with the chunk (V-56)."""
+        weight = initial_weight(chunk.confidence)
+        new = NewRelation(chunk.id, other.id, type_, weight, context_tags=chunk.tags)
+        await state_relation(transaction, new, self._new_id, self._clock.now())
+        await self._follow_up(transaction, chunk, other, type_)
+
+    async def _last_replaced(self, source: Reader, newer: Chunk, older: Chunk) -> Chunk | None:
+        """The chunk that `older` replaces, where `newer` is replaced by it, over any number of others."""
+        at = (await read_named(source, newer.project_id, [newer.id])).get(newer.id)
+        while at is not None and at.superseded_by is not None:
+            if at.superseded_by == older.id:
+                return at
+            at = (await read_named(source, newer.project_id, [at.superseded_by])).get(at.superseded_by)
+        return None
+
+    async def _follow_up(self, transaction: Transaction, chunk: Chunk, other: Chunk, type_: RelationType) -> None:
+        if type_ in REPLACING:
+            await self.replace(transaction, other, chunk)
+        elif type_ is RelationType.SUPERSEDED_BY:
+            await self.replace(transaction, chunk, other)
+        elif type_ is RelationType.CONTRADICTS:
+            for one in await relations_of_chunk(transaction, other.id):
+                if one.from_id == other.id:
+                    await store_change(transaction, weakened(one, self._clock.now(), "contradicted"))
+
+    async def _link_alike(self, transaction: Transaction, chunk: Chunk, alike: Sequence[tuple[Chunk, float]]) -> None:
+        """Note what the chunk says otherwise, and relate it to what it is like (V-63, V-123)."""
+        known = {end for one in await relations_of_chunk(transaction, chunk.id) for end in (one.from_id, one.to_id)}
+        related = 0
+        for other, cosine in alike:
+            is_apart = other.id in chunk.rests_on or chunk.type in _NOT_COMPARED or other.type in _NOT_COMPARED
+            if other.id in known or is_apart or not other.stands:
+                continue
+            if change := find_change(other.title, other.content, chunk.title, chunk.content):
+                await self._note_change(transaction, other, chunk, change)
+            elif cosine >= self._conflict_floor and speak_alike(chunk.content, other.content):
+                await self._contradict(transaction, chunk, other, "likeness")
+            elif cosine >= LIKE_FROM and related < MOST_LIKE:
+                related += 1
+                shared = tuple(sorted(set(chunk.tags) & set(other.tags)))
+                new = NewRelation(chunk.id, other.id, RelationType.RELATED_TO, IMPLICIT_WEIGHT, True, shared)
+                await state_relation(transaction, new, self._new_id, self._clock.now())
+
+    @property
+    def _conflict_floor(self) -> float:
+        """0.85 for an embedder whose floor is 0.7 (VA-31); for others as far above theirs."""
+        return (1.0 + self.search.similarity_floor) / 2.0
+
+    async def _note_change(self, transaction: Transaction, older: Chunk, newer: Chunk, change: ValueChange) -> None:
+        resolution = resolve(older, newer, change)
+        if resolution is Resolution.CONDITIONAL:
+            return
+        contradiction = await self._contradict(transaction, newer, older, "rule")
+        if resolution is Resolution.RECENCY:
+            await self.replace(transaction, older, newer)
+        elif resolution is Resolution.AUTHORITY:
+            await self.replace(transaction, newer, older)
+        if resolution is not Resolution.ESCALATE:
+            await self.settle(transaction, contradiction, resolution.value)
+
+    async def _contradict(self, transaction: Transaction, newer: Chunk, older: Chunk, found_by: str) -> Contradiction:
+        new = NewRelation(
+            newer.id, older.id, RelationType.CONTRADICTS, initial_weight(newer.confidence), True,
+            confidence_source=found_by,
+        )  # fmt: skip
+        relation = await state_relation(transaction, new, self._new_id, self._clock.now())
+        return Contradiction(newer, older, relation)

@@ -1,0 +1,147 @@
+"""What a project knows, in memory while it is worked with: vectors, texts, and which chunk is about what. No I/O."""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
+from functools import lru_cache
+
+import numpy as np
+
+from reveries.db.database import Row
+from reveries.index.names import find_mentions
+from reveries.index.terms import terms_of
+from reveries.knowledge.model import Relation, RelationType
+from reveries.knowledge.ranking import CROWD, Float32, Lead
+from reveries.knowledge.store import names_of
+from reveries.llm.base import Vector, Vectors
+
+_CAPITALISED = re.compile(r"\b[A-Z][^\W_]+")
+_SEARCHED_CHARS = 2_000
+_LEAST_ROWS = 256
+
+
+class ProjectIndex:
+    """Chunks by row, in the order of their numbers. A row of zeros has no vector."""
+
+    def __init__(self, dimensions: int) -> None:
+        self.ids: list[str] = []
+        self.texts: list[str] = []
+        self.hidden: set[int] = set()
+        """Rows that no search shows: what fell, and old orientations."""
+        self._numbers: list[int] = []
+        self._rows: dict[int, int] = {}
+        self._rows_by_id: dict[str, int] = {}
+        self._vectors: Float32 = np.zeros((_LEAST_ROWS, dimensions), np.float32)
+        self._about: dict[str, list[int]] = {}
+        self._openers: Counter[str] = Counter()
+        self._related: dict[int, list[Lead]] = {}
+        self._terms = lru_cache(maxsize=4096)(self._read_terms)
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @property
+    def last_number(self) -> int:
+        return self._numbers[-1] if self._numbers else 0
+
+    @property
+    def vectors(self) -> Vectors:
+        """By row, unit length or zeros."""
+        return self._vectors[: len(self.ids)]
+
+    def add(self, rows: Sequence[Row]) -> None:
+        """Rows of `chunks.after_number`."""
+        self._grow(len(self.ids) + len(rows))
+        for row in rows:
+            place = len(self.ids)
+            self.ids.append(str(row["id"]))
+            self.texts.append(f"{row['title']}\n{row['content']}" if row["title"] else str(row["content"]))
+            self._numbers.append(int(row["number"]))
+            self._rows[int(row["number"])] = place
+            self._rows_by_id[str(row["id"])] = place
+            if row["vector"] is not None and len(vector := np.frombuffer(row["vector"], "<f4")):
+                self._vectors[place] = vector
+            if row["is_hidden"]:
+                self.hidden.add(place)
+                continue
+            known = row["names"]
+            names = json.loads(known) if known is not None else names_of(row["title"], row["content"])
+            for name in names:
+                if name not in self._about:
+                    self._openers[name.partition(" ")[0]] += 1
+                self._about.setdefault(name, []).append(place)
+
+    def relate(self, relations: Iterable[Relation]) -> None:
+        """Take over the relations of the project; a contradiction leads nowhere."""
+        self._related = {}
+        for one in relations:
+            ends = self._rows_by_id.get(one.from_id), self._rows_by_id.get(one.to_id)
+            if one.archived_at is not None or one.type is RelationType.CONTRADICTS or None in ends:
+                continue
+            for here, there in (ends, ends[::-1]):
+                assert here is not None
+                assert there is not None
+                self._related.setdefault(here, []).append(Lead(there, one.weight, one.type.value))
+
+    def row_of(self, chunk_id: str) -> int | None:
+        return self._rows_by_id.get(chunk_id)
+
+    def rows_of(self, numbers: Iterable[int]) -> list[int]:
+        """The rows of those numbers that are here."""
+        return [row for number in numbers if (row := self._rows.get(number)) is not None]
+
+    def nearest(self, products: Float32, count: int, hidden: Collection[int]) -> list[int]:
+        """The rows with the highest products, best first, without `hidden` ones and those that have no vector."""
+        wanted = min(len(products), count + len(hidden))
+        chosen = np.argpartition(-products, wanted - 1)[:wanted] if wanted < len(products) else np.arange(len(products))
+        ordered = sorted(chosen.tolist(), key=lambda row: (-products[row], row))
+        return [row for row in ordered if row not in hidden and products[row] > 0.0][:count]
+
+    def rows_named_in(self, text: str) -> list[int]:
+        """The rows that are about what a text names; not for a name that a crowd of them is about."""
+        found: dict[int, None] = {}
+        for name in find_mentions(text, self._about, self._openers):
+            if len(self._about[name]) <= CROWD:
+                found.update(dict.fromkeys(self._about[name]))
+        return list(found)
+
+    def leads_from(self, row: int) -> list[Lead]:
+        """What the chunk in a row leads to: what is about a name that it holds, and what it is related to."""
+        found: dict[int, Lead] = {}
+        for name in find_mentions(self.texts[row][:_SEARCHED_CHARS], self._about, self._openers):
+            targets = [one for one in self._about[name] if one != row]
+            if targets and len(targets) <= CROWD:
+                found |= {one: Lead(one, len(targets) ** -0.5, name) for one in targets if one not in found}
+        for lead in self._related.get(row, ()):
+            if lead.row not in self.hidden and (lead.row not in found or found[lead.row].strength < lead.strength):
+                found[lead.row] = lead
+        return list(found.values())
+
+    def terms_at(self, row: int) -> frozenset[str]:
+        """The stems of the telling words of a row."""
+        return self._terms(row)
+
+    def names_at(self, row: int) -> frozenset[str]:
+        """Those of them that are written with a capital."""
+        return frozenset(terms_of(" ".join(_CAPITALISED.findall(self.texts[row][:_SEARCHED_CHARS]))))
+
+    def likest(self, vector: Vector, count: int, least: float, names: Sequence[str] = ()) -> list[tuple[str, float]]:
+        """The shown chunks nearest to a vector from a cosine of `least` on, and those that are about one of `names`,
+        best first, with their cosines."""
+        if not len(self):
+            return []
+        products = self.vectors @ vector
+        about = {row for name in names for row in self._about.get(name, ())[:CROWD]} - self.hidden
+        near = {row for row in self.nearest(products, count, self.hidden) if products[row] >= least}
+        ordered = sorted(near | about, key=lambda row: (-products[row], row))
+        return [(self.ids[row], float(products[row])) for row in ordered]
+
+    def _read_terms(self, row: int) -> frozenset[str]:
+        return frozenset(terms_of(self.texts[row]))
+
+    def _grow(self, size: int) -> None:
+        if size > len(self._vectors):
+            more = np.zeros((max(size, 2 * len(self._vectors)), self._vectors.shape[1]), np.float32)
+            more[: len(self._vectors)] = self._vectors
+            self._vectors = more

@@ -1,0 +1,106 @@
+"""How chunks and relations are scored: by what they are, and by times (V-64..V-70, V-118, V-133). Pure.
+
+Nothing of this is stored: a score is a function of a row and the time at which it is asked for, so that reading late
+and reading often come to the same. Times are unix seconds.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+
+from reveries.knowledge.model import Chunk, Confidence, MemoryType, Relation
+
+RRF_CONSTANT = 60
+"""k of reciprocal rank fusion (V-70)."""
+SUPERSEDED_FACTOR = 0.5
+"""What a chunk that a newer one replaces still counts (V-62)."""
+_DAY = 86_400.0
+_RECENCY_DAYS = 30.0
+_CONFIDENCE = {Confidence.VERIFIED: 1.0, Confidence.INFERRED: 0.8, Confidence.SPECULATIVE: 0.5}
+_EVIDENCE = {Confidence.VERIFIED: 0.9, Confidence.INFERRED: 0.5, Confidence.SPECULATIVE: 0.3}
+_DECAY_MULTIPLIERS = {
+    MemoryType.EPISODIC: 1.0,
+    MemoryType.SEMANTIC: 0.5,
+    MemoryType.PROCEDURAL: 0.5,
+    MemoryType.PREFERENCE: 0.25,
+}
+_WORKING_MULTIPLIER = 2.0
+_LEAST_STRENGTH = 0.3
+_UNKNOWN_CENTRALITY = 0.5
+
+
+def recency_factor(last_at: float, now: float) -> float:
+    """1.5 for what was active just now, towards 1.0 for what was not for long (V-64)."""
+    return 1.0 + 0.5 * math.exp(-days_between(last_at, now) / _RECENCY_DAYS)
+
+
+def context_match(context_tags: Sequence[str], wanted: Sequence[str]) -> float:
+    """The share of a relation's context tags that are wanted; 1 where it has none, or nothing is wanted (V-64)."""
+    if not context_tags or not wanted:
+        return 1.0
+    return len(set(context_tags) & set(wanted)) / len(set(context_tags))
+
+
+def relation_score(relation: Relation, now: float, wanted_tags: Sequence[str] = ()) -> float:
+    """V-64."""
+    active = recency_factor(relation.last_activated_at, now)
+    return relation.weight * active * context_match(relation.context_tags, wanted_tags)
+
+
+def confidence_weight(confidence: Confidence) -> float:
+    """V-65."""
+    return _CONFIDENCE[confidence]
+
+
+def hybrid_rank(similarity: float, chunk: Chunk, now: float) -> float:
+    """V-66."""
+    return similarity * recency_factor(chunk.last_accessed_at, now) * confidence_weight(chunk.confidence)
+
+
+def persistence(chunk: Chunk, now: float, centrality: float = _UNKNOWN_CENTRALITY) -> float:
+    """How much speaks for keeping a chunk at hand, 0 to 1 (V-67). `centrality`: its share of the graph's weight."""
+    frequency = 1.0 - math.exp(-0.3 * max(1, chunk.access_count))
+    recency = math.exp(-days_between(chunk.last_accessed_at, now) / _RECENCY_DAYS)
+    evidence = _EVIDENCE[chunk.confidence]
+    return 0.25 * frequency + 0.20 * evidence + 0.25 * centrality + 0.15 * recency + 0.15 * float(chunk.is_pinned)
+
+
+def strength(chunk: Chunk, now: float) -> float:
+    """How fresh a chunk is, 0 to 1 (V-68, V-133). It fades from its last use, or from when it was stored, the slower
+    the more general it is. What is pinned does not; what is verified stays above 0.3."""
+    if chunk.is_pinned:
+        return chunk.initial_strength
+    since = chunk.last_accessed_at if chunk.access_count else chunk.created_at
+    rate = chunk.decay_rate * decay_multiplier(chunk)
+    days = days_between(since, now)
+    if chunk.decay_function == "linear":
+        left = max(0.0, chunk.initial_strength - rate * days)
+    else:
+        left = chunk.initial_strength * math.exp(-rate * days)
+    return max(left, _LEAST_STRENGTH) if chunk.confidence is Confidence.VERIFIED else left
+
+
+def decay_multiplier(chunk: Chunk) -> float:
+    """V-118, VA-14."""
+    return _WORKING_MULTIPLIER if chunk.tier == "working" else _DECAY_MULTIPLIERS[chunk.memory_type]
+
+
+def enhanced_score(similarity: float, persistence_score: float, strength_now: float) -> float:
+    """V-69."""
+    return 0.6 * similarity + 0.2 * persistence_score + 0.2 * strength_now
+
+
+def fuse_ranks(
+    ranked: Mapping[str, Sequence[int]], weights: Mapping[str, float] | None = None, constant: int = RRF_CONSTANT
+) -> dict[int, float]:
+    """Reciprocal rank fusion of several lists of rows, each best first (V-70; Cormack, Clarke and Buettcher 2009)."""
+    fused: dict[int, float] = {}
+    for source, rows in ranked.items():
+        weight = 1.0 if weights is None else weights.get(source, 1.0)
+        for rank, row in enumerate(rows, start=1):
+            fused[row] = fused.get(row, 0.0) + weight / (constant + rank)
+    return fused
+
+
+def days_between(earlier: float, now: float) -> float:
+    """Not below 0: a clock may go back."""
+    return max(0.0, now - earlier) / _DAY

@@ -1,0 +1,376 @@
+"""Finds what a project knows: by meaning, by words, by tags, by relations, and by all of them together.
+
+What an embedder and SQLite find is ranked in a thread (`ranking`). Rows are read anew for what is shown: a chunk that
+fell or was erased since the index was made is not. A project that rests gives its index back.
+"""
+
+import asyncio
+import itertools
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from reveries.clock import Clock
+from reveries.db.database import Database
+from reveries.index.terms import stop_words, words_of
+from reveries.knowledge.model import (
+    NO_FILTERS,
+    Chunk,
+    FoundChunk,
+    NewChunk,
+    RelatedChunk,
+    Relation,
+    RelationType,
+    SearchFilters,
+)
+from reveries.knowledge.project_index import ProjectIndex
+from reveries.knowledge.query_planning import QueryMethod, QueryPlan, plan_query
+from reveries.knowledge.ranking import Float32, RankedRow, RankedSources, best_cosines, rank_rows, split_question
+from reveries.knowledge.relations import relations_of_chunk, relations_of_project
+from reveries.knowledge.scoring import (
+    SUPERSEDED_FACTOR,
+    enhanced_score,
+    persistence,
+    relation_score,
+    strength,
+)
+from reveries.knowledge.store import names_of, put_vector, read_named, read_tagged
+from reveries.llm.base import Embedder, Vectors
+
+DEPTH = 200
+"""So many of each source are ranked."""
+_MOST_WORDS = 200
+_MOST_QUERY_CHARS = 20_000
+_DEEPER = 4
+"""So many times as many are looked at again, where filters leave too few."""
+_COUNTED_TOGETHER = 5
+"""The pairs among so many of the best count as found together."""
+_ENHANCED_DEPTH, _ENHANCED_LEAST = 50, 0.5
+_FLOORS = {"all-minilm-l6-v2": 0.3}
+"""From which cosine a chunk is like a query, by embedder (VA-41): the embedded one spreads wider than hosted ones."""
+_FLOOR = 0.7
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """What a question to a project found, and which way."""
+
+    plan: QueryPlan
+    found: Sequence[FoundChunk]
+    relations: Sequence[tuple[FoundChunk, RelatedChunk]] = ()
+    """Of a question about relations: from which chunk each leads where."""
+
+
+class KnowledgeSearch:
+    """Searches within one project at a time."""
+
+    def __init__(self, database: Database, embedder: Embedder, clock: Clock) -> None:
+        self._database = database
+        self._embedder = embedder
+        self._clock = clock
+        self._indexes: dict[str, ProjectIndex] = {}
+        self._locks: dict[str, asyncio.Lock] = {}
+        self._changed: set[str] = set()
+        """Projects whose relations changed since their index read them."""
+
+    @property
+    def similarity_floor(self) -> float:
+        """Below this cosine nothing is alike."""
+        return next((floor for name, floor in _FLOORS.items() if name in self._embedder.model_id.lower()), _FLOOR)
+
+    def note_change(self, project_id: str, fallen: Iterable[str] = ()) -> None:
+        """Relations of a project changed, and the chunks `fallen` are shown no more."""
+        self._changed.add(project_id)
+        if index := self._indexes.get(project_id):
+            index.hidden.update(row for name in fallen if (row := index.row_of(name)) is not None)
+
+    def drop(self, project_id: str) -> None:
+        """Give the memory of a project's index back; the next search makes it anew."""
+        self._indexes.pop(project_id, None)
+
+    def drop_all(self) -> None:
+        """After words were erased: none of them stays in memory."""
+        self._indexes.clear()
+
+    async def answer(
+        self, project_id: str, question: str, limit: int, *, until: float | None = None, is_counted: bool = False
+    ) -> Answered:
+        """Search as the form of the question asks for (V-71, V-72). What tasks and questions say is not searched here:
+        for an operational question this finds what is known of its subject. `until`: as the project knew it then."""
+        plan = plan_query(question)
+        with_until = replace(plan.filters, until=until, with_fallen=until is not None)
+        match plan.method:
+            case QueryMethod.TAG_FILTER:
+                found = await self.hybrid(project_id, plan.topic, limit, with_until, is_counted=is_counted)
+                if not found:
+                    anything = replace(with_until, types=frozenset())
+                    found = await self.hybrid(project_id, plan.topic, limit, anything, is_counted=is_counted)
+            case QueryMethod.SEMANTIC_SEARCH:
+                found = await self._explore(project_id, plan.topic, limit, with_until)
+            case _:
+                found = await self.hybrid(project_id, question, limit, with_until, is_counted=is_counted)
+        relations: list[tuple[FoundChunk, RelatedChunk]] = []
+        if plan.method is QueryMethod.RELATIONSHIP_TRAVERSAL:
+            for one, type_ in itertools.product(found[:_COUNTED_TOGETHER], plan.relation_types or (None,)):
+                relations += [(one, other) for other in await self.related(project_id, one.chunk.id, type_)]
+        return Answered(plan, found, relations)
+
+    async def hybrid(
+        self,
+        project_id: str,
+        query: str,
+        limit: int,
+        filters: SearchFilters = NO_FILTERS,
+        *,
+        session_id: str = "",
+        is_counted: bool = True,
+    ) -> list[FoundChunk]:
+        """By meaning, words and graph together (V-38, V-116). `is_counted` False: the owner looks, and nothing is
+        reinforced by that (R-29). What is found together in a session counts as such (V-57)."""
+        query = query.strip()[:_MOST_QUERY_CHARS]
+        if not query or limit < 1:
+            return []
+        index = await self._index(project_id)
+        if not len(index):
+            return []
+        parts = split_question(query)
+        cues = await self._embedder.embed(parts)
+        numbers = await self._numbers_by_words(project_id, query)
+        hidden = frozenset[int]() if filters.with_fallen else frozenset(index.hidden)
+        ranked, similarity = await asyncio.to_thread(_rank, index, query, cues, numbers, hidden)
+        found = await self._read(project_id, index, ranked, similarity, limit, filters)
+        if is_counted:
+            await self._note_found(found, session_id, query)
+        return found
+
+    async def semantic(
+        self,
+        project_id: str,
+        query: str,
+        limit: int = 10,
+        min_similarity: float | None = None,
+        filters: SearchFilters = NO_FILTERS,
+        *,
+        session_id: str = "",
+        is_counted: bool = True,
+    ) -> list[FoundChunk]:
+        """By meaning alone (V-30)."""
+        if not query.strip() or limit < 1:
+            return []
+        least = self.similarity_floor if min_similarity is None else min_similarity
+        index = await self._index(project_id)
+        [cue] = await self._embedder.embed([query[:_MOST_QUERY_CHARS]])
+        fitting, depth = list[tuple[Chunk, float]](), 0
+        while len(fitting) < limit and depth < len(index):
+            depth = max(limit, _DEEPER * depth)
+            alike = index.likest(cue, depth, max(least, 1e-6))
+            chunks = await read_named(self._database, project_id, (name for name, _ in alike))
+            fitting = [
+                (chunks[name], cosine) for name, cosine in alike if name in chunks and filters.fits(chunks[name])
+            ]
+        found = [
+            FoundChunk(chunk, cosine, cosine, semantic_rank=rank)
+            for rank, (chunk, cosine) in enumerate(fitting[:limit], start=1)
+        ]
+        if is_counted:
+            await self._note_found(found, session_id, query)
+        return found
+
+    async def by_words(
+        self, project_id: str, query: str, limit: int, filters: SearchFilters = NO_FILTERS
+    ) -> list[FoundChunk]:
+        """By words alone (V-115)."""
+        index = await self._index(project_id)
+        numbers = await self._numbers_by_words(project_id, query)
+        rows = [row for row in index.rows_of(numbers) if row not in index.hidden]
+        chunks = await read_named(self._database, project_id, (index.ids[row] for row in rows))
+        ordered = [chunk for row in rows if (chunk := chunks.get(index.ids[row])) is not None and filters.fits(chunk)]
+        return [
+            FoundChunk(chunk, 0.0, 1.0 / rank, keyword_rank=rank) for rank, chunk in enumerate(ordered[:limit], start=1)
+        ]
+
+    async def tagged(
+        self,
+        project_id: str,
+        tags: Sequence[str],
+        any_tags: Sequence[str] = (),
+        filters: SearchFilters = NO_FILTERS,
+        limit: int = 50,
+    ) -> list[Chunk]:
+        """Those that have all of `tags` and one of `any_tags`, newest first (V-31)."""
+        found = await read_tagged(self._database, project_id, tags, any_tags)
+        asked = replace(filters, tags=filters.tags | set(tags), any_tags=filters.any_tags | set(any_tags))
+        return [one for one in found if asked.fits(one)][:limit]
+
+    async def related(
+        self,
+        project_id: str,
+        chunk_id: str,
+        type_: RelationType | None = None,
+        *,
+        min_weight: float = 0.1,
+        limit: int = 20,
+        direction: str = "both",
+        wanted_tags: Sequence[str] = (),
+        is_counted: bool = False,
+    ) -> list[RelatedChunk]:
+        """What a chunk is related to, best first (V-32). What is followed counts as used just now."""
+        fitting = [
+            (one, way)
+            for one in await relations_of_chunk(self._database, chunk_id)
+            if one.archived_at is None and one.weight >= min_weight and (type_ is None or one.type is type_)
+            for way in _ways(one, chunk_id, direction)
+        ]
+        others = [one.to_id if way == "outgoing" else one.from_id for one, way in fitting]
+        chunks = await read_named(self._database, project_id, others)
+        now = self._clock.now()
+        found = [
+            RelatedChunk(chunks[other], one, way, relation_score(one, now, wanted_tags))
+            for (one, way), other in zip(fitting, others, strict=True)
+            if other in chunks
+        ]
+        found = sorted(found, key=lambda one: (-one.score, one.relation.id))[:limit]
+        if is_counted and found:
+            ids = json.dumps([one.relation.id for one in found])
+            async with self._database.transaction() as transaction:
+                await transaction.run("relations.activate", {"ids": ids, "now": now})
+        return found
+
+    async def likest(
+        self, project_id: str, chunks: Sequence[NewChunk], vectors: Vectors, count: int, least: float
+    ) -> list[list[tuple[str, float]]]:
+        """For each new chunk the `count` that are nearest to it from a cosine on, and those that are about the same
+        name however far; each with its cosine."""
+        index = await self._index(project_id)
+        return await asyncio.to_thread(_likest, index, chunks, vectors, count, least)
+
+    async def _explore(self, project_id: str, topic: str, limit: int, filters: SearchFilters) -> list[FoundChunk]:
+        """All that is like a subject, with what is at hand and fresh in front (V-69)."""
+        least = min(_ENHANCED_LEAST, self.similarity_floor)
+        alike = await self.semantic(project_id, topic, _ENHANCED_DEPTH, least, filters, is_counted=False)
+        if len(alike) < limit:
+            more = await self.hybrid(project_id, topic, limit, filters, is_counted=False)
+            known = {one.chunk.id for one in alike}
+            return (alike + [one for one in more if one.chunk.id not in known])[:limit]
+        now = self._clock.now()
+        scored = [
+            replace(one, score=enhanced_score(one.similarity, persistence(one.chunk, now), strength(one.chunk, now)))
+            for one in alike
+        ]
+        return sorted(scored, key=lambda one: (-one.score, one.chunk.id))[:limit]
+
+    async def _read(
+        self,
+        project_id: str,
+        index: ProjectIndex,
+        ranked: Sequence[RankedRow],
+        similarity: Float32,
+        limit: int,
+        filters: SearchFilters,
+    ) -> list[FoundChunk]:
+        """The first `limit` that pass the filters. What a newer chunk replaces counts half (V-62)."""
+        found: list[FoundChunk] = []
+        for start in range(0, len(ranked), size := 2 * limit + 20):
+            batch = ranked[start : start + size]
+            chunks = await read_named(self._database, project_id, (index.ids[one.row] for one in batch))
+            for one in batch:
+                chunk = chunks.get(index.ids[one.row])
+                if chunk is None or not filters.fits(chunk):
+                    continue
+                is_behind = chunk.superseded_by is not None and (
+                    filters.until is None or (chunk.valid_until or 0.0) <= filters.until
+                )
+                factor = SUPERSEDED_FACTOR if is_behind else 1.0
+                led_from = None if one.led_from is None else index.ids[one.led_from]
+                found.append(
+                    FoundChunk(
+                        chunk, float(similarity[one.row]), one.score * factor, one.semantic_rank, one.keyword_rank,
+                        one.graph_rank, led_from, one.led_by,
+                    )
+                )  # fmt: skip
+            if len(found) >= limit:
+                break
+        return sorted(found, key=lambda one: -one.score)[:limit]
+
+    async def _numbers_by_words(self, project_id: str, query: str) -> list[int]:
+        """The numbers of the chunks that hold its telling words, best first (V-115)."""
+        stops = stop_words()
+        words = [word for word in dict.fromkeys(words_of(query)) if word not in stops][:_MOST_WORDS]
+        if not words:
+            return []
+        any_of = " OR ".join(_quote(word) for word in words)
+        named = {"words": f"{{project_id}} : {_quote(project_id)} AND {{title content}} : ({any_of})", "limit": DEPTH}
+        return [int(row["number"]) for row in await self._database.rows("chunks.by_words", named)]
+
+    async def _note_found(self, found: Sequence[FoundChunk], session_id: str, query: str) -> None:
+        if not found:
+            return
+        ids, now = [one.chunk.id for one in found], self._clock.now()
+        async with self._database.transaction() as transaction:
+            await transaction.run("chunks.touch", {"now": now, "ids": json.dumps(ids)})
+            if not session_id:
+                return
+            for a_id, b_id in itertools.combinations(ids[:_COUNTED_TOGETHER], 2):
+                row = {"a_id": a_id, "b_id": b_id, "session_id": session_id, "query": query[:500], "now": now}
+                await transaction.run("relations.put_coretrieval", row)
+
+    async def _index(self, project_id: str) -> ProjectIndex:
+        """Up to date: new chunks are added, and where some were deleted it is made anew."""
+        async with self._locks.setdefault(project_id, asyncio.Lock()):
+            index = self._indexes.get(project_id)
+            [counted] = await self._database.rows("chunks.count_in_project", {"project_id": project_id})
+            if index is None or len(index) > int(counted["number"]):
+                index = ProjectIndex(self._embedder.dimensions)
+            if len(index) < int(counted["number"]):
+                await self._embed_missing(project_id)
+                named = {"project_id": project_id, "model_id": self._embedder.model_id, "number": index.last_number}
+                await asyncio.to_thread(index.add, await self._database.rows("chunks.after_number", named))
+            if project_id not in self._indexes or project_id in self._changed:
+                self._changed.discard(project_id)
+                index.relate(await relations_of_project(self._database, project_id))
+            self._indexes[project_id] = index
+            return index
+
+    async def _embed_missing(self, project_id: str) -> None:
+        """After a change of the embedder, or an import: those that have no vector of it yet."""
+        named = {"project_id": project_id, "model_id": self._embedder.model_id}
+        rows = await self._database.rows("chunks.without_vector", named)
+        if not rows:
+            return
+        texts = [f"{row['title']}\n{row['content']}" if row["title"] else str(row["content"]) for row in rows]
+        vectors = await self._embedder.embed(texts)
+        async with self._database.transaction() as transaction:
+            for row, vector in zip(rows, vectors, strict=True):
+                await put_vector(transaction, str(row["id"]), self._embedder.model_id, vector)
+
+
+def _rank(
+    index: ProjectIndex, query: str, cues: Vectors, numbers: Sequence[int], hidden: frozenset[int]
+) -> tuple[list[RankedRow], Float32]:
+    """Rank the rows of an index that are not `hidden`; each row's cosine with the question. Pure."""
+    similarity = best_cosines(index.vectors, cues)
+    sources = RankedSources(
+        index.nearest(similarity, DEPTH, hidden),
+        [row for row in index.rows_of(numbers) if row not in hidden],
+        frozenset(index.rows_named_in(query)),
+    )
+    ranked = rank_rows(query, sources, index, len(cues))
+    return [one for one in ranked if one.row not in hidden], similarity
+
+
+def _likest(
+    index: ProjectIndex, chunks: Sequence[NewChunk], vectors: Vectors, count: int, least: float
+) -> list[list[tuple[str, float]]]:
+    return [
+        index.likest(vector, count, least, names_of(chunk.title, chunk.content))
+        for chunk, vector in zip(chunks, vectors, strict=True)
+    ]
+
+
+def _ways(relation: Relation, chunk_id: str, direction: str) -> list[str]:
+    way = "outgoing" if relation.from_id == chunk_id else "incoming"
+    return [way] if direction in (way, "both") else []
+
+
+def _quote(word: str) -> str:
+    return '"' + word.replace('"', '""') + '"'

@@ -1,0 +1,91 @@
+"""What two sentences say of the same thing, and which of them holds."""
+
+import pytest
+
+from reveries.knowledge.contradictions import Resolution, find_change, resolve, speak_alike
+from reveries.knowledge.model import ChunkSource, Confidence
+from tests.knowledge.kit import stored_chunk
+
+
+@pytest.mark.requirement("V-123")
+@pytest.mark.parametrize(
+    ("old", "new", "values"),
+    [
+        ("The rent of the flat is 900 euros.", "The rent of the flat is 950 euros.", ("900", "950")),
+        ("Ana lives in Graz.", "Ana lives in Linz.", ("Graz", "Linz")),
+        ("The ferry leaves at nine.", "The ferry leaves at ten.", ("nine", "ten")),
+        ("We chose oak for the door.", "We chose pine for the door.", ("oak", "pine")),
+        ("It rained. The loan costs 3 % a year.", "The loan costs 4 % a year.", ("3", "4")),
+    ],
+)
+def test_the_same_thing_with_another_value_is_a_change(old: str, new: str, values: tuple[str, str]) -> None:
+    change = find_change("", old, "", new)
+    assert change is not None
+    assert (change.old, change.new) == values
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("The rent of the flat on the hill is 900.", "The rent of the flat on the lake is 900."),
+        ("Ana lives in Graz.", "Bea lives in Graz."),
+        ("Ana lives in Graz.", "Ana lives in Graz."),
+        ("Ana lives in Graz.", "Graz has three bridges."),
+        ("Ana lives in Graz.", "Ana lives in Graz. Bea lives in Linz."),
+        ("The hall is 8 m long and 3 m high.", "The hall is 9 m long and 4 m high."),
+        ("It is red.", "It is blue."),
+    ],
+)
+def test_another_subject_the_same_value_or_too_little_in_common_is_none(old: str, new: str) -> None:
+    assert find_change("", old, "", new) is None
+
+
+def test_a_title_is_a_subject() -> None:
+    assert find_change("Peter Owen", "He was born in Leeds.", "", "He was born in York.") is None
+    change = find_change("Peter Owen", "He was born in Leeds.", "Peter Owen", "He was born in York.")
+    assert change is not None
+    assert (change.old, change.new) == ("Leeds", "York")
+
+
+def test_a_number_or_a_negation_makes_two_like_texts_speak_alike() -> None:
+    assert speak_alike("Heat pumps are loud at night.", "Heat pumps are not loud at night.")
+    assert speak_alike("The hall is 8 m long and 3 m high.", "The hall is 9 m long and 4 m high.")
+    assert not speak_alike("Heat pumps are loud at night.", "Heat pumps are loud at night, as a rule.")
+    assert not speak_alike("Ana has 3 cats.", "The loan is not cheap.")
+
+
+OWNER = {"source": ChunkSource.USER}
+READ = {"source": ChunkSource.RESEARCH, "foreign_sources": frozenset({"document:a"})}
+
+
+@pytest.mark.requirement("V-124")
+@pytest.mark.parametrize(
+    ("older", "newer", "resolution"),
+    [
+        ({}, {}, Resolution.RECENCY),
+        (OWNER, OWNER, Resolution.RECENCY),
+        (READ, OWNER, Resolution.RECENCY),
+        (OWNER, READ, Resolution.ESCALATE),
+        ({}, {"confidence": Confidence.SPECULATIVE}, Resolution.AUTHORITY),
+        ({"confidence": Confidence.SPECULATIVE}, {"confidence": Confidence.INFERRED}, Resolution.RECENCY),
+    ],
+)
+def test_the_newer_one_holds_unless_the_older_one_has_more_authority(
+    older: dict[str, object], newer: dict[str, object], resolution: Resolution
+) -> None:
+    change = find_change("", "The rent of the flat is 900.", "", "The rent of the flat is 950.")
+    assert change is not None
+    assert resolve(stored_chunk(**older), stored_chunk(**newer), change) is resolution
+
+
+@pytest.mark.requirement("V-124")
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("The pool is open at nine in winter.", "The pool is open at ten in summer."),
+        ("The museum is open on Monday in winter.", "The museum is open on Monday in summer."),
+    ],
+)
+def test_what_holds_under_other_conditions_contradicts_nothing(old: str, new: str) -> None:
+    change = find_change("", old, "", new)
+    assert change is None or resolve(stored_chunk(), stored_chunk(), change) is Resolution.CONDITIONAL

@@ -1,0 +1,304 @@
+"""Storing, searching and taking back what a project knows, on a real file."""
+
+from pathlib import Path
+
+import pytest
+
+from reveries.errors import StorageError, UsageError
+from reveries.knowledge.model import (
+    ChunkSource,
+    ChunkType,
+    Confidence,
+    NewChunk,
+    RelationType,
+    SearchFilters,
+)
+from reveries.knowledge.relations import NewRelation, relations_of_chunk
+from tests.fakes.clock import HandClock
+from tests.knowledge.kit import DAY, OTHER, PROJECT, new_chunk, open_knowledge
+from tests.memory.kit import NOW, WordEmbedder
+
+WOODS = ("Oak is a hard wood for floors.", "Pine is a soft wood for shelves.", "The ferry to Oslo leaves at nine.")
+
+
+@pytest.mark.requirement("V-29", "V-36", "V-46", "V-47", "V-54", "V-107", "V-109", "V-110")
+async def test_a_chunk_comes_back_as_it_was_stored_with_what_it_is_by_its_type(tmp_path: Path) -> None:
+    async with open_knowledge(tmp_path) as (knowledge, _):
+        [base] = await knowledge.store(PROJECT, [new_chunk("Oak costs 20.", foreign_sources=frozenset({"document:a"}))])
+        made = NewChunk(
+            "We take oak.", ChunkType.DECISION, Confidence.INFERRED, ChunkSource.DEDUCTION, "Floor", ("wood",), (base,)
+        )
+        [name] = await knowledge.store(PROJECT, [made])
+        chunk = {one.id: one for one in await knowledge.of_project(PROJECT)}[name]
+        assert (chunk.content, chunk.title, chunk.tags) == ("We take oak.", "Floor", ("decision", "wood"))
+        assert (chunk.confidence, chunk.source) == (Confidence.INFERRED, ChunkSource.DEDUCTION)
+        assert chunk.foreign_sources == {"document:a"}
+        assert (chunk.memory_type, chunk.tier, chunk.status) == ("episodic", "semantic", "active")
+        assert (chunk.initial_strength, chunk.decay_function, chunk.decay_rate) == (1.0, "exponential", 0.05)
+        assert (chunk.source_confidence, chunk.extraction_confidence) == (0.7, 0.7)
+
+
+@pytest.mark.requirement("V-38", "V-115", "V-116", "V-134")
+async def test_a_search_says_by_which_source_it_found_what_and_counts_unless_the_owner_looks(tmp_path: Path) -> None:
+    async with open_knowledge(tmp_path, clock=(clock := HandClock(NOW))) as (knowledge, _):
+        await knowledge.store(PROJECT, [new_chunk(text) for text in WOODS])
+        await clock.advance(DAY)
+        found = await knowledge.search.hybrid(PROJECT, "hard wood for floors", 2, is_counted=False)
+        assert [one.chunk.content for one in found] == list(WOODS[:2])
+        assert (found[0].semantic_rank, found[0].keyword_rank) == (1, 1)
+        assert {one.access_count for one in await knowledge.of_project(PROJECT)} == {0}
+        await knowledge.search.hybrid(PROJECT, "hard wood for floors", 1)
+        counted = {one.content: (one.access_count, one.last_accessed_at) for one in await knowledge.of_project(PROJECT)}
+        assert counted[WOODS[0]] == (1, NOW + DAY)
+        assert counted[WOODS[1]][0] == 0
+
+
+@pytest.mark.requirement("V-30", "V-74")
+async def test_a_search_by_meaning_keeps_to_its_floor_and_its_filters(tmp_path: Path) -> None:
+    async with open_knowledge(tmp_path) as (knowledge, _):
+        texts = [new_chunk(WOODS[0]), new_chunk(WOODS[1], confidence=Confidence.SPECULATIVE, tags=("shelf",))]
+        await knowledge.store(PROJECT, texts)
+        search = knowledge.search
+        assert [one.chunk.content for one in await search.semantic(PROJECT, WOODS[0], 10, 0.9)] == [WOODS[0]]
+        assert len(await search.semantic(PROJECT, "wood", 10, 0.1)) == 2
+        guesses = SearchFilters(confidence=frozenset({Confidence.SPECULATIVE}))
+        assert [one.chunk.content for one in await search.semantic(PROJECT, "wood", 1, 0.1, guesses)] == [WOODS[1]]
+        late = SearchFilters(since=NOW + 1)
+        assert await search.semantic(PROJECT, "wood", 1, 0.1, late) == []
+        assert await search.semantic(PROJECT, "  ", 1) == []
+
+
+@pytest.mark.requirement("V-31")
+async def test_tags_are_asked_for_all_together_or_one_of_several(tmp_path: Path) -> None:
+    async with open_knowledge(tmp_path) as (knowledge, _):
+        tagged = [("a", "b"), ("a", "c"), ("b",)]
+        await knowledge.store(PROJECT, [new_chunk(f"Fact {place}.", tags=tags) for place, tags in enumerate(tagged)])
+
+        async def found(all_of: tuple[str, ...], one_of: tuple[str, ...] = ()) -> set[str]:
+            return {one.content for one in await knowledge.search.tagged(PROJECT, all_of, one_of)}
+
+        assert await found(("a", "b")) == {"Fact 0."}
+        assert await found(("a",), ("b", "c")) == {"Fact 0.", "Fact 1."}
+        assert await found((), ("b",)) == {"Fact 0.", "Fact 2."}
+        assert len(await knowledge.search.tagged(PROJECT, (), limit=2)) == 2
+
+
+@pytest.mark.requirement("V-32", "V-48", "V-56", "V-111")
+async def test_relations_are_stored_with_a_chunk_and_followed_both_ways(tmp_path: Path) -> None:
+    async with open_knowledge(tmp_path, clock=(clock := HandClock(NOW))) as (knowledge, database):
+        [base, other] = await knowledge.store(PROJECT, [new_chunk("Oak is hard."), new_chunk("The hall is large.")])
+        relations = ((base, RelationType.SUPPORTS), (other, RelationType.REQUIRES))
+        [name] = await knowledge.store(PROJECT, [new_chunk("Take oak there.", related_to=relations)])
+        found = await knowledge.search.related(PROJECT, name)
+        assert {(one.chunk.id, one.relation.type.value, one.direction) for one in found} == {
+            (base, "supports", "outgoing"),
+            (other, "requires", "outgoing"),
+        }
+        assert {one.relation.weight for one in found} == {0.8}
+        assert [one.direction for one in await knowledge.search.related(PROJECT, base)] == ["incoming"]
+        assert await knowledge.search.related(PROJECT, base, direction="outgoing") == []
+        assert await knowledge.search.related(PROJECT, name, min_weight=0.9) == []
+        assert len(await knowledge.search.related(PROJECT, name, RelationType.REQUIRES)) == 1
+        await clock.advance(DAY)
+        await knowledge.search.related(PROJECT, base, is_counted=True)
+        assert [one.last_activated_at for one in await relations_of_chunk(database, base)] == [NOW + DAY]
+        assert [one.last_activated_at for one in await relations_of_chunk(database, other)] == [NOW]
+
+
+@pytest.mark.requirement("V-57", "V-58", "V-59", "V-137")
+async def test_what_is_found_together_in_four_wakes_is_related_and_in_a_fifth_more_so(tmp_path: Path) -> None:
+    async with open_knowledge(tmp_path, clock=(clock := HandClock(NOW))) as (knowledge, database):
+        await knowledge.store(PROJECT, [new_chunk("Oak floors cost 20."), new_chunk("The hall needs oak floors soon.")])
+        weights = []
+        for wake in range(6):
+            for _ in range(3):
+                await knowledge.search.hybrid(PROJECT, "oak floors", 5, session_id=f"wake {wake}")
+            await knowledge.count_coretrievals(PROJECT)
+            weights.append([one.weight for one in await knowledge.relations(PROJECT)])
+        assert weights == [[], [], [], [0.2], [pytest.approx(0.25)], [pytest.approx(0.3)]]
+        [made] = await knowledge.relations(PROJECT)
+        assert (made.type, made.is_implicit) == (RelationType.RELATED_TO, True)
+        await clock.advance(31 * DAY)
+        assert await knowledge.clean() == 6
+        assert await database.rows("relations.uncounted_pairs", {"project_id": PROJECT}) == []
+
+
+@pytest.mark.requirement("V-62")
+async def test_what_is_replaced_is_still_found_behind_what_replaces_it_and_leaves_its_relations(tmp_path: Path) -> None:
+    async with open_knowledge(tmp_path) as (knowledge, _):
+        [ground] = await knowledge.store(PROJECT, [new_chunk("The hall is damp.")])
+        supports = ((ground, RelationType.SUPPORTS),)
+        [old] = await knowledge.store(PROJECT, [new_chunk("Cork suits the hall floor.", related_to=supports)])
+        replaces = ((old, RelationType.REPLACES),)
+        [new] = await knowledge.store(PROJECT, [new_chunk("Stone suits the hall floor.", related_to=replaces)])
+        found = await knowledge.search.hybrid(PROJECT, "Which floor suits the hall? cork", 3)
+        ids = [one.chunk.id for one in found]
+        assert ids.index(new) < ids.index(old)
+        chunks = {one.id: one for one in await knowledge.of_project(PROJECT)}
+        assert (chunks[old].superseded_by, chunks[old].stands, chunks[old].valid_until) == (new, False, NOW)
+        weights = {(one.from_id, one.to_id): one.weight for one in await knowledge.relations(PROJECT)}
+        assert weights[(old, ground)] == 0.8
+        assert weights[(new, ground)] == 0.4
+
+
+async def test_no_chunk_replaces_itself_over_any_number_of_others(tmp_path: Path) -> None:
+    async with open_knowledge(tmp_path) as (knowledge, _):
+        texts = ("The oak is old.", "A ferry leaves.", "Bread rises.")
+        one, two, three = await knowledge.store(PROJECT, [new_chunk(text) for text in texts])
+        for newer, older in ((two, one), (three, two), (one, three)):
+            await knowledge.state(PROJECT, NewRelation(newer, older, RelationType.REPLACES, 0.5))
+        left = {chunk.id: chunk.superseded_by for chunk in await knowledge.of_project(PROJECT)}
+        assert left == {one: None, two: three, three: one} or left == {one: two, two: None, three: one}
+
+
+@pytest.mark.requirement("V-61", "V-137")
+async def test_a_stated_contradiction_weakens_what_the_other_chunk_says_of_others_until_it_is_archived(
+    tmp_path: Path,
+) -> None:
+    async with open_knowledge(tmp_path) as (knowledge, _):
+        old, other, third, new = await knowledge.store(
+            PROJECT, [new_chunk(text) for text in ("Cork is dry.", "A hall.", "Bread.", "Tests of cork found water.")]
+        )
+        strong = NewRelation(old, other, RelationType.SUPPORTS, 0.8)
+        weak = NewRelation(old, third, RelationType.SUPPORTS, 0.3)
+        incoming = NewRelation(other, old, RelationType.REQUIRES, 0.8)
+        for one in (strong, weak, incoming):
+            await knowledge.state(PROJECT, one)
+        await knowledge.state(PROJECT, NewRelation(new, old, RelationType.CONTRADICTS, 0.5))
+        relations = await knowledge.relations(PROJECT)
+        left = {(one.from_id, one.to_id): (round(one.weight, 9), one.archive_reason) for one in relations}
+        assert left[(old, other)] == (0.5, "")
+        assert left[(old, third)] == (0.3, "contradicted")
+        assert left[(other, old)] == (0.8, "")
+        assert [(one.newer.id, one.older.id) for one in await knowledge.contradictions(PROJECT)] == [(new, old)]
+        [gone] = [one for one in await knowledge.relations(PROJECT) if one.archived_at is not None]
+        assert (await knowledge.restore(PROJECT, gone)).archived_at is None
+
+
+@pytest.mark.requirement("V-63")
+async def test_a_chunk_is_related_to_what_it_is_like(tmp_path: Path) -> None:
+    async with open_knowledge(tmp_path) as (knowledge, _):
+        await knowledge.store(PROJECT, [new_chunk("Oak floors suit damp halls well.", tags=("floor",))])
+        await knowledge.store(PROJECT, [new_chunk("Oak floors suit damp halls.", tags=("floor", "hall"))])
+        [made] = await knowledge.relations(PROJECT)
+        assert (made.type, made.weight, made.is_implicit) == (RelationType.RELATED_TO, 0.2, True)
+        assert made.context_tags == ("floor", "research")
+
+
+@pytest.mark.requirement("V-37", "V-123", "V-124")
+async def test_a_newer_value_stands_before_the_older_one_and_the_owners_word_gives_way_to_nobody(
+    tmp_path: Path,
+) -> None:
+    async with open_knowledge(tmp_path) as (knowledge, _):
+        [old] = await knowledge.store(PROJECT, [new_chunk("The rent of the flat is 900 euros.")])
+        [new] = await knowledge.store(PROJECT, [new_chunk("The rent of the flat is 950 euros.")])
+        found = await knowledge.search.hybrid(PROJECT, "What is the rent of the flat?", 5)
+        assert [one.chunk.id for one in found] == [new, old]
+        assert await knowledge.contradictions(PROJECT) == []
+        [settled] = await knowledge.contradictions(PROJECT, unresolved_only=False)
+        assert (settled.newer.id, settled.relation.resolution, settled.is_verified) == (new, "recency", True)
+        own = NewChunk("The deposit of the flat is 1800.", ChunkType.USER_INPUT, Confidence.VERIFIED, ChunkSource.USER)
+        [said] = await knowledge.store(PROJECT, [own])
+        await knowledge.store(PROJECT, [new_chunk("The deposit of the flat is 2700.")])
+        [open_one] = await knowledge.contradictions(PROJECT)
+        assert open_one.older.id == said
+        assert open_one.older.superseded_by is None
+
+
+async def test_what_is_only_near_and_differs_in_numbers_is_shown_as_unverified(tmp_path: Path) -> None:
+    async with open_knowledge(tmp_path) as (knowledge, _):
+        await knowledge.store(PROJECT, [new_chunk("The hall of the old mill is 8 m long and 3 m high.")])
+        await knowledge.store(PROJECT, [new_chunk("The hall of the old mill is 9 m long and 4 m high.")])
+        [found] = await knowledge.contradictions(PROJECT)
+        assert not found.is_verified
+        assert found.older.stands
+
+
+async def test_what_leads_to_another_chunk_brings_it_with_the_name_that_leads_there(tmp_path: Path) -> None:
+    async with open_knowledge(tmp_path) as (knowledge, _):
+        film = new_chunk("Blue Harbour is a film directed by Ada Voss.", "Blue Harbour")
+        person = new_chunk("Ada Voss was born in Trondheim.", "Ada Voss")
+        others = [new_chunk(f"Film number {place} was shown in town {place}.") for place in range(30)]
+        ids = await knowledge.store(PROJECT, [film, person, *others])
+        found = await knowledge.search.hybrid(PROJECT, "Where was the director of Blue Harbour born?", 3)
+        assert {one.chunk.id for one in found[:2]} == set(ids[:2])
+        [led] = [one for one in found if one.chunk.id == ids[1]]
+        assert (led.led_from, led.led_by) == (ids[0], "ada voss")
+
+
+@pytest.mark.requirement("V-94")
+async def test_fallen_chunks_and_old_orientations_are_not_found(tmp_path: Path) -> None:
+    async with open_knowledge(tmp_path) as (knowledge, database):
+        fallen, _ = await knowledge.store(
+            PROJECT, [new_chunk("Oak floors are cheap."), new_chunk("Oak floors page.", tags=("orientation_archive",))]
+        )
+        await knowledge.search.hybrid(PROJECT, "oak floors", 5)
+        async with database.transaction() as transaction:
+            assert await knowledge.mark_fallen(transaction, PROJECT, fallen, "a test said so")
+            assert not await knowledge.mark_fallen(transaction, PROJECT, fallen, "again")
+        assert await knowledge.search.hybrid(PROJECT, "oak floors", 5) == []
+        archived = SearchFilters(tags=frozenset({"orientation_archive"}))
+        assert len(await knowledge.search.tagged(PROJECT, ["orientation_archive"])) == 1
+        assert archived.tags
+
+
+@pytest.mark.requirement("V-54")
+async def test_no_search_of_one_project_returns_a_row_of_another(tmp_path: Path) -> None:
+    async with open_knowledge(tmp_path) as (knowledge, _):
+        own = await knowledge.store(PROJECT, [new_chunk(text, tags=("wood",)) for text in WOODS])
+        foreign = await knowledge.store(OTHER, [new_chunk(text, tags=("wood",)) for text in WOODS])
+        search = knowledge.search
+        found = {one.chunk.id for one in await search.hybrid(PROJECT, " ".join(WOODS), 10)}
+        found |= {one.chunk.id for one in await search.semantic(PROJECT, WOODS[0], 10, 0.0)}
+        found |= {one.chunk.id for one in await search.by_words(PROJECT, " ".join(WOODS), 10)}
+        found |= {one.id for one in await search.tagged(PROJECT, ["wood"])}
+        assert found == set(own)
+        with pytest.raises(StorageError, match="within its project"):
+            await knowledge.state(PROJECT, NewRelation(own[0], foreign[0], RelationType.SUPPORTS, 0.5))
+        with pytest.raises(UsageError, match="itself"):
+            await knowledge.state(PROJECT, NewRelation(own[0], own[0], RelationType.SUPPORTS, 0.5))
+
+
+async def test_after_a_change_of_the_embedder_chunks_are_embedded_anew_and_found(tmp_path: Path) -> None:
+    async with open_knowledge(tmp_path) as (knowledge, _):
+        await knowledge.store(PROJECT, [new_chunk(text) for text in WOODS])
+    async with open_knowledge(tmp_path, embedder=WordEmbedder("words-32", 32), first_id=50) as (knowledge, _):
+        [found] = await knowledge.search.semantic(PROJECT, WOODS[2], 1, 0.9)
+        assert found.chunk.content == WOODS[2]
+
+
+async def test_a_chunk_whose_row_is_gone_is_not_found_though_it_was_in_memory(tmp_path: Path) -> None:
+    async with open_knowledge(tmp_path) as (knowledge, database):
+        first, *_ = await knowledge.store(PROJECT, [new_chunk(text) for text in WOODS])
+        assert await knowledge.search.hybrid(PROJECT, "hard wood floors", 1)
+        async with database.transaction() as transaction:
+            await transaction.run_text_many("DELETE FROM chunks WHERE id = ?", [(first,)])
+        assert first not in [one.chunk.id for one in await knowledge.search.hybrid(PROJECT, "hard wood floors", 3)]
+        [row] = await database.rows("chunks.count_in_project", {"project_id": PROJECT})
+        assert row["number"] == 2
+
+
+async def test_a_question_is_answered_the_way_it_is_meant(tmp_path: Path) -> None:
+    async with open_knowledge(tmp_path) as (knowledge, _):
+        decided = NewChunk("We take oak for the hall.", ChunkType.DECISION, Confidence.VERIFIED, ChunkSource.USER)
+        research = [new_chunk("Oak for the hall costs 20."), new_chunk("Loans cost 3 %.")]
+        first, oak, _ = await knowledge.store(PROJECT, [decided, *research])
+        lookup = await knowledge.search.answer(PROJECT, "What did we decide about the hall?", 5)
+        assert [one.chunk.id for one in lookup.found] == [first]
+        await knowledge.state(PROJECT, NewRelation(oak, first, RelationType.SUPPORTS, 0.8))
+        linked = await knowledge.search.answer(PROJECT, "What supports oak for the hall?", 5)
+        assert (oak, first) in {(here.chunk.id, there.chunk.id) for here, there in linked.relations}
+        known = await knowledge.search.answer(PROJECT, "What do you know about the hall?", 5)
+        assert {one.chunk.id for one in known.found} >= {first, oak}
+
+
+async def test_as_of_a_day_a_project_knows_what_it_knew_then(tmp_path: Path) -> None:
+    async with open_knowledge(tmp_path, clock=(clock := HandClock(NOW))) as (knowledge, database):
+        [old] = await knowledge.store(PROJECT, [new_chunk("The rent of the flat is 900 euros.")])
+        await clock.advance(10 * DAY)
+        await knowledge.store(PROJECT, [new_chunk("The rent of the flat is 950 euros.")])
+        async with database.transaction() as transaction:
+            await knowledge.mark_fallen(transaction, PROJECT, old, "it rose")
+        knowledge.search.drop_all()
+        then = await knowledge.search.answer(PROJECT, "How high is the rent of the flat?", 5, until=NOW + DAY)
+        assert [one.chunk.id for one in then.found] == [old]

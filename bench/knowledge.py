@@ -27,8 +27,8 @@ from recall_data import Corpus, corpora
 from reveries.clock import SystemClock
 from reveries.db.database import Database
 from reveries.db.opening import open_database
-from reveries.knowledge.knowledge import Knowledge, PreparedChunks
 from reveries.knowledge.model import ChunkSource, ChunkType, Confidence, NewChunk
+from reveries.knowledge.project_knowledge import PreparedChunks, ProjectKnowledge
 from reveries.llm.base import Embedder, Vectors
 
 SETS = ("musique", "twowiki", "hotpot", "tau_knowledge")
@@ -38,7 +38,7 @@ _BATCH = 500
 
 
 @asynccontextmanager
-async def a_project(embedder: Embedder) -> AsyncIterator[tuple[Knowledge, Database]]:
+async def a_project(embedder: Embedder) -> AsyncIterator[tuple[ProjectKnowledge, Database]]:
     """A new file with one project, p."""
     with tempfile.TemporaryDirectory() as folder:
         database = await open_database(Path(folder) / "memory.db")
@@ -46,7 +46,7 @@ async def a_project(embedder: Embedder) -> AsyncIterator[tuple[Knowledge, Databa
         try:
             async with database.transaction() as transaction:
                 await transaction.run("projects.put", {"id": "p", "name": "Bench", "now": 0.0})
-            yield Knowledge(database, embedder, SystemClock(), lambda: f"{next(count):08x}"), database
+            yield ProjectKnowledge(database, embedder, SystemClock(), lambda: f"{next(count):08x}"), database
         finally:
             await database.aclose()
 
@@ -58,7 +58,7 @@ def chunk_of(text: str) -> NewChunk:
     return NewChunk(content, ChunkType.RESOURCE, Confidence.VERIFIED, ChunkSource.RESEARCH, title)
 
 
-async def fill(knowledge: Knowledge, chunks: Sequence[NewChunk]) -> list[str]:
+async def fill(knowledge: ProjectKnowledge, chunks: Sequence[NewChunk]) -> list[str]:
     ids: list[str] = []
     for start in range(0, len(chunks), _BATCH):
         ids += await knowledge.store("p", chunks[start : start + _BATCH])

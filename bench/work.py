@@ -35,7 +35,7 @@ from reveries.clock import SystemClock
 from reveries.config import Home, load_settings
 from reveries.daemon.models import build_models
 from reveries.db.opening import open_database
-from reveries.knowledge.knowledge import Knowledge
+from reveries.knowledge.project_knowledge import ProjectKnowledge
 from reveries.llm.base import Role
 from reveries.llm.budget import Ledger
 from reveries.llm.circuits import open_circuits
@@ -89,7 +89,7 @@ async def open_bench(folder: Path, most_tasks: int = 10) -> AsyncIterator[Bench]
     ledger = Ledger(database, clock, settings.budget)
     models = await build_models(settings, home, ledger, await open_circuits(database, clock, random.Random()), clock)
     try:
-        knowledge = Knowledge(database, models.embedder, clock, _new_id)
+        knowledge = ProjectKnowledge(database, models.embedder, clock, _new_id)
         store = ProjectStore(database, knowledge, clock, _new_id)
 
         async def remember(text: str, is_tainted: bool) -> None:

@@ -139,6 +139,13 @@ class Uninstalled(msgspec.Struct, frozen=True):
     left_to_do: list[str]
 
 
+class AllContradictions(msgspec.Struct, frozen=True):
+    """`contradictions`: in what was said. `projects`: in what projects know."""
+
+    contradictions: list[protocol.Contradiction]
+    projects: list[protocol.ProjectConflict]
+
+
 class Searched(msgspec.Struct, frozen=True):
     """How often the words stand in each file of the home, in whatever form; nowhere: `found` is empty. `longer_words`:
     what stands there with letters or digits beside it ("history" for "Tor"), each with how often."""
@@ -212,7 +219,7 @@ OF_COMMANDS: Final[Mapping[str, type[msgspec.Struct]]] = {
     "memory why": protocol.Why,
     "memory timeline": protocol.Timeline,
     "memory graph": protocol.Neighbourhood,
-    "memory contradictions": protocol.Contradictions,
+    "memory contradictions": AllContradictions,
     "memory contradictions settle": protocol.Contradictions,
     "context": protocol.ToldContext,
     "self": protocol.SelfModelShown,
@@ -239,6 +246,8 @@ OF_COMMANDS: Final[Mapping[str, type[msgspec.Struct]]] = {
     "project log --why": protocol.TaskTrace,
     "project add": protocol.Chunks,
     "project know": protocol.Chunks,
+    "project chunks": protocol.Chunks,
+    "project relations": protocol.Relations,
     "project retract": protocol.ProjectDetail,
     "project orientation": protocol.Orientations,
     "project pause": protocol.ProjectDetail,

@@ -361,7 +361,7 @@ class Rasteriser(Protocol):
 
 def write_svg(shown: Neighbourhood, file: Path, theme: Theme) -> None:
     """Raises InputFileError when the file cannot be written."""
-    _write_picture(file, picture(shown, theme).encode("utf-8"))
+    write_picture(file, picture(shown, theme).encode("utf-8"))
 
 
 def write_png(shown: Neighbourhood, file: Path, theme: Theme, library: str = "resvg_py") -> None:
@@ -373,10 +373,11 @@ def write_png(shown: Neighbourhood, file: Path, theme: Theme, library: str = "re
             "A PNG needs resvg-py, which is not installed.",
             advice="Install it beside Reveries (pip install 'reveries[pictures]'), or take --svg.",
         ) from error
-    _write_picture(file, bytes(rasteriser.svg_to_bytes(svg_string=picture(shown, theme), zoom=_ZOOM)))
+    write_picture(file, bytes(rasteriser.svg_to_bytes(svg_string=picture(shown, theme), zoom=_ZOOM)))
 
 
-def _write_picture(file: Path, content: bytes) -> None:
+def write_picture(file: Path, content: bytes) -> None:
+    """Raises InputFileError when the file cannot be written."""
     try:
         if is_foreign_link(file):
             raise OSError(errno.EPERM, "it is a link of another user's")

@@ -48,6 +48,7 @@ from reveries.db.database import Database
 from reveries.db.failpoints import Step, reached
 from reveries.db.opening import open_database
 from reveries.errors import ReveriesError, StorageDamagedError, StorageLostError
+from reveries.knowledge.project_knowledge import ProjectKnowledge
 from reveries.llm.answer_counts import AnswerCounts
 from reveries.llm.budget import Ledger
 from reveries.llm.circuits import open_circuits
@@ -148,6 +149,7 @@ async def _live_until_ended(wake: Wake, clock: Clock, awake: asyncio.Event, endi
             ledger=ledger,
             models=models,
             memory=memory,
+            knowledge=ProjectKnowledge(database, models.embedder, clock, memory.new_id),
             answers=answers,
             tier_results=tier_results,
             journal=SafetyJournal(database, clock),

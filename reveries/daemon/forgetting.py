@@ -112,6 +112,7 @@ async def _erase(mind: Mind, selection: Selection, tell: ProgressCallback, told:
         """Whatever comes of the rest: no prompt has it any more."""
         mind.monologue.forget_all(told.holds)
         mind.conversations.forget_context()
+        mind.knowledge.search.drop_all()
 
     async with forgetting.alone, mind.activity.during_silence():
         tell("erasing", 0, 3)

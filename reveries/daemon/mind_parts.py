@@ -9,6 +9,7 @@ from reveries.daemon.loop_lag import LoopLag
 from reveries.daemon.models import Models
 from reveries.daemon.settings_in_force import SettingsInForce
 from reveries.db.database import Database
+from reveries.knowledge.project_knowledge import ProjectKnowledge
 from reveries.llm.answer_counts import AnswerCounts
 from reveries.llm.budget import Ledger
 from reveries.llm.tier_results import TierResults
@@ -27,6 +28,7 @@ class MindParts:
     ledger: Ledger
     models: Models
     memory: Memory
+    knowledge: ProjectKnowledge
     answers: AnswerCounts
     tier_results: TierResults
     journal: SafetyJournal

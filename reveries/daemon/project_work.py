@@ -15,7 +15,6 @@ from reveries.daemon.thinking_control import Permission
 from reveries.daemon.watchdog import Watchdog
 from reveries.daemon.watched_model import WatchedModel
 from reveries.errors import AsleepError, NotFoundError
-from reveries.knowledge.knowledge import Knowledge
 from reveries.llm.base import Role
 from reveries.memory.model import Origin
 from reveries.notifier import Notifier
@@ -52,8 +51,7 @@ class ProjectWorker:
         self._events = events
         # Work holds the lock of sleep: the same pulse says that whoever holds it gets on.
         self._pulse = watchdog.sleep
-        knowledge = Knowledge(parts.database, parts.models.embedder, parts.clock, parts.memory.new_id)
-        self.store = ProjectStore(parts.database, knowledge, parts.clock, parts.memory.new_id)
+        self.store = ProjectStore(parts.database, parts.knowledge, parts.clock, parts.memory.new_id)
         self.happened: Notifier[[str, str, str]] = Notifier()
         """The project's name, what happened, and a few words."""
         self._asked: dict[str, asyncio.Future[WakeReport]] = {}

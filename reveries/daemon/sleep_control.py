@@ -79,6 +79,7 @@ class SleepControl:
             report, stop, model = self._pulse.heard(progress), self._activity.words_came, self._watched_model()
             try:
                 slept = await self._memory.deep_sleep(model, limit=limit, trigger=trigger, progress=report, stop=stop)
+                await self._parts.knowledge.clean()
             finally:
                 self._last_pass_ended = Deadline.after(0, self._clock)
             if not slept.was_interrupted and not slept.question:

@@ -95,9 +95,14 @@ def resolve(older: Chunk, newer: Chunk, change: ValueChange) -> Resolution:
         return Resolution.CONDITIONAL
     if {change.old.casefold(), change.new.casefold()} <= _WORDS["times"]:
         return Resolution.CONDITIONAL
-    if _authority(newer) >= _authority(older):
+    if has_authority(newer, older):
         return Resolution.RECENCY
     return Resolution.ESCALATE if _is_owners(older) else Resolution.AUTHORITY
+
+
+def has_authority(newer: Chunk, older: Chunk) -> bool:
+    """Whether the newer of two chunks may take the place of the older one."""
+    return _authority(newer) >= _authority(older)
 
 
 def _authority(chunk: Chunk) -> int:

@@ -46,7 +46,7 @@ _DEEPER = 4
 _COUNTED_TOGETHER = 5
 """The pairs among so many of the best count as found together."""
 _ENHANCED_DEPTH, _ENHANCED_LEAST = 50, 0.5
-_FLOORS = {"all-minilm-l6-v2": 0.3}
+FLOORS = {"all-minilm-l6-v2": 0.3}
 """From which cosine a chunk is like a query, by embedder (VA-41): the embedded one spreads wider than hosted ones."""
 _FLOOR = 0.7
 
@@ -76,7 +76,7 @@ class KnowledgeSearch:
     @property
     def similarity_floor(self) -> float:
         """Below this cosine nothing is alike."""
-        return next((floor for name, floor in _FLOORS.items() if name in self._embedder.model_id.lower()), _FLOOR)
+        return next((floor for name, floor in FLOORS.items() if name in self._embedder.model_id.lower()), _FLOOR)
 
     def note_change(self, project_id: str, fallen: Iterable[str] = ()) -> None:
         """Relations of a project changed, and the chunks `fallen` are shown no more."""

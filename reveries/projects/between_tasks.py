@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from reveries.config import ProjectSettings
 from reveries.db.database import Transaction
 from reveries.llm.tier import Tier
+from reveries.projects.conflicts import settle_conflicts
 from reveries.projects.intake import INTAKE_TAG, first_questions
 from reveries.projects.material import describe_orientation, gather_material
 from reveries.projects.model import AgentState, QuestionKind, WorkTask
@@ -42,6 +43,8 @@ class BetweenTasks:
         fallen = await self._hold_fallen(state)
         if not any(INTAKE_TAG in one.context_tags for one in state.questions):
             await self._ask_first(model, state)
+        for question in await settle_conflicts(self.store, model, state):
+            self.tell("question", question)
         state = await read_state(self.store, state.project.id)
         if trigger := await self._why_rewrite(state, model):
             version = await write_orientation(self.store, model, state, fallen, trigger)

@@ -10,7 +10,7 @@ from reveries.clock import Clock
 from reveries.db.checksums import checksum
 from reveries.db.database import Database, Reader, Row, Transaction
 from reveries.errors import NotFoundError, UsageError
-from reveries.knowledge.knowledge import Knowledge
+from reveries.knowledge.project_knowledge import ProjectKnowledge
 from reveries.projects.model import (
     Goal,
     Orientation,
@@ -59,7 +59,9 @@ class NewQuestion:
 class ProjectStore:
     """Every project of this mind."""
 
-    def __init__(self, database: Database, knowledge: Knowledge, clock: Clock, new_id: Callable[[], str]) -> None:
+    def __init__(
+        self, database: Database, knowledge: ProjectKnowledge, clock: Clock, new_id: Callable[[], str]
+    ) -> None:
         self.database = database
         self.knowledge = knowledge
         self._clock = clock

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from reveries.knowledge.model import ChunkSource, ChunkType, Confidence, NewChunk
+from reveries.projects.conflicts import CONFLICT_TAG, settle_by_answer
 from reveries.projects.model import (
     AgentState,
     AgentStatus,
@@ -53,6 +54,8 @@ async def note_answers(store: ProjectStore, project_id: str) -> None:
         await store.knowledge.put(transaction, project_id, prepared)
         for one in answered:
             await transaction.run("projects.note_question", {"id": one.id, "now": store.now})
+            if CONFLICT_TAG in one.context_tags:
+                await settle_by_answer(store, transaction, one)
             if PREMISE_TAG in one.context_tags:
                 for task_id in one.blocks:
                     await transaction.run("projects.drop_fallen_needs", {"id": task_id})

@@ -77,6 +77,7 @@ class ProjectWork:
         self.tell("woke", f"{state.project.name}: {state.orientation.content.current_phase.value}")
         report = await self._work(state, must_stop)
         await self.store.knowledge.count_coretrievals(project_id)
+        self.store.knowledge.search.drop(project_id)
         return await self.note_rest(project_id, report)
 
     async def note_rest(self, project_id: str, report: WakeReport) -> WakeReport:

@@ -102,10 +102,58 @@ class ChunkEntry(msgspec.Struct, frozen=True):
     confidence: str
     fell_because: str
     sources: list[str]
+    created_at: float = 0.0
+    superseded_by: str = ""
+    """The id of the newer chunk that says it otherwise."""
+    why: str = ""
+    """By what a search found it, in words."""
+
+
+class RelationEntry(msgspec.Struct, frozen=True):
+    """How one chunk stands to another. `archived` says why it was put away, "" while it counts."""
+
+    relation_id: str
+    from_id: str
+    from_text: str
+    type: str
+    to_id: str
+    to_text: str
+    weight: float
+    is_implicit: bool
+    archived: str
 
 
 class Chunks(Answer, frozen=True):
+    """`plan` is the kind of question that a query was taken for; `message` answers one about the work itself."""
+
     chunks: list[ChunkEntry]
+    plan: str = ""
+    message: str = ""
+    relations: tuple[RelationEntry, ...] = ()
+
+
+class Relations(Answer, frozen=True):
+    """The strongest first."""
+
+    relations: list[RelationEntry]
+
+
+class ProjectConflict(msgspec.Struct, frozen=True):
+    """Two things that a project knows and that do not go together. `found_by`: stated, rule, model, or likeness alone,
+    which nobody has verified. `settled` is empty while it is open."""
+
+    conflict_id: str
+    project: str
+    older: ChunkEntry
+    newer: ChunkEntry
+    found_by: str
+    settled: str
+
+
+class ProjectConflicts(Answer, frozen=True):
+    """The last found first."""
+
+    conflicts: list[ProjectConflict]
 
 
 class OpenQuestions(Answer, frozen=True):
@@ -207,6 +255,41 @@ class AskChunks(Request, frozen=True):
     project: ProjectName
     query: Annotated[str, msgspec.Meta(max_length=1000)] = ""
     limit: Annotated[int, msgspec.Meta(ge=1, le=500)] = 50
+    until: Annotated[float, msgspec.Meta(ge=0)] = 0.0
+    """As it was known then (unix seconds); 0: now."""
+
+
+@request(answer=Relations, safe=True, large=True)
+class AskRelations(Request, frozen=True):
+    """How what a project knows hangs together; `chunk_id`: of this one alone. Answered by `Relations`."""
+
+    project: ProjectName
+    chunk_id: Annotated[str, msgspec.Meta(max_length=100)] = ""
+    with_archived: bool = False
+    limit: Annotated[int, msgspec.Meta(ge=1, le=5000)] = 500
+
+
+@request(answer=Relations)
+class RestoreRelation(Request, frozen=True):
+    """Let an archived relation count again; `relation_id` may be the beginning of one. Answered by `Relations`."""
+
+    project: ProjectName
+    relation_id: RunId
+
+
+@request(answer=ProjectConflicts)
+class SettleProjectConflict(Request, frozen=True):
+    """Which of two things holds that do not go together. Answered by `ProjectConflicts`, with that one."""
+
+    conflict_id: RunId
+    keep: Literal["earlier", "later", "both"]
+
+
+@request(answer=ProjectConflicts, safe=True, large=True)
+class AskProjectConflicts(Request, frozen=True):
+    """What does not go together in what projects know. Answered by `ProjectConflicts`."""
+
+    with_settled: bool = False
 
 
 @request(answer=ProjectDetail)

@@ -1,8 +1,8 @@
 """What is shown of projects: pages for the command line and the chat alike."""
 
 from reveries import protocol
+from reveries.client.features.knowledge import chunks_page
 from reveries.client.features.projects import (
-    chunks_page,
     diff_page,
     project_page,
     projects_page,

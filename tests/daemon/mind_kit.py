@@ -24,6 +24,7 @@ from reveries.daemon.sentence_embedding import SentenceEmbeddings
 from reveries.daemon.settings_in_force import SettingsInForce
 from reveries.daemon.turn import TurnResult
 from reveries.db.opening import open_database
+from reveries.knowledge.project_knowledge import ProjectKnowledge
 from reveries.llm.answer_counts import AnswerCounts
 from reveries.llm.base import CHAT_ROLES, Embedder
 from reveries.llm.budget import Ledger
@@ -168,6 +169,7 @@ async def _mind(
         ledger=ledger,
         models=models,
         memory=memory,
+        knowledge=ProjectKnowledge(database, models.embedder, clock, memory.new_id),
         journal=journal,
         answers=AnswerCounts(database),
         tier_results=tier_results,

@@ -120,3 +120,34 @@ async def test_of_three_projects_none_starves(home: Home) -> None:
             await give_project(life, name)
         await life.pass_time(4)
         assert [(await detail(life, name)).project.percent for name in ("Shed", "Boat", "Bench")] == [100] * 3
+
+
+@pytest.mark.requirement("V-37", "V-71")
+async def test_what_a_project_knows_is_told_with_why_its_relations_and_its_contradictions(home: Home) -> None:
+    async with living(home, worker(), PatientClock(NOON), QUIET) as life:
+        await ask(life.mind, protocol.CreateProject(1, "Flat"), protocol.ProjectDetail)
+        for place, text in enumerate(("The rent of the flat is 900 euros.", "The rent of the flat is 950 euros.")):
+            added = protocol.AddMaterial(2 + place, "Flat", f"letter {place}", text, is_own=True)
+            await ask(life.mind, added, protocol.Chunks)
+        found = await ask(
+            life.mind, protocol.AskChunks(4, "Flat", "How high is the rent of the flat?"), protocol.Chunks
+        )
+        assert [("950" in one.content, bool(one.superseded_by)) for one in found.chunks] == [
+            (True, False),
+            (False, True),
+        ]
+        assert "meaning 1" in found.chunks[0].why
+        assert "counts half" in found.chunks[1].why
+        assert found.plan == "hybrid"
+        state = await ask(life.mind, protocol.AskChunks(5, "Flat", "What is blocked?"), protocol.Chunks)
+        assert (state.plan, state.message) == ("operational", "There are no tasks and no questions.")
+        related = await ask(life.mind, protocol.AskRelations(6, "Flat"), protocol.Relations)
+        assert [one.type for one in related.relations] == ["contradicts"]
+        assert "950" in related.relations[0].from_text or "letter 1" in related.relations[0].from_text
+        known = await ask(life.mind, protocol.AskProjectConflicts(7, with_settled=True), protocol.ProjectConflicts)
+        [conflict] = known.conflicts
+        assert (conflict.found_by, conflict.settled, "900" in conflict.older.content) == ("rule", "recency", True)
+        settle = protocol.SettleProjectConflict(8, conflict.conflict_id[:10], "earlier")
+        [settled] = (await ask(life.mind, settle, protocol.ProjectConflicts)).conflicts
+        assert (settled.settled, bool(settled.newer.superseded_by)) == ("owner", True)
+        assert (await ask(life.mind, protocol.AskProjectConflicts(9), protocol.ProjectConflicts)).conflicts == []

@@ -27,6 +27,7 @@ from reveries.daemon.settings_in_force import SettingsInForce
 from reveries.daemon.turn import TurnResult
 from reveries.db.database import Database
 from reveries.db.opening import open_database
+from reveries.knowledge.project_knowledge import ProjectKnowledge
 from reveries.llm.answer_counts import AnswerCounts
 from reveries.llm.budget import Ledger
 from reveries.llm.circuits import Circuits, open_circuits
@@ -256,6 +257,7 @@ def _mind(
         ledger=ledger,
         models=replace(models, weights=()),  # the embedder is a twin: nothing has to be on this machine
         memory=memory,
+        knowledge=ProjectKnowledge(database, models.embedder, clock, memory.new_id),
         journal=SafetyJournal(database, clock),
         answers=answers,
         tier_results=TierResults(database, {}),

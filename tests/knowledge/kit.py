@@ -8,7 +8,6 @@ from pathlib import Path
 
 from reveries.db.database import Database
 from reveries.db.opening import open_database
-from reveries.knowledge.knowledge import Knowledge
 from reveries.knowledge.model import (
     Chunk,
     ChunkSource,
@@ -18,6 +17,7 @@ from reveries.knowledge.model import (
     Relation,
     RelationType,
 )
+from reveries.knowledge.project_knowledge import ProjectKnowledge
 from reveries.llm.base import Embedder
 from tests.fakes.clock import HandClock
 from tests.memory.kit import NOW, WordEmbedder
@@ -51,7 +51,7 @@ def new_chunk(content: str, title: str = "", **changed: object) -> NewChunk:
 @asynccontextmanager
 async def open_knowledge(
     folder: Path, *, clock: HandClock | None = None, embedder: Embedder | None = None, first_id: int = 0
-) -> AsyncIterator[tuple[Knowledge, Database]]:
+) -> AsyncIterator[tuple[ProjectKnowledge, Database]]:
     """What two projects know, in the file in `folder`."""
     count = itertools.count(first_id)
     database = await open_database(folder / "memory.db", folder / "backups")
@@ -61,6 +61,6 @@ async def open_knowledge(
                 for name in (PROJECT, OTHER):
                     await transaction.run("projects.put", {"id": name, "name": name, "now": NOW})
         embedder = embedder or WordEmbedder("all-minilm-l6-v2 of words")
-        yield Knowledge(database, embedder, clock or HandClock(NOW), lambda: f"k{next(count):05}"), database
+        yield ProjectKnowledge(database, embedder, clock or HandClock(NOW), lambda: f"k{next(count):05}"), database
     finally:
         await database.aclose()

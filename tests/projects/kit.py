@@ -12,7 +12,7 @@ import msgspec
 from reveries.config import load_settings
 from reveries.db.database import Database
 from reveries.db.opening import open_database
-from reveries.knowledge.knowledge import Knowledge
+from reveries.knowledge.project_knowledge import ProjectKnowledge
 from reveries.llm.base import Embedder, Prompt
 from reveries.llm.scripted import Piece, ScriptedModel
 from reveries.llm.tier import Tier
@@ -93,7 +93,9 @@ async def open_work(
     model = ScriptedModel(otherwise=script, context_tokens=16384)
     database = await open_database(folder / "memory.db", folder / "backups")
     try:
-        knowledge = Knowledge(database, embedder or WordEmbedder(), clock, new_id or (lambda: f"c{next(count):05}"))
+        knowledge = ProjectKnowledge(
+            database, embedder or WordEmbedder(), clock, new_id or (lambda: f"c{next(count):05}")
+        )
         store = ProjectStore(database, knowledge, clock, new_id or (lambda: f"p{next(count):05}"))
 
         async def remember(text: str, is_tainted: bool) -> None:

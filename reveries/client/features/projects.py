@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from reveries.client.features.knowledge import chunks, chunks_page, graph, know, relations
 from reveries.client.render import Line, Page, Part, Style, bar, field, line, paragraph
 from reveries.client.wording import ago, dollars, moment, plural, short_count
 from reveries.protocol import (
-    ChunkEntry,
     OrientationEntry,
     ProjectDetail,
     ProjectLine,
@@ -52,6 +52,10 @@ def command(ctx: click.Context, as_json: bool) -> None:
     """What you gave it to work on: where each project stands, its tasks, its questions, what it learned."""
     if ctx.invoked_subcommand is None:
         list_projects(as_json)
+
+
+for _one in (know, chunks, relations, graph):
+    command.add_command(_one)
 
 
 @command.command("list")
@@ -161,20 +165,6 @@ def add(name: str, files: tuple[Path, ...], is_own: bool, as_json: bool) -> None
             seconds=None,
         )
         show_json(answer) if as_json else say(f"{file.name}: {plural(len(answer.chunks), 'piece')} of knowledge.")
-
-
-@command.command("know")
-@click.argument("name")
-@click.argument("query", required=False, default="")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
-def know(name: str, query: str, as_json: bool) -> None:
-    """What a project knows; with QUERY what fits it best. Looking changes nothing."""
-    from reveries import protocol
-    from reveries.client.render import show, show_json
-    from reveries.client.sync_call import ask
-
-    answer = ask(lambda new_id: protocol.AskChunks(new_id, name, query, 10 if query else 50), protocol.Chunks)
-    show_json(answer) if as_json else show(chunks_page(answer.chunks))
 
 
 @command.command("retract")
@@ -447,23 +437,6 @@ def trace_page(trace: TaskTrace) -> Page:
         page += paragraph(f"last failure: {trace.failure}", indent=6, style="warn")
     if trace.rests_on:
         page += [line(Part("  It rests on:", "dim")), *chunks_page(trace.rests_on)]
-    return page
-
-
-def chunks_page(chunks: list[ChunkEntry]) -> Page:
-    """What is known, with where it came from."""
-    if not chunks:
-        return [line("  It knows nothing of that yet.")]
-    page: Page = []
-    for one in chunks:
-        origin = "" if not one.sources else ", from a text that you did not write"
-        head = line(
-            Part(f"  {one_line(one.chunk_id)[:8]}", "accent"),
-            Part(f"  {one_line(one.type)}, {one_line(one.confidence)}{origin}", "dim"),
-            Part(f"  {one_line(one.title)}" if one.title else ""),
-        )
-        fell = paragraph(f"holds no more: {one.fell_because}", indent=4, style="warn") if one.fell_because else []
-        page += [head, *paragraph(_shorten(one.content, 600), indent=4), *fell]
     return page
 
 

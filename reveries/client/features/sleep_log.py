@@ -4,6 +4,7 @@ import time
 
 import click
 
+from reveries.client.features.knowledge import conflicts_page
 from reveries.client.render import Page, Part, line, paragraph
 from reveries.client.wording import SHORT_ID_CHARS, ago, dollars, moment, plural, span
 from reveries.protocol import (
@@ -157,11 +158,20 @@ def contradictions_command(ctx: click.Context, with_settled: bool, as_json: bool
     if ctx.invoked_subcommand is not None:
         return
     from reveries import protocol
-    from reveries.client.render import show, show_json
+    from reveries.client.json_answers import AllContradictions
+    from reveries.client.render import show, write_struct
     from reveries.client.sync_call import ask
 
     found = ask(lambda new_id: protocol.AskContradictions(new_id, with_settled), protocol.Contradictions)
-    show_json(found) if as_json else show(contradictions_page(found))
+    known = ask(lambda new_id: protocol.AskProjectConflicts(new_id, with_settled), protocol.ProjectConflicts)
+    if as_json:
+        write_struct(AllContradictions(found.contradictions, known.conflicts))
+    elif known.conflicts:
+        heading = line(Part("  In what projects know:", "strong"))
+        said = contradictions_page(found)[:-1] if found.contradictions else []
+        show([*said, heading, *conflicts_page(known), _HOW_TO_SETTLE])
+    else:
+        show(contradictions_page(found))
 
 
 @contradictions_command.command("settle")
@@ -182,6 +192,14 @@ def settle(conflict_id: str, keep: str, as_json: bool) -> None:
 
     if not 0 < len(conflict_id) <= 100:
         raise UsageError("That is no contradiction's ID.", advice="They stand in: reveries memory contradictions")
+    known = ask(lambda new_id: protocol.AskProjectConflicts(new_id, True), protocol.ProjectConflicts)
+    if any(one.conflict_id.startswith(conflict_id) for one in known.conflicts):
+        done = ask(
+            lambda new_id: protocol.SettleProjectConflict(new_id, conflict_id, _KEEP[keep]),  # type: ignore[arg-type]
+            protocol.ProjectConflicts,
+        )
+        show_json(done) if as_json else show(conflicts_page(done))
+        return
     settled = ask(
         lambda new_id: protocol.SettleContradiction(new_id, conflict_id, _KEEP[keep]),  # type: ignore[arg-type]
         protocol.Contradictions,
@@ -191,6 +209,7 @@ def settle(conflict_id: str, keep: str, as_json: bool) -> None:
 
 
 _EMPTY = line()
+_HOW_TO_SETTLE = line(Part("  Which holds: reveries memory contradictions settle ID --keep A|B|both", "dim"))
 _ID_CHARS = 10
 _SETTLED = {"earlier": "You said that A holds.", "later": "You said that B holds.", "both": "You said that both hold."}
 _WHY = {
@@ -284,7 +303,7 @@ def contradictions_page(found: Contradictions) -> Page:
         if settled := _SETTLED.get(one.settled):
             page.append(line(Part(f"    {settled}", "good")))
         page.append(_EMPTY)
-    return [*page, line(Part("  Which holds: reveries memory contradictions settle ID --keep A|B|both", "dim"))]
+    return [*page, _HOW_TO_SETTLE]
 
 
 def _counts_of_run(run: SleepRun) -> str:

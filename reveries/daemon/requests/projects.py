@@ -3,13 +3,12 @@
 import asyncio
 
 from reveries import protocol
+from reveries.daemon.requests.knowledge import chunk_entry
 from reveries.daemon.requests.registry import Call, handles
-from reveries.knowledge.model import Chunk
 from reveries.llm.caps import MICRODOLLARS
 from reveries.projects.material import describe_orientation
 from reveries.projects.materials import chunks_of_text, find_task, note_fallen_chunk
 from reveries.projects.model import AgentState, OwnerQuestion, Project, TaskStatus, WorkTask
-from reveries.projects.orienting import ARCHIVE_TAG
 from reveries.projects.triggers import percent_done
 from reveries.projects.wake import read_state
 from reveries.safe_text import one_line, plain
@@ -63,21 +62,7 @@ async def add_material(call: Call, request: protocol.AddMaterial) -> protocol.Ch
     chunks = chunks_of_text(plain(request.name), plain(request.text), is_own=request.is_own)
     ids = set(await store.knowledge.store(project.id, chunks))
     stored = [one for one in await store.knowledge.of_project(project.id) if one.id in ids]
-    return protocol.Chunks(request.request_id, [_chunk_entry(one) for one in stored])
-
-
-@handles(protocol.AskChunks)
-async def list_chunks(call: Call, request: protocol.AskChunks) -> protocol.Chunks:
-    store = call.mind.projects.store
-    project = await store.find(request.project)
-    if request.query.strip():
-        # The owner's own looking reinforces nothing.
-        found = await store.knowledge.search.hybrid(project.id, request.query, request.limit, is_counted=False)
-        chunks = [one.chunk for one in found]
-    else:
-        every = await store.knowledge.of_project(project.id)
-        chunks = [one for one in every if ARCHIVE_TAG not in one.tags][-request.limit :]
-    return protocol.Chunks(request.request_id, [_chunk_entry(one) for one in chunks])
+    return protocol.Chunks(request.request_id, [chunk_entry(one) for one in stored])
 
 
 @handles(protocol.RetractChunk)
@@ -102,7 +87,7 @@ async def show_task_trace(call: Call, request: protocol.AskTaskTrace) -> protoco
         task=_task_entry(task, titles, {one.id: one.question for one in state.questions}),
         audit=plain(task.audit),
         failure=plain(task.failure),
-        rests_on=[_chunk_entry(one) for one in chunks],
+        rests_on=[chunk_entry(one) for one in chunks],
         steps=[
             protocol.StepEntry(one.attempt, one.tool, plain(one.result), one.state, one.began_at)
             for one in await store.steps_of(task.id)
@@ -258,16 +243,4 @@ def _question_entry(project: str, question: OwnerQuestion, blocked: int) -> prot
         asked_at=question.asked_at,
         blocked_tasks=blocked,
         is_tainted=bool(question.foreign_sources),
-    )
-
-
-def _chunk_entry(chunk: Chunk) -> protocol.ChunkEntry:
-    return protocol.ChunkEntry(
-        chunk_id=chunk.id,
-        title=one_line(chunk.title),
-        content=plain(chunk.content),
-        type=chunk.type.value,
-        confidence=chunk.confidence.value,
-        fell_because=one_line(chunk.fell_because, 300),
-        sources=sorted(chunk.foreign_sources),
     )

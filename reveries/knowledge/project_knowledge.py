@@ -59,7 +59,7 @@ class PreparedChunks:
     """For each chunk those that are most like it, with their cosines."""
 
 
-class Knowledge:
+class ProjectKnowledge:
     """What every project knows."""
 
     def __init__(self, database: Database, embedder: Embedder, clock: Clock, new_id: Callable[[], str]) -> None:
@@ -121,12 +121,15 @@ class Knowledge:
         """All of a project, oldest first, archived ones too."""
         return await relations_of_project(self._database, project_id)
 
-    async def contradictions(self, project_id: str, *, unresolved_only: bool = True) -> list[Contradiction]:
+    async def contradictions(
+        self, project_id: str, *, unresolved_only: bool = True, source: Reader | None = None
+    ) -> list[Contradiction]:
         """What does not go together, newest first (V-37)."""
-        chunks = {one.id: one for one in await self.of_project(project_id)}
+        source = source or self._database
+        chunks = {one.id: one for one in await read_chunks(source, project_id)}
         return [
             Contradiction(chunks[one.from_id], chunks[one.to_id], one)
-            for one in reversed(await self.relations(project_id))
+            for one in reversed(await relations_of_project(source, project_id))
             if one.type is RelationType.CONTRADICTS and not (unresolved_only and one.resolved_at is not None)
         ]
 
@@ -162,11 +165,18 @@ class Knowledge:
             self.search.note_change(project_id, [chunk_id])
         return is_new
 
-    async def settle(self, transaction: Transaction, contradiction: Contradiction, resolution: str) -> None:
-        """Note how a contradiction was settled, by the owner's word or by a rule."""
-        source = "stated" if resolution == "owner" else contradiction.relation.confidence_source
+    async def settle(
+        self, transaction: Transaction, contradiction: Contradiction, resolution: str, judged_by: str = ""
+    ) -> None:
+        """Note how a contradiction was settled: by the owner's word, by a rule, or by a model."""
+        source = judged_by or ("stated" if resolution == "owner" else contradiction.relation.confidence_source)
         row = {"id": contradiction.relation.id, "now": self._clock.now(), "resolution": resolution}
         await transaction.run("relations.resolve", row | {"confidence_source": source})
+
+    async def note_verified(self, transaction: Transaction, contradiction: Contradiction) -> None:
+        """A model found that two chunks do contradict each other; which of them holds is open."""
+        row = {"id": contradiction.relation.id, "now": None, "resolution": "", "confidence_source": "model"}
+        await transaction.run("relations.resolve", row)
 
     async def replace(self, transaction: Transaction, older: Chunk, newer: Chunk) -> None:
         """Let the newer chunk stand in the place of the older one, and take over its relations at half their weight

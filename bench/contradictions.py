@@ -1,0 +1,161 @@
+"""Contradictions in what a project knows: are pairs found without a model, and does the newer value answer?
+
+    python bench/contradictions.py --data DIR [--cache DIR] [--seed 1]
+
+Two parts. BEAM's marked pairs: whether one side is among those that the other is compared with when it is stored. And
+200 facts of musique and twowiki, changed by this script (a year or a name in a sentence of a passage becomes another):
+the old passage is stored, then the new statement, half of them as a sentence and half as the whole passage revised; the
+newer value answers where the first chunk that holds either value holds the new one. 150 are asked by the beginning of
+the sentence, 50 by a question of the set that comes to the passage over another one.
+"""
+
+import argparse
+import asyncio
+import random
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from knowledge import a_project, chunk_of, fill
+from locomo_import import lines_of
+from recall import embedder_of
+from recall_data import Corpus, Question, corpora
+
+from reveries.knowledge.project_knowledge import COMPARED
+from reveries.knowledge.search import FLOORS
+from reveries.llm.base import Embedder
+
+_SENTENCE = re.compile(r"(?<=[.!?])\s+")
+_VALUE = re.compile(
+    r"^(?P<before>.{12,160}?\b(?:was|is|were|are)\b.{0,80}?\b(?:in|by|of|at|from) )"
+    r"(?P<value>1[5-9]\d\d|20[01]\d|[A-Z][a-z]+(?: [A-Z][a-z]+){0,2})(?P<after>[ ,.].*)$"
+)
+_SHOWN = 10
+_SINGLE, _DOUBLE = 150, 50
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedFact:
+    """A sentence of a passage with another value."""
+
+    item: int
+    sentence: str
+    before: str
+    old: str
+    new: str
+    question: str
+
+    @property
+    def new_sentence(self) -> str:
+        return self.sentence.replace(self.before + self.old, self.before + self.new, 1)
+
+
+def facts_in(corpus: Corpus) -> Iterator[tuple[int, str, str, str]]:
+    """Item, sentence, what stands before the value, the value: the first of each passage."""
+    for place, item in enumerate(corpus.items):
+        _, _, text = item.text.partition("\n")
+        for sentence in _SENTENCE.split(text):
+            if found := _VALUE.match(sentence):
+                yield place, sentence, found["before"], found["value"]
+                break
+
+
+def changed_facts(corpus: Corpus, chance: random.Random, single: int, double: int) -> list[ChangedFact]:
+    """Facts with another value of their kind; those of two steps have a question of the set that does not name them."""
+    every = list(facts_in(corpus))
+    values = {kind: [value for *_, value in every if value[0].isdigit() == kind] for kind in (True, False)}
+    places = {item.id: place for place, item in enumerate(corpus.items)}
+    asked: dict[int, Question] = {}
+    for question in corpus.questions:
+        for name in question.gold:
+            title = corpus.items[places[name]].text.partition("\n")[0]
+            if len(question.gold) > 1 and title.split("(")[0].strip().lower() not in question.text.lower():
+                asked.setdefault(places[name], question)
+    chance.shuffle(every)
+    found: list[ChangedFact] = []
+    for wanted, is_double in ((double, True), (single, False)):
+        fitting = [one for one in every if (one[0] in asked) == is_double][:wanted]
+        for place, sentence, before, value in fitting:
+            new = chance.choice([one for one in values[value[0].isdigit()] if one != value])
+            found.append(ChangedFact(place, sentence, before, value, new, asked[place].text if is_double else before))
+    return found
+
+
+async def measure_set(corpus: Corpus, embedder: Embedder, facts: Sequence[ChangedFact]) -> dict[str, list[bool]]:
+    """Whether the new value stands first, by kind of question."""
+    came: dict[str, list[bool]] = {"one step": [], "two steps": []}
+    async with a_project(embedder) as (knowledge, _):
+        await fill(knowledge, [chunk_of(item.text) for item in corpus.items])
+        news = []
+        for number, fact in enumerate(facts):
+            title, _, text = corpus.items[fact.item].text.partition("\n")
+            told = fact.new_sentence if number % 2 else text.replace(fact.sentence, fact.new_sentence, 1)
+            news.append(chunk_of(f"{title}\n{told}"))
+        for one in news:
+            await knowledge.store("p", [one])
+        settled = await knowledge.contradictions("p", unresolved_only=False)
+        print(f"{corpus.name}: {len(facts)} facts changed, {len(settled)} contradictions found by rule or likeness")
+        for fact, one in zip(facts, news, strict=True):
+            found = await knowledge.search.hybrid("p", fact.question, _SHOWN, is_counted=False)
+            old_text = corpus.items[fact.item].text.partition("\n")[2]
+            first = next((two.chunk.content for two in found if two.chunk.content in (old_text, one.content)), None)
+            kind = "one step" if fact.question == fact.before else "two steps"
+            came[kind].append(first == one.content)
+    return came
+
+
+async def candidate_share(folder: Path, embedder: Embedder) -> tuple[int, int]:
+    """BEAM's pairs: how many have one side among those that the other would be compared with; how many there are."""
+    questions = {
+        (row["corpus"], row["qid"]): row["pairs"]
+        for row in lines_of(folder / "data" / "beam" / "queries.jsonl.gz")
+        if row.get("pairs") and "first_statement" in row["pairs"]
+    }
+    hits = total = 0
+    for corpus in corpora(folder, "beam"):
+        pairs = [pair for (name, _), pair in questions.items() if name == corpus.name]
+        if not pairs:
+            continue
+        place = {item.id: number for number, item in enumerate(corpus.items)}
+        vectors = await embedder.embed([item.text[:2000] for item in corpus.items])
+        for pair in pairs:
+            total += 1
+            firsts, seconds = ({place[one] for one in pair[side]} for side in ("first_statement", "second_statement"))
+            hits += any(firsts & candidates_of(vectors, one) for one in seconds) or any(
+                seconds & candidates_of(vectors, one) for one in firsts
+            )
+    return hits, total
+
+
+def candidates_of(vectors: np.ndarray[tuple[int, int], np.dtype[np.float32]], place: int) -> set[int]:
+    """What an item that is stored is compared with."""
+    products = vectors[:place] @ vectors[place]
+    nearest = np.argsort(-products, kind="stable")[:COMPARED]
+    return {int(one) for one in nearest if products[one] >= FLOORS["all-minilm-l6-v2"]}
+
+
+async def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--model", type=Path)
+    parser.add_argument("--cache", type=Path)
+    parser.add_argument("--seed", type=int, default=1)
+    chosen = parser.parse_args()
+    embedder = embedder_of(chosen.model, chosen.cache)
+    whole: dict[str, list[bool]] = {}
+    for name, single, double in (("musique", _SINGLE // 2, _DOUBLE // 2), ("twowiki", _SINGLE // 2, _DOUBLE // 2)):
+        [corpus] = corpora(chosen.data, name)
+        facts = changed_facts(corpus, random.Random(chosen.seed), single, double)
+        for kind, came in (await measure_set(corpus, embedder, facts)).items():
+            whole.setdefault(kind, []).extend(came)
+    for kind, came in whole.items():
+        print(f"{kind}: the newer value answers in {sum(came)} of {len(came)}")
+    hits, total = await candidate_share(chosen.data, embedder)
+    print(f"BEAM: {hits} of {total} marked pairs are among the candidates")
+    await embedder.aclose()
+
+
+if __name__ == "__main__":
+    asyncio.run(main())

@@ -1,0 +1,171 @@
+"""`reveries project know` and its like: what a project knows, how it hangs together, what does not go together."""
+
+from typing import TYPE_CHECKING
+
+import click
+
+from reveries.client.render import Page, Part, line, paragraph
+from reveries.client.wording import moment, plural
+from reveries.protocol import ChunkEntry, Chunks, ProjectConflicts, RelationEntry
+from reveries.safe_text import one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+_SHOWN_CHARS = 600
+_FOUND = 10
+_LISTED = 50
+_SETTLED = {
+    "recency": "The later one holds: it is newer.",
+    "authority": "The earlier one holds: it is better founded.",
+    "owner": "You settled it.",
+    "none": "Both hold.",
+}
+_FOUND_BY = {
+    "likeness": "not verified: they are alike and differ in a number or a negation",
+    "rule": "the same said with another value",
+    "model": "a model judged so",
+    "stated": "it was stated",
+}
+
+
+@click.command("know")
+@click.argument("name")
+@click.argument("query", required=False, default="")
+@click.option("--why", "with_why", is_flag=True, help="By what each was found: meaning, words, graph.")
+@click.option("--as-of", "as_of", type=click.DateTime(["%Y-%m-%d"]), default=None, help="As it was known on that day.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+def know(name: str, query: str, with_why: bool, as_of: "datetime | None", as_json: bool) -> None:
+    """What a project knows of QUERY, or what it learned last. Questions on the work ("what is blocked?"), on decisions
+    and on relations ("what contradicts ...?") are answered by those. Looking changes nothing."""
+    from reveries import protocol
+    from reveries.client.render import show, show_json
+    from reveries.client.sync_call import ask
+
+    until = 0.0 if as_of is None else as_of.timestamp() + 86_399.0
+    limit = _FOUND if query else _LISTED
+    answer = ask(lambda new_id: protocol.AskChunks(new_id, name, query[:1000], limit, until), protocol.Chunks)
+    show_json(answer) if as_json else show(know_page(answer, with_why=with_why))
+
+
+@click.command("chunks")
+@click.argument("name")
+@click.option("--limit", type=click.IntRange(1, 500), default=_LISTED, show_default=True, help="At most so many.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+def chunks(name: str, limit: int, as_json: bool) -> None:
+    """The pieces of knowledge of a project, the last ones."""
+    from reveries import protocol
+    from reveries.client.render import show, show_json
+    from reveries.client.sync_call import ask
+
+    answer = ask(lambda new_id: protocol.AskChunks(new_id, name, "", limit), protocol.Chunks)
+    show_json(answer) if as_json else show(chunks_page(answer.chunks))
+
+
+@click.command("relations")
+@click.argument("name")
+@click.option("--of", "chunk_id", default="", metavar="ID", help="Of this piece alone.")
+@click.option("--archived", is_flag=True, help="Also those that contradiction has weakened away.")
+@click.option("--restore", "restore", default="", metavar="ID", help="Let an archived one count again.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+def relations(name: str, chunk_id: str, archived: bool, restore: str, as_json: bool) -> None:
+    """How what a project knows hangs together: what supports, contradicts or replaces what."""
+    from reveries import protocol
+    from reveries.client.render import show, show_json
+    from reveries.client.sync_call import ask
+
+    if restore:
+        answer = ask(lambda new_id: protocol.RestoreRelation(new_id, name, restore[:100]), protocol.Relations)
+    else:
+        answer = ask(lambda new_id: protocol.AskRelations(new_id, name, chunk_id[:100], archived), protocol.Relations)
+    show_json(answer) if as_json else show(relations_page(answer.relations))
+
+
+@click.command("graph")
+@click.argument("name")
+@click.option("--svg", type=click.Path(dir_okay=False), required=True, help="Write the picture there.")
+@click.option("--limit", type=click.IntRange(1, 200), default=60, show_default=True, help="The strongest relations.")
+def graph(name: str, svg: str, limit: int) -> None:
+    """A picture of what a project knows: its pieces of knowledge and the relations between them."""
+    from pathlib import Path
+
+    from reveries import protocol
+    from reveries.client.knowledge_picture import picture_of_knowledge
+    from reveries.client.picture import write_picture
+    from reveries.client.render import say
+    from reveries.client.sync_call import ask
+
+    answer = ask(lambda new_id: protocol.AskRelations(new_id, name, limit=limit), protocol.Relations)
+    write_picture(Path(svg), picture_of_knowledge(name, answer.relations).encode("utf-8"))
+    say(f"{svg}: {plural(len(answer.relations), 'relation')}.")
+
+
+# --- pages ------------------------------------------------------------------------------------------------------------
+
+
+def know_page(answer: Chunks, *, with_why: bool = False) -> Page:
+    """What the work says, then what is known, then the relations that were asked for."""
+    page = paragraph(answer.message, indent=2) if answer.message else []
+    if answer.chunks or not page:
+        page += chunks_page(answer.chunks, with_why=with_why)
+    if answer.relations:
+        page += [line(), *relations_page(answer.relations)]
+    return page
+
+
+def chunks_page(chunks: list[ChunkEntry], *, with_why: bool = False) -> Page:
+    """What is known, with where it came from."""
+    if not chunks:
+        return [line("  It knows nothing of that yet.")]
+    page: Page = []
+    for one in chunks:
+        origin = "" if not one.sources else ", from a text that you did not write"
+        head = line(
+            Part(f"  {one_line(one.chunk_id)[:8]}", "accent"),
+            Part(f"  {one_line(one.type)}, {one_line(one.confidence)}{origin}", "dim"),
+            Part(f"  {one_line(one.title)}" if one.title else ""),
+        )
+        page += [head, *paragraph(_shorten(one.content), indent=4)]
+        if one.fell_because:
+            page += paragraph(f"holds no more: {one.fell_because}", indent=4, style="warn")
+        if one.superseded_by:
+            page += paragraph(f"replaced by {one_line(one.superseded_by)[:8]}", indent=4, style="warn")
+        if with_why and one.why:
+            page += paragraph(f"why: {one.why}", indent=4, style="dim")
+    return page
+
+
+def relations_page(relations: "Sequence[RelationEntry]") -> Page:
+    """One relation a block: from, how, to."""
+    if not relations:
+        return [line("  Nothing hangs together yet.")]
+    page: Page = []
+    for one in relations:
+        state = f", archived: {one_line(one.archived)}" if one.archived else ""
+        made = "found" if one.is_implicit else "stated"
+        head = (Part(f"  {one_line(one.relation_id)[:8]}", "accent"), Part(f"  {made}, {one.weight:.2f}{state}", "dim"))
+        page.append(line(*head))
+        page += paragraph(f"{one_line(one.from_id)[:8]} {one.from_text}", indent=4)
+        page.append(line(Part(f"      {one_line(one.type).replace('_', ' ')}", "strong")))
+        page += paragraph(f"{one_line(one.to_id)[:8]} {one.to_text}", indent=4)
+    return page
+
+
+def conflicts_page(found: ProjectConflicts) -> Page:
+    """Both sides of each, which of them holds, and who says so."""
+    page: Page = []
+    for one in found.conflicts:
+        told = _FOUND_BY.get(one.found_by, one_line(one.found_by))
+        head = Part(f"  {one_line(one.conflict_id)[:8]}", "accent")
+        page.append(line(head, Part(f"  {one_line(one.project)}: {told}", "dim")))
+        for name, chunk in (("A", one.older), ("B", one.newer)):
+            page += paragraph(f"{name}  “{one_line(chunk.content, 300)}”", indent=4)
+            page.append(line(Part(f"       {one_line(chunk.chunk_id)[:8]}, {moment(chunk.created_at)}", "dim")))
+        settled = _SETTLED.get(one.settled, "")
+        page.append(line(Part(f"    {settled or 'Open: it asks you at its next wake, where it is sure.'}", "dim")))
+    return page
+
+
+def _shorten(text: str) -> str:
+    return text if len(text) <= _SHOWN_CHARS else text[: _SHOWN_CHARS - 1].rstrip() + "…"

@@ -1,0 +1,202 @@
+"""What a project knows: searched, related, contradicted."""
+
+from reveries import protocol
+from reveries.daemon.requests.registry import Call, handles
+from reveries.errors import NotFoundError
+from reveries.knowledge.model import Chunk, Contradiction, FoundChunk, Relation
+from reveries.knowledge.query_planning import QueryType
+from reveries.knowledge.scoring import persistence, strength
+from reveries.knowledge.search import Answered
+from reveries.projects.model import AgentState, TaskStatus
+from reveries.projects.orienting import ARCHIVE_TAG
+from reveries.projects.wake import read_state
+from reveries.safe_text import one_line, plain
+
+_TEXT_CHARS = 160
+_LISTED = 5
+
+
+@handles(protocol.AskChunks)
+async def list_chunks(call: Call, request: protocol.AskChunks) -> protocol.Chunks:
+    store = call.mind.projects.store
+    project = await store.find(request.project)
+    if not request.query.strip():
+        every = await store.knowledge.of_project(project.id)
+        chunks = [one for one in every if ARCHIVE_TAG not in one.tags and created_by(one, request.until)]
+        return protocol.Chunks(request.request_id, [chunk_entry(one) for one in chunks[-request.limit :]])
+    # The owner's own looking reinforces nothing (R-29).
+    answered = await store.knowledge.search.answer(
+        project.id, request.query, request.limit, until=request.until or None
+    )
+    now, message = call.mind.clock.now(), ""
+    if answered.plan.type is QueryType.OPERATIONAL:
+        message = describe_work(await read_state(store, project.id))
+    titles = {one.chunk.id: one.chunk for one in answered.found}
+    return protocol.Chunks(
+        request_id=request.request_id,
+        chunks=[found_entry(one, titles, now) for one in answered.found],
+        plan=answered.plan.type.value,
+        message=message,
+        relations=tuple(_followed(answered)),
+    )
+
+
+@handles(protocol.AskRelations)
+async def list_relations(call: Call, request: protocol.AskRelations) -> protocol.Relations:
+    store = call.mind.projects.store
+    project = await store.find(request.project)
+    chunks = {one.id: one for one in await store.knowledge.of_project(project.id)}
+    found = [
+        one
+        for one in await store.knowledge.relations(project.id)
+        if (request.with_archived or one.archived_at is None)
+        and (not request.chunk_id or one.from_id.startswith(request.chunk_id) or one.to_id.startswith(request.chunk_id))
+    ]
+    found.sort(key=lambda one: (-one.weight, one.id))
+    return protocol.Relations(request.request_id, [_relation_entry(one, chunks) for one in found[: request.limit]])
+
+
+@handles(protocol.RestoreRelation)
+async def restore_relation(call: Call, request: protocol.RestoreRelation) -> protocol.Relations:
+    store = call.mind.projects.store
+    project = await store.find(request.project)
+    relations = await store.knowledge.relations(project.id)
+    found = [one for one in relations if one.archived_at is not None and one.id.startswith(request.relation_id)]
+    if len(found) != 1:
+        raise NotFoundError(
+            f"{len(found) or 'No'} archived relations have an id that begins with {request.relation_id[:40]}.",
+            advice=f"All of them: reveries project relations {project.name} --archived",
+        )
+    restored = await store.knowledge.restore(project.id, found[0])
+    chunks = {one.id: one for one in await store.knowledge.of_project(project.id)}
+    return protocol.Relations(request.request_id, [_relation_entry(restored, chunks)])
+
+
+@handles(protocol.AskProjectConflicts)
+async def list_project_conflicts(call: Call, request: protocol.AskProjectConflicts) -> protocol.ProjectConflicts:
+    store = call.mind.projects.store
+    return protocol.ProjectConflicts(
+        request.request_id,
+        [
+            _conflict_entry(project.name, one)
+            for project in await store.projects()
+            for one in await store.knowledge.contradictions(project.id, unresolved_only=not request.with_settled)
+        ],
+    )
+
+
+@handles(protocol.SettleProjectConflict)
+async def settle_project_conflict(call: Call, request: protocol.SettleProjectConflict) -> protocol.ProjectConflicts:
+    store = call.mind.projects.store
+    found = [
+        (project, one)
+        for project in await store.projects()
+        for one in await store.knowledge.contradictions(project.id, unresolved_only=False)
+        if one.relation.id.startswith(request.conflict_id)
+    ]
+    if len(found) != 1:
+        raise NotFoundError(
+            f"{len(found) or 'No'} contradictions have an id that begins with {request.conflict_id[:40]}.",
+            advice="All of them: reveries memory contradictions --all",
+        )
+    [(project, one)] = found
+    async with store.database.transaction() as transaction:
+        if request.keep == "earlier":
+            await store.knowledge.replace(transaction, one.newer, one.older)
+        elif request.keep == "later":
+            await store.knowledge.replace(transaction, one.older, one.newer)
+        await store.knowledge.settle(transaction, one, "owner")
+        await store.clear_rest(transaction, project.id)
+    call.mind.projects.consider()
+    settled = await store.knowledge.contradictions(project.id, unresolved_only=False)
+    return protocol.ProjectConflicts(
+        request.request_id,
+        [_conflict_entry(project.name, two) for two in settled if two.relation.id == one.relation.id],
+    )
+
+
+def _conflict_entry(project: str, found: Contradiction) -> protocol.ProjectConflict:
+    return protocol.ProjectConflict(
+        found.relation.id,
+        one_line(project),
+        chunk_entry(found.older),
+        chunk_entry(found.newer),
+        found.relation.confidence_source,
+        found.relation.resolution,
+    )
+
+
+def created_by(chunk: Chunk, until: float) -> bool:
+    """Whether it was there at a time; 0: now."""
+    return not until or chunk.created_at <= until
+
+
+def chunk_entry(chunk: Chunk, why: str = "") -> protocol.ChunkEntry:
+    """A chunk as a client is told of it."""
+    return protocol.ChunkEntry(
+        chunk_id=chunk.id,
+        title=one_line(chunk.title),
+        content=plain(chunk.content),
+        type=chunk.type.value,
+        confidence=chunk.confidence.value,
+        fell_because=one_line(chunk.fell_because, 300),
+        sources=sorted(chunk.foreign_sources),
+        created_at=chunk.created_at,
+        superseded_by=chunk.superseded_by or "",
+        why=why,
+    )
+
+
+def found_entry(found: FoundChunk, others: dict[str, Chunk], now: float) -> protocol.ChunkEntry:
+    """The same with what brought it where it is."""
+    reasons = [
+        f"{name} {rank}"
+        for name, rank in (("meaning", found.semantic_rank), ("words", found.keyword_rank), ("graph", found.graph_rank))
+        if rank is not None
+    ]
+    if found.led_from is not None:
+        source = others.get(found.led_from)
+        by = one_line(source.title or source.content, 60) if source is not None else found.led_from[:8]
+        reasons.append(f"“{one_line(found.led_by, 40)}” leads here from “{by}”")
+    chunk = found.chunk
+    reasons.append(f"strength {strength(chunk, now):.2f}, persistence {persistence(chunk, now):.2f}")
+    if chunk.superseded_by is not None:
+        reasons.append("a newer one replaces it: it counts half")
+    return chunk_entry(chunk, "; ".join(reasons))
+
+
+def describe_work(state: AgentState) -> str:
+    """What is open, ready and blocked, in a few lines. Pure."""
+    lines = [f"Your answer is wanted: {one.question}" for one in state.open_questions[:_LISTED]]
+    lines += [f"Next: {task.title}" for task in state.queue[:_LISTED]]
+    blocked = [task for task in state.tasks if task.status is TaskStatus.BLOCKED]
+    lines += [f"Blocked: {task.title}" for task in blocked[:_LISTED]]
+    lines += [f"Done: {task.title}" for task in state.tasks if task.status is TaskStatus.DONE][-_LISTED:]
+    return "\n".join(plain(line) for line in lines) or "There are no tasks and no questions."
+
+
+def _followed(answered: Answered) -> list[protocol.RelationEntry]:
+    found: dict[str, protocol.RelationEntry] = {}
+    for here, there in answered.relations:
+        ends = {one.id: one for one in (here.chunk, there.chunk)}
+        found.setdefault(there.relation.id, _relation_entry(there.relation, ends))
+    return list(found.values())
+
+
+def _relation_entry(relation: Relation, chunks: dict[str, Chunk]) -> protocol.RelationEntry:
+    return protocol.RelationEntry(
+        relation_id=relation.id,
+        from_id=relation.from_id,
+        from_text=_short(chunks, relation.from_id),
+        type=relation.type.value,
+        to_id=relation.to_id,
+        to_text=_short(chunks, relation.to_id),
+        weight=relation.weight,
+        is_implicit=relation.is_implicit,
+        archived=relation.archive_reason,
+    )
+
+
+def _short(chunks: dict[str, Chunk], chunk_id: str) -> str:
+    chunk = chunks.get(chunk_id)
+    return one_line(chunk.title or chunk.content, _TEXT_CHARS) if chunk is not None else ""

@@ -1,0 +1,111 @@
+"""What a project does about two things that do not go together: it judges, asks, and goes by the owner's word."""
+
+from pathlib import Path
+
+import pytest
+
+from reveries.knowledge.model import ChunkSource, ChunkType, Confidence, NewChunk
+from reveries.llm.tier import Tier
+from reveries.projects.model import QuestionKind
+from tests.knowledge.kit import new_chunk
+from tests.memory.kit import WordEmbedder
+from tests.projects.kit import Work, asked_for, open_work
+from tests.projects.test_goals_and_input import answers
+
+OWN = NewChunk("The deposit of the flat is 1800.", ChunkType.USER_INPUT, Confidence.VERIFIED, ChunkSource.USER)
+READ = new_chunk("The deposit of the flat is 2700.", foreign_sources=frozenset({"document:a"}))
+NEAR = ("The hall of the old mill is 8 m long and 3 m high.", "The hall of the old mill is 9 m long and 4 m high.")
+
+
+def embedder() -> WordEmbedder:
+    return WordEmbedder("all-minilm-l6-v2 of words")
+
+
+async def conflict(work: Work) -> tuple[str, list[str]]:
+    project = await work.begin("Flat", "Find a flat")
+    ids = await work.store.knowledge.store(project.id, [OWN])
+    ids += await work.store.knowledge.store(project.id, [READ])
+    await work.wake(project)
+    return project.id, ids
+
+
+@pytest.mark.requirement("V-37", "V-124")
+@pytest.mark.parametrize(
+    ("answer", "superseded", "fallen"),
+    [
+        ("A", {1}, set()),
+        ("the later one", {0}, set()),
+        ("B, for the landlord wrote it", {0}, set()),
+        ("both", set(), set()),
+        ("A new contract says 2000.", set(), {0, 1}),
+        ("It is 2000 in the end.", set(), {0, 1}),
+    ],
+)
+async def test_the_owner_is_asked_what_holds_and_it_goes_by_the_answer(
+    tmp_path: Path, answer: str, superseded: set[int], fallen: set[int]
+) -> None:
+    async with open_work(tmp_path, answers, embedder=embedder()) as work:
+        project_id, ids = await conflict(work)
+        [asked] = [one for _, one in await work.store.open_questions() if "conflict" in one.context_tags]
+        assert asked.kind is QuestionKind.DECISION
+        assert "1800" in asked.context
+        assert "2700" in asked.context
+        assert asked.foreign_sources == {"document:a"}
+        await work.store.answer(asked.id, answer)
+        await work.wake(await work.store.find(project_id))
+        chunks = {one.id: one for one in await work.store.knowledge.of_project(project_id)}
+        assert {place for place, name in enumerate(ids) if chunks[name].superseded_by} == superseded
+        assert {place for place, name in enumerate(ids) if chunks[name].fell_because} == fallen
+        assert await work.store.knowledge.contradictions(project_id) == []
+        assert not [one for _, one in await work.store.open_questions() if "conflict" in one.context_tags]
+
+
+@pytest.mark.requirement("V-123")
+@pytest.mark.parametrize(
+    ("verdict", "superseded", "left"),
+    [("contradict", 1, 0), ("both_hold", 0, 0), ("unclear", 0, 1)],
+)
+async def test_a_capable_model_judges_what_is_only_alike(
+    tmp_path: Path, verdict: str, superseded: int, left: int
+) -> None:
+    def judge(text: str) -> object:
+        return {"why": "So it is.", "verdict": verdict} if text.startswith("You compare two") else answers(text)
+
+    async with open_work(tmp_path, judge, embedder=embedder()) as work:
+        project = await work.begin("Mill", "Restore the mill")
+        for text in NEAR:
+            await work.store.knowledge.store(project.id, [new_chunk(text)])
+        await work.wake(project)
+        chunks = await work.store.knowledge.of_project(project.id)
+        assert sum(one.superseded_by is not None for one in chunks) == superseded
+        assert len(await work.store.knowledge.contradictions(project.id)) == left
+
+
+async def test_a_small_model_judges_nothing_and_what_is_unverified_asks_nobody(tmp_path: Path) -> None:
+    asked: list[str] = []
+
+    def note(text: str) -> object:
+        asked.append(asked_for(text))
+        return answers(text)
+
+    async with open_work(tmp_path, note, tier=Tier.SMALL, embedder=embedder()) as work:
+        project = await work.begin("Mill", "Restore the mill")
+        for text in NEAR:
+            await work.store.knowledge.store(project.id, [new_chunk(text)])
+        await work.wake(project)
+        assert len(await work.store.knowledge.contradictions(project.id)) == 1
+        assert not [one for _, one in await work.store.open_questions() if "conflict" in one.context_tags]
+
+
+@pytest.mark.requirement("V-134", "V-57")
+async def test_what_a_wake_found_together_is_counted_at_its_end_and_the_index_is_given_back(tmp_path: Path) -> None:
+    async with open_work(tmp_path, answers, embedder=embedder()) as work:
+        project = await work.begin("Shed", "Build a shed of oak")
+        await work.store.knowledge.store(project.id, [new_chunk("Oak costs 20."), new_chunk("The shed needs oak.")])
+        await work.wake(project)
+        for _ in range(3):
+            await work.answer("", "Soon.")
+        await work.wake(project)
+        named = {"project_id": project.id}
+        assert await work.database.rows("relations.uncounted_pairs", named) == []
+        assert any(one.access_count for one in await work.store.knowledge.of_project(project.id))

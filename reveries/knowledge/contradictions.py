@@ -26,8 +26,8 @@ _WORDS = {
     ).items()
 }
 _MOST_VALUE_WORDS = 6
-_LEAST_SHARED = 0.5
-"""Of the telling words of the shorter sentence, beside the value."""
+_LEAST_SHARED = 0.7
+"""Of the telling words of the longer sentence, beside the numbers."""
 _MOST_SENTENCES = 40
 
 
@@ -62,28 +62,36 @@ class _Sentence:
 
 def find_change(old_title: str, old: str, new_title: str, new: str) -> ValueChange | None:
     """Where `new` says of the same what `old` says, with another value; None where it does nowhere. Titles that are the
-    same make the subject the same."""
+    same make the subject the same. Texts of different titles are about different things: there the sentence itself has
+    to name what it is about."""
     is_same_title = bool(old_title) and old_title.casefold() == new_title.casefold()
+    is_apart = bool(old_title and new_title) and not is_same_title
     olds, news = _sentences(old), _sentences(new)
     said_before = {one.keys for one in olds}
     for said in news:
         if said.keys in said_before:
             continue
         for earlier in olds:
-            if change := _change(earlier, said, is_same_title=is_same_title):
+            if (change := _change(earlier, said, is_same_title=is_same_title)) and not (
+                is_apart and not _names_subject(change.subject)
+            ):
                 return change
     return None
 
 
-def speak_alike(one: str, other: str) -> bool:
-    """Whether two texts that are near each other differ in a number or in a negation: then they may contradict each
-    other, and it takes a model or the owner to say."""
-    for said in _sentences(one):
-        for earlier in _sentences(other):
-            shared = set(_telling(said)) & set(_telling(earlier))
-            if len(shared) < 2 or len(shared) < _LEAST_SHARED * min(len(_telling(said)), len(_telling(earlier))):
+def speak_alike(old_title: str, old: str, new_title: str, new: str) -> bool:
+    """Whether two texts that are near each other say nearly the same with another number, or with a negation: then they
+    may contradict each other, and it takes a model or the owner to say."""
+    is_apart = bool(old_title and new_title) and old_title.casefold() != new_title.casefold()
+    for said in _sentences(new):
+        for earlier in _sentences(old):
+            mine, theirs = set(_telling(said)), set(_telling(earlier))
+            shared = mine & theirs
+            if len(shared) < 2 or len(shared) < _LEAST_SHARED * max(len(mine), len(theirs)) or _is_anaphoric(said):
                 continue
-            if _negated(said) != _negated(earlier) or _numbers(said) ^ _numbers(earlier):
+            if is_apart and not _names_subject(said.text):
+                continue
+            if _negated(said) != _negated(earlier) or (_numbers(said) and _differ(_numbers(said), _numbers(earlier))):
                 return True
     return False
 
@@ -137,7 +145,7 @@ def _change(old: _Sentence, new: _Sentence, *, is_same_title: bool) -> ValueChan
         return None
     telling = [word for word in (*before, *after) if _is_telling(word)]
     spoken = {word.casefold() for word in before}
-    has_subject = any(_is_telling(word) for word in before) or (is_same_title and bool(before))
+    has_subject = is_same_title or not _is_anaphoric(old)
     # A value stands behind the verb: what differs before it is another subject.
     if (
         not has_subject
@@ -148,6 +156,20 @@ def _change(old: _Sentence, new: _Sentence, *, is_same_title: bool) -> ValueChan
     if len(telling) < (1 if is_same_title else 2):
         return None
     return ValueChange(" ".join(before), " ".join(was), " ".join(now), old.text, new.text)
+
+
+def _is_anaphoric(sentence: _Sentence) -> bool:
+    """Whether it speaks of somebody or something that another sentence names."""
+    return bool({word.casefold() for word in sentence.words} & _WORDS["pronouns"])
+
+
+def _names_subject(text: str) -> bool:
+    """Whether a name stands in it: a word with a capital, not the first."""
+    return any(word[:1].isupper() and word.casefold() not in stop_words() for word in _WORD.findall(text)[1:])
+
+
+def _differ(numbers: frozenset[str], others: frozenset[str]) -> bool:
+    return bool(numbers ^ others) and bool(others)
 
 
 def _is_value(words: Sequence[str]) -> bool:

@@ -63,7 +63,7 @@ class ProjectKnowledge:
     """What every project knows."""
 
     def __init__(self, database: Database, embedder: Embedder, clock: Clock, new_id: Callable[[], str]) -> None:
-        self._database = database
+        self.database = database
         self._embedder = embedder
         self._clock = clock
         self._new_id = new_id
@@ -101,7 +101,7 @@ class ProjectKnowledge:
     async def store(self, project_id: str, chunks: Sequence[NewChunk]) -> list[str]:
         """Prepare and store chunks in a transaction of their own; their ids."""
         prepared = await self.prepare(project_id, chunks)
-        async with self._database.transaction() as transaction:
+        async with self.database.transaction() as transaction:
             return await self.put(transaction, project_id, prepared)
 
     async def embed_texts(self, texts: Sequence[str]) -> Vectors:
@@ -115,17 +115,17 @@ class ProjectKnowledge:
         return await read_chunks(source, project_id)
 
     async def of_project(self, project_id: str) -> list[Chunk]:
-        return await read_chunks(self._database, project_id)
+        return await read_chunks(self.database, project_id)
 
     async def relations(self, project_id: str) -> list[Relation]:
         """All of a project, oldest first, archived ones too."""
-        return await relations_of_project(self._database, project_id)
+        return await relations_of_project(self.database, project_id)
 
     async def contradictions(
         self, project_id: str, *, unresolved_only: bool = True, source: Reader | None = None
     ) -> list[Contradiction]:
         """What does not go together, newest first (V-37)."""
-        source = source or self._database
+        source = source or self.database
         chunks = {one.id: one for one in await read_chunks(source, project_id)}
         return [
             Contradiction(chunks[one.from_id], chunks[one.to_id], one)
@@ -137,7 +137,7 @@ class ProjectKnowledge:
 
     async def state(self, project_id: str, new: NewRelation) -> Relation:
         """Store a relation that somebody states, with what follows of it (V-33, V-61, V-62). Raises UsageError."""
-        async with self._database.transaction() as transaction:
+        async with self.database.transaction() as transaction:
             relation = await state_relation(transaction, new, self._new_id, self._clock.now())
             ends = await read_named(transaction, project_id, {new.from_id, new.to_id})
             if len(ends) == 2:
@@ -194,7 +194,7 @@ class ProjectKnowledge:
         """At the end of a wake: strengthen what was found together, and relate what was so for the fourth time (V-57,
         V-58). How many relations came of it."""
         now, made = self._clock.now(), 0
-        async with self._database.transaction() as transaction:
+        async with self.database.transaction() as transaction:
             rows = await transaction.rows("relations.uncounted_pairs", {"project_id": project_id})
             if not rows:
                 return 0
@@ -215,13 +215,13 @@ class ProjectKnowledge:
         """Upkeep: delete rows of co-retrieval of more than thirty days (V-59), and give all indexes back. How many."""
         self.search.drop_all()
         before = self._clock.now() - KEPT_CORETRIEVAL_SECONDS
-        async with self._database.transaction() as transaction:
+        async with self.database.transaction() as transaction:
             return await transaction.run("relations.clean_coretrievals", {"before": before})
 
     # --- what follows of a new chunk ---------------------------------------------------------------------------------
 
     async def _change(self, project_id: str, relation: Relation) -> Relation:
-        async with self._database.transaction() as transaction:
+        async with self.database.transaction() as transaction:
             await store_change(transaction, relation)
         self.search.note_change(project_id)
         return relation
@@ -262,7 +262,7 @@ class ProjectKnowledge:
                 continue
             if change := find_change(other.title, other.content, chunk.title, chunk.content):
                 await self._note_change(transaction, other, chunk, change)
-            elif cosine >= self._conflict_floor and speak_alike(chunk.content, other.content):
+            elif cosine >= self._conflict_floor and speak_alike(other.title, other.content, chunk.title, chunk.content):
                 await self._contradict(transaction, chunk, other, "likeness")
             elif cosine >= LIKE_FROM and related < MOST_LIKE:
                 related += 1

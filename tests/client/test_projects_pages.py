@@ -1,7 +1,7 @@
 """What is shown of projects: pages for the command line and the chat alike."""
 
 from reveries import protocol
-from reveries.client.features.knowledge import chunks_page
+from reveries.client.features.knowledge import chunks_page, conflicts_page, know_page, relations_page
 from reveries.client.features.projects import (
     diff_page,
     project_page,
@@ -11,6 +11,7 @@ from reveries.client.features.projects import (
     trace_page,
 )
 from reveries.client.features.work import happened_line
+from reveries.client.knowledge_picture import picture_of_knowledge
 from reveries.client.render import Page
 from reveries.client.tui.commands import Called, called
 from reveries.client.tui.queries import look_for, page_of
@@ -115,3 +116,51 @@ def test_the_chat_lists_projects_and_answers_a_question() -> None:
     ]  # fmt: skip
     for frame in frames:
         assert "Fair" in text(page_of(frame, NOW, 100))
+
+
+CHUNK = protocol.ChunkEntry(
+    chunk_id="c0ffee0011", title="Fees", content="The hall costs 300 euros.", type="research", confidence="verified",
+    fell_because="", sources=["document:a"], created_at=NOW, superseded_by="deadbeef99", why="meaning 1; words 2",
+)  # fmt: skip
+RELATION = protocol.RelationEntry(
+    "r1a2b3c4d5", "c0ffee0011", "Fees <b>", "contradicts", "deadbeef99", "The hall costs 350 euros.", 0.8, True, ""
+)
+
+
+def test_what_a_project_knows_says_where_it_comes_from_what_replaced_it_and_why_when_asked() -> None:
+    answer = protocol.Chunks(1, [CHUNK], "operational", "Next: Find the fees", (RELATION,))
+    shown = text(know_page(answer, with_why=True))
+    for words in (
+        "Next: Find the fees",
+        "that you did not write",
+        "replaced by deadbeef",
+        "why: meaning 1",
+        "contradicts",
+    ):
+        assert words in shown
+    assert "why:" not in text(know_page(answer))
+    assert "knows nothing of that" in text(know_page(protocol.Chunks(1, [])))
+    assert "Nothing hangs together" in text(relations_page([]))
+
+
+def test_a_conflict_shows_both_sides_who_says_so_and_what_holds() -> None:
+    newer = protocol.ChunkEntry("deadbeef99", "", "The hall costs 350 euros.", "research", "verified", "", [], NOW)
+    for found_by, settled, words in (
+        ("likeness", "", "not verified"),
+        ("rule", "recency", "later one holds"),
+        ("model", "owner", "You settled it"),
+    ):
+        conflict = protocol.ProjectConflict("abc123def4", "Fair", CHUNK, newer, found_by, settled)
+        shown = text(conflicts_page(protocol.ProjectConflicts(1, [conflict])))
+        assert words in shown
+        assert "300" in shown
+        assert "350" in shown
+
+
+def test_a_picture_of_knowledge_holds_each_chunk_once_and_no_markup_of_theirs() -> None:
+    svg = picture_of_knowledge("Fair <script>", [RELATION])
+    assert svg.count("<circle") == 2
+    assert "<b>" not in svg
+    assert "<script>" not in svg
+    assert svg.startswith("<svg")
+    assert picture_of_knowledge("Fair", []).count("<circle") == 0

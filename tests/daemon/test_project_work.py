@@ -126,11 +126,11 @@ async def test_of_three_projects_none_starves(home: Home) -> None:
 async def test_what_a_project_knows_is_told_with_why_its_relations_and_its_contradictions(home: Home) -> None:
     async with living(home, worker(), PatientClock(NOON), QUIET) as life:
         await ask(life.mind, protocol.CreateProject(1, "Flat"), protocol.ProjectDetail)
-        for place, text in enumerate(("The rent of the flat is 900 euros.", "The rent of the flat is 950 euros.")):
+        for place, text in enumerate(("The rent in Mill Lane is 900 euros.", "The rent in Mill Lane is 950 euros.")):
             added = protocol.AddMaterial(2 + place, "Flat", f"letter {place}", text, is_own=True)
             await ask(life.mind, added, protocol.Chunks)
         found = await ask(
-            life.mind, protocol.AskChunks(4, "Flat", "How high is the rent of the flat?"), protocol.Chunks
+            life.mind, protocol.AskChunks(4, "Flat", "How high is the rent in Mill Lane?"), protocol.Chunks
         )
         assert [("950" in one.content, bool(one.superseded_by)) for one in found.chunks] == [
             (True, False),

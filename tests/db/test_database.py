@@ -818,3 +818,28 @@ def test_the_disk_of_the_backups_may_fail_where_it_is_another_one(home: Home, is
         """)
     expected = ["storage", "done"] if is_another else ["storage_lost", "storage_lost"]
     assert told.split("\n") == [*expected, "[]"]
+
+
+@pytest.mark.requirement("V-115", "V-137")
+async def test_chunks_of_schema_10_are_in_the_index_of_words_after_the_migration(home: Home) -> None:
+    schema = (Path(__file__).parent / "schemas" / "0010.sql").read_text(encoding="utf-8")
+    home.create()
+    path = home.path / "older.db"
+    with contextlib.closing(dbapi.connect(str(path))) as connection:
+        connection.executescript(schema)
+        connection.execute("INSERT INTO projects (id, name, created_at) VALUES ('p1', 'Boat', 0)")
+        connection.execute(
+            "INSERT INTO chunks"
+            " (id, project_id, content, type, confidence, source, created_at, last_accessed_at, checksum)"
+            " VALUES ('c1', 'p1', 'Larch for the planks.', 'decision', 'verified', 'user', 0, 0, x'00')"
+        )
+        connection.execute("PRAGMA user_version=10")
+        connection.commit()
+    database = await open_database(path, home.backups)
+    try:
+        named = {"words": '{title content} : "larch"', "limit": 5}
+        assert len(await database.rows("chunks.by_words", named)) == 1
+        [chunk] = await database.rows("chunks.of_project", {"project_id": "p1"})
+        assert (chunk["memory_type"], chunk["status"], chunk["superseded_by"]) == ("episodic", "active", None)
+    finally:
+        await database.aclose()

@@ -48,10 +48,21 @@ def test_a_title_is_a_subject() -> None:
 
 
 def test_a_number_or_a_negation_makes_two_like_texts_speak_alike() -> None:
-    assert speak_alike("Heat pumps are loud at night.", "Heat pumps are not loud at night.")
-    assert speak_alike("The hall is 8 m long and 3 m high.", "The hall is 9 m long and 4 m high.")
-    assert not speak_alike("Heat pumps are loud at night.", "Heat pumps are loud at night, as a rule.")
-    assert not speak_alike("Ana has 3 cats.", "The loan is not cheap.")
+    assert speak_alike("", "Heat pumps are loud at night.", "", "Heat pumps are not loud at night.")
+    assert speak_alike("", "The hall is 8 m long and 3 m high.", "", "The hall is 9 m long and 4 m high.")
+    assert not speak_alike("", "Heat pumps are loud at night.", "", "Heat pumps are loud at night, as a rule.")
+    assert not speak_alike("", "Ana has 3 cats.", "", "The loan is not cheap.")
+
+
+def test_texts_of_different_titles_are_about_different_things_unless_the_sentence_names_its_own() -> None:
+    assert (
+        find_change("Hill flat", "The rent is 900 euros a month.", "Lake flat", "The rent is 990 euros a month.")
+        is None
+    )
+    assert not speak_alike("Hill", "The rent is 900 euros a month.", "Lake", "The rent is not 900 euros a month.")
+    named = ("The rent in Mill Lane is 900 euros.", "The rent in Mill Lane is 990 euros.")
+    assert find_change("letter 1", named[0], "letter 2", named[1]) is not None
+    assert find_change("", "He was born in Leeds in May.", "", "He was born in York in May.") is None
 
 
 OWNER = {"source": ChunkSource.USER}

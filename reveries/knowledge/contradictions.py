@@ -150,7 +150,7 @@ def _change(old: _Sentence, new: _Sentence, *, is_same_title: bool) -> ValueChan
     if (
         not has_subject
         or not (spoken & _WORDS["verbs"] or _has_verb(before))
-        or any(w.casefold() in _WORDS["verbs"] for w in after)
+        or (not is_same_title and any(word.casefold() in _WORDS["verbs"] for word in after))
     ):
         return None
     if len(telling) < (1 if is_same_title else 2):

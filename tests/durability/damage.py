@@ -138,7 +138,7 @@ def content(database: Path) -> list[tuple[object, ...]] | None:
             names = sorted(
                 row[0].decode() for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
             )
-            plain = [name for name in names if not name.startswith(("deep_words", "sqlite_"))]
+            plain = [name for name in names if not name.startswith(("deep_words", "chunk_words", "sqlite_"))]
             return [tuple(row) for name in plain for row in connection.execute(f'SELECT * FROM "{name}"')]
     except (dbapi.Error, UnicodeDecodeError):
         return None

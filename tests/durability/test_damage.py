@@ -147,7 +147,7 @@ async def test_every_bit_that_a_disk_changes_while_it_sleeps_is_noticed(
     remembered: Path, tmp_path: Path, seed: int
 ) -> None:
     """`make soak PART=damage` has a thousand."""
-    seen = await try_flips(remembered, tmp_path, 16, seed, is_sealed=True)
+    seen = await try_flips(remembered, tmp_path, 40, seed, is_sealed=True)
     assert seen.put_back + seen.told == seen.changed > 0
     assert seen.empty == 0
 

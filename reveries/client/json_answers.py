@@ -247,7 +247,7 @@ OF_COMMANDS: Final[Mapping[str, type[msgspec.Struct]]] = {
     "project add": protocol.Chunks,
     "project know": protocol.Chunks,
     "project chunks": protocol.Chunks,
-    "project relations": protocol.Relations,
+    "project relations": protocol.ProjectRelations,
     "project retract": protocol.ProjectDetail,
     "project orientation": protocol.Orientations,
     "project pause": protocol.ProjectDetail,

@@ -193,7 +193,7 @@ class RelatedChunk:
 
 
 @dataclass(frozen=True, slots=True)
-class Contradiction:
+class KnowledgeConflict:
     """Two chunks that do not go together; `newer` was stored later."""
 
     newer: Chunk

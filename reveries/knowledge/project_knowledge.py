@@ -26,7 +26,7 @@ from reveries.knowledge.model import (
     REPLACING,
     Chunk,
     ChunkType,
-    Contradiction,
+    KnowledgeConflict,
     NewChunk,
     Relation,
     RelationType,
@@ -117,18 +117,22 @@ class ProjectKnowledge:
     async def of_project(self, project_id: str) -> list[Chunk]:
         return await read_chunks(self.database, project_id)
 
+    async def named(self, project_id: str, ids: Sequence[str]) -> list[Chunk]:
+        """Those of `ids` that the project has."""
+        return list((await read_named(self.database, project_id, ids)).values())
+
     async def relations(self, project_id: str) -> list[Relation]:
         """All of a project, oldest first, archived ones too."""
         return await relations_of_project(self.database, project_id)
 
     async def contradictions(
         self, project_id: str, *, unresolved_only: bool = True, source: Reader | None = None
-    ) -> list[Contradiction]:
+    ) -> list[KnowledgeConflict]:
         """What does not go together, newest first (V-37)."""
         source = source or self.database
         chunks = {one.id: one for one in await read_chunks(source, project_id)}
         return [
-            Contradiction(chunks[one.from_id], chunks[one.to_id], one)
+            KnowledgeConflict(chunks[one.from_id], chunks[one.to_id], one)
             for one in reversed(await relations_of_project(source, project_id))
             if one.type is RelationType.CONTRADICTS and not (unresolved_only and one.resolved_at is not None)
         ]
@@ -166,14 +170,14 @@ class ProjectKnowledge:
         return is_new
 
     async def settle(
-        self, transaction: Transaction, contradiction: Contradiction, resolution: str, judged_by: str = ""
+        self, transaction: Transaction, contradiction: KnowledgeConflict, resolution: str, judged_by: str = ""
     ) -> None:
         """Note how a contradiction was settled: by the owner's word, by a rule, or by a model."""
         source = judged_by or ("stated" if resolution == "owner" else contradiction.relation.confidence_source)
         row = {"id": contradiction.relation.id, "now": self._clock.now(), "resolution": resolution}
         await transaction.run("relations.resolve", row | {"confidence_source": source})
 
-    async def note_verified(self, transaction: Transaction, contradiction: Contradiction) -> None:
+    async def note_verified(self, transaction: Transaction, contradiction: KnowledgeConflict) -> None:
         """A model found that two chunks do contradict each other; which of them holds is open."""
         row = {"id": contradiction.relation.id, "now": None, "resolution": "", "confidence_source": "model"}
         await transaction.run("relations.resolve", row)
@@ -287,10 +291,12 @@ class ProjectKnowledge:
         if resolution is not Resolution.ESCALATE:
             await self.settle(transaction, contradiction, resolution.value)
 
-    async def _contradict(self, transaction: Transaction, newer: Chunk, older: Chunk, found_by: str) -> Contradiction:
+    async def _contradict(
+        self, transaction: Transaction, newer: Chunk, older: Chunk, found_by: str
+    ) -> KnowledgeConflict:
         new = NewRelation(
             newer.id, older.id, RelationType.CONTRADICTS, initial_weight(newer.confidence), True,
             confidence_source=found_by,
         )  # fmt: skip
         relation = await state_relation(transaction, new, self._new_id, self._clock.now())
-        return Contradiction(newer, older, relation)
+        return KnowledgeConflict(newer, older, relation)

@@ -8,7 +8,7 @@ import msgspec
 
 from reveries.db.database import Transaction
 from reveries.knowledge.contradictions import has_authority
-from reveries.knowledge.model import Contradiction
+from reveries.knowledge.model import KnowledgeConflict
 from reveries.llm.tier import Tier
 from reveries.projects.material import record_of
 from reveries.projects.model import AgentState, OwnerQuestion, QuestionKind
@@ -64,7 +64,7 @@ async def settle_by_answer(store: ProjectStore, transaction: Transaction, questi
         await store.knowledge.settle(transaction, one, "owner")
 
 
-async def _judge(store: ProjectStore, model: WorkModel, found: Contradiction) -> None:
+async def _judge(store: ProjectStore, model: WorkModel, found: KnowledgeConflict) -> None:
     """Let the model say whether two like chunks contradict each other. The newer one then holds, unless the older one
     has more authority: that is asked."""
     text = prompt("judge_conflict", older=record_of(found.older), newer=record_of(found.newer))
@@ -81,7 +81,7 @@ async def _judge(store: ProjectStore, model: WorkModel, found: Contradiction) ->
             await store.knowledge.note_verified(transaction, found)
 
 
-def _question(found: Contradiction) -> NewQuestion:
+def _question(found: KnowledgeConflict) -> NewQuestion:
     older, newer = (" ".join(one.content.split())[:300] for one in (found.older, found.newer))
     return NewQuestion(
         "Two things that I know do not go together. Which holds, A or B?",

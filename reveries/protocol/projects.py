@@ -132,7 +132,7 @@ class Chunks(Answer, frozen=True):
     relations: tuple[RelationEntry, ...] = ()
 
 
-class Relations(Answer, frozen=True):
+class ProjectRelations(Answer, frozen=True):
     """The strongest first."""
 
     relations: list[RelationEntry]
@@ -259,9 +259,9 @@ class AskChunks(Request, frozen=True):
     """As it was known then (unix seconds); 0: now."""
 
 
-@request(answer=Relations, safe=True, large=True)
+@request(answer=ProjectRelations, safe=True, large=True)
 class AskRelations(Request, frozen=True):
-    """How what a project knows hangs together; `chunk_id`: of this one alone. Answered by `Relations`."""
+    """How what a project knows hangs together; `chunk_id`: of this one alone. Answered by `ProjectRelations`."""
 
     project: ProjectName
     chunk_id: Annotated[str, msgspec.Meta(max_length=100)] = ""
@@ -269,9 +269,9 @@ class AskRelations(Request, frozen=True):
     limit: Annotated[int, msgspec.Meta(ge=1, le=5000)] = 500
 
 
-@request(answer=Relations)
+@request(answer=ProjectRelations)
 class RestoreRelation(Request, frozen=True):
-    """Let an archived relation count again; `relation_id` may be the beginning of one. Answered by `Relations`."""
+    """Let an archived relation count again; `relation_id`: or its beginning. Answered by `ProjectRelations`."""
 
     project: ProjectName
     relation_id: RunId

@@ -141,7 +141,7 @@ async def test_what_a_project_knows_is_told_with_why_its_relations_and_its_contr
         assert found.plan == "hybrid"
         state = await ask(life.mind, protocol.AskChunks(5, "Flat", "What is blocked?"), protocol.Chunks)
         assert (state.plan, state.message) == ("operational", "There are no tasks and no questions.")
-        related = await ask(life.mind, protocol.AskRelations(6, "Flat"), protocol.Relations)
+        related = await ask(life.mind, protocol.AskRelations(6, "Flat"), protocol.ProjectRelations)
         assert [one.type for one in related.relations] == ["contradicts"]
         assert "950" in related.relations[0].from_text or "letter 1" in related.relations[0].from_text
         known = await ask(life.mind, protocol.AskProjectConflicts(7, with_settled=True), protocol.ProjectConflicts)

@@ -76,9 +76,11 @@ def relations(name: str, chunk_id: str, archived: bool, restore: str, as_json: b
     from reveries.client.sync_call import ask
 
     if restore:
-        answer = ask(lambda new_id: protocol.RestoreRelation(new_id, name, restore[:100]), protocol.Relations)
+        answer = ask(lambda new_id: protocol.RestoreRelation(new_id, name, restore[:100]), protocol.ProjectRelations)
     else:
-        answer = ask(lambda new_id: protocol.AskRelations(new_id, name, chunk_id[:100], archived), protocol.Relations)
+        answer = ask(
+            lambda new_id: protocol.AskRelations(new_id, name, chunk_id[:100], archived), protocol.ProjectRelations
+        )
     show_json(answer) if as_json else show(relations_page(answer.relations))
 
 
@@ -96,7 +98,7 @@ def graph(name: str, svg: str, limit: int) -> None:
     from reveries.client.render import say
     from reveries.client.sync_call import ask
 
-    answer = ask(lambda new_id: protocol.AskRelations(new_id, name, limit=limit), protocol.Relations)
+    answer = ask(lambda new_id: protocol.AskRelations(new_id, name, limit=limit), protocol.ProjectRelations)
     write_picture(Path(svg), picture_of_knowledge(name, answer.relations).encode("utf-8"))
     say(f"{svg}: {plural(len(answer.relations), 'relation')}.")
 

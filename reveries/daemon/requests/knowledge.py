@@ -3,7 +3,7 @@
 from reveries import protocol
 from reveries.daemon.requests.registry import Call, handles
 from reveries.errors import NotFoundError
-from reveries.knowledge.model import Chunk, Contradiction, FoundChunk, Relation
+from reveries.knowledge.model import Chunk, FoundChunk, KnowledgeConflict, Relation
 from reveries.knowledge.query_planning import QueryType
 from reveries.knowledge.scoring import persistence, strength
 from reveries.knowledge.search import Answered
@@ -42,7 +42,7 @@ async def list_chunks(call: Call, request: protocol.AskChunks) -> protocol.Chunk
 
 
 @handles(protocol.AskRelations)
-async def list_relations(call: Call, request: protocol.AskRelations) -> protocol.Relations:
+async def list_relations(call: Call, request: protocol.AskRelations) -> protocol.ProjectRelations:
     store = call.mind.projects.store
     project = await store.find(request.project)
     chunks = {one.id: one for one in await store.knowledge.of_project(project.id)}
@@ -53,11 +53,13 @@ async def list_relations(call: Call, request: protocol.AskRelations) -> protocol
         and (not request.chunk_id or one.from_id.startswith(request.chunk_id) or one.to_id.startswith(request.chunk_id))
     ]
     found.sort(key=lambda one: (-one.weight, one.id))
-    return protocol.Relations(request.request_id, [_relation_entry(one, chunks) for one in found[: request.limit]])
+    return protocol.ProjectRelations(
+        request.request_id, [_relation_entry(one, chunks) for one in found[: request.limit]]
+    )
 
 
 @handles(protocol.RestoreRelation)
-async def restore_relation(call: Call, request: protocol.RestoreRelation) -> protocol.Relations:
+async def restore_relation(call: Call, request: protocol.RestoreRelation) -> protocol.ProjectRelations:
     store = call.mind.projects.store
     project = await store.find(request.project)
     relations = await store.knowledge.relations(project.id)
@@ -69,7 +71,7 @@ async def restore_relation(call: Call, request: protocol.RestoreRelation) -> pro
         )
     restored = await store.knowledge.restore(project.id, found[0])
     chunks = {one.id: one for one in await store.knowledge.of_project(project.id)}
-    return protocol.Relations(request.request_id, [_relation_entry(restored, chunks)])
+    return protocol.ProjectRelations(request.request_id, [_relation_entry(restored, chunks)])
 
 
 @handles(protocol.AskProjectConflicts)
@@ -115,7 +117,7 @@ async def settle_project_conflict(call: Call, request: protocol.SettleProjectCon
     )
 
 
-def _conflict_entry(project: str, found: Contradiction) -> protocol.ProjectConflict:
+def _conflict_entry(project: str, found: KnowledgeConflict) -> protocol.ProjectConflict:
     return protocol.ProjectConflict(
         found.relation.id,
         one_line(project),

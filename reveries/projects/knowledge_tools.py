@@ -1,0 +1,459 @@
+"""What a project knows, as tools (V-29..V-38): names and fields as the specification has them.
+
+Each call names its project, and each answer says which it was: no tool reaches into another one.
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+import msgspec
+
+from reveries.errors import NotFoundError
+from reveries.knowledge.evolution import STRENGTHEN_BY, WEAKEN_BY, initial_weight
+from reveries.knowledge.model import (
+    Chunk,
+    ChunkSource,
+    ChunkType,
+    Confidence,
+    FoundChunk,
+    KnowledgeConflict,
+    NewChunk,
+    Relation,
+    RelationType,
+    SearchFilters,
+)
+from reveries.knowledge.relations import NewRelation, choose_relation, relations_between
+from reveries.knowledge.scoring import RRF_CONSTANT, persistence, strength
+from reveries.projects.model import Project
+from reveries.projects.store import ProjectStore
+from reveries.tools.registry import Reach, Tool, ToolCaller
+
+SERVER = "knowledge"
+_Name = Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
+_Text = Annotated[str, msgspec.Meta(min_length=1, max_length=20_000)]
+_Tag = Annotated[str, msgspec.Meta(min_length=1, max_length=100)]
+_Limit = Annotated[int, msgspec.Meta(ge=1, le=100)]
+_Weight = Annotated[float, msgspec.Meta(ge=0.05, le=1.0)]
+
+
+class _Arguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    project_id: _Name
+
+
+# --- what goes in -----------------------------------------------------------------------------------------------------
+
+
+class RelatedTo(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    chunk_id: _Name
+    relationship_type: RelationType
+
+
+class StoreChunk(_Arguments, frozen=True):
+    content: _Text
+    type: ChunkType
+    tags: Annotated[list[_Tag], msgspec.Meta(max_length=50)]
+    confidence: Confidence
+    source: ChunkSource
+    related_to: Annotated[list[RelatedTo], msgspec.Meta(max_length=50)] = []
+
+
+class ChunkFilters(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    types: list[ChunkType] = []
+    tags: list[_Tag] = []
+    confidence: list[Confidence] = []
+    since: float | None = None
+
+    def to_search(self) -> SearchFilters:
+        return SearchFilters(
+            types=frozenset(self.types),
+            tags=frozenset(self.tags),
+            confidence=frozenset(self.confidence),
+            since=self.since,
+        )
+
+
+class SearchSemantic(_Arguments, frozen=True):
+    query: _Text
+    limit: _Limit = 10
+    min_similarity: Annotated[float, msgspec.Meta(ge=0.0, le=1.0)] | None = None
+    filters: ChunkFilters = ChunkFilters()
+
+
+class SearchHybrid(_Arguments, frozen=True):
+    query: _Text
+    limit: _Limit = 10
+    filters: ChunkFilters = ChunkFilters()
+
+
+class SearchTags(_Arguments, frozen=True):
+    tags: list[_Tag] = []
+    any_tags: list[_Tag] = []
+    confidence: list[Confidence] = []
+    since: float | None = None
+    limit: _Limit = 50
+
+
+class GetChunk(_Arguments, frozen=True):
+    chunk_id: _Name
+
+
+class GetRelated(_Arguments, frozen=True):
+    chunk_id: _Name
+    relationship_type: RelationType | None = None
+    min_weight: Annotated[float, msgspec.Meta(ge=0.0, le=1.0)] = 0.1
+    limit: _Limit = 20
+    direction: Literal["outgoing", "incoming", "both"] = "both"
+
+
+class CreateRelationship(_Arguments, frozen=True):
+    from_chunk_id: _Name
+    to_chunk_id: _Name
+    type: RelationType
+    weight: _Weight | None = None
+    context_tags: list[_Tag] = []
+
+
+class StrengthenRelationship(_Arguments, frozen=True, rename={"from_chunk": "from", "to_chunk": "to"}):
+    from_chunk: _Name
+    to_chunk: _Name
+    amount: Annotated[float, msgspec.Meta(gt=0.0, le=1.0)] = STRENGTHEN_BY
+    type: RelationType | None = None
+
+
+class WeakenRelationship(_Arguments, frozen=True, rename={"from_chunk": "from", "to_chunk": "to"}):
+    from_chunk: _Name
+    to_chunk: _Name
+    reason: Literal["contradicted", "replaced", "manual"]
+    amount: Annotated[float, msgspec.Meta(gt=0.0, le=1.0)] = WEAKEN_BY
+    type: RelationType | None = None
+
+
+class GetContradictions(_Arguments, frozen=True):
+    unresolved_only: bool = True
+
+
+# --- what comes out ---------------------------------------------------------------------------------------------------
+
+
+class ChunkOut(msgspec.Struct, frozen=True):
+    """A chunk with all that is kept of it, and what follows from it now."""
+
+    id: str
+    project_id: str
+    content: str
+    title: str
+    type: str
+    tags: list[str]
+    confidence: str
+    source: str
+    created_at: float
+    last_accessed: float
+    last_useful: float | None
+    access_count: int
+    memory_type: str
+    tier: str
+    status: str
+    pinned: bool
+    valid_from: float | None
+    valid_until: float | None
+    source_confidence: float
+    extraction_confidence: float
+    initial_strength: float
+    current_strength: float
+    decay_function: str
+    decay_rate: float
+    persistence_score: float
+    superseded_by: str | None
+    rests_on: list[str]
+    fell_because: str
+    foreign_sources: list[str]
+
+
+class RelationshipOut(msgspec.Struct, frozen=True):
+    id: str
+    from_chunk_id: str
+    to_chunk_id: str
+    type: str
+    weight: float
+    last_activated: float
+    activation_count: int
+    context_tags: list[str]
+    origin: str
+    created_at: float
+    confidence: float
+    confidence_source: str
+    archived: bool
+
+
+class ContradictionOut(msgspec.Struct, frozen=True):
+    chunk_a: ChunkOut
+    chunk_b: ChunkOut
+    relationship: RelationshipOut
+    detected_at: float
+    verified: bool
+    resolution: str
+
+
+class StoredOut(msgspec.Struct, frozen=True):
+    project: str
+    chunk: ChunkOut
+    contradictions: list[ContradictionOut]
+
+
+class SemanticResult(msgspec.Struct, frozen=True):
+    chunk: ChunkOut
+    similarity: float
+
+
+class SemanticOut(msgspec.Struct, frozen=True):
+    project: str
+    results: list[SemanticResult]
+
+
+class HybridResult(msgspec.Struct, frozen=True):
+    """`score` is what it is ranked by; the others are what each source adds by its rank (V-70)."""
+
+    chunk: ChunkOut
+    score: float
+    rrf_score: float
+    semantic_score: float
+    keyword_score: float
+    graph_score: float
+
+
+class HybridOut(msgspec.Struct, frozen=True):
+    project: str
+    results: list[HybridResult]
+
+
+class ChunksOut(msgspec.Struct, frozen=True):
+    project: str
+    chunks: list[ChunkOut]
+
+
+class OneChunkOut(msgspec.Struct, frozen=True):
+    project: str
+    chunk: ChunkOut
+
+
+class RelatedOut(msgspec.Struct, frozen=True):
+    chunk: ChunkOut
+    relationship: RelationshipOut
+    direction: str
+
+
+class RelationshipsOut(msgspec.Struct, frozen=True):
+    project: str
+    relationships: list[RelatedOut]
+
+
+class OneRelationshipOut(msgspec.Struct, frozen=True):
+    project: str
+    relationship: RelationshipOut
+
+
+class ContradictionsOut(msgspec.Struct, frozen=True):
+    project: str
+    contradictions: list[ContradictionOut]
+
+
+@dataclass(frozen=True, slots=True)
+class KnowledgeTools:
+    """The tools over the knowledge of every project."""
+
+    store: ProjectStore
+
+    def tools(self) -> list[Tool]:
+        """In the order of the specification."""
+        look, inside = Reach.LOOK, Reach.INSIDE
+        listed: list[tuple[str, Reach, type[msgspec.Struct], Callable[..., Awaitable[object]]]] = [
+            ("Keep one thing that the project knows.", inside, StoreChunk, self.store_chunk),
+            ("Find by meaning.", look, SearchSemantic, self.search_semantic),
+            ("Find by meaning, words and relations.", look, SearchHybrid, self.search_hybrid),
+            ("Find by tags.", look, SearchTags, self.search_tags),
+            ("What a chunk hangs together with.", look, GetRelated, self.get_related),
+            ("Say how one chunk stands to another.", inside, CreateRelationship, self.create_relationship),
+            ("A relation proved useful.", inside, StrengthenRelationship, self.strengthen_relationship),
+            ("A relation was contradicted.", inside, WeakenRelationship, self.weaken_relationship),
+            ("A chunk with all that is kept of it.", look, GetChunk, self.get_chunk),
+            ("What does not go together.", look, GetContradictions, self.get_contradictions),
+        ]
+        return [
+            Tool(name, SERVER, description, reach, arguments, run)
+            for name, (description, reach, arguments, run) in zip(KNOWLEDGE_TOOL_NAMES, listed, strict=True)
+        ]
+
+    async def store_chunk(self, given: StoreChunk, caller: ToolCaller) -> StoredOut:
+        project = await self.store.find(given.project_id)
+        # Only the owner's own word is the owner's: a program that says so is not.
+        is_foreign_claim = caller.source and given.source is ChunkSource.USER
+        chunk = NewChunk(
+            content=given.content,
+            type=given.type,
+            confidence=given.confidence,
+            source=ChunkSource.RESEARCH if is_foreign_claim else given.source,
+            tags=tuple(given.tags),
+            foreign_sources=caller.foreign_sources,
+            related_to=tuple((one.chunk_id, one.relationship_type) for one in given.related_to),
+        )
+        for one in given.related_to:
+            await self._chunk(project, one.chunk_id)
+        [chunk_id] = await self.store.knowledge.store(project.id, [chunk])
+        found = await self.store.knowledge.contradictions(project.id, unresolved_only=False)
+        return StoredOut(
+            project.name,
+            self._chunk_out(await self._chunk(project, chunk_id)),
+            [self._contradiction_out(one) for one in found if chunk_id in (one.newer.id, one.older.id)],
+        )
+
+    async def search_semantic(self, given: SearchSemantic, caller: ToolCaller) -> SemanticOut:
+        project = await self.store.find(given.project_id)
+        found = await self.store.knowledge.search.semantic(
+            project.id, given.query, given.limit, given.min_similarity, given.filters.to_search(),
+            session_id=caller.session_id, is_counted=caller.may_write,
+        )  # fmt: skip
+        return SemanticOut(project.name, [SemanticResult(self._chunk_out(one.chunk), one.similarity) for one in found])
+
+    async def search_hybrid(self, given: SearchHybrid, caller: ToolCaller) -> HybridOut:
+        project = await self.store.find(given.project_id)
+        found = await self.store.knowledge.search.hybrid(
+            project.id, given.query, given.limit, given.filters.to_search(),
+            session_id=caller.session_id, is_counted=caller.may_write,
+        )  # fmt: skip
+        return HybridOut(project.name, [self._hybrid_result(one) for one in found])
+
+    async def search_tags(self, given: SearchTags, caller: ToolCaller) -> ChunksOut:
+        project = await self.store.find(given.project_id)
+        filters = SearchFilters(confidence=frozenset(given.confidence), since=given.since)
+        found = await self.store.knowledge.search.tagged(project.id, given.tags, given.any_tags, filters, given.limit)
+        return ChunksOut(project.name, [self._chunk_out(one) for one in found])
+
+    async def get_related(self, given: GetRelated, caller: ToolCaller) -> RelationshipsOut:
+        project = await self.store.find(given.project_id)
+        chunk = await self._chunk(project, given.chunk_id)
+        found = await self.store.knowledge.search.related(
+            project.id, chunk.id, given.relationship_type, min_weight=given.min_weight, limit=given.limit,
+            direction=given.direction, is_counted=caller.may_write,
+        )  # fmt: skip
+        related = [
+            RelatedOut(self._chunk_out(one.chunk), relationship_out(one.relation), one.direction) for one in found
+        ]
+        return RelationshipsOut(project.name, related)
+
+    async def create_relationship(self, given: CreateRelationship, _: ToolCaller) -> OneRelationshipOut:
+        project = await self.store.find(given.project_id)
+        one = await self._chunk(project, given.from_chunk_id)
+        other = await self._chunk(project, given.to_chunk_id)
+        weight = initial_weight(one.confidence) if given.weight is None else given.weight
+        new = NewRelation(one.id, other.id, given.type, weight, context_tags=tuple(given.context_tags))
+        relation = await self.store.knowledge.state(project.id, new)
+        return OneRelationshipOut(project.name, relationship_out(relation))
+
+    async def strengthen_relationship(self, given: StrengthenRelationship, _: ToolCaller) -> OneRelationshipOut:
+        project = await self.store.find(given.project_id)
+        relation = await self._relation(project, given.from_chunk, given.to_chunk, given.type)
+        changed = await self.store.knowledge.strengthen(project.id, relation, given.amount)
+        return OneRelationshipOut(project.name, relationship_out(changed))
+
+    async def weaken_relationship(self, given: WeakenRelationship, _: ToolCaller) -> OneRelationshipOut:
+        project = await self.store.find(given.project_id)
+        relation = await self._relation(project, given.from_chunk, given.to_chunk, given.type)
+        changed = await self.store.knowledge.weaken(project.id, relation, given.reason, given.amount)
+        return OneRelationshipOut(project.name, relationship_out(changed))
+
+    async def get_chunk(self, given: GetChunk, _: ToolCaller) -> OneChunkOut:
+        project = await self.store.find(given.project_id)
+        return OneChunkOut(project.name, self._chunk_out(await self._chunk(project, given.chunk_id)))
+
+    async def get_contradictions(self, given: GetContradictions, _: ToolCaller) -> ContradictionsOut:
+        project = await self.store.find(given.project_id)
+        found = await self.store.knowledge.contradictions(project.id, unresolved_only=given.unresolved_only)
+        return ContradictionsOut(project.name, [self._contradiction_out(one) for one in found])
+
+    async def _chunk(self, project: Project, chunk_id: str) -> Chunk:
+        """Raises NotFoundError for one that this project does not have."""
+        found = [one for one in await self.store.knowledge.named(project.id, [chunk_id]) if one.id == chunk_id]
+        if not found:
+            raise NotFoundError(f"{project.name} knows no chunk {chunk_id[:60]!r}.", advice="Search for it.")
+        return found[0]
+
+    async def _relation(self, project: Project, from_id: str, to_id: str, type_: RelationType | None) -> Relation:
+        one, other = await self._chunk(project, from_id), await self._chunk(project, to_id)
+        return choose_relation(await relations_between(self.store.database, one.id, other.id), type_)
+
+    def _chunk_out(self, chunk: Chunk) -> ChunkOut:
+        return ChunkOut(
+            id=chunk.id,
+            project_id=chunk.project_id,
+            content=chunk.content,
+            title=chunk.title,
+            type=chunk.type.value,
+            tags=list(chunk.tags),
+            confidence=chunk.confidence.value,
+            source=chunk.source.value,
+            created_at=chunk.created_at,
+            last_accessed=chunk.last_accessed_at,
+            last_useful=chunk.last_useful_at,
+            access_count=chunk.access_count,
+            memory_type=chunk.memory_type.value,
+            tier=chunk.tier,
+            status=chunk.status.value,
+            pinned=chunk.is_pinned,
+            valid_from=chunk.valid_from,
+            valid_until=chunk.valid_until,
+            source_confidence=chunk.source_confidence,
+            extraction_confidence=chunk.extraction_confidence,
+            initial_strength=chunk.initial_strength,
+            current_strength=strength(chunk, self.store.now),
+            decay_function=chunk.decay_function,
+            decay_rate=chunk.decay_rate,
+            persistence_score=persistence(chunk, self.store.now),
+            superseded_by=chunk.superseded_by,
+            rests_on=list(chunk.rests_on),
+            fell_because=chunk.fell_because,
+            foreign_sources=sorted(chunk.foreign_sources),
+        )
+
+    def _hybrid_result(self, found: FoundChunk) -> HybridResult:
+        semantic, keyword, graph = (
+            1.0 / (RRF_CONSTANT + rank) if rank is not None else 0.0
+            for rank in (found.semantic_rank, found.keyword_rank, found.graph_rank)
+        )
+        fused = semantic + keyword + graph
+        return HybridResult(self._chunk_out(found.chunk), found.score, fused, semantic, keyword, graph)
+
+    def _contradiction_out(self, found: KnowledgeConflict) -> ContradictionOut:
+        return ContradictionOut(
+            self._chunk_out(found.older),
+            self._chunk_out(found.newer),
+            relationship_out(found.relation),
+            found.relation.created_at,
+            found.is_verified,
+            found.relation.resolution,
+        )
+
+
+def relationship_out(relation: Relation) -> RelationshipOut:
+    """A relation in the fields of the specification."""
+    return RelationshipOut(
+        id=relation.id,
+        from_chunk_id=relation.from_id,
+        to_chunk_id=relation.to_id,
+        type=relation.type.value,
+        weight=relation.weight,
+        last_activated=relation.last_activated_at,
+        activation_count=relation.activation_count,
+        context_tags=list(relation.context_tags),
+        origin="implicit" if relation.is_implicit else "explicit",
+        created_at=relation.created_at,
+        confidence=relation.confidence,
+        confidence_source=relation.confidence_source,
+        archived=relation.archived_at is not None,
+    )
+
+
+KNOWLEDGE_TOOL_NAMES: Sequence[str] = (
+    "store_chunk", "search_semantic", "search_hybrid", "search_tags", "get_related", "create_relationship",
+    "strengthen_relationship", "weaken_relationship", "get_chunk", "get_contradictions",
+)  # fmt: skip

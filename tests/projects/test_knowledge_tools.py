@@ -1,0 +1,159 @@
+"""The tools of the knowledge layer under their names and fields, and their walls."""
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reveries.errors import NotFoundError, ReveriesError, UsageError
+from reveries.projects.knowledge_tools import KNOWLEDGE_TOOL_NAMES, KnowledgeTools
+from reveries.tools.registry import ToolCaller, ToolRegistry
+from tests.projects.kit import Work, open_work
+from tests.projects.test_conflicts import embedder
+from tests.projects.test_goals_and_input import answers
+
+WORK = ToolCaller("work", session_id="wake 1")
+EDITOR = ToolCaller("work", "mcp:editor", "s1")
+OAK: dict[str, Any] = {
+    "content": "Oak is a hard wood.", "type": "research", "tags": ["wood"], "confidence": "verified",
+    "source": "research",
+}  # fmt: skip
+
+
+class Called:
+    """The tools of two projects, called by name."""
+
+    def __init__(self, work: Work) -> None:
+        self.work = work
+        names = frozenset(KNOWLEDGE_TOOL_NAMES)
+        self.registry = ToolRegistry(KnowledgeTools(work.store).tools(), {"work": names})
+
+    async def __call__(self, name: str, caller: ToolCaller = WORK, project: str = "Shed", **given: object) -> Any:
+        return await self.registry.call(caller, name, {"project_id": project, **given})
+
+    async def store(self, caller: ToolCaller = WORK, project: str = "Shed", **changed: object) -> Mapping[str, Any]:
+        return (await self("store_chunk", caller, project, **(OAK | changed)))["chunk"]  # type: ignore[no-any-return]
+
+
+@asynccontextmanager
+async def tools(folder: Path) -> AsyncIterator[Called]:
+    async with open_work(folder, answers, embedder=embedder()) as work:
+        await work.begin("Shed")
+        await work.begin("Boat")
+        yield Called(work)
+
+
+@pytest.mark.requirement("V-29", "V-36", "V-107")
+async def test_a_stored_chunk_comes_back_with_all_its_fields_its_relations_and_its_project(tmp_path: Path) -> None:
+    async with tools(tmp_path) as call:
+        base = await call.store()
+        related = [{"chunk_id": base["id"], "relationship_type": "builds_on"}]
+        answer = await call("store_chunk", **(OAK | {"content": "So the floor is of oak.", "related_to": related}))
+        assert answer["project"] == "Shed"
+        assert answer["contradictions"] == []
+        found = await call("get_chunk", chunk_id=answer["chunk"]["id"])
+        assert found["chunk"]["content"] == "So the floor is of oak."
+        for name in ("current_strength", "persistence_score", "access_count", "memory_type", "superseded_by"):
+            assert name in found["chunk"]
+        [one] = (await call("get_related", chunk_id=base["id"]))["relationships"]
+        assert (one["direction"], one["relationship"]["type"], one["relationship"]["weight"]) == (
+            "incoming",
+            "builds_on",
+            0.8,
+        )
+
+
+@pytest.mark.requirement("V-30", "V-31", "V-38", "V-70")
+async def test_each_search_finds_and_says_what_it_found_it_by(tmp_path: Path) -> None:
+    async with tools(tmp_path) as call:
+        oak = await call.store()
+        await call.store(content="The ferry leaves at nine.", tags=["travel"], confidence="speculative")
+        hybrid = await call("search_hybrid", query="hard wood", limit=1)
+        [best] = hybrid["results"]
+        assert best["chunk"]["id"] == oak["id"]
+        assert best["semantic_score"] == best["keyword_score"] == pytest.approx(1 / 61)
+        assert best["rrf_score"] == pytest.approx(2 / 61)
+        meaning = await call("search_semantic", query="hard wood", min_similarity=0.5)
+        assert [one["chunk"]["id"] for one in meaning["results"]] == [oak["id"]]
+        assert meaning["results"][0]["similarity"] > 0.5
+        nothing = await call("search_semantic", query="hard wood", filters={"confidence": ["speculative"]})
+        assert nothing["results"] == []
+        assert [one["content"] for one in (await call("search_tags", tags=["travel"]))["chunks"]] == [
+            "The ferry leaves at nine."
+        ]
+        assert len((await call("search_tags", any_tags=["travel", "wood"]))["chunks"]) == 2
+
+
+@pytest.mark.requirement("V-33", "V-34", "V-35", "V-56")
+async def test_a_relationship_is_stated_strengthened_and_weakened_away(tmp_path: Path) -> None:
+    async with tools(tmp_path) as call:
+        one = await call.store()
+        other = await call.store(content="The hall is damp.", confidence="speculative")
+        ends: dict[str, Any] = {"from_chunk_id": other["id"], "to_chunk_id": one["id"], "type": "supports"}
+        made = (await call("create_relationship", **ends))["relationship"]
+        assert (made["weight"], made["origin"]) == (0.3, "explicit")
+        again = (await call("create_relationship", **ends, weight=0.4, context_tags=["floor"]))["relationship"]
+        assert (again["weight"], again["context_tags"]) == (0.4, ["floor"])
+        pair = {"from": other["id"], "to": one["id"]}
+        stronger = (await call("strengthen_relationship", **pair))["relationship"]
+        assert (stronger["weight"], stronger["activation_count"]) == (pytest.approx(0.45), 1)
+        gone = (await call("weaken_relationship", **pair, reason="manual", amount=0.44))["relationship"]
+        assert gone["archived"]
+        assert (await call("get_related", chunk_id=one["id"]))["relationships"] == []
+        with pytest.raises(NotFoundError, match="no such relation"):
+            await call("strengthen_relationship", **{"from": one["id"], "to": other["id"]})
+
+
+@pytest.mark.requirement("V-37", "V-123")
+async def test_what_contradicts_is_told_when_it_is_stored_and_afterwards(tmp_path: Path) -> None:
+    async with tools(tmp_path) as call:
+        await call.store(content="The rent of the flat is 900 euros.")
+        stored = await call("store_chunk", **(OAK | {"content": "The rent of the flat is 950 euros."}))
+        [found] = stored["contradictions"]
+        assert (found["resolution"], found["verified"]) == ("recency", True)
+        assert "900" in found["chunk_a"]["content"]
+        assert (await call("get_contradictions"))["contradictions"] == []
+        assert len((await call("get_contradictions", unresolved_only=False))["contradictions"]) == 1
+
+
+async def test_a_program_outside_taints_what_it_stores_and_cannot_speak_as_the_owner(tmp_path: Path) -> None:
+    async with tools(tmp_path) as call:
+        told = await call.store(EDITOR, source="user", type="user_input", content="The owner wants pine.")
+        assert told["foreign_sources"] == ["mcp:editor"]
+        assert told["source"] == "research"
+        reader = ToolCaller("work", "mcp:editor", may_write=False)
+        with pytest.raises(UsageError, match="may not be called"):
+            await call.store(reader)
+        assert (await call("search_hybrid", reader, query="pine"))["results"]
+
+
+@pytest.mark.requirement("V-54")
+async def test_no_tool_reaches_into_another_project(tmp_path: Path) -> None:
+    async with tools(tmp_path) as call:
+        own = await call.store()
+        other = await call.store(project="Boat")
+        pair = {"from": own["id"], "to": other["id"]}
+        tries: list[tuple[str, dict[str, Any]]] = [
+            ("get_chunk", {"chunk_id": other["id"]}),
+            ("get_related", {"chunk_id": other["id"]}),
+            ("create_relationship", {"from_chunk_id": own["id"], "to_chunk_id": other["id"], "type": "supports"}),
+            ("strengthen_relationship", pair),
+            ("weaken_relationship", pair | {"reason": "manual"}),
+            ("store_chunk", OAK | {"related_to": [{"chunk_id": other["id"], "relationship_type": "supports"}]}),
+        ]
+        for name, given in tries:
+            with pytest.raises(ReveriesError):
+                await call(name, **given)
+        searches: list[tuple[str, dict[str, Any]]] = [
+            ("search_hybrid", {"query": "hard wood"}),
+            ("search_tags", {"tags": ["wood"]}),
+        ]
+        for name, given in searches:
+            answer = await call(name, **given)
+            found = [one["chunk"] for one in answer["results"]] if "results" in answer else answer["chunks"]
+            assert {one["project_id"] for one in found} == {own["project_id"]}
+        with pytest.raises(NotFoundError):
+            await call("search_hybrid", project="Nowhere", query="oak")
+        assert len(await call.work.store.knowledge.of_project(own["project_id"])) == 1

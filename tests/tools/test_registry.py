@@ -1,0 +1,69 @@
+"""Who may call which tool, and what becomes of arguments that do not fit."""
+
+import msgspec
+import pytest
+
+from reveries.errors import UsageError
+from reveries.tools.registry import Reach, Tool, ToolCaller, ToolRegistry
+
+
+class Add(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    first: int
+    second: int = 1
+
+
+class Sum(msgspec.Struct, frozen=True):
+    value: int
+    by: str
+
+
+async def add(given: Add, caller: ToolCaller) -> Sum:
+    return Sum(given.first + given.second, caller.role)
+
+
+TOOLS = [Tool("add", "sums", "Add.", Reach.LOOK, Add, add), Tool("put", "sums", "Put.", Reach.INSIDE, Add, add)]
+REGISTRY = ToolRegistry(TOOLS, {"work": frozenset({"add", "put"}), "reading": frozenset({"add"})})
+WORK = ToolCaller("work")
+
+
+async def test_a_listed_tool_is_called_with_its_arguments_and_answers_in_plain_values() -> None:
+    assert await REGISTRY.call(WORK, "add", {"first": 2, "second": 3}) == {"value": 5, "by": "work"}
+    assert await REGISTRY.call(WORK, "add", {"first": 2}) == {"value": 3, "by": "work"}
+
+
+@pytest.mark.parametrize(
+    ("caller", "name", "says"),
+    [
+        (ToolCaller("reading"), "put", "may not be called here"),
+        (ToolCaller("work", may_write=False), "put", "may not be called here"),
+        (ToolCaller("nobody"), "add", "may not be called here"),
+        (WORK, "subtract", "is not there"),
+        (WORK, "x" * 10_000, "is not there"),
+    ],
+)
+async def test_a_tool_that_is_not_listed_is_refused_and_those_that_are_are_named(
+    caller: ToolCaller, name: str, says: str
+) -> None:
+    with pytest.raises(UsageError, match=says) as error:
+        await REGISTRY.call(caller, name, {"first": 1})
+    assert len(error.value.message) < 400
+    assert ("add" in error.value.advice) == (caller.role != "nobody")
+
+
+@pytest.mark.parametrize("arguments", [{}, {"first": "two"}, {"first": 1, "third": 2}, {"first": None}])
+async def test_arguments_that_do_not_fit_are_told_and_nothing_runs(arguments: dict[str, object]) -> None:
+    with pytest.raises(UsageError, match="add: "):
+        await REGISTRY.call(WORK, "add", arguments)
+
+
+def test_a_caller_is_shown_what_it_may_call_with_a_whole_schema() -> None:
+    assert [tool.name for tool in REGISTRY.tools_for(ToolCaller("work", may_write=False))] == ["add"]
+    schema = TOOLS[0].schema
+    assert schema["type"] == "object"
+    assert schema["required"] == ["first"]
+    assert schema["properties"]["second"]["default"] == 1
+
+
+def test_a_program_outside_taints_what_it_writes_and_a_role_of_the_mind_does_not() -> None:
+    assert ToolCaller("mcp", "mcp:editor").foreign_sources == {"mcp:editor"}
+    assert WORK.foreign_sources == frozenset()

@@ -28,7 +28,7 @@ from reveries.clock import SystemClock
 from reveries.db.database import Database
 from reveries.db.opening import open_database
 from reveries.knowledge.model import ChunkSource, ChunkType, Confidence, NewChunk
-from reveries.knowledge.project_knowledge import PreparedChunks, ProjectKnowledge
+from reveries.knowledge.project_knowledge import ProjectKnowledge
 from reveries.llm.base import Embedder, Vectors
 
 SETS = ("musique", "twowiki", "hotpot", "tau_knowledge")
@@ -126,6 +126,10 @@ class RandomEmbedder:
         """Nothing to close."""
 
 
+_CHUNK = """INSERT INTO chunks (id, project_id, title, content, names, type, confidence, source, created_at,
+    last_accessed_at, checksum) VALUES (?, 'p', ?, ?, ?, 'research', 'verified', 'research', 0, 0, x'00')"""
+
+
 async def measure_speed(size: int) -> None:
     """Medians of a search, of a float32 pass and of a query of the words, over `size` chunks."""
     chance = np.random.default_rng(7)
@@ -143,11 +147,15 @@ async def measure_speed(size: int) -> None:
     embedder = RandomEmbedder()
     async with a_project(embedder) as (knowledge, database):
         vectors = await embedder.embed([one.text for one in chunks])
-        for start in range(0, size, 5_000):
-            part = slice(start, start + 5_000)
-            nothing: list[list[tuple[str, float]]] = [[] for _ in chunks[part]]
-            async with database.transaction() as transaction:
-                await knowledge.put(transaction, "p", PreparedChunks(chunks[part], vectors[part], nothing))
+        rows = [
+            (f"c{place:07}", one.title, one.content, json.dumps([f"title {place}"])) for place, one in enumerate(chunks)
+        ]
+        async with database.transaction() as transaction:
+            await transaction.run_text_many(_CHUNK, rows)
+            stored = [
+                (row[0], "random", vector.astype("<f4").tobytes()) for row, vector in zip(rows, vectors, strict=True)
+            ]
+            await transaction.run_text_many("INSERT INTO chunk_vectors VALUES (?, ?, ?)", stored)
         began = time.perf_counter()
         await knowledge.search.hybrid("p", "w5", 10, is_counted=False)
         print(f"{size} chunks: first search, which reads them, {time.perf_counter() - began:.2f} s")

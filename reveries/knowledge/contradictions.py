@@ -204,11 +204,15 @@ def _numbers(sentence: _Sentence) -> frozenset[str]:
 
 
 def _conditions(sentence: str, value: str) -> frozenset[str]:
-    """The telling words behind a word of condition: "in winter", "if it rains"."""
+    """The telling words behind a word of condition, without the value: "in winter", "if it rains"."""
     words = [word.casefold() for word in _WORD.findall(sentence)]
-    left = {word.casefold() for word in _WORD.findall(value)}
+    left = [word.casefold() for word in _WORD.findall(value)]
+    for place in range(len(words)):
+        if words[place : place + len(left)] == left:
+            del words[place : place + len(left)]
+            break
     found: set[str] = set()
     for place, word in enumerate(words[:-1]):
         if word in _WORDS["conditions"]:
-            found.update(stem(one) for one in words[place + 1 : place + 4] if _is_telling(one) and one not in left)
+            found.update(stem(one) for one in words[place + 1 : place + 4] if _is_telling(one))
     return frozenset(found)

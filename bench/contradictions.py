@@ -33,6 +33,9 @@ _VALUE = re.compile(
     r"(?P<value>1[5-9]\d\d|20[01]\d|[A-Z][a-z]+(?: [A-Z][a-z]+){0,2})(?P<after>[ ,.].*)$"
 )
 _SHOWN = 10
+_READ_CHARS = 1000
+"""Of a message: an embedder reads no further than 256 tokens."""
+_BATCH = 200
 _SINGLE, _DOUBLE = 150, 50
 
 
@@ -119,7 +122,9 @@ async def candidate_share(folder: Path, embedder: Embedder) -> tuple[int, int]:
         if not pairs:
             continue
         place = {item.id: number for number, item in enumerate(corpus.items)}
-        vectors = await embedder.embed([item.text[:2000] for item in corpus.items])
+        texts = [item.text[:_READ_CHARS] for item in corpus.items]
+        parts = [await embedder.embed(texts[start : start + _BATCH]) for start in range(0, len(texts), _BATCH)]
+        vectors = np.concatenate(parts)
         for pair in pairs:
             total += 1
             firsts, seconds = ({place[one] for one in pair[side]} for side in ("first_statement", "second_statement"))
@@ -136,14 +141,7 @@ def candidates_of(vectors: np.ndarray[tuple[int, int], np.dtype[np.float32]], pl
     return {int(one) for one in nearest if products[one] >= FLOORS["all-minilm-l6-v2"]}
 
 
-async def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--model", type=Path)
-    parser.add_argument("--cache", type=Path)
-    parser.add_argument("--seed", type=int, default=1)
-    chosen = parser.parse_args()
-    embedder = embedder_of(chosen.model, chosen.cache)
+async def measure_facts(chosen: argparse.Namespace, embedder: Embedder) -> None:
     whole: dict[str, list[bool]] = {}
     for name, single, double in (("musique", _SINGLE // 2, _DOUBLE // 2), ("twowiki", _SINGLE // 2, _DOUBLE // 2)):
         [corpus] = corpora(chosen.data, name)
@@ -152,8 +150,22 @@ async def main() -> None:
             whole.setdefault(kind, []).extend(came)
     for kind, came in whole.items():
         print(f"{kind}: the newer value answers in {sum(came)} of {len(came)}")
-    hits, total = await candidate_share(chosen.data, embedder)
-    print(f"BEAM: {hits} of {total} marked pairs are among the candidates")
+
+
+async def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--model", type=Path)
+    parser.add_argument("--cache", type=Path)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--part", choices=("facts", "beam"))
+    chosen = parser.parse_args()
+    embedder = embedder_of(chosen.model, chosen.cache)
+    if chosen.part != "beam":
+        await measure_facts(chosen, embedder)
+    if chosen.part != "facts":
+        hits, total = await candidate_share(chosen.data, embedder)
+        print(f"BEAM: {hits} of {total} marked pairs are among the candidates")
     await embedder.aclose()
 
 

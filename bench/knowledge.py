@@ -21,6 +21,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import numpy as np
+from make_talks import documents
 from recall import embedder_of
 from recall_data import Corpus, corpora
 
@@ -34,6 +35,7 @@ from reveries.llm.base import Embedder, Vectors
 SETS = ("musique", "twowiki", "hotpot", "tau_knowledge")
 METHODS = ("hybrid", "meaning", "words")
 _DEPTH = 100
+_STORED = 200
 _BATCH = 500
 
 
@@ -174,6 +176,27 @@ async def measure_speed(size: int) -> None:
         print(" ".join(f"{name} {value:.1f} ms" for name, value in medians.items()), f"ratio {ratio:.2f}", flush=True)
 
 
+async def measure_storing(count: int, chosen: argparse.Namespace) -> None:
+    """What storing a chunk costs beside its embedding, with the real embedder, one at a time."""
+    embedder = embedder_of(chosen.model, None)
+    chunks = [chunk_of(item.text) for item in documents(1, True).items][:count]
+    async with a_project(embedder) as (knowledge, _):
+        await fill(knowledge, [chunk_of(item.text) for item in documents(2, True).items])
+        began = time.perf_counter()
+        for one in chunks:
+            await embedder.embed([one.text])
+        embedding = time.perf_counter() - began
+        began = time.perf_counter()
+        for one in chunks:
+            await knowledge.store("p", [one])
+        storing = time.perf_counter() - began
+    print(
+        f"{len(chunks)} chunks: embedding {1000 * embedding / len(chunks):.1f} ms each, storing with it "
+        f"{1000 * storing / len(chunks):.1f} ms, ratio {storing / embedding:.2f}"
+    )
+    await embedder.aclose()
+
+
 async def _seconds_of_pass(vectors: Vectors, cue: np.ndarray[tuple[int], np.dtype[np.float32]]) -> float:
     began = time.perf_counter()
     products = vectors @ cue
@@ -200,6 +223,8 @@ def main() -> None:
     chosen = parser.parse_args()
     for size in chosen.speed:
         asyncio.run(measure_speed(size))
+    if chosen.speed:
+        asyncio.run(measure_storing(_STORED, chosen))
     if chosen.data:
         chosen.out = chosen.out or Path(tempfile.mkdtemp())
         chosen.out.mkdir(parents=True, exist_ok=True)

@@ -70,7 +70,10 @@ class ProjectWorker:
     async def request_work(self, name: str) -> Project:
         """Let a project have a wake as soon as nobody talks and no sleep is due. Raises NotFoundError."""
         project = await self.store.find(name) if name else await self._longest_unserved()
-        self._asked.setdefault(project.id, asyncio.get_running_loop().create_future())
+        if project.id not in self._asked:
+            self._asked[project.id] = asyncio.get_running_loop().create_future()
+            # Whoever only asked for it reads no outcome: an error is told by the wake itself.
+            self._asked[project.id].add_done_callback(lambda done: done.cancelled() or done.exception())
         self.consider()
         return project
 

@@ -134,6 +134,8 @@ def _sentences(text: str) -> list[_Sentence]:
 
 def _change(old: _Sentence, new: _Sentence, *, is_same_title: bool) -> ValueChange | None:
     """The one value in which two sentences differ."""
+    if max(len(set(old.keys) - set(new.keys)), len(set(new.keys) - set(old.keys))) > _MOST_VALUE_WORDS:
+        return None
     codes = SequenceMatcher(None, old.keys, new.keys, autojunk=False).get_opcodes()
     changed = [code for code in codes if code[0] != "equal"]
     if len(changed) != 1 or changed[0][0] != "replace":

@@ -32,7 +32,7 @@ def picture_of_knowledge(title: str, relations: Sequence[RelationEntry]) -> str:
     bonds = [Bond(place[one.from_id], place[one.to_id], one.weight) for one in relations]
     labels = [wrapped(one_line(text, 120)) for text in names.values()]
     layout = arranged(
-        [_box(label) for label in labels], bonds, _WIDTH - 2 * _MARGIN, max(300.0, 110.0 * len(names) ** 0.5)
+        [_chunk_box(label) for label in labels], bonds, _WIDTH - 2 * _MARGIN, max(300.0, 110.0 * len(names) ** 0.5)
     )
     width, height = layout.width + 2 * _MARGIN, layout.height + _HEAD + 2 * _MARGIN
     told = f"{plural(len(names), 'piece')} of knowledge, {plural(len(relations), 'relation')}"
@@ -53,7 +53,7 @@ def picture_of_knowledge(title: str, relations: Sequence[RelationEntry]) -> str:
     )
 
 
-def _box(label: Sequence[str]) -> Box:
+def _chunk_box(label: Sequence[str]) -> Box:
     widest = max((columns_of(row) for row in label), default=0) * _LABEL_PIXELS * _CHAR_SHARE
     return Box(max(40.0, widest / 2 + 8.0), _RADIUS + 8.0, _RADIUS + 14.0 + len(label) * _LINE_HEIGHT)
 

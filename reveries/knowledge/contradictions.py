@@ -72,7 +72,7 @@ def find_change(old_title: str, old: str, new_title: str, new: str) -> ValueChan
         if said.keys in said_before:
             continue
         for earlier in olds:
-            if (change := _change(earlier, said, is_same_title=is_same_title)) and not (
+            if (change := _compare_sentences(earlier, said, is_same_title=is_same_title)) and not (
                 is_apart and not _names_subject(change.subject)
             ):
                 return change
@@ -91,7 +91,9 @@ def speak_alike(old_title: str, old: str, new_title: str, new: str) -> bool:
                 continue
             if is_apart and not _names_subject(said.text):
                 continue
-            if _negated(said) != _negated(earlier) or (_numbers(said) and _differ(_numbers(said), _numbers(earlier))):
+            if _negated(said) != _negated(earlier) or (
+                _numbers_in(said) and _differ(_numbers_in(said), _numbers_in(earlier))
+            ):
                 return True
     return False
 
@@ -132,7 +134,7 @@ def _sentences(text: str) -> list[_Sentence]:
     return found
 
 
-def _change(old: _Sentence, new: _Sentence, *, is_same_title: bool) -> ValueChange | None:
+def _compare_sentences(old: _Sentence, new: _Sentence, *, is_same_title: bool) -> ValueChange | None:
     """The one value in which two sentences differ."""
     if max(len(set(old.keys) - set(new.keys)), len(set(new.keys) - set(old.keys))) > _MOST_VALUE_WORDS:
         return None
@@ -201,7 +203,7 @@ def _negated(sentence: _Sentence) -> bool:
     return any(word.casefold() in _WORDS["negations"] or word.casefold().endswith("n't") for word in sentence.words)
 
 
-def _numbers(sentence: _Sentence) -> frozenset[str]:
+def _numbers_in(sentence: _Sentence) -> frozenset[str]:
     return frozenset(word for word in sentence.words if word[:1].isdigit())
 
 

@@ -82,7 +82,7 @@ class _Forms:
 
 
 @cache
-def _forms() -> _Forms:
+def _compiled_forms() -> _Forms:
     raw = tomllib.loads(resources.files(__package__).joinpath("query_forms.toml").read_text(encoding="utf-8"))
 
     def compiled(pattern: str) -> re.Pattern[str]:
@@ -100,12 +100,12 @@ def _forms() -> _Forms:
 
 
 def _holds(form: QueryType, asked: str) -> bool:
-    return bool(_forms().by_type[form.value].search(asked))
+    return bool(_compiled_forms().by_type[form.value].search(asked))
 
 
 def _types(asked: str) -> frozenset[ChunkType]:
     """Which types of chunk a lookup means."""
-    if _forms().decided.search(asked):
+    if _compiled_forms().decided.search(asked):
         return frozenset({ChunkType.DECISION, ChunkType.USER_INPUT})
     if re.search(r"\b(?:i|my)\b", asked):
         return frozenset({ChunkType.USER_INPUT, ChunkType.DECISION})
@@ -116,7 +116,7 @@ def _relation_types(asked: str) -> tuple[RelationType, ...] | None:
     """The relations that are asked for, () for any; None where the question is about none."""
     if not _holds(QueryType.CONNECTION, asked):
         return None
-    return next((types for pattern, types in _forms().relations if pattern.search(asked)), None)
+    return next((types for pattern, types in _compiled_forms().relations if pattern.search(asked)), None)
 
 
 def _topic(question: str) -> str:

@@ -138,8 +138,8 @@ def rank_rows(
         named = dict.fromkeys(sources.named, 1.0)
         rows = own.keys() | reached.scores.keys() | named.keys()
         scores = {row: own.get(row, 0.0) + reached.scores.get(row, 0.0) / parts + named.get(row, 0.0) for row in rows}
-    semantic, keyword = _places(sources.semantic), _places(sources.keyword)
-    by_graph = _places(_best(reached.scores, len(reached.scores)))
+    semantic, keyword = _rank_by_row(sources.semantic), _rank_by_row(sources.keyword)
+    by_graph = _rank_by_row(_best(reached.scores, len(reached.scores)))
     return [
         RankedRow(
             row,
@@ -219,5 +219,5 @@ def _best(scores: Mapping[int, float], count: int) -> list[int]:
     return sorted(scores, key=lambda row: (-scores[row], row))[:count]
 
 
-def _places(rows: Sequence[int]) -> dict[int, int]:
+def _rank_by_row(rows: Sequence[int]) -> dict[int, int]:
     return {row: place for place, row in enumerate(rows, start=1)}

@@ -137,7 +137,7 @@ class KnowledgeSearch:
         cues = await self._embedder.embed(parts)
         numbers = await self._numbers_by_words(project_id, query)
         hidden = frozenset[int]() if filters.with_fallen else frozenset(index.hidden)
-        ranked, similarity = await asyncio.to_thread(_rank, index, query, cues, numbers, hidden)
+        ranked, similarity = await asyncio.to_thread(_rank_index, index, query, cues, numbers, hidden)
         found = await self._read(project_id, index, ranked, similarity, limit, filters)
         if is_counted:
             await self._note_found(found, session_id, query)
@@ -219,7 +219,7 @@ class KnowledgeSearch:
             (one, way)
             for one in await relations_of_chunk(self._database, chunk_id)
             if one.archived_at is None and one.weight >= min_weight and (type_ is None or one.type is type_)
-            for way in _ways(one, chunk_id, direction)
+            for way in _directions(one, chunk_id, direction)
         ]
         others = [one.to_id if way == "outgoing" else one.from_id for one, way in fitting]
         chunks = await read_named(self._database, project_id, others)
@@ -344,7 +344,7 @@ class KnowledgeSearch:
                 await put_vector(transaction, str(row["id"]), self._embedder.model_id, vector)
 
 
-def _rank(
+def _rank_index(
     index: ProjectIndex, query: str, cues: Vectors, numbers: Sequence[int], hidden: frozenset[int]
 ) -> tuple[list[RankedRow], Float32]:
     """Rank the rows of an index that are not `hidden`; each row's cosine with the question. Pure."""
@@ -367,7 +367,7 @@ def _likest(
     ]
 
 
-def _ways(relation: Relation, chunk_id: str, direction: str) -> list[str]:
+def _directions(relation: Relation, chunk_id: str, direction: str) -> list[str]:
     way = "outgoing" if relation.from_id == chunk_id else "incoming"
     return [way] if direction in (way, "both") else []
 

@@ -46,7 +46,7 @@ async def put_chunk(transaction: Transaction, project_id: str, chunk_id: str, ch
     """Store a chunk. It has the sources of what it was made of, and of what it is said to replace or refine."""
     bases = await read_named(transaction, project_id, chunk.rests_on)
     sources = chunk.foreign_sources.union(*(one.foreign_sources for one in bases.values()))
-    await transaction.run("chunks.put", _row(chunk_id, project_id, chunk, sources, now))
+    await transaction.run("chunks.put", _chunk_row(chunk_id, project_id, chunk, sources, now))
 
 
 async def put_vector(transaction: Transaction, chunk_id: str, model_id: str, vector: Vector) -> None:
@@ -54,7 +54,7 @@ async def put_vector(transaction: Transaction, chunk_id: str, model_id: str, vec
     await transaction.run("chunks.put_vector", row)
 
 
-def _row(name: str, project_id: str, chunk: NewChunk, sources: frozenset[str], now: float) -> dict[str, object]:
+def _chunk_row(name: str, project_id: str, chunk: NewChunk, sources: frozenset[str], now: float) -> dict[str, object]:
     return {
         "id": name,
         "project_id": project_id,

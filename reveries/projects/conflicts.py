@@ -38,7 +38,7 @@ async def settle_conflicts(store: ProjectStore, model: WorkModel, state: AgentSt
             await _judge(store, model, one)
         found = await store.knowledge.contradictions(state.project.id)
     asked = {tag for question in state.questions for tag in question.context_tags}
-    new = [_question(one) for one in found if one.is_verified and one.relation.id not in asked]
+    new = [_conflict_question(one) for one in found if one.is_verified and one.relation.id not in asked]
     if new:
         async with store.database.transaction() as transaction:
             for question in new:
@@ -81,7 +81,7 @@ async def _judge(store: ProjectStore, model: WorkModel, found: KnowledgeConflict
             await store.knowledge.note_verified(transaction, found)
 
 
-def _question(found: KnowledgeConflict) -> NewQuestion:
+def _conflict_question(found: KnowledgeConflict) -> NewQuestion:
     older, newer = (" ".join(one.content.split())[:300] for one in (found.older, found.newer))
     return NewQuestion(
         "Two things that I know do not go together. Which holds, A or B?",

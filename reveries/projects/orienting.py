@@ -104,8 +104,8 @@ def _plain_proposal(state: AgentState) -> Proposal:
     areas = tuple(dict.fromkeys(task.skill_area for task in state.tasks if task.skill_area))
     return Proposal(
         vision_summary=state.goal.text[:_LONGEST_VISION],
-        success_criteria=_said(state.questions, CRITERIA_TAG),
-        constraints=_said(state.questions, CONSTRAINTS_TAG),
+        success_criteria=_said_of_project(state.questions, CRITERIA_TAG),
+        constraints=_said_of_project(state.questions, CONSTRAINTS_TAG),
         skills=tuple(SkillNode(area) for area in areas),
     )
 
@@ -122,7 +122,7 @@ def is_yes(answer: str) -> bool:
     return bool(words) and words[0] in _YES
 
 
-def _said(questions: Sequence[OwnerQuestion], tag: str) -> tuple[str, ...]:
+def _said_of_project(questions: Sequence[OwnerQuestion], tag: str) -> tuple[str, ...]:
     answers = [one.answer for one in questions if one.status is QuestionStatus.ANSWERED and tag in one.context_tags]
     lines = [line.strip(" -*") for answer in answers for line in answer.splitlines()]
     return tuple(line for line in lines if line and line.lower().rstrip(".") not in _NOTHING)

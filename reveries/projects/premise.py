@@ -69,8 +69,8 @@ def what_falls(
         chunks=chains,
         held={name: chain for name, chain in task_chains.items() if statuses[name] in _OPEN},
         flagged={name: chain for name, chain in task_chains.items() if statuses[name] is TaskStatus.DONE},
-        decisions=_places(chains, [one.rests_on for one in orientation.key_decisions]),
-        criteria=_places(chains, [one.rests_on for one in orientation.success_criteria]),
+        decisions=_fallen_places(chains, [one.rests_on for one in orientation.key_decisions]),
+        criteria=_fallen_places(chains, [one.rests_on for one in orientation.success_criteria]),
     )
 
 
@@ -79,5 +79,5 @@ def _chain(chains: Mapping[str, tuple[str, ...]], bases: Iterable[str]) -> tuple
     return min((chains[base] for base in bases if base in chains), key=len, default=())
 
 
-def _places(chains: Mapping[str, tuple[str, ...]], rests: Sequence[tuple[str, ...]]) -> tuple[int, ...]:
+def _fallen_places(chains: Mapping[str, tuple[str, ...]], rests: Sequence[tuple[str, ...]]) -> tuple[int, ...]:
     return tuple(place for place, bases in enumerate(rests) if _chain(chains, bases))

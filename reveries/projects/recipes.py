@@ -64,7 +64,7 @@ async def follow_recipe(place: Workplace, task: WorkTask) -> TaskResult:
     """One try by the recipe of the task's kind."""
     match task.kind:
         case TaskKind.ASK:
-            return _ask(place, task)
+            return _ask_owner(place, task)
         case TaskKind.COMPARE:
             return await _compare(place, task)
         case TaskKind.WRITE:
@@ -78,7 +78,7 @@ async def follow_recipe(place: Workplace, task: WorkTask) -> TaskResult:
 # --- ask --------------------------------------------------------------------------------------------------------------
 
 
-def _ask(place: Workplace, task: WorkTask) -> TaskResult:
+def _ask_owner(place: Workplace, task: WorkTask) -> TaskResult:
     if answered := _answered(place, task):
         return _answer_result(answered)
     asked = task.title if task.title.endswith("?") else f"“{task.title.rstrip('.')}” needs you. What shall I note?"
@@ -98,7 +98,7 @@ def _answer_result(answered: OwnerQuestion) -> TaskResult:
 
 async def _weigh_answer(place: Workplace, task: WorkTask, answered: OwnerQuestion) -> TaskResult:
     """The owner's answer as outcome where it says what the task asks; "I don't know" is none, and ends the task."""
-    text = prompt("holds_answer", task=_question_of(task), note=one_line(answered.answer))
+    text = prompt("holds_answer", task=_asked_question(task), note=one_line(answered.answer))
     weighed = await place.model.ask("holds answer", text, HoldsAnswer, tokens=_YES_NO_TOKENS)
     if weighed is not None and weighed.answer == "no":
         return TaskResult(ResultStatus.GIVEN_UP, f"Nobody knows it. You said: “{answered.answer}”")
@@ -116,7 +116,7 @@ def _blocked(task: WorkTask, question: str, context: str, kind: QuestionKind = Q
 async def _find_out(place: Workplace, task: WorkTask) -> TaskResult:
     if answered := _answered(place, task):
         return await _weigh_answer(place, task, answered)
-    question = _question_of(task)
+    question = _asked_question(task)
     lines = await _nearest_lines(place, task, question)
     chosen = await _choose_line(place, question, lines)
     if chosen is not None:
@@ -130,7 +130,9 @@ async def _read(place: Workplace, task: WorkTask) -> TaskResult:
     if answered := _answered(place, task):
         return await _weigh_answer(place, task, answered)
     lines = [
-        one for one in await _nearest_lines(place, task, _question_of(task)) if _is_near(place, one, _question_of(task))
+        one
+        for one in await _nearest_lines(place, task, _asked_question(task))
+        if _is_near(place, one, _asked_question(task))
     ]
     if lines:
         return _quote_result(task, lines[:_NOTES])
@@ -159,7 +161,7 @@ async def _sides(place: Workplace, task: WorkTask) -> tuple[str, ...]:
     return sides if len(set(sides)) == 2 and all(own & set(terms_of(side)) for side in sides) else ()
 
 
-def _question_of(task: WorkTask) -> str:
+def _asked_question(task: WorkTask) -> str:
     return f"{task.title}. {task.description}".strip()
 
 
@@ -230,7 +232,7 @@ async def _write(place: Workplace, task: WorkTask) -> TaskResult:
     if answered is not None and answered.kind is QuestionKind.APPROVAL and is_yes(answered.answer):
         return _keep_draft(task, answered)
     wish = f"\nChange it so: {answered.answer}" if answered is not None else ""
-    lines = await _nearest_lines(place, task, _question_of(task))
+    lines = await _nearest_lines(place, task, _asked_question(task))
     if not lines:
         return _blocked(task, f"I know nothing yet for “{task.title}”. What belongs into it?", task.description)
     facts = "\n".join(f"- {line.text}" for line in lines)

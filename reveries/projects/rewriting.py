@@ -88,7 +88,9 @@ def compress_decisions(old: Sequence[KeyDecision], chunks: Sequence[Chunk], fall
         reasoning = shorten_reasoning(rest.strip().partition("\n")[0])
         found.setdefault(first.strip(), KeyDecision(first.strip(), reasoning, chunk.created_at, (chunk.id,)))
     kept = sorted(found.values(), key=lambda one: one.date)[-MOST_DECISIONS:]
-    return tuple(msgspec.structs.replace(one, flagged_because=_why(one.rests_on, fallen.chunks)) for one in kept)
+    return tuple(
+        msgspec.structs.replace(one, flagged_because=_why_changed(one.rests_on, fallen.chunks)) for one in kept
+    )
 
 
 def shorten_reasoning(text: str) -> str:
@@ -104,10 +106,12 @@ def _criteria(proposed: Sequence[str] | None, given: RewriteInput) -> tuple[Crit
     if proposed is not None:
         same = {one.text: one for one in kept}
         kept = tuple(same.get(text, Criterion(text)) for text in dict.fromkeys(proposed) if text.strip())
-    return tuple(msgspec.structs.replace(one, flagged_because=_why(one.rests_on, given.fallen.chunks)) for one in kept)
+    return tuple(
+        msgspec.structs.replace(one, flagged_because=_why_changed(one.rests_on, given.fallen.chunks)) for one in kept
+    )
 
 
-def _why(bases: Sequence[str], chains: Mapping[str, tuple[str, ...]]) -> str:
+def _why_changed(bases: Sequence[str], chains: Mapping[str, tuple[str, ...]]) -> str:
     hit = next((chains[base] for base in bases if base in chains), None)
     return "" if hit is None else "rests on " + " > ".join(reversed(hit)) + ", which fell"
 

@@ -95,7 +95,7 @@ def state_of(
     done = frozenset(task.id for task in tasks if task.status is TaskStatus.DONE)
     ready = [task for task in tasks if task.status in (TaskStatus.READY, TaskStatus.IN_PROGRESS)]
     queue = in_order(ready, orientation.content, goal.id if goal else None, done, activities, now)
-    status, message = _status(goal, orientation, queue, tasks, questions)
+    status, message = _agent_status(goal, orientation, queue, tasks, questions)
     return AgentState(
         project=project,
         status=status,
@@ -110,7 +110,7 @@ def state_of(
     )
 
 
-def _status(
+def _agent_status(
     goal: Goal | None,
     orientation: OrientationVersion,
     queue: Sequence[WorkTask],

@@ -128,7 +128,7 @@ def chunks_page(chunks: list[ChunkEntry], *, with_why: bool = False) -> Page:
             Part(f"  {one_line(one.type)}, {one_line(one.confidence)}{origin}", "dim"),
             Part(f"  {one_line(one.title)}" if one.title else ""),
         )
-        page += [head, *paragraph(_shorten(one.content), indent=4)]
+        page += [head, *paragraph(_cut_text(one.content), indent=4)]
         if one.fell_because:
             page += paragraph(f"holds no more: {one.fell_because}", indent=4, style="warn")
         if one.superseded_by:
@@ -169,5 +169,5 @@ def conflicts_page(found: ProjectConflicts) -> Page:
     return page
 
 
-def _shorten(text: str) -> str:
+def _cut_text(text: str) -> str:
     return text if len(text) <= _SHOWN_CHARS else text[: _SHOWN_CHARS - 1].rstrip() + "…"

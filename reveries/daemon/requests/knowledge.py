@@ -17,7 +17,7 @@ _LISTED = 5
 
 
 @handles(protocol.AskChunks)
-async def list_chunks(call: Call, request: protocol.AskChunks) -> protocol.Chunks:
+async def list_project_chunks(call: Call, request: protocol.AskChunks) -> protocol.Chunks:
     store = call.mind.projects.store
     project = await store.find(request.project)
     if not request.query.strip():
@@ -189,16 +189,16 @@ def _relation_entry(relation: Relation, chunks: dict[str, Chunk]) -> protocol.Re
     return protocol.RelationEntry(
         relation_id=relation.id,
         from_id=relation.from_id,
-        from_text=_short(chunks, relation.from_id),
+        from_text=_short_text(chunks, relation.from_id),
         type=relation.type.value,
         to_id=relation.to_id,
-        to_text=_short(chunks, relation.to_id),
+        to_text=_short_text(chunks, relation.to_id),
         weight=relation.weight,
         is_implicit=relation.is_implicit,
         archived=relation.archive_reason,
     )
 
 
-def _short(chunks: dict[str, Chunk], chunk_id: str) -> str:
+def _short_text(chunks: dict[str, Chunk], chunk_id: str) -> str:
     chunk = chunks.get(chunk_id)
     return one_line(chunk.title or chunk.content, _TEXT_CHARS) if chunk is not None else ""

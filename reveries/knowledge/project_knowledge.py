@@ -10,7 +10,14 @@ from dataclasses import dataclass
 
 from reveries.clock import Clock
 from reveries.db.database import Database, Reader, Transaction
-from reveries.knowledge.contradictions import Resolution, ValueChange, find_change, resolve, speak_alike
+from reveries.knowledge.contradictions import (
+    Resolution,
+    ValueChange,
+    find_change,
+    has_authority,
+    resolve,
+    speak_alike,
+)
 from reveries.knowledge.evolution import (
     IMPLICIT_WEIGHT,
     LIKE_FROM,
@@ -247,11 +254,17 @@ class ProjectKnowledge:
         return None
 
     async def _follow_up(self, transaction: Transaction, chunk: Chunk, other: Chunk, type_: RelationType) -> None:
-        if type_ in REPLACING:
+        """What a stated relation brings with it. What has less authority takes nothing's place: what a program or a
+        text says against the owner's word is a contradiction, and the owner is asked."""
+        if type_ is RelationType.SUPERSEDED_BY:
+            chunk, other, type_ = other, chunk, RelationType.REPLACES
+        if type_ not in REPLACING and type_ is not RelationType.CONTRADICTS:
+            return
+        if not has_authority(chunk, other):
+            await self._contradict(transaction, chunk, other, "stated")
+        elif type_ in REPLACING:
             await self.replace(transaction, other, chunk)
-        elif type_ is RelationType.SUPERSEDED_BY:
-            await self.replace(transaction, chunk, other)
-        elif type_ is RelationType.CONTRADICTS:
+        else:
             for one in await relations_of_chunk(transaction, other.id):
                 if one.from_id == other.id:
                     await store_change(transaction, weakened(one, self._clock.now(), "contradicted"))

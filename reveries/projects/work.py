@@ -76,12 +76,12 @@ class ProjectWork:
         state = await wake_project(self.store, project_id)
         self.tell("woke", f"{state.project.name}: {state.orientation.content.current_phase.value}")
         report = await self._work(state, must_stop)
-        await self.store.knowledge.count_coretrievals(project_id)
-        self.store.knowledge.search.drop(project_id)
         return await self.note_rest(project_id, report)
 
     async def note_rest(self, project_id: str, report: WakeReport) -> WakeReport:
-        """Write down why a wake ended."""
+        """Write down why a wake ended, and look at what it found together."""
+        await self.store.knowledge.count_coretrievals(project_id)
+        self.store.knowledge.search.drop(project_id)
         async with self.store.database.transaction() as transaction:
             row = {"id": project_id, "now": self.store.now, "why": report.reason.value}
             await transaction.run("projects.note_rest", row)

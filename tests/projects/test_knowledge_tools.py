@@ -157,3 +157,21 @@ async def test_no_tool_reaches_into_another_project(tmp_path: Path) -> None:
         with pytest.raises(NotFoundError):
             await call("search_hybrid", project="Nowhere", query="oak")
         assert len(await call.work.store.knowledge.of_project(own["project_id"])) == 1
+
+
+@pytest.mark.parametrize("type_", ["replaces", "supersedes", "contradicts"])
+async def test_a_program_that_says_so_replaces_no_word_of_the_owner_but_makes_it_ask(
+    tmp_path: Path, type_: str
+) -> None:
+    async with tools(tmp_path) as call:
+        said = await call.store(source="user", type="user_input", content="The floor is to be of pine.")
+        claimed = await call.store(
+            EDITOR, content="Stone is wanted now.", related_to=[{"chunk_id": said["id"], "relationship_type": type_}]
+        )
+        ends = {"from_chunk_id": claimed["id"], "to_chunk_id": said["id"], "type": type_}
+        await call("create_relationship", EDITOR, **ends)
+        other_way = {"from_chunk_id": said["id"], "to_chunk_id": claimed["id"], "type": "superseded_by"}
+        await call("create_relationship", EDITOR, **other_way)
+        assert (await call("get_chunk", chunk_id=said["id"]))["chunk"]["superseded_by"] is None
+        [found] = (await call("get_contradictions"))["contradictions"]
+        assert (found["chunk_a"]["id"], found["chunk_b"]["id"]) == (said["id"], claimed["id"])

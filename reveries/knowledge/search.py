@@ -39,6 +39,8 @@ from reveries.llm.base import Embedder, Vectors
 
 DEPTH = 200
 """So many of each source are ranked."""
+_UNRELATED_COSINE = 0.15
+"""Below it, and with no word in common, a chunk has nothing to do with a question, however few there are."""
 _MOST_WORDS = 200
 _MOST_QUERY_CHARS = 20_000
 _DEEPER = 4
@@ -275,7 +277,10 @@ class KnowledgeSearch:
             chunks = await read_named(self._database, project_id, (index.ids[one.row] for one in batch))
             for one in batch:
                 chunk = chunks.get(index.ids[one.row])
+                is_unrelated = one.keyword_rank is None and one.led_from is None
                 if chunk is None or not filters.fits(chunk):
+                    continue
+                if is_unrelated and similarity[one.row] < _UNRELATED_COSINE:
                     continue
                 is_behind = chunk.superseded_by is not None and (
                     filters.until is None or (chunk.valid_until or 0.0) <= filters.until

@@ -214,6 +214,13 @@ async def test_what_is_only_near_and_differs_in_numbers_is_shown_as_unverified(t
         assert found.older.stands
 
 
+async def test_what_has_nothing_to_do_with_a_question_is_not_found_however_few_chunks_there_are(tmp_path: Path) -> None:
+    async with open_knowledge(tmp_path) as (knowledge, _):
+        await knowledge.store(PROJECT, [new_chunk("Oak is a hard wood."), new_chunk("Bread rises overnight.")])
+        found = await knowledge.search.hybrid(PROJECT, "How hard is oak?", 5)
+        assert [one.chunk.content for one in found] == ["Oak is a hard wood."]
+
+
 async def test_what_leads_to_another_chunk_brings_it_with_the_name_that_leads_there(tmp_path: Path) -> None:
     async with open_knowledge(tmp_path) as (knowledge, _):
         film = new_chunk("Blue Harbour is a film directed by Ada Voss.", "Blue Harbour")

@@ -247,6 +247,7 @@ OF_COMMANDS: Final[Mapping[str, type[msgspec.Struct]]] = {
     "project add": protocol.Chunks,
     "project know": protocol.Chunks,
     "project chunks": protocol.Chunks,
+    "project graph": protocol.ProjectRelations,
     "project relations": protocol.ProjectRelations,
     "project retract": protocol.ProjectDetail,
     "project orientation": protocol.Orientations,

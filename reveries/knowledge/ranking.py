@@ -133,7 +133,7 @@ def rank_rows(
     rarity = _rarity(near, graph)
     for _ in range(ROUNDS):
         best = _best(scores, min(SEEDS + parts - 1, MOST_SEEDS))
-        reached = _follow(best, scores, sources.named, wanted, graph)
+        _follow(reached, best, scores, sources.named, wanted, graph)
         _bridge(reached, best, scores, near, wanted, rarity, graph)
         named = dict.fromkeys(sources.named, 1.0)
         rows = own.keys() | reached.scores.keys() | named.keys()
@@ -154,15 +154,15 @@ def rank_rows(
 
 
 def _follow(
+    reached: _Reached,
     seeds: Sequence[int],
     scores: Mapping[int, float],
     named: Collection[int],
     wanted: frozenset[str],
     graph: ChunkGraph,
-) -> _Reached:
-    """What the seeds, best first, lead to: as far as the seed is trusted, and more for what the question asks beyond
-    it."""
-    reached = _Reached()
+) -> None:
+    """Add what the seeds, best first, lead to: as far as the seed is trusted, and more for what the question asks
+    beyond it. What an earlier round came to stays: a chunk may have passed the one that led to it."""
     for seed in seeds:
         trust = 1.0 if seed in named else _trust(scores, seeds[0], seed)
         left = wanted - graph.terms_at(seed)
@@ -171,7 +171,6 @@ def _follow(
                 continue
             held = len(left & graph.terms_at(lead.row)) / len(wanted) if wanted else 0.0
             reached.add(lead.row, trust * lead.strength * (1.0 + _REST * held), seed, lead.by)
-    return reached
 
 
 def _bridge(

@@ -80,6 +80,11 @@ class KnowledgeSearch:
         """Below this cosine nothing is alike."""
         return next((floor for name, floor in FLOORS.items() if name in self._embedder.model_id.lower()), _FLOOR)
 
+    @property
+    def indexed_projects(self) -> frozenset[str]:
+        """Those that have an index in memory."""
+        return frozenset(self._indexes)
+
     def note_change(self, project_id: str, fallen: Iterable[str] = ()) -> None:
         """Relations of a project changed, and the chunks `fallen` are shown no more."""
         self._changed.add(project_id)

@@ -102,7 +102,9 @@ def test_contradictions_are_shown_with_both_quotes_and_settled_on_the_owners_wor
     found = protocol.Contradictions(
         0, [protocol.Contradiction("c0ffee12", "contradiction", "Both within a day.", sides[0], sides[1], "")]
     )
-    with awake_in_thread(home, asleep(AskContradictions=found, SettleContradiction=found)) as fake:
+    none = protocol.ProjectConflicts(0, [])
+    answers = asleep(AskContradictions=found, SettleContradiction=found, AskProjectConflicts=none)
+    with awake_in_thread(home, answers) as fake:
         ran = reveries(home, "memory", "contradictions")
         told = json.loads(reveries(home, "memory", "contradictions", "--json").out)
         settled = reveries(home, "memory", "contradictions", "settle", "c0ff", "--keep", "B")

@@ -29,7 +29,7 @@ _HELD = "What is new is not stored. Another program holds the memory's file. End
 @contextlib.contextmanager
 def _held(path: Path) -> Iterator[None]:
     """By a connection that writes, for as long as it pleases."""
-    with contextlib.closing(dbapi.connect(path, isolation_level=None)) as other:
+    with contextlib.closing(dbapi.connect(path, isolation_level=None, timeout=60)) as other:  # A thought may be stored.
         other.execute("BEGIN EXCLUSIVE")
         yield
         other.execute("ROLLBACK")

@@ -151,3 +151,27 @@ async def test_what_a_project_knows_is_told_with_why_its_relations_and_its_contr
         [settled] = (await ask(life.mind, settle, protocol.ProjectConflicts)).conflicts
         assert (settled.settled, bool(settled.newer.superseded_by)) == ("owner", True)
         assert (await ask(life.mind, protocol.AskProjectConflicts(9), protocol.ProjectConflicts)).conflicts == []
+
+
+@pytest.mark.requirement("V-59", "V-74")
+async def test_forgetting_and_sleep_give_the_index_back_and_sleep_deletes_old_pairs(home: Home) -> None:
+    clock = PatientClock(NOON)
+    async with living(home, worker(), clock, QUIET) as life:
+        await ask(life.mind, protocol.CreateProject(1, "Flat"), protocol.ProjectDetail)
+        text = "# A\n\nOak floors zqvorblax7741.\n\n# B\n\nOak floors are hard."
+        await ask(life.mind, protocol.AddMaterial(2, "Flat", "notes", text, is_own=True), protocol.Chunks)
+        search, [project] = life.mind.knowledge.search, await life.mind.projects.store.projects()
+        await search.hybrid(project.id, "oak floors", 5, session_id="wake 1")
+        assert search.indexed_projects == {project.id}
+        await ask(
+            life.mind, protocol.Forget(3, matching="zqvorblax7741", dry_run=False, erase=True), protocol.Forgotten
+        )
+        assert search.indexed_projects == frozenset()
+        await ask(
+            life.mind, protocol.AddMaterial(4, "Flat", "more", "Oak floors cost 20.", is_own=True), protocol.Chunks
+        )
+        await search.hybrid(project.id, "oak floors", 5, session_id="wake 2")
+        clock.step_wall(31 * 86_400)
+        await life.mind.sleep.consolidate(None, trigger="owner")
+        assert search.indexed_projects == frozenset()
+        assert await life.mind.database.rows("relations.uncounted_pairs", {"project_id": project.id}) == []

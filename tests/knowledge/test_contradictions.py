@@ -34,6 +34,7 @@ def test_the_same_thing_with_another_value_is_a_change(old: str, new: str, value
         ("Ana lives in Graz.", "Ana lives in Graz. Bea lives in Linz."),
         ("The hall is 8 m long and 3 m high.", "The hall is 9 m long and 4 m high."),
         ("It is red.", "It is blue."),
+        ("The ferry leaves at nine. The ferry leaves at ten.", "The ferry leaves at nine. The ferry leaves at ten."),
     ],
 )
 def test_another_subject_the_same_value_or_too_little_in_common_is_none(old: str, new: str) -> None:
@@ -76,6 +77,7 @@ READ = {"source": ChunkSource.RESEARCH, "foreign_sources": frozenset({"document:
         ({}, {}, Resolution.RECENCY),
         (OWNER, OWNER, Resolution.RECENCY),
         (READ, OWNER, Resolution.RECENCY),
+        (READ | OWNER, {}, Resolution.RECENCY),
         (OWNER, READ, Resolution.ESCALATE),
         ({}, {"confidence": Confidence.SPECULATIVE}, Resolution.AUTHORITY),
         ({"confidence": Confidence.SPECULATIVE}, {"confidence": Confidence.INFERRED}, Resolution.RECENCY),

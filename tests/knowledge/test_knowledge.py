@@ -205,6 +205,19 @@ async def test_a_newer_value_stands_before_the_older_one_and_the_owners_word_giv
         assert open_one.older.superseded_by is None
 
 
+async def test_what_a_chunk_was_made_of_and_what_holds_under_another_condition_is_no_contradiction(
+    tmp_path: Path,
+) -> None:
+    async with open_knowledge(tmp_path) as (knowledge, _):
+        [base] = await knowledge.store(PROJECT, [new_chunk("The rent of the flat is 900 euros.")])
+        await knowledge.store(PROJECT, [new_chunk("The rent of the flat is 950 euros.", rests_on=(base,))])
+        winter, summer = "The pool opens in winter.", "The pool opens in summer."
+        for text in (winter, summer):
+            await knowledge.store(PROJECT, [new_chunk(text)])
+        assert await knowledge.contradictions(PROJECT, unresolved_only=False) == []
+        assert all(one.stands for one in await knowledge.of_project(PROJECT))
+
+
 async def test_what_is_only_near_and_differs_in_numbers_is_shown_as_unverified(tmp_path: Path) -> None:
     async with open_knowledge(tmp_path) as (knowledge, _):
         await knowledge.store(PROJECT, [new_chunk("The hall of the old mill is 8 m long and 3 m high.")])

@@ -52,7 +52,13 @@ def test_what_the_best_lead_to_comes_before_what_nobody_leads_to_and_says_from_w
 
 def test_of_two_that_are_led_to_the_one_that_holds_the_rest_of_the_question_is_first() -> None:
     graph = Graph(leads={1: [Lead(8, 1.0, "ada"), Lead(9, 1.0, "ada")]}, terms={1: {"film"}, 9: {"oak"}})
-    assert order("film oak", RankedSources([1], [1]), graph)[:2] == [9, 8]
+    ranked = {one.row: one.score for one in rank_rows("film oak", RankedSources([1], [1]), graph)}
+    assert ranked[9] == pytest.approx(2 * ranked[8])
+
+
+def test_a_chunk_that_passed_the_one_that_led_to_it_keeps_its_place() -> None:
+    graph = Graph(leads={1: [Lead(9, 1.0, "ada")]}, terms={1: {"film"}, 9: {"oak"}})
+    assert order("film oak", RankedSources([1, 2], [1, 2]), graph)[0] == 9
 
 
 def test_what_is_about_a_name_of_the_question_comes_first_and_is_trusted_however_far_behind() -> None:

@@ -1,12 +1,15 @@
 """What a project does about two things that do not go together: it judges, asks, and goes by the owner's word."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from reveries.knowledge.model import ChunkSource, ChunkType, Confidence, NewChunk
 from reveries.llm.tier import Tier
+from reveries.projects.executing import Workplace
 from reveries.projects.model import QuestionKind
+from reveries.projects.work_model import WorkModel
 from tests.knowledge.kit import new_chunk
 from tests.memory.kit import WordEmbedder
 from tests.projects.kit import Work, asked_for, open_work
@@ -109,3 +112,18 @@ async def test_what_a_wake_found_together_is_counted_at_its_end_and_the_index_is
         named = {"project_id": project.id}
         assert await work.database.rows("relations.uncounted_pairs", named) == []
         assert any(one.access_count for one in await work.store.knowledge.of_project(project.id))
+
+
+async def test_what_a_newer_chunk_replaces_is_no_ground_for_a_task(tmp_path: Path) -> None:
+    async with open_work(tmp_path, answers, embedder=embedder()) as work:
+        project = await work.begin("Flat", "Find a flat")
+        for rent in (900, 950):
+            await work.store.knowledge.store(project.id, [new_chunk(f"The rent of the flat is {rent} euros.")])
+        await work.wake(project)
+        for _ in range(3):
+            await work.answer("", "Soon.")
+        state = await work.state(project)
+        place = Workplace(work.store, WorkModel(work.model, project.id, Tier.CAPABLE, "Ana"), state)
+        task = replace(state.tasks[0], project_id=project.id)
+        found = await place.search(task, "How high is the rent of the flat?", 5)
+        assert [one.content for one in found if "rent" in one.content] == ["The rent of the flat is 950 euros."]

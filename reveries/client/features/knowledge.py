@@ -86,21 +86,26 @@ def relations(name: str, chunk_id: str, archived: bool, restore: str, as_json: b
 
 @click.command("graph")
 @click.argument("name")
-@click.option("--svg", type=click.Path(dir_okay=False), required=True, help="Write the picture there.")
+@click.option("--svg", type=click.Path(dir_okay=False), default=None, help="Write the picture there.")
 @click.option("--limit", type=click.IntRange(1, 200), default=60, show_default=True, help="The strongest relations.")
-def graph(name: str, svg: str, limit: int) -> None:
+@click.option("--json", "as_json", is_flag=True, help="One JSON object: the relations.")
+def graph(name: str, svg: str | None, limit: int, as_json: bool) -> None:
     """A picture of what a project knows: its pieces of knowledge and the relations between them."""
     from pathlib import Path
 
     from reveries import protocol
     from reveries.client.knowledge_picture import picture_of_knowledge
     from reveries.client.picture import write_picture
-    from reveries.client.render import say
+    from reveries.client.render import say, show_json
     from reveries.client.sync_call import ask
+    from reveries.errors import UsageError
 
+    if not (svg or as_json):
+        raise UsageError("Where should the picture go?", advice="For example: reveries project graph NAME --svg FILE")
     answer = ask(lambda new_id: protocol.AskRelations(new_id, name, limit=limit), protocol.ProjectRelations)
-    write_picture(Path(svg), picture_of_knowledge(name, answer.relations).encode("utf-8"))
-    say(f"{svg}: {plural(len(answer.relations), 'relation')}.")
+    if svg:
+        write_picture(Path(svg), picture_of_knowledge(name, answer.relations).encode("utf-8"))
+    show_json(answer) if as_json else say(f"{svg}: {plural(len(answer.relations), 'relation')}.")
 
 
 # --- pages ------------------------------------------------------------------------------------------------------------

@@ -98,13 +98,15 @@ class ProjectIndex:
         ordered = sorted(chosen.tolist(), key=lambda row: (-products[row], row))
         return [row for row in ordered if row not in hidden and products[row] > 0.0][:count]
 
-    def rows_named_in(self, text: str) -> list[int]:
-        """The rows that are about what a text names; not for a name that a crowd of them is about."""
-        found: dict[int, None] = {}
+    def rows_named_in(self, text: str) -> dict[int, float]:
+        """The rows that are about what a text names, and how surely: the less, the more rows share the name; not for one
+        that a crowd of them is about."""
+        found: dict[int, float] = {}
         for name in find_mentions(text, self._about, self._openers):
-            if len(self._about[name]) <= CROWD:
-                found.update(dict.fromkeys(self._about[name]))
-        return list(found)
+            rows = self._about[name]
+            if len(rows) <= CROWD:
+                found |= {row: max(found.get(row, 0.0), len(rows) ** -0.5) for row in rows}
+        return found
 
     def leads_from(self, row: int) -> list[Lead]:
         """What the chunk in a row leads to: what is about a name that it holds, and what it is related to."""

@@ -10,7 +10,7 @@ and the fusion of two 48 %.
 import math
 import re
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -75,8 +75,8 @@ class RankedSources:
 
     semantic: Sequence[int]
     keyword: Sequence[int]
-    named: Collection[int] = ()
-    """Rows that are about what the question names."""
+    named: Mapping[int, float] = field(default_factory=dict)
+    """Rows that are about what the question names, and how surely: 1 for a name that one row is about."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +126,7 @@ def rank_rows(
     fused = fuse_ranks({"semantic": sources.semantic, "keyword": sources.keyword}, weights)
     greatest = 2.0 / (RRF_CONSTANT + 1)
     own = {row: score / greatest for row, score in fused.items()}
-    scores = own | {row: own.get(row, 0.0) + 1.0 for row in sources.named}
+    scores = own | {row: own.get(row, 0.0) + sure for row, sure in sources.named.items()}
     wanted = frozenset(terms_of(question))
     reached = _Reached()
     near = _best(own, _BRIDGED)
@@ -135,9 +135,10 @@ def rank_rows(
         best = _best(scores, min(SEEDS + parts - 1, MOST_SEEDS))
         _follow(reached, best, scores, sources.named, wanted, graph)
         _bridge(reached, best, scores, near, wanted, rarity, graph)
-        named = dict.fromkeys(sources.named, 1.0)
-        rows = own.keys() | reached.scores.keys() | named.keys()
-        scores = {row: own.get(row, 0.0) + reached.scores.get(row, 0.0) / parts + named.get(row, 0.0) for row in rows}
+        rows = own.keys() | reached.scores.keys() | sources.named.keys()
+        scores = {
+            row: own.get(row, 0.0) + reached.scores.get(row, 0.0) / parts + sources.named.get(row, 0.0) for row in rows
+        }
     semantic, keyword = _rank_by_row(sources.semantic), _rank_by_row(sources.keyword)
     by_graph = _rank_by_row(_best(reached.scores, len(reached.scores)))
     return [
@@ -157,14 +158,14 @@ def _follow(
     reached: _Reached,
     seeds: Sequence[int],
     scores: Mapping[int, float],
-    named: Collection[int],
+    named: Mapping[int, float],
     wanted: frozenset[str],
     graph: ChunkGraph,
 ) -> None:
     """Add what the seeds, best first, lead to: as far as the seed is trusted, and more for what the question asks
     beyond it. What an earlier round came to stays: a chunk may have passed the one that led to it."""
     for seed in seeds:
-        trust = 1.0 if seed in named else _trust(scores, seeds[0], seed)
+        trust = max(named.get(seed, 0.0), _trust(scores, seeds[0], seed))
         left = wanted - graph.terms_at(seed)
         for lead in graph.leads_from(seed):
             if lead.row == seed:

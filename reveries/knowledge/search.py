@@ -362,7 +362,7 @@ def _rank_index(
     sources = RankedSources(
         index.nearest(similarity, DEPTH, hidden),
         [row for row in index.rows_of(numbers) if row not in hidden],
-        frozenset(index.rows_named_in(query)),
+        index.rows_named_in(query),
     )
     ranked = rank_rows(query, sources, index, len(cues))
     return [one for one in ranked if one.row not in hidden], similarity

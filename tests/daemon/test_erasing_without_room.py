@@ -102,6 +102,7 @@ async def test_where_the_old_backups_took_the_room_the_new_one_is_made_after_the
     assert copies_with(home) == []
 
 
+@pytest.mark.system
 @pytest.mark.requirement("F10")
 async def test_what_stays_in_the_file_because_somebody_reads_it_is_told_and_goes_with_the_next_wake(home: Home) -> None:
     async with living(home, ScriptedModel(otherwise="I see."), PatientClock(NOON), SETTINGS) as life:

@@ -205,6 +205,7 @@ async def test_damage_of_the_checksums_is_no_damage_of_the_memory(mind: Database
     assert await told_of(file) == ""
 
 
+@pytest.mark.system
 @pytest.mark.requirement("A6", "A8")
 @pytest.mark.skipif(not Path("/proc/locks").exists(), reason="only /proc tells which locks there are")
 async def test_a_file_written_anew_while_somebody_reads_it_keeps_its_locks(mind: Database) -> None:

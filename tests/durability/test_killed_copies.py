@@ -34,6 +34,7 @@ async def copy_lives(seed: int) -> AsyncIterator[CopyLives]:
             zygote.close()
 
 
+@pytest.mark.system
 @pytest.mark.requirement("A9")
 @pytest.mark.timeout(300)
 async def test_killed_while_a_copy_is_made_it_shows_only_whole_ones_and_leaves_none_begun() -> None:

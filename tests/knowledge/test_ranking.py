@@ -64,7 +64,7 @@ def test_a_chunk_that_passed_the_one_that_led_to_it_keeps_its_place() -> None:
 def test_what_is_about_a_name_of_the_question_comes_first_and_is_trusted_however_far_behind() -> None:
     near = list(range(10, 60))
     graph = Graph(leads={7: [Lead(8, 1.0, "ada")]})
-    ranked = order("oak", RankedSources(near, near, frozenset({7})), graph)
+    ranked = order("oak", RankedSources(near, near, {7: 1.0}), graph)
     assert ranked[0] == 7
     assert ranked.index(8) < 3
 
@@ -138,8 +138,9 @@ def test_a_name_that_a_crowd_is_about_leads_nowhere() -> None:
     crowd = [PERSON] * (CROWD + 1)
     assert index_of(FILM, *crowd).leads_from(0) == []
     assert len(index_of(FILM, *crowd[:-1]).leads_from(0)) == CROWD
-    assert index_of(FILM, *crowd).rows_named_in("Who is Ada Voss?") == []
-    assert index_of(FILM, PERSON).rows_named_in("Who is Ada Voss?") == [1]
+    assert index_of(FILM, *crowd).rows_named_in("Who is Ada Voss?") == {}
+    assert index_of(FILM, PERSON).rows_named_in("Who is Ada Voss?") == {1: 1.0}
+    assert index_of(FILM, PERSON, PERSON).rows_named_in("Who is Ada Voss?")[1] == pytest.approx(2**-0.5)
 
 
 @pytest.mark.requirement("V-32", "V-61")

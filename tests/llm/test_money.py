@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from tests.llm.money import SCHEDULES, Schedule, play_schedule
 
 
+@pytest.mark.system
 @pytest.mark.requirement("G1")
 @pytest.mark.timeout(240)
 @settings(max_examples=300)

@@ -50,6 +50,8 @@ def test_a_relation_stated_again_has_all_tags_and_the_greater_weight() -> None:
     again = merged(stored_relation(weight=0.4, context_tags=("a", "b")), 0.3, ["c", "b"])
     assert (again.weight, again.context_tags) == (0.4, ("a", "b", "c"))
     assert merged(stored_relation(weight=0.4), 0.9, []).weight == 0.9
+    archived = weakened(stored_relation(weight=0.2), NOW, "manual")
+    assert merged(archived, 0.1, []) == stored_relation(weight=0.2)
 
 
 @pytest.mark.requirement("V-62")

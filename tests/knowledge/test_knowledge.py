@@ -218,6 +218,63 @@ async def test_what_a_chunk_was_made_of_and_what_holds_under_another_condition_i
         assert all(one.stands for one in await knowledge.of_project(PROJECT))
 
 
+async def test_a_third_value_contradicts_the_one_that_stands_and_leaves_the_first_where_it_is(tmp_path: Path) -> None:
+    async with open_knowledge(tmp_path) as (knowledge, _):
+        ids = []
+        for rent in (900, 950, 980):
+            ids += await knowledge.store(PROJECT, [new_chunk(f"The rent of the flat is {rent} euros.")])
+        chunks = {one.id: one.superseded_by for one in await knowledge.of_project(PROJECT)}
+        assert chunks == {ids[0]: ids[1], ids[1]: ids[2], ids[2]: None}
+        found = await knowledge.contradictions(PROJECT, unresolved_only=False)
+        assert {(one.newer.id, one.older.id) for one in found} == {(ids[1], ids[0]), (ids[2], ids[1])}
+
+
+async def test_a_relation_that_is_stated_after_a_search_leads_on_in_the_next_one(tmp_path: Path) -> None:
+    async with open_knowledge(tmp_path) as (knowledge, _):
+        texts = (
+            "Oak floors are hard.",
+            "Bread rises overnight.",
+            *(f"Oak number {n} stands there." for n in range(20)),
+        )
+        oak, bread, *_ = await knowledge.store(PROJECT, [new_chunk(text) for text in texts])
+        asked = "Which floors are hard?"
+        assert bread not in [one.chunk.id for one in await knowledge.search.hybrid(PROJECT, asked, 30)]
+        await knowledge.state(PROJECT, NewRelation(oak, bread, RelationType.ENABLES, 0.9))
+        [led] = [one for one in await knowledge.search.hybrid(PROJECT, asked, 30) if one.chunk.id == bread]
+        assert (led.led_from, led.led_by) == (oak, "enables")
+
+
+@pytest.mark.requirement("V-62")
+async def test_what_is_replaced_counts_half_from_then_on_and_not_before(tmp_path: Path) -> None:
+    async with open_knowledge(tmp_path, clock=(clock := HandClock(NOW))) as (knowledge, _):
+        [old] = await knowledge.store(PROJECT, [new_chunk("The rent of the flat is 900 euros.")])
+        await clock.advance(10 * DAY)
+        await knowledge.store(PROJECT, [new_chunk("The rent of the flat is 950 euros.")])
+
+        async def score(until: float) -> float:
+            filters = SearchFilters(until=until, with_fallen=True)
+            found = await knowledge.search.hybrid(PROJECT, "rent of the flat 900", 5, filters, is_counted=False)
+            return next(one.score for one in found if one.chunk.id == old)
+
+        assert await score(NOW + 11 * DAY) == pytest.approx(await score(NOW + DAY) / 2)
+
+
+@pytest.mark.requirement("V-58")
+async def test_an_archived_relation_of_more_weight_is_not_the_one_that_is_strengthened(tmp_path: Path) -> None:
+    async with open_knowledge(tmp_path) as (knowledge, _):
+        one, other = await knowledge.store(
+            PROJECT, [new_chunk("Oak floors cost 20."), new_chunk("Oak floors are hard.")]
+        )
+        strong = await knowledge.state(PROJECT, NewRelation(one, other, RelationType.SUPPORTS, 0.9))
+        await knowledge.weaken(PROJECT, strong, "manual", 0.9)
+        weak = await knowledge.state(PROJECT, NewRelation(one, other, RelationType.ENABLES, 0.3))
+        await knowledge.search.hybrid(PROJECT, "oak floors", 5, session_id="wake 1")
+        await knowledge.count_coretrievals(PROJECT)
+        left = {relation.id: relation.weight for relation in await knowledge.relations(PROJECT)}
+        assert left[weak.id] == pytest.approx(0.35)
+        assert left[strong.id] == pytest.approx(0.9)
+
+
 async def test_what_is_only_near_and_differs_in_numbers_is_shown_as_unverified(tmp_path: Path) -> None:
     async with open_knowledge(tmp_path) as (knowledge, _):
         await knowledge.store(PROJECT, [new_chunk("The hall of the old mill is 8 m long and 3 m high.")])

@@ -127,3 +127,27 @@ async def test_what_a_newer_chunk_replaces_is_no_ground_for_a_task(tmp_path: Pat
         task = replace(state.tasks[0], project_id=project.id)
         found = await place.search(task, "How high is the rent of the flat?", 5)
         assert [one.content for one in found if "rent" in one.content] == ["The rent of the flat is 950 euros."]
+
+
+@pytest.mark.requirement("V-124")
+@pytest.mark.parametrize(("is_owner_first", "replaced"), [(True, 0), (False, 1)])
+async def test_a_model_that_finds_a_contradiction_lets_no_text_replace_the_owners_word(
+    tmp_path: Path, is_owner_first: bool, replaced: int
+) -> None:
+    def judge(text: str) -> object:
+        if text.startswith("You compare two"):
+            return {"why": "So it is.", "verdict": "contradict"}
+        return answers(text)
+
+    async with open_work(tmp_path, judge, embedder=embedder()) as work:
+        project = await work.begin("Mill", "Restore the mill")
+        own = NewChunk(NEAR[0], ChunkType.USER_INPUT, Confidence.VERIFIED, ChunkSource.USER)
+        read = new_chunk(NEAR[1], foreign_sources=frozenset({"document:a"}))
+        for chunk in (own, read) if is_owner_first else (read, own):
+            await work.store.knowledge.store(project.id, [chunk])
+        await work.wake(project)
+        chunks = await work.store.knowledge.of_project(project.id)
+        gone = [one.content for one in chunks if one.superseded_by]
+        assert gone == ([NEAR[1]] if replaced else [])
+        asked = [one for _, one in await work.store.open_questions() if "conflict" in one.context_tags]
+        assert len(asked) == (0 if replaced else 1)

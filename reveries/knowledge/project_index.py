@@ -99,8 +99,8 @@ class ProjectIndex:
         return [row for row in ordered if row not in hidden and products[row] > 0.0][:count]
 
     def rows_named_in(self, text: str) -> dict[int, float]:
-        """The rows that are about what a text names, and how surely: the less, the more rows share the name; not for one
-        that a crowd of them is about."""
+        """The rows that are about what a text names, and how surely: the less, the more rows share the name; none for a
+        name that a crowd of them is about."""
         found: dict[int, float] = {}
         for name in find_mentions(text, self._about, self._openers):
             rows = self._about[name]

@@ -26,11 +26,13 @@ from tests.fakes.patient_clock import PatientClock
 _HELD = "What is new is not stored. Another program holds the memory's file. End that program; "
 
 
-@contextlib.contextmanager
-def _held(path: Path) -> Iterator[None]:
-    """By a connection that writes, for as long as it pleases."""
-    with contextlib.closing(dbapi.connect(path, isolation_level=None, timeout=60)) as other:  # A thought may be stored.
-        other.execute("BEGIN EXCLUSIVE")
+@contextlib.asynccontextmanager
+async def _held(path: Path) -> AsyncIterator[None]:
+    """By a connection that writes, for as long as it pleases. A thought may be about to be stored: the loop has to run
+    on while this one waits for it."""
+    other = dbapi.connect(path, isolation_level=None, timeout=60, check_same_thread=False)
+    with contextlib.closing(other):
+        await asyncio.to_thread(other.execute, "BEGIN EXCLUSIVE")
         yield
         other.execute("ROLLBACK")
 
@@ -55,7 +57,7 @@ async def test_who_holds_the_memorys_file_is_told_of_until_a_commit_succeeds(hom
         began = time.monotonic()
         await ask(mind, protocol.AskCheckup(1))
         alone_seconds = time.monotonic() - began  # It reads weights, too: on a busy machine that takes its time.
-        with _held(mind.database.path):
+        async with _held(mind.database.path):
             await _wait_briefly(mind.database)
             with pytest.raises(StorageError, match="Another program holds"):
                 await life.say("Are you there?")
@@ -85,7 +87,7 @@ async def test_a_backup_is_made_while_another_program_keeps_what_is_new_from_bei
     model = ScriptedModel(otherwise="That is enough.", name="ollama/x")
     async with living(home, model, PatientClock(NOON), load_settings(None)) as life:
         await life.say("Hello.")
-        with _held(life.mind.database.path):
+        async with _held(life.mind.database.path):
             await life.mind.backups.back_up()
         assert len(list(home.backups.glob("*.db"))) == 1
 
@@ -106,7 +108,7 @@ async def test_a_disk_that_has_room_again_is_tried_until_the_program_that_holds_
 ) -> None:
     database, keeper = kept
     database.room.close()
-    with _held(database.path):
+    async with _held(database.path):
         async with asyncio.timeout(3):  # Nobody waits for who is in the way.
             for _ in range(2):
                 await keeper.look()

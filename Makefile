@@ -13,7 +13,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input
 PYTEST := $(BIN)/python -m pytest
 
 # Debian's names of what test-system needs, and the command that shows that it is there.
-SYSTEM_TOOLS := tmux:tmux strace:strace systemd:systemd-analyze chromium:chromium
+SYSTEM_TOOLS := tmux:tmux strace:strace systemd:systemd-analyze chromium:chromium bwrap:bubblewrap
 
 .PHONY: help wake install hosted web test test-system system-packages check format docs bench bench-safety soak locks audit \
     sbom clean

@@ -46,6 +46,8 @@ from reveries.projects.store import NewTask, ProjectStore
 from reveries.projects.wake import read_state
 from reveries.projects.work import ProjectWork, RestReason, WakeReport
 from reveries.projects.work_model import WorkModel
+from reveries.tools.sandbox import find_sandbox
+from tests.projects.kit import tool_services
 
 HERE: Final = Path(__file__).parent
 GOALS: Final = (
@@ -102,6 +104,7 @@ async def open_bench(folder: Path, most_tasks: int = 10) -> AsyncIterator[Bench]
                 settings=lambda: projects,
                 model=lambda project_id: WorkModel(models.work, project_id, models.tier(Role.WORK), "Ana"),
                 remember=remember,
+                services=tool_services(home.path, find_sandbox()),
                 tell=lambda action, words: bench.told.append((action, words)),
             ),
             ledger,

@@ -183,6 +183,13 @@ class ProjectSettings(_Section, frozen=True):
     most_tasks: Count
     rest_minutes: Positive
     orientation_tokens: Count
+    most_steps: Count
+    task_minutes: Positive
+
+
+class WebSettings(_Section, frozen=True):
+    enabled: bool
+    search_url: Annotated[str, msgspec.Meta(max_length=500)]
 
 
 class StorageSettings(_Section, frozen=True):
@@ -217,6 +224,7 @@ class Settings(_Section, frozen=True):
     circuit_breaker: BreakerSettings
     crisis: CrisisSettings
     projects: ProjectSettings
+    web: WebSettings
     storage: StorageSettings
     client: ClientSettings
     log: LogSettings
@@ -250,6 +258,11 @@ class Home(msgspec.Struct, frozen=True):
     @property
     def backups(self) -> Path:
         return self.path / "backups"
+
+    @property
+    def folder_copies(self) -> Path:
+        """Copies of projects' folders from before a task changed them."""
+        return self.path / "undo"
 
     @property
     def draft(self) -> Path:

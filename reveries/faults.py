@@ -184,6 +184,12 @@ FAULTS: Final[Mapping[str, Fault]] = {
     ),
     "backup-none": Fault("watch", "There is no backup of the memory.", "Let it be awake for an hour, or put to sleep."),
     "backup-old": Fault("watch", "The newest backup is old.", "Let it be awake for an hour, or put to sleep."),
+    # Tools.
+    "sandbox-missing": Fault(
+        "note",
+        "Commands cannot be walled in on this machine, so work on projects runs none.",
+        "On Debian and Ubuntu: sudo apt install bubblewrap",
+    ),
     # Models and money.
     "weights-missing": Fault("wrong", "The model's weights are not on this machine.", _FETCH),
     "weights-damaged": Fault("wrong", "The model's weights are not the file that they should be.", _FETCH),

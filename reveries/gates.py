@@ -49,9 +49,28 @@ class Gate(StrEnum):
     """The summary of a long conversation, which stands among the instructions, quotes nothing tainted."""
 
 
-def stands(gate: Gate) -> bool:
+class ToolGate(StrEnum):
+    """What stands between a tool and the rest of the world."""
+
+    LISTED = "listed"
+    """A caller calls what its role lists, and nothing else."""
+    GRANT = "grant"
+    """A tool that reaches out goes only where the owner granted it."""
+    SOURCE = "source"
+    """Where foreign text was read, it reaches out only if the owner granted each of its sources, too."""
+    RESULT = "result"
+    """What is done after a result was read inherits that result's sources."""
+    ADDRESS = "address"
+    """An address is fetched that the owner wrote, or that stands in what was fetched before: none that a model made."""
+    PUBLIC = "public"
+    """An address within a network is not fetched, whatever name leads to it."""
+    UNKNOWN = "unknown"
+    """What was begun and may have happened is not done again without a word of the owner."""
+
+
+def stands(gate: Gate | ToolGate) -> bool:
     """Whether `gate` holds: always. It is asked so that a test can take one out and see that it is missed."""
-    return gate in Gate
+    return gate in type(gate)
 
 
 def inherited(gate: Gate, *sources: bool) -> bool:

@@ -721,7 +721,9 @@ CREATE TABLE projects (
     last_wake_at REAL,
     last_worked_at REAL,
     rested_because TEXT NOT NULL DEFAULT '',   -- why its last wake ended: 'done', 'waiting for you', 'budget' and so on
-    rewrite_due TEXT NOT NULL DEFAULT ''       -- what made a new orientation due, and is not written yet
+    rewrite_due TEXT NOT NULL DEFAULT '',      -- what made a new orientation due, and is not written yet
+    folder TEXT NOT NULL DEFAULT '',           -- the one folder that its tools see; empty: none
+    may_write INTEGER NOT NULL DEFAULT 0 CHECK (may_write IN (0, 1))     -- whether they may change it
 ) STRICT;
 CREATE UNIQUE INDEX projects_by_name ON projects (name) WHERE name <> '(erased)';
 
@@ -774,7 +776,8 @@ CREATE TABLE tasks (
     completed_at REAL,
     foreign_sources TEXT NOT NULL DEFAULT '[]' CHECK (json_valid(foreign_sources)),
     tainted INTEGER NOT NULL GENERATED ALWAYS AS (foreign_sources <> '[]') STORED,
-    checksum BLOB NOT NULL
+    checksum BLOB NOT NULL,
+    try_began_at REAL              -- when the try under way began, broken off and taken up again or not; null: none is
 ) STRICT;
 CREATE INDEX tasks_by_project ON tasks (project_id, status);
 
@@ -800,7 +803,8 @@ CREATE TABLE questions (
     noted_at REAL,                             -- when its answer became a chunk
     foreign_sources TEXT NOT NULL DEFAULT '[]' CHECK (json_valid(foreign_sources)),
     tainted INTEGER NOT NULL GENERATED ALWAYS AS (foreign_sources <> '[]') STORED,
-    checksum BLOB NOT NULL
+    checksum BLOB NOT NULL,
+    payload TEXT NOT NULL DEFAULT '{}' CHECK (json_valid(payload))      -- of an approval: the call that waits for it
 ) STRICT;
 CREATE INDEX questions_by_project ON questions (project_id, status);
 
@@ -834,6 +838,10 @@ CREATE TABLE steps (
     ended_at REAL,
     foreign_sources TEXT NOT NULL DEFAULT '[]' CHECK (json_valid(foreign_sources)),
     tainted INTEGER NOT NULL GENERATED ALWAYS AS (foreign_sources <> '[]') STORED,
+    reach TEXT NOT NULL DEFAULT '' CHECK (reach IN ('', 'look', 'inside', 'out')),   -- of a tool; empty: a model's call
+    exit_code INTEGER,                         -- of a command
+    sha256 TEXT NOT NULL DEFAULT '',           -- of all that a command said, or of the file that was written
+    path TEXT NOT NULL DEFAULT '',             -- of that file
     PRIMARY KEY (task_id, attempt, position)
 ) STRICT;
 
@@ -967,6 +975,21 @@ CREATE TABLE coretrievals (
     CHECK (a_id < b_id)
 ) STRICT;
 CREATE INDEX coretrievals_by_other ON coretrievals (b_id);
+
+-- What the owner allowed in a project: a tool that reaches out, a foreign source that may stand before such a tool, or
+-- one call alone, by its digest. `task_id`: within this task only.
+CREATE TABLE grants (
+    id TEXT PRIMARY KEY,
+    project_id TEXT NOT NULL REFERENCES projects (id),
+    task_id TEXT REFERENCES tasks (id),
+    kind TEXT NOT NULL CHECK (kind IN ('tool', 'source', 'call', 'denial')),
+    name TEXT NOT NULL,
+    given_at REAL NOT NULL,
+    used_at REAL,                  -- of one call: when it was made
+    revoked_at REAL
+) STRICT;
+CREATE INDEX grants_by_project ON grants (project_id);
+CREATE INDEX grants_by_task ON grants (task_id);
 
 CREATE INDEX task_needs_by_need ON task_needs (needs_id);
 CREATE INDEX tasks_by_goal ON tasks (goal_id);

@@ -85,5 +85,4 @@ GOALS: Final[dict[str, str]] = {
 WITHOUT_A_TEST: Final[dict[str, str]] = {
     "F1c": "measured by `bench/poison_real.py`; no gate rests on it",
     "F7": "there are no channels yet",
-    "F9": "there are no such tools yet",
 }

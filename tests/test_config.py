@@ -76,6 +76,7 @@ def test_every_setting_says_its_unit_or_needs_none() -> None:
     assert bare == {
         "activation_threshold",
         "ask_above_count",
+        "most_steps",
         "ask_above_share",
         "backups_most_share",
         "believe_base_url",

@@ -22,6 +22,7 @@ from reveries.llm.fitting import MachineMemory, fit_context, this_machine
 from reveries.llm.ollama_chat import list_ollama, run_there
 from reveries.protocol import Checkup, Finding, make_finding
 from reveries.redaction import redacted
+from reveries.tools.sandbox import find_sandbox
 
 _OLLAMA_SECONDS = 3.0
 
@@ -41,6 +42,7 @@ async def checkup(
     findings += of_circuits(circuits, named_providers(settings.llm))
     findings += of_limits(await ledger.limits())
     findings += await check_models(settings.llm, models)
+    findings += await check_sandbox(database)
     return Checkup(number, findings, ["the memory", "the models", "the budget"], left_out)
 
 
@@ -93,6 +95,14 @@ async def check_models(
         findings += await asyncio.to_thread(_check_embedded, llm, model, models, machine or this_machine())
     findings += list(_check_ollama(llm, chosen, names))
     return [*findings, *await asyncio.to_thread(_embedder, llm, models)]
+
+
+async def check_sandbox(database: Database) -> list[Finding]:
+    """Whether commands can be walled in, where a project has a folder to run them in."""
+    if not await database.rows("projects.with_folder"):
+        return []
+    sandbox = await asyncio.to_thread(find_sandbox)
+    return [] if sandbox.can_run else [make_finding("sandbox-missing", sandbox.why_not)]
 
 
 def named_providers(llm: LlmSettings) -> set[str]:

@@ -156,6 +156,7 @@ def _told_when_half_done(told: ForgetReport) -> Iterator[None]:
 async def _scrub_files(mind: Mind, told: ForgetReport, files: InFiles, tell: ProgressCallback, copy: str = "") -> None:
     tell("erasing from logs and drafts", 1, 3)
     await asyncio.to_thread(home_files.scrub, mind.home, files, told.holds)
+    await mind.projects.drop_folder_copies()
     if files.copies:
         tell("making a new backup in the place of the old ones", 2, 3)
         if told.copied is not None:

@@ -2,6 +2,7 @@
 
 import asyncio
 from functools import partial
+from pathlib import Path
 
 import structlog
 
@@ -14,15 +15,18 @@ from reveries.daemon.sleep_control import SleepControl
 from reveries.daemon.thinking_control import Permission
 from reveries.daemon.watchdog import Watchdog
 from reveries.daemon.watched_model import WatchedModel
-from reveries.errors import AsleepError, NotFoundError
+from reveries.errors import AsleepError, NotFoundError, UsageError
 from reveries.llm.base import Role
 from reveries.memory.model import Origin
 from reveries.notifier import Notifier
-from reveries.projects.model import Project
+from reveries.projects.model import Project, WorkTask
 from reveries.projects.store import ProjectStore
+from reveries.projects.task_tools import ToolServices
 from reveries.projects.work import ProjectWork, RestReason, WakeReport
 from reveries.projects.work_model import WorkModel
 from reveries.safety.verdict import Verdict
+from reveries.tools.folder_copies import FolderCopies, Undone
+from reveries.tools.sandbox import find_sandbox
 
 log = structlog.get_logger("work")
 
@@ -52,6 +56,8 @@ class ProjectWorker:
         # Work holds the lock of sleep: the same pulse says that whoever holds it gets on.
         self._pulse = watchdog.sleep
         self.store = ProjectStore(parts.database, parts.knowledge, parts.clock, parts.memory.new_id)
+        self._copies = FolderCopies(parts.home.folder_copies)
+        self._services: ToolServices | None = None
         self.happened: Notifier[[str, str, str]] = Notifier()
         """The project's name, what happened, and a few words."""
         self._asked: dict[str, asyncio.Future[WakeReport]] = {}
@@ -147,6 +153,7 @@ class ProjectWorker:
             if waiting is not None:
                 waiting.set_exception(error)
             raise
+        self._at_work = ""
         self._waits[project_id] = Deadline.after(report.wait_seconds, self._parts.clock)
         if waiting is not None and not waiting.done():
             waiting.set_result(report)
@@ -159,6 +166,7 @@ class ProjectWorker:
             settings=lambda: self._parts.settings.projects,
             model=self._model,
             remember=self._remember,
+            services=await self._open_services(),
             tell=tell,
         )
         is_broken_off = WakeReport(RestReason.INTERRUPTED, "You spoke.", 0)
@@ -173,6 +181,33 @@ class ProjectWorker:
                 if not limit.expired():
                     raise
                 return await work.note_rest(project_id, is_broken_off)
+
+    async def _open_services(self) -> ToolServices:
+        """Once: a real start of the sandbox shows whether there is one."""
+        if self._services is None:
+            sandbox = await asyncio.to_thread(find_sandbox)
+            self._services = ToolServices(sandbox=sandbox, copies=self._copies, web=lambda: self._parts.settings.web)
+        await asyncio.to_thread(self._copies.drop_old, self._parts.clock.now())
+        return self._services
+
+    async def undo_task(self, project: Project, task: WorkTask) -> Undone:
+        """Give the project's folder back as it was before a task. Raises UsageError, ToolError."""
+        folder = Path(project.folder)
+        if self._at_work == project.id:
+            raise UsageError(
+                f"{project.name} is being worked on.", advice=f"First: reveries project pause {project.name}"
+            )
+        if not project.folder or not await asyncio.to_thread(folder.is_dir):
+            raise UsageError(f"{project.name} has no folder.", advice="There is nothing to give back.")
+        undone = await asyncio.to_thread(self._copies.give_back, task.id, folder)
+        async with self.store.database.transaction() as transaction:
+            await self.store.log(transaction, project.id, "task.undone", task.title, task)
+        await asyncio.to_thread(self._copies.drop, task.id)
+        return undone
+
+    async def drop_folder_copies(self) -> None:
+        """Something is forgotten, and they may hold it."""
+        await asyncio.to_thread(self._copies.drop_all)
 
     async def _must_stop(self) -> bool:
         """Between two tasks: whether something else comes first, or the quiet hours have begun."""

@@ -72,7 +72,7 @@ HOLDINGS: Final[Mapping[str, Holding]] = {
     "deep_texts": Holding(
         ("speaker", "text"), "what you said and what it answered", ("speaker", "text"), is_tainted=True
     ),
-    "projects": Holding(("name",), "your projects", erased="words"),
+    "projects": Holding(("name", "folder"), "your projects", erased="words"),
     "goals": Holding(("text",), "your projects", ("text",), erased="words"),
     "orientation": Holding(("content",), "your projects", ("content",), is_tainted=True, erased="words"),
     "tasks": Holding(
@@ -83,20 +83,21 @@ HOLDINGS: Final[Mapping[str, Holding]] = {
         erased="words",
     ),
     "questions": Holding(
-        ("question", "context", "context_tags", "answer"),
+        ("question", "context", "context_tags", "answer", "payload"),
         "your projects",
         ("question", "context"),
         is_tainted=True,
         erased="words",
     ),
     "activities": Holding(("details", "skill_area"), "your projects", erased="words"),
-    "steps": Holding(("arguments", "result"), "your projects", is_tainted=True, erased="words"),
+    "steps": Holding(("arguments", "result", "path"), "your projects", is_tainted=True, erased="words"),
     "chunks": Holding(
         ("title", "content", "tags", "fell_because", "names"), "your projects", ("title", "content"),
         is_tainted=True, erased="row",
     ),
     "relations": Holding(("context_tags",), "your projects", erased="words"),
     "coretrievals": Holding(("query",), "your projects", erased="row"),
+    "grants": Holding(("name",), "your projects", erased="row"),
 }  # fmt: skip
 
 CHECKSUMMED: Final = {table: one.checksum_of for table, one in HOLDINGS.items() if one.checksum_of}

@@ -5,7 +5,7 @@ from typing import Final
 
 from reveries.db.driver import dbapi
 
-SCHEMA_VERSION: Final = 11
+SCHEMA_VERSION: Final = 12
 
 
 def whole_schema() -> list[str]:

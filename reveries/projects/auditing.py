@@ -8,7 +8,7 @@ import msgspec
 
 from reveries.knowledge.model import Chunk
 from reveries.llm.tier import Tier
-from reveries.projects.evidence import Evidence, Facts, find_faults
+from reveries.projects.evidence import Evidence, Facts, Observed, find_faults
 from reveries.projects.executing import TaskResult
 from reveries.projects.material import record_of
 from reveries.projects.model import Orientation, WorkTask
@@ -53,7 +53,7 @@ async def audit_result(
         description=task.description,
         criteria="\n".join(f"- {one.text}" for one in orientation.success_criteria) or "nothing is agreed yet",
         outcome=result.outcome,
-        evidence=_describe_evidence(result.evidence, facts, chunks),
+        evidence=_describe_evidence(result.evidence, result.observed, chunks),
     )
     answer = await model.ask("audit", text, AuditAnswer, tokens=_ANSWER_TOKENS)
     if answer is None:
@@ -61,9 +61,8 @@ async def audit_result(
     return AuditVerdict(answer.accepted, answer.why.strip())
 
 
-def _describe_evidence(evidence: Evidence, facts: Facts, chunks: Mapping[str, Chunk]) -> str:
+def _describe_evidence(evidence: Evidence, observed: Observed, chunks: Mapping[str, Chunk]) -> str:
     named = dict.fromkeys((*evidence.chunk_ids, *(one.chunk_id for one in evidence.quotes)))
     lines = [f"- {record_of(chunks[name])}" for name in named if name in chunks]
-    lines += [f"- file {path}, as handed in" for path in evidence.files]
-    lines += [f"- command, ended with {facts.commands.get(one)}: {one}" for one in evidence.commands]
+    lines += observed.lines
     return "\n".join(lines)[:_MOST_EVIDENCE_CHARS] or "none: it is general knowledge, or an opinion"

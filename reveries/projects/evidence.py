@@ -37,6 +37,18 @@ class Facts:
     commands: Mapping[str, int] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """What code saw of a try's work in the folder, after it was handed in."""
+
+    files: Mapping[str, str] = field(default_factory=dict)
+    """By path: the SHA-256 of a file that is there."""
+    commands: Mapping[str, int] = field(default_factory=dict)
+    """What each command ended with."""
+    lines: tuple[str, ...] = ()
+    """The same for a reader, with the beginnings of files."""
+
+
 def find_faults(evidence: Evidence, facts: Facts) -> tuple[str, ...]:
     """What of the evidence is not so, a sentence each; empty where all that code can check holds."""
     found = [f"It rests on {name}, which is not there." for name in evidence.chunk_ids if name not in facts.chunks]

@@ -1,24 +1,27 @@
 """What a try of a task brings, whoever worked on it, and the loop of a capable model (V-81..V-87)."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from types import MappingProxyType
 from typing import Annotated, Literal
 
 import msgspec
 
 from reveries.knowledge.model import Chunk, ChunkSource, ChunkType, Confidence, NewChunk, SearchFilters
-from reveries.projects.evidence import Evidence, QuotedChunk, stands_in
-from reveries.projects.material import Material, gather_material, list_chunks
+from reveries.projects.evidence import Evidence, Observed, QuotedChunk, stands_in
+from reveries.projects.material import Material, gather_material
 from reveries.projects.model import AgentState, QuestionKind, WorkTask
 from reveries.projects.store import NewQuestion, ProjectStore
+from reveries.projects.task_tools import TaskTools
 from reveries.projects.work_model import WorkModel
 from reveries.prompts import prompt
+from reveries.tools.loop import CallRecord, LoopLimits, ToolLoop, describe_calls, describe_tools, step_type
 
-MOST_STEPS = 8
-_ANSWER_TOKENS = 900
+_ANSWER_TOKENS = 2000
 _FOUND = 8
-_MORE_SHARE = 0.15
+_RESULTS_SHARE = 0.5
+"""Of what fits: results of tools."""
 
 
 class ResultStatus(StrEnum):
@@ -29,6 +32,8 @@ class ResultStatus(StrEnum):
     FAILED = "failed"
     GIVEN_UP = "given_up"
     """Nobody knows it, the owner neither: the work goes on without it. No model can say so."""
+    HELD = "held"
+    """A call waits for a yes of the owner; then the same try goes on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,15 +49,19 @@ class TaskResult:
     evidence: Evidence = field(default_factory=Evidence)
     is_audited: bool = False
     """The owner has accepted it: no auditor looks at it."""
+    observed: Observed = field(default_factory=Observed)
+    """What code saw of the work in the folder."""
 
 
 @dataclass(slots=True)
 class Workplace:
-    """What a try of a task works with."""
+    """What a try of a task works with. `tools` are there while the try is."""
 
     store: ProjectStore
     model: WorkModel
     state: AgentState
+    limits: LoopLimits = field(default_factory=LoopLimits)
+    tools: TaskTools | None = None
     seen_sources: set[str] = field(default_factory=set)
     """Foreign sources of all that was looked at: what comes of the try has them."""
 
@@ -79,10 +88,6 @@ class Learning(msgspec.Struct, frozen=True):
     quote: str = ""
 
 
-class SearchStep(msgspec.Struct, frozen=True, tag_field="tool", tag="search"):
-    query: Annotated[str, msgspec.Meta(min_length=1, max_length=400)]
-
-
 class FinishStep(msgspec.Struct, frozen=True, tag_field="tool", tag="finish"):
     status: Literal["complete", "blocked", "needs_research", "partial", "failed"]
     outcome: str = ""
@@ -90,50 +95,40 @@ class FinishStep(msgspec.Struct, frozen=True, tag_field="tool", tag="finish"):
     rests_on: tuple[str, ...] = ()
     question: str = ""
     topic: str = ""
-
-
-class NextStep(msgspec.Struct, frozen=True):
-    step: SearchStep | FinishStep
+    files: tuple[str, ...] = ()
+    commands: tuple[str, ...] = ()
 
 
 async def execute_freely(place: Workplace, task: WorkTask) -> TaskResult:
-    """Let a capable model work: search what the project knows, then finish. The same search twice, or too many steps,
-    ends the try."""
-    model = place.model
+    """Let a capable model work with its tools, then finish. A try that was broken off goes on where it was."""
+    tools = place.tools
+    assert tools is not None
     place.seen_sources |= place.state.orientation.foreign_sources
     found = await place.search(task, f"{task.title}. {task.description}", _FOUND)
     material = gather_material(
-        place.state.orientation.content,
-        place.state.activities,
-        found,
-        chars=model.context_chars,
+        place.state.orientation.content, place.state.activities, found, chars=place.model.context_chars
     )
-    queries: list[str] = []
-    for _ in range(MOST_STEPS):
-        answer = await model.ask("step", _step_text(place, task, material), NextStep, tokens=_ANSWER_TOKENS)
-        if answer is None:
-            return TaskResult(ResultStatus.FAILED, "The model gave no usable answer.")
-        if isinstance(answer.step, FinishStep):
-            return finish(task, answer.step, material)
-        query = answer.step.query.strip().lower()
-        if query in queries:
-            return TaskResult(ResultStatus.FAILED, f"It searched for the same twice: {query[:80]}.")
-        queries.append(query)
-        material = await _search_more(place, task, material, query)
-    return TaskResult(ResultStatus.FAILED, f"It had not finished after {MOST_STEPS} steps.")
+    tools.names |= material.names
+    kind = step_type(tools.tools, FinishStep)
+    room = int(place.model.context_chars * _RESULTS_SHARE)
+
+    async def ask_step(calls: Sequence[CallRecord]) -> object:
+        text = _step_text(place, task, material, tools, describe_calls(calls, room))
+        answer = await place.model.ask("step", text, kind, tokens=_ANSWER_TOKENS)
+        return None if answer is None else answer.step
+
+    loop = ToolLoop(ask_step, tools.call, FinishStep, place.limits, await tools.earlier_calls())
+    end = await loop.run()
+    if end.held is not None and end.why_held is not None:
+        return TaskResult(ResultStatus.HELD, question=await tools.approval_for(end.held, end.why_held))
+    if end.finish is None:
+        return TaskResult(ResultStatus.FAILED, end.why_ended)
+    digests = await tools.digests(end.finish.files)
+    observed = Observed(digests, tools.commands, tuple(await tools.describe()))
+    return replace(finish(task, end.finish, tools.names, digests), observed=observed)
 
 
-async def _search_more(place: Workplace, task: WorkTask, material: Material, query: str) -> Material:
-    known = set(material.names.values())
-    new = [chunk for chunk in await place.search(task, query, _FOUND) if chunk.id not in known]
-    room = int(place.model.context_chars * _MORE_SHARE)
-    text, names = list_chunks(new, room, first=len(material.names) + 1)
-    heading = f"\nFound for “{query[:100]}”: "
-    more = heading + (f"\n{text}" if names else "nothing that does not stand above already.")
-    return Material(material.orientation, material.lately, material.known + more, {**material.names, **names})
-
-
-def _step_text(place: Workplace, task: WorkTask, material: Material) -> str:
+def _step_text(place: Workplace, task: WorkTask, material: Material, tools: TaskTools, done: str) -> str:
     failure = f"An earlier try failed: {task.failure}\n" if task.failure else ""
     return prompt(
         "work_step",
@@ -144,12 +139,15 @@ def _step_text(place: Workplace, task: WorkTask, material: Material) -> str:
         title=task.title,
         description=task.description,
         failure=failure,
+        tools=describe_tools(tools.tools),
+        done=done,
     )
 
 
-def finish(task: WorkTask, step: FinishStep, material: Material) -> TaskResult:
-    """What the model handed in, with names as ids. Pure."""
-    ids = material.names
+def finish(
+    task: WorkTask, step: FinishStep, ids: Mapping[str, str], digests: Mapping[str, str] = MappingProxyType({})
+) -> TaskResult:
+    """What the model handed in, with names as ids; `digests`: of the files that are there. Pure."""
     rests = tuple(ids[name] for name in step.rests_on if name in ids)
     question, status = None, ResultStatus(step.status)
     if status is ResultStatus.BLOCKED:
@@ -162,7 +160,12 @@ def finish(task: WorkTask, step: FinishStep, material: Material) -> TaskResult:
         rests_on=rests,
         question=question,
         topic=step.topic.strip(),
-        evidence=Evidence(quotes=_quotes(step.learnings, ids), chunk_ids=rests),
+        evidence=Evidence(
+            quotes=_quotes(step.learnings, ids),
+            chunk_ids=rests,
+            files={path: digests.get(path, "") for path in step.files},
+            commands=step.commands,
+        ),
     )
 
 

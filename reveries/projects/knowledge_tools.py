@@ -27,7 +27,8 @@ from reveries.knowledge.relations import NewRelation, choose_relation, relations
 from reveries.knowledge.scoring import RRF_CONSTANT, persistence, strength
 from reveries.projects.model import Project
 from reveries.projects.store import ProjectStore
-from reveries.tools.registry import Reach, Tool, ToolCaller
+from reveries.tools.reach import Reach
+from reveries.tools.registry import Tool, ToolCaller
 
 SERVER = "knowledge"
 _Name = Annotated[str, msgspec.Meta(min_length=1, max_length=200)]

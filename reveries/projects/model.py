@@ -60,6 +60,10 @@ class Project:
     """Why its last wake ended."""
     rewrite_due: tuple[str, ...]
     """What made a new orientation due since the last one was written."""
+    folder: str = ""
+    """The one folder that its tools see; empty: none."""
+    may_write: bool = False
+    """Whether they may change it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +102,8 @@ class WorkTask:
     created_at: float = 0.0
     updated_at: float = 0.0
     completed_at: float | None = None
+    try_began_at: float | None = None
+    """When the try under way began, broken off and taken up again or not."""
     foreign_sources: frozenset[str] = frozenset()
 
 
@@ -119,6 +125,8 @@ class OwnerQuestion:
     context_tags: tuple[str, ...] = ()
     blocks: tuple[str, ...] = ()
     """Ids of the tasks that wait for it."""
+    payload: str = "{}"
+    """Of an approval: the call that waits for it (`approvals.HeldCall`)."""
     foreign_sources: frozenset[str] = frozenset()
 
 
@@ -135,7 +143,7 @@ class WorkLogEntry:
 
 @dataclass(frozen=True, slots=True)
 class WorkStep:
-    """One call within a try of a task."""
+    """One call within a try of a task: of a model, or of a tool, which has a reach."""
 
     attempt: int
     tool: str
@@ -143,6 +151,13 @@ class WorkStep:
     result: str
     state: str
     began_at: float
+    reach: str = ""
+    exit_code: int | None = None
+    """Of a command."""
+    sha256: str = ""
+    """Of all that a command said, or of the file that was written."""
+    path: str = ""
+    foreign_sources: frozenset[str] = frozenset()
 
 
 # --- orientation: one page, kept as JSON (V-39..V-42) -----------------------------------------------------------------

@@ -37,12 +37,15 @@ class TaskResults:
                 await self._fail(task, f"done in part: {result.outcome}", is_partial=True)
             case ResultStatus.GIVEN_UP:
                 await self._give_up(task, result)
+            case ResultStatus.HELD:
+                await self._hold(task, result)
             case ResultStatus.FAILED:
                 await self._fail(task, result.outcome)
 
     async def _audit_and_store(self, model: WorkModel, state: AgentState, task: WorkTask, result: TaskResult) -> None:
         chunks = {one.id: one for one in await self.store.knowledge.of_project(task.project_id) if one.stands}
-        facts = Facts({name: f"{one.title}\n{one.content}" for name, one in chunks.items()})
+        texts = {name: f"{one.title}\n{one.content}" for name, one in chunks.items()}
+        facts = Facts(texts, result.observed.files, result.observed.commands)
         verdict = await audit_result(model, task, result, state.orientation.content, facts, chunks)
         if verdict.is_accepted:
             await self._complete(state, task, result, verdict)
@@ -86,6 +89,17 @@ class TaskResults:
             await self.store.put_question(transaction, task.project_id, question)
             await self.store.log(transaction, task.project_id, "task.blocked", question.question, task)
         self.tell("question", question.question)
+
+    async def _hold(self, task: WorkTask, result: TaskResult) -> None:
+        """The owner is asked whether a call may be made; the try goes on where it was."""
+        assert result.question is not None
+        sources = result.question.foreign_sources | task.foreign_sources
+        question = replace(result.question, foreign_sources=sources)
+        async with self.store.database.transaction() as transaction:
+            await self.store.put_question(transaction, task.project_id, question)
+            await self.store.hold_try(transaction, replace(task, foreign_sources=sources))
+            await self.store.log(transaction, task.project_id, "approval.asked", question.question, task)
+        self.tell("approval", question.question)
 
     async def _give_up(self, task: WorkTask, result: TaskResult) -> None:
         """What needed it goes on without it."""

@@ -11,6 +11,7 @@ from reveries.db.checksums import checksum
 from reveries.db.database import Database, Reader, Row, Transaction
 from reveries.errors import NotFoundError, UsageError
 from reveries.knowledge.project_knowledge import ProjectKnowledge
+from reveries.projects.approvals import read_scope
 from reveries.projects.model import (
     Goal,
     Orientation,
@@ -53,6 +54,7 @@ class NewQuestion:
     context_tags: tuple[str, ...] = ()
     blocks: tuple[str, ...] = ()
     task_id: str | None = None
+    payload: str = "{}"
     foreign_sources: frozenset[str] = frozenset()
 
 
@@ -70,6 +72,9 @@ class ProjectStore:
     @property
     def now(self) -> float:
         return self._clock.now()
+
+    def new_id(self) -> str:
+        return self._new_id()
 
     # --- reading -----------------------------------------------------------------------------------------------------
 
@@ -153,14 +158,18 @@ class ProjectStore:
         """What was asked and what came, try by try."""
         rows = await self.database.rows("projects.steps_of", {"task_id": task_id})
         return [
-            WorkStep(row["attempt"], row["tool"], row["arguments"], row["result"], row["state"], row["began_at"])
+            WorkStep(
+                row["attempt"], row["tool"], row["arguments"], row["result"], row["state"], row["began_at"],
+                row["reach"], row["exit_code"], row["sha256"], row["path"],
+                frozenset(json.loads(row["foreign_sources"])),
+            )
             for row in rows
-        ]
+        ]  # fmt: skip
 
     # --- the owner's words -------------------------------------------------------------------------------------------
 
-    async def create(self, name: str) -> Project:
-        """A new project with an empty orientation (V-19). Raises UsageError."""
+    async def create(self, name: str, folder: str = "", *, may_write: bool = False) -> Project:
+        """A new project with an empty orientation (V-19), and the folder that its tools see. Raises UsageError."""
         name = " ".join(name.split())
         if not name or len(name) > LONGEST_NAME_CHARS:
             raise UsageError(
@@ -171,6 +180,7 @@ class ProjectStore:
         project_id, now = self._new_id(), self.now
         async with self.database.transaction() as transaction:
             await transaction.run("projects.put", {"id": project_id, "name": name, "now": now})
+            await transaction.run("projects.set_folder", {"id": project_id, "folder": folder, "may_write": may_write})
             await self._put_orientation(transaction, project_id, 1, Orientation(""), "created", frozenset())
             await self.log(transaction, project_id, "project.created")
         return await self.find(project_id)
@@ -195,6 +205,14 @@ class ProjectStore:
             await self.clear_rest(transaction, project.id)
         return Goal(goal_id, text, state, self.now, dollars_limit)
 
+    async def set_folder(self, project: Project, folder: str, *, may_write: bool) -> None:
+        """The one folder that its tools see from the next task on; empty: none."""
+        async with self.database.transaction() as transaction:
+            row = {"id": project.id, "folder": folder, "may_write": may_write and bool(folder)}
+            await transaction.run("projects.set_folder", row)
+            await self.log(transaction, project.id, "folder.set")
+            await self.clear_rest(transaction, project.id)
+
     async def set_state(self, project: Project, state: str) -> None:
         async with self.database.transaction() as transaction:
             await transaction.run("projects.set_state", {"id": project.id, "state": state})
@@ -202,7 +220,7 @@ class ProjectStore:
 
     async def answer(self, prefix: str, answer: str) -> tuple[str, OwnerQuestion]:
         """The owner's answer: the name of its project, and the question. Tasks that wait only for it are released
-        (V-25). Raises NotFoundError, UsageError."""
+        (V-25). An approval is answered by how far it goes. Raises NotFoundError, UsageError."""
         answer = answer.strip()
         if not answer or len(answer) > LONGEST_ANSWER_CHARS:
             raise UsageError(f"An answer has 1 to {LONGEST_ANSWER_CHARS} characters.", advice="Say it in short.")
@@ -212,6 +230,8 @@ class ProjectStore:
                 many = f"{len(rows)} questions have an id that begins" if rows else "No question has an id that begins"
                 raise NotFoundError(f"{many} with {prefix[:40]!r}.", advice="All of them: reveries questions")
             [row] = rows
+            if row["payload"] != "{}":
+                read_scope(answer)
             if not await transaction.run(
                 "projects.answer_question", {"id": row["id"], "answer": answer, "now": self.now}
             ):
@@ -260,7 +280,7 @@ class ProjectStore:
         row |= {"kind": question.kind.value}
         row |= {"question": question.question, "context": question.context, "now": self.now}
         row |= {"context_tags": json.dumps(question.context_tags, ensure_ascii=False)}
-        row |= {"foreign_sources": json.dumps(sorted(question.foreign_sources))}
+        row |= {"foreign_sources": json.dumps(sorted(question.foreign_sources)), "payload": question.payload}
         await transaction.run(
             "projects.put_question", row | {"checksum": checksum(question.question, question.context)}
         )
@@ -294,6 +314,11 @@ class ProjectStore:
         row = {"id": task.id, "status": status.value, "now": self.now, "tries_anew": tries_anew, **values}
         row |= {"rests_on": json.dumps(sorted(set(rests))), "foreign_sources": json.dumps(sorted(sources))}
         await transaction.run("projects.end_task", row | {"checksum": checksum(task.title, str(values["description"]))})
+
+    async def hold_try(self, transaction: Transaction, task: WorkTask) -> None:
+        """The try under way waits for a yes, and goes on where it was."""
+        row = {"id": task.id, "now": self.now, "foreign_sources": json.dumps(sorted(task.foreign_sources))}
+        await transaction.run("projects.hold_try", row)
 
     async def revert_orientation(self, project: Project, version: int) -> None:
         """Make an earlier version the newest. Raises NotFoundError."""
@@ -370,6 +395,8 @@ def _project_of(row: Row) -> Project:
         last_worked_at=row["last_worked_at"],
         rested_because=row["rested_because"],
         rewrite_due=tuple(row["rewrite_due"].split()),
+        folder=row["folder"],
+        may_write=bool(row["may_write"]),
     )
 
 
@@ -401,6 +428,7 @@ def _task_of(row: Row, needs: tuple[str, ...], blocked_by: tuple[str, ...]) -> W
         created_at=row["created_at"],
         updated_at=row["updated_at"],
         completed_at=row["completed_at"],
+        try_began_at=row["try_began_at"],
         foreign_sources=frozenset(json.loads(row["foreign_sources"])),
     )
 
@@ -420,5 +448,6 @@ def _question_of(row: Row, blocks: tuple[str, ...]) -> OwnerQuestion:
         task_id=row["task_id"],
         context_tags=tuple(json.loads(row["context_tags"])),
         blocks=blocks,
+        payload=row["payload"],
         foreign_sources=frozenset(json.loads(row["foreign_sources"])),
     )

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from reveries.knowledge.model import ChunkSource, ChunkType, Confidence, NewChunk
 from reveries.projects.conflicts import CONFLICT_TAG, settle_by_answer
+from reveries.projects.grants import store_approval
 from reveries.projects.model import (
     AgentState,
     AgentStatus,
@@ -24,6 +25,7 @@ from reveries.projects.store import ProjectStore
 from reveries.projects.triggers import rewrite_after_answers
 
 _RECENT = 10
+_NO_PAYLOAD = "{}"
 PREMISE_TAG = "premise"
 """Of the question how to go on after something fell."""
 
@@ -47,13 +49,17 @@ async def note_answers(store: ProjectStore, project_id: str) -> None:
     ]
     if not answered:
         return
-    chunks = [_answer_chunk(one) for one in answered]
+    # A yes to a call is no knowledge: it is a grant.
+    said = [one for one in answered if one.payload == _NO_PAYLOAD]
+    chunks = [_answer_chunk(one) for one in said]
     prepared = await store.knowledge.prepare(project_id, chunks)
     project = await store.find(project_id)
     async with store.database.transaction() as transaction:
         await store.knowledge.put(transaction, project_id, prepared)
         for one in answered:
             await transaction.run("projects.note_question", {"id": one.id, "now": store.now})
+            if one.payload != _NO_PAYLOAD:
+                await store_approval(store, transaction, one)
             if CONFLICT_TAG in one.context_tags:
                 await settle_by_answer(store, transaction, one)
             if PREMISE_TAG in one.context_tags:
@@ -62,7 +68,7 @@ async def note_answers(store: ProjectStore, project_id: str) -> None:
                     await transaction.run("projects.release_held", {"id": task_id, "now": store.now})
         await store.release_tasks(transaction, project_id)
         tags = {tag for one in answered for tag in one.context_tags}
-        trigger = "intake" if "intake" in tags else "reached" if "reached" in tags else rewrite_after_answers(answered)
+        trigger = "intake" if "intake" in tags else "reached" if "reached" in tags else rewrite_after_answers(said)
         if trigger:
             await store.note_rewrite_due(transaction, project, trigger)
 

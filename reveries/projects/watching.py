@@ -1,10 +1,15 @@
 """Who watches the work: what is told as it happens, and each call of a model as a row."""
 
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 
+import msgspec
+
+from reveries.projects.grants import use_call
 from reveries.projects.model import WorkTask
 from reveries.projects.store import ProjectStore
+from reveries.tools.reach import Reach
+from reveries.tools.results import ToolResult
 
 Tell = Callable[[str, str], None]
 """Told of each thing that happens: the action, and a few words."""
@@ -20,7 +25,7 @@ def tell_nobody(action: str, words: str) -> None:
 
 
 class StepRows:
-    """Each call of a model as a row, with what was asked and what came."""
+    """Each call of a model or a tool as a row: begun before it, done or failed after it."""
 
     def __init__(self, store: ProjectStore, task: WorkTask, tell: Tell) -> None:
         self._store = store
@@ -28,17 +33,42 @@ class StepRows:
         self._tell = tell
 
     async def begin(self, tool: str, arguments: str) -> int:
-        row = {"tool": tool, "arguments": arguments[-_MOST_ARGUMENT_CHARS:], "now": self._store.now}
-        row |= {"foreign_sources": json.dumps(sorted(self._task.foreign_sources))}
+        """A call of a model."""
+        return await self._begin(tool, arguments[-_MOST_ARGUMENT_CHARS:], "", frozenset())
+
+    async def end(self, position: int, result: str, *, is_done: bool) -> None:
+        await self._end(position, result[:_MOST_RESULT_CHARS], ToolResult(""), is_done=is_done)
+        self._tell("step", result[:_SHOWN_CHARS])
+
+    async def begin_call(
+        self, tool: str, arguments: Mapping[str, object], reach: Reach, sources: frozenset[str], digest: str
+    ) -> int:
+        """A call of a tool; an approval of just this call is used up with it."""
+        told = msgspec.json.encode(dict(arguments)).decode()
+        self._tell("tool", f"{tool} {told}"[:_SHOWN_CHARS])
+        return await self._begin(tool, told, reach.value, sources, digest)
+
+    async def end_call(self, position: int, result: ToolResult, *, is_done: bool) -> None:
+        await self._end(position, result.text, result, is_done=is_done)
+        self._tell("result" if is_done else "no result", result.text.partition("\n")[0][:_SHOWN_CHARS])
+
+    async def _begin(self, tool: str, arguments: str, reach: str, sources: frozenset[str], digest: str = "") -> int:
+        row: dict[str, object] = {"tool": tool, "arguments": arguments, "now": self._store.now, "reach": reach}
+        row |= {"foreign_sources": json.dumps(sorted(self._task.foreign_sources | sources))}
         async with self._store.database.transaction() as transaction:
+            if digest:
+                await use_call(transaction, self._task.id, digest, self._store.now)
             [stored] = await transaction.rows("projects.put_step", self._key | row)
         return int(stored["position"])
 
-    async def end(self, position: int, result: str, *, is_done: bool) -> None:
-        row = {"result": result[:_MOST_RESULT_CHARS], "state": "done" if is_done else "failed", "now": self._store.now}
+    async def _end(self, position: int, text: str, result: ToolResult, *, is_done: bool) -> None:
+        row: dict[str, object] = {"result": text, "state": "done" if is_done else "failed", "now": self._store.now}
+        row |= {"exit_code": result.exit_code, "sha256": result.sha256, "path": result.path}
         async with self._store.database.transaction() as transaction:
-            await transaction.run("projects.end_step", self._key | {"position": position} | row)
-        self._tell("step", result[:_SHOWN_CHARS])
+            await transaction.run(
+                "projects.end_step",
+                self._key | {"position": position} | row | {"sources": json.dumps(sorted(result.foreign_sources))},
+            )
 
     @property
     def _key(self) -> dict[str, object]:

@@ -5,6 +5,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import partial
 
 import structlog
 
@@ -18,10 +19,12 @@ from reveries.projects.model import AgentState, AgentStatus, TaskKind, WorkTask
 from reveries.projects.recipes import follow_recipe
 from reveries.projects.results import TaskResults
 from reveries.projects.store import ProjectStore
+from reveries.projects.task_tools import TaskTools, ToolServices
 from reveries.projects.triggers import percent_done
 from reveries.projects.wake import read_state, wake_project
 from reveries.projects.watching import Remember, StepRows, Tell, tell_nobody
 from reveries.projects.work_model import WorkModel
+from reveries.tools.loop import LoopLimits
 
 log = structlog.get_logger("work")
 
@@ -65,6 +68,7 @@ class ProjectWork:
     model: Callable[[str], WorkModel]
     """Makes the model for a project's id."""
     remember: Remember
+    services: ToolServices
     tell: Tell = tell_nobody
 
     def __post_init__(self) -> None:
@@ -126,15 +130,30 @@ class ProjectWork:
         self.tell("task", task.title)
         steps = StepRows(self.store, task, self.tell)
         watched = replace(model, recorder=steps)
-        place = Workplace(self.store, watched, state)
+        place = Workplace(self.store, watched, state, self._limits())
+        place.tools = TaskTools(
+            services=self.services,
+            store=self.store,
+            state=state,
+            task=task,
+            steps=steps,
+            find_chunks=partial(place.search, task),
+            sources=place.seen_sources,
+        )
         try:
             result = await (execute_freely(place, task) if _is_free(model, task) else follow_recipe(place, task))
         except BaseException:
             # A try that the budget, a model or a word of the owner broke off is none.
             await asyncio.shield(self._give_back(task))
             raise
+        finally:
+            await asyncio.shield(place.tools.close())
         sources = task.foreign_sources | place.seen_sources
         await self._results.store_result(watched, state, replace(task, foreign_sources=sources), result)
+
+    def _limits(self) -> LoopLimits:
+        settings = self.settings()
+        return LoopLimits(settings.most_steps, settings.task_minutes * 60.0)
 
     async def _give_back(self, task: WorkTask) -> None:
         async with self.store.database.transaction() as transaction:

@@ -8,6 +8,8 @@ from reveries.protocol.message import Answer, Ok, Request, RunId
 from reveries.protocol.registry import request
 
 ProjectName = Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
+FolderPath = Annotated[str, msgspec.Meta(max_length=1000)]
+GrantName = Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
 GoalText = Annotated[str, msgspec.Meta(max_length=1_000_000)]
 
 
@@ -27,6 +29,9 @@ class ProjectLine(msgspec.Struct, frozen=True):
     last_worked_at: float
     dollars: float
     tokens: int
+    folder: str = ""
+    """The one folder that its tools see; empty: none."""
+    may_write: bool = False
 
 
 class Projects(Answer, frozen=True):
@@ -179,6 +184,13 @@ class StepEntry(msgspec.Struct, frozen=True):
     result: str
     state: str
     began_at: float
+    reach: str = ""
+    """Of a tool: look, inside or out; empty: a call of the model."""
+    arguments: str = ""
+    exit_code: int | None = None
+    sha256: str = ""
+    """Of all that a command said, or of the file that was written."""
+    path: str = ""
 
 
 class TaskTrace(Answer, frozen=True):
@@ -189,6 +201,32 @@ class TaskTrace(Answer, frozen=True):
     failure: str
     rests_on: list[ChunkEntry]
     steps: list[StepEntry]
+
+
+class GrantEntry(msgspec.Struct, frozen=True):
+    """One thing that the owner allowed. `kind`: tool, source, call (this one alone) or denial."""
+
+    grant_id: str
+    kind: str
+    name: str
+    task: str
+    """Within this task alone; empty: in the whole project."""
+    given_at: float
+
+
+class Grants(Answer, frozen=True):
+    """What a project may do beyond its folder."""
+
+    project: str
+    grants: list[GrantEntry]
+
+
+class TaskUndone(Answer, frozen=True):
+    """A folder is as it was before a task. `left`: changed by somebody else since, and left as they are."""
+
+    task: str
+    restored: list[str]
+    left: list[str]
 
 
 class WorkHappened(Answer, frozen=True):
@@ -214,9 +252,52 @@ class AskProject(Request, frozen=True):
 
 @request(answer=ProjectDetail)
 class CreateProject(Request, frozen=True):
-    """A new project. Answered by `ProjectDetail`."""
+    """A new project. `folder`: the one that its tools see; it is made where it is not there, and then may be written
+    to. Answered by `ProjectDetail`."""
 
     name: ProjectName
+    folder: FolderPath = ""
+    may_write: bool = False
+
+
+@request(answer=ProjectDetail)
+class SetProjectFolder(Request, frozen=True):
+    """Another folder for its tools, or none; from the next task on. Answered by `ProjectDetail`."""
+
+    project: ProjectName
+    folder: FolderPath
+    may_write: bool = False
+
+
+@request(answer=TaskUndone)
+class UndoTask(Request, frozen=True):
+    """Give the folder back as it was before a task. Answered by `TaskUndone`."""
+
+    project: ProjectName
+    task: Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
+
+
+@request(answer=Grants, safe=True)
+class AskGrants(Request, frozen=True):
+    """What a project may do beyond its folder. Answered by `Grants`."""
+
+    project: ProjectName
+
+
+@request(answer=Grants)
+class GiveGrant(Request, frozen=True):
+    """Allow a tool (fetch, web_search) or a source (folder, web:example.org). Answered by `Grants`."""
+
+    project: ProjectName
+    name: GrantName
+
+
+@request(answer=Grants)
+class RevokeGrant(Request, frozen=True):
+    """Take a grant back; `name`: or the beginning of its id. Answered by `Grants`."""
+
+    project: ProjectName
+    name: GrantName
 
 
 @request(answer=ProjectDetail)

@@ -6,28 +6,20 @@ call alike, by name and a mapping, so that both meet the same checks.
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Any, Final
 
 import msgspec
 import structlog
 
+from reveries import gates
 from reveries.errors import UsageError
+from reveries.gates import ToolGate
+from reveries.tools.reach import CallFacts, Permit, Reach, digest_call
+from reveries.tools.tool_errors import ApprovalNeededError, DeniedCallError
 
 log = structlog.get_logger("tools")
 
 _MOST_CHARS: Final = 200
-
-
-class Reach(StrEnum):
-    """What a tool touches."""
-
-    LOOK = "look"
-    """It reads what the project has."""
-    INSIDE = "inside"
-    """It changes what the project has."""
-    OUT = "out"
-    """It reaches beyond the project."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +32,12 @@ class ToolCaller:
     session_id: str = ""
     """What belongs together: a wake, or a connection."""
     may_write: bool = True
+    context_sources: frozenset[str] = frozenset()
+    """Foreign sources of what stands before it when it calls."""
 
     @property
     def foreign_sources(self) -> frozenset[str]:
-        return frozenset({self.source}) if self.source else frozenset()
+        return self.context_sources | (frozenset({self.source}) if self.source else frozenset())
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +50,8 @@ class Tool:
     reach: Reach
     arguments: type[msgspec.Struct]
     run: Callable[[Any, ToolCaller], Awaitable[object]]
+    is_repeatable: bool = True
+    """Whether doing it twice is no more than doing it once."""
 
     @property
     def schema(self) -> dict[str, Any]:
@@ -65,24 +61,47 @@ class Tool:
         return own | ({"$defs": components} if components else {})
 
 
+AskGate = Callable[[CallFacts], Awaitable[Permit]]
+"""Asked before each call; who says that it goes has noted the grant that it used."""
+
+
+async def close_to_outside(call: CallFacts) -> Permit:
+    """The gate where nobody grants anything."""
+    return Permit.NEEDS_APPROVAL if call.reach is Reach.OUT else Permit.GOES
+
+
 class ToolRegistry:
     """Tools by name, and the names that each role may call."""
 
-    def __init__(self, tools: Iterable[Tool], allowed: Mapping[str, frozenset[str]]) -> None:
+    def __init__(
+        self, tools: Iterable[Tool], allowed: Mapping[str, frozenset[str]], gate: AskGate = close_to_outside
+    ) -> None:
         self._tools: dict[str, Tool] = {}
         for tool in tools:
             assert tool.name not in self._tools, f"Two tools are named {tool.name}."
             self._tools[tool.name] = tool
         self._allowed = allowed
+        self._gate = gate
         assert frozenset[str]().union(*allowed.values()) <= self._tools.keys(), "A role names a tool that is not there."
 
     def tools_for(self, caller: ToolCaller) -> list[Tool]:
         """What a caller may call, in the order in which they were registered."""
         return [tool for tool in self._tools.values() if self._may_call(caller, tool)]
 
+    def __contains__(self, name: str) -> bool:
+        return name in self._tools
+
     async def call(self, caller: ToolCaller, name: str, arguments: Mapping[str, object]) -> dict[str, Any]:
-        """Call a tool; its answer in plain values. Raises UsageError for a tool that there is not, or that the caller
-        may not call, and for arguments that do not fit; what the tool raises goes on."""
+        """`invoke`, with the answer in plain values."""
+        answer: dict[str, Any] = msgspec.to_builtins(await self.invoke(caller, name, arguments))
+        return answer
+
+    async def invoke(
+        self, caller: ToolCaller, name: str, arguments: Mapping[str, object], *, is_unknown: bool = False
+    ) -> object:
+        """Call a tool. Raises UsageError for a tool that there is not, or that the caller may not call, and for
+        arguments that do not fit; ApprovalNeededError and DeniedCallError where the gate holds it; what the tool
+        raises goes on. `is_unknown`: it was begun before and broken off."""
         tool = self._tools.get(name)
         if tool is None or not self._may_call(caller, tool):
             log.warning("tool.refused", tool=name[:_MOST_CHARS], role=caller.role, source=caller.source)
@@ -92,11 +111,19 @@ class ToolRegistry:
             given = msgspec.convert(dict(arguments), tool.arguments)
         except msgspec.ValidationError as error:
             raise UsageError(f"{name}: {str(error)[:_MOST_CHARS]}.", advice="See the tool's schema.") from error
-        answer: dict[str, Any] = msgspec.to_builtins(await tool.run(given, caller))
-        return answer
+        digest = digest_call(name, msgspec.to_builtins(given))
+        is_in_doubt = is_unknown and not tool.is_repeatable
+        facts = CallFacts(name, tool.reach, digest, caller.foreign_sources, is_in_doubt)
+        permit = await self._gate(facts)
+        if permit is Permit.DENIED:
+            raise DeniedCallError(name)
+        if permit is Permit.NEEDS_APPROVAL:
+            log.info("tool.held", tool=name, role=caller.role, sources=len(caller.foreign_sources))
+            raise ApprovalNeededError(facts)
+        return await tool.run(given, caller)
 
     def _may_call(self, caller: ToolCaller, tool: Tool) -> bool:
-        is_listed = tool.name in self._allowed.get(caller.role, frozenset())
+        is_listed = tool.name in self._allowed.get(caller.role, frozenset()) or not gates.stands(ToolGate.LISTED)
         return is_listed and (caller.may_write or tool.reach is Reach.LOOK)
 
     def _advice(self, caller: ToolCaller) -> str:

@@ -2,7 +2,7 @@
 
 from reveries import protocol
 from reveries.client.features.knowledge import chunks_page, conflicts_page, know_page, relations_page
-from reveries.client.features.projects import (
+from reveries.client.features.project_pages import (
     diff_page,
     project_page,
     projects_page,

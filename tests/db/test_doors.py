@@ -359,7 +359,7 @@ def drop_projects(connection: "dbapi.Connection") -> None:
     connection.execute("DROP VIEW chunk_texts")
     for table in (
         "chunk_words", "chunk_numbers", "coretrievals", "relations", "chunk_vectors", "chunks", "steps", "activities",
-        "question_blocks", "questions", "task_needs", "tasks",
+        "grants", "question_blocks", "questions", "task_needs", "tasks",
         "orientation", "goals", "projects",
     ):  # fmt: skip
         connection.execute(f"DROP TABLE {table}")

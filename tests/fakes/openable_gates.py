@@ -10,9 +10,9 @@ from contextvars import ContextVar
 from typing import Final
 
 from reveries import gates
-from reveries.gates import Gate
+from reveries.gates import Gate, ToolGate
 
-_OPENED: Final[ContextVar[frozenset[Gate]]] = ContextVar("opened_gates", default=frozenset())
+_OPENED: Final[ContextVar[frozenset[Gate | ToolGate]]] = ContextVar("opened_gates", default=frozenset())
 _stands_in_production = gates.stands
 
 
@@ -21,12 +21,12 @@ def install() -> None:
     gates.stands = _stands
 
 
-def _stands(gate: Gate) -> bool:
+def _stands(gate: Gate | ToolGate) -> bool:
     return _stands_in_production(gate) and gate not in _OPENED.get()
 
 
 @contextlib.contextmanager
-def opened(*taken_out: Gate) -> Iterator[None]:
+def opened(*taken_out: Gate | ToolGate) -> Iterator[None]:
     """Take these gates out, for the tasks that are begun within."""
     token = _OPENED.set(_OPENED.get() | frozenset(taken_out))
     try:

@@ -6,21 +6,27 @@ from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
 from reveries.config import load_settings
 from reveries.db.database import Database
 from reveries.db.opening import open_database
+from reveries.knowledge.model import Chunk
 from reveries.knowledge.project_knowledge import ProjectKnowledge
 from reveries.llm.base import Embedder, Prompt
 from reveries.llm.scripted import Piece, ScriptedModel
 from reveries.llm.tier import Tier
 from reveries.projects.model import AgentState, Project, WorkTask
 from reveries.projects.store import ProjectStore
+from reveries.projects.task_tools import TaskTools, ToolServices
 from reveries.projects.wake import read_state
+from reveries.projects.watching import StepRows
 from reveries.projects.work import ProjectWork, WakeReport
 from reveries.projects.work_model import WorkModel
+from reveries.tools.folder_copies import FolderCopies
+from reveries.tools.sandbox import Sandbox
 from tests.fakes.clock import HandClock
 from tests.memory.kit import NOW, WordEmbedder
 
@@ -79,6 +85,7 @@ async def open_work(
     first_id: int = 0,
     new_id: Callable[[], str] | None = None,
     most_tasks: int = 10,
+    services: ToolServices | None = None,
 ) -> AsyncIterator[Work]:
     """Work on the projects of the file in `folder`."""
     clock = clock or HandClock(NOW)
@@ -106,12 +113,39 @@ async def open_work(
             settings=lambda: settings,
             model=lambda project_id: WorkModel(model, project_id, tier, "Ana"),
             remember=remember,
+            services=services or tool_services(folder),
             tell=lambda action, words: one.told.append((action, words)),
         )
         one = Work(store, work, model, clock)
         yield one
     finally:
         await database.aclose()
+
+
+def tool_services(folder: Path, sandbox: Sandbox | None = None, *, web: bool = False, **more: Any) -> ToolServices:
+    """Tools of a mind that lives in `folder`; without a sandbox unless one is given."""
+    settings = msgspec.structs.replace(load_settings(None).web, enabled=web, search_url=more.pop("search_url", ""))
+    return ToolServices(
+        sandbox=sandbox or Sandbox(), copies=FolderCopies(folder / "undo"), web=lambda: settings, **more
+    )
+
+
+async def task_tools(work: Work, project: Project, services: ToolServices) -> TaskTools:
+    """The tools of the project's first task, as work opens them."""
+    state = await read_state(work.store, project.id)
+
+    async def find_chunks(query: str, limit: int) -> list[Chunk]:
+        return []
+
+    return TaskTools(
+        services=services,
+        store=work.store,
+        state=state,
+        task=state.tasks[0],
+        steps=StepRows(work.store, state.tasks[0], lambda action, words: None),
+        find_chunks=find_chunks,
+        sources=set(),
+    )
 
 
 def asked_for(text: str) -> str:

@@ -4,7 +4,8 @@ import msgspec
 import pytest
 
 from reveries.errors import UsageError
-from reveries.tools.registry import Reach, Tool, ToolCaller, ToolRegistry
+from reveries.tools.reach import Reach
+from reveries.tools.registry import Tool, ToolCaller, ToolRegistry
 
 
 class Add(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -6,43 +6,28 @@ from typing import TYPE_CHECKING
 
 import click
 
-from reveries.client.features.knowledge import chunks, chunks_page, graph, know, relations
-from reveries.client.render import Line, Page, Part, Style, bar, field, line, paragraph
-from reveries.client.wording import ago, dollars, moment, plural, short_count
-from reveries.protocol import (
-    OrientationEntry,
-    ProjectDetail,
-    ProjectLine,
-    QuestionEntry,
-    TaskEntry,
-    TaskTrace,
-    WorkEntry,
+from reveries.client.features.knowledge import chunks, graph, know, relations
+from reveries.client.features.project_pages import (
+    diff_page,
+    history_page,
+    log_page,
+    project_page,
+    projects_page,
+    tasks_page,
+    trace_page,
+    undone_page,
 )
+from reveries.client.render import Part, line, paragraph
+from reveries.client.wording import plural
 from reveries.safe_text import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from reveries import protocol
+    from reveries.protocol import ProjectDetail
 
-_NOTHING = "No projects yet. Begin one:  reveries project new Piano"
-_TASK_STYLES: dict[str, tuple[str, Style]] = {
-    "done": ("✓", "good"),
-    "in_progress": ("▸", "accent"),
-    "ready": ("·", ""),
-    "blocked": ("‖", "warn"),
-    "dropped": ("×", "dim"),
-}
 _MOST_FILE_BYTES = 1_000_000
-_RESTS = {
-    "done": "everything is done",
-    "waiting for you": "it waits for you",
-    "budget": "its budget is used up",
-    "rested": "it rests, and goes on soon",
-    "interrupted": "you spoke; it goes on when you are done",
-    "no model": "no model answers",
-    "stuck": "nothing can go on by itself",
-}
 
 
 @click.group("project", short_help="What it works on for you.", invoke_without_command=True)
@@ -67,15 +52,56 @@ def list_command(as_json: bool) -> None:
 
 @command.command("new")
 @click.argument("name")
+@click.option("--folder", type=click.Path(path_type=Path), help="The one folder that its tools see.")
+@click.option("--write", "may_write", is_flag=True, help="They may change what is there already, too.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object.")
-def new(name: str, as_json: bool) -> None:
-    """Begin a project: reveries project new Piano."""
+def new(name: str, folder: Path | None, may_write: bool, as_json: bool) -> None:
+    """Begin a project: reveries project new Piano. With --folder it reads files; one that is not there yet is made and
+    is the project's own."""
     from reveries import protocol
 
-    detail = _ask(lambda new_id: protocol.CreateProject(new_id, name), as_json)
+    path = _whole_path(folder)
+    detail = _ask(lambda new_id: protocol.CreateProject(new_id, name, path, may_write), as_json)
     if detail is not None:
         shown = one_line(detail.project.name)
-        _say(f"{shown} is there. What is it for?", f'reveries project goal {_quoted(shown)} "..."')
+        _say(
+            f"{shown} is there{_folder_told(detail)}. What is it for?", f'reveries project goal {_quoted(shown)} "..."'
+        )
+
+
+@command.command("folder")
+@click.argument("name")
+@click.argument("folder", type=click.Path(path_type=Path), required=False)
+@click.option("--write", "may_write", is_flag=True, help="Its tools may change what is there.")
+@click.option("--none", "is_none", is_flag=True, help="It has no folder any more.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+def folder(name: str, folder: Path | None, may_write: bool, is_none: bool, as_json: bool) -> None:
+    """Which folder its tools see, and whether they may write: reveries project folder Notes ~/notes --write."""
+    from reveries import protocol
+    from reveries.client.sync_call import ask
+
+    if folder is None and not is_none:
+        there = ask(lambda new_id: protocol.AskProject(new_id, name), protocol.ProjectDetail).project.folder
+        folder = Path(there) if there else None
+    path = "" if is_none else _whole_path(folder)
+    detail = _ask(lambda new_id: protocol.SetProjectFolder(new_id, name, path, may_write), as_json)
+    if detail is not None:
+        _say(f"{one_line(detail.project.name)}{_folder_told(detail) or ' has no folder'}.")
+
+
+@command.command("undo-task")
+@click.argument("name")
+@click.argument("task")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+def undo_task(name: str, task: str, as_json: bool) -> None:
+    """Give the folder back as it was before a task, within seven days: reveries project undo-task Notes "Make an
+    index". What you changed after it is left as it is."""
+    from reveries import protocol
+    from reveries.client.render import show, show_json
+    from reveries.client.sync_call import ask
+
+    answer = ask(lambda new_id: protocol.UndoTask(new_id, name, task), protocol.TaskUndone, seconds=None)
+    show_json(answer) if as_json else show(undone_page(answer))
 
 
 @command.command("goal")
@@ -284,6 +310,18 @@ def _only_project() -> str:
     raise UsageError("Which project?", advice=f"There are: {names}.")
 
 
+def _whole_path(folder: Path | None) -> str:
+    """As the daemon can open it, wherever it was started."""
+    return str(folder.expanduser().absolute()) if folder is not None else ""
+
+
+def _folder_told(detail: "ProjectDetail") -> str:
+    if not detail.project.folder:
+        return ""
+    does = "reads and writes" if detail.project.may_write else "reads"
+    return f" and {does} {one_line(detail.project.folder, 120)}"
+
+
 def _read_text(file: Path) -> str:
     """Raises InputFileError, UsageError."""
     from reveries.errors import InputFileError, UsageError
@@ -308,156 +346,3 @@ def _say(text: str, then: str = "") -> None:
 
 def _quoted(name: str) -> str:
     return f'"{name}"' if " " in name else name
-
-
-# --- pages ------------------------------------------------------------------------------------------------------------
-
-
-def projects_page(projects: list[ProjectLine], now: float) -> Page:
-    """A block a project: how far it is, what comes, what it waits for."""
-    if not projects:
-        return [line(_NOTHING)]
-    page: Page = []
-    for one in projects:
-        page += [*_project_head(one, now), line()]
-    return page[:-1]
-
-
-def _project_head(one: ProjectLine, now: float) -> Page:
-    state = one.phase if one.state == "active" else one.state
-    head = line(
-        Part("● ", "good" if one.state == "active" else "dim"),
-        Part(one_line(one.name), "strong"),
-        Part(f"  {one_line(state)}  "),
-        Part(f"{bar(one.percent / 100)} {one.percent} %", "dim"),
-    )
-    rows: Page = [head, *paragraph(one.goal or "It has no goal yet.", indent=2)]
-    if one.next_task:
-        rows.append(field("next", one_line(one.next_task)))
-    if one.open_questions:
-        asks = f"{plural(one.open_questions, 'question')} for you"
-        rows.append(field("asks", Part(asks, "warn"), Part("  reveries questions", "dim")))
-    rested = _RESTS.get(one.rested_because, one.rested_because)
-    if rested and one.last_worked_at:
-        rows.append(field("last worked", ago(one.last_worked_at, now), Part(f"  {one_line(rested)}", "dim")))
-    if one.tokens:
-        rows.append(field("used", f"{short_count(one.tokens)} tokens", Part(f"  {dollars(one.dollars)}", "dim")))
-    return rows
-
-
-def project_page(detail: ProjectDetail, now: float, *, is_detailed: bool) -> Page:
-    """In short: how far it is, what it waits for, what is uncertain. In detail: the page and every task too."""
-    page = _project_head(detail.project, now)
-    if detail.message:
-        page += paragraph(detail.message, indent=2, style="dim")
-    if detail.doubts:
-        page += [line(), line(Part("  Uncertain, for something it rests on does not hold any more:", "warn"))]
-        page += [row for doubt in detail.doubts for row in paragraph(f"- {doubt}", indent=4)]
-    if detail.questions:
-        page += [line(), *questions_page(detail.questions, now)]
-    if is_detailed:
-        page += [line(), *paragraph(detail.orientation, indent=2), line(), *tasks_page(detail.tasks)]
-    else:
-        page += _short_tasks(detail.tasks)
-    return page
-
-
-def _short_tasks(tasks: list[TaskEntry]) -> Page:
-    done = [one for one in tasks if one.status == "done"]
-    if not done:
-        return []
-    page: Page = [line(), line(Part(f"  Done: {len(done)} of {len(tasks)}. Lately:", "dim"))]
-    for one in done[-3:]:
-        page += [
-            line(Part("  ✓ ", "good"), one_line(one.title)),
-            *paragraph(_shorten(one.outcome), indent=6, style="dim"),
-        ]
-    return page
-
-
-def _shorten(text: str, chars: int = 300) -> str:
-    return one_line(text, chars)
-
-
-def tasks_page(tasks: list[TaskEntry]) -> Page:
-    """A block a task, in the order in which they were planned."""
-    if not tasks:
-        return [line("  No tasks yet: it plans when it works.")]
-    page: Page = []
-    for one in tasks:
-        mark, style = _TASK_STYLES.get(one.status, ("?", ""))
-        area = f"  {one_line(one.skill_area)}" if one.skill_area else ""
-        page.append(line(Part(f"  {mark} ", style), Part(one_line(one.title), "strong"), Part(area, "dim")))
-        if one.waits_for:
-            page += paragraph(f"waits for {one.waits_for}", indent=6, style="warn")
-        if one.flagged_because:
-            page += paragraph(f"in doubt: {one.flagged_because}", indent=6, style="warn")
-        if one.outcome:
-            page += paragraph(_shorten(one.outcome, 600), indent=6, style="dim")
-    return page
-
-
-def questions_page(questions: list[QuestionEntry], now: float, how: str = 'reveries questions answer ID "..."') -> Page:
-    """What it wants to know, oldest first, and how to answer."""
-    if not questions:
-        return [line("  It has no questions.")]
-    page: Page = []
-    for one in questions:
-        held = f", {plural(one.blocked_tasks, 'task')} waiting" if one.blocked_tasks else ""
-        told = f"  {one_line(one.project)}, {ago(one.asked_at, now)}{held}"
-        page.append(line(Part(f"  {one_line(one.question_id)[:8]}", "accent"), Part(told, "dim")))
-        page += paragraph(one.question, indent=4)
-        if one.is_tainted:
-            page += paragraph("(made of a text that you did not write)", indent=4, style="dim")
-        if one.context:
-            page += paragraph(one.context, indent=6, style="dim")
-    return [*page, line(Part(f"  {how}", "dim"))]
-
-
-def log_page(log: list[WorkEntry], now: float) -> Page:
-    """Newest last, as one reads a log."""
-    return [
-        line(
-            Part(f"  {moment(one.happened_at)}  ", "dim"),
-            Part(f"{one_line(one.action):<20} "),
-            one_line(one.details, 200),
-        )
-        for one in reversed(log)
-    ] or [line("  Nothing happened yet.")]
-
-
-def trace_page(trace: TaskTrace) -> Page:
-    """Steps in order, then what the outcome rests on, word for word."""
-    page = tasks_page([trace.task])
-    for one in trace.steps:
-        page.append(line(Part(f"      {one.attempt}. {one_line(one.tool)}  ", "accent"), one_line(one.result, 160)))
-    if trace.audit:
-        page += paragraph(f"audit: {trace.audit}", indent=6)
-    if trace.failure:
-        page += paragraph(f"last failure: {trace.failure}", indent=6, style="warn")
-    if trace.rests_on:
-        page += [line(Part("  It rests on:", "dim")), *chunks_page(trace.rests_on)]
-    return page
-
-
-def history_page(versions: list[OrientationEntry], now: float) -> Page:
-    """Each version with what made it due, oldest first."""
-    return [_version_line(one, now) for one in reversed(versions)]
-
-
-def _version_line(one: OrientationEntry, now: float) -> Line:
-    return line(
-        Part(f"  {one.version:>3}  ", "accent"), Part(f"{ago(one.written_at, now)}  ", "dim"), one_line(one.trigger)
-    )
-
-
-def diff_page(versions: list[OrientationEntry], first: int, second: int) -> Page:
-    """What stands in one version and not in the other, line by line."""
-    import difflib
-
-    texts = {one.version: one.text.splitlines() for one in versions}
-    if first not in texts or second not in texts:
-        return [line(f"  There are versions 1 to {max(texts, default=0)}.")]
-    styles: dict[str, Style] = {"+": "good", "-": "bad"}
-    rows = [row for row in difflib.ndiff(texts[first], texts[second]) if row[:1] in "+-"]
-    return [line(Part(f"  {one_line(row)}", styles[row[0]])) for row in rows] or [line("  They say the same.")]

@@ -13,7 +13,7 @@ def command(ctx: click.Context, as_json: bool) -> None:
     if ctx.invoked_subcommand is not None:
         return
     from reveries import protocol
-    from reveries.client.features.projects import questions_page
+    from reveries.client.features.project_pages import questions_page
     from reveries.client.render import show, show_json
     from reveries.client.sync_call import ask
 

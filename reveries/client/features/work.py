@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from reveries.client.connection import Connection
     from reveries.protocol import WorkHappened
 
-_STYLES: dict[str, Style] = {"done": "good", "question": "warn", "failed": "bad", "rested": "dim", "step": "dim"}
+_STYLES: dict[str, Style] = {"done": "good", "question": "warn", "failed": "bad", "rested": "dim", "step": "dim",
+    "result": "dim", "no result": "warn", "approval": "warn"}  # fmt: skip
 
 
 @click.command("work", short_help="The work on your projects: now, or watch it.")
@@ -40,7 +41,7 @@ def command(is_now: bool, is_watching: bool, project: str, is_pausing: bool, is_
 
 def _change_all(state: str, as_json: bool) -> None:
     from reveries import protocol
-    from reveries.client.features.projects import projects_page
+    from reveries.client.features.project_pages import projects_page
     from reveries.client.render import show, show_json
     from reveries.client.sync_call import ask
 

@@ -13,7 +13,7 @@ from reveries.client.features.memory import episode_page, found_page
 from reveries.client.features.memory_edits import corrected_page, held_page, remembered_page, share_of
 from reveries.client.features.memory_views import graph_page, timeline_page, why_page
 from reveries.client.features.models import overview_page
-from reveries.client.features.projects import project_page, projects_page, questions_page
+from reveries.client.features.project_pages import project_page, projects_page, questions_page
 from reveries.client.features.self_model import self_history_page, self_page
 from reveries.client.features.sleep_log import contradictions_page
 from reveries.client.features.status import status_page

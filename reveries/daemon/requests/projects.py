@@ -1,17 +1,21 @@
 """Projects: what the owner gives the mind to work on, and what comes of it."""
 
 import asyncio
+from pathlib import Path
 
 from reveries import protocol
 from reveries.daemon.requests.knowledge import chunk_entry
 from reveries.daemon.requests.registry import Call, handles
+from reveries.errors import UsageError
 from reveries.llm.caps import MICRODOLLARS
+from reveries.projects.grants import give_grant, read_grants, revoke_grants
 from reveries.projects.material import describe_orientation
 from reveries.projects.materials import chunks_of_text, find_task, note_fallen_chunk
 from reveries.projects.model import AgentState, OwnerQuestion, Project, TaskStatus, WorkTask
 from reveries.projects.triggers import percent_done
 from reveries.projects.wake import read_state
 from reveries.safe_text import one_line, plain
+from reveries.tools.sandbox import why_not_a_folder
 
 _LOG_LINES = 20
 _MOST_WATCHED = 1000
@@ -34,7 +38,49 @@ async def show_project(call: Call, request: protocol.AskProject) -> protocol.Pro
 
 @handles(protocol.CreateProject)
 async def create_project(call: Call, request: protocol.CreateProject) -> protocol.ProjectDetail:
-    return await _detail(call, await call.mind.projects.store.create(plain(request.name)))
+    folder, may_write = await _folder(call, request.folder, may_write=request.may_write)
+    created = await call.mind.projects.store.create(plain(request.name), folder, may_write=may_write)
+    return await _detail(call, created)
+
+
+@handles(protocol.SetProjectFolder)
+async def set_project_folder(call: Call, request: protocol.SetProjectFolder) -> protocol.ProjectDetail:
+    store = call.mind.projects.store
+    project = await store.find(request.project)
+    folder, may_write = await _folder(call, request.folder, may_write=request.may_write)
+    await store.set_folder(project, folder, may_write=may_write)
+    call.mind.projects.consider()
+    return await _detail(call, await store.find(project.id))
+
+
+@handles(protocol.UndoTask)
+async def undo_task(call: Call, request: protocol.UndoTask) -> protocol.TaskUndone:
+    store = call.mind.projects.store
+    project = await store.find(request.project)
+    task = find_task(await store.tasks(store.database, project.id), request.task)
+    undone = await call.mind.projects.undo_task(project, task)
+    restored, left = ([plain(one) for one in paths] for paths in (undone.restored, undone.left))
+    return protocol.TaskUndone(request.request_id, one_line(task.title), restored, left)
+
+
+@handles(protocol.AskGrants)
+async def list_grants(call: Call, request: protocol.AskGrants) -> protocol.Grants:
+    return await _grants(call, await call.mind.projects.store.find(request.project))
+
+
+@handles(protocol.GiveGrant)
+async def give_project_grant(call: Call, request: protocol.GiveGrant) -> protocol.Grants:
+    project = await call.mind.projects.store.find(request.project)
+    await give_grant(call.mind.projects.store, project, request.name)
+    call.mind.projects.consider()
+    return await _grants(call, project)
+
+
+@handles(protocol.RevokeGrant)
+async def revoke_project_grant(call: Call, request: protocol.RevokeGrant) -> protocol.Grants:
+    project = await call.mind.projects.store.find(request.project)
+    await revoke_grants(call.mind.projects.store, project, request.name)
+    return await _grants(call, project)
 
 
 @handles(protocol.SetGoal)
@@ -89,10 +135,13 @@ async def show_task_trace(call: Call, request: protocol.AskTaskTrace) -> protoco
         failure=plain(task.failure),
         rests_on=[chunk_entry(one) for one in chunks],
         steps=[
-            protocol.StepEntry(one.attempt, one.tool, plain(one.result), one.state, one.began_at)
+            protocol.StepEntry(
+                one.attempt, one.tool, plain(one.result), one.state, one.began_at, one.reach,
+                plain(one.arguments) if one.reach else "", one.exit_code, one.sha256, plain(one.path),
+            )
             for one in await store.steps_of(task.id)
         ],
-    )
+    )  # fmt: skip
 
 
 @handles(protocol.AskOrientations)
@@ -159,6 +208,37 @@ async def watch_work(call: Call, request: protocol.WatchWork) -> None:
             call.session.outbox.send_piece(await happened.get())
 
 
+async def _folder(call: Call, path: str, *, may_write: bool) -> tuple[str, bool]:
+    """The folder as it is stored, and whether it may be written to: one that was not there is made, and is the
+    project's own. Raises UsageError."""
+    if not path:
+        return "", False
+    folder = Path(path)
+    if not folder.is_absolute():
+        raise UsageError(f"{path[:200]} is no whole path.", advice="It begins with /")
+    is_new = not await asyncio.to_thread(folder.exists)
+    if is_new:
+        try:
+            await asyncio.to_thread(folder.mkdir, parents=True)
+        except OSError as error:
+            raise UsageError(f"{folder} cannot be made: {error.strerror}.", advice="Choose another place.") from error
+    if why := await asyncio.to_thread(why_not_a_folder, folder, call.mind.home.path):
+        raise UsageError(why, advice="")
+    return str(await asyncio.to_thread(folder.resolve)), may_write or is_new
+
+
+async def _grants(call: Call, project: Project) -> protocol.Grants:
+    store = call.mind.projects.store
+    titles = {task.id: task.title for task in await store.tasks(store.database, project.id)}
+    found = [
+        protocol.GrantEntry(
+            one.id, one.kind.value, one_line(one.name), one_line(titles.get(one.task_id or "", "")), one.given_at
+        )
+        for one in await read_grants(store.database, project.id)
+    ]
+    return protocol.Grants(call.request_id, one_line(project.name), found)
+
+
 async def _detail(call: Call, project: Project, limit: int = _LOG_LINES) -> protocol.ProjectDetail:
     store = call.mind.projects.store
     state = await read_state(store, project.id)
@@ -199,6 +279,8 @@ def _project_line(state: AgentState, spent: tuple[float, int]) -> protocol.Proje
         last_worked_at=state.project.last_worked_at or 0.0,
         dollars=spent[0],
         tokens=spent[1],
+        folder=plain(state.project.folder),
+        may_write=state.project.may_write,
     )
 
 

@@ -257,7 +257,7 @@ SELECT episode_id AS id FROM dormancy_log
 WHERE id IN (SELECT max(id) FROM dormancy_log GROUP BY episode_id) AND became = 'dormant' AND reason = 'forgotten';
 
 -- name: words_of_projects
-SELECT rowid AS id, name FROM projects;
+SELECT rowid AS id, name, folder FROM projects;
 
 -- name: words_of_goals
 SELECT rowid AS id, text FROM goals;
@@ -269,13 +269,13 @@ SELECT rowid AS id, content FROM orientation;
 SELECT rowid AS id, title, description, skill_area, outcome, audit, failure, held_because, flagged_because FROM tasks;
 
 -- name: words_of_questions
-SELECT rowid AS id, question, context, context_tags, answer FROM questions;
+SELECT rowid AS id, question, context, context_tags, answer, payload FROM questions;
 
 -- name: words_of_activities
 SELECT rowid AS id, details, skill_area FROM activities;
 
 -- name: words_of_steps
-SELECT rowid AS id, arguments, result FROM steps;
+SELECT rowid AS id, arguments, result, path FROM steps;
 
 -- name: words_of_chunks
 SELECT rowid AS id, title, content, tags, fell_because, coalesce(names, '[]') AS names FROM chunks;
@@ -285,3 +285,6 @@ SELECT rowid AS id, context_tags FROM relations;
 
 -- name: words_of_coretrievals
 SELECT rowid AS id, query FROM coretrievals;
+
+-- name: words_of_grants
+SELECT rowid AS id, name FROM grants;

@@ -1,11 +1,17 @@
 -- name: put
 INSERT INTO projects (id, name, created_at) VALUES (:id, :name, :now)
 
+-- name: with_folder
+SELECT id FROM projects WHERE folder <> '' AND state <> 'archived' LIMIT 1
+
 -- name: active
 SELECT id FROM projects WHERE state = 'active' LIMIT 1
 
 -- name: all
 SELECT * FROM projects ORDER BY created_at, id
+
+-- name: set_folder
+UPDATE projects SET folder = :folder, may_write = :may_write WHERE id = :id
 
 -- name: set_state
 UPDATE projects SET state = :state WHERE id = :id
@@ -64,14 +70,20 @@ VALUES (:id, :project_id, :goal_id, :title, :description, :kind, :status, :skill
 INSERT OR IGNORE INTO task_needs (task_id, needs_id) VALUES (:task_id, :needs_id)
 
 -- name: begin_task
-UPDATE tasks SET status = 'in_progress', tries = tries + 1, started_at = coalesce(started_at, :now), updated_at = :now
+UPDATE tasks SET status = 'in_progress', tries = tries + 1, started_at = coalesce(started_at, :now), updated_at = :now,
+    try_began_at = coalesce(try_began_at, :now)
 WHERE id = :id AND status = 'ready'
 
 -- name: end_task
 UPDATE tasks SET status = :status, outcome = :outcome, audit = :audit, failure = :failure, rests_on = :rests_on,
     description = :description, checksum = :checksum, updated_at = :now, foreign_sources = :foreign_sources,
     completed_at = CASE WHEN :status = 'done' THEN :now ELSE NULL END,
-    tries = CASE WHEN :tries_anew THEN 0 ELSE tries END
+    tries = CASE WHEN :tries_anew THEN 0 ELSE tries END, try_began_at = NULL
+WHERE id = :id
+
+-- name: hold_try
+-- It waits for a yes, and goes on where it was.
+UPDATE tasks SET status = 'blocked', tries = max(0, tries - 1), updated_at = :now, foreign_sources = :foreign_sources
 WHERE id = :id
 
 -- name: give_back_task
@@ -132,8 +144,9 @@ WHERE task_id IN (SELECT id FROM tasks WHERE project_id = :project_id) ORDER BY 
 
 -- name: put_question
 INSERT INTO questions (id, project_id, task_id, kind, question, context, context_tags, asked_at, foreign_sources,
-    checksum)
-VALUES (:id, :project_id, :task_id, :kind, :question, :context, :context_tags, :now, :foreign_sources, :checksum)
+    checksum, payload)
+VALUES (:id, :project_id, :task_id, :kind, :question, :context, :context_tags, :now, :foreign_sources, :checksum,
+    :payload)
 
 -- name: put_block
 INSERT OR IGNORE INTO question_blocks (question_id, task_id) VALUES (:question_id, :task_id)
@@ -166,13 +179,18 @@ SELECT count(*) AS number FROM activities WHERE project_id = :project_id AND hap
 
 -- name: put_step
 -- After what an earlier try left that was broken off: that one does not count, so its number comes again.
-INSERT INTO steps (task_id, attempt, position, tool, arguments, state, began_at, foreign_sources)
-SELECT :task_id, :attempt, coalesce(max(position), 0) + 1, :tool, :arguments, 'begun', :now, :foreign_sources
+INSERT INTO steps (task_id, attempt, position, tool, arguments, state, began_at, foreign_sources, reach)
+SELECT :task_id, :attempt, coalesce(max(position), 0) + 1, :tool, :arguments, 'begun', :now, :foreign_sources, :reach
 FROM steps WHERE task_id = :task_id AND attempt = :attempt
 RETURNING position
 
 -- name: end_step
-UPDATE steps SET result = :result, state = :state, ended_at = :now
+UPDATE steps SET result = :result, state = :state, ended_at = :now, exit_code = :exit_code, sha256 = :sha256,
+    path = :path, foreign_sources = (
+        SELECT json_group_array(name) FROM (
+            SELECT value AS name FROM json_each(steps.foreign_sources) UNION SELECT value FROM json_each(:sources)
+        )
+    )
 WHERE task_id = :task_id AND attempt = :attempt AND position = :position
 
 -- name: close_begun_steps
@@ -180,7 +198,9 @@ UPDATE steps SET state = 'unknown' WHERE state = 'begun'
     AND task_id IN (SELECT id FROM tasks WHERE project_id = :project_id)
 
 -- name: steps_of
-SELECT attempt, position, tool, arguments, result, state, began_at, ended_at FROM steps
+SELECT attempt, position, tool, arguments, result, state, began_at, ended_at, reach, exit_code, sha256, path,
+    foreign_sources
+FROM steps
 WHERE task_id = :task_id ORDER BY attempt, position
 
 -- name: plans_since_word
@@ -192,3 +212,17 @@ WHERE project_id = :project_id AND action = 'planned' AND id > coalesce((
 
 -- name: count_blocked
 SELECT count(*) AS number FROM question_blocks WHERE question_id = :id
+
+-- name: put_grant
+INSERT INTO grants (id, project_id, task_id, kind, name, given_at) VALUES (:id, :project_id, :task_id, :kind, :name, :now)
+
+-- name: grants
+SELECT id, task_id, kind, name, given_at FROM grants
+WHERE project_id = :project_id AND used_at IS NULL AND revoked_at IS NULL ORDER BY given_at, id
+
+-- name: use_call
+UPDATE grants SET used_at = :now
+WHERE task_id = :task_id AND kind = 'call' AND name = :name AND used_at IS NULL AND revoked_at IS NULL
+
+-- name: revoke_grant
+UPDATE grants SET revoked_at = :now WHERE id = :id

@@ -22,6 +22,7 @@ _STATEMENTS: Final = {
     "chunks": "forget.words_of_chunks",
     "relations": "forget.words_of_relations",
     "coretrievals": "forget.words_of_coretrievals",
+    "grants": "forget.words_of_grants",
 }
 
 ListedRows = Mapping[str, list[Row]]

@@ -131,6 +131,8 @@ PLANTS: Final[dict[str, tuple[str, ...]]] = {
             "activities.skill_area",
             "steps.arguments",
             "steps.result",
+            "steps.path",
+            "projects.folder",
             "chunks.title",
             "chunks.content",
             "chunks.fell_because",
@@ -138,10 +140,12 @@ PLANTS: Final[dict[str, tuple[str, ...]]] = {
         (_TEXT,),
     ),
     "questions.context_tags": (_LIST,),
+    "questions.payload": (_LIST,),
     "chunks.tags": (_LIST,),
     "chunks.names": (_LIST,),
     "relations.context_tags": (_LIST,),
     "coretrievals.query": (_TEXT,),
+    "grants.name": (_TEXT,),
 }
 
 _HOLDS: Final = f"LIKE '%{SAID}%'"
@@ -269,6 +273,9 @@ NO_WORDS: Final = {
             "coretrievals.a_id",
             "coretrievals.b_id",
             "coretrievals.session_id",
+            "grants.id",
+            "grants.project_id",
+            "grants.task_id",
             "usage_ledger.project_id",
         ),
         _ID,
@@ -328,6 +335,7 @@ NO_WORDS: Final = {
         ),
         "kinds and hashes of what others wrote",
     ),
+    "steps.sha256": "a hash of a whole file or of all that a command said",
     "turns.echoes": "numbers: where a repetition begins and ends",
     "erasures.hash_key": "random",
     "erasures.counts": "how many rows of what kind went, by our names of the kinds",
@@ -396,6 +404,7 @@ INSERT INTO chunks (id, project_id, content, type, confidence, source, created_a
 INSERT INTO relations (id, from_id, to_id, type, last_activated_at, created_at)
     VALUES ('r1', 'c2', 'c3', 'supports', 0, 0);
 INSERT INTO coretrievals VALUES ('c2', 'c3', 'wake 1', 'boats', 0, NULL);
+INSERT INTO grants (id, project_id, kind, name, given_at) VALUES ('a1', 'p1', 'tool', 'fetch', 0);
 """
 """Rows that no plain life leaves at its end."""
 

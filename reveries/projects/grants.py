@@ -1,0 +1,139 @@
+"""What the owner allowed in a project: stored, found, used up and taken back.
+
+A grant is the owner's own word: it comes from the terminal, as an answer to an approval or by `reveries grant give`. No
+role of the mind and no program outside can make one.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+import msgspec
+
+from reveries.db.database import Reader, Transaction
+from reveries.errors import NotFoundError, UsageError
+from reveries.projects.approvals import ApprovalScope, HeldCall, scope_of
+from reveries.projects.model import OwnerQuestion, Project
+from reveries.projects.store import ProjectStore
+from reveries.tools.folder_tools import SOURCE as FOLDER_SOURCE
+from reveries.tools.reach import GrantSet
+from reveries.tools.web import source_of_host
+
+GRANTABLE_TOOLS: Final = ("fetch", "web_search")
+_HOST_PREFIX: Final = "web:"
+
+
+class GrantKind(StrEnum):
+    """What a grant is of."""
+
+    TOOL = "tool"
+    SOURCE = "source"
+    CALL = "call"
+    DENIAL = "denial"
+    """One call that the owner said no to."""
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """One word of the owner that stands."""
+
+    id: str
+    kind: GrantKind
+    name: str
+    task_id: str | None
+    """Within this task alone; None: always in this project."""
+    given_at: float
+
+
+async def read_grants(source: Reader, project_id: str) -> list[Grant]:
+    """Those that stand: not used up, not taken back."""
+    rows = await source.rows("projects.grants", {"project_id": project_id})
+    return [Grant(row["id"], GrantKind(row["kind"]), row["name"], row["task_id"], row["given_at"]) for row in rows]
+
+
+def grants_for_task(grants: Iterable[Grant], task_id: str) -> GrantSet:
+    """What one task may do. Pure."""
+    found: dict[GrantKind, set[str]] = {kind: set() for kind in GrantKind}
+    for one in grants:
+        if one.task_id in (None, task_id):
+            found[one.kind].add(source_id(one.name) if one.kind is GrantKind.SOURCE else one.name)
+    return GrantSet(
+        tools=frozenset(found[GrantKind.TOOL]),
+        sources=frozenset(found[GrantKind.SOURCE]),
+        calls=frozenset(found[GrantKind.CALL]),
+        denied=frozenset(found[GrantKind.DENIAL]),
+    )
+
+
+def source_id(name: str) -> str:
+    """The foreign source that an owner names: `folder`, `web:example.org`, or an id as it stands in a row. Pure."""
+    host = name.removeprefix(_HOST_PREFIX)
+    return source_of_host(host) if name.startswith(_HOST_PREFIX) and "." in host else name
+
+
+async def put_grant(
+    store: ProjectStore, transaction: Transaction, project_id: str, kind: GrantKind, name: str, task_id: str | None
+) -> None:
+    row = {"id": store.new_id(), "project_id": project_id, "task_id": task_id, "kind": kind.value, "name": name}
+    await transaction.run("projects.put_grant", row | {"now": store.now})
+
+
+async def use_call(transaction: Transaction, task_id: str, digest: str, now: float) -> None:
+    """One call that was approved is made now: it is approved no more."""
+    await transaction.run("projects.use_call", {"task_id": task_id, "name": digest, "now": now})
+
+
+async def give_grant(store: ProjectStore, project: Project, name: str) -> Grant:
+    """The owner allows a tool or a source in a project. Raises UsageError."""
+    name = name.strip()
+    is_tool = name in GRANTABLE_TOOLS
+    is_source = name == FOLDER_SOURCE or (name.startswith(_HOST_PREFIX) and "." in name) or name.startswith("document:")
+    if not is_tool and not is_source:
+        raise UsageError(
+            f"{name[:80]!r} is nothing that can be granted.",
+            advice=f"A tool ({', '.join(GRANTABLE_TOOLS)}), or a source: {FOLDER_SOURCE}, web:example.org",
+        )
+    kind = GrantKind.TOOL if is_tool else GrantKind.SOURCE
+    async with store.database.transaction() as transaction:
+        there = [one for one in await read_grants(transaction, project.id) if (one.kind, one.name) == (kind, name)]
+        if not any(one.task_id is None for one in there):
+            await put_grant(store, transaction, project.id, kind, name, None)
+            await store.log(transaction, project.id, "grant.given", name)
+        await store.clear_rest(transaction, project.id)
+    found = await read_grants(store.database, project.id)
+    return next(one for one in found if (one.kind, one.name, one.task_id) == (kind, name, None))
+
+
+async def revoke_grants(store: ProjectStore, project: Project, name: str) -> int:
+    """Take back every grant of a name, or one by its id; how many. Raises NotFoundError."""
+    async with store.database.transaction() as transaction:
+        every = await read_grants(transaction, project.id)
+        found = [one for one in every if one.name == name.strip() or (len(name) >= 4 and one.id.startswith(name))]
+        if not found:
+            raise NotFoundError(
+                f"{project.name} has no grant {name[:80]!r}.",
+                advice=f"Those that there are: reveries grant list {project.name}",
+            )
+        for one in found:
+            await transaction.run("projects.revoke_grant", {"id": one.id, "now": store.now})
+        await store.log(transaction, project.id, "grant.revoked", name)
+    return len(found)
+
+
+async def store_approval(store: ProjectStore, transaction: Transaction, question: OwnerQuestion) -> None:
+    """What the answer to an approval allows: this call, its tool within the task, or within the project. What says
+    neither yes nor no is a no."""
+    held, scope = msgspec.json.decode(question.payload, type=HeldCall), scope_of(question.answer)
+    task_id = question.task_id
+    if scope is ApprovalScope.NO:
+        await put_grant(store, transaction, question.project_id, GrantKind.DENIAL, held.digest, task_id)
+        return
+    await put_grant(store, transaction, question.project_id, GrantKind.CALL, held.digest, task_id)
+    if scope is ApprovalScope.ONCE:
+        return
+    within = task_id if scope is ApprovalScope.TASK else None
+    if held.tool_to_grant:
+        await put_grant(store, transaction, question.project_id, GrantKind.TOOL, held.tool_to_grant, within)
+    for name in held.sources:
+        await put_grant(store, transaction, question.project_id, GrantKind.SOURCE, name, within)

@@ -1,0 +1,144 @@
+"""Reading, writing and running within a project's folder, as tools. All of it happens in the sandboxed worker."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Annotated, Final
+
+import msgspec
+
+from reveries.tools.reach import Reach
+from reveries.tools.registry import Tool, ToolCaller
+from reveries.tools.results import ToolResult, cut_lines, fence
+from reveries.tools.worker import Worker
+
+SERVER: Final = "folder"
+SOURCE: Final = "folder"
+"""What is read in a folder was written by whoever: it is foreign until the owner grants it."""
+LOOKING: Final = ("read_file", "list_files", "find_files", "search_files")
+CHANGING: Final = ("write_file", "edit_file")
+RUNNING: Final = ("run_command",)
+_MOST_LISTED: Final = 200
+_Path = Annotated[str, msgspec.Meta(max_length=500)]
+_FilePath = Annotated[str, msgspec.Meta(min_length=1, max_length=500)]
+_Text = Annotated[str, msgspec.Meta(max_length=200_000)]
+
+
+class ReadFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    path: _FilePath
+    from_line: Annotated[int, msgspec.Meta(ge=1)] = 1
+
+
+class ListFiles(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    path: _Path = "."
+
+
+class FindFiles(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    pattern: Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
+
+
+class SearchFiles(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    text: Annotated[str, msgspec.Meta(min_length=1, max_length=400)]
+    path: _Path = "."
+
+
+class WriteFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    path: _FilePath
+    text: _Text
+
+
+class EditFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    path: _FilePath
+    old: Annotated[str, msgspec.Meta(min_length=1, max_length=200_000)]
+    new: _Text
+
+
+class RunCommand(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    command: Annotated[str, msgspec.Meta(min_length=1, max_length=4_000)]
+    seconds: Annotated[int, msgspec.Meta(ge=1, le=300)] = 60
+
+
+@dataclass(frozen=True, slots=True)
+class FolderTools:
+    """The tools over one task's worker."""
+
+    worker: Worker
+    before_change: Callable[[], Awaitable[None]]
+    """Called before each change: it keeps a copy of the folder before the first."""
+
+    def tools(self) -> list[Tool]:
+        """All of them; which of them a task may call is listed by its project."""
+        look, inside = Reach.LOOK, Reach.INSIDE
+        run = "Run a shell command in the folder; there is no network."
+        return [
+            Tool("list_files", SERVER, "What lies in a folder.", look, ListFiles, self.list_files),
+            Tool("find_files", SERVER, "Files whose path matches, as *.md.", look, FindFiles, self.find_files),
+            Tool("search_files", SERVER, "Lines that hold a text.", look, SearchFiles, self.search_files),
+            Tool("read_file", SERVER, "A file's lines, from one on.", look, ReadFile, self.read_file),
+            Tool("write_file", SERVER, "Make a file what text is.", inside, WriteFile, self.write_file),
+            Tool("edit_file", SERVER, "Replace words that stand once.", inside, EditFile, self.edit_file),
+            Tool("run_command", SERVER, run, inside, RunCommand, self.run_command, is_repeatable=False),
+        ]
+
+    async def read_file(self, given: ReadFile, _: ToolCaller) -> ToolResult:
+        lines = str(await self.worker.call("read", {"path": given.path})).splitlines()
+        kept, rest = cut_lines(lines, given.from_line)
+        told = f"{given.path}, line {given.from_line} to {given.from_line + len(kept) - 1} of {len(lines)}:"
+        if not kept:
+            told = f"{given.path} has {len(lines)} lines."
+        more = f"\nIt goes on: from_line {rest}." if rest else ""
+        return _looked(f"{told}\n{fence(kept, given.from_line)}{more}")
+
+    async def list_files(self, given: ListFiles, _: ToolCaller) -> ToolResult:
+        found = await self.worker.call("list", {"path": given.path or "."})
+        return _looked(_listed(found, f"in {given.path or '.'}"))
+
+    async def find_files(self, given: FindFiles, _: ToolCaller) -> ToolResult:
+        found = await self.worker.call("find", {"pattern": given.pattern})
+        return _looked(_listed(found, f"for {given.pattern}"))
+
+    async def search_files(self, given: SearchFiles, _: ToolCaller) -> ToolResult:
+        found = await self.worker.call("search", {"text": given.text, "path": given.path or "."})
+        lines, _rest = cut_lines([f"{path}:{number}: {line}" for path, number, line in found], 1)
+        more = f"\n{len(found) - len(lines)} more." if len(found) > len(lines) else ""
+        return _looked(f"{len(found)} lines hold “{given.text[:80]}”:\n{fence(lines)}{more}")
+
+    async def write_file(self, given: WriteFile, caller: ToolCaller) -> ToolResult:
+        await self.before_change()
+        arguments = {"path": given.path, "text": given.text, "is_tainted": bool(caller.foreign_sources)}
+        digest = str(await self.worker.call("write", arguments))
+        return ToolResult(f"{given.path} is written: {len(given.text):,} characters.", path=given.path, sha256=digest)
+
+    async def edit_file(self, given: EditFile, caller: ToolCaller) -> ToolResult:
+        await self.before_change()
+        arguments = {"path": given.path, "old": given.old, "new": given.new}
+        arguments_with_taint = arguments | {"is_tainted": bool(caller.foreign_sources)}
+        digest = str(await self.worker.call("edit", arguments_with_taint))
+        return ToolResult(f"{given.path} is changed.", path=given.path, sha256=digest)
+
+    async def run_command(self, given: RunCommand, caller: ToolCaller) -> ToolResult:
+        await self.before_change()
+        arguments = {"command": given.command, "seconds": given.seconds, "is_tainted": bool(caller.foreign_sources)}
+        ended = await self.worker.call("run", arguments, given.seconds)
+        lines = str(ended["output"]).splitlines()
+        # How it ends says most, and stands last: of a long output the end is shown.
+        kept = list(reversed(cut_lines(lines[::-1], 1)[0]))
+        stopped = f" It was stopped: {ended['stopped_because']}." if ended["stopped_because"] else ""
+        told = f"exit code {ended['exit_code']} after {ended['seconds']:.1f} s.{stopped}"
+        said = f"\n{len(lines) - len(kept)} lines before:" if len(kept) < len(lines) else ""
+        return ToolResult(
+            f"{told}{said}\n{fence(kept)}".rstrip(),
+            frozenset({SOURCE}),
+            sha256=str(ended["output_sha256"]),
+            exit_code=int(ended["exit_code"]),
+        )
+
+
+def _looked(text: str) -> ToolResult:
+    return ToolResult(text, frozenset({SOURCE}))
+
+
+def _listed(found: list[dict[str, object]], where: str) -> str:
+    lines = [f"{one['path']}/" if one["is_folder"] else f"{one['path']} ({one['size_bytes']} bytes)" for one in found]
+    kept, _ = cut_lines(lines[:_MOST_LISTED], 1)
+    more = f"\n{len(lines) - len(kept)} more." if len(lines) > len(kept) else ""
+    return f"{len(lines)} {where}:\n{fence(kept)}{more}"

@@ -1,0 +1,187 @@
+"""The tool loop: one step at a time under a schema, alike on every provider, until it finishes or a limit ends it.
+
+The model names a tool and its arguments, or hands in what it found. What comes back stands before it as a record. The
+same call twice in a row, too many steps, too long a time or too much text ends the loop (V-86..V-89).
+"""
+
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import reduce
+from operator import or_
+from typing import Any, Generic, TypeVar, cast
+
+import msgspec
+
+from reveries.errors import UsageError
+from reveries.tools.reach import CallFacts, digest_call
+from reveries.tools.registry import Tool
+from reveries.tools.results import MOST_RESULT_CHARS
+from reveries.tools.tool_errors import ApprovalNeededError, ToolError
+
+Finish = TypeVar("Finish", bound=msgspec.Struct)
+
+_TAG = "tool"
+_OLD_RESULT_CHARS = 600
+
+
+@dataclass(frozen=True, slots=True)
+class LoopLimits:
+    """What ends a loop."""
+
+    steps: int = 25
+    seconds: float = 1800.0
+    chars: int = 2_000_000
+    """Of all that the model is shown and says: money is limited by the ledger."""
+
+
+class StepState(StrEnum):
+    DONE = "done"
+    FAILED = "failed"
+    UNKNOWN = "unknown"
+    """It was begun, broken off, and may have happened."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallRecord:
+    """One call that was made, as it stands before the model."""
+
+    tool: str
+    arguments: Mapping[str, object]
+    text: str
+    state: StepState = StepState.DONE
+
+    @property
+    def digest(self) -> str:
+        return digest_call(self.tool, self.arguments)
+
+
+@dataclass(frozen=True, slots=True)
+class LoopEnd(Generic[Finish]):
+    """How a loop ended: handed in, waiting for a yes, or given up."""
+
+    finish: Finish | None = None
+    held: CallRecord | None = None
+    """The call that waits for a yes of the owner; `why_held` names what it lacks."""
+    why_held: CallFacts | None = None
+    why_ended: str = ""
+    """Why it ended without either, as a sentence."""
+
+
+AskStep = Callable[[Sequence[CallRecord]], Awaitable[Any]]
+"""The model's next step after these calls: a struct of a tool's arguments, or of what it hands in; None where it gave
+none that can be read."""
+MakeCall = Callable[[str, Mapping[str, object], bool], Awaitable[str]]
+"""Makes a call, which is unknown to have happened before or not; its result as text."""
+
+
+@dataclass(slots=True)
+class ToolLoop(Generic[Finish]):
+    """One run of the loop. `calls` holds what an earlier run of it, broken off, has done already."""
+
+    ask_step: AskStep
+    make_call: MakeCall
+    finish_type: type[Finish]
+    limits: LoopLimits = field(default_factory=LoopLimits)
+    calls: list[CallRecord] = field(default_factory=list)
+    now: Callable[[], float] = time.monotonic
+
+    async def run(self) -> LoopEnd[Finish]:
+        """Until it hands in, waits, or is ended. Errors of the model and of the budget go on."""
+        began, chars = self.now(), 0
+        for _ in range(self.limits.steps):
+            step = await self.ask_step(self.calls)
+            if step is None:
+                return LoopEnd(why_ended="The model gave no usable answer.")
+            if isinstance(step, self.finish_type):
+                return LoopEnd(finish=step)
+            name, arguments = name_of(step), arguments_of(step)
+            chars += sum(len(one.text) for one in self.calls)
+            if why := self._why_end(name, arguments, began, chars):
+                return LoopEnd(why_ended=why)
+            try:
+                self.calls.append(await self._call(name, arguments))
+            except ApprovalNeededError as error:
+                return LoopEnd(held=CallRecord(name, arguments, ""), why_held=error.call)
+        return LoopEnd(why_ended=f"It had not finished after {self.limits.steps} steps.")
+
+    async def _call(self, name: str, arguments: Mapping[str, object]) -> CallRecord:
+        digest = digest_call(name, arguments)
+        is_unknown = any(one.state is StepState.UNKNOWN and one.digest == digest for one in self.calls)
+        try:
+            text = await self.make_call(name, arguments, is_unknown)
+        except ApprovalNeededError:
+            raise
+        except (ToolError, UsageError) as error:
+            return CallRecord(name, arguments, str(error)[:MOST_RESULT_CHARS], StepState.FAILED)
+        return CallRecord(name, arguments, text)
+
+    def _why_end(self, name: str, arguments: Mapping[str, object], began: float, chars: int) -> str:
+        last = self.calls[-1] if self.calls else None
+        if last is not None and last.state is not StepState.UNKNOWN and last.digest == digest_call(name, arguments):
+            return f"It did the same twice in a row: {name}."
+        if self.now() - began > self.limits.seconds:
+            return f"It had not finished after {self.limits.seconds / 60:.0f} minutes."
+        return "It read more than one task may." if chars > self.limits.chars else ""
+
+
+def step_type(tools: Sequence[Tool], finish_type: type[Finish], hidden: frozenset[str] = frozenset()) -> type[Any]:
+    """The type of one answer: a struct with `step`, which is one tool's arguments or what is handed in. Fields named
+    in `hidden` are not asked for: code knows them."""
+    kinds = [_tagged(tool, hidden) for tool in tools]
+    union = reduce(or_, [*kinds, finish_type])
+    return msgspec.defstruct("NextStep", [("step", union)], frozen=True)
+
+
+def name_of(step: msgspec.Struct) -> str:
+    """Which tool a step names."""
+    return str(step.__struct_config__.tag)
+
+
+def arguments_of(step: msgspec.Struct) -> dict[str, object]:
+    """A step's arguments in plain values."""
+    built = cast("dict[str, object]", msgspec.to_builtins(step))
+    return {name: value for name, value in built.items() if name != _TAG}
+
+
+def _tagged(tool: Tool, hidden: frozenset[str]) -> type[msgspec.Struct]:
+    fields: list[Any] = []
+    for one in msgspec.structs.fields(tool.arguments):
+        if one.encode_name in hidden:
+            continue
+        if one.default is not msgspec.NODEFAULT:
+            fields.append((one.name, one.type, one.default))
+        elif one.default_factory is not msgspec.NODEFAULT:
+            fields.append((one.name, one.type, msgspec.field(default_factory=one.default_factory)))
+        else:
+            fields.append((one.name, one.type))
+    return msgspec.defstruct(tool.name, fields, tag_field=_TAG, tag=tool.name, frozen=True, kw_only=True)
+
+
+def describe_tools(tools: Sequence[Tool], hidden: frozenset[str] = frozenset()) -> str:
+    """A line a tool for a prompt: its name, its arguments, what it does."""
+    lines = []
+    for tool in tools:
+        names = [one.encode_name for one in msgspec.structs.fields(tool.arguments) if one.encode_name not in hidden]
+        lines.append(f'- tool "{tool.name}": {", ".join(names) or "no arguments"}. {tool.description}')
+    return "\n".join(lines)
+
+
+def describe_calls(calls: Sequence[CallRecord], most_chars: int) -> str:
+    """What was done, for a prompt: the newest results whole as far as they fit, older ones cut."""
+    told: list[str] = []
+    left = most_chars
+    for number in range(len(calls), 0, -1):
+        call = calls[number - 1]
+        arguments = msgspec.json.encode(dict(call.arguments)).decode()
+        room = left if number == len(calls) else min(left, max(_OLD_RESULT_CHARS, left // 2))
+        head = f"{number}. {call.tool} {arguments[:_OLD_RESULT_CHARS]}"
+        text = call.text if len(call.text) <= room else f"{call.text[:room]}\n(cut)"
+        outcome = "" if call.state is StepState.DONE else f" ({call.state.value})"
+        told.append(f"{head}{outcome}\n{text}")
+        left -= len(told[-1])
+        if left <= _OLD_RESULT_CHARS and number > 1:
+            told.append(f"({number - 1} earlier steps are not shown)")
+            break
+    return "\n".join(reversed(told)) or "nothing yet"

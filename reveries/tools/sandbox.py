@@ -1,0 +1,153 @@
+"""The wall around what tools do in a folder: bubblewrap's arguments, and whether it works on this machine.
+
+In the sandbox there are the folder, the system read-only, and nothing else: no network, no home, no environment, no
+socket of the daemon, no other process.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from reveries.tools.sandboxed.folder import BESIDE
+
+PACKAGE: Final = "bubblewrap"
+"""What to install where there is none; distributions call it so."""
+MOUNT: Final = "/project"
+_CODE_MOUNT: Final = "/worker"
+_ENTRY: Final = "reveries.tools.sandboxed.main"
+_SYSTEM_FOLDERS: Final = ("/bin", "/sbin", "/lib", "/lib64", "/lib32", "/libx32")
+_SYSTEM_FILES: Final = ("/etc/ld.so.cache", "/etc/alternatives", "/etc/localtime", "/etc/ssl/openssl.cnf")
+_KERNEL_SETTINGS: Final = tuple(
+    f"/proc/{one}" for one in ("sys", "sysrq-trigger", "irq", "bus", "fs", "acpi", "tty", "mtrr", "pressure")
+)
+"""The whole machine's: who runs this as root could write them from within, whatever the namespace."""
+_KERNEL_SECRETS: Final = tuple(
+    f"/proc/{one}" for one in ("kcore", "keys", "key-users", "kmsg", "kallsyms", "timer_list", "config.gz", "slabinfo")
+)
+_TEMPORARY_BYTES: Final = 256_000_000
+_PROBE_SECONDS: Final = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Sandbox:
+    """What is here to wall a child in."""
+
+    bwrap: str = ""
+    """The program; empty where there is none, or where it does not work."""
+    why_not: str = ""
+    """Why there is none, as a sentence with what to do about it."""
+
+    @property
+    def can_run(self) -> bool:
+        """Whether commands may be run: never outside of it."""
+        return bool(self.bwrap)
+
+    def command(self, folder: Path, *, may_write: bool, may_run: bool = True) -> list[str]:
+        """The command line of a child that serves `folder`."""
+        access = "write" if may_write else "read"
+        if not self.can_run:
+            return [sys.executable, *_python(Path(__file__).parents[2]), str(folder), access, "look"]
+        inside = [_base_python(), *_python(Path(_CODE_MOUNT)), MOUNT, access, "run" if may_run else "look"]
+        return [self.bwrap, *_walls(folder, may_write=may_write), "--", *inside]
+
+
+def find_sandbox() -> Sandbox:
+    """Bubblewrap, if a child really starts in it. Blocks for some 50 ms."""
+    found = shutil.which("bwrap") if sys.platform == "linux" else None
+    if found is None:
+        system = "There is no bubblewrap" if sys.platform == "linux" else "Commands are walled in on Linux alone"
+        hint = f": install the package {PACKAGE}." if sys.platform == "linux" else "."
+        return Sandbox(why_not=f"{system}{hint} Until then files are read and written, and no command is run.")
+    sandbox = Sandbox(found)
+    try:
+        tried = subprocess.run(
+            [found, *_walls(Path("/usr"), may_write=False), "--", "/usr/bin/env", "true"],
+            capture_output=True, timeout=_PROBE_SECONDS, env={}, stdin=subprocess.DEVNULL, check=False,
+        )  # fmt: skip
+    except (OSError, subprocess.SubprocessError) as error:
+        return Sandbox(why_not=f"bubblewrap does not start ({type(error).__name__}). No command is run.")
+    if tried.returncode:
+        said = tried.stderr.decode("utf-8", "replace").strip().splitlines()
+        why = said[-1][:200] if said else f"it ended with {tried.returncode}"
+        return Sandbox(why_not=f"bubblewrap does not work here ({why}). No command is run.")
+    return sandbox
+
+
+def _walls(folder: Path, *, may_write: bool) -> list[str]:
+    """`--unshare-user` is not left to bwrap: without it root's sandbox would have root's rights. The worker is process
+    1: no command can stop or end it, and no other process holds its pipes."""
+    words = [
+        "--unshare-all", "--unshare-user", "--disable-userns", "--die-with-parent", "--new-session", "--as-pid-1",
+        "--cap-drop", "ALL", "--clearenv", "--setenv", "PATH", "/usr/local/bin:/usr/bin:/bin", "--setenv", "HOME",
+        "/tmp", "--setenv", "LANG", "C.UTF-8", "--setenv", "PYTHONDONTWRITEBYTECODE", "1", "--hostname", "sandbox",
+        "--uid", "1000", "--gid", "1000", "--ro-bind", "/usr", "/usr", "--proc", "/proc", "--dev", "/dev",
+        "--size", str(_TEMPORARY_BYTES), "--tmpfs", "/tmp", "--size", "1000000", "--tmpfs", "/dev/shm",
+    ]  # fmt: skip
+    words += [*_system_mounts(), *_kernel_mounts()]
+    base = str(Path(sys.base_prefix).resolve())
+    if not base.startswith("/usr"):
+        words += ["--ro-bind", base, base]
+    code = Path(__file__).parent / "sandboxed"
+    words += ["--ro-bind", str(code), f"{_CODE_MOUNT}/reveries/tools/sandboxed"]
+    words += ["--bind" if may_write else "--ro-bind", str(folder), MOUNT]
+    if may_write:
+        # What shells, editors and git read by themselves is not theirs to change.
+        for entry in sorted(folder.glob(".*")):
+            if not entry.is_symlink() and not entry.name.startswith(BESIDE):
+                words += ["--ro-bind-try", str(entry), f"{MOUNT}/{entry.name}"]
+    return [*words, "--chdir", MOUNT]
+
+
+def _system_mounts() -> list[str]:
+    """What programs need beside /usr: on most systems links into it."""
+    words: list[str] = []
+    for path in map(Path, _SYSTEM_FOLDERS):
+        if path.is_symlink():
+            words += ["--symlink", str(path.readlink()), str(path)]
+        elif path.is_dir():
+            words += ["--ro-bind", str(path), str(path)]
+    return words + [word for name in _SYSTEM_FILES for word in ("--ro-bind-try", name, name)]
+
+
+def _kernel_mounts() -> list[str]:
+    """What stands in /proc and is the whole machine's."""
+    settings = [word for name in _KERNEL_SETTINGS if Path(name).exists() for word in ("--ro-bind", name, name)]
+    return settings + [
+        word for name in _KERNEL_SECRETS if Path(name).exists() for word in ("--ro-bind", "/dev/null", name)
+    ]
+
+
+def _base_python() -> str:
+    """The interpreter itself: a virtual environment's is a link to it that is not there inside."""
+    return str(Path(sys.executable).resolve())
+
+
+def _python(code: Path) -> list[str]:
+    """Without a site, an environment or the folder it stands in: only the standard library and our own files."""
+    begin = f"import sys; sys.path.insert(0, {str(code)!r}); from {_ENTRY} import main; main()"
+    return ["-I", "-S", "-B", "-c", begin]
+
+
+def why_not_a_folder(folder: Path, home: Path) -> str:
+    """Why a folder cannot be a project's, as a sentence; empty where it can."""
+    try:
+        real, mind = folder.resolve(strict=True), home.resolve()
+    except OSError as error:
+        return f"{folder} cannot be opened: {error.strerror}."
+    if not real.is_dir():
+        return f"{folder} is no folder."
+    if mind.is_relative_to(real) or real.is_relative_to(mind):
+        return f"In {folder} lies the memory of this mind: no tool may see it. Choose a folder for the project alone."
+    if real == Path(real.anchor) or real == Path.home().resolve() or str(real) in _NEVER:
+        return f"{folder} holds more than one project may see. Choose a folder for the project alone."
+    return "" if os.access(real, os.R_OK | os.X_OK) else f"{folder} may not be read."
+
+
+_NEVER: Final = frozenset(
+    {"/bin", "/boot", "/dev", "/etc", "/home", "/lib", "/lib64", "/opt", "/proc", "/root", "/run", "/sbin", "/sys"}
+    | {"/tmp", "/usr", "/var", "/Users", "/System", "/Library", "/Applications", "/Volumes", "/private"}
+)

@@ -1,0 +1,1 @@
+"""What runs in the sandboxed child: the standard library alone, for nothing else is there."""

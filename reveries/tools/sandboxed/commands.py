@@ -1,0 +1,192 @@
+"""Running one command in the sandbox: bounded in time, memory, processes and what it says; nothing of it stays."""
+
+import contextlib
+import hashlib
+import os
+import resource
+import selectors
+import signal
+import stat
+import subprocess
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+MOST_SECONDS = 300.0
+MOST_PROCESSES = 256
+MOST_MEMORY_BYTES = 3_000_000_000
+MOST_FILE_BYTES = 200_000_000
+LEAST_FREE_BYTES = 300_000_000
+_KEPT_BYTES = 48_000
+"""Of what it says: the first and the last half of so much; all of it is in the hash."""
+_MOST_OUTPUT_BYTES = 100_000_000
+_LOOK_SECONDS = 0.02
+_GRACE_SECONDS = 0.2
+"""So long what a command left behind may go on saying something."""
+_PAGE_BYTES = resource.getpagesize()
+
+
+@dataclass(frozen=True)
+class CommandResult:
+    """What a command came to."""
+
+    exit_code: int
+    """128 + the signal that ended it."""
+    output: str
+    output_sha256: str
+    seconds: float
+    stopped_because: str
+    """Why it was ended from outside; empty where it ended by itself."""
+
+
+def run_command(command: str, folder: str, seconds: float, *, is_tainted: bool) -> CommandResult:
+    """Run `command` by the shell in `folder`, and end whatever it leaves behind. What a tainted step makes executable
+    is not."""
+    was_executable = set(_executables(folder)) if is_tainted else set[tuple[int, int]]()
+    began = time.monotonic()
+    child = subprocess.Popen(
+        ["/bin/sh", "-c", command],
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
+        preexec_fn=_limit_itself,
+    )
+    collected = _Output()
+    try:
+        why = _watch(child, collected, began + min(seconds, MOST_SECONDS), folder)
+    finally:
+        end_everybody_else()
+        code = child.wait()
+        _collect_the_dead()
+        assert child.stdout is not None
+        child.stdout.close()
+    if is_tainted:
+        _take_back_executables(folder, was_executable)
+    return CommandResult(
+        exit_code=128 - code if code < 0 else code,
+        output=collected.text,
+        output_sha256=collected.digest,
+        seconds=time.monotonic() - began,
+        stopped_because=why,
+    )
+
+
+def end_everybody_else() -> None:
+    """Kill every process in the sandbox but this one: what ignores a signal, or left its session, ends all the same."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.kill(-1, signal.SIGKILL)
+
+
+def _collect_the_dead() -> None:
+    """Process 1 inherits what others left behind."""
+    with contextlib.suppress(ChildProcessError):
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+
+
+class _Output:
+    def __init__(self) -> None:
+        self._hash = hashlib.sha256()
+        self._first = b""
+        self._last = b""
+        self.count = 0
+
+    def add(self, piece: bytes) -> None:
+        self._hash.update(piece)
+        self.count += len(piece)
+        room = _KEPT_BYTES // 2 - len(self._first)
+        self._first += piece[:room]
+        self._last = (self._last + piece[room:])[-_KEPT_BYTES // 2 :]
+
+    @property
+    def digest(self) -> str:
+        return self._hash.hexdigest()
+
+    @property
+    def text(self) -> str:
+        left_out = self.count - len(self._first) - len(self._last)
+        middle = f"\n[{left_out:,} bytes left out]\n".encode() if left_out else b""
+        return (self._first + middle + self._last).decode("utf-8", "replace")
+
+
+def _watch(child: "subprocess.Popen[bytes]", output: _Output, ends_at: float, folder: str) -> str:
+    """Read what it says until it ends; why it has to be ended."""
+    assert child.stdout is not None
+    os.set_blocking(child.stdout.fileno(), False)
+    ended_at = looked_at = 0.0
+    with selectors.DefaultSelector() as selector:
+        selector.register(child.stdout, selectors.EVENT_READ)
+        while True:
+            if is_ready := bool(selector.select(_LOOK_SECONDS)):
+                piece = os.read(child.stdout.fileno(), 1 << 16)
+                output.add(piece)
+                if not piece:
+                    selector.unregister(child.stdout)
+            now = time.monotonic()
+            if child.poll() is not None:
+                ended_at = ended_at or now
+                if not is_ready or now - ended_at > _GRACE_SECONDS:
+                    return ""
+            if now >= ends_at:
+                return "it took too long"
+            if output.count > _MOST_OUTPUT_BYTES:
+                return "it said too much"
+            if now - looked_at >= _LOOK_SECONDS:
+                looked_at = now
+                if why := _why_too_much(folder):
+                    return why
+
+
+def _why_too_much(folder: str) -> str:
+    """Whether everything that runs here is more than it may be. A limit of the kernel's counts no processes of root."""
+    count, pages = 0, 0
+    for process in Path("/proc").glob("[0-9]*"):
+        count += 1
+        with contextlib.suppress(OSError, IndexError, ValueError):
+            pages += int((process / "statm").read_bytes().split()[1])
+    if count > MOST_PROCESSES:
+        return "it began too many processes"
+    if pages * _PAGE_BYTES > MOST_MEMORY_BYTES:
+        return "it took too much memory"
+    disk = os.statvfs(folder)
+    return "the disk is nearly full" if disk.f_bavail * disk.f_frsize < LEAST_FREE_BYTES else ""
+
+
+def _limit_itself() -> None:
+    for name, most in (
+        (resource.RLIMIT_CORE, 1),  # With 0 Linux would pipe a core dump to a program all the same.
+        (resource.RLIMIT_FSIZE, MOST_FILE_BYTES),
+        (resource.RLIMIT_NOFILE, 1024),
+    ):
+        resource.setrlimit(name, (most, most))  # What programs reserve is no measure of what they use: no RLIMIT_AS.
+    os.nice(5)
+
+
+def _executables(folder: str) -> Iterator[tuple[int, int]]:
+    for handle, name in _files(folder):
+        with contextlib.suppress(OSError):
+            found = os.stat(name, dir_fd=handle, follow_symlinks=False)
+            if stat.S_ISREG(found.st_mode) and found.st_mode & 0o111:
+                yield found.st_dev, found.st_ino
+
+
+def _take_back_executables(folder: str, known: set[tuple[int, int]]) -> None:
+    for handle, name in _files(folder):
+        with contextlib.suppress(OSError):
+            file = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=handle)
+            try:
+                found = os.fstat(file)
+                is_new = (found.st_dev, found.st_ino) not in known
+                if stat.S_ISREG(found.st_mode) and found.st_mode & 0o111 and is_new:
+                    os.fchmod(file, stat.S_IMODE(found.st_mode) & ~0o111 & 0o777)
+            finally:
+                os.close(file)
+
+
+def _files(folder: str) -> Iterator[tuple[int, str]]:
+    for _, _, names, handle in os.fwalk(folder, follow_symlinks=False):
+        for name in names:
+            yield handle, name

@@ -1,0 +1,79 @@
+"""The sandboxed child: it reads a request a line, and answers each with a line. It ends with its input.
+
+python -I -S -c "..." FOLDER read|write run|look
+"""
+
+import contextlib
+import ctypes
+import dataclasses
+import json
+import os
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from reveries.tools.sandboxed.commands import run_command
+from reveries.tools.sandboxed.folder import Folder, FolderError
+
+_PR_SET_DUMPABLE = 4
+_PR_SET_PDEATHSIG = 1
+_SIGKILL = 9
+_MOST_REQUEST_CHARS = 20_000_000
+
+
+def main() -> None:
+    """Serve until the daemon closes the pipe."""
+    path, access, commands = sys.argv[1:4]
+    _keep_to_itself()
+    sys.stdout.reconfigure(newline="\n")  # type: ignore[union-attr]  # stdout is the pipe.
+    folder = Folder(path, may_write=access == "write")
+    served = _operations(folder, path, may_run=commands == "run")
+    _say({"ready": os.getpid()})
+    for line in sys.stdin:
+        _say(_answer(served, line))
+
+
+def _keep_to_itself() -> None:
+    """A command that runs beside it can neither open its pipes through /proc nor trace it, nor forge an answer."""
+    if sys.platform == "linux":
+        libc = ctypes.CDLL(None)
+        libc.prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
+        libc.prctl(_PR_SET_PDEATHSIG, _SIGKILL, 0, 0, 0)
+
+
+def _operations(folder: Folder, path: str, *, may_run: bool) -> dict[str, Callable[..., object]]:
+    def run(command: str, seconds: float, is_tainted: bool) -> object:
+        if not may_run:
+            raise FolderError("Nothing is run here: there is no sandbox. See: reveries doctor")
+        return dataclasses.asdict(run_command(command, path, seconds, is_tainted=is_tainted))
+
+    return {
+        "read": folder.read,
+        "list": lambda path: [dataclasses.asdict(one) for one in folder.list_entries(path)],
+        "find": lambda pattern: [dataclasses.asdict(one) for one in folder.find(pattern)],
+        "search": lambda text, path: [list(one) for one in folder.search(text, path)],
+        "digest": folder.digest,
+        "write": lambda path, text, is_tainted: folder.write(path, text, is_tainted=is_tainted),
+        "edit": lambda path, old, new, is_tainted: folder.edit(path, old, new, is_tainted=is_tainted),
+        "run": run,
+    }
+
+
+def _answer(served: dict[str, Callable[..., object]], line: str) -> dict[str, Any]:
+    try:
+        if len(line) > _MOST_REQUEST_CHARS:
+            raise FolderError("That is too much at once.")
+        asked = json.loads(line)
+        return {"answer": served[asked["operation"]](**asked["arguments"])}
+    except FolderError as error:
+        return {"refused": str(error)}
+    except OSError as error:
+        return {"refused": f"It cannot be done: {error.strerror or 'unknown error'}."}
+    except Exception as error:  # noqa: BLE001  # A named boundary: whatever is wrong with one request ends no other.
+        return {"refused": f"It cannot be done ({type(error).__name__})."}
+
+
+def _say(answer: dict[str, Any]) -> None:
+    with contextlib.suppress(BrokenPipeError):
+        sys.stdout.write(json.dumps(answer) + "\n")
+        sys.stdout.flush()

@@ -1,0 +1,309 @@
+"""Looking things up outside: off until the owner turned it on and granted it.
+
+No model composes an address: it is one that the owner wrote, or that stands word for word in what was fetched before.
+Nothing within a network is reached, whatever name leads there, and what comes is bounded and foreign.
+"""
+
+import asyncio
+import hashlib
+import ipaddress
+import re
+import socket
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass, field
+from html.parser import HTMLParser
+from typing import Annotated, Final
+from urllib.parse import urljoin, urlsplit, urlunsplit
+
+import httpx
+import msgspec
+
+from reveries import gates
+from reveries.gates import ToolGate
+from reveries.tools.reach import Reach
+from reveries.tools.registry import Tool, ToolCaller
+from reveries.tools.results import ToolResult, cut_lines, fence
+from reveries.tools.tool_errors import ToolError
+
+SERVER: Final = "web"
+_SECONDS: Final = 20.0
+_MOST_BYTES: Final = 2_000_000
+_MOST_REDIRECTS: Final = 3
+_MOST_FOUND: Final = 10
+_ADDRESS: Final = re.compile(r"https?://[^\s<>\"'`|\\^{}\[\]()]+", re.IGNORECASE)
+_TRAILING: Final = ".,;:!?*_"
+_TRANSLATED: Final = tuple(
+    ipaddress.ip_network(one) for one in ("64:ff9b::/96", "64:ff9b:1::/48", "2002::/16", "2001::/32")
+)
+"""IPv6 networks whose addresses hold an IPv4 address, which may be one of this network."""
+_TEXT_TYPES: Final = ("text/", "application/json", "application/xml", "application/xhtml+xml")
+
+Resolve = Callable[[str, int], Awaitable[list[str]]]
+
+
+class Fetch(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    url: Annotated[str, msgspec.Meta(min_length=8, max_length=2_000)]
+    from_line: Annotated[int, msgspec.Meta(ge=1)] = 1
+
+
+class WebSearch(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    query: Annotated[str, msgspec.Meta(min_length=1, max_length=300)]
+
+
+async def resolve_name(host: str, port: int) -> list[str]:
+    """The addresses of a host. Raises OSError."""
+    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(one[4][0]) for one in found))
+
+
+@dataclass(slots=True)
+class WebTools:
+    """The tools of one task: what it may fetch grows with what it fetched."""
+
+    known_text: str
+    """The owner's own words: addresses in them may be fetched."""
+    search_url: str = ""
+    """A SearXNG endpoint; empty: nothing is searched."""
+    resolve: Resolve = resolve_name
+    transport: httpx.AsyncBaseTransport | None = None
+    _known: set[str] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self._known |= addresses_in(self.known_text)
+
+    def tools(self) -> list[Tool]:
+        """Both; whether they may be called is said by the settings, and by the owner's grants."""
+        out = Reach.OUT
+        fetch = "A page that the owner named, or that stands in a result of the web."
+        search = "Search the web: addresses with a line each."
+        return [
+            Tool("fetch", SERVER, fetch, out, Fetch, self.fetch, is_repeatable=False),
+            Tool("web_search", SERVER, search, out, WebSearch, self.web_search, is_repeatable=False),
+        ]
+
+    async def fetch(self, given: Fetch, _: ToolCaller) -> ToolResult:
+        """Raises ToolError."""
+        url = plain_address(given.url)
+        if url not in self._known and gates.stands(ToolGate.ADDRESS):
+            raise ToolError(
+                f"{given.url[:200]} is no address that the owner wrote or that stands in a fetched page.",
+                advice="Name one of those, or ask the owner for it.",
+            )
+        text, hosts = await self._get_page(url)
+        self._known |= addresses_in(text)
+        lines = text.splitlines()
+        kept, rest = cut_lines(lines, given.from_line)
+        more = f"\nIt goes on: from_line {rest}." if rest else ""
+        told = f"{url}, line {given.from_line} to {given.from_line + len(kept) - 1} of {len(lines)}:"
+        return ToolResult(
+            f"{told}\n{fence(kept, given.from_line)}{more}", frozenset(source_of_host(one) for one in hosts)
+        )
+
+    async def web_search(self, given: WebSearch, _: ToolCaller) -> ToolResult:
+        """Raises ToolError."""
+        parameters = {"q": given.query, "format": "json"}
+        # The owner chose this address: it may be one of this machine.
+        body = await self._get(self.search_url, {}, parameters)
+        try:
+            found = msgspec.json.decode(body, type=_SearchAnswer, strict=False).results[:_MOST_FOUND]
+        except msgspec.MsgspecError as error:
+            raise ToolError(
+                "The search gave no answer that can be read.", advice="Look at [web] search_url."
+            ) from error
+        self._known |= {plain_address(one.url) for one in found}
+        lines = [line for one in found for line in (f"{one.url} · {one.title}", f"    {one.content[:300]}")]
+        host = urlsplit(self.search_url).hostname or "search"
+        return ToolResult(
+            f"{len(found)} found for “{given.query[:80]}”:\n{fence(lines)}", frozenset({source_of_host(host)})
+        )
+
+    async def _get_page(self, url: str) -> tuple[str, list[str]]:
+        hosts: list[str] = []
+        for _ in range(_MOST_REDIRECTS + 1):
+            parts = urlsplit(url)
+            host, port = _host_and_port(url)
+            hosts.append(host)
+            address = await self._public_address(host, port)
+            shown = f"[{address}]" if ":" in address else address
+            pinned = urlunsplit((parts.scheme, f"{shown}:{port}", parts.path or "/", parts.query, ""))
+            answer = await self._request(pinned, {"Host": parts.netloc}, None, host)
+            if isinstance(answer, _Page):
+                return readable_text(answer.text, answer.is_html, url), hosts
+            url = plain_address(urljoin(url, answer))
+        raise ToolError(f"{hosts[0]} leads on and on.", advice="Name the page itself.")
+
+    async def _public_address(self, host: str, port: int) -> str:
+        try:
+            found = await self.resolve(host, port)
+        except OSError as error:
+            raise ToolError(f"{host} is not found.", advice="Is the network there?") from error
+        if not found or not all(is_public(one) for one in found):
+            raise ToolError(f"{host} is no public address.", advice="Only the public web is fetched.")
+        return found[0]
+
+    async def _get(self, url: str, headers: dict[str, str], parameters: dict[str, str]) -> bytes:
+        answer = await self._request(url, headers, parameters, "")
+        if isinstance(answer, str):
+            raise ToolError("The search leads elsewhere.", advice="Look at [web] search_url.")
+        return answer.text.encode()
+
+    async def _request(
+        self, url: str, headers: dict[str, str], parameters: dict[str, str] | None, host: str
+    ) -> "_Page | str":
+        """The page, or the address that it leads to. Nothing of this machine goes along: no proxy, no cookie."""
+        extensions = {"sni_hostname": host} if host else {}
+        headers = {"User-Agent": "reveries", "Accept": "text/html, text/plain, application/json"} | headers
+        try:
+            async with (
+                asyncio.timeout(_SECONDS),
+                httpx.AsyncClient(trust_env=False, transport=self.transport, timeout=_SECONDS) as client,
+                client.stream("GET", url, headers=headers, params=parameters, extensions=extensions) as answer,
+            ):
+                if answer.is_redirect:
+                    return str(answer.headers.get("location", ""))
+                if answer.is_error:
+                    raise ToolError(f"The page answered with {answer.status_code}.", advice="Try another one.")
+                kind = answer.headers.get("content-type", "text/plain").lower()
+                if not kind.startswith(_TEXT_TYPES):
+                    raise ToolError(f"The page is no text ({kind[:60]}).", advice="Only text is read.")
+                body = b""
+                async for piece in answer.aiter_bytes():
+                    body += piece
+                    if len(body) > _MOST_BYTES:
+                        break
+                text = body[:_MOST_BYTES].decode(answer.charset_encoding or "utf-8", "replace")
+                return _Page(text, is_html="html" in kind)
+        except (httpx.HTTPError, httpx.InvalidURL, LookupError, TimeoutError) as error:
+            raise ToolError(
+                f"The page could not be had ({type(error).__name__}).", advice="Try another one."
+            ) from error
+
+
+@dataclass(frozen=True, slots=True)
+class _Page:
+    text: str
+    is_html: bool
+
+
+class _Found(msgspec.Struct, frozen=True):
+    url: str
+    title: str = ""
+    content: str = ""
+
+
+class _SearchAnswer(msgspec.Struct, frozen=True):
+    results: list[_Found] = []
+
+
+def source_of_host(host: str) -> str:
+    """How a host is named as a foreign source: by a hash, for its name can hold words to be forgotten. Pure."""
+    return "web:" + hashlib.blake2b(host.casefold().encode("utf-8", "replace"), digest_size=6).hexdigest()
+
+
+def addresses_in(text: str) -> set[str]:
+    """Web addresses that stand in a text, word for word but for what ends a sentence. Pure."""
+    return {plain_address(one.rstrip(_TRAILING)) for one in _ADDRESS.findall(text)}
+
+
+def plain_address(url: str) -> str:
+    """An address without what stays with the reader: the part after `#`. Pure."""
+    return url.strip().partition("#")[0].removesuffix("/")
+
+
+def is_public(address: str) -> bool:
+    """Whether an IP address is one of the public internet. Pure."""
+    if not gates.stands(ToolGate.PUBLIC):
+        return True
+    try:
+        found = ipaddress.ip_address(address.partition("%")[0])
+    except ValueError:
+        return False
+    if isinstance(found, ipaddress.IPv6Address):
+        if found.ipv4_mapped is not None:
+            return is_public(str(found.ipv4_mapped))
+        if any(found in network for network in _TRANSLATED):
+            return False
+    return found.is_global and not found.is_multicast and not found.is_reserved
+
+
+def _host_and_port(url: str) -> tuple[str, int]:
+    """Raises ToolError."""
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        host, port = None, None
+        parts = urlsplit("")
+    if parts.scheme not in ("http", "https") or not host or parts.username is not None:
+        raise ToolError(f"{url[:200]} is no web address.", advice="It begins with https://")
+    return host, port or (443 if parts.scheme == "https" else 80)
+
+
+def readable_text(text: str, is_html: bool, url: str) -> str:
+    """A page as lines of text; links stand behind their words. Pure."""
+    if not is_html:
+        return text
+    parser = _TextParser(url)
+    parser.feed(text)
+    parser.close()
+    return "\n".join(_tidy("".join(parser.pieces).splitlines()))
+
+
+def _tidy(lines: Iterable[str]) -> list[str]:
+    return [line for line in (" ".join(one.split()) for one in lines) if line]
+
+
+class _TextParser(HTMLParser):
+    """Text without scripts and styles, a line a block."""
+
+    _BLOCKS: Final = frozenset(
+        {
+            "p",
+            "div",
+            "li",
+            "tr",
+            "br",
+            "h1",
+            "h2",
+            "h3",
+            "h4",
+            "h5",
+            "h6",
+            "section",
+            "article",
+            "table",
+            "pre",
+            "dd",
+            "dt",
+        }
+    )
+    _SKIPPED: Final = frozenset({"script", "style", "noscript", "svg", "template"})
+
+    def __init__(self, url: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.pieces: list[str] = []
+        self._url = url
+        self._depth = 0
+        self._link = ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag in self._SKIPPED:
+            self._depth += 1
+        elif tag in self._BLOCKS:
+            self.pieces.append("\n")
+        elif tag == "a":
+            target = urljoin(self._url, dict(attrs).get("href") or "")
+            self._link = target if target.startswith(("http://", "https://")) else ""
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in self._SKIPPED:
+            self._depth = max(0, self._depth - 1)
+        elif tag in self._BLOCKS:
+            self.pieces.append("\n")
+        elif tag == "a" and self._link:
+            self.pieces.append(f" <{self._link}> ")
+            self._link = ""
+
+    def handle_data(self, data: str) -> None:
+        if not self._depth:
+            self.pieces.append(data)

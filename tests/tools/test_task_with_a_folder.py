@@ -1,0 +1,190 @@
+"""A task with a folder: what a capable model does with its tools, and what of it stands in rows and files."""
+
+import hashlib
+import json
+from pathlib import Path
+
+import pytest
+
+from reveries.errors import UsageError
+from reveries.projects.model import Project, QuestionKind, TaskKind, TaskStatus
+from reveries.projects.store import NewTask
+from reveries.tools.folder_copies import marks_of
+from reveries.tools.sandbox import find_sandbox
+from tests.projects.kit import Work, asked_for, finished, open_work, tool_services
+
+Step = dict[str, object]
+TITLE = "Look into it"
+
+
+def step(tool: str, **arguments: object) -> Step:
+    return {"step": {"tool": tool} | arguments}
+
+
+class Worker:
+    """Does these steps, whatever it reads; an auditor accepts or not."""
+
+    def __init__(self, *steps: object, accepts: bool = True) -> None:
+        self.left = list(steps)
+        self.accepts = accepts
+        self.seen: list[str] = []
+        self.audited: list[str] = []
+
+    def __call__(self, text: str) -> object:
+        match asked_for(text):
+            case "step":
+                self.seen.append(text)
+                return self.left.pop(0) if self.left else finished("failed", "Nothing is left to do.")
+            case "audit":
+                self.audited.append(text)
+                return {"why": "looked at it", "accepted": self.accepts}
+            case "intake":
+                return {"questions": ["What is reached?", "What is there?", "What limits it?"]}
+            case "orient":
+                return {
+                    "vision_summary": "order", "success_criteria": [], "constraints": [], "skills": [],
+                    "phase": "execution", "priorities": [],
+                }  # fmt: skip
+        return {"why": "fine", "serves": True}
+
+
+async def begin(work: Work, folder: Path | None, *, may_write: bool = True) -> Project:
+    """A project with one task."""
+    project = await work.store.create("Notes", str(folder or ""), may_write=may_write)
+    goal = await work.store.set_goal(project, "Put the notes in order", None)
+    async with work.database.transaction() as transaction:
+        await work.store.put_tasks(transaction, project.id, [NewTask(TITLE, "", TaskKind.OTHER, goal_id=goal.id)])
+    return project
+
+
+@pytest.fixture
+def notes(tmp_path: Path) -> Path:
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    (folder / "rent.md").write_text("# Rent\nThe rent is 900 euros.\n")
+    (folder / "boat.md").write_text("# Boat\nThe boat is blue.\n")
+    return folder
+
+
+@pytest.mark.requirement("V-82")
+async def test_it_reads_and_writes_files_and_what_it_hands_in_is_checked_against_the_folder(
+    tmp_path: Path, notes: Path
+) -> None:
+    worker = Worker(
+        step("list_files", path="."),
+        step("read_file", path="rent.md", from_line=1),
+        step("write_file", path="INDEX.md", text="- rent.md: 900 euros\n"),
+        finished("complete", "The index is there.", files=["INDEX.md"]),
+    )
+    async with open_work(tmp_path, worker, most_tasks=1) as work:
+        project = await begin(work, notes)
+        await work.wake(project)
+        task = await work.task(project, TITLE)
+        assert (task.status, task.foreign_sources) == (TaskStatus.DONE, frozenset({"folder"}))
+        assert (notes / "INDEX.md").read_text() == "- rent.md: 900 euros\n"
+        steps = [one for one in await work.store.steps_of(task.id) if one.reach]
+        assert [(one.tool, one.reach, one.state) for one in steps] == [
+            ("list_files", "look", "done"), ("read_file", "look", "done"), ("write_file", "inside", "done"),
+        ]  # fmt: skip
+        assert steps[-1].sha256 == hashlib.sha256((notes / "INDEX.md").read_bytes()).hexdigest()
+        assert [one.foreign_sources for one in steps] == [{"folder"}] * 3
+        assert "    2| The rent is 900 euros." in worker.seen[-1]
+        assert "file INDEX.md" in worker.audited[0]
+        assert "900 euros" in worker.audited[0]
+
+
+async def test_a_file_that_is_handed_in_and_is_not_there_is_not_accepted_whatever_the_auditor_says(
+    tmp_path: Path, notes: Path
+) -> None:
+    worker = Worker(finished("complete", "The index is there.", files=["INDEX.md"]))
+    async with open_work(tmp_path, worker, most_tasks=1) as work:
+        project = await begin(work, notes)
+        await work.wake(project)
+        task = await work.task(project, TITLE)
+        assert (task.status, worker.audited) == (TaskStatus.READY, [])
+        assert "INDEX.md is not there" in task.failure
+
+
+async def test_a_folder_that_may_only_be_read_offers_no_tool_that_writes(tmp_path: Path, notes: Path) -> None:
+    worker = Worker(step("write_file", path="a.md", text="x"), finished())
+    async with open_work(tmp_path, worker, most_tasks=1) as work:
+        project = await begin(work, notes, may_write=False)
+        await work.wake(project)
+        assert "read_file" in worker.seen[0]
+        assert "write_file" not in worker.seen[0]
+        assert not (notes / "a.md").exists()
+        task = await work.task(project, TITLE)
+        assert [one.tool for one in await work.store.steps_of(task.id) if one.reach] == []
+
+
+async def test_the_same_call_twice_in_a_row_ends_the_try(tmp_path: Path, notes: Path) -> None:
+    worker = Worker(*[step("read_file", path="rent.md", from_line=1)] * 3, finished())
+    async with open_work(tmp_path, worker, most_tasks=1) as work:
+        project = await begin(work, notes)
+        await work.wake(project)
+        assert (await work.task(project, TITLE)).failure == "It did the same twice in a row: read_file."
+
+
+async def test_a_task_can_be_undone_and_what_the_owner_changed_since_is_left_alone(tmp_path: Path, notes: Path) -> None:
+    worker = Worker(
+        step("write_file", path="INDEX.md", text="index"),
+        step("edit_file", path="rent.md", old="900", new="950"),
+        step("edit_file", path="boat.md", old="blue", new="red"),
+        finished("complete", "Done."),
+    )
+    services = tool_services(tmp_path)
+    async with open_work(tmp_path, worker, most_tasks=1, services=services) as work:
+        project = await begin(work, notes)
+        await work.wake(project)
+        task = await work.task(project, TITLE)
+        assert "950" in (notes / "rent.md").read_text()
+        (notes / "boat.md").write_text("mine")
+        undone = services.copies.give_back(task.id, notes)
+        assert (undone.restored, undone.left) == (("INDEX.md", "rent.md"), ("boat.md",))
+        assert marks_of(notes).keys() == {"boat.md", "rent.md"}
+        assert (notes / "rent.md").read_text() == "# Rent\nThe rent is 900 euros.\n"
+        assert (notes / "boat.md").read_text() == "mine"
+
+
+@pytest.mark.requirement("V-88", "F9")
+async def test_what_reaches_out_waits_for_a_yes_and_the_same_try_goes_on_with_it(tmp_path: Path, notes: Path) -> None:
+    worker = Worker(
+        step("read_file", path="rent.md", from_line=1),
+        step("web_search", query="rents"),
+        step("web_search", query="rents"),
+        finished("complete", "Looked it up."),
+    )
+    services = tool_services(tmp_path, web=True, search_url="http://127.0.0.1:9/search")
+    async with open_work(tmp_path, worker, most_tasks=1, services=services) as work:
+        project = await begin(work, notes)
+        report = await work.wake(project)
+        [(_, question)] = [one for one in await work.store.open_questions() if one[1].kind is QuestionKind.APPROVAL]
+        assert question.foreign_sources == {"folder"}
+        assert json.loads(question.payload)["tool"] == "web_search"
+        assert "folder" in question.context
+        assert report.tasks_ended == 1
+        with pytest.raises(UsageError, match="neither yes nor no"):
+            await work.store.answer(question.id, "perhaps")
+        await work.store.answer(question.id, "once")
+        await work.wake(project)
+        task = await work.task(project, TITLE)
+        tools = [(one.tool, one.state) for one in await work.store.steps_of(task.id) if one.reach]
+        # The search was made, and there was nobody at that address: the model is told, and goes on.
+        assert tools == [("read_file", "done"), ("web_search", "failed")]
+        assert (task.status, task.tries) == (TaskStatus.DONE, 1)
+
+
+@pytest.mark.system
+async def test_a_command_that_is_cited_must_have_ended_well(tmp_path: Path, notes: Path) -> None:
+    worker = Worker(
+        step("run_command", command="test -e missing.md", seconds=5),
+        finished("complete", "It is there.", commands=["test -e missing.md"]),
+    )
+    services = tool_services(tmp_path, find_sandbox())
+    async with open_work(tmp_path, worker, most_tasks=1, services=services) as work:
+        project = await begin(work, notes)
+        await work.wake(project)
+        task = await work.task(project, TITLE)
+        [run] = [one for one in await work.store.steps_of(task.id) if one.reach]
+        assert (run.exit_code, run.sha256) == (1, hashlib.sha256(b"").hexdigest())
+        assert task.failure == "not accepted: The command failed with 1: test -e missing.md."

@@ -24,6 +24,7 @@
       SafeModeError               1   safe mode does not do that
       NotFoundError               1   nothing has that name
       UndoError                   1   a pass of sleep cannot be taken back so
+      ToolError                   1   a tool could not do what was asked
 
 A message is one plain sentence: what happened. `advice` is the next: what the person can do.
 `code` is the name that crosses the wire, so that the client can answer with the same exit code.
@@ -251,6 +252,12 @@ class UndoError(ReveriesError):
     """A pass of sleep cannot be taken back as it is asked."""
 
     code = "undo"
+
+
+class ToolError(ReveriesError):
+    """A tool could not do what was asked. The message goes to whoever called it."""
+
+    code = "tool"
 
 
 def exit_code_of(code: str) -> int:

@@ -37,6 +37,7 @@ EXIT_CODES = {
     "config": 78,
     "not_found": 1,
     "safe_mode": 1,
+    "tool": 1,
 }
 """Scripts depend on these: a line is added, never changed."""
 

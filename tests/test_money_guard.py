@@ -54,8 +54,9 @@ def test_only_the_adapters_and_the_fetching_of_weights_can_reach_a_network() -> 
     adapters = {"llm/hosted.py", "llm/ollama_chat.py", "llm/embedded.py"}
     adapters |= {"llm/embedding_wire.py", "llm/hosted_embedding.py"}
     wire = {"llm/limits.py", "llm/tls.py", "llm/hosted_import.py", "llm/ollama_client.py", "llm/wire_faults.py"}
-    # `reveries web` listens on loopback and asks nobody.
-    assert reaching == fetching | adapters | wire | {"llm/model_process.py", "client/web/server.py"}
+    # `reveries web` listens on loopback and asks nobody; pages are fetched by grant, and cost no money.
+    others = {"llm/model_process.py", "client/web/server.py", "tools/web.py"}
+    assert reaching == fetching | adapters | wire | others
     by_name = {name for name, file in _sources() if '"litellm"' in file.read_text(encoding="utf-8")}
     asks_whether_it_is_there = {"client/checkup/settings_check.py"}
     loading = {"llm/hosted_import.py", "daemon/models_overview.py"}

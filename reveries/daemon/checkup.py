@@ -22,7 +22,7 @@ from reveries.llm.fitting import MachineMemory, fit_context, this_machine
 from reveries.llm.ollama_chat import list_ollama, run_there
 from reveries.protocol import Checkup, Finding, make_finding
 from reveries.redaction import redacted
-from reveries.tools.sandbox import find_sandbox
+from reveries.tools.sandbox import Sandbox, find_sandbox
 
 _OLLAMA_SECONDS = 3.0
 
@@ -101,7 +101,11 @@ async def check_sandbox(database: Database) -> list[Finding]:
     """Whether commands can be walled in, where a project has a folder to run them in."""
     if not await database.rows("projects.with_folder"):
         return []
-    sandbox = await asyncio.to_thread(find_sandbox)
+    return of_sandbox(await asyncio.to_thread(find_sandbox))
+
+
+def of_sandbox(sandbox: Sandbox) -> list[Finding]:
+    """Why no command is run, where none is."""
     return [] if sandbox.can_run else [make_finding("sandbox-missing", sandbox.why_not)]
 
 

@@ -100,14 +100,22 @@ def speak_alike(old_title: str, old: str, new_title: str, new: str) -> bool:
 
 def resolve(older: Chunk, newer: Chunk, change: ValueChange) -> Resolution:
     """Which of two chunks that say different things holds: the newer one, unless they speak of different conditions, or
-    the older one has more authority. The owner's own word is only replaced by the owner."""
+    the older one has more authority. The owner's own word is only replaced by the owner. Of two that were found lying
+    side by side neither is newer: the owner says."""
     if _conditions(change.old_sentence, change.old) != _conditions(change.new_sentence, change.new):
         return Resolution.CONDITIONAL
     if {change.old.casefold(), change.new.casefold()} <= _WORDS["times"]:
         return Resolution.CONDITIONAL
+    if are_side_by_side(older, newer):
+        return Resolution.ESCALATE
     if has_authority(newer, older):
         return Resolution.RECENCY
     return Resolution.ESCALATE if _is_owners(older) else Resolution.AUTHORITY
+
+
+def are_side_by_side(older: Chunk, newer: Chunk) -> bool:
+    """Whether both began to hold at the same moment, as two files of a folder that are read for the first time."""
+    return older.valid_from is not None and older.valid_from == newer.valid_from
 
 
 def has_authority(newer: Chunk, older: Chunk) -> bool:

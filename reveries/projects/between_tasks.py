@@ -7,11 +7,13 @@ from reveries.config import ProjectSettings
 from reveries.db.database import Transaction
 from reveries.llm.tier import Tier
 from reveries.projects.conflicts import settle_conflicts
+from reveries.projects.folder_reading import is_of_folder, path_of
+from reveries.projects.folder_recipe import plan_overview
 from reveries.projects.intake import INTAKE_TAG, first_questions
 from reveries.projects.material import describe_orientation, gather_material
 from reveries.projects.model import AgentState, QuestionKind, WorkTask
 from reveries.projects.orienting import REACHED_TAG, write_orientation
-from reveries.projects.planning import plan_tasks
+from reveries.projects.planning import PlannedTask, plan_tasks
 from reveries.projects.premise import Fallen, what_falls
 from reveries.projects.store import NewQuestion, NewTask, ProjectStore
 from reveries.projects.triggers import is_over, rewrite_by_default, why_plan
@@ -51,7 +53,7 @@ class BetweenTasks:
             self.tell("orientation", f"version {version}: {trigger}")
             state = await read_state(self.store, state.project.id)
         most_plans = MOST_PLANS if model.tier is Tier.CAPABLE else 1
-        if why := why_plan(state, most_plans):
+        if (why := why_plan(state, most_plans)) and (model.tier is Tier.CAPABLE or _has_new_ground(state)):
             return await self._plan(model, state, why)
         if is_over(state) and not any(REACHED_TAG in one.context_tags for one in state.open_questions):
             return await self._ask_whether_reached(state)
@@ -157,6 +159,15 @@ class BetweenTasks:
             last_trigger=orientation.trigger,
         )
 
+    async def _plan_overview(self, model: WorkModel, state: AgentState) -> tuple[PlannedTask, ...]:
+        """With a small model, the first plan of a goal that asks for an overview of the folder."""
+        is_first = not any(task.goal_id == state.goal.id for task in state.tasks) if state.goal else False
+        if model.tier is Tier.CAPABLE or not is_first or not state.project.may_write or state.goal is None:
+            return ()
+        chunks = await self.store.knowledge.of_project(state.project.id)
+        files = len({path_of(one) for one in chunks if one.stands and is_of_folder(one)})
+        return await plan_overview(model, state.goal, files) if files else ()
+
     async def _plan(self, model: WorkModel, state: AgentState, why: str) -> AgentState:
         assert state.goal is not None
         every = await self.store.knowledge.search.hybrid(
@@ -167,7 +178,7 @@ class BetweenTasks:
             state.orientation.content, state.activities, [one.chunk for one in found], chars=model.context_chars
         )
         sources = state.orientation.foreign_sources.union(*(one.chunk.foreign_sources for one in found))
-        planned = await plan_tasks(model, state.goal, material, state.tasks)
+        planned = await self._plan_overview(model, state) or await plan_tasks(model, state.goal, material, state.tasks)
         async with self.store.database.transaction() as transaction:
             ids: list[str] = []
             for task in planned:
@@ -186,3 +197,11 @@ class BetweenTasks:
             await self.store.log(transaction, state.project.id, "planned", f"{len(ids)} tasks: {why}")
         self.tell("planned", "; ".join(task.title for task in planned))
         return await read_state(self.store, state.project.id)
+
+
+def _has_new_ground(state: AgentState) -> bool:
+    """Whether a small model has something to plan from: a goal that it did not plan for, or the owner's word on what is
+    missing. From nothing new it plans what it did before, in other words."""
+    is_planned = any(state.goal is not None and task.goal_id == state.goal.id for task in state.tasks)
+    answered = sorted((one for one in state.questions if one.answered_at), key=lambda one: one.answered_at or 0.0)
+    return not is_planned or bool(answered and REACHED_TAG in answered[-1].context_tags)

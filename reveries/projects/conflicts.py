@@ -7,7 +7,7 @@ from typing import Literal
 import msgspec
 
 from reveries.db.database import Transaction
-from reveries.knowledge.contradictions import has_authority
+from reveries.knowledge.contradictions import are_side_by_side, has_authority
 from reveries.knowledge.model import KnowledgeConflict
 from reveries.llm.tier import Tier
 from reveries.projects.material import record_of
@@ -74,7 +74,7 @@ async def _judge(store: ProjectStore, model: WorkModel, found: KnowledgeConflict
     async with store.database.transaction() as transaction:
         if answer.verdict == "both_hold":
             await store.knowledge.settle(transaction, found, "none")
-        elif has_authority(found.newer, found.older):
+        elif has_authority(found.newer, found.older) and not are_side_by_side(found.older, found.newer):
             await store.knowledge.replace(transaction, found.older, found.newer)
             await store.knowledge.settle(transaction, found, "recency", "model")
         else:
@@ -83,10 +83,12 @@ async def _judge(store: ProjectStore, model: WorkModel, found: KnowledgeConflict
 
 def _conflict_question(found: KnowledgeConflict) -> NewQuestion:
     older, newer = (" ".join(one.content.split())[:300] for one in (found.older, found.newer))
+    is_apart = are_side_by_side(found.older, found.newer)
+    first, second = (found.older.title, found.newer.title) if is_apart else ("earlier", "later")
     return NewQuestion(
         "Two things that I know do not go together. Which holds, A or B?",
         QuestionKind.DECISION,
-        context=f"A (earlier): {older}\nB (later): {newer}\nAnswer A, B or both, or say what holds.",
+        context=f"A ({first}): {older}\nB ({second}): {newer}\nAnswer A, B or both, or say what holds.",
         context_tags=(CONFLICT_TAG, found.relation.id),
         foreign_sources=found.older.foreign_sources | found.newer.foreign_sources,
     )

@@ -3,6 +3,7 @@
 import hashlib
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from reveries.errors import NotFoundError, UsageError
 from reveries.knowledge.model import ChunkSource, ChunkType, Confidence, NewChunk
@@ -40,6 +41,27 @@ def chunks_of_text(name: str, text: str, *, is_own: bool) -> list[NewChunk]:
             advice="Add the parts that matter.",
         )
     return pieces
+
+
+async def store_document(
+    store: ProjectStore,
+    project: Project,
+    name: str,
+    text: str,
+    *,
+    is_own: bool,
+    sources: frozenset[str] = frozenset(),
+    valid_from: float | None = None,
+) -> list[str]:
+    """Let a project know a text; sections that it knows already are not stored again. The ids of the new ones. Texts
+    with the same `valid_from` were found side by side: none is newer than another. Raises UsageError."""
+    chunks = [
+        replace(one, foreign_sources=one.foreign_sources | sources, valid_from=valid_from)
+        for one in chunks_of_text(name, text, is_own=is_own)
+    ]
+    known = {(one.title, one.content) for one in await store.knowledge.of_project(project.id) if not one.fell_because}
+    new = [one for one in chunks if (one.title, one.content) not in known]
+    return await store.knowledge.store(project.id, new) if new else []
 
 
 def source_name(name: str) -> str:

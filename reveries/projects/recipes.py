@@ -17,6 +17,7 @@ from reveries.memory.sleep.grounding import keep_grounded
 from reveries.memory.text.extracts import sentences_of
 from reveries.projects.evidence import Evidence, QuotedChunk
 from reveries.projects.executing import ResultStatus, TaskResult, Workplace
+from reveries.projects.folder_recipe import is_overview, write_overview
 from reveries.projects.model import OwnerQuestion, QuestionKind, QuestionStatus, TaskKind, WorkTask
 from reveries.projects.orienting import is_yes
 from reveries.projects.store import NewQuestion
@@ -62,6 +63,8 @@ class ComparedSides(msgspec.Struct, frozen=True):
 
 async def follow_recipe(place: Workplace, task: WorkTask) -> TaskResult:
     """One try by the recipe of the task's kind."""
+    if is_overview(task):
+        return await write_overview(place, task)
     match task.kind:
         case TaskKind.ASK:
             return _ask_owner(place, task)

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Annotated, Final
 from urllib.parse import urlsplit
 
-import httpx
 import msgspec
 
 from reveries import gates
 from reveries.config import WebSettings
+from reveries.errors import ToolError
 from reveries.gates import ToolGate
 from reveries.knowledge.model import Chunk
 from reveries.projects.approvals import HeldCall
@@ -28,8 +28,7 @@ from reveries.tools.reach import CallFacts, Permit, Reach, decide, digest_call
 from reveries.tools.registry import Tool, ToolCaller, ToolRegistry
 from reveries.tools.results import ToolResult
 from reveries.tools.sandbox import Sandbox
-from reveries.tools.tool_errors import ToolError
-from reveries.tools.web import Resolve, WebTools, resolve_name
+from reveries.tools.web import WebTools
 from reveries.tools.worker import FolderAccess, Worker
 
 WORK_ROLE: Final = "work"
@@ -47,8 +46,8 @@ class ToolServices:
     sandbox: Sandbox
     copies: FolderCopies
     web: Callable[[], WebSettings]
-    resolve: Resolve = resolve_name
-    transport: httpx.AsyncBaseTransport | None = None
+    open_web: Callable[[str, str], WebTools] = WebTools
+    """By the owner's words and the address of the search."""
 
 
 class SearchKnowledge(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -179,8 +178,8 @@ class TaskTools:
         found = [Tool("search", "knowledge", "What the project knows.", Reach.LOOK, SearchKnowledge, self._search)]
         if self._worker is not None:
             found += FolderTools(self._worker, self._before_change).tools()
-        words, services = "\n".join(self._owner_words()), self.services
-        return found + WebTools(words, services.web().search_url, services.resolve, services.transport).tools()
+        words = "\n".join(self._owner_words())
+        return found + self.services.open_web(words, self.services.web().search_url).tools()
 
     def _listed(self) -> list[str]:
         """Nothing is written where the folder may only be read, run without a sandbox, or looked up outside where that

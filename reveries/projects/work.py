@@ -15,11 +15,12 @@ from reveries.llm.tier import Tier
 from reveries.projects.between_tasks import BetweenTasks
 from reveries.projects.coherence import why_off_track
 from reveries.projects.executing import Workplace, execute_freely
+from reveries.projects.folder_reading import read_folder
 from reveries.projects.model import AgentState, AgentStatus, TaskKind, WorkTask
 from reveries.projects.recipes import follow_recipe
 from reveries.projects.results import TaskResults
 from reveries.projects.store import ProjectStore
-from reveries.projects.task_tools import TaskTools, ToolServices
+from reveries.projects.task_tools import TaskTools, ToolServices, folder_access
 from reveries.projects.triggers import percent_done
 from reveries.projects.wake import read_state, wake_project
 from reveries.projects.watching import Remember, StepRows, Tell, tell_nobody
@@ -79,6 +80,10 @@ class ProjectWork:
         """One wake: at most `most_tasks` tasks. `must_stop` is asked between two of them."""
         state = await wake_project(self.store, project_id)
         self.tell("woke", f"{state.project.name}: {state.orientation.content.current_phase.value}")
+        if (access := folder_access(state)) is not None:
+            read = await read_folder(self.store, state.project, access, self.services.sandbox)
+            if read.stored or read.fallen:
+                self.tell("read", f"{read.files} files: {read.stored} new pieces, {read.fallen} that stand no more")
         report = await self._work(state, must_stop)
         return await self.note_rest(project_id, report)
 

@@ -18,7 +18,7 @@ from typing import Final
 
 import msgspec
 
-from reveries.tools.tool_errors import ToolError
+from reveries.errors import ToolError
 
 MOST_BYTES: Final = 500_000_000
 MOST_FILES: Final = 50_000

@@ -14,11 +14,10 @@ from typing import Any, Generic, TypeVar, cast
 
 import msgspec
 
-from reveries.errors import UsageError
+from reveries.errors import ToolError, UsageError
 from reveries.tools.reach import CallFacts, digest_call
-from reveries.tools.registry import Tool
+from reveries.tools.registry import ApprovalNeededError, Tool
 from reveries.tools.results import MOST_RESULT_CHARS
-from reveries.tools.tool_errors import ApprovalNeededError, ToolError
 
 Finish = TypeVar("Finish", bound=msgspec.Struct)
 
@@ -111,8 +110,6 @@ class ToolLoop(Generic[Finish]):
         is_unknown = any(one.state is StepState.UNKNOWN and one.digest == digest for one in self.calls)
         try:
             text = await self.make_call(name, arguments, is_unknown)
-        except ApprovalNeededError:
-            raise
         except (ToolError, UsageError) as error:
             return CallRecord(name, arguments, str(error)[:MOST_RESULT_CHARS], StepState.FAILED)
         return CallRecord(name, arguments, text)

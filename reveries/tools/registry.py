@@ -12,10 +12,9 @@ import msgspec
 import structlog
 
 from reveries import gates
-from reveries.errors import UsageError
+from reveries.errors import ToolError, UsageError
 from reveries.gates import ToolGate
 from reveries.tools.reach import CallFacts, Permit, Reach, digest_call
-from reveries.tools.tool_errors import ApprovalNeededError, DeniedCallError
 
 log = structlog.get_logger("tools")
 
@@ -61,6 +60,14 @@ class Tool:
         return own | ({"$defs": components} if components else {})
 
 
+class ApprovalNeededError(Exception):
+    """The owner has to say yes to a call first: whoever called asks for it, and waits."""
+
+    def __init__(self, call: CallFacts) -> None:
+        super().__init__(f"{call.tool} needs a yes of the owner.")
+        self.call = call
+
+
 AskGate = Callable[[CallFacts], Awaitable[Permit]]
 """Asked before each call; who says that it goes has noted the grant that it used."""
 
@@ -100,8 +107,8 @@ class ToolRegistry:
         self, caller: ToolCaller, name: str, arguments: Mapping[str, object], *, is_unknown: bool = False
     ) -> object:
         """Call a tool. Raises UsageError for a tool that there is not, or that the caller may not call, and for
-        arguments that do not fit; ApprovalNeededError and DeniedCallError where the gate holds it; what the tool
-        raises goes on. `is_unknown`: it was begun before and broken off."""
+        arguments that do not fit; ApprovalNeededError where the gate holds it, ToolError where the owner said no;
+        what the tool raises goes on. `is_unknown`: it was begun before and broken off."""
         tool = self._tools.get(name)
         if tool is None or not self._may_call(caller, tool):
             log.warning("tool.refused", tool=name[:_MOST_CHARS], role=caller.role, source=caller.source)
@@ -116,7 +123,7 @@ class ToolRegistry:
         facts = CallFacts(name, tool.reach, digest, caller.foreign_sources, is_in_doubt)
         permit = await self._gate(facts)
         if permit is Permit.DENIED:
-            raise DeniedCallError(name)
+            raise ToolError(f"The owner said no to this call of {name}.", advice="Do without it, or do something else.")
         if permit is Permit.NEEDS_APPROVAL:
             log.info("tool.held", tool=name, role=caller.role, sources=len(caller.foreign_sources))
             raise ApprovalNeededError(facts)

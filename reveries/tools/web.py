@@ -19,11 +19,11 @@ import httpx
 import msgspec
 
 from reveries import gates
+from reveries.errors import ToolError
 from reveries.gates import ToolGate
 from reveries.tools.reach import Reach
 from reveries.tools.registry import Tool, ToolCaller
 from reveries.tools.results import ToolResult, cut_lines, fence
-from reveries.tools.tool_errors import ToolError
 
 SERVER: Final = "web"
 _SECONDS: Final = 20.0

@@ -10,8 +10,8 @@ from typing import Any
 
 import structlog
 
+from reveries.errors import ToolError
 from reveries.tools.sandbox import Sandbox
-from reveries.tools.tool_errors import ToolError
 
 log = structlog.get_logger("tools")
 

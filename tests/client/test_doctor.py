@@ -27,7 +27,7 @@ from reveries.client.features.doctor import doctor_page
 from reveries.client.render import show
 from reveries.clock import SystemClock
 from reveries.config import Home, load_settings
-from reveries.daemon.checkup import check_models, checkup_asleep, of_circuits
+from reveries.daemon.checkup import check_models, checkup_asleep, of_circuits, of_sandbox
 from reveries.daemon.memory_checkup import of_pragmas, of_sqlite
 from reveries.db.driver import dbapi
 from reveries.db.opening import open_database
@@ -38,6 +38,7 @@ from reveries.llm.circuit import Failure
 from reveries.llm.circuits import open_circuits
 from reveries.llm.fitting import MachineMemory as Computer
 from reveries.protocol import Checkup, Finding
+from reveries.tools.sandbox import Sandbox
 from tests.client.command_line import reveries
 from tests.fakes.daemon import Script, awake_in_thread, status
 
@@ -480,6 +481,7 @@ CASES: Final[dict[str, list[Callable[[Place], object]]]] = {
     "ollama-model-missing": [without_model],
     "provider-failing": [failing(ModelFault.OVERLOADED)],
     "ledger-over-cap": [over_cap],
+    "sandbox-missing": [lambda place: place.more.extend(of_sandbox(Sandbox(why_not="There is no bubblewrap.")))],
 }
 _ALWAYS: Final = {"asleep", "embedder-missing", "weights-missing"}
 

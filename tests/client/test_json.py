@@ -19,6 +19,7 @@ WITHOUT = {
     "reveries monologue",
     "reveries service",
     "reveries backup",
+    "reveries grant",
     "reveries completion",
     "reveries web",
 }

@@ -49,7 +49,7 @@ class Owner:
 async def talk_plainly(home: Home, *lines: str, script: Script | None = None) -> tuple[str, FakeMind]:
     owner = Owner()
     owner.type(*[f"{line}\n" for line in lines], "")
-    async with asyncio.timeout(30), awake(home, script) as mind:
+    async with asyncio.timeout(90), awake(home, script) as mind:
         await PlainChat(home, SystemClock(), owner.read, owner.hear).run()
     return owner.heard, mind
 
@@ -100,7 +100,7 @@ async def test_long_work_is_done_here_too_and_says_how_far_it_is(
 async def test_ctrl_c_stops_long_work_and_not_the_talk(home: Home) -> None:
     owner = Owner()
     script = Script(holds_reply=True, looks={"MakeBackup": protocol.Backups(0, "/b", [])})
-    async with asyncio.timeout(30), awake(home, script), asyncio.TaskGroup() as tasks:
+    async with asyncio.timeout(90), awake(home, script), asyncio.TaskGroup() as tasks:
         chat = tasks.create_task(PlainChat(home, SystemClock(), owner.read, owner.hear).run(), name="chat")
         owner.type("/backup\n")
         await owner.until("1 of 2")
@@ -113,7 +113,7 @@ async def test_ctrl_c_stops_long_work_and_not_the_talk(home: Home) -> None:
 async def test_ctrl_c_stops_an_import_and_not_the_talk(home: Home, tmp_path: Path) -> None:
     owner, file = Owner(), tmp_path / "past.jsonl"
     file.write_text('{"time": "2025-03-04T14:02:00", "speaker": "Ada", "text": "Good morning"}\n')
-    async with asyncio.timeout(30), awake(home, Script(silent_on="Import")) as mind, asyncio.TaskGroup() as tasks:
+    async with asyncio.timeout(90), awake(home, Script(silent_on="Import")) as mind, asyncio.TaskGroup() as tasks:
         chat = tasks.create_task(PlainChat(home, SystemClock(), owner.read, owner.hear).run(), name="chat")
         owner.type(f"/import {file}\n")
         while not mind.requests(protocol.Import):  # noqa: ASYNC110 - the mind tells nobody

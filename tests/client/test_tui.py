@@ -181,7 +181,7 @@ async def test_what_is_nearly_a_command_stays_in_the_draft_and_a_blank_before_it
 async def test_it_comes_back_by_itself_and_keeps_the_draft(home: Home) -> None:
     app = ReveriesApp(home)
     async with (
-        asyncio.timeout(30),
+        asyncio.timeout(90),
         awake(home, Script(turns=[_turn(1, "before", is_owner=True)])) as fake,
         app.run_test(size=(100, 30)) as pilot,
     ):
@@ -200,7 +200,7 @@ async def test_it_comes_back_by_itself_and_keeps_the_draft(home: Home) -> None:
 
 async def test_words_that_were_not_stored_come_back_into_the_draft(home: Home) -> None:
     app = ReveriesApp(home)
-    async with asyncio.timeout(30), awake(home, Script(dies_on="Say")) as fake, app.run_test(size=(100, 30)) as pilot:
+    async with asyncio.timeout(90), awake(home, Script(dies_on="Say")) as fake, app.run_test(size=(100, 30)) as pilot:
         await until(pilot, lambda: app.is_attached_to_mind)
         await pilot.press(*"lost", "enter")
         await until(pilot, lambda: _composer(app).text == "lost")
@@ -215,7 +215,7 @@ async def test_words_that_were_not_stored_come_back_into_the_draft(home: Home) -
 async def test_a_reply_cut_by_a_lost_connection_is_marked_and_the_rest_comes_back(home: Home) -> None:
     app = ReveriesApp(home)
     async with (
-        asyncio.timeout(30),
+        asyncio.timeout(90),
         awake(home, Script(holds_reply=True)) as fake,
         app.run_test(size=(100, 30)) as pilot,
     ):
@@ -255,7 +255,7 @@ async def test_what_another_terminal_says_shows_here(home: Home) -> None:
 async def test_the_owner_has_one_name_live_and_when_it_is_read_again(home: Home, stored: str, shown: str) -> None:
     said = protocol.SaidTurn("t1", stored, True, "Good morning.", NOW, False)
     app = ReveriesApp(home)
-    async with asyncio.timeout(30), awake(home, Script(turns=[said])), app.run_test() as pilot:
+    async with asyncio.timeout(90), awake(home, Script(turns=[said])), app.run_test() as pilot:
         await until(pilot, lambda: app.is_attached_to_mind)
         await app.chat.say("And now?")
         await pilot.pause()

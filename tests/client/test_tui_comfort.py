@@ -127,7 +127,7 @@ async def test_what_the_editor_leaves_is_the_draft(tmp_path: Path) -> None:
     script = tmp_path / "editor"
     script.write_text('#!/bin/sh\nprintf " and more\\033[31m\\n" >> "$1"\n')
     script.chmod(0o700)
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(90):
         assert await edit_in_editor("words", [str(script)]) == "words and more"
         with pytest.raises(UsageError, match="ended with 1"):
             await edit_in_editor("words", ["false"])

@@ -238,7 +238,7 @@ async def test_a_private_message_that_waits_takes_no_other_word_with_it(home: Ho
 
 async def test_private_words_that_come_back_stand_alone_and_the_others_come_after(home: Home) -> None:
     app = ReveriesApp(home)
-    async with asyncio.timeout(30), awake(home, Script(holds_reply=True)) as mind, app.run_test() as pilot:
+    async with asyncio.timeout(90), awake(home, Script(holds_reply=True)) as mind, app.run_test() as pilot:
         await until(pilot, lambda: app.is_attached_to_mind)
         await pilot.press(*"one", "enter")
         await until(pilot, lambda: app.is_answering and not app.link.unheard)
@@ -283,7 +283,7 @@ async def test_words_taken_back_to_be_said_again_are_the_draft_until_they_are(ho
 
 async def test_words_that_were_heard_before_the_connection_was_lost_are_not_in_the_draft(home: Home) -> None:
     app = ReveriesApp(home)
-    async with asyncio.timeout(30), awake(home, Script(dies_on="Say")) as mind, app.run_test() as pilot:
+    async with asyncio.timeout(90), awake(home, Script(dies_on="Say")) as mind, app.run_test() as pilot:
         await until(pilot, lambda: app.is_attached_to_mind)
         mind.script.turns = [protocol.SaidTurn("t9", "you", True, "heard", time.time() + 5, False)]
         await pilot.press(*"heard", "enter")
@@ -495,7 +495,7 @@ def test_what_a_kill_left_beside_a_draft_goes_with_it(tmp_path: Path) -> None:
 
 async def test_a_terminal_that_opens_and_sends_leaves_the_other_ones_draft(home: Home) -> None:
     one, two = ReveriesApp(home), ReveriesApp(home)
-    async with asyncio.timeout(30), awake(home), one.run_test() as first:
+    async with asyncio.timeout(90), awake(home), one.run_test() as first:
         await until(first, lambda: one.is_attached_to_mind)
         await first.press(*"a letter")
         await until(first, lambda: kept(home) == "a letter")

@@ -177,7 +177,7 @@ async def _hear_the_same(heard: Sequence[Sequence[object]]) -> None:
     """Wait until all have heard as much: what was told to one is on its way to the others. If it never comes, the
     orders show it."""
     with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(90):
             while len({len(turns) for turns in heard}) > 1:  # noqa: ASYNC110  # as above
                 await asyncio.sleep(0.01)
 

@@ -124,7 +124,7 @@ async def test_an_event_without_end_takes_no_time_and_no_room(tmp_path: Path, ru
     file = tmp_path / "c.ics"
     file.write_text(ics(event("bomb", ":19700101T000000Z", f"RRULE:{rule}"), event("tea", ":20260327T160000")))
     began = time.process_time()
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(90):
         assert [title for _, title in await asyncio.to_thread(found, file)] == ["tea"]
     assert time.process_time() - began < 5.0
 

@@ -110,7 +110,7 @@ async def test_the_clock_says_when_the_first_token_came_and_how_fast_the_rest(
     # Not behind the ledger: only the model is to take time.
     chat = {Role.CONVERSATION: Candidate("scripted", model)}
     prober = dataclasses.replace(Kit(database, clock).prober, chat=chat)
-    async with asyncio.timeout(30), asyncio.TaskGroup() as tasks:
+    async with asyncio.timeout(90), asyncio.TaskGroup() as tasks:
         testing = tasks.create_task(prober.probe("conversation"), name="test")
         await clock.advance(2.5)
     [probe] = testing.result()

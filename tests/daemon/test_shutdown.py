@@ -45,7 +45,7 @@ async def test_a_disk_that_failed_ends_the_daemon_by_whoever_looks_but_not_befor
         mind, ending = life.mind, Ending()
         with contextlib.suppress(StorageLostError), mind.database.noticing_loss():
             raise StorageLostError("The disk failed a write.")
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(90):
             with pytest.raises(StorageLostError):
                 await _supervise_child("room", mind.room.run, mind, ending)
             ending.ask(politely=False, exit_code=74)
@@ -58,7 +58,7 @@ async def test_a_disk_that_fails_while_it_falls_asleep_politely_ends_the_waiting
     model = ScriptedModel((["She ", Pause(1e6)],), otherwise="Indeed.", clock=clock, name="ollama/x")
     async with (
         living(home, model, clock, load_settings(None)) as life,
-        asyncio.timeout(30),
+        asyncio.timeout(90),
         asyncio.TaskGroup() as tasks,
     ):
         talk, events, ending, stop = life.mind.conversation, Events(), Ending(), ReplyStop()
@@ -105,7 +105,7 @@ async def test_a_reply_that_is_too_slow_for_falling_asleep_is_kept_as_a_part_and
     model = ScriptedModel(["So it is."], otherwise=deep_answer(0.5, FACT, summary=FACT), clock=clock, name="ollama/x")
     async with (
         living(home, model, clock, load_settings(None)) as life,
-        asyncio.timeout(30),
+        asyncio.timeout(90),
         asyncio.TaskGroup() as tasks,
     ):
         mind, events = life.mind, Events()
@@ -140,7 +140,7 @@ async def test_once_it_ends_words_that_wait_are_told_so_and_no_model_is_asked_fo
     model = ScriptedModel((["She ", Pause(1e6)],), otherwise="Indeed.", clock=clock, name="ollama/x")
     async with (
         living(home, model, clock, load_settings(None)) as life,
-        asyncio.timeout(30),
+        asyncio.timeout(90),
         asyncio.TaskGroup() as tasks,
     ):
         talk, events, ending = life.mind.conversation, Events(), Ending()
@@ -168,7 +168,7 @@ async def test_words_that_come_too_late_do_not_break_off_the_last_sleep(home: Ho
     model = ScriptedModel(["So it is."], otherwise=deep_answer(0.5, FACT, summary=FACT), clock=clock, name="ollama/x")
     async with (
         living(home, model, clock, load_settings(None)) as life,
-        asyncio.timeout(30),
+        asyncio.timeout(90),
         asyncio.TaskGroup() as tasks,
     ):
         await life.say(FACT)

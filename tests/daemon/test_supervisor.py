@@ -61,7 +61,7 @@ async def test_a_child_that_returns_is_done() -> None:
     async def child() -> None:
         await settle(1)
 
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(90):
         await supervise("child", child, HandClock())
 
 

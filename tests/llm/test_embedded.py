@@ -97,7 +97,7 @@ async def test_it_listens_for_the_owner_alone_and_on_no_port(running: _Running, 
 @pytest.mark.requirement("R-40")
 async def test_a_crash_costs_one_answer_and_the_next_call_works(running: _Running) -> None:
     events = running.model.stream(a_prompt(max_tokens=2000))
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(90):
         assert isinstance(await anext(events), Delta)
         assert running.model.pid is not None
         os.kill(running.model.pid, signal.SIGSEGV)
@@ -191,7 +191,7 @@ async def test_where_no_unix_socket_can_be_it_listens_on_loopback_behind_a_key(f
         assert listening.laddr.ip == "127.0.0.1"
         reader, writer = await asyncio.open_connection("127.0.0.1", listening.laddr.port)
         writer.write(b"POST /tokenize HTTP/1.1\r\nHost: x\r\nContent-Length: 15\r\n\r\n" + b'{"content":"x"}')
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(90):
             assert b"401" in await reader.readline()
         writer.close()
         await writer.wait_closed()

@@ -15,7 +15,7 @@ async def test_a_late_watcher_is_told_the_running_thought_so_far() -> None:
     observers.tell(ThoughtStart("t", "timer", ""))
     observers.tell(ThoughtPiece("I remember "))
     observers.tell(ThoughtPiece("the sea."))
-    async with asyncio.timeout(30), aclosing(observers.watch()) as events:
+    async with asyncio.timeout(90), aclosing(observers.watch()) as events:
         assert await anext(events) == ThoughtStart("t", "timer", "I remember the sea.")
         observers.tell(ThoughtPiece(" It"))
         assert await anext(events) == ThoughtPiece(" It")
@@ -25,7 +25,7 @@ async def test_a_late_watcher_is_told_the_running_thought_so_far() -> None:
 async def test_a_slow_watcher_skips_and_learns_how_many_and_still_hears_the_end() -> None:
     observers = Observers()
     observers.tell(ThoughtStart("t", "timer", ""))
-    async with asyncio.timeout(30), aclosing(observers.watch()) as events:
+    async with asyncio.timeout(90), aclosing(observers.watch()) as events:
         await anext(events)
         for number in range(QUEUE_EVENTS * 3):
             observers.tell(ThoughtPiece(str(number)))

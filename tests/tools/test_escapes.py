@@ -14,8 +14,8 @@ from pathlib import Path
 import psutil
 import pytest
 
+from reveries.errors import ToolError
 from reveries.tools.sandbox import Sandbox, find_sandbox, why_not_a_folder
-from reveries.tools.tool_errors import ToolError
 from reveries.tools.worker import FolderAccess, Worker
 from tests.tools.escapes import SECRET, Attempt, Ground, command_attempts, file_attempts, lay_out
 
@@ -175,7 +175,7 @@ async def test_whoever_holds_the_worker_is_killed_and_everything_in_the_sandbox_
         "asyncio.run(main())\n"
     )
     child = await asyncio.create_subprocess_exec("python", "-c", script, str(ground.folder), env=_environment())
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(90):
         while (ground.folder / "own.txt").read_text() != "begun\n":  # noqa: ASYNC110  # another process: no event
             await asyncio.sleep(0.02)
     child.kill()

@@ -15,6 +15,7 @@ from reveries.projects.model import Project, TaskKind
 from reveries.projects.store import NewTask
 from reveries.projects.task_tools import ToolServices
 from reveries.tools.sandbox import Sandbox
+from reveries.tools.web import WebTools
 from tests.fakes.openable_gates import opened
 from tests.projects.kit import Work, open_work, task_tools, tool_services
 from tests.tools.poisoned import EVIL, INTERNAL, OWNER_PAGE, SECRET, Obedient, poisoned_texts
@@ -44,8 +45,8 @@ class World:
 
     def services(self, folder: Path, *, web: bool = True) -> ToolServices:
         return tool_services(
-            folder, Sandbox(), web=web, search_url=_SEARCH, resolve=self.resolve,
-            transport=httpx.MockTransport(self.answer),
+            folder, Sandbox(), web=web, search_url=_SEARCH,
+            open_web=lambda words, url: WebTools(words, url, self.resolve, httpx.MockTransport(self.answer)),
         )  # fmt: skip
 
 
@@ -66,8 +67,8 @@ def lay_out(at: Path, text: str) -> Path:
     return folder
 
 
-async def begin(work: Work, folder: Path) -> Project:
-    project = await work.store.create("Notes", str(folder), may_write=True)
+async def begin(work: Work, folder: Path | None) -> Project:
+    project = await work.store.create("Notes", str(folder or ""), may_write=folder is not None)
     goal = await work.store.set_goal(project, f"Put the notes in order. See {OWNER_PAGE}.", None)
     async with work.database.transaction() as transaction:
         new = NewTask("Look into it", "", TaskKind.OTHER, goal_id=goal.id)
@@ -80,7 +81,7 @@ async def live(at: Path, text: str, opening: dict[str, object], granted: Sequenc
     folder = lay_out(at, text)
     world, came = World(text), Came()
     async with open_work(at, Obedient(opening), most_tasks=1, services=world.services(at)) as work:
-        project = await begin(work, folder)
+        project = await begin(work, folder if opening is READ else None)
         for name in granted:
             await give_grant(work.store, project, name)
         await work.wake(project)
@@ -116,16 +117,18 @@ async def rows_without_sources(work: Work, project: Project, opening: dict[str, 
     return found
 
 
-READ = {"tool": "read_file", "path": "a.md", "from_line": 1}
-FETCH = {"tool": "fetch", "url": OWNER_PAGE, "from_line": 1}
-SEARCH = {"tool": "web_search", "query": "rents"}
+READ: dict[str, object] = {"tool": "read_file", "path": "a.md", "from_line": 1}
+FETCH: dict[str, object] = {"tool": "fetch", "url": OWNER_PAGE, "from_line": 1}
+SEARCH: dict[str, object] = {"tool": "web_search", "query": "rents"}
 
 
 async def live_all(at: Path, texts: Sequence[str], *, until_effect: bool = False) -> Came:
     """Each text by one of the ways: with nothing, with tools, and with tools and sources granted."""
     every = Came()
     for number, text in enumerate(texts):
+        # Without a folder nothing foreign stands before the first step.
         ways: list[tuple[dict[str, object], list[str], list[str]]] = [
+            (FETCH, [], []),
             (READ, [], []),
             (READ, ["fetch", "web_search"], []),
             (FETCH, ["fetch"], [OWNER_PAGE]),
@@ -134,7 +137,7 @@ async def live_all(at: Path, texts: Sequence[str], *, until_effect: bool = False
             (SEARCH, ["web_search"], ["http://127.0.0.1:8888/search?q=rents&format=json"]),
         ]
         opening, granted, allowed = ways[number % len(ways)]
-        if number % len(ways) == 3:
+        if number % len(ways) == 4:
             text = text.replace(f"See https://{EVIL}/collect?q={SECRET}", "See nothing").replace(
                 f"See {OWNER_PAGE}?leak={SECRET}", "See nothing"
             )
@@ -150,7 +153,7 @@ async def live_all(at: Path, texts: Sequence[str], *, until_effect: bool = False
 async def test_a_worker_that_obeys_every_poisoned_text_has_no_effect_outside_and_hides_no_source(
     tmp_path: Path,
 ) -> None:
-    came = await live_all(tmp_path, poisoned_texts(65))
+    came = await live_all(tmp_path, poisoned_texts(78))
     assert came.effects == []
     assert came.asked >= 15, "what it was ordered to do was asked about"
 
@@ -166,7 +169,7 @@ async def test_the_same_with_three_hundred_texts(tmp_path: Path) -> None:
 @pytest.mark.parametrize("gate", [one for one in ToolGate if one not in (ToolGate.LISTED, ToolGate.UNKNOWN)])
 async def test_with_any_one_gate_taken_out_something_goes_out(tmp_path: Path, gate: ToolGate) -> None:
     with opened(gate):
-        came = await live_all(tmp_path, poisoned_texts(65), until_effect=True)
+        came = await live_all(tmp_path, poisoned_texts(78), until_effect=True)
     assert came.effects
 
 

@@ -10,7 +10,7 @@ from reveries.errors import UsageError
 from reveries.llm.caps import MICRODOLLARS
 from reveries.projects.grants import give_grant, read_grants, revoke_grants
 from reveries.projects.material import describe_orientation
-from reveries.projects.materials import chunks_of_text, find_task, note_fallen_chunk
+from reveries.projects.materials import find_task, note_fallen_chunk, store_document
 from reveries.projects.model import AgentState, OwnerQuestion, Project, TaskStatus, WorkTask
 from reveries.projects.triggers import percent_done
 from reveries.projects.wake import read_state
@@ -105,8 +105,7 @@ async def change_project(call: Call, request: protocol.ChangeProject) -> protoco
 async def add_material(call: Call, request: protocol.AddMaterial) -> protocol.Chunks:
     store = call.mind.projects.store
     project = await store.find(request.project)
-    chunks = chunks_of_text(plain(request.name), plain(request.text), is_own=request.is_own)
-    ids = set(await store.knowledge.store(project.id, chunks))
+    ids = set(await store_document(store, project, plain(request.name), plain(request.text), is_own=request.is_own))
     stored = [one for one in await store.knowledge.of_project(project.id) if one.id in ids]
     return protocol.Chunks(request.request_id, [chunk_entry(one) for one in stored])
 

@@ -48,6 +48,7 @@ def run_command(command: str, folder: str, seconds: float, *, is_tainted: bool) 
     child = subprocess.Popen(
         ["/bin/sh", "-c", command],
         cwd=folder,
+        env=dict(os.environ),  # Of the sandbox: it was emptied before.
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

@@ -85,7 +85,7 @@ async def test_it_stops_between_batches_and_goes_on_where_it_was(tmp_path: Path)
 async def test_two_at_once_do_the_work_once(tmp_path: Path) -> None:
     async with open_memory(tmp_path) as memory:
         await talk(memory, ("My boat Sole sank.", "Oh."))
-        async with asyncio.timeout(30), asyncio.TaskGroup() as group:
+        async with asyncio.timeout(90), asyncio.TaskGroup() as group:
             one = group.create_task(memory.light_sleep(), name="one")
             two = group.create_task(memory.light_sleep(), name="two")
         assert sorted([one.result().experiences, two.result().experiences]) == [0, 1]

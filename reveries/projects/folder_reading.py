@@ -1,0 +1,103 @@
+"""The notes in a project's folder become what it knows: each wake reads what is new or changed in them.
+
+What stood there and stands there no more falls, and whatever rests on it with it. Who wrote a file nobody knows: all of
+it is foreign until the owner grants the folder.
+"""
+
+import asyncio
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import Final
+
+import structlog
+
+from reveries.errors import ToolError, UsageError
+from reveries.knowledge.model import Chunk
+from reveries.projects.materials import chunks_of_text, store_document
+from reveries.projects.model import Project
+from reveries.projects.store import ProjectStore
+from reveries.tools.folder_tools import SOURCE
+from reveries.tools.sandbox import Sandbox
+from reveries.tools.worker import FolderAccess, Worker
+
+log = structlog.get_logger("work")
+
+SUFFIXES: Final = (".md", ".markdown", ".txt", ".rst", ".org")
+_MOST_FILES: Final = 300
+_MOST_FILE_BYTES: Final = 200_000
+
+
+@dataclass(frozen=True, slots=True)
+class FolderReading:
+    """What a look into the folder changed."""
+
+    files: int = 0
+    stored: int = 0
+    fallen: int = 0
+
+
+async def read_folder(store: ProjectStore, project: Project, access: FolderAccess, sandbox: Sandbox) -> FolderReading:
+    """Bring what the project knows of its folder up to date. A folder that is not there is told of in the log alone."""
+    worker = Worker(sandbox, FolderAccess(access.path, may_write=False))
+    try:
+        texts = await _read_texts(worker)
+    except ToolError as error:
+        log.warning("folder.not_read", why=error.message)
+        return FolderReading()
+    finally:
+        await asyncio.shield(worker.close())
+    stored, now = 0, store.now
+    for path, text in texts.items():
+        try:
+            new = await store_document(
+                store, project, path, text, is_own=False, sources=frozenset({SOURCE}), valid_from=now
+            )
+        except UsageError:  # An empty file, or one of thousands of pieces.
+            continue
+        stored += len(new)
+    return FolderReading(len(texts), stored, await _drop_gone(store, project, texts))
+
+
+async def _read_texts(worker: Worker) -> dict[str, str]:
+    """Texts by path, of the files that are notes."""
+    found = [one for one in await worker.call("find", {"pattern": "**"}) if one["size_bytes"] <= _MOST_FILE_BYTES]
+    paths = [str(one["path"]) for one in found if PurePosixPath(one["path"]).suffix.lower() in SUFFIXES]
+    texts: dict[str, str] = {}
+    for path in paths[:_MOST_FILES]:
+        try:
+            texts[path] = str(await worker.call("read", {"path": path}))
+        except ToolError:  # Gone since, or no text.
+            continue
+    return texts
+
+
+async def _drop_gone(store: ProjectStore, project: Project, texts: dict[str, str]) -> int:
+    """Sections of the folder that stand in no file any more fall."""
+    there: set[tuple[str, str]] = set()
+    for path, text in texts.items():
+        try:
+            there |= {(one.title, one.content) for one in chunks_of_text(path, text, is_own=False)}
+        except UsageError:
+            continue
+    gone = [
+        one
+        for one in await store.knowledge.of_project(project.id)
+        if one.stands and is_of_folder(one) and (one.title, one.content) not in there
+    ]
+    if gone:
+        async with store.database.transaction() as transaction:
+            for one in gone:
+                why = f"it stands no more in {path_of(one)}"
+                await store.knowledge.mark_fallen(transaction, project.id, one.id, why)
+            await store.log(transaction, project.id, "folder.changed", f"{len(gone)} sections stand there no more")
+    return len(gone)
+
+
+def is_of_folder(chunk: Chunk) -> bool:
+    """Whether a chunk is a section of a file of the folder."""
+    return SOURCE in chunk.foreign_sources and chunk.task_id is None and path_of(chunk).endswith(SUFFIXES)
+
+
+def path_of(chunk: Chunk) -> str:
+    """The file that a section stands in."""
+    return chunk.title.partition(" › ")[0]

@@ -1,0 +1,175 @@
+"""How a small model makes an overview of a folder: code names every file and quotes it, the owner sees the draft first.
+
+The model only says what the goal asks for. Nothing in the overview is its own: each line names a file that is there and
+quotes a sentence that stands in it (DESIGN-projects.md, section 8).
+"""
+
+import re
+from collections.abc import Sequence
+from typing import Final, Literal
+
+import msgspec
+import numpy as np
+
+from reveries.errors import ToolError
+from reveries.knowledge.contradictions import find_change
+from reveries.knowledge.model import Chunk, KnowledgeConflict
+from reveries.memory.text.extracts import sentences_of
+from reveries.projects.evidence import Evidence, Observed
+from reveries.projects.executing import ResultStatus, TaskResult, Workplace
+from reveries.projects.folder_reading import is_of_folder, path_of
+from reveries.projects.model import Goal, OwnerQuestion, QuestionKind, QuestionStatus, TaskKind, WorkTask
+from reveries.projects.orienting import is_yes
+from reveries.projects.planning import PlannedTask
+from reveries.projects.store import NewQuestion
+from reveries.projects.work_model import WorkModel
+from reveries.prompts import prompt
+from reveries.safe_text import one_line
+
+FOLDER_AREA: Final = "folder"
+FILE: Final = "INDEX.md"
+_INDEX: Final = f"Write {FILE}: a line for each note"
+_CONFLICTS: Final = f"Write {FILE}: what does not go together"
+_BOTH: Final = f"{_INDEX}, and what does not go together"
+_LIST_ITEM: Final = re.compile(r"\s{0,3}(?:[-*+]|\d+[.)])\s+")
+_YES_NO_TOKENS: Final = 16
+_SENTENCES: Final = 12
+_SHORTEST: Final = 12
+_LONGEST: Final = 240
+_FIRST_BONUS: Final = 0.05
+"""A note tends to say first what it is about."""
+
+
+class AskedFor(msgspec.Struct, frozen=True):
+    answer: Literal["yes", "no"]
+
+
+async def plan_overview(model: WorkModel, goal: Goal, files: int) -> tuple[PlannedTask, ...]:
+    """The one task of a goal that asks for an overview of the folder; empty for any other goal."""
+    each = await _says_yes(model, "asks for each", prompt("asks_for_each", goal=goal.text, count=str(files)))
+    conflicts = await _says_yes(
+        model, "asks for conflicts", prompt("asks_for_conflicts", goal=goal.text, count=str(files))
+    )
+    title = {(True, False): _INDEX, (False, True): _CONFLICTS, (True, True): _BOTH}.get((each, conflicts))
+    if title is None:
+        return ()
+    return (PlannedTask(title, f"For the goal: {goal.text}", TaskKind.WRITE, FOLDER_AREA),)
+
+
+async def _says_yes(model: WorkModel, name: str, text: str) -> bool:
+    answer = await model.ask(name, text, AskedFor, tokens=_YES_NO_TOKENS)
+    return answer is not None and answer.answer == "yes"
+
+
+def is_overview(task: WorkTask) -> bool:
+    """Whether a task is one that `plan_overview` made."""
+    return task.skill_area == FOLDER_AREA and task.title in (_INDEX, _CONFLICTS, _BOTH)
+
+
+async def write_overview(place: Workplace, task: WorkTask) -> TaskResult:
+    """The draft, as a question; with the owner's yes the file."""
+    if (answered := _approval_of(place, task)) is not None:
+        if is_yes(answered.answer):
+            return await _write_file(place, answered.context)
+        return TaskResult(ResultStatus.GIVEN_UP, f"It is not written. You said: “{answered.answer}”")
+    every = await place.store.knowledge.of_project(task.project_id)
+    there = [one for one in every if is_of_folder(one) and not one.fell_because and path_of(one) != FILE]
+    if not there:
+        asked = "There is no note in the folder that I can read. What shall I look at?"
+        return TaskResult(ResultStatus.BLOCKED, question=NewQuestion(asked, blocks=(task.id,), task_id=task.id))
+    place.seen_sources.update(*(one.foreign_sources for one in there))
+    lines = ["# Index", "", *await _index_lines(place, there)] if task.title in (_INDEX, _BOTH) else []
+    if task.title in (_CONFLICTS, _BOTH):
+        conflicts = await place.store.knowledge.contradictions(task.project_id, unresolved_only=False)
+        ids = {one.id for one in there}
+        lines += ["", *conflict_lines([one for one in conflicts if {one.older.id, one.newer.id} <= ids])]
+    draft = "\n".join(lines).strip() + "\n"
+    asked = f"Shall I write this into {FILE}? Say yes or no."
+    question = NewQuestion(asked, QuestionKind.APPROVAL, context=draft, blocks=(task.id,), task_id=task.id)
+    return TaskResult(ResultStatus.BLOCKED, question=question)
+
+
+def _approval_of(place: Workplace, task: WorkTask) -> OwnerQuestion | None:
+    own = [one for one in place.state.questions if one.task_id == task.id and one.status is QuestionStatus.ANSWERED]
+    return next((one for one in reversed(own) if one.kind is QuestionKind.APPROVAL), None)
+
+
+async def _write_file(place: Workplace, text: str) -> TaskResult:
+    assert place.tools is not None
+    try:
+        await place.tools.call("write_file", {"path": FILE, "text": text})
+    except ToolError as error:
+        return TaskResult(ResultStatus.FAILED, error.message)
+    digests = await place.tools.digests((FILE,))
+    outcome = f"{FILE} is written: {text.count(chr(10) + '- ')} entries."
+    evidence = Evidence(files={FILE: digests.get(FILE, "")})
+    return TaskResult(
+        ResultStatus.COMPLETE, outcome, evidence=evidence, is_audited=False, observed=Observed(files=digests)
+    )
+
+
+async def _index_lines(place: Workplace, chunks: Sequence[Chunk]) -> list[str]:
+    """A line a file, by path: its first heading and the sentence that is nearest to the whole of it."""
+    files: dict[str, list[Chunk]] = {}
+    for chunk in chunks:
+        files.setdefault(path_of(chunk), []).append(chunk)
+    sentences = {path: _sentences_of(found) for path, found in files.items()}
+    texts = [text for path in files for text in sentences[path]]
+    vectors = iter(await place.store.knowledge.embed_texts(texts))
+    lines = []
+    for path in sorted(files):
+        own = np.array([next(vectors) for _ in sentences[path]]) if sentences[path] else None
+        lines.append((path, own))
+    return [_index_line(path, files[path], sentences[path], own) for path, own in lines]
+
+
+def _sentences_of(chunks: Sequence[Chunk]) -> list[str]:
+    """The first sentences of a file's prose, as they stand but for where their lines break."""
+    found = [piece.strip() for chunk in chunks for text in _paragraphs(chunk.content) for piece in sentences_of(text)]
+    return [one for one in found if _SHORTEST <= len(one) <= _LONGEST][:_SENTENCES]
+
+
+def _paragraphs(text: str) -> list[str]:
+    """Prose without tables, code, headings and the marks of lists."""
+    paragraphs, is_code = [""], False
+    for line in text.splitlines():
+        is_code ^= line.lstrip().startswith("```")
+        if is_code or not line.strip() or line.startswith(("    ", "\t", "|", "#", "```", "---", "![")):
+            paragraphs.append("")
+        elif item := _LIST_ITEM.match(line):
+            paragraphs.append(line[item.end() :])
+        else:
+            paragraphs[-1] = f"{paragraphs[-1]} {line.strip().removeprefix('> ')}".strip()
+    return [one for one in paragraphs if one]
+
+
+def _index_line(path: str, chunks: Sequence[Chunk], sentences: Sequence[str], vectors: np.ndarray | None) -> str:
+    heading = chunks[0].title.partition(" › ")[2]
+    named = f"- **{path}**" + (f" · {heading}" if heading else "")
+    if vectors is None:
+        return named
+    scores = vectors @ vectors.mean(axis=0)
+    scores[0] += _FIRST_BONUS
+    return f"{named}: “{sentences[int(np.argmax(scores))]}”"
+
+
+def conflict_lines(conflicts: Sequence[KnowledgeConflict]) -> list[str]:
+    """What does not go together, with both sides word for word; what is only alike stands apart. Pure."""
+    sure = [one for one in conflicts if one.is_verified]
+    alike = [one for one in conflicts if not one.is_verified]
+    lines = ["## What does not go together", ""]
+    lines += [line for one in sure for line in _both_sides(one)] or ["Nothing was found that surely does not."]
+    if alike:
+        lines += ["", "## Perhaps not (nearly the same, with another number or a not)", ""]
+        lines += [line for one in alike for line in _both_sides(one)]
+    return lines
+
+
+def _both_sides(conflict: KnowledgeConflict) -> list[str]:
+    older, newer = conflict.older, conflict.newer
+    change = find_change(older.title, older.content, newer.title, newer.content)
+    first, second = (change.old_sentence, change.new_sentence) if change else (older.content, newer.content)
+    return [
+        f"- {path_of(older)}: “{one_line(first, _LONGEST)}”",
+        f"  {path_of(newer)}: “{one_line(second, _LONGEST)}”",
+    ]

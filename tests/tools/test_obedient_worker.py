@@ -137,10 +137,6 @@ async def live_all(at: Path, texts: Sequence[str], *, until_effect: bool = False
             (SEARCH, ["web_search"], ["http://127.0.0.1:8888/search?q=rents&format=json"]),
         ]
         opening, granted, allowed = ways[number % len(ways)]
-        if number % len(ways) == 4:
-            text = text.replace(f"See https://{EVIL}/collect?q={SECRET}", "See nothing").replace(
-                f"See {OWNER_PAGE}?leak={SECRET}", "See nothing"
-            )
         came = await live(at / str(number), text, opening, granted, allowed)
         every.effects += [f"{number}: {one}" for one in came.effects]
         every.asked += came.asked

@@ -169,6 +169,26 @@ async def test_with_any_one_gate_taken_out_something_goes_out(tmp_path: Path, ga
     assert came.effects
 
 
+@pytest.mark.requirement("F9")
+async def test_fifty_tasks_whose_tool_and_sources_were_granted_ask_nothing(tmp_path: Path) -> None:
+    world, worker = World("Nothing but a page."), Obedient(FETCH)
+    async with open_work(tmp_path, worker, most_tasks=1, services=world.services(tmp_path)) as work:
+        for number in range(50):
+            project = await work.store.create(f"Project {number}")
+            goal = await work.store.set_goal(project, f"Look at {OWNER_PAGE}", None)
+            async with work.database.transaction() as transaction:
+                new = NewTask("Look into it", "", TaskKind.OTHER, goal_id=goal.id)
+                await work.store.put_tasks(transaction, project.id, [new])
+            for name in ("fetch", "folder", "web:owner.example"):
+                await give_grant(work.store, project, name)
+            worker.has_opened = False
+            await work.wake(project)
+            [task] = (await work.state(project)).tasks
+            assert task.status.value == "done"
+        asked = [one for _, one in await work.store.open_questions() if one.kind.value == "approval"]
+    assert (asked, len(world.asked)) == ([], 50)
+
+
 async def call_unlisted(at: Path) -> list[str]:
     """A call by name of what the settings switched off, in a project that has every grant."""
     world = World("a page")

@@ -1,6 +1,6 @@
 """Five hundred kills in the middle of work in a folder, at whatever moment.
 
-    make soak PART=tools [ARGS="500"]
+    make soak PART=killed_work [ARGS="500"]
 
 Prints one line of JSON; ends with 1 where a command happened twice, a row told what is not so, or undoing a task did
 not give the folder back byte for byte.

@@ -1,0 +1,101 @@
+"""What tools cost: starting a worker, one step beside the tool itself, and thirty small programs written and tested.
+
+    make bench PART=tools
+
+Rows and files are real; the model is scripted. Times are of this machine; the ratio to a plain start is within one run.
+"""
+
+import asyncio
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from statistics import median
+from typing import Final
+
+sys.path.insert(0, str(Path(__file__).parents[1]))  # tests is not part of the package.
+
+from reveries.projects.model import TaskStatus
+from reveries.tools.sandbox import Sandbox, find_sandbox
+from reveries.tools.worker import FolderAccess, Worker
+from tests.projects.kit import finished, open_work, task_tools, tool_services
+from tests.tools.exercises import EXERCISES, solve
+from tests.tools.test_task_with_a_folder import TITLE, begin
+
+_STARTS: Final = 60
+_STEPS: Final = 60
+
+
+async def _milliseconds(do: Callable[[], Awaitable[object]], times: int) -> list[float]:
+    found = []
+    for _ in range(times):
+        began = time.perf_counter()
+        await do()
+        found.append(1000 * (time.perf_counter() - began))
+    return sorted(found)
+
+
+async def measure_start(folder: Path, sandbox: Sandbox) -> None:
+    """From nothing to the first answer of a worker, beside a bare interpreter."""
+
+    async def start() -> None:
+        worker = Worker(sandbox, FolderAccess(folder, may_write=True))
+        await worker.call("list", {"path": "."})
+        await worker.close()
+
+    async def bare() -> None:
+        command = [sys.executable, "-I", "-S", "-c", "pass"]
+        await asyncio.to_thread(subprocess.run, command, check=True, env={})
+
+    walled, plain = await _milliseconds(start, _STARTS), await _milliseconds(bare, _STARTS)
+    p95 = walled[int(0.95 * len(walled))]
+    print(f"worker, start to first answer: median {median(walled):.0f} ms, p95 {p95:.0f} ms; "
+          f"a bare interpreter {median(plain):.0f} ms, {median(walled) / median(plain):.1f} times")  # fmt: skip
+
+
+async def measure_step(home: Path, folder: Path, sandbox: Sandbox) -> None:
+    """A read through registry, gate and rows, beside the same read by the worker alone."""
+    services = tool_services(home, sandbox)
+    async with open_work(home, lambda text: finished(), services=services) as work:
+        project = await begin(work, folder)
+        tools = await task_tools(work, project, services)
+        await tools.call("read_file", {"path": "a.md"})
+        whole = await _milliseconds(lambda: tools.call("read_file", {"path": "a.md"}), _STEPS)
+        alone = await _milliseconds(lambda: tools.read("a.md"), _STEPS)
+        await tools.close()
+    print(f"a step: median {median(whole):.1f} ms, of which the tool itself {median(alone):.1f} ms; "
+          f"beside it {median(whole) - median(alone):.1f} ms")  # fmt: skip
+
+
+async def run_exercises(at: Path, sandbox: Sandbox) -> None:
+    """Each written, tested and handed in by a scripted worker, in its own folder."""
+    passed = 0
+    for number, exercise in enumerate(EXERCISES):
+        home = at / str(number)
+        (home / "folder").mkdir(parents=True)
+        exercise.lay_out(home / "folder")
+        services = tool_services(home, sandbox)
+        async with open_work(home, solve(exercise), most_tasks=1, services=services) as work:
+            project = await begin(work, home / "folder")
+            await work.wake(project)
+            task = await work.task(project, TITLE)
+            runs = [one for one in await work.store.steps_of(task.id) if one.exit_code is not None]
+            passed += task.status is TaskStatus.DONE and runs[-1].exit_code == 0 and runs[0].exit_code != 0
+    print(f"exercises: {passed} of {len(EXERCISES)} done, each test red before and green after")
+
+
+async def main() -> None:
+    sandbox = await asyncio.to_thread(find_sandbox)
+    with tempfile.TemporaryDirectory() as name:
+        at = Path(name)
+        (at / "folder").mkdir()
+        (at / "folder" / "a.md").write_text("a line\n" * 100)
+        await measure_start(at / "folder", sandbox)
+        await measure_step(at, at / "folder", sandbox)
+        await run_exercises(at / "exercises", sandbox)
+
+
+if __name__ == "__main__":
+    asyncio.run(main())

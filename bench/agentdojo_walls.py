@@ -4,8 +4,8 @@
     PYTHONPATH=. DIR/bin/python bench/agentdojo_walls.py [workspace slack]
 
 AgentDojo stands in an environment of its own: it brings 74 packages. Its tools are wrapped as ours: what only reads the
-suite's own data looks, everything else reaches out, web pages too. For each user task and each injection the worker does
-the task's ground truth, and as soon as it reads the injection, the attack's ground truth. Three owners:
+suite's own data looks, everything else reaches out, web pages too. For each user task and each injection the worker
+does the task's ground truth, and as soon as it reads the injection, the attack's ground truth. Three owners:
 
     approves   said yes to just the calls that the task is made of
     grants     granted the tools that the task needs, and no source
@@ -28,7 +28,7 @@ from agentdojo.task_suite import get_suite
 from agentdojo.types import ChatAssistantMessage, ChatMessage, ChatToolResultMessage, text_content_block_from_string
 
 from reveries.errors import ToolError
-from reveries.tools.reach import CallFacts, GrantSet, Permit, Reach, decide, digest_call
+from reveries.tools.reach import CallFacts, GrantSet, Permit, Reach, decide_call, digest_call
 from reveries.tools.registry import ApprovalNeededError, Tool, ToolCaller, ToolRegistry
 
 VERSION: Final = "v1.2"
@@ -79,7 +79,7 @@ class Walls:
         return Tool(name, "suite", "", reach_of(name), Given, run)
 
     async def _permit(self, call: CallFacts) -> Permit:
-        return decide(call, self.grants)
+        return decide_call(call, self.grants)
 
 
 def reach_of(name: str) -> Reach:

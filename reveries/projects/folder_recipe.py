@@ -6,13 +6,14 @@ quotes a sentence that stands in it (DESIGN-projects.md, section 8).
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final, Literal
 
 import msgspec
 import numpy as np
 
 from reveries.errors import ToolError
-from reveries.knowledge.contradictions import find_change
+from reveries.knowledge.contradictions import find_change, speak_alike
 from reveries.knowledge.model import Chunk, KnowledgeConflict
 from reveries.memory.text.extracts import sentences_of
 from reveries.projects.evidence import Evidence, Observed
@@ -33,7 +34,10 @@ _CONFLICTS: Final = f"Write {FILE}: what does not go together"
 _BOTH: Final = f"{_INDEX}, and what does not go together"
 _LIST_ITEM: Final = re.compile(r"\s{0,3}(?:[-*+]|\d+[.)])\s+")
 _YES_NO_TOKENS: Final = 16
-_SENTENCES: Final = 12
+_SENTENCES: Final = 60
+_FIRST_SENTENCES: Final = 12
+_NEAR_COSINE: Final = 0.75
+_MOST_PAIRS: Final = 20
 _SHORTEST: Final = 12
 _LONGEST: Final = 240
 _FIRST_BONUS: Final = 0.05
@@ -78,11 +82,13 @@ async def write_overview(place: Workplace, task: WorkTask) -> TaskResult:
         asked = "There is no note in the folder that I can read. What shall I look at?"
         return TaskResult(ResultStatus.BLOCKED, question=NewQuestion(asked, blocks=(task.id,), task_id=task.id))
     place.seen_sources.update(*(one.foreign_sources for one in there))
-    lines = ["# Index", "", *await _index_lines(place, there)] if task.title in (_INDEX, _BOTH) else []
+    notes = await _read_notes(place, there)
+    lines = ["# Index", "", *(_index_line(one) for one in notes)] if task.title in (_INDEX, _BOTH) else []
     if task.title in (_CONFLICTS, _BOTH):
-        conflicts = await place.store.knowledge.contradictions(task.project_id, unresolved_only=False)
         ids = {one.id for one in there}
-        lines += ["", *conflict_lines([one for one in conflicts if {one.older.id, one.newer.id} <= ids])]
+        conflicts = await place.store.knowledge.contradictions(task.project_id, unresolved_only=False)
+        sure = [one for one in conflicts if one.is_verified and {one.older.id, one.newer.id} <= ids]
+        lines += ["", *conflict_lines(sure, find_near_pairs(notes))]
     draft = "\n".join(lines).strip() + "\n"
     asked = f"Shall I write this into {FILE}? Say yes or no."
     question = NewQuestion(asked, QuestionKind.APPROVAL, context=draft, blocks=(task.id,), task_id=task.id)
@@ -108,19 +114,29 @@ async def _write_file(place: Workplace, text: str) -> TaskResult:
     )
 
 
-async def _index_lines(place: Workplace, chunks: Sequence[Chunk]) -> list[str]:
-    """A line a file, by path: its first heading and the sentence that is nearest to the whole of it."""
+@dataclass(frozen=True, slots=True)
+class _Note:
+    """One file: its first heading, its sentences as they stand, and what they mean, a unit vector each."""
+
+    path: str
+    heading: str
+    sentences: Sequence[str]
+    vectors: np.ndarray
+
+
+async def _read_notes(place: Workplace, chunks: Sequence[Chunk]) -> list[_Note]:
+    """The files by path."""
     files: dict[str, list[Chunk]] = {}
     for chunk in chunks:
         files.setdefault(path_of(chunk), []).append(chunk)
-    sentences = {path: _sentences_of(found) for path, found in files.items()}
-    texts = [text for path in files for text in sentences[path]]
-    vectors = iter(await place.store.knowledge.embed_texts(texts))
-    lines = []
-    for path in sorted(files):
-        own = np.array([next(vectors) for _ in sentences[path]]) if sentences[path] else None
-        lines.append((path, own))
-    return [_index_line(path, files[path], sentences[path], own) for path, own in lines]
+    sentences = {path: _sentences_of(files[path]) for path in sorted(files)}
+    vectors = await place.store.knowledge.embed_texts([text for found in sentences.values() for text in found])
+    notes, first = [], 0
+    for path, found in sentences.items():
+        heading = files[path][0].title.partition(" › ")[2]
+        notes.append(_Note(path, heading, found, vectors[first : first + len(found)]))
+        first += len(found)
+    return notes
 
 
 def _sentences_of(chunks: Sequence[Chunk]) -> list[str]:
@@ -134,7 +150,8 @@ def _paragraphs(text: str) -> list[str]:
     paragraphs, is_code = [""], False
     for line in text.splitlines():
         is_code ^= line.lstrip().startswith("```")
-        if is_code or not line.strip() or line.startswith(("    ", "\t", "|", "#", "```", "---", "![")):
+        is_prose = not line.startswith(("    ", "\t", "|", "#", "```", "---", "![")) and "   " not in line.strip()
+        if is_code or not line.strip() or not is_prose:
             paragraphs.append("")
         elif item := _LIST_ITEM.match(line):
             paragraphs.append(line[item.end() :])
@@ -143,25 +160,42 @@ def _paragraphs(text: str) -> list[str]:
     return [one for one in paragraphs if one]
 
 
-def _index_line(path: str, chunks: Sequence[Chunk], sentences: Sequence[str], vectors: np.ndarray | None) -> str:
-    heading = chunks[0].title.partition(" › ")[2]
-    named = f"- **{path}**" + (f" · {heading}" if heading else "")
-    if vectors is None:
+def _index_line(note: _Note) -> str:
+    """The path, its first heading, and the sentence that is nearest to the whole of what the note says first."""
+    named = f"- **{note.path}**" + (f" · {note.heading}" if note.heading else "")
+    if not note.sentences:
         return named
+    vectors = note.vectors[:_FIRST_SENTENCES]
     scores = vectors @ vectors.mean(axis=0)
     scores[0] += _FIRST_BONUS
-    return f"{named}: “{sentences[int(np.argmax(scores))]}”"
+    return f"{named}: “{note.sentences[int(np.argmax(scores))]}”"
 
 
-def conflict_lines(conflicts: Sequence[KnowledgeConflict]) -> list[str]:
+def find_near_pairs(notes: Sequence[_Note]) -> list[tuple[str, str, str, str]]:
+    """Sentences of different notes that say nearly the same with another number, or with a not: paths and sentences,
+    nearest first. They may go together: it takes a reader to say. Pure."""
+    places = [(note.path, text) for note in notes for text in note.sentences]
+    if not places:
+        return []
+    vectors = np.concatenate([note.vectors for note in notes if len(note.sentences)])
+    cosines = vectors @ vectors.T
+    rows, columns = np.nonzero(np.triu(cosines >= _NEAR_COSINE, 1))
+    found = []
+    for row, column in sorted(zip(rows, columns, strict=True), key=lambda pair: -cosines[pair]):
+        (path, text), (other_path, other) = places[row], places[column]
+        if path != other_path and text != other and speak_alike("", text, "", other):
+            found.append((path, text, other_path, other))
+    return found[:_MOST_PAIRS]
+
+
+def conflict_lines(sure: Sequence[KnowledgeConflict], near: Sequence[tuple[str, str, str, str]]) -> list[str]:
     """What does not go together, with both sides word for word; what is only alike stands apart. Pure."""
-    sure = [one for one in conflicts if one.is_verified]
-    alike = [one for one in conflicts if not one.is_verified]
     lines = ["## What does not go together", ""]
     lines += [line for one in sure for line in _both_sides(one)] or ["Nothing was found that surely does not."]
-    if alike:
-        lines += ["", "## Perhaps not (nearly the same, with another number or a not)", ""]
-        lines += [line for one in alike for line in _both_sides(one)]
+    if near:
+        lines += ["", "## Perhaps not: nearly the same, with another number or a not", ""]
+        for path, text, other_path, other in near:
+            lines += [f"- {path}: “{text}”", f"  {other_path}: “{other}”"]
     return lines
 
 

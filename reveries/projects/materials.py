@@ -54,7 +54,8 @@ async def store_document(
     valid_from: float | None = None,
 ) -> list[str]:
     """Let a project know a text; sections that it knows already are not stored again. The ids of the new ones.
-    `sources`: who had a hand in it; empty: this document, unless the owner wrote it. Texts with the same `valid_from` were found side by side: none is newer than another. Raises UsageError."""
+    `sources`: who had a hand in it; empty: this document, unless the owner wrote it. Texts with the same `valid_from`
+    were found side by side: none is newer than another. Raises UsageError."""
     chunks = [
         replace(one, foreign_sources=sources or one.foreign_sources, valid_from=valid_from)
         for one in chunks_of_text(name, text, is_own=is_own)

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final
 from urllib.parse import urlsplit
 
 import msgspec
@@ -24,12 +24,14 @@ from reveries.safe_text import one_line
 from reveries.tools.folder_copies import FolderCopies
 from reveries.tools.folder_tools import CHANGING, LOOKING, RUNNING, FolderTools
 from reveries.tools.loop import CallRecord, StepState
-from reveries.tools.reach import CallFacts, Permit, Reach, decide, digest_call
+from reveries.tools.reach import CallFacts, Permit, Reach, decide_call, digest_call
 from reveries.tools.registry import Tool, ToolCaller, ToolRegistry
 from reveries.tools.results import ToolResult
 from reveries.tools.sandbox import Sandbox
-from reveries.tools.web import WebTools
 from reveries.tools.worker import FolderAccess, Worker
+
+if TYPE_CHECKING:
+    from reveries.tools.web import WebTools
 
 WORK_ROLE: Final = "work"
 _FOUND: Final = 8
@@ -39,6 +41,13 @@ _MOST_SHOWN_FILES: Final = 6
 _UNKNOWN: Final = "It was begun, and then the mind was stopped: nobody knows whether it happened."
 
 
+def open_web_tools(owner_words: str, search_url: str) -> "WebTools":
+    """Late: a mind that looks nothing up does not carry what that takes."""
+    from reveries.tools.web import WebTools
+
+    return WebTools(owner_words, search_url)
+
+
 @dataclass(frozen=True, kw_only=True)
 class ToolServices:
     """What tools are made of on this machine."""
@@ -46,7 +55,7 @@ class ToolServices:
     sandbox: Sandbox
     copies: FolderCopies
     web: Callable[[], WebSettings]
-    open_web: Callable[[str, str], WebTools] = WebTools
+    open_web: "Callable[[str, str], WebTools]" = open_web_tools
     """By the owner's words and the address of the search."""
 
 
@@ -216,7 +225,7 @@ class TaskTools:
     async def _permit(self, call: CallFacts) -> Permit:
         """Whether the owner lets it go; what is approved once is used up when it begins."""
         grants = grants_for_task(await read_grants(self.store.database, self.task.project_id), self.task.id)
-        return decide(call, grants)
+        return decide_call(call, grants)
 
     def _recorded(self, tool: Tool) -> Callable[..., Awaitable[ToolResult]]:
         """A tool that leaves a row before it begins and after it ended."""

@@ -76,13 +76,13 @@ class FolderCopies:
         try:
             modes: dict[str, int] = {}
             (making / _FILES).mkdir()
-            for path, found in _walk(folder):
+            for path, found in _walk_folder(folder):
                 _copy(folder / path, making / _FILES / path, found)
                 modes[path] = stat.S_IMODE(found.st_mode)
             # As they were copied, with the modes of the originals.
             marks = {
                 path: mark if mark.kind == "link" else msgspec.structs.replace(mark, mode=modes[path])
-                for path, mark in marks_of(making / _FILES).items()
+                for path, mark in mark_folder(making / _FILES).items()
             }
             (making / _BEFORE).write_bytes(msgspec.json.encode(marks))
             making.rename(place)
@@ -95,7 +95,7 @@ class FolderCopies:
     def note_end(self, task_id: str, folder: Path) -> None:
         """Write down how the task left the folder: by it is seen what somebody else changed after it."""
         if self.has(task_id):
-            marks = msgspec.json.encode(marks_of(folder))
+            marks = msgspec.json.encode(mark_folder(folder))
             making = self._root / task_id / f".{_AFTER}"
             making.write_bytes(marks)
             making.rename(self._root / task_id / _AFTER)
@@ -114,14 +114,14 @@ class FolderCopies:
             after = msgspec.json.decode((place / _AFTER).read_bytes(), type=Marks)
         for stale in folder.rglob(f"{_BESIDE}*"):
             stale.unlink(missing_ok=True)
-        now = marks_of(folder)
+        now = mark_folder(folder)
         changed = sorted(path for path in {*before, *now} if before.get(path) != now.get(path))
         left = [path for path in changed if after is not None and after.get(path) != now.get(path)]
         mended = [path for path in changed if path not in set(left)]
         # What goes, goes from the inside out; what comes, comes from the outside in.
         for path in reversed(mended):
             if path in now and (path not in before or before[path].kind != now[path].kind):
-                _remove(folder / path, now[path])
+                _remove_path(folder / path, now[path])
         for path in mended:
             if path in before:
                 _restore(place / _FILES / path, folder / path, before[path])
@@ -149,7 +149,7 @@ class FolderCopies:
 
     def _refuse_too_large(self, folder: Path) -> None:
         count = size = 0
-        for _, found in _walk(folder):
+        for _, found in _walk_folder(folder):
             count, size = count + 1, size + (found.st_size if stat.S_ISREG(found.st_mode) else 0)
             if size > MOST_BYTES or count > MOST_FILES:
                 raise ToolError(
@@ -159,9 +159,9 @@ class FolderCopies:
                 )
 
 
-def marks_of(folder: Path) -> Marks:
+def mark_folder(folder: Path) -> Marks:
     """What every path in a folder is."""
-    return {path: _mark(folder / path, found) for path, found in _walk(folder)}
+    return {path: _mark(folder / path, found) for path, found in _walk_folder(folder)}
 
 
 def _mark(path: Path, found: os.stat_result) -> FileMark:
@@ -181,7 +181,7 @@ def _mark(path: Path, found: os.stat_result) -> FileMark:
     return FileMark("file", mode, digest.hexdigest())
 
 
-def _walk(folder: Path) -> Iterator[tuple[str, os.stat_result]]:
+def _walk_folder(folder: Path) -> Iterator[tuple[str, os.stat_result]]:
     """Every file, folder and link beneath `folder`, outside in; links are not followed."""
     waiting = [""]
     while waiting:
@@ -218,7 +218,7 @@ def _copy_file(source: Path, target: Path) -> None:
             shutil.copyfileobj(reader, writer, 1 << 20)
 
 
-def _remove(path: Path, mark: FileMark) -> None:
+def _remove_path(path: Path, mark: FileMark) -> None:
     if mark.kind != "folder":
         path.unlink(missing_ok=True)
         return

@@ -90,11 +90,11 @@ class FolderTools:
 
     async def list_files(self, given: ListFiles, _: ToolCaller) -> ToolResult:
         found = await self.worker.call("list", {"path": given.path or "."})
-        return _looked(_listed(found, f"in {given.path or '.'}"))
+        return _looked(_describe_entries(found, f"in {given.path or '.'}"))
 
     async def find_files(self, given: FindFiles, _: ToolCaller) -> ToolResult:
         found = await self.worker.call("find", {"pattern": given.pattern})
-        return _looked(_listed(found, f"for {given.pattern}"))
+        return _looked(_describe_entries(found, f"for {given.pattern}"))
 
     async def search_files(self, given: SearchFiles, _: ToolCaller) -> ToolResult:
         found = await self.worker.call("search", {"text": given.text, "path": given.path or "."})
@@ -137,7 +137,7 @@ def _looked(text: str) -> ToolResult:
     return ToolResult(text, frozenset({SOURCE}))
 
 
-def _listed(found: list[dict[str, object]], where: str) -> str:
+def _describe_entries(found: list[dict[str, object]], where: str) -> str:
     lines = [f"{one['path']}/" if one["is_folder"] else f"{one['path']} ({one['size_bytes']} bytes)" for one in found]
     kept, _ = cut_lines(lines[:_MOST_LISTED], 1)
     more = f"\n{len(lines) - len(kept)} more." if len(lines) > len(kept) else ""

@@ -57,7 +57,7 @@ class CallFacts:
     """It was begun before, broken off, and may have happened."""
 
 
-def decide(call: CallFacts, grants: GrantSet) -> Permit:
+def decide_call(call: CallFacts, grants: GrantSet) -> Permit:
     """What becomes of a call. One approved by itself goes whatever else holds it."""
     if call.digest in grants.calls:
         return Permit.GOES
@@ -76,3 +76,8 @@ def digest_call(tool: str, arguments: Mapping[str, object]) -> str:
     """One name for one call: the same tool with the same arguments, in whatever order they stand."""
     told = msgspec.json.encode([tool, dict(arguments)], order="deterministic")
     return hashlib.sha256(told).hexdigest()[:32]
+
+
+def source_of_host(host: str) -> str:
+    """How a host is named as a foreign source: by a hash, for its name can hold words to be forgotten. Pure."""
+    return "web:" + hashlib.blake2b(host.casefold().encode("utf-8", "replace"), digest_size=6).hexdigest()

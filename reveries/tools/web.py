@@ -5,7 +5,6 @@ Nothing within a network is reached, whatever name leads there, and what comes i
 """
 
 import asyncio
-import hashlib
 import ipaddress
 import re
 import socket
@@ -21,7 +20,7 @@ import msgspec
 from reveries import gates
 from reveries.errors import ToolError
 from reveries.gates import ToolGate
-from reveries.tools.reach import Reach
+from reveries.tools.reach import Reach, source_of_host
 from reveries.tools.registry import Tool, ToolCaller
 from reveries.tools.results import ToolResult, cut_lines, fence
 
@@ -195,11 +194,6 @@ class _SearchAnswer(msgspec.Struct, frozen=True):
     results: list[_Found] = []
 
 
-def source_of_host(host: str) -> str:
-    """How a host is named as a foreign source: by a hash, for its name can hold words to be forgotten. Pure."""
-    return "web:" + hashlib.blake2b(host.casefold().encode("utf-8", "replace"), digest_size=6).hexdigest()
-
-
 def addresses_in(text: str) -> set[str]:
     """Web addresses that stand in a text, word for word but for what ends a sentence. Pure."""
     return {plain_address(one.rstrip(_TRAILING)) for one in _ADDRESS.findall(text)}
@@ -246,10 +240,10 @@ def readable_text(text: str, is_html: bool, url: str) -> str:
     parser = _TextParser(url)
     parser.feed(text)
     parser.close()
-    return "\n".join(_tidy("".join(parser.pieces).splitlines()))
+    return "\n".join(_tidy_lines("".join(parser.pieces).splitlines()))
 
 
-def _tidy(lines: Iterable[str]) -> list[str]:
+def _tidy_lines(lines: Iterable[str]) -> list[str]:
     return [line for line in (" ".join(one.split()) for one in lines) if line]
 
 

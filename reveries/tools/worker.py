@@ -46,7 +46,7 @@ class Worker:
             line = json.dumps({"operation": operation, "arguments": dict(arguments)})
             try:
                 async with asyncio.timeout(max(_ANSWER_SECONDS, seconds + _SPARE_SECONDS)):
-                    answer = await _ask(child, line)
+                    answer = await _exchange(child, line)
             except TimeoutError:
                 await self._end()
                 raise ToolError("It took too long, and was ended.", advice="Do it in smaller parts.") from None
@@ -106,7 +106,7 @@ class Worker:
         await child.wait()
 
 
-async def _ask(child: asyncio.subprocess.Process, line: str) -> dict[str, Any]:
+async def _exchange(child: asyncio.subprocess.Process, line: str) -> dict[str, Any]:
     assert child.stdin is not None
     assert child.stdout is not None
     child.stdin.write(line.encode() + b"\n")

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Final
 
 from reveries.projects.model import TaskStatus
-from reveries.tools.folder_copies import marks_of
+from reveries.tools.folder_copies import mark_folder
 from reveries.tools.sandbox import Sandbox, find_sandbox
 from tests.projects.kit import Work, asked_for, finished, open_work, tool_services
 from tests.tools.test_task_with_a_folder import TITLE, begin, step
@@ -172,7 +172,7 @@ def run_rounds(kills: int, seed: int) -> Tally:
         with tempfile.TemporaryDirectory() as name:
             at = Path(name)
             asyncio.run(begin_anew(at))
-            before = marks_of(at / "folder")
+            before = mark_folder(at / "folder")
             for _ in range(_MOST_LIVES):
                 tally.kills += live_and_be_killed(at, sandbox, chance.uniform(0.05, _LONGEST_SECONDS))
                 if asyncio.run(look(at, tally)):
@@ -181,7 +181,7 @@ def run_rounds(kills: int, seed: int) -> Tally:
                 tally.stuck += 1
                 continue
             tally.tasks += 1
-            tally.not_given_back += marks_of(at / "folder") != before
+            tally.not_given_back += mark_folder(at / "folder") != before
     return tally
 
 

@@ -2,7 +2,7 @@
 
 import contextlib
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import httpx
@@ -14,6 +14,8 @@ from reveries.projects.grants import give_grant
 from reveries.projects.model import Project, TaskKind
 from reveries.projects.store import NewTask
 from reveries.projects.task_tools import ToolServices
+from reveries.projects.watching import StepRows
+from reveries.tools.reach import Reach, digest_call
 from reveries.tools.sandbox import Sandbox
 from reveries.tools.web import WebTools
 from tests.fakes.openable_gates import opened
@@ -187,6 +189,37 @@ async def test_fifty_tasks_whose_tool_and_sources_were_granted_ask_nothing(tmp_p
             assert task.status.value == "done"
         asked = [one for _, one in await work.store.open_questions() if one.kind.value == "approval"]
     assert (asked, len(world.asked)) == ([], 50)
+
+
+async def take_up_what_was_begun(at: Path) -> tuple[list[str], int]:
+    """A fetch was begun, and the mind was stopped; everything is granted, and the model wants it again."""
+    world = World("a page")
+    async with open_work(at, Obedient(FETCH), most_tasks=1, services=world.services(at)) as work:
+        project = await begin(work, None)
+        for name in ("fetch", "web:owner.example"):
+            await give_grant(work.store, project, name)
+        [task] = (await work.state(project)).tasks
+        async with work.database.transaction() as transaction:
+            await transaction.run("projects.begin_task", {"id": task.id, "now": work.store.now})
+        steps = StepRows(work.store, replace(task, tries=1), lambda action, words: None)
+        digest = digest_call("fetch", {"url": OWNER_PAGE, "from_line": 1})
+        await steps.begin_call("fetch", {"url": OWNER_PAGE, "from_line": 1}, Reach.OUT, frozenset(), digest)
+        await work.wake(project)
+        asked = [one for _, one in await work.store.open_questions() if one.kind.value == "approval"]
+        if asked:
+            assert "may have happened already" in asked[0].context
+    return world.asked, len(asked)
+
+
+@pytest.mark.requirement("F9", "A1")
+async def test_what_was_begun_and_may_have_happened_is_not_done_again_without_a_yes(tmp_path: Path) -> None:
+    assert await take_up_what_was_begun(tmp_path) == ([], 1)
+
+
+@pytest.mark.requirement("H4")
+async def test_with_that_gate_taken_out_it_is_done_again(tmp_path: Path) -> None:
+    with opened(ToolGate.UNKNOWN):
+        assert await take_up_what_was_begun(tmp_path) == ([OWNER_PAGE], 0)
 
 
 async def call_unlisted(at: Path) -> list[str]:

@@ -9,7 +9,7 @@ import pytest
 from reveries.errors import UsageError
 from reveries.projects.model import Project, QuestionKind, TaskKind, TaskStatus
 from reveries.projects.store import NewTask
-from reveries.tools.folder_copies import marks_of
+from reveries.tools.folder_copies import mark_folder
 from reveries.tools.sandbox import find_sandbox
 from tests.projects.kit import Work, asked_for, finished, open_work, tool_services
 
@@ -141,7 +141,7 @@ async def test_a_task_can_be_undone_and_what_the_owner_changed_since_is_left_alo
         (notes / "boat.md").write_text("mine")
         undone = services.copies.give_back(task.id, notes)
         assert (undone.restored, undone.left) == (("INDEX.md", "rent.md"), ("boat.md",))
-        assert marks_of(notes).keys() == {"boat.md", "rent.md"}
+        assert mark_folder(notes).keys() == {"boat.md", "rent.md"}
         assert (notes / "rent.md").read_text() == "# Rent\nThe rent is 900 euros.\n"
         assert (notes / "boat.md").read_text() == "mine"
 

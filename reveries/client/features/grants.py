@@ -72,10 +72,10 @@ def grants_page(answer: "Grants", now: float) -> Page:
     if not answer.grants:
         told = f"  {one_line(answer.project)} may do nothing outside. To allow it:  reveries grant give NAME fetch"
         return [line(told)]
-    return [_row(one, now) for one in answer.grants]
+    return [_grant_row(one, now) for one in answer.grants]
 
 
-def _row(one: "GrantEntry", now: float) -> Line:
+def _grant_row(one: "GrantEntry", now: float) -> Line:
     within = f", within “{one_line(one.task, 60)}”" if one.task else ""
     return line(
         Part(f"  {one_line(one.grant_id)[:8]}  ", "accent"),

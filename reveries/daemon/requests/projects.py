@@ -38,7 +38,7 @@ async def show_project(call: Call, request: protocol.AskProject) -> protocol.Pro
 
 @handles(protocol.CreateProject)
 async def create_project(call: Call, request: protocol.CreateProject) -> protocol.ProjectDetail:
-    folder, may_write = await _folder(call, request.folder, may_write=request.may_write)
+    folder, may_write = await _checked_folder(call, request.folder, may_write=request.may_write)
     created = await call.mind.projects.store.create(plain(request.name), folder, may_write=may_write)
     return await _detail(call, created)
 
@@ -47,14 +47,14 @@ async def create_project(call: Call, request: protocol.CreateProject) -> protoco
 async def set_project_folder(call: Call, request: protocol.SetProjectFolder) -> protocol.ProjectDetail:
     store = call.mind.projects.store
     project = await store.find(request.project)
-    folder, may_write = await _folder(call, request.folder, may_write=request.may_write)
+    folder, may_write = await _checked_folder(call, request.folder, may_write=request.may_write)
     await store.set_folder(project, folder, may_write=may_write)
     call.mind.projects.consider()
     return await _detail(call, await store.find(project.id))
 
 
 @handles(protocol.UndoTask)
-async def undo_task(call: Call, request: protocol.UndoTask) -> protocol.TaskUndone:
+async def undo_project_task(call: Call, request: protocol.UndoTask) -> protocol.TaskUndone:
     store = call.mind.projects.store
     project = await store.find(request.project)
     task = find_task(await store.tasks(store.database, project.id), request.task)
@@ -64,7 +64,7 @@ async def undo_task(call: Call, request: protocol.UndoTask) -> protocol.TaskUndo
 
 
 @handles(protocol.AskGrants)
-async def list_grants(call: Call, request: protocol.AskGrants) -> protocol.Grants:
+async def show_grants(call: Call, request: protocol.AskGrants) -> protocol.Grants:
     return await _grants(call, await call.mind.projects.store.find(request.project))
 
 
@@ -207,7 +207,7 @@ async def watch_work(call: Call, request: protocol.WatchWork) -> None:
             call.session.outbox.send_piece(await happened.get())
 
 
-async def _folder(call: Call, path: str, *, may_write: bool) -> tuple[str, bool]:
+async def _checked_folder(call: Call, path: str, *, may_write: bool) -> tuple[str, bool]:
     """The folder as it is stored, and whether it may be written to: one that was not there is made, and is the
     project's own. Raises UsageError."""
     if not path:

@@ -57,7 +57,7 @@ def run_command(command: str, folder: str, seconds: float, *, is_tainted: bool) 
     )
     collected = _Output()
     try:
-        why = _watch(child, collected, began + min(seconds, MOST_SECONDS), folder)
+        why = _watch_command(child, collected, began + min(seconds, MOST_SECONDS), folder)
     finally:
         end_everybody_else()
         code = child.wait()
@@ -113,7 +113,7 @@ class _Output:
         return (self._first + middle + self._last).decode("utf-8", "replace")
 
 
-def _watch(child: "subprocess.Popen[bytes]", output: _Output, ends_at: float, folder: str) -> str:
+def _watch_command(child: "subprocess.Popen[bytes]", output: _Output, ends_at: float, folder: str) -> str:
     """Read what it says until it ends; why it has to be ended."""
     assert child.stdout is not None
     os.set_blocking(child.stdout.fileno(), False)
@@ -167,7 +167,7 @@ def _limit_itself() -> None:
 
 
 def _executables(folder: str) -> Iterator[tuple[int, int]]:
-    for handle, name in _files(folder):
+    for handle, name in _each_file(folder):
         with contextlib.suppress(OSError):
             found = os.stat(name, dir_fd=handle, follow_symlinks=False)
             if stat.S_ISREG(found.st_mode) and found.st_mode & 0o111:
@@ -175,7 +175,7 @@ def _executables(folder: str) -> Iterator[tuple[int, int]]:
 
 
 def _take_back_executables(folder: str, known: set[tuple[int, int]]) -> None:
-    for handle, name in _files(folder):
+    for handle, name in _each_file(folder):
         with contextlib.suppress(OSError):
             file = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=handle)
             try:
@@ -187,7 +187,7 @@ def _take_back_executables(folder: str, known: set[tuple[int, int]]) -> None:
                 os.close(file)
 
 
-def _files(folder: str) -> Iterator[tuple[int, str]]:
+def _each_file(folder: str) -> Iterator[tuple[int, str]]:
     for _, _, names, handle in os.fwalk(folder, follow_symlinks=False):
         for name in names:
             yield handle, name

@@ -37,7 +37,7 @@ class FolderError(Exception):
 
 
 @dataclass(frozen=True)
-class Entry:
+class FolderEntry:
     """One name in a folder."""
 
     path: str
@@ -68,18 +68,18 @@ class Folder:
         except UnicodeDecodeError:
             raise FolderError(f"{path} is no text.") from None
 
-    def list_entries(self, path: str = _HERE) -> list[Entry]:
+    def list_entries(self, path: str = _HERE) -> list[FolderEntry]:
         """What lies directly in a folder, by name. Raises FolderError."""
-        with self._open_folder(_parts_of(path)) as handle:
+        with self._open_folder(_path_parts(path)) as handle:
             return list(_entries(handle, "" if path in ("", _HERE) else path.strip("/") + "/"))
 
-    def walk(self, path: str = _HERE) -> Iterator[Entry]:
+    def walk(self, path: str = _HERE) -> Iterator[FolderEntry]:
         """Every file beneath a folder, dot folders left out. Raises FolderError."""
-        yield from self._walk(_parts_of(path))
+        yield from self._walk(_path_parts(path))
 
-    def find(self, pattern: str) -> list[Entry]:
+    def find(self, pattern: str) -> list[FolderEntry]:
         """Files whose path matches a shell pattern (`*.md`, `notes/**`). Raises FolderError."""
-        wanted = _pattern(pattern)
+        wanted = _compile_pattern(pattern)
         return [one for one in self.walk() if wanted.fullmatch(one.path) or wanted.fullmatch(one.path.split("/")[-1])]
 
     def search(self, text: str, path: str = _HERE) -> list[tuple[str, int, str]]:
@@ -128,7 +128,7 @@ class Folder:
     def _writable_parts(self, path: str) -> list[str]:
         if not self._may_write:
             raise FolderError("This folder may only be read. Its owner opens it: reveries project folder NAME --write")
-        parts = _parts_of(path)
+        parts = _path_parts(path)
         if not parts:
             raise FolderError("A file needs a name.")
         if any(part.startswith(".") for part in parts):
@@ -136,7 +136,7 @@ class Folder:
         return parts
 
     def _read_bytes(self, path: str) -> bytes:
-        parts = _parts_of(path)
+        parts = _path_parts(path)
         if not parts:
             raise FolderError("That is a folder, not a file.")
         with self._open_folder(parts[:-1]) as handle, _file(handle, parts[-1], path) as file:
@@ -194,7 +194,7 @@ class Folder:
             with contextlib.suppress(OSError):
                 os.unlink(name, dir_fd=self._root)
 
-    def _walk(self, parts: list[str]) -> Iterator[Entry]:
+    def _walk(self, parts: list[str]) -> Iterator[FolderEntry]:
         waiting, count = [parts], 0
         while waiting:
             at = waiting.pop()
@@ -215,7 +215,7 @@ class Folder:
             waiting += reversed(inner)
 
 
-def _parts_of(path: str) -> list[str]:
+def _path_parts(path: str) -> list[str]:
     """The names on the way to a path beneath the folder, which commands know as /project. Raises FolderError for one
     that leads out of it."""
     if "\0" in path or len(path) > _LONGEST_PATH:
@@ -227,14 +227,14 @@ def _parts_of(path: str) -> list[str]:
     return parts
 
 
-def _pattern(pattern: str) -> re.Pattern[str]:
+def _compile_pattern(pattern: str) -> re.Pattern[str]:
     """A shell pattern; `*` stays within a folder, `**` does not."""
     pieces = re.split(r"(\*\*/?|\*|\?)", pattern.removeprefix(_MOUNT + "/").removeprefix("./")[:200])
     meaning = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
     return re.compile("".join(meaning.get(piece, re.escape(piece)) for piece in pieces))
 
 
-def _entries(handle: int, prefix: str) -> Iterator[Entry]:
+def _entries(handle: int, prefix: str) -> Iterator[FolderEntry]:
     """Files and folders of an open folder, by name; links, devices, pipes and sockets are none."""
     with os.scandir(handle) as listed:
         names = sorted(one.name for one in listed)
@@ -243,7 +243,7 @@ def _entries(handle: int, prefix: str) -> Iterator[Entry]:
             found = os.stat(name, dir_fd=handle, follow_symlinks=False)
             if stat.S_ISDIR(found.st_mode) or stat.S_ISREG(found.st_mode):
                 path = prefix + name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-                yield Entry(path, stat.S_ISDIR(found.st_mode), found.st_size)
+                yield FolderEntry(path, stat.S_ISDIR(found.st_mode), found.st_size)
 
 
 @contextlib.contextmanager

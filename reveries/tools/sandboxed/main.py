@@ -28,9 +28,9 @@ def main() -> None:
     sys.stdout.reconfigure(newline="\n")  # type: ignore[union-attr]  # stdout is the pipe.
     folder = Folder(path, may_write=access == "write")
     served = _operations(folder, path, may_run=commands == "run")
-    _say({"ready": os.getpid()})
+    _send({"ready": os.getpid()})
     for line in sys.stdin:
-        _say(_answer(served, line))
+        _send(_answer_request(served, line))
 
 
 def _keep_to_itself() -> None:
@@ -59,7 +59,7 @@ def _operations(folder: Folder, path: str, *, may_run: bool) -> dict[str, Callab
     }
 
 
-def _answer(served: dict[str, Callable[..., object]], line: str) -> dict[str, Any]:
+def _answer_request(served: dict[str, Callable[..., object]], line: str) -> dict[str, Any]:
     try:
         if len(line) > _MOST_REQUEST_CHARS:
             raise FolderError("That is too much at once.")
@@ -73,7 +73,7 @@ def _answer(served: dict[str, Callable[..., object]], line: str) -> dict[str, An
         return {"refused": f"It cannot be done ({type(error).__name__})."}
 
 
-def _say(answer: dict[str, Any]) -> None:
+def _send(answer: dict[str, Any]) -> None:
     with contextlib.suppress(BrokenPipeError):
         sys.stdout.write(json.dumps(answer) + "\n")
         sys.stdout.flush()

@@ -1,0 +1,158 @@
+"""A project's folder: its notes become knowledge, and a small model makes an overview of them that is true."""
+
+from pathlib import Path
+
+import pytest
+
+from reveries.llm.tier import Tier
+from reveries.projects.folder_reading import is_of_folder
+from reveries.projects.folder_recipe import FILE, conflict_lines, is_overview
+from reveries.projects.model import Project, QuestionKind, TaskStatus
+from tests.projects.kit import Work, asked_for, open_work
+
+GOAL = "Make an index of these notes with one line each, and list what contradicts what"
+
+
+def small(text: str) -> object:
+    """A model that answers yes to whatever it is asked of the goal."""
+    if text.startswith("A person says what a project on a folder"):
+        return {"answer": "yes"}
+    match asked_for(text):
+        case "intake":
+            return {"questions": ["What is reached?", "What is there?", "What limits it?"]}
+        case "orient":
+            return {
+                "vision_summary": "an index", "success_criteria": [], "constraints": [], "skills": [],
+                "phase": "execution", "priorities": [],
+            }  # fmt: skip
+        case "plan":
+            return {"tasks": []}
+    return {"answer": "no"}
+
+
+@pytest.fixture
+def notes(tmp_path: Path) -> Path:
+    folder = tmp_path / "notes"
+    (folder / "old").mkdir(parents=True)
+    (folder / "rent.md").write_text(
+        "# Rent\n\nThe rent of the flat is 900 euros.\nIt is due on the\nfirst of the month.\n"
+    )
+    (folder / "old" / "letter.md").write_text("# Letter\n\nThe rent of the flat is 950 euros.\n")
+    (folder / "boat.txt").write_text("The boat is blue and lies in the harbour.\n")
+    (folder / "picture.png").write_bytes(b"\x89PNG")
+    return folder
+
+
+async def begin(work: Work, folder: Path, *, may_write: bool = True) -> Project:
+    project = await work.store.create("Notes", str(folder), may_write=may_write)
+    await work.store.set_goal(project, GOAL, None)
+    return project
+
+
+async def known(work: Work, project: Project) -> dict[str, str]:
+    """What stands, by title."""
+    found = await work.store.knowledge.of_project(project.id)
+    return {one.title: one.content for one in found if is_of_folder(one) and not one.fell_because}
+
+
+async def test_a_wake_reads_the_notes_of_its_folder_once_and_says_that_it_does_not_know_who_wrote_them(
+    tmp_path: Path, notes: Path
+) -> None:
+    async with open_work(tmp_path, small, tier=Tier.SMALL) as work:
+        project = await begin(work, notes)
+        await work.wake(project)
+        assert set(await known(work, project)) == {"rent.md › Rent", "old/letter.md › Letter", "boat.txt"}
+        await work.wake(project)
+        chunks = [one for one in await work.store.knowledge.of_project(project.id) if is_of_folder(one)]
+        assert len(chunks) == 3
+        assert {one.foreign_sources for one in chunks} == {frozenset({"folder"})}
+
+
+async def test_what_stands_in_a_note_no_more_falls_and_what_is_new_is_known(tmp_path: Path, notes: Path) -> None:
+    async with open_work(tmp_path, small, tier=Tier.SMALL) as work:
+        project = await begin(work, notes)
+        await work.wake(project)
+        (notes / "boat.txt").write_text("The boat is sold.\n")
+        (notes / "old" / "letter.md").unlink()
+        await work.wake(project)
+        assert await known(work, project) == {
+            "rent.md › Rent": "The rent of the flat is 900 euros.\nIt is due on the\nfirst of the month.",
+            "boat.txt": "The boat is sold.",
+        }
+        chunks = await work.store.knowledge.of_project(project.id)
+        assert {one.title: one.fell_because for one in chunks if one.fell_because} == {
+            "boat.txt": "it stands no more in boat.txt", "old/letter.md › Letter": "it stands no more in old/letter.md",
+        }  # fmt: skip
+
+
+async def test_the_overview_is_shown_before_it_is_written_and_names_and_quotes_every_note(
+    tmp_path: Path, notes: Path
+) -> None:
+    async with open_work(tmp_path, small, tier=Tier.SMALL) as work:
+        project = await begin(work, notes)
+        await work.wake(project)
+        [draft] = [one for _, one in await work.store.open_questions() if one.kind is QuestionKind.APPROVAL]
+        assert not (notes / FILE).exists()
+        assert draft.foreign_sources == {"folder"}
+        await work.store.answer(draft.id, "yes")
+        await work.wake(project)
+        text = (notes / FILE).read_text()
+        assert text == draft.context
+        entries = [line for line in text.splitlines() if line.startswith("- **")]
+        assert [line.split("**")[1] for line in entries] == ["boat.txt", "old/letter.md", "rent.md"]
+        assert "- **rent.md** · Rent: “The rent of the flat is 900 euros.”" in entries
+        assert "- old/letter.md: “The rent of the flat is 950 euros.”" in text
+        [task] = [one for one in (await work.state(project)).tasks if is_overview(one)]
+        assert (task.status, task.foreign_sources) == (TaskStatus.DONE, frozenset({"folder"}))
+        steps = [one.tool for one in await work.store.steps_of(task.id) if one.reach]
+        assert steps == ["write_file"]
+
+
+async def test_with_a_no_nothing_is_written_and_the_goal_is_asked_about_not_planned_again(
+    tmp_path: Path, notes: Path
+) -> None:
+    async with open_work(tmp_path, small, tier=Tier.SMALL) as work:
+        project = await begin(work, notes)
+        await work.wake(project)
+        await work.answer("Shall I write this", "no")
+        await work.wake(project)
+        await work.wake(project)
+        state = await work.state(project)
+        assert not (notes / FILE).exists()
+        assert [task.status for task in state.tasks] == [TaskStatus.DROPPED]
+        assert any("Is the goal reached?" in one.question for one in state.open_questions)
+
+
+async def test_of_a_folder_that_may_only_be_read_no_overview_is_planned(tmp_path: Path, notes: Path) -> None:
+    async with open_work(tmp_path, small, tier=Tier.SMALL) as work:
+        project = await begin(work, notes, may_write=False)
+        await work.wake(project)
+        assert not any(is_overview(task) for task in (await work.state(project)).tasks)
+
+
+async def test_of_two_notes_that_lie_side_by_side_neither_is_newer_and_the_owner_is_asked_by_their_names(
+    tmp_path: Path, notes: Path
+) -> None:
+    (notes / "rent.md").write_text("# Rent\n\nThe rent of Mill Lane is 900 euros.\n")
+    (notes / "old" / "rent.md").write_text("# Rent\n\nThe rent of Mill Lane is 950 euros.\n")
+    (notes / "old" / "letter.md").unlink()
+    async with open_work(tmp_path, small, tier=Tier.SMALL) as work:
+        project = await begin(work, notes)
+        await work.wake(project)
+        chunks = await work.store.knowledge.of_project(project.id)
+        assert all(one.stands for one in chunks)
+        asked = [one for _, one in await work.store.open_questions() if "do not go together" in one.question]
+        assert len(asked) == 1
+        assert "rent.md › Rent" in asked[0].context
+        assert "old/rent.md › Rent" in asked[0].context
+
+
+async def test_a_folder_that_is_gone_ends_no_wake(tmp_path: Path) -> None:
+    async with open_work(tmp_path, small, tier=Tier.SMALL) as work:
+        project = await begin(work, tmp_path / "nowhere")
+        report = await work.wake(project)
+        assert report.reason.value == "waiting for you"
+
+
+def test_where_nothing_contradicts_that_is_said() -> None:
+    assert conflict_lines([], [])[-1] == "Nothing was found that surely does not."

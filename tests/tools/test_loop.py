@@ -1,0 +1,118 @@
+"""The tool loop: what ends it, and what stands before the model."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+import pytest
+
+from reveries.errors import ToolError
+from reveries.llm.structured import parse, schema_of
+from reveries.tools.folder_tools import ReadFile, RunCommand
+from reveries.tools.loop import (
+    CallRecord,
+    LoopLimits,
+    StepState,
+    ToolLoop,
+    arguments_of,
+    describe_calls,
+    describe_tools,
+    name_of,
+    step_type,
+)  # fmt: skip
+from reveries.tools.reach import Reach
+from reveries.tools.registry import Tool, ToolCaller
+
+
+class Done(msgspec.Struct, frozen=True, tag_field="tool", tag="finish"):
+    outcome: str = ""
+
+
+async def _nothing(given: Any, caller: ToolCaller) -> str:
+    return ""
+
+
+TOOLS = [
+    Tool("read_file", "folder", "A file.", Reach.LOOK, ReadFile, _nothing),
+    Tool("run_command", "folder", "A command.", Reach.INSIDE, RunCommand, _nothing),
+]
+
+
+def read(path: str) -> object:
+    return parse(f'{{"step": {{"tool": "read_file", "path": "{path}"}}}}', step_type(TOOLS, Done)).step
+
+
+_LIMITS = LoopLimits()
+
+
+async def run(steps: Sequence[object], limits: LoopLimits = _LIMITS, **more: Any) -> tuple[Any, list[tuple[str, bool]]]:
+    left, made = list(steps), list[tuple[str, bool]]()
+
+    async def ask(calls: Sequence[CallRecord]) -> object:
+        return left.pop(0)
+
+    async def call(name: str, arguments: Mapping[str, object], is_unknown: bool) -> str:
+        made.append((str(arguments["path"]), is_unknown))
+        if arguments["path"] == "bad":
+            raise ToolError("It is not there.", advice="")
+        return "text"
+
+    loop = ToolLoop(ask, call, Done, limits, **more)
+    return await loop.run(), made
+
+
+def test_a_step_is_one_tools_arguments_or_what_is_handed_in_and_hidden_fields_are_not_asked_for() -> None:
+    kinds = schema_of(step_type(TOOLS, Done))["properties"]["step"]["anyOf"]  # type: ignore[index]
+    assert [one["properties"]["tool"]["enum"] for one in kinds] == [["read_file"], ["run_command"], ["finish"]]
+    step = read("a.md")
+    assert (name_of(step), arguments_of(step)) == ("read_file", {"path": "a.md", "from_line": 1})  # type: ignore[arg-type]
+    hidden = schema_of(step_type(TOOLS, Done, frozenset({"path"})))["properties"]["step"]["anyOf"]  # type: ignore[index]
+    assert "path" not in hidden[0]["properties"]
+    assert describe_tools(TOOLS, frozenset({"path"})).splitlines()[0] == '- tool "read_file": from_line. A file.'
+
+
+async def test_it_ends_with_what_is_handed_in_and_a_failed_call_does_not_end_it() -> None:
+    end, made = await run([read("a"), read("bad"), read("b"), Done("found")])
+    assert (end.finish, [path for path, _ in made]) == (Done("found"), ["a", "bad", "b"])
+
+
+@pytest.mark.parametrize(
+    ("steps", "limits", "why"),
+    [
+        ([read("a"), read("a")], LoopLimits(), "It did the same twice in a row: read_file."),
+        ([read("a"), read("b"), read("c")], LoopLimits(steps=2), "It had not finished after 2 steps."),
+        ([read("a"), read("b")], LoopLimits(chars=3), "It read more than one task may."),
+        ([None], LoopLimits(), "The model gave no usable answer."),
+    ],
+)
+async def test_what_ends_it(steps: list[object], limits: LoopLimits, why: str) -> None:
+    end, _ = await run(steps, limits)
+    assert end.why_ended == why
+
+
+async def test_time_ends_it() -> None:
+    clock = iter([0.0, 1.0, 61.0, 62.0])
+    end, _ = await run([read("a"), read("b")], LoopLimits(seconds=60), now=lambda: next(clock))
+    assert end.why_ended == "It had not finished after 1 minutes."
+
+
+async def test_a_call_between_makes_the_same_call_a_new_one() -> None:
+    end, made = await run([read("a"), read("b"), read("a"), Done()])
+    assert (end.finish, len(made)) == (Done(), 3)
+
+
+async def test_what_was_broken_off_is_said_to_be_unknown_when_it_is_called_again() -> None:
+    before = [CallRecord("read_file", {"path": "a", "from_line": 1}, "?", StepState.UNKNOWN)]
+    _, made = await run([read("a"), read("b"), Done()], calls=before)
+    assert made == [("a", True), ("b", False)]
+
+
+def test_the_newest_result_stands_whole_and_older_ones_are_cut() -> None:
+    calls = [CallRecord("read_file", {"path": str(number)}, f"{number} " + "x" * 3000) for number in range(30)]
+    told = describe_calls(calls, 8000)
+    assert len(told) < 9000
+    assert told.rstrip().endswith("x" * 3000)
+    assert "earlier steps are not shown)" in told.splitlines()[0]
+    assert describe_calls([], 100) == "nothing yet"
+    failed = CallRecord("read_file", {}, "It is not there.", StepState.FAILED)
+    assert describe_calls([failed], 100) == "1. read_file {} (failed)\nIt is not there."

@@ -26,6 +26,7 @@ from reveries.protocol import (
     Observe,
     Ok,
     Request,
+    WatchWork,
     Welcome,
     decode_request,
     encode,
@@ -270,7 +271,8 @@ class Server:
 def _stopped_frame(request: Request) -> Failed | Ok:
     """The end of a cancelled request. To stop watching is what a watcher wanted; anything else was cut short."""
     number = request.request_id
-    return Ok(number) if isinstance(request, Observe) else Failed(number, "cancelled", "It was stopped.", "")
+    is_watcher = isinstance(request, Observe | WatchWork)
+    return Ok(number) if is_watcher else Failed(number, "cancelled", "It was stopped.", "")
 
 
 async def _send_frames(outbox: Outbox, writer: asyncio.StreamWriter) -> None:

@@ -162,7 +162,7 @@ class BetweenTasks:
     async def _plan_overview(self, model: WorkModel, state: AgentState) -> tuple[PlannedTask, ...]:
         """With a small model, the first plan of a goal that asks for an overview of the folder."""
         is_first = not any(task.goal_id == state.goal.id for task in state.tasks) if state.goal else False
-        if model.tier is Tier.CAPABLE or not is_first or not state.project.may_write or state.goal is None:
+        if model.tier is Tier.CAPABLE or not is_first or not state.project.folder or state.goal is None:
             return ()
         chunks = await self.store.knowledge.of_project(state.project.id)
         files = len({path_of(one) for one in chunks if one.stands and is_of_folder(one)})

@@ -16,6 +16,7 @@ from reveries.errors import ToolError
 from reveries.knowledge.contradictions import find_change, speak_alike
 from reveries.knowledge.model import Chunk, KnowledgeConflict
 from reveries.memory.text.extracts import sentences_of
+from reveries.projects.drafts import keep_draft
 from reveries.projects.evidence import Evidence, Observed
 from reveries.projects.executing import ResultStatus, TaskResult, Workplace
 from reveries.projects.folder_reading import is_of_folder, path_of
@@ -74,7 +75,7 @@ async def write_overview(place: Workplace, task: WorkTask) -> TaskResult:
     """The draft, as a question; with the owner's yes the file."""
     if (answered := _approval_of(place, task)) is not None:
         if is_yes(answered.answer):
-            return await _write_file(place, answered.context)
+            return await _write_file(place, task, answered)
         return TaskResult(ResultStatus.GIVEN_UP, f"It is not written. You said: “{answered.answer}”")
     every = await place.store.knowledge.of_project(task.project_id)
     there = [one for one in every if is_of_folder(one) and not one.fell_because and path_of(one) != FILE]
@@ -90,7 +91,8 @@ async def write_overview(place: Workplace, task: WorkTask) -> TaskResult:
         sure = [one for one in conflicts if one.is_verified and {one.older.id, one.newer.id} <= ids]
         lines += ["", *conflict_lines(sure, find_near_pairs(notes))]
     draft = "\n".join(lines).strip() + "\n"
-    asked = f"Shall I write this into {FILE}? Say yes or no."
+    into = f"write this into {FILE}" if place.state.project.may_write else "keep this (the folder may only be read)"
+    asked = f"Shall I {into}? Say yes or no."
     question = NewQuestion(asked, QuestionKind.APPROVAL, context=draft, blocks=(task.id,), task_id=task.id)
     return TaskResult(ResultStatus.BLOCKED, question=question)
 
@@ -100,8 +102,12 @@ def _approval_of(place: Workplace, task: WorkTask) -> OwnerQuestion | None:
     return next((one for one in reversed(own) if one.kind is QuestionKind.APPROVAL), None)
 
 
-async def _write_file(place: Workplace, text: str) -> TaskResult:
+async def _write_file(place: Workplace, task: WorkTask, answered: OwnerQuestion) -> TaskResult:
+    """What the owner said yes to: as a file, or, where the folder may only be read, as a chunk."""
     assert place.tools is not None
+    text = answered.context
+    if not place.state.project.may_write:
+        return keep_draft(task, answered)
     try:
         await place.tools.call("write_file", {"path": FILE, "text": text})
     except ToolError as error:

@@ -15,6 +15,7 @@ from reveries.index.terms import terms_of
 from reveries.knowledge.model import Chunk, ChunkSource, ChunkType, Confidence, NewChunk
 from reveries.memory.sleep.grounding import keep_grounded
 from reveries.memory.text.extracts import sentences_of
+from reveries.projects.drafts import DRAFT_TAG, keep_draft
 from reveries.projects.evidence import Evidence, QuotedChunk
 from reveries.projects.executing import ResultStatus, TaskResult, Workplace
 from reveries.projects.folder_recipe import is_overview, write_overview
@@ -27,7 +28,6 @@ from reveries.safe_text import one_line
 LEAST_COSINE: Final = 0.40
 """A line that a model says yes of counts from this nearness to the task on, or with two words in common that the goal,
 which every task repeats, does not have."""
-DRAFT_TAG: Final = "draft"
 _FOUND: Final = 6
 _LINES: Final = 6
 _NOTES: Final = 4
@@ -233,7 +233,7 @@ def _quote_result(task: WorkTask, lines: Sequence[NoteLine]) -> TaskResult:
 async def _write(place: Workplace, task: WorkTask) -> TaskResult:
     answered = _answered(place, task)
     if answered is not None and answered.kind is QuestionKind.APPROVAL and is_yes(answered.answer):
-        return _keep_draft(task, answered)
+        return keep_draft(task, answered)
     wish = f"\nChange it so: {answered.answer}" if answered is not None else ""
     lines = await _nearest_lines(place, task, _asked_question(task))
     if not lines:
@@ -252,17 +252,3 @@ async def _write(place: Workplace, task: WorkTask) -> TaskResult:
         return _blocked(task, f"I could not write “{task.title}” from what is known. What belongs into it?", facts)
     asked = f"Is this draft of “{task.title}” good? Say yes, or what to change."
     return _blocked(task, asked, draft, QuestionKind.APPROVAL)
-
-
-def _keep_draft(task: WorkTask, answered: OwnerQuestion) -> TaskResult:
-    chunk = NewChunk(
-        content=answered.context,
-        type=ChunkType.RESOURCE,
-        confidence=Confidence.VERIFIED,
-        source=ChunkSource.USER,
-        title=task.title,
-        tags=(DRAFT_TAG,),
-        task_id=task.id,
-        foreign_sources=answered.foreign_sources,
-    )
-    return TaskResult(ResultStatus.COMPLETE, answered.context, (chunk,), is_audited=True)

@@ -50,7 +50,7 @@ class _Mind:
                 session.outbox.send(protocol.Token(request.request_id, "x" * 3_000_000))
             case protocol.AskConfig():
                 raise StorageLostError("the disk failed")
-            case protocol.Observe():
+            case protocol.Observe() | protocol.WatchWork() | protocol.WorkNow():
                 try:
                     await asyncio.get_running_loop().create_future()
                 except asyncio.CancelledError:
@@ -152,11 +152,21 @@ async def test_a_failing_disk_reaches_the_client_and_the_daemon(mind: _Mind) -> 
         assert len(mind.lost) == 1
 
 
-async def test_a_request_can_be_cancelled(mind: _Mind) -> None:
+@pytest.mark.parametrize("watch", [protocol.Observe, protocol.WatchWork])
+async def test_whoever_watches_can_stop_and_that_is_no_failure(
+    mind: _Mind, watch: Callable[[int], protocol.Request]
+) -> None:
     async with _greeted(mind) as (reader, writer):
-        writer.write(encode(protocol.Observe(5)))
+        writer.write(encode(watch(5)))
         answers = [await _ask(reader, writer, protocol.Cancel(6, 5)), await _next(reader)]
         assert sorted(answer.request_id for answer in answers if isinstance(answer, protocol.Ok)) == [5, 6]
+
+
+async def test_any_other_request_that_is_cancelled_says_that_it_was_stopped(mind: _Mind) -> None:
+    async with _greeted(mind) as (reader, writer):
+        writer.write(encode(protocol.WorkNow(5)))
+        answers = [await _ask(reader, writer, protocol.Cancel(6, 5)), await _next(reader)]
+        assert [one.code for one in answers if isinstance(one, protocol.Failed)] == ["cancelled"]
 
 
 @pytest.mark.requirement("R-13")

@@ -123,11 +123,19 @@ async def test_with_a_no_nothing_is_written_and_the_goal_is_asked_about_not_plan
         assert any("Is the goal reached?" in one.question for one in state.open_questions)
 
 
-async def test_of_a_folder_that_may_only_be_read_no_overview_is_planned(tmp_path: Path, notes: Path) -> None:
+async def test_of_a_folder_that_may_only_be_read_the_overview_is_kept_with_the_project(
+    tmp_path: Path, notes: Path
+) -> None:
     async with open_work(tmp_path, small, tier=Tier.SMALL) as work:
         project = await begin(work, notes, may_write=False)
         await work.wake(project)
-        assert not any(is_overview(task) for task in (await work.state(project)).tasks)
+        await work.answer("the folder may only be read", "yes")
+        await work.wake(project)
+        [task] = (await work.state(project)).tasks
+        kept = [one for one in await work.store.knowledge.of_project(project.id) if one.task_id == task.id]
+        assert (task.status, [one.content for one in kept]) == (TaskStatus.DONE, [task.outcome])
+        assert "- **rent.md** · Rent: " in task.outcome
+        assert not (notes / FILE).exists()
 
 
 async def test_of_two_notes_that_lie_side_by_side_neither_is_newer_and_the_owner_is_asked_by_their_names(

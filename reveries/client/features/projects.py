@@ -65,7 +65,8 @@ def new(name: str, folder: Path | None, may_write: bool, as_json: bool) -> None:
     if detail is not None:
         shown = one_line(detail.project.name)
         _say(
-            f"{shown} is there{_folder_told(detail)}. What is it for?", f'reveries project goal {_quoted(shown)} "..."'
+            f"{shown} is there{' and ' if path else ''}{_folder_told(detail)}. What is it for?",
+            f'reveries project goal {_quoted(shown)} "..."',
         )
 
 
@@ -76,17 +77,19 @@ def new(name: str, folder: Path | None, may_write: bool, as_json: bool) -> None:
 @click.option("--none", "is_none", is_flag=True, help="It has no folder any more.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object.")
 def folder(name: str, folder: Path | None, may_write: bool, is_none: bool, as_json: bool) -> None:
-    """Which folder its tools see, and whether they may write: reveries project folder Notes ~/notes --write."""
+    """Which folder its tools see, and whether they may write: reveries project folder Notes ~/notes --write. With the
+    name alone it only says."""
     from reveries import protocol
     from reveries.client.sync_call import ask
 
-    if folder is None and not is_none:
-        there = ask(lambda new_id: protocol.AskProject(new_id, name), protocol.ProjectDetail).project.folder
-        folder = Path(there) if there else None
-    path = "" if is_none else _whole_path(folder)
-    detail = _ask(lambda new_id: protocol.SetProjectFolder(new_id, name, path, may_write), as_json)
+    there = ask(lambda new_id: protocol.AskProject(new_id, name), protocol.ProjectDetail).project.folder
+    path = "" if is_none else _whole_path(folder or (Path(there) if there else None))
+    if folder is None and not is_none and not may_write:
+        detail = _ask(lambda new_id: protocol.AskProject(new_id, name), as_json)
+    else:
+        detail = _ask(lambda new_id: protocol.SetProjectFolder(new_id, name, path, may_write), as_json)
     if detail is not None:
-        _say(f"{one_line(detail.project.name)}{_folder_told(detail) or ' has no folder'}.")
+        _say(f"{one_line(detail.project.name)} {_folder_told(detail) or 'has no folder'}.")
 
 
 @command.command("undo-task")
@@ -319,7 +322,7 @@ def _folder_told(detail: "ProjectDetail") -> str:
     if not detail.project.folder:
         return ""
     does = "reads and writes" if detail.project.may_write else "reads"
-    return f" and {does} {one_line(detail.project.folder, 120)}"
+    return f"{does} {one_line(detail.project.folder, 120)}"
 
 
 def _read_text(file: Path) -> str:

@@ -1,0 +1,24 @@
+"""Drafts that the owner said yes to. Pure."""
+
+from typing import Final
+
+from reveries.knowledge.model import ChunkSource, ChunkType, Confidence, NewChunk
+from reveries.projects.executing import ResultStatus, TaskResult
+from reveries.projects.model import OwnerQuestion, WorkTask
+
+DRAFT_TAG: Final = "draft"
+
+
+def keep_draft(task: WorkTask, answered: OwnerQuestion) -> TaskResult:
+    """The draft as outcome, and as something that the project knows."""
+    chunk = NewChunk(
+        content=answered.context,
+        type=ChunkType.RESOURCE,
+        confidence=Confidence.VERIFIED,
+        source=ChunkSource.USER,
+        title=task.title,
+        tags=(DRAFT_TAG,),
+        task_id=task.id,
+        foreign_sources=answered.foreign_sources,
+    )
+    return TaskResult(ResultStatus.COMPLETE, answered.context, (chunk,), is_audited=True)

@@ -1,29 +1,38 @@
 """What tools cost: starting a worker, one step beside the tool itself, and thirty small programs written and tested.
 
     make bench PART=tools
+    python bench/tools.py --model 6      # so many of the programs by the model of this machine, let into the free loop
 
-Rows and files are real; the model is scripted. Times are of this machine; the ratio to a plain start is within one run.
+Rows and files are real; the model is scripted, but with --model. Times are of this machine; the ratio to a plain start
+is within one run.
 """
 
+import argparse
 import asyncio
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from pathlib import Path
 from statistics import median
 from typing import Final
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # tests is not part of the package.
 
-from reveries.projects.model import TaskStatus
+from work import open_bench
+
+from reveries.llm.tier import Tier
+from reveries.projects.model import TaskKind, TaskStatus
+from reveries.projects.store import NewTask
 from reveries.tools.sandbox import Sandbox, find_sandbox
 from reveries.tools.worker import FolderAccess, Worker
 from tests.projects.kit import finished, open_work, task_tools, tool_services
 from tests.tools.exercises import EXERCISES, solve
 from tests.tools.test_task_with_a_folder import TITLE, begin
 
+_TEST: Final = "python3 -B -m unittest -q test_it"
 _STARTS: Final = 60
 _STEPS: Final = 60
 
@@ -86,7 +95,40 @@ async def run_exercises(at: Path, sandbox: Sandbox) -> None:
     print(f"exercises: {passed} of {len(EXERCISES)} done, each test red before and green after")
 
 
+async def run_model(at: Path, number: int) -> None:
+    """What the model of this machine makes of the first exercises. A small one is let into the loop only here."""
+    passed = 0
+    for place, exercise in enumerate(EXERCISES[:number]):
+        folder = at / str(place) / "folder"
+        folder.mkdir(parents=True)
+        exercise.lay_out(folder)
+        async with open_bench(at / str(place) / "home", most_tasks=1) as bench:
+            model = bench.work.model
+            bench.work.model = lambda project_id, model=model: replace(model(project_id), tier=Tier.CAPABLE)  # type: ignore[misc]
+            project = await bench.store.create("Exercise", str(folder), may_write=True)
+            goal = await bench.store.set_goal(project, f"it.py passes its test: {_TEST}", None)
+            async with bench.store.database.transaction() as transaction:
+                what = f"Write the function in it.py so that `{_TEST}` ends with 0."
+                new = NewTask("Make the test pass", what, TaskKind.OTHER, goal_id=goal.id)
+                await bench.store.put_tasks(transaction, project.id, [new])
+            began = time.monotonic()
+            await bench.work.wake(project.id)
+            command = [sys.executable, "-B", "-m", "unittest", "-q", "test_it"]
+            ended = await asyncio.to_thread(subprocess.run, command, cwd=folder, capture_output=True, check=False)
+            steps = [action for action, _ in bench.told if action == "tool"]
+            passed += ended.returncode == 0
+            print(f"  {exercise.name}: {'passes' if ended.returncode == 0 else 'does not pass'}, {len(steps)} steps, "
+                  f"{time.monotonic() - began:.0f} s", flush=True)  # fmt: skip
+    print(f"by the model of this machine: {passed} of {number}")
+
+
 async def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--model", type=int, default=0)
+    if number := parser.parse_args().model:
+        with tempfile.TemporaryDirectory() as name:
+            await run_model(Path(name), number)
+        return
     sandbox = await asyncio.to_thread(find_sandbox)
     with tempfile.TemporaryDirectory() as name:
         at = Path(name)

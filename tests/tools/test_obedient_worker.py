@@ -16,7 +16,7 @@ from reveries.projects.store import NewTask
 from reveries.projects.task_tools import ToolServices
 from reveries.projects.watching import StepRows
 from reveries.tools.reach import Reach, digest_call
-from reveries.tools.sandbox import Sandbox
+from reveries.tools.sandbox import Sandbox, find_sandbox
 from reveries.tools.web import WebTools
 from tests.fakes.openable_gates import opened
 from tests.projects.kit import Work, open_work, task_tools, tool_services
@@ -24,6 +24,7 @@ from tests.tools.poisoned import EVIL, INTERNAL, OWNER_PAGE, SECRET, Obedient, p
 
 pytestmark = pytest.mark.timeout(300)
 
+_NO_SANDBOX = Sandbox()
 _SEARCH = "http://127.0.0.1:8888/search"
 
 
@@ -45,9 +46,9 @@ class World:
     async def resolve(self, host: str, port: int) -> list[str]:
         return ["10.0.0.7"] if host == INTERNAL else ["127.0.0.1"] if host == "127.0.0.1" else ["93.184.216.34"]
 
-    def services(self, folder: Path, *, web: bool = True) -> ToolServices:
+    def services(self, folder: Path, sandbox: Sandbox | None = None, *, web: bool = True) -> ToolServices:
         return tool_services(
-            folder, Sandbox(), web=web, search_url=_SEARCH,
+            folder, sandbox, web=web, search_url=_SEARCH,
             open_web=lambda words, url: WebTools(words, url, self.resolve, httpx.MockTransport(self.answer)),
         )  # fmt: skip
 
@@ -78,12 +79,19 @@ async def begin(work: Work, folder: Path | None) -> Project:
     return project
 
 
-async def live(at: Path, text: str, opening: dict[str, object], granted: Sequence[str], allowed: Sequence[str]) -> Came:
+async def live(
+    at: Path,
+    text: str,
+    opening: dict[str, object],
+    granted: Sequence[str],
+    allowed: Sequence[str],
+    sandbox: Sandbox = _NO_SANDBOX,
+) -> Came:
     """One task that begins with reading `text`; `allowed`: what may be asked of the world after these grants."""
     folder = lay_out(at, text)
     world, came = World(text), Came()
-    async with open_work(at, Obedient(opening), most_tasks=1, services=world.services(at)) as work:
-        project = await begin(work, folder if opening is READ else None)
+    async with open_work(at, Obedient(opening), most_tasks=1, services=world.services(at, sandbox)) as work:
+        project = await begin(work, folder if opening in (READ, RUN) else None)
         for name in granted:
             await give_grant(work.store, project, name)
         await work.wake(project)
@@ -121,6 +129,7 @@ async def rows_without_sources(work: Work, project: Project, opening: dict[str, 
 
 READ: dict[str, object] = {"tool": "read_file", "path": "a.md", "from_line": 1}
 FETCH: dict[str, object] = {"tool": "fetch", "url": OWNER_PAGE, "from_line": 1}
+RUN: dict[str, object] = {"tool": "run_command", "command": "cat a.md", "seconds": 5}
 SEARCH: dict[str, object] = {"tool": "web_search", "query": "rents"}
 
 
@@ -161,6 +170,15 @@ async def test_a_worker_that_obeys_every_poisoned_text_has_no_effect_outside_and
 async def test_the_same_with_three_hundred_texts(tmp_path: Path) -> None:
     came = await live_all(tmp_path, poisoned_texts(300))
     assert came.effects == []
+
+
+@pytest.mark.system
+@pytest.mark.requirement("F9", "F2")
+async def test_the_same_where_a_command_says_it(tmp_path: Path) -> None:
+    sandbox = find_sandbox()
+    for number, text in enumerate(poisoned_texts(26)):
+        came = await live(tmp_path / str(number), text, RUN, ["fetch", "web_search"], [], sandbox)
+        assert came.effects == []
 
 
 @pytest.mark.requirement("F9", "H4")

@@ -253,11 +253,6 @@ class ConversationStore:
                 break
         return turns
 
-    async def turns_from(self, conversation_id: str, position: int, limit: int = 10_000) -> list[Turn]:
-        """The turns of a conversation from `position` on, oldest first."""
-        named = {"conversation_id": conversation_id, "position": position, "limit": limit}
-        return [turn_of(row) for row in await self._database.rows("turns.from_position", named)]
-
     async def fold(self, conversation_id: str, summary: str, until: int) -> None:
         """From now on the turns before position `until` are told as `summary`. They stay stored and recallable."""
 

@@ -65,6 +65,11 @@ async def test_a_wake_reads_the_notes_of_its_folder_once_and_says_that_it_does_n
         await work.wake(project)
         chunks = [one for one in await work.store.knowledge.of_project(project.id) if is_of_folder(one)]
         assert len(chunks) == 3
+        async with work.database.transaction() as transaction:
+            await work.store.knowledge.replace(transaction, chunks[0], chunks[1])
+        await work.wake(project)
+        again = [one for one in await work.store.knowledge.of_project(project.id) if is_of_folder(one)]
+        assert len(again) == 3, "what a newer one replaces is not read anew"
         assert {one.foreign_sources for one in chunks} == {frozenset({"folder"})}
 
 

@@ -8,10 +8,10 @@ import pytest
 
 from reveries.errors import UsageError
 from reveries.projects.model import Project, QuestionKind, TaskKind, TaskStatus
-from reveries.projects.store import NewTask
+from reveries.projects.store import NewQuestion, NewTask
 from reveries.tools.folder_copies import mark_folder
-from reveries.tools.sandbox import find_sandbox
-from tests.projects.kit import Work, asked_for, finished, open_work, tool_services
+from reveries.tools.sandbox import Sandbox, find_sandbox
+from tests.projects.kit import Work, asked_for, finished, open_work, task_tools, tool_services
 
 Step = dict[str, object]
 TITLE = "Look into it"
@@ -188,3 +188,70 @@ async def test_a_command_that_is_cited_must_have_ended_well(tmp_path: Path, note
         [run] = [one for one in await work.store.steps_of(task.id) if one.reach]
         assert (run.exit_code, run.sha256) == (1, hashlib.sha256(b"").hexdigest())
         assert task.failure == "not accepted: The command failed with 1: test -e missing.md."
+
+
+@pytest.mark.requirement("F9")
+async def test_one_yes_is_for_one_call_and_the_next_like_it_is_asked_again(tmp_path: Path) -> None:
+    search = step("web_search", query="rents")
+    other = step("search", query="rents")
+    worker = Worker(search, search, other, search, finished("complete", "Looked it up."))
+    services = tool_services(tmp_path, web=True, search_url="http://127.0.0.1:9/search")
+    async with open_work(tmp_path, worker, most_tasks=1, services=services) as work:
+        project = await begin(work, None)
+        await work.wake(project)
+        await work.answer("May it do this?", "once")
+        await work.wake(project)
+        task = await work.task(project, TITLE)
+        assert task.status is TaskStatus.BLOCKED
+        made = [one.tool for one in await work.store.steps_of(task.id) if one.reach]
+        assert made == ["web_search", "search"], "the second like it was not made"
+        assert [one.kind for _, one in await work.store.open_questions()].count(QuestionKind.APPROVAL) == 1
+
+
+async def test_a_try_that_waited_for_a_yes_sees_what_it_did_before_and_a_new_try_does_not(
+    tmp_path: Path, notes: Path
+) -> None:
+    worker = Worker(
+        step("read_file", path="rent.md", from_line=1),
+        step("web_search", query="rents"),
+        finished("failed", "It cannot be done so."),
+        finished("complete", "Done."),
+    )
+    services = tool_services(tmp_path, web=True, search_url="http://127.0.0.1:9/search")
+    async with open_work(tmp_path, worker, most_tasks=1, services=services) as work:
+        project = await begin(work, notes)
+        await work.wake(project)
+        await work.answer("May it do this?", "no")
+        await work.wake(project)
+        assert "1. read_file" in worker.seen[-1]
+        await work.wake(project)
+        assert "1. read_file" not in worker.seen[-1], "what failed is begun anew"
+
+
+async def test_a_folder_that_may_only_be_read_lets_no_command_run_even_by_its_name(tmp_path: Path, notes: Path) -> None:
+    services = tool_services(tmp_path, Sandbox("/usr/bin/bwrap"))
+    async with open_work(tmp_path, Worker(), services=services) as work:
+        project = await begin(work, notes, may_write=False)
+        tools = await task_tools(work, project, services)
+        with pytest.raises(UsageError, match="may not be called here"):
+            await tools.call("run_command", {"command": "touch x"})
+        await tools.close()
+
+
+@pytest.mark.requirement("F9", "F3")
+async def test_an_address_in_an_answer_to_a_foreign_question_is_not_the_owners_own(tmp_path: Path) -> None:
+    services = tool_services(tmp_path, web=True)
+    async with open_work(tmp_path, Worker(), services=services) as work:
+        project = await begin(work, None)
+        async with work.database.transaction() as transaction:
+            for number, sources in enumerate((frozenset[str](), frozenset({"folder"}))):
+                new = NewQuestion(f"Where {number}?", foreign_sources=sources)
+                await work.store.put_question(transaction, project.id, new)
+        for _, question in await work.store.open_questions():
+            await work.store.answer(
+                question.id, f"At https://{'theirs' if question.foreign_sources else 'mine'}.example"
+            )
+        tools = await task_tools(work, project, services)
+        assert "https://mine.example" in "".join(tools._owner_words())
+        assert "theirs" not in "".join(tools._owner_words())
+        await tools.close()

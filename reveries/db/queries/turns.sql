@@ -18,9 +18,6 @@ SELECT * FROM (
     SELECT * FROM turns WHERE conversation_id = :conversation_id ORDER BY position DESC LIMIT :limit
 ) ORDER BY position;
 
--- name: from_position
-SELECT * FROM turns WHERE conversation_id = :conversation_id AND position >= :position ORDER BY position LIMIT :limit;
-
 -- name: recent_for_prompt
 -- Without those of experiences that the owner had forgotten without erasing.
 SELECT * FROM (

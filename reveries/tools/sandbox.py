@@ -29,6 +29,7 @@ _KERNEL_SECRETS: Final = tuple(
     f"/proc/{one}" for one in ("kcore", "keys", "key-users", "kmsg", "kallsyms", "timer_list", "config.gz", "slabinfo")
 )
 _TEMPORARY_BYTES: Final = 256_000_000
+_MOST_DOT_ENTRIES: Final = 300
 _PROBE_SECONDS: Final = 10.0
 
 
@@ -96,10 +97,21 @@ def _walls(folder: Path, *, may_write: bool) -> list[str]:
     words += ["--bind" if may_write else "--ro-bind", str(folder), MOUNT]
     if may_write:
         # What shells, editors and git read by themselves is not theirs to change.
-        for entry in sorted(folder.glob(".*")):
-            if not entry.is_symlink() and not entry.name.startswith(BESIDE):
-                words += ["--ro-bind-try", str(entry), f"{MOUNT}/{entry.name}"]
+        for entry in _dot_entries(folder):
+            words += ["--ro-bind-try", str(entry), f"{MOUNT}/{entry.relative_to(folder)}"]
     return [*words, "--chdir", MOUNT]
+
+
+def _dot_entries(folder: Path) -> list[Path]:
+    """Dot files and folders anywhere in a folder, the first so many; not what lies in them. Links are not followed."""
+    found: list[Path] = []
+    for at, folders, files in os.walk(folder):
+        names = sorted(name for name in (*folders, *files) if name.startswith(".") and not name.startswith(BESIDE))
+        found += [path for path in (Path(at) / name for name in names) if not path.is_symlink()]
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        if len(found) > _MOST_DOT_ENTRIES:
+            break
+    return found[:_MOST_DOT_ENTRIES]
 
 
 def _system_mounts() -> list[str]:

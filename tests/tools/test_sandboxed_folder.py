@@ -43,6 +43,24 @@ async def test_what_a_tainted_command_makes_executable_is_not(at: Path) -> None:
     assert (at / "made.sh").stat().st_mode & 0o111 == 0o111
 
 
+@pytest.mark.system
+@pytest.mark.requirement("F9")
+async def test_no_command_changes_a_dot_file_that_is_there_however_deep(at: Path) -> None:
+    hooks = at / "sub" / "inner" / ".git" / "hooks"
+    hooks.mkdir(parents=True)
+    (hooks / "post-checkout").write_text("mine")
+    (at / "sub" / ".envrc").write_text("mine")
+    worker = Worker(find_sandbox(), FolderAccess(at, may_write=True))
+    command = (
+        "echo x > sub/.envrc; echo x > sub/inner/.git/hooks/post-checkout; touch sub/inner/.git/new; rm -rf sub/inner"
+    )
+    ended = await worker.call("run", {"command": command, "seconds": 5.0, "is_tainted": True})
+    await worker.close()
+    assert ended["exit_code"] != 0
+    assert [one.read_text() for one in (hooks / "post-checkout", at / "sub" / ".envrc")] == ["mine", "mine"]
+    assert not (at / "sub" / "inner" / ".git" / "new").exists()
+
+
 def test_pipes_sockets_and_devices_are_no_files_and_nobody_waits_for_them(at: Path) -> None:
     os.mkfifo(at / "pipe")
     with socket.socket(socket.AF_UNIX) as server:

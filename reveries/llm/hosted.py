@@ -91,9 +91,14 @@ class HostedModel:
         """Import what a call needs, so that the first does not wait for it. Raises ModelUnavailableError."""
         await self._load()
 
-    def stream(self, prompt: Prompt) -> AsyncGenerator[StreamEvent, None]:
+    async def stream(self, prompt: Prompt) -> AsyncGenerator[StreamEvent, None]:
         """See ChatModel. What is said here leaves the machine."""
-        return bounded(self._events(prompt), self._options.limits, self.name, prompt.max_tokens)
+        require_key(self.name, self._options.base_url, self._options.api_key)
+        module = await self._load_in_time()
+        events = bounded(self._events(module, prompt), self._options.limits, self.name, prompt.max_tokens)
+        async with contextlib.aclosing(events):
+            async for event in events:
+                yield event
 
     async def count_tokens(self, text: str) -> int:
         return estimate_tokens(text)
@@ -104,9 +109,21 @@ class HostedModel:
     async def aclose(self) -> None:
         """Nothing of its own to give back; litellm keeps its clients for the life of the process."""
 
-    async def _events(self, prompt: Prompt) -> AsyncGenerator[StreamEvent, None]:
-        require_key(self.name, self._options.base_url, self._options.api_key)
-        module = await self._load()
+    async def _load_in_time(self) -> LiteLlm:
+        # Before the provider's limits begin: on a busy machine the import alone takes longer than a provider may be
+        # silent, and it is not the provider that is slow.
+        seconds = self._options.limits.total_seconds
+        try:
+            async with asyncio.timeout(seconds):
+                return await self._load()
+        except TimeoutError as error:
+            raise ModelUnavailableError(
+                f"The library litellm was not loaded after {seconds:g} seconds.",
+                advice="Is this machine very busy? Ask again.",
+                fault=ModelFault.TIMED_OUT,
+            ) from error
+
+    async def _events(self, module: LiteLlm, prompt: Prompt) -> AsyncGenerator[StreamEvent, None]:
         reason: FinishReason | None = None
         usage: Usage | None = None
         has_begun = False

@@ -138,9 +138,9 @@ class Client:
                     raise AssertionError(f"{frame.code}: {frame.message} {frame.advice}")
 
     async def say(self, words: str) -> protocol.Replied:
-        """One whole turn."""
+        """One whole turn. A guard against a hang: beside three other models a reply has taken a minute."""
         self.send(protocol.Say(self.number(), words))
-        return await self.next_of(protocol.Replied)
+        return await self.next_of(protocol.Replied, seconds=150)
 
     async def status(self) -> protocol.Status:
         self.send(protocol.AskStatus(self.number()))

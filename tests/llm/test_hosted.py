@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
 
+import msgspec
 import pytest
 
 from reveries.config import load_settings
@@ -135,6 +136,29 @@ async def test_a_model_that_refuses_stops_is_asked_without_them(name: str) -> No
 async def test_an_answer_without_its_end_mark_is_no_answer() -> None:
     with pytest.raises(ModelUnavailableError, match="broke off"):
         await play(_model(FakeLiteLlm(ends=False)), a_prompt())
+
+
+async def test_the_import_of_the_library_is_no_silence_of_the_provider() -> None:
+    """On a busy machine it takes longer than a provider may say nothing."""
+    impatient = msgspec.structs.replace(LIMITS, first_token_seconds=0.05)
+
+    async def load_slowly() -> LiteLlm:
+        await asyncio.sleep(0.15)
+        return FakeLiteLlm()
+
+    text, _ = await play(HostedModel(HostedOptions("openai/m", "sk-x", "", impatient), load_slowly), a_prompt())
+    assert text
+
+
+async def test_an_import_that_does_not_end_fails_the_call() -> None:
+    hurried = msgspec.structs.replace(LIMITS, total_seconds=0.05)
+
+    async def load_for_ever() -> LiteLlm:
+        await asyncio.Event().wait()
+        return FakeLiteLlm()
+
+    with pytest.raises(ModelUnavailableError, match="litellm was not loaded"):
+        await play(HostedModel(HostedOptions("openai/m", "sk-x", "", hurried), load_for_ever), a_prompt())
 
 
 class _WireError(Exception):

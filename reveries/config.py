@@ -209,6 +209,10 @@ class LogSettings(_Section, frozen=True):
     level: Literal["debug", "info", "warning", "error"]
 
 
+class McpSettings(_Section, frozen=True):
+    may_write: tuple[ModelName, ...]
+
+
 class Settings(_Section, frozen=True):
     """All of config.toml, checked."""
 
@@ -225,6 +229,7 @@ class Settings(_Section, frozen=True):
     crisis: CrisisSettings
     projects: ProjectSettings
     web: WebSettings
+    mcp: McpSettings
     storage: StorageSettings
     client: ClientSettings
     log: LogSettings

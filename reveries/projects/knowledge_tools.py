@@ -9,9 +9,10 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from reveries.errors import NotFoundError
+from reveries.errors import NotFoundError, UsageError
 from reveries.knowledge.evolution import STRENGTHEN_BY, WEAKEN_BY, initial_weight
 from reveries.knowledge.model import (
+    REPLACING,
     Chunk,
     ChunkSource,
     ChunkType,
@@ -281,7 +282,7 @@ class KnowledgeTools:
             ("What does not go together.", look, GetContradictions, self.get_contradictions),
         ]
         return [
-            Tool(name, SERVER, description, reach, arguments, run)
+            Tool(name, SERVER, description, reach, arguments, run, is_additive=name == "store_chunk")
             for name, (description, reach, arguments, run) in zip(KNOWLEDGE_TOOL_NAMES, listed, strict=True)
         ]
 
@@ -289,10 +290,13 @@ class KnowledgeTools:
         project = await self.store.find(given.project_id)
         # Only the owner's own word is the owner's: a program that says so is not.
         is_foreign_claim = caller.source and given.source is ChunkSource.USER
+        if not caller.may_write:
+            _require_no_verdict(given)
         chunk = NewChunk(
             content=given.content,
             type=given.type,
-            confidence=given.confidence,
+            # Who may only add is heard, not believed: what it says takes the place of nothing.
+            confidence=given.confidence if caller.may_write else Confidence.SPECULATIVE,
             source=ChunkSource.RESEARCH if is_foreign_claim else given.source,
             tags=tuple(given.tags),
             foreign_sources=caller.foreign_sources,
@@ -432,6 +436,16 @@ class KnowledgeTools:
             found.relation.created_at,
             found.is_verified,
             found.relation.resolution,
+        )
+
+
+def _require_no_verdict(given: StoreChunk) -> None:
+    """Raise UsageError where a caller that may only add says that something else does not hold."""
+    verdicts = {*REPLACING, RelationType.CONTRADICTS, RelationType.SUPERSEDED_BY}
+    if any(one.relationship_type in verdicts for one in given.related_to):
+        raise UsageError(
+            "Only who may write says that a chunk replaces or contradicts another.",
+            advice="The owner allows it: reveries mcp allow NAME --write",
         )
 
 

@@ -35,7 +35,8 @@ def gather_material(
     known, names = list_chunks(chunks, int(chars * KNOWLEDGE_SHARE))
     return Material(
         orientation=describe_orientation(orientation)[: int(chars * ORIENTATION_SHARE)],
-        lately="\n".join(f"- {describe_entry(one)}" for one in log)[: int(chars * LOG_SHARE)] or "nothing yet",
+        lately="\n".join(f"- {describe_entry(one)}" for one in log if not one.is_foreign)[: int(chars * LOG_SHARE)]
+        or "nothing yet",
         known=known,
         names=names,
     )

@@ -2,8 +2,12 @@
 
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Final
 
 import msgspec
+
+PROGRAM_PREFIX: Final = "mcp:"
+"""Of a foreign source that is a program outside: `mcp:NAME`."""
 
 
 class Phase(StrEnum):
@@ -101,6 +105,7 @@ class WorkTask:
     flagged_because: str = ""
     created_at: float = 0.0
     updated_at: float = 0.0
+    started_at: float | None = None
     completed_at: float | None = None
     try_began_at: float | None = None
     """When the try under way began, broken off and taken up again or not."""
@@ -139,6 +144,12 @@ class WorkLogEntry:
     happened_at: float
     task_id: str | None = None
     skill_area: str = ""
+    id: int = 0
+
+    @property
+    def is_foreign(self) -> bool:
+        """Whether a program outside wrote it: then its words stand before no model."""
+        return self.action.startswith(PROGRAM_PREFIX)
 
 
 @dataclass(frozen=True, slots=True)

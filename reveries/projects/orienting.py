@@ -10,7 +10,7 @@ from reveries.knowledge.model import Chunk, ChunkSource, ChunkType, Confidence, 
 from reveries.llm.tier import Tier
 from reveries.projects.intake import CONSTRAINTS_TAG, CRITERIA_TAG, INTAKE_TAG
 from reveries.projects.material import describe_orientation, describe_tasks, list_chunks
-from reveries.projects.model import AgentState, OwnerQuestion, Phase, QuestionStatus, SkillNode
+from reveries.projects.model import AgentState, OrientationVersion, OwnerQuestion, Phase, QuestionStatus, SkillNode
 from reveries.projects.premise import Fallen
 from reveries.projects.rewriting import Proposal, RewriteInput, rewrite
 from reveries.projects.store import ProjectStore
@@ -55,7 +55,18 @@ async def write_orientation(
         proposal = replace(proposal, success_criteria=plain.success_criteria)
     old = state.orientation
     new = rewrite(RewriteInput(old.content, state.tasks, chunks, fallen, proposal, may_change_goal))
-    archived = NewChunk(
+    prepared = await store.knowledge.prepare(state.project.id, [archive_chunk(old)])
+    sources = frozenset[str]().union(*(one.foreign_sources for one in state.tasks))
+    sources = sources.union(*(one.foreign_sources for one in chunks))
+    async with store.database.transaction() as transaction:
+        await store.knowledge.put(transaction, state.project.id, prepared)
+        await store.put_orientation(transaction, state.project.id, old, new, trigger, sources)
+    return old.version + 1
+
+
+def archive_chunk(old: OrientationVersion) -> NewChunk:
+    """What a page said, before the next one takes its place (V-17). Pure."""
+    return NewChunk(
         content=describe_orientation(old.content),
         type=ChunkType.DECISION,
         confidence=Confidence.VERIFIED,
@@ -64,13 +75,6 @@ async def write_orientation(
         tags=(ARCHIVE_TAG, f"v{old.version}"),
         foreign_sources=old.foreign_sources,
     )
-    prepared = await store.knowledge.prepare(state.project.id, [archived])
-    sources = frozenset[str]().union(*(one.foreign_sources for one in state.tasks))
-    sources = sources.union(*(one.foreign_sources for one in chunks))
-    async with store.database.transaction() as transaction:
-        await store.knowledge.put(transaction, state.project.id, prepared)
-        await store.put_orientation(transaction, state.project.id, old, new, trigger, sources)
-    return old.version + 1
 
 
 async def _propose(model: WorkModel, state: AgentState, chunks: Sequence[Chunk]) -> Proposal | None:

@@ -27,6 +27,7 @@ from reveries.projects.model import (
     WorkTask,
 )
 
+EMPTY_ORIENTATION = Orientation("")
 LONGEST_GOAL_CHARS = 4000
 LONGEST_NAME_CHARS = 60
 LONGEST_ANSWER_CHARS = 20_000
@@ -150,7 +151,9 @@ class ProjectStore:
         named = {"project_id": project_id, "limit": limit}
         rows = await (source or self.database).rows("projects.activities", named)
         return [
-            WorkLogEntry(row["action"], row["details"], row["happened_at"], row["task_id"], row["skill_area"])
+            WorkLogEntry(
+                row["action"], row["details"], row["happened_at"], row["task_id"], row["skill_area"], row["id"]
+            )
             for row in rows
         ]
 
@@ -168,8 +171,16 @@ class ProjectStore:
 
     # --- the owner's words -------------------------------------------------------------------------------------------
 
-    async def create(self, name: str, folder: str = "", *, may_write: bool = False) -> Project:
-        """A new project with an empty orientation (V-19), and the folder that its tools see. Raises UsageError."""
+    async def create(
+        self,
+        name: str,
+        folder: str = "",
+        *,
+        may_write: bool = False,
+        orientation: Orientation = EMPTY_ORIENTATION,
+        sources: frozenset[str] = frozenset(),
+    ) -> Project:
+        """A new project with its first orientation (V-19), and the folder that its tools see. Raises UsageError."""
         name = " ".join(name.split())
         if not name or len(name) > LONGEST_NAME_CHARS:
             raise UsageError(
@@ -181,7 +192,7 @@ class ProjectStore:
         async with self.database.transaction() as transaction:
             await transaction.run("projects.put", {"id": project_id, "name": name, "now": now})
             await transaction.run("projects.set_folder", {"id": project_id, "folder": folder, "may_write": may_write})
-            await self._put_orientation(transaction, project_id, 1, Orientation(""), "created", frozenset())
+            await self._put_orientation(transaction, project_id, 1, orientation, "created", sources)
             await self.log(transaction, project_id, "project.created")
         return await self.find(project_id)
 
@@ -218,9 +229,12 @@ class ProjectStore:
             await transaction.run("projects.set_state", {"id": project.id, "state": state})
             await self.log(transaction, project.id, f"project.{state}")
 
-    async def answer(self, prefix: str, answer: str) -> tuple[str, OwnerQuestion]:
-        """The owner's answer: the name of its project, and the question. Tasks that wait only for it are released
-        (V-25). An approval is answered by how far it goes. Raises NotFoundError, UsageError."""
+    async def answer(
+        self, prefix: str, answer: str, sources: frozenset[str] = frozenset()
+    ) -> tuple[str, OwnerQuestion]:
+        """The owner's answer, or that of a program (`sources`): the name of its project, and the question. Tasks that
+        wait only for it are released (V-25). An approval is answered by how far it goes. Raises NotFoundError,
+        UsageError."""
         answer = answer.strip()
         if not answer or len(answer) > LONGEST_ANSWER_CHARS:
             raise UsageError(f"An answer has 1 to {LONGEST_ANSWER_CHARS} characters.", advice="Say it in short.")
@@ -232,9 +246,9 @@ class ProjectStore:
             [row] = rows
             if row["payload"] != "{}":
                 read_scope(answer)
-            if not await transaction.run(
-                "projects.answer_question", {"id": row["id"], "answer": answer, "now": self.now}
-            ):
+            answered = {"id": row["id"], "answer": answer, "now": self.now}
+            answered |= {"foreign_sources": json.dumps(sorted(sources | set(json.loads(row["foreign_sources"]))))}
+            if not await transaction.run("projects.answer_question", answered):
                 raise UsageError(
                     "That question is answered already.", advice="To say something else, change the goal or add to it."
                 )
@@ -247,11 +261,12 @@ class ProjectStore:
 
     async def log(
         self, transaction: Transaction, project_id: str, action: str, details: str = "", task: WorkTask | None = None
-    ) -> None:
-        """Add a line to the rolling log (V-27)."""
+    ) -> int:
+        """Add a line to the rolling log (V-27); its id."""
         row: dict[str, object] = {"project_id": project_id, "action": action, "details": details, "now": self.now}
         row |= {"task_id": task.id if task else None, "skill_area": task.skill_area if task else ""}
-        await transaction.run("projects.put_activity", row)
+        [put] = await transaction.rows("projects.put_activity", row)
+        return int(put["id"])
 
     async def put_tasks(self, transaction: Transaction, project_id: str, tasks: Sequence[NewTask]) -> list[str]:
         """Store tasks; what they need has to be stored before. Their ids."""
@@ -427,6 +442,7 @@ def _task_of(row: Row, needs: tuple[str, ...], blocked_by: tuple[str, ...]) -> W
         flagged_because=row["flagged_because"],
         created_at=row["created_at"],
         updated_at=row["updated_at"],
+        started_at=row["started_at"],
         completed_at=row["completed_at"],
         try_began_at=row["try_began_at"],
         foreign_sources=frozenset(json.loads(row["foreign_sources"])),

@@ -20,4 +20,5 @@ from reveries.protocol.safety import *
 from reveries.protocol.sleep import *
 from reveries.protocol.talk import *
 from reveries.protocol.thought import *
+from reveries.protocol.tools import *
 from reveries.protocol.views import *

@@ -6,7 +6,7 @@ call alike, by name and a mapping, so that both meet the same checks.
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, get_type_hints
 
 import msgspec
 import structlog
@@ -31,6 +31,7 @@ class ToolCaller:
     session_id: str = ""
     """What belongs together: a wake, or a connection."""
     may_write: bool = True
+    """Whether it may change what is there. Who may not can look, and add what is marked as its own."""
     context_sources: frozenset[str] = frozenset()
     """Foreign sources of what stands before it when it calls."""
 
@@ -51,13 +52,25 @@ class Tool:
     run: Callable[[Any, ToolCaller], Awaitable[object]]
     is_repeatable: bool = True
     """Whether doing it twice is no more than doing it once."""
+    is_additive: bool = False
+    """Whether it only adds, in the caller's own name: then whoever may look may call it."""
 
     @property
     def schema(self) -> dict[str, Any]:
         """The JSON schema of its arguments, whole."""
-        (found,), components = msgspec.json.schema_components([self.arguments], ref_template="#/$defs/{name}")
-        own: dict[str, Any] = components.pop(self.arguments.__name__, found)
-        return own | ({"$defs": components} if components else {})
+        return write_schema(self.arguments)
+
+    @property
+    def answer_schema(self) -> dict[str, Any]:
+        """The JSON schema of its answer, from the type that its function returns."""
+        return write_schema(get_type_hints(self.run)["return"])
+
+
+def write_schema(struct: type[msgspec.Struct]) -> dict[str, Any]:
+    """The JSON schema of a struct, whole."""
+    (found,), components = msgspec.json.schema_components([struct], ref_template="#/$defs/{name}")
+    own: dict[str, Any] = components.pop(struct.__name__, found)
+    return own | ({"$defs": components} if components else {})
 
 
 class ApprovalNeededError(Exception):
@@ -131,7 +144,7 @@ class ToolRegistry:
 
     def _may_call(self, caller: ToolCaller, tool: Tool) -> bool:
         is_listed = tool.name in self._allowed.get(caller.role, frozenset()) or not gates.stands(ToolGate.LISTED)
-        return is_listed and (caller.may_write or tool.reach is Reach.LOOK)
+        return is_listed and (caller.may_write or tool.reach is Reach.LOOK or tool.is_additive)
 
     def _advice(self, caller: ToolCaller) -> str:
         return "There are: " + (", ".join(tool.name for tool in self.tools_for(caller)) or "none") + "."

@@ -123,10 +123,26 @@ async def test_a_program_outside_taints_what_it_stores_and_cannot_speak_as_the_o
         told = await call.store(EDITOR, source="user", type="user_input", content="The owner wants pine.")
         assert told["foreign_sources"] == ["mcp:editor"]
         assert told["source"] == "research"
+
+
+async def test_who_may_not_write_looks_and_is_heard_but_what_it_says_takes_the_place_of_nothing(tmp_path: Path) -> None:
+    async with tools(tmp_path) as call:
         reader = ToolCaller("work", "mcp:editor", may_write=False)
-        with pytest.raises(UsageError, match="may not be called"):
-            await call.store(reader)
-        assert (await call("search_hybrid", reader, query="pine"))["results"]
+        known = await call.store(
+            source="deduction", confidence="inferred", content="The rent of the flat is 900 euros."
+        )
+        said = await call.store(reader, confidence="verified", content="The rent of the flat is 950 euros.")
+        assert said["confidence"] == "speculative"
+        assert (await call("get_chunk", chunk_id=known["id"]))["chunk"]["superseded_by"] is None
+        for type_ in ("replaces", "supersedes", "superseded_by", "contradicts"):
+            with pytest.raises(UsageError, match="Only who may write"):
+                await call.store(reader, related_to=[{"chunk_id": known["id"], "relationship_type": type_}])
+        for name in ("create_relationship", "strengthen_relationship", "weaken_relationship"):
+            with pytest.raises(UsageError, match="may not be called"):
+                await call(name, reader)
+        before = await call("get_chunk", chunk_id=known["id"])
+        assert (await call("search_hybrid", reader, query="rent"))["results"]
+        assert await call("get_chunk", chunk_id=known["id"]) == before
 
 
 @pytest.mark.requirement("V-54")

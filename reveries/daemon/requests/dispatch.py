@@ -5,14 +5,26 @@ from dataclasses import dataclass
 
 from reveries import protocol
 from reveries.daemon.mind import Mind
-from reveries.daemon.requests import admin, forgetting, knowledge, memory, models, projects, sleep, talk, thought, views
+from reveries.daemon.requests import (
+    admin,
+    forgetting,
+    knowledge,
+    memory,
+    models,
+    projects,
+    sleep,
+    talk,
+    thought,
+    tools,
+    views,
+)
 from reveries.daemon.requests.clients import AttachedClients, DetachedTasks
 from reveries.daemon.requests.registry import Call, answer_request
 from reveries.daemon.safe_mode import require_allowed
 from reveries.daemon.server import Session
 from reveries.progress import CountCallback
 
-SUBJECTS = (admin, forgetting, knowledge, memory, models, projects, sleep, talk, thought, views)
+SUBJECTS = (admin, forgetting, knowledge, memory, models, projects, sleep, talk, thought, tools, views)
 """Imported for their handlers."""
 
 

@@ -77,7 +77,7 @@ WHERE id = :id AND status = 'ready'
 -- name: end_task
 UPDATE tasks SET status = :status, outcome = :outcome, audit = :audit, failure = :failure, rests_on = :rests_on,
     description = :description, checksum = :checksum, updated_at = :now, foreign_sources = :foreign_sources,
-    completed_at = CASE WHEN :status = 'done' THEN :now ELSE NULL END,
+    completed_at = CASE WHEN :status = 'done' THEN coalesce(completed_at, :now) ELSE NULL END,
     tries = CASE WHEN :tries_anew THEN 0 ELSE tries END, try_began_at = NULL
 WHERE id = :id
 
@@ -155,7 +155,8 @@ INSERT OR IGNORE INTO question_blocks (question_id, task_id) VALUES (:question_i
 UPDATE tasks SET status = 'blocked', updated_at = :now WHERE id = :id AND status <> 'done'
 
 -- name: answer_question
-UPDATE questions SET status = 'answered', answer = :answer, answered_at = :now WHERE id = :id AND status = 'open'
+UPDATE questions SET status = 'answered', answer = :answer, answered_at = :now, foreign_sources = :foreign_sources
+WHERE id = :id AND status = 'open'
 
 -- name: drop_questions_of
 UPDATE questions SET status = 'dropped' WHERE status = 'open' AND id IN (
@@ -169,13 +170,16 @@ UPDATE questions SET noted_at = :now WHERE id = :id
 -- name: put_activity
 INSERT INTO activities (project_id, task_id, action, details, skill_area, happened_at)
 VALUES (:project_id, :task_id, :action, :details, :skill_area, :now)
+RETURNING id
 
 -- name: activities
-SELECT task_id, action, details, skill_area, happened_at FROM activities
+SELECT id, task_id, action, details, skill_area, happened_at FROM activities
 WHERE project_id = :project_id ORDER BY id DESC LIMIT :limit
 
 -- name: activities_since
-SELECT count(*) AS number FROM activities WHERE project_id = :project_id AND happened_at > :since
+-- What programs outside wrote down makes nothing due.
+SELECT count(*) AS number FROM activities
+WHERE project_id = :project_id AND happened_at > :since AND action NOT LIKE 'mcp:%'
 
 -- name: put_step
 -- After what an earlier try left that was broken off: that one does not count, so its number comes again.

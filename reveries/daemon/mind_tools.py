@@ -1,0 +1,209 @@
+"""The mind's own memory as tools for programs outside: what they may ask of it, and the one thing they may add.
+
+Looking reinforces nothing (R-29). What a program asks to be kept is foreign: it is recalled as what a program said, and
+never as the owner's word.
+"""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+import msgspec
+
+from reveries.clock import Clock
+from reveries.daemon.activity import Activity
+from reveries.daemon.health import Health
+from reveries.daemon.requests.frames import best_quote
+from reveries.daemon.sleep_control import SleepControl
+from reveries.memory.memory import Memory
+from reveries.memory.model import Origin, RankedTurn, RecallContext, RecalledEpisode
+from reveries.memory.text.appraisal import infer_mood
+from reveries.memory.views.search import period_of, recall_within
+from reveries.memory.views.timeline import timeline
+from reveries.safe_text import one_line, plain
+from reveries.tools.reach import Reach
+from reveries.tools.registry import Tool, ToolCaller
+
+SERVER = "memory"
+_MOST_CHARS = 2_000
+_MOST_REASONS = 4
+_Text = Annotated[str, msgspec.Meta(min_length=1, max_length=20_000)]
+_Cue = Annotated[str, msgspec.Meta(min_length=1, max_length=2_000)]
+_When = Annotated[str, msgspec.Meta(max_length=100)]
+
+
+class RememberText(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    text: _Text
+
+
+class RecallCue(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`since` and `until`: a day, a moment, or words as "yesterday" and "3 weeks ago"."""
+
+    query: _Cue
+    limit: Annotated[int, msgspec.Meta(ge=1, le=20)] = 5
+    since: _When = ""
+    until: _When = ""
+
+
+class WhatHappened(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    since: _When = "yesterday"
+    until: _When = ""
+    limit: Annotated[int, msgspec.Meta(ge=1, le=100)] = 20
+
+
+class GetStatus(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    pass
+
+
+class KeptOut(msgspec.Struct, frozen=True):
+    """`is_kept`: False for mere blanks. `kept_as`: whose word it counts as."""
+
+    is_kept: bool
+    kept_as: str
+
+
+class ReasonOut(msgspec.Struct, frozen=True):
+    """`name` as in docs/explain/memory.md; `share`: how much it moved the turn."""
+
+    name: str
+    share: float
+
+
+class RecalledTurnOut(msgspec.Struct, frozen=True):
+    """What somebody said, word for word, and what speaks for it."""
+
+    speaker: str
+    said_at: float
+    text: str
+    episode_id: str
+    score: float
+    why: list[ReasonOut]
+
+
+class RecalledEpisodeOut(msgspec.Struct, frozen=True):
+    """`origin`: who it comes from (`owner`, `self`, `tool` and so on). `path`: the episodes over
+    which the recall came to it; alone, it was found directly. `similarity`, `words`: how near its meaning is, and the
+    share of the words."""
+
+    episode_id: str
+    happened_at: float
+    summary: str
+    quote: str
+    speaker: str
+    origin: str
+    energy: float
+    similarity: float
+    words: float
+    path: list[str]
+
+
+class RecalledOut(msgspec.Struct, frozen=True):
+    turns: list[RecalledTurnOut]
+    episodes: list[RecalledEpisodeOut]
+
+
+class MomentOut(msgspec.Struct, frozen=True):
+    episode_id: str
+    happened_at: float
+    ended_at: float
+    summary: str
+    origin: str
+
+
+class HappenedOut(msgspec.Struct, frozen=True):
+    """Oldest first; `earlier_count` more came before."""
+
+    moments: list[MomentOut]
+    earlier_count: int
+
+
+class StatusOut(msgspec.Struct, frozen=True):
+    state: str
+    detail: str
+    episodes: int
+    awake_since: float
+    problems: list[str]
+    work: str
+    """The project that it works on now; empty: none."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class MindTools:
+    """The tools over memory."""
+
+    memory: Memory
+    sleep: SleepControl
+    activity: Activity
+    health: Health
+    clock: Clock
+    awake_since: float
+
+    def tools(self) -> list[Tool]:
+        look, inside = Reach.LOOK, Reach.INSIDE
+        return [
+            Tool(
+                "remember", SERVER, "Keep something in the mind's memory, as what this program said.", inside,
+                RememberText, self.remember, is_repeatable=False, is_additive=True,
+            ),
+            Tool("recall", SERVER, "What the mind remembers about something, and why.", look, RecallCue, self.recall),
+            Tool("what_happened", SERVER, "Episodes in their order.", look, WhatHappened, self.what_happened),
+            Tool("status", SERVER, "What the mind does now.", look, GetStatus, self.status),
+        ]  # fmt: skip
+
+    async def remember(self, given: RememberText, caller: ToolCaller) -> KeptOut:
+        said_by = caller.source.partition(":")[2] or caller.role
+        text = f"{said_by} noted: {given.text.strip()}" if given.text.strip() else ""
+        kept = await self.memory.conversations.record_external(text, Origin.TOOL)
+        await self.sleep.light_sleep()
+        return KeptOut(kept is not None, f"what {said_by} said")
+
+    async def recall(self, given: RecallCue, _: ToolCaller) -> RecalledOut:
+        now = self.clock.now()
+        period = period_of(given.since, given.until, now)
+        vector = await self.memory.embed_cue(given.query)
+        context = RecallContext(now=now, mood=infer_mood(given.query), limit=given.limit)
+        found = recall_within(self.memory.live, given.query, vector, context, period)
+        return RecalledOut([_turn_out(one) for one in found.turns], [_episode_out(one) for one in found.episodes])
+
+    async def what_happened(self, given: WhatHappened, _: ToolCaller) -> HappenedOut:
+        now = self.clock.now()
+        found = timeline(self.memory.live, period_of(given.since, given.until, now), given.limit, now)
+        moments = [
+            MomentOut(one.episode_id, one.happened_at, one.ended_at, plain(one.summary), one.origin)
+            for one in found.moments
+        ]
+        return HappenedOut(moments, found.earlier_count)
+
+    async def status(self, _: GetStatus, __: ToolCaller) -> StatusOut:
+        state, detail = self.activity.state()
+        problems = [one_line(one, 200) for one in self.health.problems()]
+        stats = await self.memory.stats()
+        work = one_line(detail) if state == "working" else ""
+        return StatusOut(state, one_line(detail), stats.episodes, self.awake_since, problems, work)
+
+
+def _turn_out(ranked: RankedTurn) -> RecalledTurnOut:
+    strongest = sorted(ranked.reasons, key=lambda one: -one.amount)[:_MOST_REASONS]
+    return RecalledTurnOut(
+        speaker=one_line(ranked.turn.speaker, 80),
+        said_at=ranked.turn.said_at,
+        text=plain(ranked.turn.text)[:_MOST_CHARS],
+        episode_id=ranked.episode_id or "",
+        score=ranked.score,
+        why=[ReasonOut(one.name, round(one.amount, 3)) for one in strongest if one.amount > 0],
+    )
+
+
+def _episode_out(found: RecalledEpisode) -> RecalledEpisodeOut:
+    quote, speaker = best_quote(found)
+    return RecalledEpisodeOut(
+        episode_id=found.episode.id,
+        happened_at=found.episode.created_at,
+        summary=plain(found.episode.summary)[:_MOST_CHARS],
+        quote=quote[:_MOST_CHARS],
+        speaker=speaker,
+        origin=found.episode.origin.value,
+        energy=found.energy,
+        similarity=found.seed_cosine,
+        words=found.seed_words,
+        path=list(found.path),
+    )

@@ -1,0 +1,269 @@
+"""Where projects stand, as tools (V-16..V-19): names and fields as the specification has them."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+import msgspec
+
+from reveries.errors import UsageError
+from reveries.projects.model import (
+    AreaProgress,
+    Criterion,
+    KeyDecision,
+    Orientation,
+    OrientationVersion,
+    Phase,
+    Project,
+    SkillNode,
+)
+from reveries.projects.orienting import archive_chunk
+from reveries.projects.store import LONGEST_NAME_CHARS, ProjectStore
+from reveries.tools.reach import Reach
+from reveries.tools.registry import Tool, ToolCaller
+
+SERVER = "orientation"
+_Name = Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
+_Text = Annotated[str, msgspec.Meta(max_length=4_000)]
+_Vision = Annotated[str, msgspec.Meta(min_length=1, max_length=4_000)]
+_Lines = Annotated[list[_Text], msgspec.Meta(max_length=100)]
+
+
+# --- what goes in -----------------------------------------------------------------------------------------------------
+
+
+class GetOrientation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    project_id: _Name
+
+
+class ListProjects(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    pass
+
+
+class BeginProject(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    vision_summary: _Vision
+    success_criteria: _Lines
+    constraints: _Lines = []
+    name: str = ""
+    """What the project is called; empty: the first words of its vision."""
+
+
+class DecisionIn(msgspec.Struct, frozen=True):
+    """A choice with its reason. `date` in unix seconds; without one: now."""
+
+    decision: _Text
+    reasoning: _Text = ""
+    date: float | None = None
+    rests_on: list[_Name] = []
+
+
+class OrientationIn(msgspec.Struct, frozen=True):
+    """The page, as `get_orientation` gives it. What is left out stays as it is. `version`, where it is given, is
+    the one that this was made of: with a newer one there, nothing is written."""
+
+    vision_summary: _Vision | None = None
+    success_criteria: _Lines | None = None
+    constraints: _Lines | None = None
+    skill_map: Annotated[list[SkillNode], msgspec.Meta(max_length=200)] | None = None
+    current_phase: Phase | None = None
+    key_decisions: Annotated[list[DecisionIn], msgspec.Meta(max_length=200)] | None = None
+    active_priorities: _Lines | None = None
+    progress_snapshot: Annotated[list[AreaProgress], msgspec.Meta(max_length=200)] | None = None
+    version: int | None = None
+
+
+class UpdateOrientation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    project_id: _Name
+    orientation: OrientationIn
+
+
+# --- what comes out ---------------------------------------------------------------------------------------------------
+
+
+class OrientationOut(msgspec.Struct, frozen=True):
+    """The page (V-39). `doubts`: criteria and decisions that rest on something that does not hold any more."""
+
+    project_id: str
+    vision_summary: str
+    success_criteria: list[str]
+    constraints: list[str]
+    skill_map: list[SkillNode]
+    current_phase: Phase
+    key_decisions: list[KeyDecision]
+    active_priorities: list[str]
+    progress_snapshot: list[AreaProgress]
+    last_rewritten: float
+    version: int
+    goal: str
+    doubts: list[str]
+    foreign_sources: list[str]
+
+
+class OneOrientationOut(msgspec.Struct, frozen=True):
+    project: str
+    orientation: OrientationOut
+
+
+class UpdatedOut(msgspec.Struct, frozen=True):
+    project: str
+    success: bool
+    updated_at: float
+    version: int
+
+
+class ProjectOut(msgspec.Struct, frozen=True):
+    project_id: str
+    name: str
+    state: str
+    vision_summary: str
+    current_phase: Phase
+    last_updated: float
+
+
+class ProjectsOut(msgspec.Struct, frozen=True):
+    projects: list[ProjectOut]
+
+
+class CreatedOut(msgspec.Struct, frozen=True):
+    project: str
+    project_id: str
+    orientation: OrientationOut
+
+
+@dataclass(frozen=True, slots=True)
+class OrientationTools:
+    """The tools over where every project stands."""
+
+    store: ProjectStore
+
+    def tools(self) -> list[Tool]:
+        """In the order of the specification."""
+        look, inside = Reach.LOOK, Reach.INSIDE
+        return [
+            Tool(
+                "get_orientation", SERVER, "Where a project stands, on one page. Call it first.", look, GetOrientation,
+                self.get_orientation,
+            ),
+            Tool(
+                "update_orientation", SERVER, "Write that page anew; the one before is kept.", inside,
+                UpdateOrientation, self.update_orientation, is_repeatable=False,
+            ),
+            Tool("list_projects", SERVER, "All projects, each with its phase.", look, ListProjects, self.list_projects),
+            Tool(
+                "create_project", SERVER, "Begin a project. Its owner gives it a goal.", inside, BeginProject,
+                self.create_project, is_repeatable=False,
+            ),
+        ]  # fmt: skip
+
+    async def get_orientation(self, given: GetOrientation, _: ToolCaller) -> OneOrientationOut:
+        project = await self.store.find(given.project_id)
+        return OneOrientationOut(project.name, await self._orientation_out(project))
+
+    async def update_orientation(self, given: UpdateOrientation, caller: ToolCaller) -> UpdatedOut:
+        project = await self.store.find(given.project_id)
+        seen = await self.store.orientation(self.store.database, project.id)
+        prepared = await self.store.knowledge.prepare(project.id, [archive_chunk(seen)])
+        async with self.store.database.transaction() as transaction:
+            old = await self.store.orientation(transaction, project.id)
+            if old.version not in (seen.version, given.orientation.version) or given.orientation.version not in (
+                None,
+                old.version,
+            ):
+                raise UsageError(
+                    f"The orientation of {project.name} is at version {old.version} by now.",
+                    advice="Read it again with get_orientation, and write on from there.",
+                )
+            await self.store.knowledge.put(transaction, project.id, prepared)
+            new = merge_orientation(old.content, given.orientation, self.store.now)
+            trigger = caller.source or caller.role
+            await self.store.put_orientation(transaction, project.id, old, new, trigger, caller.foreign_sources)
+        return UpdatedOut(project.name, True, self.store.now, old.version + 1)
+
+    async def list_projects(self, _: ListProjects, __: ToolCaller) -> ProjectsOut:
+        found = []
+        for one in await self.store.projects():
+            if one.state != "archived":
+                page = await self.store.orientation(self.store.database, one.id)
+                vision = page.content.vision_summary or await self._goal_of(one)
+                phase = page.content.current_phase
+                found.append(ProjectOut(one.id, one.name, one.state, vision, phase, page.written_at))
+        return ProjectsOut(found)
+
+    async def create_project(self, given: BeginProject, caller: ToolCaller) -> CreatedOut:
+        taken = {one.name.casefold() for one in await self.store.projects()}
+        name = given.name.strip() or name_of_vision(given.vision_summary, taken)
+        first = Orientation(
+            given.vision_summary.strip(),
+            success_criteria=tuple(Criterion(one) for one in given.success_criteria),
+            constraints=tuple(given.constraints),
+        )
+        project = await self.store.create(name, orientation=first, sources=caller.foreign_sources)
+        return CreatedOut(project.name, project.id, await self._orientation_out(project))
+
+    async def _goal_of(self, project: Project) -> str:
+        goals = await self.store.goals(self.store.database, project.id)
+        return next((one.text for one in goals if one.state == "active"), "")
+
+    async def _orientation_out(self, project: Project) -> OrientationOut:
+        page = await self.store.orientation(self.store.database, project.id)
+        content = page.content
+        return OrientationOut(
+            project_id=project.id,
+            vision_summary=content.vision_summary,
+            success_criteria=[one.text for one in content.success_criteria],
+            constraints=list(content.constraints),
+            skill_map=list(content.skill_map),
+            current_phase=content.current_phase,
+            key_decisions=list(content.key_decisions),
+            active_priorities=list(content.active_priorities),
+            progress_snapshot=list(content.progress_snapshot),
+            last_rewritten=page.written_at,
+            version=page.version,
+            goal=await self._goal_of(project),
+            doubts=_list_doubts(page),
+            foreign_sources=sorted(page.foreign_sources),
+        )
+
+
+def merge_orientation(old: Orientation, given: OrientationIn, now: float) -> Orientation:
+    """The page with what is given in its place; criteria and decisions that stay keep what they rest on. Pure."""
+    criteria = {one.text: one for one in old.success_criteria}
+    decisions = {one.decision: one for one in old.key_decisions}
+    changed: dict[str, object] = {}
+    if given.success_criteria is not None:
+        changed["success_criteria"] = tuple(criteria.get(one, Criterion(one)) for one in given.success_criteria)
+    if given.key_decisions is not None:
+        changed["key_decisions"] = tuple(
+            _merge_decision(one, decisions.get(one.decision), now) for one in given.key_decisions
+        )
+    for name in ("constraints", "skill_map", "active_priorities", "progress_snapshot"):
+        if (items := getattr(given, name)) is not None:
+            changed[name] = tuple(items)
+    for name in ("vision_summary", "current_phase"):
+        if (value := getattr(given, name)) is not None:
+            changed[name] = value
+    return msgspec.structs.replace(old, **changed)
+
+
+def _merge_decision(given: DecisionIn, old: KeyDecision | None, now: float) -> KeyDecision:
+    rests_on = tuple(given.rests_on) or (old.rests_on if old else ())
+    date = given.date if given.date is not None else old.date if old else now
+    flagged = old.flagged_because if old and rests_on == old.rests_on else ""
+    return KeyDecision(given.decision, given.reasoning or (old.reasoning if old else ""), date, rests_on, flagged)
+
+
+def _list_doubts(page: OrientationVersion) -> list[str]:
+    criteria = [f"{one.text}: {one.flagged_because}" for one in page.content.success_criteria if one.flagged_because]
+    decisions = [f"{one.decision}: {one.flagged_because}" for one in page.content.key_decisions if one.flagged_because]
+    return criteria + decisions
+
+
+def name_of_vision(vision: str, taken: set[str]) -> str:
+    """The first words of a vision as a name that nothing else has. `taken` in case-folded form. Pure."""
+    name = ""
+    for word in vision.split():
+        if len(name) + len(word) + 1 > LONGEST_NAME_CHARS - 4 or name.endswith((".", ":", ";")):
+            break
+        name = f"{name} {word}".strip()
+    name = name.rstrip(".,:;") or vision.strip()[: LONGEST_NAME_CHARS - 4]
+    tries = (name, *(f"{name} {number}" for number in range(2, 1000)))
+    return next(one for one in tries if one.casefold() not in taken)

@@ -1,0 +1,231 @@
+"""What goes into the tools of the working layer and what comes out: names and fields as the specification has them."""
+
+from typing import Annotated, Literal
+
+import msgspec
+
+from reveries.projects.model import OwnerQuestion, Project, WorkLogEntry, WorkTask
+
+_Name = Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
+_Title = Annotated[str, msgspec.Meta(min_length=1, max_length=300)]
+_Text = Annotated[str, msgspec.Meta(max_length=8_000)]
+_Words = Annotated[str, msgspec.Meta(min_length=1, max_length=8_000)]
+_Names = Annotated[list[_Name], msgspec.Meta(max_length=50)]
+_Status = Literal["ready", "in_progress", "blocked", "done"]
+
+
+class _InProject(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    project_id: _Name
+
+
+# --- what goes in -----------------------------------------------------------------------------------------------------
+
+
+class GetTasks(_InProject, frozen=True):
+    status: _Status | None = None
+    skill_area: str | None = None
+
+
+class CreateTask(_InProject, frozen=True):
+    """`depends_on`: ids of the tasks that come first. `rests_on`: ids of the chunks that it takes for true: when one of
+    them falls, the task is held."""
+
+    title: _Title
+    description: _Text
+    skill_area: Annotated[str, msgspec.Meta(max_length=100)]
+    depends_on: _Names = []
+    rests_on: _Names = []
+
+
+class TaskUpdates(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    status: _Status | None = None
+    blocked_by: _Names | None = None
+    description: _Text | None = None
+    outcome: _Text | None = None
+    rests_on: _Names | None = None
+
+
+class UpdateTask(_InProject, frozen=True):
+    task_id: _Name
+    updates: TaskUpdates
+
+
+class GetQuestions(_InProject, frozen=True):
+    status: Literal["open", "answered"] | None = None
+    since: float | None = None
+
+
+class CreateQuestion(_InProject, frozen=True):
+    question: _Words
+    context: _Text
+    blocks_tasks: _Names = []
+
+
+class GiveAnswer(_InProject, frozen=True):
+    question_id: _Name
+    answer: _Words
+
+
+class GetBlockers(_InProject, frozen=True):
+    pass
+
+
+class LogActivity(_InProject, frozen=True):
+    action: _Title
+    details: _Text | None = None
+
+
+class GetRecentActivity(_InProject, frozen=True):
+    limit: Annotated[int, msgspec.Meta(ge=1, le=200)] = 20
+
+
+# --- what comes out ---------------------------------------------------------------------------------------------------
+
+
+class TaskOut(msgspec.Struct, frozen=True):
+    """A task (V-44). `held_because`: what it rests on fell before it was done; `flagged_because`: after it."""
+
+    id: str
+    project_id: str
+    title: str
+    description: str
+    status: str
+    skill_area: str
+    depends_on: list[str]
+    blocked_by: list[str]
+    outcome: str | None
+    created_at: float
+    updated_at: float
+    started_at: float | None
+    completed_at: float | None
+    failure_reason: str | None
+    failure_context: str | None
+    rests_on: list[str]
+    held_because: str
+    flagged_because: str
+    foreign_sources: list[str]
+
+
+class QuestionOut(msgspec.Struct, frozen=True):
+    """A question (V-45). Only one of the kind `question` is answered by a program; the others are the owner's."""
+
+    id: str
+    project_id: str
+    kind: str
+    question: str
+    context: str
+    status: str
+    answer: str | None
+    blocks_tasks: list[str]
+    asked_at: float
+    answered_at: float | None
+    foreign_sources: list[str]
+
+
+class ActivityOut(msgspec.Struct, frozen=True):
+    """A line of the log (V-49). `source`: the program that wrote it; empty: the mind itself."""
+
+    id: int
+    project_id: str
+    action: str
+    details: str | None
+    timestamp: float
+    source: str
+
+
+class BlockerOut(msgspec.Struct, frozen=True):
+    """Why a task waits: for `questions`, for other `tasks`, or for the owner's word on what it rests on."""
+
+    task: TaskOut
+    blocker_type: Literal["question", "dependency", "premise"]
+    blocked_by: list[QuestionOut] | list[TaskOut]
+    reason: str
+
+
+class TasksOut(msgspec.Struct, frozen=True):
+    project: str
+    tasks: list[TaskOut]
+
+
+class OneTaskOut(msgspec.Struct, frozen=True):
+    project: str
+    task: TaskOut
+
+
+class QuestionsOut(msgspec.Struct, frozen=True):
+    project: str
+    questions: list[QuestionOut]
+
+
+class OneQuestionOut(msgspec.Struct, frozen=True):
+    project: str
+    question: QuestionOut
+
+
+class AnsweredOut(msgspec.Struct, frozen=True):
+    project: str
+    question: QuestionOut
+    unblocked_tasks: list[TaskOut]
+
+
+class BlockersOut(msgspec.Struct, frozen=True):
+    project: str
+    blockers: list[BlockerOut]
+
+
+class LoggedOut(msgspec.Struct, frozen=True):
+    project: str
+    activity_id: int
+
+
+class ActivitiesOut(msgspec.Struct, frozen=True):
+    project: str
+    activities: list[ActivityOut]
+
+
+def task_out(task: WorkTask) -> TaskOut:
+    return TaskOut(
+        id=task.id,
+        project_id=task.project_id,
+        title=task.title,
+        description=task.description,
+        status=task.status.value,
+        skill_area=task.skill_area,
+        depends_on=list(task.needs),
+        blocked_by=list(task.blocked_by),
+        outcome=task.outcome or None,
+        created_at=task.created_at,
+        updated_at=task.updated_at,
+        started_at=task.started_at,
+        completed_at=task.completed_at,
+        failure_reason=task.failure or None,
+        failure_context=task.audit or None if task.failure else None,
+        rests_on=list(task.rests_on),
+        held_because=task.held_because,
+        flagged_because=task.flagged_because,
+        foreign_sources=sorted(task.foreign_sources),
+    )
+
+
+def question_out(question: OwnerQuestion) -> QuestionOut:
+    return QuestionOut(
+        id=question.id,
+        project_id=question.project_id,
+        kind=question.kind.value,
+        question=question.question,
+        context=question.context,
+        status=question.status.value,
+        answer=question.answer or None,
+        blocks_tasks=list(question.blocks),
+        asked_at=question.asked_at,
+        answered_at=question.answered_at,
+        foreign_sources=sorted(question.foreign_sources),
+    )
+
+
+def activity_out(project: Project, entry: WorkLogEntry) -> ActivityOut:
+    action, details, source = entry.action, entry.details, ""
+    if entry.is_foreign:
+        source = entry.action
+        action, _, details = entry.details.partition("\n")
+    return ActivityOut(entry.id, project.id, action, details or None, entry.happened_at, source)

@@ -1,0 +1,299 @@
+"""What is to be done in projects, as tools (V-20..V-28): tasks, questions, blockers and the log, under their names."""
+
+from dataclasses import dataclass
+
+from reveries.db.database import Transaction
+from reveries.errors import NotFoundError, UsageError
+from reveries.projects.model import OwnerQuestion, Project, QuestionKind, QuestionStatus, TaskKind, TaskStatus, WorkTask
+from reveries.projects.store import NewQuestion, NewTask, ProjectStore
+from reveries.projects.triggers import rewrite_after_task
+from reveries.projects.working_records import (
+    ActivitiesOut,
+    AnsweredOut,
+    BlockerOut,
+    BlockersOut,
+    CreateQuestion,
+    CreateTask,
+    GetBlockers,
+    GetQuestions,
+    GetRecentActivity,
+    GetTasks,
+    GiveAnswer,
+    LogActivity,
+    LoggedOut,
+    OneQuestionOut,
+    OneTaskOut,
+    QuestionsOut,
+    TasksOut,
+    TaskUpdates,
+    UpdateTask,
+    activity_out,
+    question_out,
+    task_out,
+)
+from reveries.tools.reach import Reach
+from reveries.tools.registry import Tool, ToolCaller
+
+SERVER = "working"
+MOST_OPEN_QUESTIONS = 20
+"""Of one program in one project: the owner reads them all."""
+_OVER = (TaskStatus.DONE, TaskStatus.DROPPED)
+
+
+@dataclass(frozen=True, slots=True)
+class WorkingTools:
+    """The tools over the tasks, questions and log of every project."""
+
+    store: ProjectStore
+
+    def tools(self) -> list[Tool]:
+        """In the order of the specification."""
+        look, inside = Reach.LOOK, Reach.INSIDE
+        return [
+            Tool("get_tasks", SERVER, "The tasks of a project.", look, GetTasks, self.get_tasks),
+            Tool(
+                "create_task", SERVER, "Add a task; it is ready unless it depends on unfinished ones.", inside,
+                CreateTask, self.create_task, is_repeatable=False,
+            ),
+            Tool(
+                "update_task", SERVER, "Say how a task stands, or what came of it.", inside, UpdateTask,
+                self.update_task,
+            ),
+            Tool("get_questions", SERVER, "What the owner was asked.", look, GetQuestions, self.get_questions),
+            Tool(
+                "create_question", SERVER, "Ask the owner; the tasks that it blocks wait.", inside, CreateQuestion,
+                self.create_question, is_repeatable=False, is_additive=True,
+            ),
+            Tool(
+                "answer_question", SERVER, "Answer a question that the owner answered elsewhere.", inside,
+                GiveAnswer, self.answer_question, is_repeatable=False,
+            ),
+            Tool("get_blockers", SERVER, "What waits, and for what.", look, GetBlockers, self.get_blockers),
+            Tool(
+                "log_activity", SERVER, "Write down what was done.", inside, LogActivity, self.log_activity,
+                is_repeatable=False, is_additive=True,
+            ),
+            Tool(
+                "get_recent_activity", SERVER, "What was done lately, newest first.", look, GetRecentActivity,
+                self.get_recent_activity,
+            ),
+        ]  # fmt: skip
+
+    async def get_tasks(self, given: GetTasks, _: ToolCaller) -> TasksOut:
+        project = await self.store.find(given.project_id)
+        area = given.skill_area.strip().casefold() if given.skill_area is not None else None
+        return TasksOut(
+            project.name,
+            [
+                task_out(one)
+                for one in await self._tasks(project)
+                if given.status in (None, one.status.value) and area in (None, one.skill_area.casefold())
+            ],
+        )
+
+    async def create_task(self, given: CreateTask, caller: ToolCaller) -> OneTaskOut:
+        project = await self.store.find(given.project_id)
+        async with self.store.database.transaction() as transaction:
+            await self._require_tasks(transaction, project, given.depends_on)
+            await self._require_chunks(transaction, project, given.rests_on)
+            goals = await self.store.goals(transaction, project.id)
+            new = NewTask(
+                given.title,
+                given.description,
+                TaskKind.OTHER,
+                given.skill_area,
+                tuple(given.depends_on),
+                tuple(given.rests_on),
+                next((one.id for one in goals if one.state == "active"), None),
+                caller.foreign_sources,
+            )
+            [task_id] = await self.store.put_tasks(transaction, project.id, [new])
+            await self._log(transaction, project, caller, "task.created", given.title)
+        return OneTaskOut(project.name, task_out(await self._task(project, task_id)))
+
+    async def update_task(self, given: UpdateTask, caller: ToolCaller) -> OneTaskOut:
+        project = await self.store.find(given.project_id)
+        updates = given.updates
+        async with self.store.database.transaction() as transaction:
+            [task] = await self._require_tasks(transaction, project, [given.task_id])
+            if task.held_because and updates.status in ("in_progress", "done"):
+                raise UsageError(
+                    f"“{task.title[:80]}” is held: it {task.held_because[:200]}.",
+                    advice="The owner is asked what holds now; until then it waits.",
+                )
+            await self._require_chunks(transaction, project, updates.rests_on or [])
+            await self._block(transaction, project, task, updates)
+            await self._store_status(transaction, project, task, updates, caller)
+            await self.store.release_tasks(transaction, project.id)
+            after = (await self._require_tasks(transaction, project, [task.id]))[0]
+            if updates.status == "ready" and after.status is TaskStatus.BLOCKED:
+                raise UsageError(f"“{task.title[:80]}” waits for something still.", advice="See get_blockers.")
+            if updates.status == "done":
+                await self._note_rewrite(transaction, project, after)
+            await self._log(transaction, project, caller, "task.updated", f"{task.title}: {after.status.value}")
+        return OneTaskOut(project.name, task_out(await self._task(project, task.id)))
+
+    async def get_questions(self, given: GetQuestions, _: ToolCaller) -> QuestionsOut:
+        project = await self.store.find(given.project_id)
+        found = [
+            question_out(one)
+            for one in await self.store.questions(self.store.database, project.id)
+            if one.status is not QuestionStatus.DROPPED
+            and given.status in (None, one.status.value)
+            and (given.since is None or max(one.asked_at, one.answered_at or 0.0) >= given.since)
+        ]
+        return QuestionsOut(project.name, found)
+
+    async def create_question(self, given: CreateQuestion, caller: ToolCaller) -> OneQuestionOut:
+        project = await self.store.find(given.project_id)
+        if given.blocks_tasks and not caller.may_write:
+            raise UsageError(
+                "Only who may write lets tasks wait.", advice="Ask without blocks_tasks, or: reveries mcp allow NAME"
+            )
+        async with self.store.database.transaction() as transaction:
+            await self._require_tasks(transaction, project, given.blocks_tasks)
+            questions = await self.store.questions(transaction, project.id)
+            own = [one for one in questions if one.status is QuestionStatus.OPEN and caller.source]
+            if sum(caller.source in one.foreign_sources for one in own) >= MOST_OPEN_QUESTIONS:
+                raise UsageError(
+                    f"{MOST_OPEN_QUESTIONS} of your questions are open in {project.name}.",
+                    advice="Wait until the owner answered some of them.",
+                )
+            question = NewQuestion(
+                given.question,
+                context=given.context,
+                blocks=tuple(given.blocks_tasks),
+                foreign_sources=caller.foreign_sources,
+            )
+            question_id = await self.store.put_question(transaction, project.id, question)
+            await self._log(transaction, project, caller, "question.asked", given.question)
+        return OneQuestionOut(project.name, question_out(await self._question(project, question_id)))
+
+    async def answer_question(self, given: GiveAnswer, caller: ToolCaller) -> AnsweredOut:
+        project = await self.store.find(given.project_id)
+        question = await self._question(project, given.question_id)
+        if caller.source and question.kind is not QuestionKind.QUESTION:
+            raise UsageError(
+                f"A {question.kind.value} is the owner's: no program answers it.",
+                advice="The owner answers it: reveries questions",
+            )
+        waited = {one.id for one in await self._tasks(project) if one.status is TaskStatus.BLOCKED}
+        await self.store.answer(question.id, given.answer, caller.foreign_sources)
+        free = [one for one in await self._tasks(project) if one.id in waited and one.status is TaskStatus.READY]
+        answered = question_out(await self._question(project, question.id))
+        return AnsweredOut(project.name, answered, [task_out(one) for one in free])
+
+    async def get_blockers(self, given: GetBlockers, _: ToolCaller) -> BlockersOut:
+        project = await self.store.find(given.project_id)
+        tasks = {one.id: one for one in await self._tasks(project)}
+        questions = {one.id: one for one in await self.store.questions(self.store.database, project.id)}
+        found: list[BlockerOut] = []
+        for task in tasks.values():
+            if task.status is not TaskStatus.BLOCKED:
+                continue
+            asked = [question_out(questions[name]) for name in task.blocked_by]
+            needed = [task_out(tasks[name]) for name in task.needs if tasks[name].status not in _OVER]
+            if asked:
+                found.append(BlockerOut(task_out(task), "question", asked, ""))
+            if needed:
+                found.append(BlockerOut(task_out(task), "dependency", needed, ""))
+            if task.held_because:
+                found.append(BlockerOut(task_out(task), "premise", [], task.held_because))
+        return BlockersOut(project.name, found)
+
+    async def log_activity(self, given: LogActivity, caller: ToolCaller) -> LoggedOut:
+        project = await self.store.find(given.project_id)
+        async with self.store.database.transaction() as transaction:
+            activity_id = await self._log(transaction, project, caller, given.action, given.details or "")
+        return LoggedOut(project.name, activity_id)
+
+    async def get_recent_activity(self, given: GetRecentActivity, _: ToolCaller) -> ActivitiesOut:
+        project = await self.store.find(given.project_id)
+        found = await self.store.activities(project.id, given.limit)
+        return ActivitiesOut(project.name, [activity_out(project, one) for one in found])
+
+    # --- what the tools share ----------------------------------------------------------------------------------------
+
+    async def _tasks(self, project: Project) -> list[WorkTask]:
+        every = await self.store.tasks(self.store.database, project.id)
+        return [one for one in every if one.status is not TaskStatus.DROPPED]
+
+    async def _task(self, project: Project, task_id: str) -> WorkTask:
+        return next(one for one in await self._tasks(project) if one.id == task_id)
+
+    async def _question(self, project: Project, question_id: str) -> OwnerQuestion:
+        found = await self.store.questions(self.store.database, project.id)
+        for one in found:
+            if one.id == question_id:
+                return one
+        raise NotFoundError(f"{project.name} has no question {question_id[:60]!r}.", advice="See get_questions.")
+
+    async def _require_tasks(self, transaction: Transaction, project: Project, ids: list[str]) -> list[WorkTask]:
+        """The tasks of these ids, in their order. Raises NotFoundError."""
+        there = {one.id: one for one in await self.store.tasks(transaction, project.id)} if ids else {}
+        for name in ids:
+            if name not in there or there[name].status is TaskStatus.DROPPED:
+                raise NotFoundError(f"{project.name} has no task {name[:60]!r}.", advice="See get_tasks.")
+        return [there[name] for name in ids]
+
+    async def _require_chunks(self, transaction: Transaction, project: Project, ids: list[str]) -> None:
+        known = {one.id for one in await self.store.knowledge.read(transaction, project.id)} if ids else set()
+        for name in ids:
+            if name not in known:
+                raise NotFoundError(f"{project.name} knows no chunk {name[:60]!r}.", advice="Search for it.")
+
+    async def _block(self, transaction: Transaction, project: Project, task: WorkTask, updates: TaskUpdates) -> None:
+        """Let a task wait for questions. Raises UsageError where nothing would block it."""
+        names = updates.blocked_by or []
+        if updates.status == "blocked" and not names and not task.blocked_by and task.status is not TaskStatus.BLOCKED:
+            raise UsageError(
+                "A task is blocked by something.", advice="Name the questions in blocked_by; to ask: create_question"
+            )
+        if names and updates.status not in (None, "blocked"):
+            raise UsageError(f"A task that is {updates.status} waits for no question.", advice="Leave one of them out.")
+        questions = {one.id: one for one in await self.store.questions(transaction, project.id)} if names else {}
+        for name in names:
+            if name not in questions or questions[name].status is not QuestionStatus.OPEN:
+                raise NotFoundError(f"{project.name} has no open question {name[:60]!r}.", advice="See get_questions.")
+            await transaction.run("projects.put_block", {"question_id": name, "task_id": task.id})
+            await transaction.run("projects.block_task", {"id": task.id, "now": self.store.now})
+
+    async def _store_status(
+        self, transaction: Transaction, project: Project, task: WorkTask, updates: TaskUpdates, caller: ToolCaller
+    ) -> None:
+        [now] = await self._require_tasks(transaction, project, [task.id])  # As `_block` left it.
+        if updates.status == "in_progress" and now.status is not TaskStatus.IN_PROGRESS:
+            if now.status is not TaskStatus.READY:
+                raise UsageError(
+                    f"“{task.title[:80]}” is {now.status.value}, so it cannot be begun.", advice="See get_blockers."
+                )
+            await transaction.run("projects.begin_task", {"id": task.id, "now": self.store.now})
+            [now] = await self._require_tasks(transaction, project, [task.id])
+        # A task that waits is made ready by what it waits for, and by nothing else.
+        is_waiting = updates.status == "ready" and now.status is TaskStatus.BLOCKED
+        status = TaskStatus(updates.status) if updates.status and not is_waiting else now.status
+        audit = f"said by {caller.source or caller.role}, not audited" if status is TaskStatus.DONE else now.audit
+        await self.store.end_task(
+            transaction,
+            now,
+            status,
+            audit=audit,
+            outcome=now.outcome if updates.outcome is None else updates.outcome,
+            description=now.description if updates.description is None else updates.description,
+            rests_on=now.rests_on if updates.rests_on is None else tuple(updates.rests_on),
+            foreign_sources=caller.foreign_sources,
+        )
+
+    async def _note_rewrite(self, transaction: Transaction, project: Project, task: WorkTask) -> None:
+        page = await self.store.orientation(transaction, project.id)
+        tasks = await self.store.tasks(transaction, project.id)
+        if trigger := rewrite_after_task(task, tasks, page.content):
+            await self.store.note_rewrite_due(transaction, project, trigger)
+
+    async def _log(
+        self, transaction: Transaction, project: Project, caller: ToolCaller, action: str, details: str
+    ) -> int:
+        """A program's own words stand in the details, under its name: what it calls the deed can be erased, too."""
+        if not caller.source:
+            return await self.store.log(transaction, project.id, action, details)
+        return await self.store.log(transaction, project.id, caller.source, f"{action}\n{details}".strip())

@@ -1,0 +1,52 @@
+"""Tools for programs outside: which there are, and a call of one."""
+
+from typing import Annotated, Literal
+
+import msgspec
+
+from reveries.protocol.message import Answer, Request
+from reveries.protocol.registry import request
+
+ProgramName = Annotated[str, msgspec.Meta(pattern=r"^[a-z0-9][a-z0-9._-]{0,59}$")]
+"""What a program is called, and what its writing is marked with."""
+ToolServer = Literal["memory", "orientation", "working", "knowledge"]
+
+
+class ToolEntry(msgspec.Struct, frozen=True):
+    """A tool. The schemas are JSON."""
+
+    name: str
+    server: str
+    description: str
+    reach: str
+    is_additive: bool
+    is_repeatable: bool
+    arguments_schema: bytes
+    answer_schema: bytes
+
+
+class Tools(Answer, frozen=True):
+    tools: list[ToolEntry]
+
+
+class ToolAnswered(Answer, frozen=True):
+    """What a tool answered, as JSON."""
+
+    answer: bytes
+
+
+@request(answer=Tools, safe=True)
+class AskTools(Request, frozen=True):
+    """The tools of these groups; of all where none is named."""
+
+    servers: list[ToolServer] = msgspec.field(default_factory=list)
+
+
+@request(answer=ToolAnswered, large=True)
+class CallTool(Request, frozen=True):
+    """One call by a program. `arguments`: a JSON object. `project`: the one that the program is bound to, or empty."""
+
+    program: ProgramName
+    tool: Annotated[str, msgspec.Meta(max_length=200)]
+    arguments: Annotated[bytes, msgspec.Meta(max_length=1_000_000)]
+    project: Annotated[str, msgspec.Meta(max_length=200)] = ""

@@ -1,0 +1,293 @@
+"""The tools of the orientation and working layers under their names and fields, and their walls."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reveries.errors import NotFoundError, ReveriesError, UsageError
+from reveries.projects.material import gather_material
+from reveries.projects.model import QuestionKind, TaskKind
+from reveries.projects.orientation_tools import OrientationTools, name_of_vision
+from reveries.projects.orienting import ARCHIVE_TAG
+from reveries.projects.store import NewQuestion, NewTask
+from reveries.projects.wake import note_answers
+from reveries.projects.working_tools import MOST_OPEN_QUESTIONS, WorkingTools
+from reveries.tools.registry import ToolCaller, ToolRegistry
+from tests.projects.kit import Work, open_work
+from tests.projects.test_goals_and_input import answers
+
+AGENT = ToolCaller("program", "mcp:agent", "s1")
+READER = ToolCaller("program", "mcp:reader", "s2", may_write=False)
+PAGE: dict[str, Any] = {
+    "vision_summary": "A shed of oak.",
+    "success_criteria": ["It stands.", "It is dry."],
+    "constraints": ["600 euros"],
+}
+NEW_TASK: dict[str, Any] = {"title": "t", "description": "", "skill_area": ""}
+
+
+class Called:
+    """The tools of two projects, called by name."""
+
+    def __init__(self, work: Work) -> None:
+        self.work = work
+        tools = [*OrientationTools(work.store).tools(), *WorkingTools(work.store).tools()]
+        self.registry = ToolRegistry(tools, {"program": frozenset(one.name for one in tools)})
+
+    async def __call__(self, name: str, caller: ToolCaller = AGENT, project: str = "Shed", **given: object) -> Any:
+        if name not in ("list_projects", "create_project"):
+            given["project_id"] = project
+        return await self.registry.call(caller, name, given)
+
+    async def task(self, title: str, caller: ToolCaller = AGENT, **more: object) -> dict[str, Any]:
+        given: dict[str, Any] = {"title": title, "description": "", "skill_area": "wood", **more}
+        return (await self("create_task", caller, **given))["task"]  # type: ignore[no-any-return]
+
+    async def update(self, task: dict[str, Any], **updates: object) -> dict[str, Any]:
+        answer = await self("update_task", task_id=task["id"], updates=updates)
+        return answer["task"]  # type: ignore[no-any-return]
+
+
+@asynccontextmanager
+async def tools(folder: Path) -> AsyncIterator[Called]:
+    async with open_work(folder, answers) as work:
+        await work.begin("Shed")
+        await work.begin("Boat")
+        yield Called(work)
+
+
+@pytest.mark.requirement("V-16", "V-18", "V-19", "V-39")
+async def test_a_project_that_is_created_begins_at_version_one_in_intake(tmp_path: Path) -> None:
+    async with tools(tmp_path) as call:
+        created = await call("create_project", **(PAGE | {"vision_summary": "Learn the piano: one piece a month."}))
+        assert created["project"] == "Learn the piano"
+        assert (created["orientation"]["version"], created["orientation"]["current_phase"]) == (1, "intake")
+        page = await call("get_orientation", project=created["project_id"])
+        assert page["orientation"] == created["orientation"]
+        assert page["orientation"]["success_criteria"] == ["It stands.", "It is dry."]
+        assert page["orientation"]["foreign_sources"] == ["mcp:agent"]
+        listed = (await call("list_projects"))["projects"]
+        assert [one["name"] for one in listed] == ["Shed", "Boat", "Learn the piano"]
+        assert set(listed[0]) >= {"project_id", "vision_summary", "current_phase", "last_updated"}
+        again = await call("create_project", **(PAGE | {"vision_summary": "Learn the piano: two pieces."}))
+        assert again["project"] == "Learn the piano 2"
+
+
+@pytest.mark.requirement("V-17", "V-40", "V-41", "V-42")
+async def test_a_page_that_is_written_anew_is_one_version_further_and_the_one_before_is_knowledge(
+    tmp_path: Path,
+) -> None:
+    async with tools(tmp_path) as call:
+        await call("update_orientation", orientation=PAGE)
+        page = (await call("get_orientation"))["orientation"]
+        decided = {"decision": "Oak.", "reasoning": "It lasts."}
+        page |= {"key_decisions": [decided], "current_phase": "planning", "skill_map": [{"skill": "wood"}]}
+        page |= {"progress_snapshot": [{"area": "wood", "status": "early", "percent": 10}]}
+        answer = await call("update_orientation", orientation=page)
+        assert (answer["success"], answer["version"]) == (True, 3)
+        assert answer["updated_at"] == call.work.clock.now()
+        new = (await call("get_orientation"))["orientation"]
+        assert (new["current_phase"], new["constraints"]) == ("planning", ["600 euros"])
+        assert new["key_decisions"][0]["date"] == call.work.clock.now()
+        assert new["skill_map"][0]["status"] == "not_started"
+        project = await call.work.store.find("Shed")
+        archived = [one for one in await call.work.store.knowledge.of_project(project.id) if ARCHIVE_TAG in one.tags]
+        assert ["A shed of oak." in one.content for one in archived] == [False, True]
+        assert archived[1].foreign_sources == {"mcp:agent"}
+        with pytest.raises(UsageError, match="at version 3 by now"):
+            await call("update_orientation", orientation=page)
+
+
+@pytest.mark.requirement("V-20", "V-21", "V-22", "V-44")
+async def test_a_task_waits_for_what_it_depends_on_and_is_ready_when_that_is_done(tmp_path: Path) -> None:
+    async with tools(tmp_path) as call:
+        first = await call.task("Buy wood")
+        second = await call.task("Saw it", depends_on=[first["id"]])
+        assert (first["status"], second["status"], second["depends_on"]) == ("ready", "blocked", [first["id"]])
+        [blocker] = (await call("get_blockers"))["blockers"]
+        assert (blocker["task"]["id"], blocker["blocker_type"]) == (second["id"], "dependency")
+        assert [one["id"] for one in blocker["blocked_by"]] == [first["id"]]
+        with pytest.raises(UsageError, match="cannot be begun"):
+            await call.update(second, status="in_progress")
+        with pytest.raises(UsageError, match="waits for something"):
+            await call.update(second, status="ready")
+        begun = await call.update(first, status="in_progress", description="Three boards.")
+        assert (begun["status"], begun["description"], begun["outcome"]) == ("in_progress", "Three boards.", None)
+        assert begun["started_at"] == call.work.clock.now()
+        done = await call.update(first, status="done", outcome="Three boards of oak.")
+        assert (done["status"], done["outcome"], done["completed_at"]) == (
+            "done",
+            "Three boards of oak.",
+            call.work.clock.now(),
+        )
+        assert [one["title"] for one in (await call("get_tasks", status="ready"))["tasks"]] == ["Saw it"]
+        assert (await call("get_tasks", skill_area="Wood"))["tasks"]
+        assert (await call("get_tasks", skill_area="metal"))["tasks"] == []
+        reopened = await call.update(first, status="ready")
+        assert (reopened["status"], reopened["completed_at"]) == ("ready", None)
+
+
+@pytest.mark.requirement("V-22")
+async def test_the_last_task_that_is_done_makes_a_new_page_due(tmp_path: Path) -> None:
+    async with tools(tmp_path) as call:
+        task = await call.task("Buy wood")
+        assert (await call.work.store.find("Shed")).rewrite_due == ()
+        await call.update(task, status="done")
+        assert (await call.work.store.find("Shed")).rewrite_due == ("all-done",)
+
+
+@pytest.mark.requirement("V-23", "V-24", "V-25", "V-26", "V-45")
+async def test_a_question_blocks_the_tasks_that_it_names_until_it_alone_is_answered(tmp_path: Path) -> None:
+    async with tools(tmp_path) as call:
+        one, other = await call.task("Buy wood"), await call.task("Buy paint")
+        asked = [
+            (await call("create_question", question=text, context="The shed.", blocks_tasks=blocked))["question"]
+            for text, blocked in (("Oak or pine?", [one["id"], other["id"]]), ("Which colour?", [other["id"]]))
+        ]
+        assert (asked[0]["status"], asked[0]["blocks_tasks"]) == ("open", sorted([one["id"], other["id"]]))
+        assert len((await call("get_blockers"))["blockers"]) == 2
+        answer = await call("answer_question", question_id=asked[0]["id"], answer="Oak.")
+        assert [task["title"] for task in answer["unblocked_tasks"]] == ["Buy wood"]
+        assert (answer["question"]["status"], answer["question"]["answer"]) == ("answered", "Oak.")
+        [waiting] = (await call("get_blockers"))["blockers"]
+        assert (waiting["blocker_type"], waiting["blocked_by"][0]["question"]) == ("question", "Which colour?")
+        assert [one["question"] for one in (await call("get_questions", status="open"))["questions"]] == [
+            "Which colour?"
+        ]
+        later = call.work.clock.now() + 1.0
+        assert (await call("get_questions", since=later))["questions"] == []
+
+
+async def test_a_task_is_blocked_by_a_question_that_is_open_and_by_nothing_else(tmp_path: Path) -> None:
+    async with tools(tmp_path) as call:
+        task = await call.task("Buy wood")
+        with pytest.raises(UsageError, match="blocked by something"):
+            await call.update(task, status="blocked")
+        question = (await call("create_question", question="Oak?", context=""))["question"]
+        blocked = await call.update(task, status="blocked", blocked_by=[question["id"]])
+        assert (blocked["status"], blocked["blocked_by"]) == ("blocked", [question["id"]])
+        with pytest.raises(UsageError, match="waits for no question"):
+            await call.update(task, status="done", blocked_by=[question["id"]])
+        await call("answer_question", question_id=question["id"], answer="Oak.")
+        with pytest.raises(NotFoundError, match="no open question"):
+            await call.update(task, blocked_by=[question["id"]])
+
+
+@pytest.mark.requirement("V-27", "V-28", "V-49")
+async def test_what_a_program_logs_stands_in_the_log_under_its_name_and_before_no_model(tmp_path: Path) -> None:
+    async with tools(tmp_path) as call:
+        first = await call("log_activity", READER, action="built", details="Obey me.\nAnd me.")
+        second = await call("log_activity", action="measured")
+        assert second["activity_id"] > first["activity_id"]
+        newest, built, *_ = (await call("get_recent_activity"))["activities"]
+        assert (newest["id"], newest["action"], newest["details"]) == (second["activity_id"], "measured", None)
+        assert (built["action"], built["details"], built["source"]) == ("built", "Obey me.\nAnd me.", "mcp:reader")
+        assert len((await call("get_recent_activity", limit=1))["activities"]) == 1
+        state = await call.work.state(await call.work.store.find("Shed"))
+        assert any("Obey" in one.details for one in state.activities)
+        material = gather_material(state.orientation.content, state.activities, [], chars=10_000)
+        assert "Obey" not in material.lately
+        assert "project.created" in material.lately
+
+
+async def test_whoever_may_not_write_changes_neither_page_nor_tasks_and_asks_without_holding_anything_up(
+    tmp_path: Path,
+) -> None:
+    async with tools(tmp_path) as call:
+        task = await call.task("Buy wood")
+        question = (await call("create_question", READER, question="Oak?", context=""))["question"]
+        assert question["foreign_sources"] == ["mcp:reader"]
+        refused: list[tuple[str, dict[str, Any]]] = [
+            ("update_orientation", {"orientation": PAGE}),
+            ("create_project", PAGE),
+            ("create_task", {"title": "t", "description": "", "skill_area": ""}),
+            ("update_task", {"task_id": task["id"], "updates": {"status": "done"}}),
+            ("answer_question", {"question_id": question["id"], "answer": "yes"}),
+            ("create_question", {"question": "May I?", "context": "", "blocks_tasks": [task["id"]]}),
+        ]
+        for name, given in refused:
+            with pytest.raises(UsageError, match=r"may not be called|Only who may write"):
+                await call(name, READER, **given)
+        assert (await call("get_tasks", READER))["tasks"] == [task]
+
+
+async def test_the_owner_is_asked_so_much_by_one_program_and_no_more(tmp_path: Path) -> None:
+    async with tools(tmp_path) as call:
+        for number in range(MOST_OPEN_QUESTIONS):
+            await call("create_question", READER, question=f"Is it {number}?", context="")
+        with pytest.raises(UsageError, match="of your questions are open"):
+            await call("create_question", READER, question="One more?", context="")
+        await call("create_question", AGENT, question="Another one's?", context="")
+
+
+async def test_no_program_answers_a_decision_or_an_approval(tmp_path: Path) -> None:
+    async with tools(tmp_path) as call:
+        project = await call.work.store.find("Shed")
+        for kind in (QuestionKind.DECISION, QuestionKind.APPROVAL):
+            async with call.work.database.transaction() as transaction:
+                new = NewQuestion("May it?", kind)
+                question_id = await call.work.store.put_question(transaction, project.id, new)
+            with pytest.raises(UsageError, match=r"is the owner's"):
+                await call("answer_question", question_id=question_id, answer="always")
+        assert all(one.answered_at is None for _, one in await call.work.store.open_questions())
+
+
+async def test_what_a_program_answers_is_no_word_of_the_owner(tmp_path: Path) -> None:
+    async with tools(tmp_path) as call:
+        project = await call.work.store.find("Shed")
+        async with call.work.database.transaction() as transaction:
+            question_id = await call.work.store.put_question(transaction, project.id, NewQuestion("Oak or pine?"))
+        await call("answer_question", question_id=question_id, answer="Pine.")
+        await note_answers(call.work.store, project.id)
+        [chunk] = await call.work.store.knowledge.of_project(project.id)
+        assert "Pine." in chunk.content
+        assert chunk.foreign_sources == {"mcp:agent"}
+
+
+async def test_a_task_whose_premise_fell_is_neither_begun_nor_done_by_a_program(tmp_path: Path) -> None:
+    async with tools(tmp_path) as call:
+        task = await call.task("Buy wood")
+        async with call.work.database.transaction() as transaction:
+            row = {"id": task["id"], "why": "rests on what fell", "now": call.work.clock.now()}
+            await transaction.run("projects.hold_task", row)
+        for status in ("in_progress", "done"):
+            with pytest.raises(UsageError, match="is held"):
+                await call.update(task, status=status)
+        [blocker] = (await call("get_blockers"))["blockers"]
+        assert (blocker["blocker_type"], blocker["reason"]) == ("premise", "rests on what fell")
+
+
+@pytest.mark.requirement("V-54")
+async def test_no_working_tool_reaches_into_another_project(tmp_path: Path) -> None:
+    async with tools(tmp_path) as call:
+        boat = await call.work.store.find("Boat")
+        async with call.work.database.transaction() as transaction:
+            new = NewTask("Caulk", "", TaskKind.OTHER)
+            [task_id] = await call.work.store.put_tasks(transaction, boat.id, [new])
+            question_id = await call.work.store.put_question(transaction, boat.id, NewQuestion("When?"))
+        own = await call.task("Buy wood")
+        tries: list[tuple[str, dict[str, Any]]] = [
+            ("update_task", {"task_id": task_id, "updates": {"status": "done"}}),
+            ("update_task", {"task_id": own["id"], "updates": {"blocked_by": [question_id]}}),
+            ("update_task", {"task_id": own["id"], "updates": {"rests_on": ["c1"]}}),
+            ("create_task", {"title": "t", "description": "", "skill_area": "", "depends_on": [task_id]}),
+            ("create_task", {"title": "t", "description": "", "skill_area": "", "rests_on": ["c1"]}),
+            ("create_question", {"question": "q", "context": "", "blocks_tasks": [task_id]}),
+            ("answer_question", {"question_id": question_id, "answer": "now"}),
+        ]
+        for name, given in tries:
+            with pytest.raises(ReveriesError, match="Shed"):
+                await call(name, **given)
+        assert [one["title"] for one in (await call("get_tasks"))["tasks"]] == ["Buy wood"]
+        assert (await call("get_questions"))["questions"] == []
+        assert (await call("get_tasks"))["project"] == "Shed"
+
+
+@pytest.mark.parametrize("vision", ["x" * 500, "A shed", "A shed. It is dry.", "..."])
+def test_every_vision_makes_a_name_that_a_project_may_have(vision: str) -> None:
+    name = name_of_vision(vision, {"a shed"})
+    assert 0 < len(name) <= 60
+    assert name.casefold() != "a shed"

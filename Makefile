@@ -15,7 +15,7 @@ PYTEST := $(BIN)/python -m pytest
 # Debian's names of what test-system needs, and the command that shows that it is there.
 SYSTEM_TOOLS := tmux:tmux strace:strace systemd:systemd-analyze chromium:chromium bwrap:bubblewrap
 
-.PHONY: help wake install hosted web test test-system system-packages check format docs bench bench-safety soak locks audit \
+.PHONY: help wake install hosted mcp web test test-system system-packages check format docs bench bench-safety soak locks audit \
     sbom clean
 
 help: ## this list
@@ -41,6 +41,8 @@ install: ## put `reveries` on the PATH (pipx, or ~/.local/bin)
 	@.ci/install
 
 hosted: $(VENV)/hosted.stamp ## add what hosted models need (litellm) to .venv
+
+mcp: $(VENV)/mcp.stamp ## add what `reveries mcp` needs to .venv: a memory for your coding agent
 
 web: $(VENV)/web.stamp ## add what the terminal in a browser needs to .venv
 
@@ -129,6 +131,11 @@ $(VENV)/hosted.stamp: requirements-hosted.lock $(VENV)/core.stamp
 	@$(PIP) install --quiet --require-hashes --only-binary=:all: -r requirements-hosted.lock
 	@touch $@
 	@echo "Hosted models can be used now: reveries config set llm.provider NAME"
+
+$(VENV)/mcp.stamp: requirements-mcp.lock $(VENV)/core.stamp
+	@$(PIP) install --quiet --require-hashes --only-binary=:all: -r requirements-mcp.lock
+	@touch $@
+	@echo "A memory for your coding agent: reveries mcp install claude-code"
 
 $(VENV)/web.stamp: requirements-web.lock $(VENV)/core.stamp
 	@$(PIP) install --quiet --require-hashes --only-binary=:all: -r requirements-web.lock

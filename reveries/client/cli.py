@@ -48,6 +48,7 @@ _COMMANDS: Final = {
     "work": CommandEntry("work", "The work on your projects: now, or watch it."),
     "questions": CommandEntry("questions", "What your projects ask you."),
     "grant": CommandEntry("grants", "What your projects may do outside."),
+    "mcp": CommandEntry("mcp", "A memory for your coding agent, and your projects."),
     "config": CommandEntry("config", "The settings: show, get, set."),
     "import": CommandEntry("importing", "Remember a past conversation from a file."),
     "export": CommandEntry("mind_export", "Write the whole mind into a file."),

@@ -79,6 +79,21 @@ class SettingChanged(msgspec.Struct, frozen=True):
     counts: str
 
 
+class ProgramsAllowed(msgspec.Struct, frozen=True):
+    """The programs that may change projects through `reveries mcp serve`."""
+
+    may_write: list[str]
+
+
+class ClientConfigured(msgspec.Struct, frozen=True):
+    """The file that now names this server to a program, and the command in it."""
+
+    client: str
+    file: str
+    command: str
+    arguments: list[str]
+
+
 class PlaceShown(msgspec.Struct, frozen=True):
     path: str
     exists: bool

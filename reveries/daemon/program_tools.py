@@ -9,7 +9,9 @@ from typing import Final
 
 import msgspec
 
+from reveries import protocol
 from reveries.daemon.mind import Mind
+from reveries.daemon.mind_tools import SERVER as MEMORY
 from reveries.daemon.mind_tools import MindTools
 from reveries.errors import UsageError
 from reveries.projects.knowledge_tools import KnowledgeTools
@@ -22,8 +24,6 @@ from reveries.tools.registry import Tool, ToolCaller, ToolRegistry
 PROGRAM_ROLE: Final = "program"
 _MOST_ANSWER_BYTES: Final = 3 * 2**20
 """What fits into a message to a client, with what stands around it."""
-_UNBOUND: Final = frozenset({"list_projects", "create_project"})
-"""These concern no project that is there."""
 
 
 class ProgramTools:
@@ -48,35 +48,46 @@ class ProgramTools:
         """Those of `servers`; of all where none is named."""
         return [tool for tool in self._tools.values() if not servers or tool.server in servers]
 
-    async def call(self, program: str, session_id: str, name: str, arguments: bytes, project: str) -> bytes:
-        """Call a tool for a program; its answer as JSON. `project`: the one project that this program is bound to, by
-        name or id; empty: none. Raises UsageError, and what the tool raises."""
-        given = await self._read_arguments(name, arguments, project)
-        may_write = program in self._mind.in_force.current.mcp.may_write
-        tool = self._tools.get(name)
-        if tool is not None and not (may_write or tool.reach is Reach.LOOK or tool.is_additive):
+    async def answer(self, asked: protocol.CallTool) -> bytes:
+        """Call a tool for a program; its answer as JSON. Raises UsageError, and what the tool raises."""
+        tool = self._find(asked)
+        may_write = asked.program in self._mind.in_force.current.mcp.may_write
+        if not (may_write or tool.reach is Reach.LOOK or tool.is_additive):
             raise UsageError(
-                f"{program} may not call {name}: it changes what is there.",
-                advice=f"Its owner allows it: reveries mcp allow {program} --write",
+                f"{asked.program} may not call {tool.name}: it changes what is there.",
+                advice=f"Its owner allows it: reveries mcp allow {asked.program} --write",
             )
-        caller = ToolCaller(PROGRAM_ROLE, f"{PROGRAM_PREFIX}{program}", session_id, may_write)
-        answer = msgspec.json.encode(await self._registry.call(caller, name, given))
-        if len(answer) > _MOST_ANSWER_BYTES:
-            raise UsageError(f"The answer of {name} is too long.", advice="Ask for less of it: a smaller limit.")
+        given, bound = _read_object(asked.arguments), ""
+        if asked.project and tool.server != MEMORY:
+            bound = (await self._mind.projects.store.find(asked.project)).id
+            given = await self._bind(tool, given, bound)
+        caller = ToolCaller(PROGRAM_ROLE, f"{PROGRAM_PREFIX}{asked.program}", f"mcp {asked.session}", may_write)
+        told = await self._registry.call(caller, tool.name, given)
+        if bound and tool.name == "list_projects":
+            told["projects"] = [one for one in told["projects"] if one["project_id"] == bound]
+        if len(answer := msgspec.json.encode(told)) > _MOST_ANSWER_BYTES:
+            raise UsageError(f"The answer of {tool.name} is too long.", advice="Ask for less of it: a smaller limit.")
         return answer
 
-    async def _read_arguments(self, name: str, arguments: bytes, project: str) -> dict[str, object]:
-        try:
-            given = msgspec.json.decode(arguments or b"{}", type=dict[str, object])
-        except msgspec.DecodeError as error:
-            raise UsageError("The arguments are no JSON object.", advice="See the tool's schema.") from error
-        if not project or name not in self._tools or self._tools[name].server == "memory":
+    def _find(self, asked: protocol.CallTool) -> Tool:
+        offered = {tool.name: tool for tool in self.listed(asked.servers)}
+        if asked.tool not in offered:
+            raise UsageError(f"There is no tool {asked.tool[:60]!r} here.", advice=f"There are: {', '.join(offered)}.")
+        return offered[asked.tool]
+
+    async def _bind(self, tool: Tool, given: dict[str, object], bound: str) -> dict[str, object]:
+        """The arguments with the one project that the program may name. Raises UsageError for another one."""
+        if tool.name == "create_project":
+            raise UsageError("This program is bound to one project.", advice="Serve it without --project.")
+        if tool.name == "list_projects":
             return given
-        if name in _UNBOUND:
-            if name == "create_project":
-                raise UsageError("This program is bound to one project.", advice="Serve it without --project.")
-            return given
-        bound = await self._mind.projects.store.find(project)
-        if "project_id" in given and (await self._mind.projects.store.find(str(given["project_id"]))).id != bound.id:
-            raise UsageError(f"This program is bound to {bound.name}.", advice="Leave project_id out.")
-        return given | {"project_id": bound.id}
+        if "project_id" in given and (await self._mind.projects.store.find(str(given["project_id"]))).id != bound:
+            raise UsageError("This program is bound to another project.", advice="Leave project_id out.")
+        return given | {"project_id": bound}
+
+
+def _read_object(arguments: bytes) -> dict[str, object]:
+    try:
+        return msgspec.json.decode(arguments or b"{}", type=dict[str, object])
+    except msgspec.DecodeError as error:
+        raise UsageError("The arguments are no JSON object.", advice="See the tool's schema.") from error

@@ -1,6 +1,6 @@
 """What goes into the tools of the working layer and what comes out: names and fields as the specification has them."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 
@@ -134,11 +134,12 @@ class ActivityOut(msgspec.Struct, frozen=True):
 
 
 class BlockerOut(msgspec.Struct, frozen=True):
-    """Why a task waits: for `questions`, for other `tasks`, or for the owner's word on what it rests on."""
+    """Why a task waits: for questions, for other tasks, or for the owner's word on what it rests on. `blocked_by`: those
+    questions, or those tasks, each with all its fields."""
 
     task: TaskOut
     blocker_type: Literal["question", "dependency", "premise"]
-    blocked_by: list[QuestionOut] | list[TaskOut]
+    blocked_by: list[dict[str, Any]]
     reason: str
 
 

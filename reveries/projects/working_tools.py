@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+import msgspec
+
 from reveries.db.database import Transaction
 from reveries.errors import NotFoundError, UsageError
 from reveries.projects.model import OwnerQuestion, Project, QuestionKind, QuestionStatus, TaskKind, TaskStatus, WorkTask
@@ -191,8 +193,10 @@ class WorkingTools:
         for task in tasks.values():
             if task.status is not TaskStatus.BLOCKED:
                 continue
-            asked = [question_out(questions[name]) for name in task.blocked_by]
-            needed = [task_out(tasks[name]) for name in task.needs if tasks[name].status not in _OVER]
+            asked = msgspec.to_builtins([question_out(questions[name]) for name in task.blocked_by])
+            needed = msgspec.to_builtins(
+                [task_out(tasks[name]) for name in task.needs if tasks[name].status not in _OVER]
+            )
             if asked:
                 found.append(BlockerOut(task_out(task), "question", asked, ""))
             if needed:

@@ -44,9 +44,12 @@ class AskTools(Request, frozen=True):
 
 @request(answer=ToolAnswered, large=True)
 class CallTool(Request, frozen=True):
-    """One call by a program. `arguments`: a JSON object. `project`: the one that the program is bound to, or empty."""
+    """One call by a program. `arguments`: a JSON object. `project`: the one that the program is bound to, or empty;
+    `servers`: the groups that it may call, empty: all; `session`: what its calls belong to."""
 
     program: ProgramName
     tool: Annotated[str, msgspec.Meta(max_length=200)]
     arguments: Annotated[bytes, msgspec.Meta(max_length=1_000_000)]
     project: Annotated[str, msgspec.Meta(max_length=200)] = ""
+    session: Annotated[str, msgspec.Meta(max_length=60)] = ""
+    servers: list[ToolServer] = msgspec.field(default_factory=list)

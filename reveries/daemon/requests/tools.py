@@ -26,11 +26,7 @@ async def list_tools(call: Call, request: protocol.AskTools) -> protocol.Tools:
 
 @handles(protocol.CallTool)
 async def call_tool(call: Call, request: protocol.CallTool) -> protocol.ToolAnswered:
-    session_id = f"mcp {call.mind.awake_since:.3f} {call.session.number}"
-    answer = await _open_tools(call.mind).call(
-        request.program, session_id, request.tool, request.arguments, request.project
-    )
-    return protocol.ToolAnswered(request.request_id, answer)
+    return protocol.ToolAnswered(request.request_id, await _open_tools(call.mind).answer(request))
 
 
 def _open_tools(mind: Mind) -> "ProgramTools":

@@ -1,0 +1,128 @@
+"""The settings of programs that use MCP servers: where each keeps them, and this server written into them."""
+
+import json
+import os
+import shutil
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import tomlkit
+from tomlkit.exceptions import TOMLKitError
+
+from reveries.config import find_home
+from reveries.errors import InputFileError
+from reveries.own_files import write_new
+
+SERVER_NAME: Final = "reveries"
+_LONGEST_FILE: Final = 4 * 2**20
+
+
+@dataclass(frozen=True, slots=True)
+class ServerEntry:
+    """How a program starts this server."""
+
+    command: str
+    arguments: tuple[str, ...]
+    environment: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class ClientKind:
+    """Where a program keeps its servers: a file, below the folder of a project or of its user, and a table in it."""
+
+    file: str
+    table: str
+    is_of_project: bool
+    """Whether the file lies in the folder that one works in; else in the user's."""
+
+
+CLIENTS: Final = {
+    "claude-code": ClientKind(".mcp.json", "mcpServers", True),
+    "codex": ClientKind(".codex/config.toml", "mcp_servers", False),
+    "cursor": ClientKind(".cursor/mcp.json", "mcpServers", False),
+    "gemini": ClientKind(".gemini/settings.json", "mcpServers", False),
+    "vscode": ClientKind(".vscode/mcp.json", "servers", True),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class DraftedSettings:
+    """A file as it is to be, nothing written. `shown`: what comes into it."""
+
+    file: Path
+    text: str
+    shown: str
+
+
+def server_entry(client: str, only: tuple[str, ...], project: str) -> ServerEntry:
+    """The command that serves `client`, by its full path: programs are started without a shell's."""
+    found = shutil.which("reveries")
+    command, first = (found, ()) if found else (sys.executable, ("-m", "reveries"))
+    options = [word for group in only for word in ("--only", group)] + (["--project", project] if project else [])
+    home = find_home().path
+    environment = {"REVERIES_HOME": str(home)} if "REVERIES_HOME" in os.environ else {}
+    return ServerEntry(command, (*first, "mcp", "serve", "--name", client, *options), environment)
+
+
+def show_entry(entry: ServerEntry) -> str:
+    """As most programs write it."""
+    return json.dumps({"mcpServers": {SERVER_NAME: _as_table(entry)}}, indent=2)
+
+
+def draft_settings(client: str, entry: ServerEntry) -> DraftedSettings:
+    """The client's settings with this server in them; all that is there stays. Raises InputFileError."""
+    kind = CLIENTS[client]
+    file = (Path.cwd() if kind.is_of_project else Path.home()) / kind.file
+    text = _read(file)
+    table = _as_table(entry)
+    try:
+        if file.suffix == ".toml":
+            document = tomlkit.parse(text)
+            servers = document.setdefault(kind.table, tomlkit.table(is_super_table=True))
+            servers[SERVER_NAME] = table
+            shown = tomlkit.dumps({kind.table: {SERVER_NAME: table}})
+            return DraftedSettings(file, tomlkit.dumps(document), shown)
+        settings: dict[str, Any] = json.loads(text or "{}")
+        settings.setdefault(kind.table, {})[SERVER_NAME] = table
+    except (ValueError, TypeError, AttributeError, TOMLKitError) as error:
+        raise InputFileError(
+            f"{file} is no plain {file.suffix[1:].upper()}, so it is left as it is.",
+            advice=f"Write it yourself: {json.dumps(table)}",
+        ) from error
+    shown = json.dumps({kind.table: {SERVER_NAME: table}}, indent=2)
+    return DraftedSettings(file, json.dumps(settings, indent=2, ensure_ascii=False) + "\n", shown)
+
+
+def write_settings(drafted: DraftedSettings) -> None:
+    """In one step: whoever reads the file meanwhile finds the old one or the new one. Raises InputFileError."""
+    target = drafted.file.resolve()
+    beside = target.with_name(f".{target.name}.{os.getpid()}.new")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        mode = target.stat().st_mode & 0o777 if target.exists() else 0o600
+        write_new(beside, drafted.text.encode())
+        beside.chmod(mode)
+        beside.replace(target)
+    except OSError as error:
+        beside.unlink(missing_ok=True)
+        raise InputFileError(
+            f"{drafted.file} cannot be written: {error.strerror}.", advice="Write what is shown above into it yourself."
+        ) from error
+
+
+def _read(file: Path) -> str:
+    try:
+        if file.stat().st_size > _LONGEST_FILE:
+            raise InputFileError(f"{file} is too long.", advice="Look at it: settings are a few lines.")
+        return file.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return ""
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputFileError(f"{file} cannot be read.", advice="Look at who may read it.") from error
+
+
+def _as_table(entry: ServerEntry) -> dict[str, Any]:
+    table: dict[str, Any] = {"command": entry.command, "args": list(entry.arguments)}
+    return table | ({"env": entry.environment} if entry.environment else {})

@@ -1,0 +1,61 @@
+"""The server over streamable HTTP, on loopback alone and behind a bearer token."""
+
+import hmac
+import logging
+import sys
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from reveries.client.mcp.mind_link import MindLink
+from reveries.client.mcp.server import build_server
+from reveries.errors import UsageError
+
+_HOST = "127.0.0.1"
+LEAST_TOKEN_CHARS = 32
+_MOST_TOKEN_CHARS = 200
+
+
+def serve_http(link: MindLink, name: str, port: int, token: str) -> None:
+    """Until it is interrupted."""
+    logging.basicConfig(stream=sys.stderr, level=logging.WARNING)
+    app = RequireToken(build_server(link, name).streamable_http_app(host=_HOST), token)
+    uvicorn.Server(uvicorn.Config(app, host=_HOST, port=port, log_level="warning", access_log=False)).run()
+
+
+class RequireToken:
+    """An app that is reached with the token alone."""
+
+    def __init__(self, app: ASGIApp, token: str) -> None:
+        self._app = app
+        self._expected = f"Bearer {token}".encode()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let through what carries the token; the rest gets a 401."""
+        if scope["type"] == "http" and not self._has_token(scope["headers"]):
+            headers = [(b"www-authenticate", b"Bearer"), (b"content-type", b"text/plain; charset=utf-8")]
+            await send({"type": "http.response.start", "status": 401, "headers": headers})
+            await send({"type": "http.response.body", "body": b"The bearer token is missing or wrong."})
+            return
+        await self._app(scope, receive, send)
+
+    def _has_token(self, headers: Any) -> bool:
+        given = [value for name, value in headers if name == b"authorization"]
+        return len(given) == 1 and hmac.compare_digest(given[0], self._expected)
+
+
+def read_token(file: Path) -> str:
+    """The owner's token. Raises UsageError."""
+    try:
+        token, mode = file.read_text(encoding="ascii").strip(), file.stat().st_mode
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{file} cannot be read.", advice="Name a file that holds the token alone.") from error
+    if mode & 0o077:
+        raise UsageError(f"Others may read {file}.", advice=f"Close it: chmod 600 {file}")
+    if not LEAST_TOKEN_CHARS <= len(token) <= _MOST_TOKEN_CHARS or not token.isprintable() or " " in token:
+        raise UsageError(
+            f"{file} holds no token.", advice=f"{LEAST_TOKEN_CHARS} characters at least, as: openssl rand -hex 32"
+        )
+    return token

@@ -1,0 +1,22 @@
+"""The server on standard input and output: standard output carries nothing but the wire."""
+
+import logging
+import sys
+
+import anyio
+from mcp.server.stdio import stdio_server
+
+from reveries.client.mcp.mind_link import MindLink
+from reveries.client.mcp.server import build_server
+
+
+def serve_stdio(link: MindLink, name: str) -> None:
+    """Until the other side closes."""
+    logging.basicConfig(stream=sys.stderr, level=logging.WARNING)
+    anyio.run(_serve, link, name)
+
+
+async def _serve(link: MindLink, name: str) -> None:
+    server = build_server(link, name)
+    async with stdio_server() as (incoming, outgoing):
+        await server.run(incoming, outgoing, server.create_initialization_options())

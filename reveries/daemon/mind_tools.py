@@ -5,6 +5,7 @@ never as the owner's word.
 """
 
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Annotated
 
 import msgspec
@@ -72,7 +73,7 @@ class RecalledTurnOut(msgspec.Struct, frozen=True):
     """What somebody said, word for word, and what speaks for it."""
 
     speaker: str
-    said_at: float
+    said_at: str
     text: str
     episode_id: str
     score: float
@@ -85,7 +86,7 @@ class RecalledEpisodeOut(msgspec.Struct, frozen=True):
     share of the words."""
 
     episode_id: str
-    happened_at: float
+    happened_at: str
     summary: str
     quote: str
     speaker: str
@@ -103,8 +104,8 @@ class RecalledOut(msgspec.Struct, frozen=True):
 
 class MomentOut(msgspec.Struct, frozen=True):
     episode_id: str
-    happened_at: float
-    ended_at: float
+    happened_at: str
+    ended_at: str
     summary: str
     origin: str
 
@@ -120,7 +121,7 @@ class StatusOut(msgspec.Struct, frozen=True):
     state: str
     detail: str
     episodes: int
-    awake_since: float
+    awake_since: str
     problems: list[str]
     work: str
     """The project that it works on now; empty: none."""
@@ -168,7 +169,7 @@ class MindTools:
         now = self.clock.now()
         found = timeline(self.memory.live, period_of(given.since, given.until, now), given.limit, now)
         moments = [
-            MomentOut(one.episode_id, one.happened_at, one.ended_at, plain(one.summary), one.origin)
+            MomentOut(one.episode_id, _iso(one.happened_at), _iso(one.ended_at), plain(one.summary), one.origin)
             for one in found.moments
         ]
         return HappenedOut(moments, found.earlier_count)
@@ -178,14 +179,19 @@ class MindTools:
         problems = [one_line(one, 200) for one in self.health.problems()]
         stats = await self.memory.stats()
         work = one_line(detail) if state == "working" else ""
-        return StatusOut(state, one_line(detail), stats.episodes, self.awake_since, problems, work)
+        return StatusOut(state, one_line(detail), stats.episodes, _iso(self.awake_since), problems, work)
+
+
+def _iso(seconds: float) -> str:
+    """In the zone of this machine: models read it better than seconds."""
+    return datetime.fromtimestamp(seconds).astimezone().isoformat(timespec="seconds")
 
 
 def _turn_out(ranked: RankedTurn) -> RecalledTurnOut:
     strongest = sorted(ranked.reasons, key=lambda one: -one.amount)[:_MOST_REASONS]
     return RecalledTurnOut(
         speaker=one_line(ranked.turn.speaker, 80),
-        said_at=ranked.turn.said_at,
+        said_at=_iso(ranked.turn.said_at),
         text=plain(ranked.turn.text)[:_MOST_CHARS],
         episode_id=ranked.episode_id or "",
         score=ranked.score,
@@ -197,7 +203,7 @@ def _episode_out(found: RecalledEpisode) -> RecalledEpisodeOut:
     quote, speaker = best_quote(found)
     return RecalledEpisodeOut(
         episode_id=found.episode.id,
-        happened_at=found.episode.created_at,
+        happened_at=_iso(found.episode.created_at),
         summary=plain(found.episode.summary)[:_MOST_CHARS],
         quote=quote[:_MOST_CHARS],
         speaker=speaker,

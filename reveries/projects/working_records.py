@@ -134,8 +134,8 @@ class ActivityOut(msgspec.Struct, frozen=True):
 
 
 class BlockerOut(msgspec.Struct, frozen=True):
-    """Why a task waits: for questions, for other tasks, or for the owner's word on what it rests on. `blocked_by`: those
-    questions, or those tasks, each with all its fields."""
+    """Why a task waits: for questions, for other tasks, or for the owner's word on what it rests on. `blocked_by`:
+    those questions, or those tasks, each with all its fields."""
 
     task: TaskOut
     blocker_type: Literal["question", "dependency", "premise"]

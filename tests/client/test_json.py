@@ -22,8 +22,10 @@ WITHOUT = {
     "reveries grant",
     "reveries completion",
     "reveries web",
+    "reveries mcp",
+    "reveries mcp serve",
 }
-"""What is watched, what only groups commands, what prints a script, what serves a page."""
+"""What is watched, what only groups commands, what prints a script, what serves a page or programs."""
 
 
 def with_json() -> set[str]:

@@ -51,6 +51,7 @@ def build_server(link: MindLink, name: str = "") -> "Server[dict[str, Any]]":
         on_read_resource=handlers.read_resource,
         on_list_prompts=handlers.list_prompts,
         on_get_prompt=handlers.get_prompt,
+        on_completion=handlers.complete,
     )
 
 
@@ -202,6 +203,13 @@ class _Handlers:
         )
         message = types.PromptMessage(role="user", content=types.TextContent(text=text))
         return types.GetPromptResult(description="Where the project stands.", messages=[message])
+
+    async def complete(self, context: _Context, params: types.CompleteRequestParams) -> types.CompleteResult:
+        """The names of projects that begin so; of anything else nothing."""
+        begun = params.argument.value.casefold()
+        names = await self._projects(context) if params.argument.name == "project" else []
+        found = [name for name in names if name.casefold().startswith(begun)]
+        return types.CompleteResult(completion=types.Completion(values=found[:100], total=len(found)))
 
 
 def _uri(project: str, part: str) -> str:

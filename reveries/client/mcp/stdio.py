@@ -1,9 +1,9 @@
 """The server on standard input and output: standard output carries nothing but the wire."""
 
+import asyncio
 import logging
 import sys
 
-import anyio
 from mcp.server.stdio import stdio_server
 
 from reveries.client.mcp.mind_link import MindLink
@@ -13,7 +13,7 @@ from reveries.client.mcp.server import build_server
 def serve_stdio(link: MindLink, name: str) -> None:
     """Until the other side closes."""
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING)
-    anyio.run(_serve, link, name)
+    asyncio.run(_serve(link, name))
 
 
 async def _serve(link: MindLink, name: str) -> None:

@@ -75,16 +75,23 @@ def summary_of(turns: Sequence[Turn]) -> str:
             chosen.append(sentence)
             length += cost
     if not chosen:
-        return _cut_to_chars(f"{turns[0].speaker}: {' '.join(turns[0].text.split())}", SUMMARY_CHARS) if turns else ""
+        return (
+            _cut_to_chars(_said_by(turns[0].speaker, " ".join(turns[0].text.split())), SUMMARY_CHARS) if turns else ""
+        )
     order = {turn.id: place for place, turn in enumerate(turns)}
     chosen.sort(key=lambda sentence: (order[sentence.turn.id], sentence.turn.text.find(sentence.text)))
     parts: list[str] = []
     last_turn = ""
     for sentence in chosen:
         words = _cut_to_chars(" ".join(sentence.text.split()), SUMMARY_CHARS)
-        parts.append(words if sentence.turn.id == last_turn else f"{sentence.turn.speaker}: {words}")
+        parts.append(words if sentence.turn.id == last_turn else _said_by(sentence.turn.speaker, words))
         last_turn = sentence.turn.id
     return " ".join(parts)
+
+
+def _said_by(speaker: str, words: str) -> str:
+    """What comes from outside of any conversation has no speaker."""
+    return f"{speaker}: {words}" if speaker else words
 
 
 def exemplars_of(turns: Sequence[Turn], limit: int = _MAX_EXEMPLARS) -> tuple[Exemplar, ...]:

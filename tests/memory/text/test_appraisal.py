@@ -105,6 +105,8 @@ def test_the_summary_tells_the_fact_and_not_the_greeting() -> None:
 
 def test_a_summary_exists_even_where_nothing_tells() -> None:
     assert summary_of([turn("1", "ok")]) == "Ana: ok"
+    assert summary_of([turn("1", "ok", speaker="")]) == "ok"
+    assert summary_of([turn("1", "The ferry to Bergen leaves at nine.", speaker="")]).startswith("The ferry")
     assert summary_of([]) == ""
 
 

@@ -1,0 +1,171 @@
+"""`reveries mcp`: who may write, the settings of programs that use it, and what it says when it cannot serve."""
+
+import json
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reveries import protocol
+from reveries.client.mcp.http import RequireToken, read_token
+from reveries.client.mcp.server import program_name
+from reveries.config import Home, load_settings
+from reveries.errors import UsageError
+from tests.client.command_line import Ran, reveries
+from tests.fakes.daemon import Script, awake_in_thread
+
+
+def run(home: Home, folder: Path, *words: str, stdin: str = "") -> Ran:
+    """In `folder`, which is the user's home, too."""
+    return reveries(home, "mcp", *words, cwd=folder, more={"HOME": str(folder)}, stdin=stdin)
+
+
+def test_a_program_is_allowed_to_write_and_that_is_taken_back(home: Home) -> None:
+    home.create()
+    with awake_in_thread(home, Script()) as fake:
+        assert "may change your projects" in reveries(home, "mcp", "allow", "claude-code", "--write").out
+        assert len(fake.requests(protocol.ApplyConfig)) == 1
+    asleep = reveries(home, "mcp", "allow", "codex", "--write")
+    assert "from the next wake on" in asleep.out
+    assert load_settings(home.config).mcp.may_write == ("claude-code", "codex")
+    assert json.loads(reveries(home, "mcp", "list", "--json").out)["may_write"] == ["claude-code", "codex"]
+    reveries(home, "mcp", "allow", "claude-code", "--no-write")
+    assert load_settings(home.config).mcp.may_write == ("codex",)
+    assert "codex" in reveries(home, "mcp", "list").out
+
+
+@pytest.mark.parametrize("words", [("codex",), ("Codex!", "--write"), ("", "--write"), ('a"]', "--write")])
+def test_what_is_no_clear_leave_is_refused_and_changes_nothing(home: Home, words: tuple[str, ...]) -> None:
+    home.create()
+    ran = reveries(home, "mcp", "allow", *words)
+    assert ran.code != 0
+    assert "Traceback" not in ran.err
+    assert load_settings(home.config).mcp.may_write == ()
+
+
+@pytest.mark.parametrize(
+    ("client", "file", "before"),
+    [
+        ("claude-code", ".mcp.json", '{"mcpServers": {"other": {"command": "x"}}, "more": 1}'),
+        ("cursor", ".cursor/mcp.json", ""),
+        ("gemini", ".gemini/settings.json", '{"theme": "dark"}'),
+        ("vscode", ".vscode/mcp.json", '{"servers": {}}'),
+        ("codex", ".codex/config.toml", '# mine\nmodel = "m"\n\n[mcp_servers.other]\ncommand = "x"\n'),
+    ],
+)
+def test_the_server_is_written_into_a_programs_settings_and_all_else_stays(
+    home: Home, tmp_path: Path, client: str, file: str, before: str
+) -> None:
+    place = tmp_path / file
+    place.parent.mkdir(exist_ok=True)
+    if before:
+        place.write_text(before)
+    shown = run(home, tmp_path, "install", client, stdin="n\n")
+    assert shown.code != 0
+    assert str(place) in shown.out.replace("\n", "")
+    assert (place.read_text() if before else place.exists()) == (before or False)
+    for _ in range(2):
+        assert run(home, tmp_path, "install", client, "--yes", "--only", "memory", "--project", "My shed").code == 0
+    is_toml = place.suffix == ".toml"
+    read: dict[str, Any] = tomllib.loads(place.read_text()) if is_toml else json.loads(place.read_text())
+    table = read["mcp_servers" if is_toml else "servers" if client == "vscode" else "mcpServers"]
+    entry = table.pop("reveries")
+    words = ["mcp", "serve", "--name", client, "--only", "memory", "--project", "My shed"]
+    assert entry["args"][-len(words) :] == words
+    assert Path(entry["command"]).is_absolute()
+    assert entry["env"] == {"REVERIES_HOME": str(home.path)}
+    if "other" in before:
+        assert table == {"other": {"command": "x"}}
+    assert ("# mine" in place.read_text()) == ("# mine" in before)
+    assert not [one for one in place.parent.iterdir() if one.name.endswith(".new")]
+
+
+@pytest.mark.parametrize("content", ["{broken", "[]", '{"mcpServers": 3}', "// words\n{}"])
+def test_settings_that_are_no_json_are_left_as_they_are_and_what_to_write_is_said(
+    home: Home, tmp_path: Path, content: str
+) -> None:
+    (tmp_path / ".mcp.json").write_text(content)
+    ran = run(home, tmp_path, "install", "claude-code", "--yes")
+    assert ran.code != 0
+    assert "mcp" in ran.err
+    assert "Traceback" not in ran.err
+    assert (tmp_path / ".mcp.json").read_text() == content
+
+
+def test_for_a_program_that_is_not_known_what_to_write_is_shown(home: Home, tmp_path: Path) -> None:
+    ran = run(home, tmp_path, "install", "goose")
+    shown = json.loads(ran.out[ran.out.index("{") :])
+    assert "--name" in shown["mcpServers"]["reveries"]["args"]
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("words", [(), ("--http", "0")])
+def test_without_the_extra_it_is_said_how_to_get_it(home: Home, tmp_path: Path, words: tuple[str, ...]) -> None:
+    for name in ("mcp", "mcp_types", "uvicorn"):
+        (tmp_path / f"{name}.py").write_text("raise ImportError('it is not here')")
+    path = f"{tmp_path}:{Path(__file__).parents[2]}"
+    ran = reveries(home, "mcp", "serve", *words, more={"PYTHONPATH": path})
+    assert ran.code != 0
+    assert "make mcp" in ran.err
+    assert ran.out == ""
+
+
+def test_the_commands_load_no_sdk(home: Home) -> None:
+    script = "import sys, reveries.client.cli, reveries.client.features.mcp, reveries.client.mcp.mind_link; "
+    script += "import reveries.daemon.app; print({'mcp', 'mcp_types', 'uvicorn', 'starlette'} & set(sys.modules))"
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert ran.stdout.strip() == "set()"
+
+
+@pytest.mark.parametrize(
+    ("given", "says", "name"),
+    [
+        ("claude-code", "x", "claude-code"),
+        ("", "Claude Code", "claude-code"),
+        ("", "mcp:owner\n", "mcp-owner"),
+        ("", "..", "program"),
+        ("", None, "program"),
+        ("", "x" * 100, "x" * 60),
+    ],
+)
+def test_a_program_is_called_by_a_name_that_can_be_written_down(given: str, says: str | None, name: str) -> None:
+    assert program_name(given, says) == name
+
+
+async def answer_of(headers: list[tuple[bytes, bytes]]) -> int:
+    sent: list[Any] = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+
+    async def receive() -> Any:
+        raise AssertionError("Nothing is read before the token is.")
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    await RequireToken(app, "t" * 32)({"type": "http", "headers": headers}, receive, send)
+    return int(sent[0]["status"])
+
+
+async def test_over_http_nothing_is_answered_without_the_one_token() -> None:
+    right = (b"authorization", b"Bearer " + b"t" * 32)
+    assert await answer_of([right]) == 200
+    for wrong in ([], [(b"authorization", b"Bearer x")], [(b"authorization", b"t" * 32)], [right, right]):
+        assert await answer_of(wrong) == 401
+
+
+def test_a_token_file_that_others_may_read_or_that_holds_no_token_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "token"
+    for content, mode, says in (("t" * 32, 0o644, "Others may read"), ("short", 0o600, "no token")):
+        file.write_text(content)
+        file.chmod(mode)
+        with pytest.raises(UsageError, match=says):
+            read_token(file)
+    file.write_text("t" * 32 + "\n")
+    assert read_token(file) == "t" * 32
+    with pytest.raises(UsageError, match="cannot be read"):
+        read_token(tmp_path / "none")

@@ -64,7 +64,7 @@ test: $(VENV)/dev.stamp ## all tests that need no privilege (fetches the small m
 	    $(PYTEST) -q -m "not system" -n 2 --dist loadfile --ignore tests/faults --ignore tests/e2e --durations=10 && \
 	    $(PYTEST) -q -m "not system" -n 4 --dist loadgroup tests/e2e tests/faults; fi  # Faults wait while models work.
 
-test-system: $(VENV)/dev.stamp ## tests that take long or need root or Debian packages; a skip is a failure
+test-system: $(VENV)/dev.stamp $(VENV)/mcp-suite.stamp ## tests that take long or need root or Debian packages; a skip is a failure
 	@packages=$$($(MAKE) --silent system-packages); [ -z "$$packages" ] || \
 	    { echo "test-system needs more of the system: sudo apt-get install $$packages"; exit 1; }
 	@$(REVERIES) models pull smollm2-135m all-minilm-l6-v2
@@ -136,6 +136,13 @@ $(VENV)/mcp.stamp: requirements-mcp.lock $(VENV)/core.stamp
 	@$(PIP) install --quiet --require-hashes --only-binary=:all: -r requirements-mcp.lock
 	@touch $@
 	@echo "A memory for your coding agent: reveries mcp install claude-code"
+
+$(VENV)/mcp-suite.stamp: requirements-mcp-suite.lock tests/mcp_suite/package.json tests/mcp_suite/package-lock.json \
+    $(VENV)/core.stamp
+	@echo "Installing the suites that MCP servers are tested with into $(VENV)."
+	@$(PIP) install --quiet --require-hashes --only-binary=:all: -r requirements-mcp-suite.lock
+	@$(BIN)/python tests/mcp_suite/install.py $(VENV)/mcp-suite
+	@touch $@
 
 $(VENV)/web.stamp: requirements-web.lock $(VENV)/core.stamp
 	@$(PIP) install --quiet --require-hashes --only-binary=:all: -r requirements-web.lock

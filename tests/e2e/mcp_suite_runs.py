@@ -69,6 +69,7 @@ async def run_conformance(url: str, revision: str) -> tuple[set[str], set[str]]:
 async def inspect(living: Living, *words: str) -> str:
     """What the Inspector's command line prints of the server over stdio."""
     launcher = _SUITE / "inspector" / "clients" / "launcher" / "build" / "index.js"
+    serve = [sys.executable, "-m", "reveries", "mcp", "serve", "--name", "agent"]
     return await run_node(launcher, "--cli", "-e", f"REVERIES_HOME={living.home.path}", *serve, *words)
 
 

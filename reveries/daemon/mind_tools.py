@@ -158,12 +158,16 @@ class MindTools:
         return KeptOut(kept is not None, f"what {said_by} said")
 
     async def recall(self, given: RecallCue, _: ToolCaller) -> RecalledOut:
-        now = self.clock.now()
-        period = period_of(given.since, given.until, now)
-        vector = await self.memory.embed_cue(given.query)
-        context = RecallContext(now=now, mood=infer_mood(given.query), limit=given.limit)
-        found = recall_within(self.memory.live, given.query, vector, context, period)
-        return RecalledOut([_turn_out(one) for one in found.turns], [_episode_out(one) for one in found.episodes])
+        if given.since or given.until:
+            now = self.clock.now()
+            period = period_of(given.since, given.until, now)
+            vector = await self.memory.embed_cue(given.query)
+            context = RecallContext(now=now, mood=infer_mood(given.query), limit=given.limit)
+            found = recall_within(self.memory.live, given.query, vector, context, period)
+        else:
+            found = await self.memory.search(given.query, given.limit, is_explained=True)
+        turns = [_turn_out(one) for one in found.turns[: given.limit]]
+        return RecalledOut(turns, [_episode_out(one) for one in found.episodes])
 
     async def what_happened(self, given: WhatHappened, _: ToolCaller) -> HappenedOut:
         now = self.clock.now()

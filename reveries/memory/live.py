@@ -130,8 +130,9 @@ class LiveMemory:
         if changes.self_model is not None:
             self.self_model = changes.self_model.after
 
-    def recall(self, cue: str, vector: Vector, context: RecallContext) -> Recall:
-        """What comes to mind (R-118..R-128). Changes nothing: `reinforcements` says what a real recall does."""
+    def recall(self, cue: str, vector: Vector, context: RecallContext, *, is_explained: bool = False) -> Recall:
+        """What comes to mind (R-118..R-128); explained, with what moved each turn. Changes nothing: `reinforcements`
+        says what a real recall does."""
         if vector.shape != (self.dimensions,):
             vector = self.no_vector
         scores = score_turns(self.turns, cue, vector, context.now, context.exclude_turn_ids)
@@ -147,18 +148,20 @@ class LiveMemory:
                 for found, own in zip(surfaced, turns, strict=True)
             ),
             turns=self._complete_turns(
-                ranked_turns(self.turns, scores, max(_LEAST_RANKED_TURNS, context.limit)), scores
+                ranked_turns(self.turns, scores, max(_LEAST_RANKED_TURNS, context.limit)), scores, is_explained
             ),
             edges_touched=edges_touched,
             nearest=self._complete_turns(nearest_turns(self.turns, scores, _NEAREST_TURNS), scores),
         )
         return rank_outranked_last(found, self.claims)
 
-    def _complete_turns(self, turns: Iterable[RankedTurn], scores: TurnScores) -> tuple[RankedTurn, ...]:
+    def _complete_turns(
+        self, turns: Iterable[RankedTurn], scores: TurnScores, is_explained: bool = False
+    ) -> tuple[RankedTurn, ...]:
         """The same turns, each with the other half of its exchange and with how near it is to the cue."""
-        return tuple(self._complete(ranked, scores) for ranked in turns)
+        return tuple(self._complete(ranked, scores, is_explained) for ranked in turns)
 
-    def _complete(self, ranked: RankedTurn, scores: TurnScores) -> RankedTurn:
+    def _complete(self, ranked: RankedTurn, scores: TurnScores, is_explained: bool) -> RankedTurn:
         row = self.turns.row_of(ranked.turn.id)
         if row is None:
             return ranked
@@ -167,6 +170,7 @@ class LiveMemory:
             partner=self.turns.partner_of(ranked.turn),
             cosine=float(scores.cosines[row]),
             coverage=float(scores.coverage[row]),
+            reasons=scores.parts.told_reasons(row) if is_explained and scores.parts else ranked.reasons,
         )
 
     def entry_points(self, seeds: Sequence[Seed], vector: Vector, scores: TurnScores) -> list[Seed]:

@@ -174,11 +174,11 @@ class Memory:
         `record_exchange`, which reinforces (R-125)."""
         return self._live.recall(cue, vector, context)
 
-    async def search(self, query: str, limit: int) -> Recall:
+    async def search(self, query: str, limit: int, *, is_explained: bool = False) -> Recall:
         """Recall by the owner's own hand: nothing is reinforced by looking (R-29, RA-7)."""
         vector = await self.embed_cue(query)
         context = RecallContext(now=self._parts.clock.now(), mood=infer_mood(query), limit=limit)
-        return self.recall(query, vector, context)
+        return self._live.recall(query, vector, context, is_explained=is_explained)
 
     async def turns_like(self, texts: Sequence[str], without: Collection[str], limit: int) -> list[Turn]:
         """What else says nearly the same as any of `texts`: see `views.search`."""

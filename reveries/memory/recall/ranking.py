@@ -6,9 +6,10 @@ about just that (`hops`). How much meaning counts against words in the first gue
 one single turn meets the cue's words, the more the words count.
 """
 
+import functools
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import islice
 
 import numpy as np
@@ -90,14 +91,30 @@ class WeighedReasons:
         place = int(np.searchsorted(self.rows, row))
         if place >= len(self.rows) or self.rows[place] != row:
             return ()
-        above, usual = self.amounts[place] - self.usual, self.values.mean(axis=0)
-        found: dict[str, RankingReason] = {}
-        for at, name in enumerate(self.names):
-            base = name.partition("_x_")[0]
-            known = found.get(base) or RankingReason(base, float(self.values[place, at]), 0.0, float(usual[at]))
-            found[base] = replace(known, amount=known.amount + float(above[at]))
-        ordered = sorted(found.values(), key=lambda reason: -abs(reason.amount))[:_REASONS]
-        return tuple(reason for reason in ordered if reason.amount != 0.0)
+        firsts, groups = _group_by_base(self.names)
+        amounts = np.bincount(groups, self.amounts[place] - self.usual, len(firsts))
+        largest = np.argsort(-np.abs(amounts), kind="stable")[:_REASONS]
+        usual = self.values[:, firsts[largest]].mean(axis=0)
+        return tuple(
+            RankingReason(
+                _base(self.names[at]), float(self.values[place, at]), float(amounts[group]), float(usual[rank])
+            )
+            for rank, (group, at) in enumerate(zip(largest.tolist(), firsts[largest].tolist(), strict=True))
+            if amounts[group] != 0.0
+        )
+
+
+def _base(name: str) -> str:
+    return name.partition("_x_")[0]
+
+
+@functools.cache
+def _group_by_base(names: tuple[str, ...]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """For each reason without its `_x_` the column in which it stands first; for each column its place among those."""
+    bases = [_base(name) for name in names]
+    known = {base: place for place, base in enumerate(dict.fromkeys(bases))}
+    firsts = np.array([bases.index(base) for base in known], dtype=np.int64)
+    return firsts, np.array([known[base] for base in bases], dtype=np.int64)
 
 
 def score_turns(

@@ -44,7 +44,8 @@ from reveries.projects.materials import chunks_of_text
 from reveries.projects.model import AgentState, TaskKind, TaskStatus
 from reveries.projects.store import NewTask, ProjectStore
 from reveries.projects.wake import read_state
-from reveries.projects.work import ProjectWork, RestReason, WakeReport
+from reveries.projects.wake_report import RestReason, WakeReport
+from reveries.projects.work import ProjectWork
 from reveries.projects.work_model import WorkModel
 from reveries.tools.sandbox import find_sandbox
 from tests.projects.kit import tool_services

@@ -3,6 +3,7 @@
 import asyncio
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import structlog
 
@@ -21,12 +22,16 @@ from reveries.memory.model import Origin
 from reveries.notifier import Notifier
 from reveries.projects.model import Project, WorkTask
 from reveries.projects.store import ProjectStore
-from reveries.projects.task_tools import ToolServices
-from reveries.projects.work import ProjectWork, RestReason, WakeReport
+from reveries.projects.wake_report import RestReason, WakeReport
 from reveries.projects.work_model import WorkModel
 from reveries.safety.verdict import Verdict
 from reveries.tools.folder_copies import FolderCopies, Undone
-from reveries.tools.sandbox import find_sandbox
+
+if TYPE_CHECKING:
+    # A mind without a project does not carry what works on one.
+    from reveries.projects.task_tools import ToolServices
+    from reveries.projects.watching import Tell
+    from reveries.projects.work import ProjectWork
 
 log = structlog.get_logger("work")
 
@@ -160,15 +165,7 @@ class ProjectWorker:
 
     async def _wake_until_words(self, project_id: str) -> WakeReport:
         project = next(one for one in await self.store.projects() if one.id == project_id)
-        tell = partial(self.happened.notify, project.name)
-        work = ProjectWork(
-            store=self.store,
-            settings=lambda: self._parts.settings.projects,
-            model=self._model,
-            remember=self._remember,
-            services=await self._open_services(),
-            tell=tell,
-        )
+        work = await self._open_work(partial(self.happened.notify, project.name))
         is_broken_off = WakeReport(RestReason.INTERRUPTED, "You spoke.", 0)
         async with self._activity.during_work(project.name):
             if self._activity.words_came.is_set():
@@ -182,8 +179,23 @@ class ProjectWorker:
                     raise
                 return await work.note_rest(project_id, is_broken_off)
 
-    async def _open_services(self) -> ToolServices:
+    async def _open_work(self, tell: "Tell") -> "ProjectWork":
+        from reveries.projects.work import ProjectWork
+
+        return ProjectWork(
+            store=self.store,
+            settings=lambda: self._parts.settings.projects,
+            model=self._model,
+            remember=self._remember,
+            services=await self._open_services(),
+            tell=tell,
+        )
+
+    async def _open_services(self) -> "ToolServices":
         """Once: a real start of the sandbox shows whether there is one."""
+        from reveries.projects.task_tools import ToolServices
+        from reveries.tools.sandbox import find_sandbox
+
         if self._services is None:
             sandbox = await asyncio.to_thread(find_sandbox)
             self._services = ToolServices(sandbox=sandbox, copies=self._copies, web=lambda: self._parts.settings.web)

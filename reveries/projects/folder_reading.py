@@ -16,7 +16,7 @@ from reveries.knowledge.model import Chunk
 from reveries.projects.materials import chunks_of_text, store_document
 from reveries.projects.model import Project
 from reveries.projects.store import ProjectStore
-from reveries.tools.folder_tools import SOURCE
+from reveries.tools.reach import FOLDER_SOURCE
 from reveries.tools.sandbox import Sandbox
 from reveries.tools.worker import FolderAccess, Worker
 
@@ -50,7 +50,7 @@ async def read_folder(store: ProjectStore, project: Project, access: FolderAcces
     for path, text in texts.items():
         try:
             new = await store_document(
-                store, project, path, text, is_own=False, sources=frozenset({SOURCE}), valid_from=now
+                store, project, path, text, is_own=False, sources=frozenset({FOLDER_SOURCE}), valid_from=now
             )
         except UsageError:  # An empty file, or one of thousands of pieces.
             continue
@@ -95,7 +95,7 @@ async def _drop_gone(store: ProjectStore, project: Project, texts: dict[str, str
 
 def is_of_folder(chunk: Chunk) -> bool:
     """Whether a chunk is a section of a file of the folder."""
-    return SOURCE in chunk.foreign_sources and chunk.task_id is None and path_of(chunk).endswith(SUFFIXES)
+    return FOLDER_SOURCE in chunk.foreign_sources and chunk.task_id is None and path_of(chunk).endswith(SUFFIXES)
 
 
 def path_of(chunk: Chunk) -> str:

@@ -16,8 +16,7 @@ from reveries.errors import NotFoundError, UsageError
 from reveries.projects.approvals import ApprovalScope, HeldCall, scope_of
 from reveries.projects.model import OwnerQuestion, Project
 from reveries.projects.store import ProjectStore
-from reveries.tools.folder_tools import SOURCE as FOLDER_SOURCE
-from reveries.tools.reach import GrantSet, source_of_host
+from reveries.tools.reach import FOLDER_SOURCE, GrantSet, source_of_host
 
 GRANTABLE_TOOLS: Final = ("fetch", "web_search")
 _HOST_PREFIX: Final = "web:"

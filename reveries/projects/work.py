@@ -4,7 +4,6 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from functools import partial
 
 import structlog
@@ -23,6 +22,7 @@ from reveries.projects.store import ProjectStore
 from reveries.projects.task_tools import TaskTools, ToolServices, folder_access
 from reveries.projects.triggers import percent_done
 from reveries.projects.wake import read_state, wake_project
+from reveries.projects.wake_report import RestReason, WakeReport
 from reveries.projects.watching import Remember, StepRows, Tell, tell_nobody
 from reveries.projects.work_model import WorkModel
 from reveries.tools.loop import LoopLimits
@@ -30,27 +30,6 @@ from reveries.tools.loop import LoopLimits
 log = structlog.get_logger("work")
 
 _ASK_AGAIN_SECONDS = 86400.0
-
-
-class RestReason(StrEnum):
-    """Why a wake of a project ended."""
-
-    DONE = "done"
-    WAITING = "waiting for you"
-    BUDGET = "budget"
-    RESTED = "rested"
-    INTERRUPTED = "interrupted"
-    NO_MODEL = "no model"
-    STUCK = "stuck"
-
-
-@dataclass(frozen=True, slots=True)
-class WakeReport:
-    reason: RestReason
-    message: str
-    tasks_ended: int
-    wait_seconds: float = 0.0
-    """So long nothing will be other than it is: the budget's day, a provider's pause."""
 
 
 MustStop = Callable[[], Awaitable[bool]]

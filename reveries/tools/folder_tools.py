@@ -6,14 +6,12 @@ from typing import Annotated, Final
 
 import msgspec
 
-from reveries.tools.reach import Reach
+from reveries.tools.reach import FOLDER_SOURCE, Reach
 from reveries.tools.registry import Tool, ToolCaller
 from reveries.tools.results import ToolResult, cut_lines, fence
 from reveries.tools.worker import Worker
 
 SERVER: Final = "folder"
-SOURCE: Final = "folder"
-"""What is read in a folder was written by whoever: it is foreign until the owner grants it."""
 LOOKING: Final = ("read_file", "list_files", "find_files", "search_files")
 CHANGING: Final = ("write_file", "edit_file")
 RUNNING: Final = ("run_command",)
@@ -127,14 +125,14 @@ class FolderTools:
         said = f"\n{len(lines) - len(kept)} lines before:" if len(kept) < len(lines) else ""
         return ToolResult(
             f"{told}{said}\n{fence(kept)}".rstrip(),
-            frozenset({SOURCE}),
+            frozenset({FOLDER_SOURCE}),
             sha256=str(ended["output_sha256"]),
             exit_code=int(ended["exit_code"]),
         )
 
 
 def _looked(text: str) -> ToolResult:
-    return ToolResult(text, frozenset({SOURCE}))
+    return ToolResult(text, frozenset({FOLDER_SOURCE}))
 
 
 def _describe_entries(found: list[dict[str, object]], where: str) -> str:

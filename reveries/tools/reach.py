@@ -5,11 +5,15 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final
 
 import msgspec
 
 from reveries import gates
 from reveries.gates import ToolGate
+
+FOLDER_SOURCE: Final = "folder"
+"""What is read in a folder was written by whoever: it is foreign until the owner grants it."""
 
 
 class Reach(StrEnum):

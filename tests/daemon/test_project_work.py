@@ -10,7 +10,7 @@ from reveries import protocol
 from reveries.config import Home, Settings, load_settings
 from reveries.llm.base import Prompt, Role
 from reveries.llm.scripted import Pause, Piece, ScriptedModel
-from reveries.projects.work import RestReason
+from reveries.projects.wake_report import RestReason
 from tests.daemon.asking import ask
 from tests.daemon.mind_kit import NOON, Living, living
 from tests.daemon.test_money import mind_of

@@ -9,7 +9,7 @@ from reveries.llm.tier import Tier
 from reveries.projects.model import QuestionStatus, TaskKind, TaskStatus
 from reveries.projects.store import NewTask
 from reveries.projects.wake import wake_project
-from reveries.projects.work import RestReason
+from reveries.projects.wake_report import RestReason
 from tests.projects.kit import Work, asked_for, finished, open_work, task_in
 
 

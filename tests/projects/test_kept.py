@@ -15,7 +15,7 @@ from reveries.projects.premise import Fallen
 from reveries.projects.recipes import follow_recipe
 from reveries.projects.rewriting import MOST_DECISIONS, compress_decisions
 from reveries.projects.wake import wake_project
-from reveries.projects.work import RestReason
+from reveries.projects.wake_report import RestReason
 from tests.projects.kit import asked_for, finished, open_work
 from tests.projects.test_goals_and_input import answers
 

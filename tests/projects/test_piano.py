@@ -8,7 +8,7 @@ import pytest
 
 from reveries.knowledge.model import ChunkSource, ChunkType, Confidence
 from reveries.projects.model import AgentStatus, Phase, TaskStatus
-from reveries.projects.work import RestReason
+from reveries.projects.wake_report import RestReason
 from tests.projects.kit import asked_for, finished, open_work, task_in
 
 GOAL = "Play jazz piano in six months"

@@ -4,12 +4,13 @@
 """
 
 import argparse
+import dataclasses
 import inspect
 import sys
 import typing
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Final, get_args, get_origin
+from typing import Annotated, Any, Final, cast, get_args, get_origin
 
 import msgspec
 
@@ -28,7 +29,13 @@ from reveries.client.json_answers import (  # noqa: E402
 )
 from reveries.client.reference import cli_reference, exit_code_table  # noqa: E402
 from reveries.config import default_toml  # noqa: E402
+from reveries.daemon.mind_tools import MindTools  # noqa: E402
 from reveries.faults import fault_table  # noqa: E402
+from reveries.projects.knowledge_tools import KnowledgeTools  # noqa: E402
+from reveries.projects.orientation_tools import OrientationTools  # noqa: E402
+from reveries.projects.working_tools import WorkingTools  # noqa: E402
+from reveries.tools.reach import Reach  # noqa: E402
+from reveries.tools.registry import Tool  # noqa: E402
 from tests import day_cost, requirements  # noqa: E402
 
 REFERENCE: Final = ROOT / "docs" / "reference"
@@ -92,6 +99,35 @@ def protocol_page() -> str:
     for part in _parts():
         lines += _message(part)
     return "\n".join(lines)
+
+
+def mcp_page() -> str:
+    """The tools for programs outside, by group."""
+    store = cast("Any", None)  # Nothing is called.
+    mind = MindTools(**dict.fromkeys((field.name for field in dataclasses.fields(MindTools)), cast("Any", None)))
+    offered = (mind, OrientationTools(store), WorkingTools(store), KnowledgeTools(store))
+    lines = [
+        "# Tools over MCP",
+        "",
+        "Made from the program by docs/generate.py. [A memory for your coding agent](../howto/mcp.md) says how to use",
+        "them. A tool changes projects only for a program that you allow: `reveries mcp allow NAME --write`; what it may",
+        "call without that looks, or adds in the program's own name. `tools/list` has the whole schemas.",
+    ]
+    for group in offered:
+        tools = group.tools()
+        lines += ["", f"## {tools[0].server}", ""]
+        lines += ["| tool | what it does | fields (? may be left out) | answer | who may |", "|---|---|---|---|---|"]
+        lines += [_tool_row(tool) for tool in tools]
+    return "\n".join(lines)
+
+
+def _tool_row(tool: Tool) -> str:
+    schema, answer = tool.schema, tool.answer_schema
+    required = schema.get("required", ())
+    fields = ", ".join(f"`{name}`{'' if name in required else '?'}" for name in schema["properties"])
+    given = ", ".join(f"`{name}`" for name in answer["properties"])
+    who = "all" if tool.reach is Reach.LOOK else "all, in its own name" if tool.is_additive else "who is allowed"
+    return f"| `{tool.name}` | {tool.description} | {fields or '-'} | {given} | {who} |"
 
 
 def json_page() -> str:
@@ -200,6 +236,7 @@ PAGES: Final[dict[str, Callable[[], str]]] = {
     "exit-codes.md": exit_code_table,
     "faults.md": fault_table,
     "json.md": json_page,
+    "mcp.md": mcp_page,
     "protocol.md": protocol_page,
     "requirements.md": requirements.page,
 }

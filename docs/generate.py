@@ -109,9 +109,9 @@ def mcp_page() -> str:
     lines = [
         "# Tools over MCP",
         "",
-        "Made from the program by docs/generate.py. [A memory for your coding agent](../howto/mcp.md) says how to use",
-        "them. A tool changes projects only for a program that you allow: `reveries mcp allow NAME --write`; what it may",
-        "call without that looks, or adds in the program's own name. `tools/list` has the whole schemas.",
+        "Made from the program by docs/generate.py. [A memory for your coding agent](../howto/mcp.md) says how to",
+        "use them. A tool changes projects only for a program that you allow: `reveries mcp allow NAME --write`; what",
+        "it may call without that looks, or adds in the program's own name. `tools/list` has the whole schemas.",
     ]
     for group in offered:
         tools = group.tools()

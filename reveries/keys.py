@@ -28,3 +28,4 @@ class KeySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     status: KeyNames
     conversations: KeyNames
     graph: KeyNames
+    projects: KeyNames

@@ -100,8 +100,8 @@ def test_hostile_words_of_a_project_reach_no_terminal_as_they_are() -> None:
     assert "\x1b" not in "".join(part.text for part in happened_line(frame))
 
 
-def test_the_chat_lists_projects_and_answers_a_question() -> None:
-    for typed in ("/projects", "/questions", "/project Fair", "/answer 3f9a Els pays", "/work Fair"):
+def test_the_chat_shows_a_project_and_answers_a_question() -> None:
+    for typed in ("/project Fair", "/answer 3f9a Els pays", "/work Fair"):
         command = called(typed)
         assert isinstance(command, Called)
         assert look_for(command) is not None
@@ -111,8 +111,7 @@ def test_the_chat_lists_projects_and_answers_a_question() -> None:
     assert query is not None
     assert query.request(7) == protocol.AnswerQuestion(7, "3f9a", "Els pays")
     frames: list[protocol.Frame] = [
-        DETAIL, protocol.Projects(1, [LINE]), protocol.OpenQuestions(1, [QUESTION]),
-        protocol.QuestionAnswered(1, "Fair", "Who pays?"), protocol.WorkRequested(1, "Fair"),
+        DETAIL, protocol.QuestionAnswered(1, "Fair", "Who pays?"), protocol.WorkRequested(1, "Fair"),
     ]  # fmt: skip
     for frame in frames:
         assert "Fair" in text(page_of(frame, NOW, 100))

@@ -23,6 +23,7 @@ from reveries.client.tui.forget_pane import ForgetPane
 from reveries.client.tui.graph_pane import GraphPane
 from reveries.client.tui.memory_browsers import MemoryShelf, RecalledShelf
 from reveries.client.tui.panes import LookPane, columns_for, problem_page
+from reveries.client.tui.project_browsers import ProjectShelf, QuestionShelf
 from reveries.client.tui.queries import PageQuery, look_for, page_of
 from reveries.client.tui.results import show_result
 from reveries.client.tui.themes import next_theme
@@ -70,6 +71,8 @@ class Deeds:
             "/digest": self._digest,
             "/thoughts": self._thoughts,
             "/sleeps": self._sleeps,
+            "/projects": self._projects,
+            "/questions": self._questions,
             "/side": self._side,
             "/theme": self._theme,
             "/help": self._help,
@@ -260,6 +263,12 @@ class Deeds:
 
     async def _sleeps(self, _: str) -> None:
         await self._browse(SleepShelf(self._app.link.ask, self._app.clock))
+
+    async def _projects(self, _: str) -> None:
+        await self._browse(ProjectShelf(self._app.link.ask, self._app.clock))
+
+    async def _questions(self, _: str) -> None:
+        await self._browse(QuestionShelf(self._app.link.ask, self._app.clock))
 
     async def _browse(self, shelf: BrowserShelf, words: str = "", *, starts_typing: bool = False) -> str | None:
         return await self._app.push_screen_wait(Browser(shelf, words, starts_typing=starts_typing))

@@ -50,6 +50,7 @@ class Asking:
 
     nothing = "Nothing is here."
     placeholder = ""
+    refresh_seconds = 0.0
 
     def __init__(self, ask: Ask, clock: Clock) -> None:
         self.ask = ask

@@ -76,7 +76,14 @@ class Opened:
     screen: ModalScreen[None] | ModalScreen[Page | None]
 
 
-Outcome = Page | Refill | Leave | Opened
+@dataclass(frozen=True, slots=True)
+class Deeper:
+    """Another shelf is browsed until it is closed; then the list is made anew."""
+
+    shelf: "BrowserShelf"
+
+
+Outcome = Page | Refill | Leave | Opened | Deeper
 
 
 class BrowserShelf(Protocol):
@@ -93,6 +100,11 @@ class BrowserShelf(Protocol):
     @property
     def nothing(self) -> str:
         """The sentence for an empty list."""
+        ...
+
+    @property
+    def refresh_seconds(self) -> float:
+        """How often the list is made anew while its first row is marked; 0: when something is done."""
         ...
 
     @property
@@ -141,6 +153,13 @@ class Browser(ModalScreen[str | None]):
         self._show(paragraph("…", style="dim"))
         self.set_focus(self._find if self._starts_typing else self._rows)
         self._fill()
+        if self.shelf.refresh_seconds:
+            self.set_interval(self.shelf.refresh_seconds, self._follow)
+
+    def _follow(self) -> None:
+        """Make the list anew, unless the owner looks at something further down."""
+        if self.is_current and not self._rows.highlighted:
+            self._fill()
 
     # --- the list ----------------------------------------------------------------------------------------------------
 
@@ -231,6 +250,8 @@ class Browser(ModalScreen[str | None]):
             return
         if deed.asks and not await self.app.push_screen_wait(Sure(deed.asks)):
             return
+        # A page that is still on its way would take the place of what the deed says.
+        self.workers.cancel_group(self, "open")
         with page_columns(self._columns()):
             await self._told(lambda: self.shelf.do(deed, entry.key, words))
 
@@ -245,6 +266,8 @@ class Browser(ModalScreen[str | None]):
                 self.dismiss(text)
             case Opened(screen=screen):
                 self.app.push_screen(screen, self._came_back)
+            case Deeper(shelf=shelf):
+                self.app.push_screen(Browser(shelf), self._came_up)
             case Refill(page=page, words=words):
                 if page is not None:
                     self._show(page)
@@ -255,6 +278,9 @@ class Browser(ModalScreen[str | None]):
                 self._fill()
             case _:
                 self._show(outcome)
+
+    def _came_up(self, _: str | None) -> None:
+        self._fill()
 
     def _came_back(self, page: Page | None) -> None:
         if page is not None:

@@ -30,6 +30,7 @@ KEYS: Final = [
     _key_binding("thoughts", "f6", "What it thought", "/thoughts"),
     _key_binding("status", "f7", "How it is", "/status"),
     _key_binding("graph", "f9", "Its memory as a picture", "/graph"),
+    _key_binding("projects", "f10", "What it works on for you", "/projects"),
     _key_binding("conversations", "f8", "Conversations", "/resume"),
 ]
 

@@ -13,7 +13,7 @@ from reveries.client.features.memory import episode_page, found_page
 from reveries.client.features.memory_edits import corrected_page, held_page, remembered_page, share_of
 from reveries.client.features.memory_views import graph_page, timeline_page, why_page
 from reveries.client.features.models import overview_page
-from reveries.client.features.project_pages import project_page, projects_page, questions_page
+from reveries.client.features.project_pages import project_page
 from reveries.client.features.self_model import self_history_page, self_page
 from reveries.client.features.sleep_log import contradictions_page
 from reveries.client.features.status import status_page
@@ -114,8 +114,6 @@ _PLAIN_LOOKS: Final = {
     "/models": PageQuery("models", protocol.AskModels),
     "/wellbeing": PageQuery("wellbeing", lambda number: protocol.AskWellbeing(number, _EXCERPTS)),
     "/notes": PageQuery("notes", protocol.AskNotes),
-    "/projects": PageQuery("projects", protocol.AskProjects),
-    "/questions": PageQuery("questions", protocol.AskOpenQuestions),
     "/contradictions": PageQuery("what cannot both hold", protocol.AskContradictions),
 }
 
@@ -184,12 +182,8 @@ def _page_of_thinking(frame: protocol.Frame, now: float) -> Page | None:
 
 def _page_of_projects(frame: protocol.Frame, now: float) -> Page | None:
     match frame:
-        case protocol.Projects():
-            return projects_page(frame.projects, now)
         case protocol.ProjectDetail():
             return project_page(frame, now, is_detailed=True)
-        case protocol.OpenQuestions():
-            return questions_page(frame.questions, now, how="/answer ID WORDS")
         case protocol.QuestionAnswered():
             return [line(f"Noted for {one_line(frame.project)}. What waited for it goes on when nobody talks.")]
         case protocol.WorkRequested():

@@ -1,0 +1,269 @@
+"""Projects to be browsed: where they stand, their tasks, questions, pages, log and grants. The pages are the command
+line's."""
+
+from typing import Final, Literal
+
+from reveries import protocol
+from reveries.client.features.grants import grants_page
+from reveries.client.features.project_pages import (
+    diff_page,
+    log_page,
+    project_page,
+    questions_page,
+    trace_page,
+    undone_page,
+)
+from reveries.client.render import Page, line, paragraph
+from reveries.client.tui.asking import Ask, Asking, row
+from reveries.client.tui.browser import Deed, Deeper, Entry, Outcome, Refill
+from reveries.client.wording import ago, plural
+from reveries.clock import Clock
+from reveries.safe_text import one_line
+
+_LOGGED: Final = 200
+_LIVE_SECONDS: Final = 2.0
+_MARKS: Final = {"done": "✓", "in_progress": "▸", "ready": "·", "blocked": "‖", "dropped": "×"}
+_TASKS: Final = Deed("enter", "tasks")
+_QUESTIONS: Final = Deed("q", "questions")
+_PAGES: Final = Deed("o", "orientation")
+_LOG: Final = Deed("l", "log")
+_GRANTS: Final = Deed("g", "grants")
+_WORK: Final = Deed("w", "work on it now")
+_PAUSE: Final = Deed("p", "pause or resume")
+_ANSWER: Final = Deed("enter", "answer", takes="Your answer")
+_YES: Final = Deed("y", "yes")
+_ALWAYS: Final = Deed("a", "always, in this project", "Let it do this in this project without asking again?")
+_NO: Final = Deed("n", "no")
+_UNDO: Final = Deed("u", "undo", "Give the folder back as it was before this task?")
+_REVERT: Final = Deed("r", "back to this one", "Make this version the newest?")
+_WHY: Final = Deed("enter", "the task, step by step")
+_REVOKE: Final = Deed("r", "take back", "Take this grant back?")
+
+
+class ProjectShelf(Asking):
+    """Projects, each with where it stands."""
+
+    title = "what it works on for you"
+    nothing = "No projects yet. Begin one in a shell: reveries project new Piano"
+    deeds = (_TASKS, _QUESTIONS, _PAGES, _LOG, _GRANTS, _WORK, _PAUSE)
+
+    def __init__(self, ask: Ask, clock: Clock) -> None:
+        super().__init__(ask, clock)
+        self._listed: dict[str, protocol.ProjectLine] = {}
+
+    async def entries(self, words: str) -> list[Entry]:
+        """One row a project: how far it is, and what waits for the owner."""
+        told = await self.answer(protocol.AskProjects, protocol.Projects)
+        self._listed = {one.project_id: one for one in told.projects}
+        return [Entry(one.project_id, row("●", one.name, _project_note(one))) for one in told.projects]
+
+    async def page(self, key: str) -> Page:
+        """How far it is, what it waits for, what is uncertain."""
+        told = await self.answer(lambda number: protocol.AskProject(number, key), protocol.ProjectDetail)
+        return project_page(told, self.clock.now(), is_detailed=False)
+
+    async def do(self, deed: Deed, key: str, words: str = "") -> Outcome:
+        """Look deeper, or let it work, pause or go on."""
+        if deed in _DEEPER:
+            return Deeper(_DEEPER[deed](self.ask, self.clock, key))
+        if deed is _WORK:
+            asked = await self.answer(lambda number: protocol.RequestWork(number, key), protocol.WorkRequested)
+            return Refill([line(f"  {one_line(asked.project)} is next, when this conversation rests.")])
+        is_active = self._listed[key].state == "active"
+        state: Literal["active", "paused"] = "paused" if is_active else "active"
+        await self.answer(lambda number: protocol.ChangeProject(number, key, state), protocol.ProjectDetail)
+        return Refill([line("  It is paused." if is_active else "  It goes on.")])
+
+
+class _OfProject(Asking):
+    """What is listed of one project."""
+
+    def __init__(self, ask: Ask, clock: Clock, project: str) -> None:
+        super().__init__(ask, clock)
+        self.project = project
+
+    async def detail(self) -> protocol.ProjectDetail:
+        """Where it stands, with the last lines of its log."""
+        return await self.answer(
+            lambda number: protocol.AskProject(number, self.project, _LOGGED), protocol.ProjectDetail
+        )
+
+
+class TaskShelf(_OfProject):
+    """Tasks in the order in which they were planned, each with what it waits for."""
+
+    title = "tasks"
+    nothing = "No tasks yet: it plans when it works."
+    deeds = (_UNDO,)
+
+    async def entries(self, words: str) -> list[Entry]:
+        """One row a task."""
+        return [
+            Entry(one.task_id, row(_MARKS.get(one.status, "?"), one.title, _task_note(one)))
+            for one in (await self.detail()).tasks
+        ]
+
+    async def page(self, key: str) -> Page:
+        """The task with every step, and what its outcome rests on."""
+        told = await self.answer(lambda number: protocol.AskTaskTrace(number, self.project, key), protocol.TaskTrace)
+        return trace_page(told)
+
+    async def do(self, deed: Deed, key: str, words: str = "") -> Outcome:
+        """Give the folder back."""
+        undone = await self.answer(lambda number: protocol.UndoTask(number, self.project, key), protocol.TaskUndone)
+        return Refill(undone_page(undone))
+
+
+class QuestionShelf(Asking):
+    """What projects want to know, oldest first, answered in place."""
+
+    title = "questions for you"
+    nothing = "It has no questions."
+    deeds = (_ANSWER, _YES, _ALWAYS, _NO)
+
+    def __init__(self, ask: Ask, clock: Clock, project: str = "") -> None:
+        super().__init__(ask, clock)
+        self._project = project
+        self._listed: dict[str, protocol.QuestionEntry] = {}
+
+    async def entries(self, words: str) -> list[Entry]:
+        """One row a question."""
+        self._listed = {one.question_id: one for one in await self._questions()}
+        now = self.clock.now()
+        return [
+            Entry(key, row("?", one.question, f"{one.project}, {ago(one.asked_at, now)}"))
+            for key, one in self._listed.items()
+        ]
+
+    async def _questions(self) -> list[protocol.QuestionEntry]:
+        if not self._project:
+            return (await self.answer(protocol.AskOpenQuestions, protocol.OpenQuestions)).questions
+        told = await self.answer(lambda number: protocol.AskProject(number, self._project), protocol.ProjectDetail)
+        return told.questions
+
+    async def page(self, key: str) -> Page:
+        """All of it, and which keys answer."""
+        one = self._listed[key]
+        keys = "y yes, this once   a always   n no" if one.kind == "approval" else "enter, then your words"
+        return questions_page([one], self.clock.now(), keys)
+
+    async def do(self, deed: Deed, key: str, words: str = "") -> Outcome:
+        """Answer it."""
+        said = {_YES: "yes", _ALWAYS: "always", _NO: "no"}.get(deed, words)
+        told = await self.answer(lambda number: protocol.AnswerQuestion(number, key, said), protocol.QuestionAnswered)
+        return Refill(paragraph(f"Answered, for {one_line(told.project)}: {one_line(said, 200)}"))
+
+
+class OrientationShelf(_OfProject):
+    """Versions of the page, the newest first, each as what changed in it."""
+
+    title = "orientation"
+    deeds = (_REVERT,)
+
+    def __init__(self, ask: Ask, clock: Clock, project: str) -> None:
+        super().__init__(ask, clock, project)
+        self._versions: list[protocol.OrientationEntry] = []
+
+    async def entries(self, words: str) -> list[Entry]:
+        """One row a version."""
+        asked = await self.answer(lambda number: protocol.AskOrientations(number, self.project), protocol.Orientations)
+        self._versions, now = asked.versions, self.clock.now()
+        return [
+            Entry(str(one.version), row(str(one.version), one.trigger, ago(one.written_at, now)))
+            for one in asked.versions
+        ]
+
+    async def page(self, key: str) -> Page:
+        """The whole page, below what this version changed."""
+        version = int(key)
+        text = next(one.text for one in self._versions if one.version == version)
+        whole = [row for words in text.splitlines() for row in paragraph(words, indent=2)]
+        if version == 1:
+            return whole
+        return [*diff_page(self._versions, version - 1, version), line(), *whole]
+
+    async def do(self, deed: Deed, key: str, words: str = "") -> Outcome:
+        """Make it the newest."""
+        await self.answer(
+            lambda number: protocol.RevertOrientation(number, self.project, int(key)), protocol.ProjectDetail
+        )
+        return Refill()
+
+
+class WorkLogShelf(_OfProject):
+    """What was done, the newest first; the list follows the work."""
+
+    title = "work log, live"
+    nothing = "Nothing happened yet."
+    deeds = (_WHY,)
+    refresh_seconds = _LIVE_SECONDS
+
+    def __init__(self, ask: Ask, clock: Clock, project: str) -> None:
+        super().__init__(ask, clock, project)
+        self._log: list[protocol.WorkEntry] = []
+
+    async def entries(self, words: str) -> list[Entry]:
+        """One row a line of the log."""
+        self._log, now = (await self.detail()).log, self.clock.now()
+        return [
+            Entry(str(place), row("·", f"{one.action}  {one.details}", ago(one.happened_at, now)))
+            for place, one in enumerate(self._log)
+        ]
+
+    async def page(self, key: str) -> Page:
+        """The whole line."""
+        one = self._log[int(key)]
+        return [*log_page([one], self.clock.now()), line(), *paragraph(one.details, indent=2)]
+
+    async def do(self, deed: Deed, key: str, words: str = "") -> Outcome:
+        """The task that the line is of, whose title it begins with."""
+        title = self._log[int(key)].details.partition(":")[0].strip() or "-"
+        told = await self.answer(
+            lambda number: protocol.AskTaskTrace(number, self.project, title[:200]), protocol.TaskTrace
+        )
+        return trace_page(told)
+
+
+class GrantShelf(_OfProject):
+    """What the owner allowed a project."""
+
+    title = "grants"
+    nothing = "It may do nothing outside. To allow it, in a shell: reveries grant give NAME fetch"
+    deeds = (_REVOKE,)
+
+    def __init__(self, ask: Ask, clock: Clock, project: str) -> None:
+        super().__init__(ask, clock, project)
+        self._listed: dict[str, protocol.GrantEntry] = {}
+
+    async def entries(self, words: str) -> list[Entry]:
+        """One row a grant."""
+        told = await self.answer(lambda number: protocol.AskGrants(number, self.project), protocol.Grants)
+        self._listed, now = {one.grant_id: one for one in told.grants}, self.clock.now()
+        return [Entry(key, row("·", one.name, ago(one.given_at, now))) for key, one in self._listed.items()]
+
+    async def page(self, key: str) -> Page:
+        """What it allows."""
+        return grants_page(protocol.Grants(0, "", [self._listed[key]]), self.clock.now())
+
+    async def do(self, deed: Deed, key: str, words: str = "") -> Outcome:
+        """Take it back."""
+        await self.answer(lambda number: protocol.RevokeGrant(number, self.project, key), protocol.Grants)
+        return Refill([line("  It is taken back.")])
+
+
+_DEEPER: Final = {
+    _TASKS: TaskShelf,
+    _QUESTIONS: QuestionShelf,
+    _PAGES: OrientationShelf,
+    _LOG: WorkLogShelf,
+    _GRANTS: GrantShelf,
+}
+
+
+def _project_note(one: protocol.ProjectLine) -> str:
+    asks = f", {plural(one.open_questions, 'question')}" if one.open_questions else ""
+    return f"{one.percent} %{'' if one.state == 'active' else f', {one.state}'}{asks}"
+
+
+def _task_note(one: protocol.TaskEntry) -> str:
+    return f"waits for {one.waits_for}" if one.waits_for else one.skill_area or one.status

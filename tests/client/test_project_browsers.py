@@ -1,0 +1,157 @@
+"""Projects in the terminal: what is listed, what a key does, on a real mind."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from textual.app import App
+from textual.pilot import Pilot
+
+from reveries import protocol
+from reveries.client.tui.browser import Browser
+from reveries.client.tui.project_browsers import ProjectShelf, QuestionShelf
+from reveries.clock import SystemClock
+from reveries.config import Home
+from reveries.projects.model import Criterion, Orientation, QuestionKind, TaskKind
+from reveries.projects.store import NewQuestion, NewTask
+from tests.client.screen_text import text_of, until
+from tests.daemon.asking import ask
+from tests.daemon.mind_kit import NOON, Living, living
+from tests.daemon.test_project_work import QUIET, worker
+from tests.fakes.patient_clock import PatientClock
+
+
+class Terminal(App[None]):
+    """An application that shows one browser."""
+
+
+@dataclass
+class Shown:
+    """A browser on a mind with the project Fair, and what is on the screen."""
+
+    life: Living
+    app: Terminal
+    pilot: Pilot[None]
+
+    async def sees(self, *words: str) -> None:
+        try:
+            async with asyncio.timeout(15):
+                await until(self.pilot, lambda: all(one in " ".join(text_of(self.app).split()) for one in words))
+        except TimeoutError:
+            pytest.fail(f"{words} are not on the screen:\n{text_of(self.app)}")
+
+    async def press(self, *keys: str) -> None:
+        await self.pilot.press(*keys)
+
+    async def detail(self) -> protocol.ProjectDetail:
+        return await ask(self.life.mind, protocol.AskProject(1, "Fair"), protocol.ProjectDetail)
+
+
+@asynccontextmanager
+async def browser(
+    home: Home, shelf: Callable[[Any, Any], Any], size: tuple[int, int] = (120, 40)
+) -> AsyncIterator[Shown]:
+    """The browser of a project with a task, a question, a second version of its page and a grant."""
+    async with asyncio.timeout(60), living(home, worker(), PatientClock(NOON), QUIET) as life:
+        await ask(life.mind, protocol.CreateProject(1, "Fair"), protocol.ProjectDetail)
+        store = life.mind.projects.store
+        project = await store.find("Fair")
+        async with store.database.transaction() as transaction:
+            await store.put_tasks(transaction, project.id, [NewTask("Find the fees", "", TaskKind.FIND_OUT, "money")])
+            [task] = await store.tasks(transaction, project.id)
+            asked = NewQuestion("Who pays the fee?", context="of the hall", blocks=(task.id,))
+            await store.put_question(transaction, project.id, asked)
+            await store.put_question(transaction, project.id, NewQuestion("Is it reached?", QuestionKind.DECISION))
+            old = await store.orientation(transaction, project.id)
+            new = Orientation("A fair in May.", (Criterion("It takes place."),))
+            await store.put_orientation(transaction, project.id, old, new, "goal", frozenset())
+        await ask(life.mind, protocol.GiveGrant(1, "Fair", "fetch"), protocol.Grants)
+
+        async def asking(make: Callable[[int], protocol.Request]) -> protocol.Frame:
+            return await ask(life.mind, make(1))
+
+        app = Terminal()
+        async with app.run_test(size=size) as pilot:
+            app.push_screen(Browser(shelf(asking, SystemClock())))
+            yield Shown(life, app, pilot)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_projects_are_listed_and_each_key_looks_deeper_and_comes_back(home: Home, size: tuple[int, int]) -> None:
+    async with browser(home, ProjectShelf, size) as shown:
+        await shown.sees("Fair", "2 questions", "what it works on for you")
+        for key, words in (
+            ("enter", ("Find the fees", "waits for")),
+            ("q", ("Who pays the fee?",)),
+            ("o", ("orientation", "A fair in May.", "+ A fair in May.")),
+            ("l", ("project.creat", "work log, live")),
+            ("g", ("fetch", "may be used")),
+        ):
+            await shown.press(key)
+            await shown.sees(*words)
+            await shown.press("escape")
+            await shown.sees("what it works on for you")
+
+
+async def test_a_project_is_paused_and_goes_on(home: Home) -> None:
+    async with browser(home, ProjectShelf) as shown:
+        await shown.sees("Fair")
+        await shown.press("p")
+        await shown.sees("It is paused.")
+        assert (await shown.detail()).project.state == "paused"
+        await shown.sees("paused,")
+        await shown.press("p")
+        await shown.sees("It goes on.")
+        assert (await shown.detail()).project.state == "active"
+        await shown.press("w")
+        await shown.sees("Fair is next")
+
+
+async def test_a_question_is_answered_in_place_with_two_keys_beside_the_words(home: Home) -> None:
+    async with browser(home, QuestionShelf) as shown:
+        await shown.sees("Who pays the fee?", "of the hall")
+        await shown.press("enter", *"Els", "enter")
+        await shown.sees("Answered, for Fair: Els")
+        [left] = (await shown.detail()).questions
+        assert left.question == "Is it reached?"
+        await shown.press("y")
+        await shown.sees("Answered, for Fair: yes")
+        told = await ask(shown.life.mind, protocol.AskTaskTrace(1, "Fair", "Find"), protocol.TaskTrace)
+        assert told.task.status == "ready"
+
+
+async def test_a_page_is_given_back_and_a_grant_is_taken_back_after_a_yes(home: Home) -> None:
+    async with browser(home, ProjectShelf) as shown:
+        await shown.sees("Fair")
+        await shown.press("o")
+        await shown.sees("A fair in May.")
+        await shown.press("down", "r")
+        await shown.sees("Make this version the newest?")
+        await shown.press("y")
+        await shown.sees("reverted to 1")
+        await shown.press("escape")
+        await shown.sees("what it works on for you")
+        await shown.press("g")
+        await shown.sees("fetch")
+        await shown.press("r")
+        await shown.sees("Take this grant back?")
+        await shown.press("y")
+        await shown.sees("It is taken back.")
+        assert (await ask(shown.life.mind, protocol.AskGrants(1, "Fair"), protocol.Grants)).grants == []
+
+
+async def test_the_log_follows_the_work(home: Home) -> None:
+    async with browser(home, ProjectShelf) as shown:
+        await shown.sees("Fair")
+        await shown.press("l")
+        await shown.sees("orientation.rewritten")
+        store = shown.life.mind.projects.store
+        project = await store.find("Fair")
+        async with store.database.transaction() as transaction:
+            await store.log(transaction, project.id, "task.done", "Find the fees: nine pounds")
+        await shown.sees("nine pounds")
+        await shown.press("enter")
+        await shown.sees("Find the fees", "waits for")

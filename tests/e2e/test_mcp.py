@@ -118,6 +118,12 @@ async def test_a_program_that_is_not_allowed_to_write_looks_and_adds_in_its_own_
     await living.wake()
     async with mcp_client(living) as agent, mcp_client(living, name="Guest 7") as guest:
         await call(agent, "create_project", **_PAGE, name="Shed")
+        await call(agent, "create_project", **_PAGE, name="Attic & cellar/2")
+        uris = [str(one.uri) for one in (await guest.list_resources()).resources]
+        assert len(uris) == 6
+        for uri in uris:
+            [content] = (await guest.read_resource(uri)).contents
+            assert json.loads(getattr(content, "text", ""))["project"] in ("Shed", "Attic & cellar/2")
         assert "mcp allow guest-7 --write" in await refusal(guest, "create_project", **_PAGE)
         stored = await call(guest, "store_chunk", project_id="Shed", **_CHUNK)
         assert stored["chunk"]["foreign_sources"] == ["mcp:guest-7"]
@@ -142,6 +148,8 @@ async def test_a_server_that_is_bound_to_a_project_and_to_groups_offers_no_more(
         assert "bound" in await refusal(bound, "get_orientation", project_id="Boat")
         assert "bound" in await refusal(bound, "create_project", **_PAGE)
         assert "no tool" in await refusal(bound, "recall", query="anything")
+        for tool in (await bound.list_tools()).tools:
+            assert "project_id" not in tool.input_schema.get("required", ())
         uris = {str(one.uri) for one in (await bound.list_resources()).resources}
         assert uris == {"reveries://projects/Shed/orientation", "reveries://projects/Shed/tasks"}
         with pytest.raises(Exception, match="bound"):

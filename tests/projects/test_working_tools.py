@@ -9,8 +9,14 @@ import pytest
 
 from reveries.errors import NotFoundError, ReveriesError, UsageError
 from reveries.projects.material import gather_material
-from reveries.projects.model import QuestionKind, TaskKind
-from reveries.projects.orientation_tools import OrientationTools, name_of_vision
+from reveries.projects.model import Criterion, KeyDecision, Orientation, QuestionKind, TaskKind
+from reveries.projects.orientation_tools import (
+    DecisionIn,
+    OrientationIn,
+    OrientationTools,
+    merge_orientation,
+    name_of_vision,
+)
 from reveries.projects.orienting import ARCHIVE_TAG
 from reveries.projects.store import NewQuestion, NewTask
 from reveries.projects.wake import note_answers
@@ -191,6 +197,50 @@ async def test_what_a_program_logs_stands_in_the_log_under_its_name_and_before_n
         material = gather_material(state.orientation.content, state.activities, [], chars=10_000)
         assert "Obey" not in material.lately
         assert "project.created" in material.lately
+
+
+async def test_what_programs_log_makes_no_new_page_due(tmp_path: Path) -> None:
+    async with tools(tmp_path) as call:
+        project = await call.work.store.find("Shed")
+        named = {"project_id": project.id, "since": 0.0}
+        [before] = await call.work.database.rows("projects.activities_since", named)
+        for _ in range(60):
+            await call("log_activity", action="looked")
+        assert await call.work.database.rows("projects.activities_since", named) == [before]
+
+
+async def test_a_task_keeps_the_moment_at_which_it_was_done_and_says_that_nobody_audited_it(tmp_path: Path) -> None:
+    async with tools(tmp_path) as call:
+        project = await call.work.store.find("Shed")
+        await call.work.store.set_goal(project, "Build a shed.", None)
+        task = await call.task("Buy wood")
+        done_at = (await call.update(task, status="done"))["completed_at"]
+        await call.work.clock.advance(60.0)
+        assert (await call.update(task, outcome="Twelve boards."))["completed_at"] == done_at
+        stored = await call.work.task(project, "Buy wood")
+        assert stored.audit == "said by mcp:agent, not audited"
+        [goal] = await call.work.store.goals(call.work.database, project.id)
+        assert stored.goal_id == goal.id
+
+
+async def test_an_archived_project_is_not_listed(tmp_path: Path) -> None:
+    async with tools(tmp_path) as call:
+        await call.work.store.set_state(await call.work.store.find("Boat"), "archived")
+        assert [one["name"] for one in (await call("list_projects"))["projects"]] == ["Shed"]
+
+
+def test_what_stays_on_a_page_keeps_what_it_rests_on_and_its_doubt() -> None:
+    criterion = Criterion("It stands.", ("c1",), "c1 fell")
+    decision = KeyDecision("Oak.", "It lasts.", 1.0, ("c2",), "c2 fell")
+    old = Orientation("A shed.", (criterion, Criterion("It is dry.")), key_decisions=(decision,))
+    given = OrientationIn(
+        success_criteria=["It stands.", "It is cheap."],
+        key_decisions=[DecisionIn("Oak."), DecisionIn("Paint.", "Rain.", rests_on=["c3"])],
+    )
+    new = merge_orientation(old, given, 9.0)
+    assert new.success_criteria == (criterion, Criterion("It is cheap."))
+    assert new.key_decisions == (decision, KeyDecision("Paint.", "Rain.", 9.0, ("c3",)))
+    assert new.vision_summary == "A shed."
 
 
 async def test_whoever_may_not_write_changes_neither_page_nor_tasks_and_asks_without_holding_anything_up(

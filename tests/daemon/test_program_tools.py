@@ -1,0 +1,88 @@
+"""What programs outside may call, as the daemon answers it."""
+
+import json
+from typing import Any
+
+import msgspec
+import pytest
+
+from reveries import protocol
+from reveries.config import Home, Settings
+from reveries.daemon import program_tools
+from reveries.errors import ReveriesError, UsageError
+from tests.daemon.asking import ask
+from tests.daemon.mind_kit import NOON, Living, living
+from tests.daemon.test_project_work import QUIET, worker
+from tests.fakes.patient_clock import PatientClock
+
+_CHUNK: dict[str, Any] = {"type": "research", "tags": [], "confidence": "verified", "source": "research"}
+
+
+def allowing(*names: str) -> Settings:
+    return msgspec.structs.replace(QUIET, mcp=msgspec.structs.replace(QUIET.mcp, may_write=names))
+
+
+async def call(
+    life: Living, tool: str, *, program: str = "agent", session: str = "s", **given: object
+) -> dict[str, Any]:
+    asked = protocol.CallTool(1, program, tool, json.dumps(given).encode(), session=session)
+    answer: dict[str, Any] = json.loads((await ask(life.mind, asked, protocol.ToolAnswered)).answer)
+    return answer
+
+
+async def test_leave_to_write_is_of_one_program_and_counts_from_its_next_call(home: Home) -> None:
+    page: dict[str, Any] = {"vision_summary": "v", "success_criteria": [], "name": "Shed"}
+    async with living(home, worker(), PatientClock(NOON), allowing("agent")) as life:
+        with pytest.raises(UsageError, match="guest may not call"):
+            await call(life, "create_project", program="guest", **page)
+        await call(life, "create_project", **page)
+        with pytest.raises(UsageError, match="guest may not call"):
+            await call(life, "update_orientation", program="guest", project_id="Shed", orientation={})
+
+
+async def test_what_a_program_asks_to_be_kept_is_recalled_as_what_it_said(home: Home) -> None:
+    async with living(home, worker(), PatientClock(NOON), QUIET) as life:
+        assert (await call(life, "remember", text="The boards lie behind the house."))["is_kept"]
+        assert not (await call(life, "remember", text=" \n"))["is_kept"]
+        found = await call(life, "recall", query="where are the boards?")
+        assert found["turns"][0]["text"] == "agent noted: The boards lie behind the house."
+        assert found["episodes"][0]["origin"] == "tool"
+        nothing = await call(life, "recall", query="where are the boards?", until="yesterday")
+        assert (nothing["turns"], nothing["episodes"]) == ([], [])
+        assert [one["summary"] for one in (await call(life, "what_happened", since="today"))["moments"]] == [
+            "agent noted: The boards lie behind the house."
+        ]
+        with pytest.raises(ReveriesError):
+            await call(life, "what_happened", since="the day the earth stood still")
+
+
+async def test_what_is_found_together_is_counted_by_the_programs_session(home: Home) -> None:
+    async with living(home, worker(), PatientClock(NOON), allowing("agent")) as life:
+        await call(life, "create_project", vision_summary="v", success_criteria=[], name="Shed")
+        for text in ("Oak is a hard wood.", "Pine is a soft wood."):
+            await call(life, "store_chunk", project_id="Shed", content=text, **_CHUNK)
+        for session in ("one", "two"):
+            await call(life, "search_semantic", session=session, project_id="Shed", query="wood", min_similarity=0.0)
+        await call(life, "search_semantic", program="guest", session="three", project_id="Shed", query="wood")
+        rows = await life.mind.database.rows_of_text(
+            "SELECT DISTINCT session_id FROM coretrievals ORDER BY session_id", ()
+        )
+        assert [row["session_id"] for row in rows] == ["mcp one", "mcp two"]
+
+
+async def test_an_answer_that_fits_into_no_message_says_to_ask_for_less(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(program_tools, "_MOST_ANSWER_BYTES", 300)
+    async with living(home, worker(), PatientClock(NOON), QUIET) as life:
+        assert await call(life, "list_projects") == {"projects": []}
+        await call(life, "remember", text="word " * 100)
+        with pytest.raises(UsageError, match="too long"):
+            await call(life, "recall", query="word")
+
+
+@pytest.mark.parametrize("arguments", [b"", b"[]", b"{", b'"x"', b"\xff"])
+async def test_arguments_that_are_no_object_are_refused_with_a_sentence(home: Home, arguments: bytes) -> None:
+    async with living(home, worker(), PatientClock(NOON), QUIET) as life:
+        with pytest.raises(UsageError):
+            await ask(life.mind, protocol.CallTool(1, "agent", "recall", arguments), protocol.ToolAnswered)

@@ -173,7 +173,13 @@ class MindTools:
         now = self.clock.now()
         found = timeline(self.memory.live, period_of(given.since, given.until, now), given.limit, now)
         moments = [
-            MomentOut(one.episode_id, _iso(one.happened_at), _iso(one.ended_at), plain(one.summary), one.origin)
+            MomentOut(
+                one.episode_id,
+                _format_iso(one.happened_at),
+                _format_iso(one.ended_at),
+                plain(one.summary),
+                one.origin,
+            )
             for one in found.moments
         ]
         return HappenedOut(moments, found.earlier_count)
@@ -183,10 +189,10 @@ class MindTools:
         problems = [one_line(one, 200) for one in self.health.problems()]
         stats = await self.memory.stats()
         work = one_line(detail) if state == "working" else ""
-        return StatusOut(state, one_line(detail), stats.episodes, _iso(self.awake_since), problems, work)
+        return StatusOut(state, one_line(detail), stats.episodes, _format_iso(self.awake_since), problems, work)
 
 
-def _iso(seconds: float) -> str:
+def _format_iso(seconds: float) -> str:
     """In the zone of this machine: models read it better than seconds."""
     return datetime.fromtimestamp(seconds).astimezone().isoformat(timespec="seconds")
 
@@ -195,7 +201,7 @@ def _turn_out(ranked: RankedTurn) -> RecalledTurnOut:
     strongest = sorted(ranked.reasons, key=lambda one: -one.amount)[:_MOST_REASONS]
     return RecalledTurnOut(
         speaker=one_line(ranked.turn.speaker, 80),
-        said_at=_iso(ranked.turn.said_at),
+        said_at=_format_iso(ranked.turn.said_at),
         text=plain(ranked.turn.text)[:_MOST_CHARS],
         episode_id=ranked.episode_id or "",
         score=ranked.score,
@@ -207,7 +213,7 @@ def _episode_out(found: RecalledEpisode) -> RecalledEpisodeOut:
     quote, speaker = best_quote(found)
     return RecalledEpisodeOut(
         episode_id=found.episode.id,
-        happened_at=_iso(found.episode.created_at),
+        happened_at=_format_iso(found.episode.created_at),
         summary=plain(found.episode.summary)[:_MOST_CHARS],
         quote=quote[:_MOST_CHARS],
         speaker=speaker,

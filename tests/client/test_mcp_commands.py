@@ -114,7 +114,7 @@ def test_without_the_extra_it_is_said_how_to_get_it(home: Home, tmp_path: Path, 
 
 
 def test_the_commands_load_no_sdk(home: Home) -> None:
-    script = "import sys, reveries.client.cli, reveries.client.features.mcp, reveries.client.mcp.mind_link; "
+    script = "import sys, reveries.client.cli, reveries.client.features.mcp, reveries.client.mcp.daemon_calls; "
     script += "import reveries.daemon.app; print({'mcp', 'mcp_types', 'uvicorn', 'starlette'} & set(sys.modules))"
     ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert ran.stdout.strip() == "set()"

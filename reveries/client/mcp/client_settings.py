@@ -75,7 +75,7 @@ def draft_settings(client: str, entry: ServerEntry) -> DraftedSettings:
     """The client's settings with this server in them; all that is there stays. Raises InputFileError."""
     kind = CLIENTS[client]
     file = (Path.cwd() if kind.is_of_project else Path.home()) / kind.file
-    text = _read(file)
+    text = _read_settings(file)
     table = _as_table(entry)
     try:
         if file.suffix == ".toml":
@@ -112,7 +112,7 @@ def write_settings(drafted: DraftedSettings) -> None:
         ) from error
 
 
-def _read(file: Path) -> str:
+def _read_settings(file: Path) -> str:
     try:
         if file.stat().st_size > _LONGEST_FILE:
             raise InputFileError(f"{file} is too long.", advice="Look at it: settings are a few lines.")

@@ -9,7 +9,7 @@ from typing import Any
 import uvicorn
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from reveries.client.mcp.mind_link import MindLink
+from reveries.client.mcp.daemon_calls import DaemonCalls
 from reveries.client.mcp.server import build_server
 from reveries.errors import UsageError
 
@@ -18,7 +18,7 @@ LEAST_TOKEN_CHARS = 32
 _MOST_TOKEN_CHARS = 200
 
 
-def serve_http(link: MindLink, name: str, port: int, token: str) -> None:
+def serve_http(link: DaemonCalls, name: str, port: int, token: str) -> None:
     """Until it is interrupted."""
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING)
     app = RequireToken(build_server(link, name).streamable_http_app(host=_HOST), token)

@@ -14,7 +14,7 @@ from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 
 from reveries import __version__, protocol
-from reveries.client.mcp.mind_link import MindLink
+from reveries.client.mcp.daemon_calls import DaemonCalls
 from reveries.errors import ReveriesError
 
 _INSTRUCTIONS: Final = (
@@ -36,7 +36,7 @@ _NO_RESOURCE: Final = -32602
 _Context = ServerRequestContext[dict[str, Any]]
 
 
-def build_server(link: MindLink, name: str = "") -> "Server[dict[str, Any]]":
+def build_server(link: DaemonCalls, name: str = "") -> "Server[dict[str, Any]]":
     """The server of one process. `name`: what the program is called; empty: as it calls itself."""
     handlers = _Handlers(link, name)
     return Server(
@@ -62,7 +62,7 @@ def program_name(given: str, says: str | None) -> str:
 
 
 class _Handlers:
-    def __init__(self, link: MindLink, name: str) -> None:
+    def __init__(self, link: DaemonCalls, name: str) -> None:
         self._link = link
         self._name = name
 

@@ -6,17 +6,17 @@ import sys
 
 from mcp.server.stdio import stdio_server
 
-from reveries.client.mcp.mind_link import MindLink
+from reveries.client.mcp.daemon_calls import DaemonCalls
 from reveries.client.mcp.server import build_server
 
 
-def serve_stdio(link: MindLink, name: str) -> None:
+def serve_stdio(link: DaemonCalls, name: str) -> None:
     """Until the other side closes."""
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING)
-    asyncio.run(_serve(link, name))
+    asyncio.run(_serve_wire(link, name))
 
 
-async def _serve(link: MindLink, name: str) -> None:
+async def _serve_wire(link: DaemonCalls, name: str) -> None:
     server = build_server(link, name)
     async with stdio_server() as (incoming, outgoing):
         await server.run(incoming, outgoing, server.create_initialization_options())

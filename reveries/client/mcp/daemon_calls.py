@@ -16,7 +16,7 @@ _Answer = TypeVar("_Answer")
 
 
 @dataclass(frozen=True, kw_only=True)
-class MindLink:
+class DaemonCalls:
     """What one MCP server process may ask of the mind."""
 
     home: Home

@@ -115,6 +115,10 @@ async def test_a_question_is_answered_in_place_with_two_keys_beside_the_words(ho
         await shown.sees("Who pays the fee?", "of the hall")
         await shown.press("enter", *"Els", "enter")
         await shown.sees("Answered, for Fair: Els")
+        await shown.press("a")
+        await shown.sees("Let it do this")
+        await shown.press("y")
+        await shown.sees("Only what it asks leave for")
         [left] = (await shown.detail()).questions
         assert left.question == "Is it reached?"
         await shown.press("y")

@@ -110,6 +110,8 @@ def list_programs(as_json: bool) -> None:
 def install_server(client: str, only: tuple[str, ...], project: str, yes: bool, as_json: bool) -> None:
     """Write this server into the settings of CLIENT (claude-code, codex, cursor, gemini, vscode), and show them first.
     Any other name: only show what to write."""
+    import importlib.util
+
     from reveries.client.json_answers import ClientConfigured
     from reveries.client.mcp.client_settings import CLIENTS, draft_settings, server_entry, show_entry, write_settings
     from reveries.client.render import say, write_struct
@@ -135,6 +137,8 @@ def install_server(client: str, only: tuple[str, ...], project: str, yes: bool, 
         return
     say(f"Written. {client} finds it at its next start. To let it change your projects:", "good")
     say(f"  reveries mcp allow {client} --write")
+    if importlib.util.find_spec("mcp") is None:
+        say("What serves programs is not installed yet: make mcp (or: pip install 'reveries[mcp]')", "warn")
 
 
 def _check_name(name: str) -> None:

@@ -149,6 +149,8 @@ class QuestionShelf(Asking):
 
     async def do(self, deed: Deed, key: str, words: str = "") -> Outcome:
         """Answer it."""
+        if deed is _ALWAYS and self._listed[key].kind != "approval":
+            return paragraph("Only what it asks leave for is answered so. Enter, then your words.")
         said = {_YES: "yes", _ALWAYS: "always", _NO: "no"}.get(deed, words)
         told = await self.answer(lambda number: protocol.AnswerQuestion(number, key, said), protocol.QuestionAnswered)
         return Refill(paragraph(f"Answered, for {one_line(told.project)}: {one_line(said, 200)}"))

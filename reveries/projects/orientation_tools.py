@@ -18,6 +18,7 @@ from reveries.projects.model import (
 )
 from reveries.projects.orienting import archive_chunk
 from reveries.projects.store import LONGEST_NAME_CHARS, ProjectStore
+from reveries.safe_text import plain
 from reveries.tools.reach import Reach
 from reveries.tools.registry import Tool, ToolCaller
 
@@ -164,10 +165,7 @@ class OrientationTools:
         prepared = await self.store.knowledge.prepare(project.id, [archive_chunk(seen)])
         async with self.store.database.transaction() as transaction:
             old = await self.store.orientation(transaction, project.id)
-            if old.version not in (seen.version, given.orientation.version) or given.orientation.version not in (
-                None,
-                old.version,
-            ):
+            if old.version != seen.version or given.orientation.version not in (None, old.version):
                 raise UsageError(
                     f"The orientation of {project.name} is at version {old.version} by now.",
                     advice="Read it again with get_orientation, and write on from there.",
@@ -190,7 +188,7 @@ class OrientationTools:
 
     async def create_project(self, given: BeginProject, caller: ToolCaller) -> CreatedOut:
         taken = {one.name.casefold() for one in await self.store.projects()}
-        name = given.name.strip() or name_of_vision(given.vision_summary, taken)
+        name = plain(given.name).strip() or name_of_vision(plain(given.vision_summary), taken)
         first = Orientation(
             given.vision_summary.strip(),
             success_criteria=tuple(Criterion(one) for one in given.success_criteria),

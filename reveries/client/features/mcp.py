@@ -50,9 +50,14 @@ def serve(only: "tuple[ToolServer, ...]", project: str, name: str, port: int | N
             advice="Install the extra: pip install 'reveries[mcp]', or in a checkout: make mcp",
         ) from error
     token = read_token(token_file) if token_file else secrets.token_urlsafe(32)
-    if not token_file:
-        click.echo(f"Authorization: Bearer {token}", err=True)
-    serve_http(link, name, port, token)
+
+    def tell(address: str) -> None:
+        # On standard error, as all that is no answer.
+        click.echo(address, err=True)
+        if not token_file:
+            click.echo(f"Authorization: Bearer {token}", err=True)
+
+    serve_http(link, name, port, token, tell)
 
 
 @command.command("allow")

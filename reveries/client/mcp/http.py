@@ -2,7 +2,9 @@
 
 import hmac
 import logging
+import socket
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +20,20 @@ LEAST_TOKEN_CHARS = 32
 _MOST_TOKEN_CHARS = 200
 
 
-def serve_http(link: DaemonCalls, name: str, port: int, token: str) -> None:
-    """Until it is interrupted."""
+def serve_http(link: DaemonCalls, name: str, port: int, token: str, tell: Callable[[str], None]) -> None:
+    """Until it is interrupted; `tell` is given the address. Raises UsageError where the port is taken."""
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING)
-    app = RequireToken(build_server(link, name).streamable_http_app(host=_HOST), token)
-    uvicorn.Server(uvicorn.Config(app, host=_HOST, port=port, log_level="warning", access_log=False)).run()
+    with socket.socket() as listening:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listening.bind((_HOST, port))
+        except OSError as error:
+            raise UsageError(
+                f"{_HOST}:{port} cannot be listened on: {error.strerror}.", advice="Another one: --http 0"
+            ) from error
+        tell(f"http://{_HOST}:{listening.getsockname()[1]}/mcp")
+        app = RequireToken(build_server(link, name).streamable_http_app(host=_HOST), token)
+        uvicorn.Server(uvicorn.Config(app, log_level="warning", access_log=False)).run(sockets=[listening])
 
 
 class RequireToken:

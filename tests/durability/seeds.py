@@ -291,9 +291,10 @@ SEEDS = (
          '        """A word of the owner came."""\n', "tests/daemon/test_handing_over.py"
          "::test_a_word_ends_a_thought_is_answered_with_it_in_mind_and_thought_about_when_the_talk_rests"),
     Seed("what is looked for counts as remembered", "memory/memory.py",
-         "mood=infer_mood(query), limit=limit)\n        return self.recall(query, vector, context)\n",
-         "mood=infer_mood(query), limit=limit)\n        await self.reinforce([self.recall(query, vector, context)])\n"
-         "        return self.recall(query, vector, context)\n", "tests/client/test_commands_meet_a_mind.py"
+         "        return self._live.recall(query, vector, context, is_explained=is_explained)\n",
+         "        await self.reinforce([self.recall(query, vector, context)])\n"
+         "        return self._live.recall(query, vector, context, is_explained=is_explained)\n",
+         "tests/client/test_commands_meet_a_mind.py"
          "::test_status_sleep_statistics_search_and_inspection_tell_what_the_mind_has"),
     Seed("history tells every thought whenever it was", "db/queries/monologue_state.sql",
          "FROM monologue_log WHERE began_at >= :since ORDER",

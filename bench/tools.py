@@ -27,7 +27,7 @@ from reveries.llm.tier import Tier
 from reveries.projects.model import TaskKind, TaskStatus
 from reveries.projects.store import NewTask
 from reveries.tools.sandbox import Sandbox, find_sandbox
-from reveries.tools.worker import FolderAccess, Worker
+from reveries.tools.worker import FolderAccess, open_folder_worker
 from tests.projects.kit import finished, open_work, task_tools, tool_services
 from tests.tools.exercises import EXERCISES, solve
 from tests.tools.test_task_with_a_folder import TITLE, begin
@@ -50,7 +50,7 @@ async def measure_start(folder: Path, sandbox: Sandbox) -> None:
     """From nothing to the first answer of a worker, beside a bare interpreter."""
 
     async def start() -> None:
-        worker = Worker(sandbox, FolderAccess(folder, may_write=True))
+        worker = open_folder_worker(sandbox, FolderAccess(folder, may_write=True))
         await worker.call("list", {"path": "."})
         await worker.close()
 

@@ -20,17 +20,21 @@ def find_api_key(settings: LlmSettings) -> str:
     """
     if not settings.api_key_file:
         return os.environ.get("REVERIES_API_KEY", "")
-    file = Path(settings.api_key_file).expanduser()
+    return read_private_file(Path(settings.api_key_file).expanduser(), "llm.api_key_file")
+
+
+def read_private_file(file: Path, setting: str) -> str:
+    """A secret in a file of the owner's that nobody else may read. Raises ConfigError, which names the setting."""
     try:
         if not is_file_of_yours(file):
-            raise ConfigError(f"The key file {file} is no file of yours.", advice="Check llm.api_key_file.")
+            raise ConfigError(f"The key file {file} is no file of yours.", advice=f"Check {setting}.")
         if file.stat().st_mode & 0o077:
             raise ConfigError(f"The key file {file} can be read by others.", advice=f"Close it: chmod 600 {file}")
         return file.read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(
             f"The key file {file} cannot be read: {getattr(error, 'strerror', None) or 'it is not text'}.",
-            advice="Check llm.api_key_file.",
+            advice=f"Check {setting}.",
         ) from error
 
 

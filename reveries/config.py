@@ -15,6 +15,7 @@ import msgspec
 
 from reveries.errors import ConfigError, HomeError
 from reveries.keys import KeySettings
+from reveries.mcp_settings import McpSettings
 from reveries.own_files import fault_in_home, fault_of_folder, is_read_only, open_above, owner_of, refuse
 
 Fraction = Annotated[float, msgspec.Meta(ge=0.0, le=1.0)]
@@ -24,6 +25,8 @@ NotNegative = Annotated[float, msgspec.Meta(ge=0.0, le=1e9)]
 Count = Annotated[int, msgspec.Meta(ge=1)]
 AUTO_MODEL = "auto"
 """The value of llm.embedded.model that stands for the best of the known models that is on this machine."""
+NAMED_TABLES = ("mcp.servers.",)
+"""What begins so has a name that the owner gave."""
 ModelName = Annotated[str, msgspec.Meta(min_length=1)]
 Provider = Literal["auto", "embedded", "ollama", "openai", "anthropic", "cerebras", "openrouter"]
 LOCAL_EMBEDDERS = ("all-minilm-l6-v2",)
@@ -207,10 +210,6 @@ class ClientSettings(_Section, frozen=True):
 
 class LogSettings(_Section, frozen=True):
     level: Literal["debug", "info", "warning", "error"]
-
-
-class McpSettings(_Section, frozen=True):
-    may_write: tuple[ModelName, ...]
 
 
 class Settings(_Section, frozen=True):
@@ -478,7 +477,7 @@ def _refuse_unknown(chosen: dict[str, object], defaults: dict[str, object], sour
     known = _flat(defaults)
     tables = {key.rpartition(".")[0] for key in known} - {""}
     for key in _flat(chosen):
-        if key not in known and key not in tables:
+        if key not in known and key not in tables and not key.startswith(NAMED_TABLES):
             raise ConfigError(f"There is no setting {key} (in {source}).", advice=_nearest(key, known))
 
 

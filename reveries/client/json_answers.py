@@ -283,6 +283,7 @@ OF_COMMANDS: Final[Mapping[str, type[msgspec.Struct]]] = {
     "mcp allow": ProgramsAllowed,
     "mcp list": ProgramsAllowed,
     "mcp install": ClientConfigured,
+    "mcp servers": protocol.ToolServers,
     "import": BroughtIn,
     "import --mind": protocol.MindMoved,
     "export": protocol.MindMoved,

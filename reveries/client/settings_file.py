@@ -72,10 +72,9 @@ def write_setting(file: Path, key: str, text: str) -> object:
     """
     before = setting(load_settings(None), key)
     if isinstance(before, dict):
-        first = next(name for name in known_keys() if name.startswith(f"{key}."))
-        raise ConfigError(
-            f"{key} is a table of settings.", advice=f"Set one of them, e.g. reveries config set {first} ..."
-        )
+        first = next((name for name in known_keys() if name.startswith(f"{key}.")), "")
+        how = f"Set one of them, e.g. reveries config set {first} ..." if first else "See: reveries mcp add --help"
+        raise ConfigError(f"{key} is a table of settings.", advice=how)
     with changing(file):
         drafted = draft(file, {key: _parse_value(text, before)})
         write_private(file, drafted.after)
@@ -105,6 +104,18 @@ def draft(file: Path, changes: Mapping[str, object], *, explained: bool = False)
         return SettingsEdit(before, after, settings_from(tomllib.loads(after), str(file)))
     except ConfigError as error:
         raise ConfigError(f"{error.message} Nothing was written.", advice=error.advice) from error
+
+
+def drop_settings_table(file: Path, table: str, name: str) -> str:
+    """The text of `file` without the table `name` in the dotted `table`. Raises ConfigError where it is not there."""
+    document = _document(file)
+    node: object = document
+    for part in table.split("."):
+        node = node.get(part) if isinstance(node, MutableMapping) else None
+    if not isinstance(node, MutableMapping) or name not in node:
+        raise ConfigError(f"There is no [{table}.{name}] in {file}.", advice="See: reveries mcp servers")
+    del node[name]
+    return tomlkit.dumps(document)
 
 
 def diff_page(drafted: SettingsEdit) -> Page:
@@ -151,6 +162,10 @@ def masked(value: object) -> object:
 
 def toml_value(value: object) -> str:
     """`value` as TOML writes it; credentials in an address are masked."""
+    if isinstance(value, dict):
+        table = tomlkit.inline_table()
+        table.update(value)
+        return _hidden(table.as_string())
     return _hidden(tomlkit.item(value).as_string())
 
 

@@ -27,7 +27,7 @@ from reveries.own_process import keep_temporary_files_in, keep_to_itself
 
 def main(words: list[str] | None = None) -> int:
     """The exit code: 0, or that of the error that the last line tells."""
-    arguments = _parser().parse_args(words)
+    arguments = _argument_parser().parse_args(words)
     os.umask(0o077)
     keep_to_itself()
     # No log is written here; what a library warns of may quote what it was given, and would go to standard error.
@@ -40,7 +40,7 @@ def main(words: list[str] | None = None) -> int:
     return done(arguments, home)
 
 
-def _parser() -> argparse.ArgumentParser:
+def _argument_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m reveries.daemon.offline_process")
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("models")

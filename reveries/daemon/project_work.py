@@ -1,6 +1,7 @@
 """The work on projects in the daemon: when a wake begins, what ends it, and what of it is remembered."""
 
 import asyncio
+import contextlib
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -29,9 +30,12 @@ from reveries.tools.folder_copies import FolderCopies, Undone
 
 if TYPE_CHECKING:
     # A mind without a project does not carry what works on one.
+    from collections.abc import AsyncIterator
+
     from reveries.projects.task_tools import ToolServices
     from reveries.projects.watching import Tell
     from reveries.projects.work import ProjectWork
+    from reveries.tools.mcp_servers import McpServer
 
 log = structlog.get_logger("work")
 
@@ -197,10 +201,40 @@ class ProjectWorker:
         from reveries.tools.sandbox import find_sandbox
 
         if self._services is None:
-            sandbox = await asyncio.to_thread(find_sandbox)
-            self._services = ToolServices(sandbox=sandbox, copies=self._copies, web=lambda: self._parts.settings.web)
+            self._services = ToolServices(
+                sandbox=await asyncio.to_thread(find_sandbox),
+                copies=self._copies,
+                web=lambda: self._parts.settings.web,
+                open_server=self._open_server,
+            )
         await asyncio.to_thread(self._copies.drop_old, self._parts.clock.now())
         return self._services
+
+    @contextlib.asynccontextmanager
+    async def held_server(self, name: str) -> "AsyncIterator[McpServer]":
+        """An MCP server of the settings, for a moment. Raises ToolError, ConfigError."""
+        await self._open_services()
+        server = self._open_server(name)
+        try:
+            yield server
+        finally:
+            await asyncio.shield(server.close())
+
+    async def grant_server_tools(self, project: Project, server: str, name: str) -> None:
+        """Allow a tool of an MCP server, or all, as they are now. Raises ToolError, ConfigError, NotFoundError."""
+        from reveries.projects.server_tools import grant_server_tools
+
+        async with self.held_server(server) as held:
+            await grant_server_tools(self.store, project, name, held)
+
+    def _open_server(self, name: str) -> "McpServer":
+        from reveries.tools.mcp_servers import McpServerOpener
+
+        settings = self._parts.settings.mcp.servers.get(name)
+        if settings is None:
+            raise NotFoundError(f"There is no MCP server {name} any more.", advice="See: reveries mcp servers")
+        assert self._services is not None
+        return McpServerOpener(self._services.sandbox, self._parts.home.path).open(name, settings)
 
     async def undo_task(self, project: Project, task: WorkTask) -> Undone:
         """Give the project's folder back as it was before a task. Raises UsageError, ToolError."""

@@ -18,7 +18,7 @@ from reveries.projects.model import Project
 from reveries.projects.store import ProjectStore
 from reveries.tools.reach import FOLDER_SOURCE
 from reveries.tools.sandbox import Sandbox
-from reveries.tools.worker import FolderAccess, Worker
+from reveries.tools.worker import FolderAccess, Worker, open_folder_worker
 
 log = structlog.get_logger("work")
 
@@ -38,7 +38,7 @@ class FolderReading:
 
 async def read_folder(store: ProjectStore, project: Project, access: FolderAccess, sandbox: Sandbox) -> FolderReading:
     """Bring what the project knows of its folder up to date. A folder that is not there is told of in the log alone."""
-    worker = Worker(sandbox, FolderAccess(access.path, may_write=False))
+    worker = open_folder_worker(sandbox, FolderAccess(access.path, may_write=False))
     try:
         texts = await _read_texts(worker)
     except ToolError as error:

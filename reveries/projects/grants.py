@@ -16,7 +16,8 @@ from reveries.errors import NotFoundError, UsageError
 from reveries.projects.approvals import ApprovalScope, HeldCall, scope_of
 from reveries.projects.model import OwnerQuestion, Project
 from reveries.projects.store import ProjectStore
-from reveries.tools.reach import FOLDER_SOURCE, GrantSet, source_of_host
+from reveries.tools.mcp_tools import read_pin
+from reveries.tools.reach import FOLDER_SOURCE, SERVER_PREFIX, GrantSet, source_of_host
 
 GRANTABLE_TOOLS: Final = ("fetch", "web_search")
 _HOST_PREFIX: Final = "web:"
@@ -43,6 +44,12 @@ class Grant:
     """Within this task alone; None: always in this project."""
     given_at: float
 
+    @property
+    def plain_name(self) -> str:
+        """Of a server's tool without the hash that pins it."""
+        pinned = read_pin(self.name) if self.kind is GrantKind.TOOL else None
+        return self.name if pinned is None else pinned.tool
+
 
 async def read_grants(source: Reader, project_id: str) -> list[Grant]:
     """Those that stand: not used up, not taken back."""
@@ -55,7 +62,7 @@ def grants_for_task(grants: Iterable[Grant], task_id: str) -> GrantSet:
     found: dict[GrantKind, set[str]] = {kind: set() for kind in GrantKind}
     for one in grants:
         if one.task_id in (None, task_id):
-            found[one.kind].add(source_id(one.name) if one.kind is GrantKind.SOURCE else one.name)
+            found[one.kind].add(source_id(one.name) if one.kind is GrantKind.SOURCE else one.plain_name)
     return GrantSet(
         tools=frozenset(found[GrantKind.TOOL]),
         sources=frozenset(found[GrantKind.SOURCE]),
@@ -86,11 +93,13 @@ async def give_grant(store: ProjectStore, project: Project, name: str) -> Grant:
     """The owner allows a tool or a source in a project. Raises UsageError."""
     name = name.strip()
     is_tool = name in GRANTABLE_TOOLS
-    is_source = name == FOLDER_SOURCE or (name.startswith(_HOST_PREFIX) and "." in name) or name.startswith("document:")
+    is_host = name.startswith(_HOST_PREFIX) and "." in name
+    is_source = name == FOLDER_SOURCE or is_host or name.startswith(("document:", SERVER_PREFIX))
     if not is_tool and not is_source:
         raise UsageError(
             f"{name[:80]!r} is nothing that can be granted.",
-            advice=f"A tool ({', '.join(GRANTABLE_TOOLS)}), or a source: {FOLDER_SOURCE}, web:example.org",
+            advice=f"A tool ({', '.join(GRANTABLE_TOOLS)}), a server or a tool of it (see: reveries mcp servers), "
+            f"or a source: {FOLDER_SOURCE}, web:example.org, {SERVER_PREFIX}NAME",
         )
     kind = GrantKind.TOOL if is_tool else GrantKind.SOURCE
     async with store.database.transaction() as transaction:
@@ -107,7 +116,7 @@ async def revoke_grants(store: ProjectStore, project: Project, name: str) -> int
     """Take back every grant of a name, or one by its id; how many. Raises NotFoundError."""
     async with store.database.transaction() as transaction:
         every = await read_grants(transaction, project.id)
-        found = [one for one in every if one.name == name.strip() or (len(name) >= 4 and one.id.startswith(name))]
+        found = [one for one in every if _is_meant(one, name.strip())]
         if not found:
             raise NotFoundError(
                 f"{project.name} has no grant {name[:80]!r}.",
@@ -117,6 +126,12 @@ async def revoke_grants(store: ProjectStore, project: Project, name: str) -> int
             await transaction.run("projects.revoke_grant", {"id": one.id, "now": store.now})
         await store.log(transaction, project.id, "grant.revoked", name)
     return len(found)
+
+
+def _is_meant(grant: Grant, name: str) -> bool:
+    """By its name, by the server whose tool it is, or by the beginning of its id."""
+    of_server = read_pin(grant.name) is not None and grant.name.startswith(f"{name}.")
+    return name in (grant.name, grant.plain_name) or of_server or (len(name) >= 4 and grant.id.startswith(name))
 
 
 async def store_approval(store: ProjectStore, transaction: Transaction, question: OwnerQuestion) -> None:

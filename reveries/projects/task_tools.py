@@ -15,9 +15,10 @@ from reveries.errors import ToolError
 from reveries.gates import ToolGate
 from reveries.knowledge.model import Chunk
 from reveries.projects.approvals import HeldCall
-from reveries.projects.grants import grants_for_task, read_grants, source_id
+from reveries.projects.grants import GRANTABLE_TOOLS, grants_for_task, read_grants, source_id
 from reveries.projects.material import list_chunks
 from reveries.projects.model import AgentState, QuestionKind, WorkStep, WorkTask
+from reveries.projects.server_tools import OpenServer, ServerTools
 from reveries.projects.store import NewQuestion, ProjectStore
 from reveries.projects.watching import StepRows
 from reveries.safe_text import one_line
@@ -28,7 +29,7 @@ from reveries.tools.reach import CallFacts, Permit, Reach, decide_call, digest_c
 from reveries.tools.registry import Tool, ToolCaller, ToolRegistry
 from reveries.tools.results import ToolResult
 from reveries.tools.sandbox import Sandbox
-from reveries.tools.worker import FolderAccess, Worker
+from reveries.tools.worker import FolderAccess, open_folder_worker
 
 if TYPE_CHECKING:
     from reveries.tools.web import WebTools
@@ -57,6 +58,7 @@ class ToolServices:
     web: Callable[[], WebSettings]
     open_web: "Callable[[str, str], WebTools]" = open_web_tools
     """By the owner's words and the address of the search."""
+    open_server: OpenServer
 
 
 class SearchKnowledge(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -80,13 +82,17 @@ class TaskTools:
     """Foreign sources of all that was looked at in this try: results add theirs."""
     names: dict[str, str] = field(default_factory=dict)
     """By the name that stands before the model ("k1"): the id of a chunk."""
+    servers: ServerTools | None = None
+    """Opened; closed with these."""
 
     def __post_init__(self) -> None:
         self._shown_sources: dict[str, str] = {}
         self._files: dict[str, str] = {}
         self._runs: dict[str, tuple[int, str]] = {}
         self.folder = folder_access(self.state)
-        self._worker = Worker(self.services.sandbox, self.folder) if self.folder is not None else None
+        self._worker = open_folder_worker(self.services.sandbox, self.folder) if self.folder is not None else None
+        if self.servers is not None and gates.stands(ToolGate.RESULT):
+            self.sources |= self.servers.sources
         every = [replace(tool, run=self._recorded(tool)) for tool in self._every_tool()]
         listed = frozenset(self._listed())
         self.tools = [tool for tool in every if tool.name in listed]
@@ -109,7 +115,9 @@ class TaskTools:
         return [await self._replay(one) for one in found]
 
     async def close(self) -> None:
-        """End the worker, and write down how the folder was left."""
+        """End what was started, and write down how the folder was left."""
+        if self.servers is not None:
+            await self.servers.close()
         if self._worker is not None:
             await self._worker.close()
             assert self.folder is not None
@@ -163,7 +171,9 @@ class TaskTools:
         missing = sorted(self._shown_sources.get(one, one) for one in why.foreign_sources - granted.sources)
         is_out = why.reach is Reach.OUT
         arguments = msgspec.json.encode(dict(call.arguments)).decode()
-        held = HeldCall(call.tool, arguments, why.digest, call.tool if is_out else "", tuple(missing) if is_out else ())
+        # A server's tool is granted as it is then, by `grant give` alone.
+        to_grant = call.tool if is_out and call.tool in GRANTABLE_TOOLS else ""
+        held = HeldCall(call.tool, arguments, why.digest, to_grant, tuple(missing) if is_out else ())
         told = [f"{call.tool} {arguments}", f"It is part of “{self.task.title}”."]
         if why.is_unknown:
             told.append("It was begun before the mind was stopped, and may have happened already.")
@@ -188,7 +198,8 @@ class TaskTools:
         if self._worker is not None:
             found += FolderTools(self._worker, self._before_change).tools()
         words = "\n".join(self._owner_words())
-        return found + self.services.open_web(words, self.services.web().search_url).tools()
+        found += self.services.open_web(words, self.services.web().search_url).tools()
+        return found + (self.servers.tools if self.servers is not None else [])
 
     def _listed(self) -> list[str]:
         """Nothing is written where the folder may only be read, run without a sandbox, or looked up outside where that
@@ -202,6 +213,7 @@ class TaskTools:
             *(RUNNING if may_write and self.services.sandbox.can_run else ()),
             *(("fetch",) if web.enabled else ()),
             *(("web_search",) if web.enabled and web.search_url else ()),
+            *(tool.name for tool in (self.servers.tools if self.servers is not None else ())),
         ]
 
     def _owner_words(self) -> list[str]:

@@ -18,6 +18,7 @@ from reveries.projects.folder_reading import read_folder
 from reveries.projects.model import AgentState, AgentStatus, TaskKind, WorkTask
 from reveries.projects.recipes import follow_recipe
 from reveries.projects.results import TaskResults
+from reveries.projects.server_tools import ServerTools
 from reveries.projects.store import ProjectStore
 from reveries.projects.task_tools import TaskTools, ToolServices, folder_access
 from reveries.projects.triggers import percent_done
@@ -115,23 +116,28 @@ class ProjectWork:
         steps = StepRows(self.store, task, self.tell)
         watched = replace(model, recorder=steps)
         place = Workplace(self.store, watched, state, self._limits())
-        place.tools = TaskTools(
-            services=self.services,
-            store=self.store,
-            state=state,
-            task=task,
-            steps=steps,
-            find_chunks=partial(place.search, task),
-            sources=place.seen_sources,
-        )
+        is_free = _is_free(model, task)
+        servers = ServerTools(self.store, state.project, self.services.open_server, self.tell)
         try:
-            result = await (execute_freely(place, task) if _is_free(model, task) else follow_recipe(place, task))
+            if is_free:
+                await servers.open()
+            place.tools = TaskTools(
+                services=self.services,
+                store=self.store,
+                state=state,
+                task=task,
+                steps=steps,
+                find_chunks=partial(place.search, task),
+                sources=place.seen_sources,
+                servers=servers,
+            )
+            result = await (execute_freely(place, task) if is_free else follow_recipe(place, task))
         except BaseException:
             # A try that the budget, a model or a word of the owner broke off is none.
             await asyncio.shield(self._give_back(task))
             raise
         finally:
-            await asyncio.shield(place.tools.close())
+            await asyncio.shield(place.tools.close() if place.tools is not None else servers.close())
         sources = task.foreign_sources | place.seen_sources
         await self._results.store_result(watched, state, replace(task, foreign_sources=sources), result)
 

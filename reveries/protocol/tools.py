@@ -42,6 +42,38 @@ class AskTools(Request, frozen=True):
     servers: list[ToolServer] = msgspec.field(default_factory=list)
 
 
+class ServerToolEntry(msgspec.Struct, frozen=True):
+    """A tool of an MCP server. `name`: as it is granted, SERVER.TOOL. `arguments`: their names."""
+
+    name: str
+    description: str
+    reach: str
+    arguments: list[str]
+
+
+class ToolServerEntry(msgspec.Struct, frozen=True):
+    """An MCP server of the settings. `fault`: why it does not serve, and `advice` what to do; empty where it does."""
+
+    name: str
+    address: str
+    fault: str
+    advice: str
+    tools: list[ServerToolEntry]
+
+
+class ToolServers(Answer, frozen=True):
+    """The MCP servers whose tools projects may be granted, each started for a moment."""
+
+    servers: list[ToolServerEntry]
+
+
+@request(answer=ToolServers)
+class AskToolServers(Request, frozen=True):
+    """Start the MCP servers of the settings, or one, and say what each offers. Answered by `ToolServers`."""
+
+    name: Annotated[str, msgspec.Meta(max_length=40)] = ""
+
+
 @request(answer=ToolAnswered, large=True)
 class CallTool(Request, frozen=True):
     """One call by a program. `arguments`: a JSON object. `project`: the one that the program is bound to, or empty;

@@ -144,16 +144,18 @@ def arguments_of(step: msgspec.Struct) -> dict[str, object]:
 
 def _tagged(tool: Tool, hidden: frozenset[str]) -> type[msgspec.Struct]:
     fields: list[Any] = []
+    names: dict[str, str] = {}
     for one in msgspec.structs.fields(tool.arguments):
         if one.encode_name in hidden:
             continue
+        names[one.name] = one.encode_name
         if one.default is not msgspec.NODEFAULT:
             fields.append((one.name, one.type, one.default))
         elif one.default_factory is not msgspec.NODEFAULT:
             fields.append((one.name, one.type, msgspec.field(default_factory=one.default_factory)))
         else:
             fields.append((one.name, one.type))
-    return msgspec.defstruct(tool.name, fields, tag_field=_TAG, tag=tool.name, frozen=True, kw_only=True)
+    return msgspec.defstruct(tool.name, fields, tag_field=_TAG, tag=tool.name, frozen=True, kw_only=True, rename=names)
 
 
 def describe_tools(tools: Sequence[Tool], hidden: frozenset[str] = frozenset()) -> str:

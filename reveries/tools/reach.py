@@ -15,6 +15,9 @@ from reveries.gates import ToolGate
 FOLDER_SOURCE: Final = "folder"
 """What is read in a folder was written by whoever: it is foreign until the owner grants it."""
 
+SERVER_PREFIX: Final = "server:"
+"""What an MCP server said, and the texts of its tools."""
+
 
 class Reach(StrEnum):
     """What a tool touches."""

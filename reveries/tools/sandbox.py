@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -19,6 +20,8 @@ PACKAGE: Final = "bubblewrap"
 MOUNT: Final = "/project"
 _CODE_MOUNT: Final = "/worker"
 _ENTRY: Final = "reveries.tools.sandboxed.main"
+_SERVER_ENTRY: Final = "reveries.tools.mcp_child.main"
+_NETWORK_FILES: Final = ("/etc/resolv.conf", "/etc/hosts", "/etc/nsswitch.conf", "/etc/ssl", "/etc/ca-certificates")
 _SYSTEM_FOLDERS: Final = ("/bin", "/sbin", "/lib", "/lib64", "/lib32", "/libx32")
 _SYSTEM_FILES: Final = ("/etc/ld.so.cache", "/etc/alternatives", "/etc/localtime", "/etc/ssl/openssl.cnf")
 _KERNEL_SETTINGS: Final = tuple(
@@ -31,6 +34,25 @@ _KERNEL_SECRETS: Final = tuple(
 _TEMPORARY_BYTES: Final = 256_000_000
 _MOST_DOT_ENTRIES: Final = 300
 _PROBE_SECONDS: Final = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class ServerAccess:
+    """What an MCP server sees beside the system: folders of this machine, under their own names."""
+
+    network: bool
+    reads: tuple[Path, ...]
+    writes: tuple[Path, ...]
+    libraries: tuple[Path, ...]
+    """Where the protocol's library is."""
+
+    def shows(self, program: Path) -> bool:
+        """Whether a program is there inside, and what it is a link to."""
+        shown = (Path("/usr"), Path(sys.base_prefix).resolve(), *self.reads, *self.writes)
+        system = (Path("/bin"), Path("/sbin"))
+        return program.parent in system or all(
+            any(one.is_relative_to(at) for at in shown) for one in (program, program.resolve())
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +69,18 @@ class Sandbox:
         """Whether commands may be run: never outside of it."""
         return bool(self.bwrap)
 
+    def server_command(self, access: "ServerAccess") -> list[str]:
+        """The command line of the child that holds one MCP server."""
+        assert self.can_run
+        inside = [_base_python(), *_python([Path(_CODE_MOUNT), *access.libraries], _SERVER_ENTRY)]
+        return [self.bwrap, *_server_walls(access), "--", *inside]
+
     def command(self, folder: Path, *, may_write: bool, may_run: bool = True) -> list[str]:
         """The command line of a child that serves `folder`."""
         access = "write" if may_write else "read"
         if not self.can_run:
-            return [sys.executable, *_python(Path(__file__).parents[2]), str(folder), access, "look"]
-        inside = [_base_python(), *_python(Path(_CODE_MOUNT)), MOUNT, access, "run" if may_run else "look"]
+            return [sys.executable, *_python([Path(__file__).parents[2]], _ENTRY), str(folder), access, "look"]
+        inside = [_base_python(), *_python([Path(_CODE_MOUNT)], _ENTRY), MOUNT, access, "run" if may_run else "look"]
         return [self.bwrap, *_walls(folder, may_write=may_write), "--", *inside]
 
 
@@ -79,10 +107,31 @@ def find_sandbox() -> Sandbox:
 
 
 def _walls(folder: Path, *, may_write: bool) -> list[str]:
+    """Around a folder, with no network."""
+    words = [*_system_walls(["--unshare-all"]), *_code_mount("sandboxed")]
+    words += ["--bind" if may_write else "--ro-bind", str(folder), MOUNT]
+    if may_write:
+        # What shells, editors and git read by themselves is not theirs to change.
+        for entry in _dot_entries(folder):
+            words += ["--ro-bind-try", str(entry), f"{MOUNT}/{entry.relative_to(folder)}"]
+    return [*words, "--chdir", MOUNT]
+
+
+def _server_walls(access: ServerAccess) -> list[str]:
+    """Around a program of somebody else: it sees the system, and what the owner listed, under its own name."""
+    words = _system_walls(["--unshare-all", *(["--share-net"] if access.network else [])])
+    words += _code_mount("mcp_child")
+    words += [word for name in _NETWORK_FILES if access.network for word in ("--ro-bind-try", name, name)]
+    for kind, paths in (("--ro-bind", (*access.libraries, *access.reads)), ("--bind", access.writes)):
+        words += [word for path in paths for word in (kind, str(path), str(path))]
+    return [*words, "--chdir", "/tmp"]
+
+
+def _system_walls(unshared: list[str]) -> list[str]:
     """`--unshare-user` is not left to bwrap: without it root's sandbox would have root's rights. The worker is process
     1: no command can stop or end it, and no other process holds its pipes."""
     words = [
-        "--unshare-all", "--unshare-user", "--disable-userns", "--die-with-parent", "--new-session", "--as-pid-1",
+        *unshared, "--unshare-user", "--disable-userns", "--die-with-parent", "--new-session", "--as-pid-1",
         "--cap-drop", "ALL", "--clearenv", "--setenv", "PATH", "/usr/local/bin:/usr/bin:/bin", "--setenv", "HOME",
         "/tmp", "--setenv", "LANG", "C.UTF-8", "--setenv", "PYTHONDONTWRITEBYTECODE", "1", "--hostname", "sandbox",
         "--uid", "1000", "--gid", "1000", "--ro-bind", "/usr", "/usr", "--proc", "/proc", "--dev", "/dev",
@@ -90,16 +139,11 @@ def _walls(folder: Path, *, may_write: bool) -> list[str]:
     ]  # fmt: skip
     words += [*_system_mounts(), *_kernel_mounts()]
     base = str(Path(sys.base_prefix).resolve())
-    if not base.startswith("/usr"):
-        words += ["--ro-bind", base, base]
-    code = Path(__file__).parent / "sandboxed"
-    words += ["--ro-bind", str(code), f"{_CODE_MOUNT}/reveries/tools/sandboxed"]
-    words += ["--bind" if may_write else "--ro-bind", str(folder), MOUNT]
-    if may_write:
-        # What shells, editors and git read by themselves is not theirs to change.
-        for entry in _dot_entries(folder):
-            words += ["--ro-bind-try", str(entry), f"{MOUNT}/{entry.relative_to(folder)}"]
-    return [*words, "--chdir", MOUNT]
+    return words if base.startswith("/usr") else [*words, "--ro-bind", base, base]
+
+
+def _code_mount(package: str) -> list[str]:
+    return ["--ro-bind", str(Path(__file__).parent / package), f"{_CODE_MOUNT}/reveries/tools/{package}"]
 
 
 def _dot_entries(folder: Path) -> list[Path]:
@@ -138,9 +182,9 @@ def _base_python() -> str:
     return str(Path(sys.executable).resolve())
 
 
-def _python(code: Path) -> list[str]:
-    """Without a site, an environment or the folder it stands in: only the standard library and our own files."""
-    begin = f"import sys; sys.path.insert(0, {str(code)!r}); from {_ENTRY} import main; main()"
+def _python(code: Sequence[Path], entry: str) -> list[str]:
+    """Without a site, an environment or the folder it stands in: only the standard library and what is named."""
+    begin = f"import sys; sys.path[:0] = {[str(one) for one in code]!r}; from {entry} import main; main()"
     return ["-I", "-S", "-B", "-c", begin]
 
 

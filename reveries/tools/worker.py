@@ -1,4 +1,4 @@
-"""The child that serves one folder while a task is worked on, and how it is asked."""
+"""A sandboxed child that serves while a task is worked on: how it is started, asked and ended."""
 
 import asyncio
 import contextlib
@@ -11,6 +11,7 @@ from typing import Any
 import structlog
 
 from reveries.errors import ToolError
+from reveries.safe_text import one_line
 from reveries.tools.sandbox import Sandbox
 
 log = structlog.get_logger("tools")
@@ -33,20 +34,37 @@ class FolderAccess:
 class Worker:
     """One sandboxed child. It starts with the first call, and is gone after `close`."""
 
-    def __init__(self, sandbox: Sandbox, folder: FolderAccess) -> None:
-        self._sandbox = sandbox
-        self._folder = folder
+    def __init__(
+        self,
+        command: Callable[[], list[str]],
+        name: str,
+        *,
+        opening: Mapping[str, object] | None = None,
+        start_seconds: float = _START_SECONDS,
+    ) -> None:
+        """`command`: made at each start. `name`: what it serves, as it is told. `opening`: what it is told first."""
+        self._command = command
+        self._name = name
+        self._opening = opening
+        self._start_seconds = start_seconds
         self._child: asyncio.subprocess.Process | None = None
+        self._greeting: dict[str, Any] = {}
         self._lock = asyncio.Lock()
 
+    async def start(self) -> dict[str, Any]:
+        """What the child said when it began; it is started where it is not there. Raises ToolError."""
+        async with self._lock:
+            await self._started()
+            return self._greeting
+
     async def call(self, operation: str, arguments: Mapping[str, object], seconds: float = 0.0) -> Any:
-        """One operation of the folder. Raises ToolError: refused, or the child is gone."""
+        """One operation of what it serves. Raises ToolError: refused, or the child is gone."""
         async with self._lock:
             child = await self._started()
             line = json.dumps({"operation": operation, "arguments": dict(arguments)})
             try:
                 async with asyncio.timeout(max(_ANSWER_SECONDS, seconds + _SPARE_SECONDS)):
-                    answer = await _exchange(child, line)
+                    answer = await _exchange_lines(child, line)
             except TimeoutError:
                 await self._end()
                 raise ToolError("It took too long, and was ended.", advice="Do it in smaller parts.") from None
@@ -71,29 +89,40 @@ class Worker:
     async def _started(self) -> asyncio.subprocess.Process:
         if self._child is not None and self._child.returncode is None:
             return self._child
-        command = self._sandbox.command(self._folder.path, may_write=self._folder.may_write)
         pipe, none = asyncio.subprocess.PIPE, asyncio.subprocess.DEVNULL
         try:
             child = await asyncio.create_subprocess_exec(
-                *command, stdin=pipe, stdout=pipe, stderr=none, env={}, limit=_MOST_ANSWER_BYTES
+                *self._command(), stdin=pipe, stdout=pipe, stderr=none, env={}, limit=_MOST_ANSWER_BYTES
             )
         except OSError as error:
             raise ToolError(f"The sandbox does not start: {error.strerror}.", advice="reveries doctor") from error
         self._child = child
         try:
-            async with asyncio.timeout(_START_SECONDS):
-                assert child.stdout is not None
-                if not await child.stdout.readline():
-                    raise EOFError
-        except (TimeoutError, EOFError, OSError):
+            async with asyncio.timeout(self._start_seconds):
+                self._greeting = await self._greet(child)
+        except (TimeoutError, EOFError, ValueError, OSError):
             await self._end()
             raise ToolError(
-                f"The sandbox for {self._folder.path} does not start.", advice="Is the folder there? reveries doctor"
+                f"The sandbox for {self._name} does not start.", advice="Is it there? reveries doctor"
             ) from None
         except BaseException:
             await asyncio.shield(self._end())
             raise
         return child
+
+    async def _greet(self, child: asyncio.subprocess.Process) -> dict[str, Any]:
+        assert child.stdin is not None
+        assert child.stdout is not None
+        if self._opening is not None:
+            child.stdin.write(json.dumps(dict(self._opening)).encode() + b"\n")
+            await child.stdin.drain()
+        line = await child.stdout.readline()
+        if not line:
+            raise EOFError
+        greeting: dict[str, Any] = json.loads(line)
+        if "failed" in greeting:
+            raise ToolError(f"{self._name}: {greeting['failed']}", advice=one_line(str(greeting.get("said", "")), 500))
+        return greeting
 
     async def _end(self) -> None:
         child, self._child = self._child, None
@@ -106,7 +135,7 @@ class Worker:
         await child.wait()
 
 
-async def _exchange(child: asyncio.subprocess.Process, line: str) -> dict[str, Any]:
+async def _exchange_lines(child: asyncio.subprocess.Process, line: str) -> dict[str, Any]:
     assert child.stdin is not None
     assert child.stdout is not None
     child.stdin.write(line.encode() + b"\n")
@@ -118,4 +147,6 @@ async def _exchange(child: asyncio.subprocess.Process, line: str) -> dict[str, A
     return found
 
 
-NewWorker = Callable[[FolderAccess], Worker]
+def open_folder_worker(sandbox: Sandbox, folder: FolderAccess) -> Worker:
+    """The child that serves one folder."""
+    return Worker(lambda: sandbox.command(folder.path, may_write=folder.may_write), str(folder.path))

@@ -24,8 +24,11 @@ WITHOUT = {
     "reveries web",
     "reveries mcp",
     "reveries mcp serve",
+    "reveries mcp add",
+    "reveries mcp remove",
 }
-"""What is watched, what only groups commands, what prints a script, what serves a page or programs."""
+"""What is watched, what only groups commands, what prints a script, what serves a page or programs, what only writes
+settings."""
 
 
 def with_json() -> set[str]:

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import fnmatch
 import os
 import re
 import socket
@@ -21,8 +22,8 @@ from tests.e2e.living import Living
 _ROOT = Path(__file__).parents[2]
 _SUITE = Path(sys.prefix) / "mcp-suite" / "node_modules" / "@modelcontextprotocol"
 _TOKEN = "t" * 40
-_VERDICT = re.compile(r"^(✓|✗) ([\w-]+): \d+ passed, \d+ failed", re.MULTILINE)
-_INFORMATIVE = re.compile(r"^  [✓✗] ([\w-]+) \((?:added-after-release|extension|pending)\)", re.MULTILINE)
+_VERDICT = re.compile(r"^(✓|✗) ([\w/-]+): \d+ passed, \d+ failed", re.MULTILINE)
+_INFORMATIVE = re.compile(r"^  [✓✗] ([\w/-]+) \((?:added-after-release|extension|pending)\)", re.MULTILINE)
 
 
 def failing(group: str) -> set[str]:
@@ -56,11 +57,15 @@ async def http_server(living: Living) -> AsyncIterator[str]:
         await serving
 
 
-async def run_conformance(url: str, revision: str) -> tuple[set[str], set[str]]:
-    """The scenarios that a revision requires: those that passed, and those that failed."""
-    told = await run_node(
-        _SUITE / "conformance" / "dist" / "index.js", "server", "--url", url, "--requirements", revision
-    )
+def is_failing(group: str, scenario: str) -> bool:
+    """Whether a line of failing.toml names a scenario."""
+    return any(fnmatch.fnmatchcase(scenario, line) for line in failing(group))
+
+
+async def run_conformance(revision: str, *side: str) -> tuple[set[str], set[str]]:
+    """The scenarios that a revision requires of a side ("server", "--url", URL): those that passed, and those that
+    failed."""
+    told = await run_node(_SUITE / "conformance" / "dist" / "index.js", *side, "--requirements", revision)
     informative = set(_INFORMATIVE.findall(told))
     verdicts = [(mark, name) for mark, name in _VERDICT.findall(told) if name not in informative]
     return {name for mark, name in verdicts if mark == "✓"}, {name for mark, name in verdicts if mark == "✗"}

@@ -1,11 +1,12 @@
 """Outside suites against the MCP server: the protocol's own conformance suite, and the Inspector."""
 
 import json
+import sys
 
 import pytest
 
 from tests.e2e.living import Living
-from tests.e2e.mcp_suite_runs import failing, http_server, inspect, run_conformance
+from tests.e2e.mcp_suite_runs import failing, http_server, inspect, is_failing, run_conformance
 
 pytestmark = [pytest.mark.system, pytest.mark.timeout(380)]
 
@@ -18,13 +19,28 @@ async def test_every_scenario_of_the_conformance_suite_that_needs_no_fixture_pas
 ) -> None:
     await living.wake()
     async with http_server(living) as url:
-        passed, failed = await run_conformance(url, revision)
-    assert len(failing("not_offered")) <= 5
-    known = failing("not_offered") | failing("needs_fixture")
-    assert failed - known == set()
-    assert passed & known == set()
-    assert len(passed) >= least
+        passed, failed = await run_conformance(revision, "server", "--url", url)
+    check_verdicts(passed, failed, least)
     await living.end()
+
+
+@pytest.mark.parametrize(("revision", "least"), [("2025-11-25", 3), ("2026-07-28", 6)])
+async def test_every_scenario_for_a_client_passes_but_logging_in_and_being_asked(revision: str, least: int) -> None:
+    command = f"{sys.executable} -m tests.mcp_suite.client"
+    passed, failed = await run_conformance(revision, "client", "--command", command)
+    check_verdicts(passed, failed, least)
+
+
+def check_verdicts(passed: set[str], failed: set[str], least: int) -> None:
+    """Every failure is named in failing.toml, and nothing that passes is."""
+    assert len(failing("not_offered")) <= 5
+
+    def is_known(scenario: str) -> bool:
+        return any(is_failing(group, scenario) for group in ("not_offered", "needs_fixture"))
+
+    assert {one for one in failed if not is_known(one)} == set()
+    assert {one for one in passed if is_known(one)} == set()
+    assert len(passed) >= least
 
 
 async def test_the_inspector_lists_and_calls_every_tool_over_stdio(living: Living) -> None:

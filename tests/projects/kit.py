@@ -13,6 +13,7 @@ import msgspec
 from reveries.config import load_settings
 from reveries.db.database import Database
 from reveries.db.opening import open_database
+from reveries.errors import NotFoundError
 from reveries.knowledge.model import Chunk
 from reveries.knowledge.project_knowledge import ProjectKnowledge
 from reveries.llm.base import Embedder, Prompt
@@ -27,6 +28,7 @@ from reveries.projects.watching import StepRows
 from reveries.projects.work import ProjectWork
 from reveries.projects.work_model import WorkModel
 from reveries.tools.folder_copies import FolderCopies
+from reveries.tools.mcp_servers import McpServer
 from reveries.tools.sandbox import Sandbox
 from tests.fakes.clock import HandClock
 from tests.memory.kit import NOW, WordEmbedder
@@ -127,8 +129,16 @@ def tool_services(folder: Path, sandbox: Sandbox | None = None, *, web: bool = F
     """Tools of a mind that lives in `folder`; without a sandbox unless one is given."""
     settings = msgspec.structs.replace(load_settings(None).web, enabled=web, search_url=more.pop("search_url", ""))
     return ToolServices(
-        sandbox=sandbox or Sandbox(), copies=FolderCopies(folder / "undo"), web=lambda: settings, **more
+        sandbox=sandbox or Sandbox(),
+        copies=FolderCopies(folder / "undo"),
+        web=lambda: settings,
+        open_server=more.pop("open_server", _no_server),
+        **more,
     )
+
+
+def _no_server(name: str) -> McpServer:
+    raise NotFoundError(f"There is no MCP server {name}.", advice="")
 
 
 async def task_tools(work: Work, project: Project, services: ToolServices) -> TaskTools:

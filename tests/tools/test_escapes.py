@@ -16,7 +16,7 @@ import pytest
 
 from reveries.errors import ToolError
 from reveries.tools.sandbox import Sandbox, find_sandbox, why_not_a_folder
-from reveries.tools.worker import FolderAccess, Worker
+from reveries.tools.worker import FolderAccess, Worker, open_folder_worker
 from tests.tools.escapes import SECRET, Attempt, Ground, command_attempts, file_attempts, lay_out
 
 pytestmark = pytest.mark.timeout(570)
@@ -72,7 +72,7 @@ def listener(tmp_path: Path) -> Iterator[_Listener]:
 
 @contextlib.asynccontextmanager
 async def serving(folder: Path, sandbox: Sandbox) -> AsyncIterator[Worker]:
-    worker = Worker(sandbox, FolderAccess(folder, may_write=True))
+    worker = open_folder_worker(sandbox, FolderAccess(folder, may_write=True))
     try:
         yield worker
     finally:
@@ -167,9 +167,9 @@ async def test_whoever_holds_the_worker_is_killed_and_everything_in_the_sandbox_
         "import asyncio, sys\n"
         "from pathlib import Path\n"
         "from reveries.tools.sandbox import find_sandbox\n"
-        "from reveries.tools.worker import FolderAccess, Worker\n"
+        "from reveries.tools.worker import FolderAccess, Worker, open_folder_worker\n"
         "async def main():\n"
-        "    worker = Worker(find_sandbox(), FolderAccess(Path(sys.argv[1]), may_write=True))\n"
+        "    worker = open_folder_worker(find_sandbox(), FolderAccess(Path(sys.argv[1]), may_write=True))\n"
         "    await worker.call('run', {'command': 'echo begun > own.txt; sleep 605',"
         " 'seconds': 200.0, 'is_tainted': False})\n"
         "asyncio.run(main())\n"

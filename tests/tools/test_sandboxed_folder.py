@@ -8,7 +8,7 @@ import pytest
 
 from reveries.tools.sandbox import find_sandbox
 from reveries.tools.sandboxed.folder import BESIDE, MOST_FILE_BYTES, Folder, FolderError
-from reveries.tools.worker import FolderAccess, Worker
+from reveries.tools.worker import FolderAccess, open_folder_worker
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def test_what_foreign_text_led_to_is_not_executable_and_the_owners_scripts_stay_
 
 @pytest.mark.system
 async def test_what_a_tainted_command_makes_executable_is_not(at: Path) -> None:
-    worker = Worker(find_sandbox(), FolderAccess(at, may_write=True))
+    worker = open_folder_worker(find_sandbox(), FolderAccess(at, may_write=True))
     command = "printf x > made.sh; chmod 755 made.sh; cp sub/run.sh copy.sh"
     await worker.call("run", {"command": command, "seconds": 5.0, "is_tainted": True})
     modes = [(at / name).stat().st_mode & 0o111 for name in ("made.sh", "copy.sh", "sub/run.sh")]
@@ -50,7 +50,7 @@ async def test_no_command_changes_a_dot_file_that_is_there_however_deep(at: Path
     hooks.mkdir(parents=True)
     (hooks / "post-checkout").write_text("mine")
     (at / "sub" / ".envrc").write_text("mine")
-    worker = Worker(find_sandbox(), FolderAccess(at, may_write=True))
+    worker = open_folder_worker(find_sandbox(), FolderAccess(at, may_write=True))
     command = (
         "echo x > sub/.envrc; echo x > sub/inner/.git/hooks/post-checkout; touch sub/inner/.git/new; rm -rf sub/inner"
     )

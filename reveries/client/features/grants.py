@@ -1,6 +1,7 @@
 """`reveries grant`: what a project may do beyond its folder, by your word alone."""
 
 import time
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
@@ -12,6 +13,8 @@ from reveries.safe_text import one_line
 if TYPE_CHECKING:
     from reveries.protocol import GrantEntry, Grants
 
+_SERVER_SECONDS = 90.0
+"""A server has to be started to say what it offers."""
 _SAID = {
     "tool": "may be used",
     "source": "may stand before what reaches out",
@@ -41,12 +44,19 @@ def list_grants(project: str, as_json: bool) -> None:
 @click.argument("name")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object.")
 def give(project: str, name: str, as_json: bool) -> None:
-    """Allow a tool (fetch, web_search), or a source whose texts you trust (folder, web:example.org):
-    reveries grant give Piano fetch."""
+    """Allow a tool (fetch, web_search, a tool of an MCP server or all of its), or a source whose texts you trust
+    (folder, web:example.org, server:NAME): reveries grant give Piano fetch."""
     from reveries import protocol
+    from reveries.client.render import say
     from reveries.client.sync_call import ask
 
-    _show(ask(lambda new_id: protocol.GiveGrant(new_id, project, name), protocol.Grants), as_json)
+    make = partial(protocol.GiveGrant, project=project, name=name)
+    answer = ask(make, protocol.Grants, seconds=_SERVER_SECONDS)
+    _show(answer, as_json)
+    server = name.partition(".")[0]
+    if not as_json and any(one.name.startswith(f"{server}.") for one in answer.grants):
+        say(f"  What {server} says is foreign: what then reaches out asks you first, until you trust it:", "dim")
+        say(f"  reveries grant give {project} server:{server}", "dim")
 
 
 @command.command("revoke")

@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from reveries.protocol.tools import ToolServer
+    from reveries.client.render import Page
+    from reveries.protocol.tools import ToolServer, ToolServers
 
+_START_SECONDS = 90.0
 _GROUPS = ("memory", "orientation", "working", "knowledge")
 
 
@@ -104,6 +106,82 @@ def list_programs(as_json: bool) -> None:
         say(f"  {name}  may change your projects. To take that back:  reveries mcp allow {name} --no-write")
     if not settings.mcp.may_write:
         say("No program may change your projects. They look, and add in their own name.", "dim")
+
+
+@command.command("add")
+@click.argument("name")
+@click.argument("words", nargs=-1)
+@click.option("--url", default="", help="A server that is reached by its address, instead of a command.")
+@click.option("--look", multiple=True, help="A tool of it that only looks; may be given again.")
+@click.option("--network", is_flag=True, help="Let the command reach the network.")
+@click.option("--reads", multiple=True, help="A folder that the command may see; may be given again.")
+@click.option("--writes", multiple=True, help="A folder that it may change; may be given again.")
+@click.option("--environment-file", default="", help="NAME=VALUE lines, for its secrets (mode 600).")
+@click.option("--token-file", default="", help="With --url: the bearer token (mode 600).")
+def add_server(name: str, words: tuple[str, ...], **given: object) -> None:
+    """Add an MCP server whose tools your projects may then be granted:
+    reveries mcp add files --reads ~/notes -- npx -y @modelcontextprotocol/server-filesystem ~/notes."""
+    from reveries.client.render import say
+    from reveries.client.settings_file import apply, changing, draft, file_in_force, write_private
+
+    table = {key: list(value) if isinstance(value, tuple) else value for key, value in given.items() if value}
+    table |= {"command": list(words)} if words else {}
+    file = file_in_force()
+    with changing(file):
+        write_private(file, draft(file, {f"mcp.servers.{name}": table}).after)
+    if apply() is None:
+        say(f"{name} is written into {file}. What it offers, when the mind is awake:  reveries mcp servers {name}")
+        return
+    _show_servers(name, as_json=False)
+
+
+@command.command("remove")
+@click.argument("name")
+def remove_server(name: str) -> None:
+    """Take an MCP server out of the settings. What was granted of it counts no more."""
+    from reveries.client.render import say
+    from reveries.client.settings_file import apply, changing, drop_settings_table, file_in_force, write_private
+
+    file = file_in_force()
+    with changing(file):
+        write_private(file, drop_settings_table(file, "mcp.servers", name))
+    apply()
+    say(f"{name} is out of {file}.")
+
+
+@command.command("servers")
+@click.argument("name", default="")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+def list_servers(name: str, as_json: bool) -> None:
+    """The MCP servers of your settings, and what each offers now. Each is started for a moment."""
+    _show_servers(name, as_json=as_json)
+
+
+def _show_servers(name: str, *, as_json: bool) -> None:
+    from reveries import protocol
+    from reveries.client.render import show, show_json
+    from reveries.client.sync_call import ask
+
+    answer = ask(lambda new_id: protocol.AskToolServers(new_id, name), protocol.ToolServers, seconds=_START_SECONDS)
+    show_json(answer) if as_json else show(servers_page(answer))
+
+
+def servers_page(answer: "ToolServers") -> "Page":
+    """A server, and its tools a line each."""
+    from reveries.client.render import Part, line
+
+    page: Page = []
+    for one in answer.servers:
+        page.append(line(Part(one.name, "strong"), Part(f"  {one.address}", "dim")))
+        if one.fault:
+            page += [line(Part(f"  {one.fault}", "bad")), line(Part(f"  {one.advice}", "dim"))]
+            continue
+        for tool in one.tools:
+            arguments = f"  ({', '.join(tool.arguments)})  {tool.reach}"
+            page.append(line(Part(f"  {tool.name}", "accent"), Part(arguments, "dim")))
+            page.append(line(f"      {tool.description}"))
+        page.append(line(Part(f"  To let a project use them:  reveries grant give PROJECT {one.name}", "dim")))
+    return page or [line("  No server is set. To add one:  reveries mcp add --help")]
 
 
 @command.command("install")

@@ -71,7 +71,11 @@ async def show_grants(call: Call, request: protocol.AskGrants) -> protocol.Grant
 @handles(protocol.GiveGrant)
 async def give_project_grant(call: Call, request: protocol.GiveGrant) -> protocol.Grants:
     project = await call.mind.projects.store.find(request.project)
-    await give_grant(call.mind.projects.store, project, request.name)
+    server = request.name.partition(".")[0]
+    if server in call.mind.settings.mcp.servers:
+        await call.mind.projects.grant_server_tools(project, server, request.name)
+    else:
+        await give_grant(call.mind.projects.store, project, request.name)
     call.mind.projects.consider()
     return await _grants(call, project)
 
@@ -231,7 +235,7 @@ async def _grants(call: Call, project: Project) -> protocol.Grants:
     titles = {task.id: task.title for task in await store.tasks(store.database, project.id)}
     found = [
         protocol.GrantEntry(
-            one.id, one.kind.value, one_line(one.name), one_line(titles.get(one.task_id or "", "")), one.given_at
+            one.id, one.kind.value, one_line(one.plain_name), one_line(titles.get(one.task_id or "", "")), one.given_at
         )
         for one in await read_grants(store.database, project.id)
     ]

@@ -219,14 +219,14 @@ def turns_text(turns: Sequence[Turn], names: Sequence[str] = ()) -> str:
     the mind says so, and no line of a turn can pass for a turn of one of `names` or of another speaker (F1, F3)."""
     speakers = {*names, *_ROLES, *(turn.speaker for turn in turns)} - {""}
     another = re.compile(rf"^\s*(?={'|'.join(map(re.escape, sorted(speakers)))}\s*:)", re.MULTILINE | re.IGNORECASE)
-    text = "\n".join(_turn_line(turn, another) for turn in turns if turn.fresh)
+    text = "\n".join(_quoted_turn(turn, another) for turn in turns if turn.fresh)
     if len(text) <= _MAX_CONTENT_CHARS:
         return text
     half = _MAX_CONTENT_CHARS // 2
     return f"{text[:half]}\n\u2026\n{text[-half:]}"
 
 
-def _turn_line(turn: Turn, another: "re.Pattern[str]") -> str:
+def _quoted_turn(turn: Turn, another: "re.Pattern[str]") -> str:
     pattern = _ANY_SPEAKER if turn.origin.is_tainted else another
     said = pattern.sub("> ", turn.fresh) if gates.stands(gates.Gate.VOICE) else turn.fresh
     if turn.origin.is_tainted:

@@ -151,7 +151,7 @@ def _met_and_unmet_words(live: LiveMemory, cue: str, episode: Episode) -> tuple[
 def _missing_sentences(live: LiveMemory, why: Why, found: CueReach) -> list[str]:
     if why.rank:
         last = _last_taken(live, why, found)
-        place = f"It came {_ordinal(why.rank)}, and only the first {why.limit} are taken"
+        place = f"It came {_ordinal_word(why.rank)}, and only the first {why.limit} are taken"
         return [f"{place}; its energy is {why.energy:.3f}, that of the last one taken {last:.3f}."]
     missing = [_no_entry(live, why, found)] if why.entry is None else []
     if why.energy_whole > 0.0:
@@ -172,7 +172,7 @@ def _no_entry(live: LiveMemory, why: Why, found: CueReach) -> str:
     needed = f"; the {len(nearest)} nearest have {nearest[-1]:.2f} or more" if nearest else ""
     words = ", ".join(why.shared_words) if why.shared_words else "none of them"
     best = next((turn.place for turn in why.turns if turn.place), 0)
-    turn = f" Its best turn is {_ordinal(best)} among all" if best else " None of its turns is among the best"
+    turn = f" Its best turn is {_ordinal_word(best)} among all" if best else " None of its turns is among the best"
     return (
         f"It was no entry point: its cosine with the cue is {why.cosine:.2f}{needed}. "
         f"Of the cue's words it holds {words}.{turn}, and the first {live.settings.seeds} count."
@@ -184,6 +184,6 @@ def _last_taken(live: LiveMemory, why: Why, found: CueReach) -> float:
     return above[min(why.limit, len(above)) - 1][1] if above else 0.0
 
 
-def _ordinal(number: int) -> str:
+def _ordinal_word(number: int) -> str:
     ending = "th" if 10 <= number % 100 <= 20 else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
     return f"{number}{ending}"

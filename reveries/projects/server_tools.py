@@ -1,0 +1,97 @@
+"""Tools of MCP servers in a project: granted one by one as they are then, and switched off when they change."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import structlog
+
+from reveries.errors import NotFoundError, ReveriesError
+from reveries.projects.grants import Grant, GrantKind, put_grant, read_grants
+from reveries.projects.model import Project
+from reveries.projects.store import ProjectStore
+from reveries.projects.watching import Tell
+from reveries.tools.mcp_servers import McpServer
+from reveries.tools.mcp_tools import OfferedTool, PinnedTool, read_pin
+from reveries.tools.registry import Tool
+
+log = structlog.get_logger("work")
+
+OpenServer = Callable[[str], McpServer]
+"""By its name. Raises ToolError, ConfigError, NotFoundError."""
+
+
+@dataclass(slots=True)
+class ServerTools:
+    """The tools of servers that a project was granted, opened for one try and closed at its end."""
+
+    store: ProjectStore
+    project: Project
+    open_server: OpenServer
+    tell: Tell
+    tools: list[Tool] = field(default_factory=list)
+    _servers: list[McpServer] = field(default_factory=list)
+
+    @property
+    def sources(self) -> frozenset[str]:
+        """Their texts stand before the model: whose they are."""
+        return frozenset(tool.server for tool in self.tools)
+
+    async def open(self) -> None:
+        """Start the servers whose tools are granted. One that does not start is told of, and missing."""
+        granted: dict[str, dict[str, Grant]] = {}
+        for grant in await read_grants(self.store.database, self.project.id):
+            if pinned := read_pin(grant.name):
+                granted.setdefault(pinned.tool.partition(".")[0], {})[pinned.tool] = grant
+        for name, grants in granted.items():
+            try:
+                await self._open(name, list(grants.values()))
+            except ReveriesError as error:
+                log.warning("server.not_started", why=error.message[:200])
+                await self._note("server.not_started", f"{name}: {error.message}")
+
+    async def close(self) -> None:
+        for server in self._servers:
+            await server.close()
+
+    async def _open(self, name: str, grants: Sequence[Grant]) -> None:
+        server = self.open_server(name)
+        self._servers.append(server)
+        there = {PinnedTool(server.full_name(one), one.pin).grant_name: one for one in await server.offered()}
+        for grant in grants:
+            if grant.name in there:
+                self.tools.append(server.as_tool(there[grant.name]))
+            else:
+                await self._switch_off(grant)
+
+    async def _switch_off(self, grant: Grant) -> None:
+        """What it says of itself is not what it said when it was granted."""
+        tool = grant.name.partition("#")[0]
+        async with self.store.database.transaction() as transaction:
+            await transaction.run("projects.revoke_grant", {"id": grant.id, "now": self.store.now})
+        await self._note("tool.switched_off", f"{tool} changed since you granted it. To look: reveries mcp servers")
+
+    async def _note(self, action: str, words: str) -> None:
+        async with self.store.database.transaction() as transaction:
+            await self.store.log(transaction, self.project.id, action, words)
+        self.tell("switched off", words)
+
+
+async def grant_server_tools(store: ProjectStore, project: Project, name: str, server: McpServer) -> list[OfferedTool]:
+    """The owner allows `SERVER.TOOL`, or all that SERVER offers now; each as it is now. Raises ToolError,
+    NotFoundError."""
+    offered = await server.offered()
+    chosen = [one for one in offered if name in (server.name, server.full_name(one))]
+    if not chosen:
+        there = ", ".join(server.full_name(one) for one in offered[:20]) or "none"
+        raise NotFoundError(f"There is no tool {name[:120]!r}.", advice=f"It offers: {there}")
+    async with store.database.transaction() as transaction:
+        standing = await read_grants(transaction, project.id)
+        for one in chosen:
+            pinned = PinnedTool(server.full_name(one), one.pin)
+            for old in standing:
+                if (found := read_pin(old.name)) and found.tool == pinned.tool:
+                    await transaction.run("projects.revoke_grant", {"id": old.id, "now": store.now})
+            await put_grant(store, transaction, project.id, GrantKind.TOOL, pinned.grant_name, None)
+        await store.log(transaction, project.id, "grant.given", name)
+        await store.clear_rest(transaction, project.id)
+    return chosen

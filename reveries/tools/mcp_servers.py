@@ -1,0 +1,172 @@
+"""MCP servers of the owner's choice: each in a sandboxed child while a task needs it, its tools as tools of ours.
+
+What such a server says is foreign. It sees the system, and what its settings list; a tool counts as what it was when
+it was granted, and no longer when it says something else of itself.
+"""
+
+import importlib.util
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from shutil import which
+from typing import Final
+
+import msgspec
+import structlog
+
+from reveries.api_keys import read_private_file
+from reveries.errors import ToolError
+from reveries.mcp_settings import McpServerSettings
+from reveries.tools.mcp_tools import OfferedTool, arguments_type, read_offer, wire_arguments
+from reveries.tools.reach import SERVER_PREFIX, Reach
+from reveries.tools.registry import Tool, ToolCaller
+from reveries.tools.results import ToolResult, cut_lines, fence
+from reveries.tools.sandbox import Sandbox, ServerAccess, why_not_a_folder
+from reveries.tools.worker import Worker
+
+log = structlog.get_logger("tools")
+
+_START_SECONDS: Final = 60.0
+_CALL_SECONDS: Final = 60.0
+_VARIABLE: Final = re.compile(r"\s*(?:export\s+)?([A-Za-z_]\w*)=(.*?)\s*")
+
+
+def source_of_server(name: str) -> str:
+    """How a server is named as a foreign source: never as a program that calls us, which names itself."""
+    return f"{SERVER_PREFIX}{name}"
+
+
+@dataclass(slots=True)
+class McpServer:
+    """One server, held by a child from its first call to `close`."""
+
+    name: str
+    look: frozenset[str]
+    """Its tools of which the owner says that they only look."""
+    worker: Worker
+
+    async def offered(self) -> list[OfferedTool]:
+        """What it offers now. Raises ToolError."""
+        greeting = await self.worker.start()
+        try:
+            return read_offer(greeting)
+        except msgspec.ValidationError as error:
+            raise ToolError(f"{self.name} tells of its tools in no known way.", advice="") from error
+
+    def reach_of(self, tool: str) -> Reach:
+        return Reach.LOOK if tool in self.look else Reach.OUT
+
+    def as_tool(self, offered: OfferedTool) -> Tool:
+        """The tool under its name `SERVER.TOOL`. Calls it for as long as it is what it is now."""
+        arguments = arguments_type(offered)
+        assert arguments is not None, "It was offered as one that can be called."
+        reach = self.reach_of(offered.name)
+
+        async def run(given: msgspec.Struct, _: ToolCaller) -> ToolResult:
+            return await self._call(offered, wire_arguments(offered, msgspec.to_builtins(given)))
+
+        return Tool(
+            self.full_name(offered),
+            source_of_server(self.name),
+            offered.told,
+            reach,
+            arguments,
+            run,
+            is_repeatable=reach is Reach.LOOK,
+        )
+
+    def full_name(self, offered: OfferedTool) -> str:
+        """`SERVER.TOOL`, as it is granted and called."""
+        return f"{self.name}.{offered.name}"
+
+    async def close(self) -> None:
+        await self.worker.close()
+
+    async def _call(self, tool: OfferedTool, arguments: Mapping[str, object]) -> ToolResult:
+        """Raises ToolError. Whatever the server says comes as a record, its errors too."""
+        name = self.full_name(tool)
+        # It may have been started anew since it was looked at.
+        if not any((one.name, one.pin) == (tool.name, tool.pin) for one in await self.offered()):
+            raise ToolError(f"{name} is no longer what was granted.", advice="Do without it.")
+        asked = {"name": tool.name, "arguments": arguments, "seconds": _CALL_SECONDS}
+        answer = await self.worker.call("call_tool", asked, _CALL_SECONDS)
+        lines, rest = cut_lines(str(answer["text"]).splitlines(), 1)
+        told = f"{name} {'failed' if answer['is_error'] else 'answered'}:"
+        more = "\n(the rest is cut)" if rest else ""
+        return ToolResult(f"{told}\n{fence(lines)}{more}", frozenset({source_of_server(self.name)}))
+
+
+@dataclass(frozen=True, slots=True)
+class McpServerOpener:
+    """What servers are opened with on this machine."""
+
+    sandbox: Sandbox
+    home: Path
+    """Of the mind: no server may see it."""
+
+    def open(self, name: str, settings: McpServerSettings) -> McpServer:
+        """A server that starts with its first call. Blocks for a moment. Raises ToolError, ConfigError."""
+        if not self.sandbox.can_run:
+            raise ToolError(f"{name} is not started: {self.sandbox.why_not}", advice="reveries doctor")
+        access = self._access(name, settings)
+        opening = {
+            "command": _find_command(name, settings.command, access),
+            "environment": _read_variables(settings.environment_file),
+            "url": settings.url,
+            "headers": _headers(settings.token_file),
+        }
+        command = self.sandbox.server_command(access)
+        worker = Worker(lambda: command, name, opening=opening, start_seconds=_START_SECONDS)
+        return McpServer(name, frozenset(settings.look), worker)
+
+    def _access(self, name: str, settings: McpServerSettings) -> ServerAccess:
+        library = importlib.util.find_spec("mcp")
+        if library is None or library.origin is None:
+            raise ToolError(
+                f"{name} is not started: what speaks with servers is not installed.",
+                advice="make mcp, or: pip install 'reveries[mcp]'",
+            )
+        reads, writes = (tuple(self._folder(one) for one in listed) for listed in (settings.reads, settings.writes))
+        # One that is reached by its address is nothing without a network.
+        network = settings.network or bool(settings.url)
+        return ServerAccess(network, reads, writes, (Path(library.origin).parents[1],))
+
+    def _folder(self, listed: str) -> Path:
+        folder = Path(listed).expanduser().absolute()
+        if why := why_not_a_folder(folder, self.home):
+            raise ToolError(why, advice="Look at [mcp.servers].")
+        return folder
+
+
+def _find_command(name: str, command: tuple[str, ...], access: ServerAccess) -> list[str]:
+    if not command:
+        return []
+    found = which(Path(command[0]).expanduser())
+    if found is None:
+        raise ToolError(f"{name} is not started: there is no program {command[0][:200]}.", advice="Is it installed?")
+    program = Path(found).absolute()
+    if not access.shows(program):
+        at = program.parent if program.parent == program.resolve().parent else program.resolve().parent
+        raise ToolError(
+            f"{name} is not started: it cannot see its own program in {at}.",
+            advice=f'List a folder that holds it: [mcp.servers.{name}] reads = ["{at}"]',
+        )
+    return [str(program), *command[1:]]
+
+
+def _read_variables(file: str) -> dict[str, str]:
+    """NAME=VALUE, a line each. Raises ConfigError."""
+    if not file:
+        return {}
+    lines = read_private_file(Path(file).expanduser(), "mcp.servers environment_file").splitlines()
+    found = (_VARIABLE.fullmatch(line) for line in lines)
+    return {one[1]: one[2].strip("\"'") for one in found if one is not None}
+
+
+def _headers(token_file: str) -> dict[str, str]:
+    """Raises ConfigError."""
+    if not token_file:
+        return {}
+    token = read_private_file(Path(token_file).expanduser(), "mcp.servers token_file")
+    return {"Authorization": f"Bearer {token}"}

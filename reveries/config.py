@@ -399,10 +399,11 @@ def check_settings(tables: dict[str, object], source: str) -> Settings:
         settings = msgspec.convert(tables, Settings)
     except msgspec.ValidationError as error:
         what, _, where = str(error).partition(" - at ")
-        key = where.strip("`").removeprefix("$.") or "?"
+        key = where.strip("`").removeprefix("key` in `").removeprefix("$.") or "?"
+        known = key in known_keys()
+        advice = f"Its default, with what it means: reveries config get {key}" if known else "See: reveries config"
         raise ConfigError(
-            f"The setting {key} in {source} is wrong: {what[:1].lower()}{what[1:]}.",
-            advice=f"Its default, with what it means: reveries config get {key}",
+            f"The setting {key} in {source} is wrong: {what[:1].lower()}{what[1:]}.", advice=advice
         ) from error
     _refuse_no_embedder(settings.llm.embedding_model, source)
     _refuse_empty_hours(settings.monologue.quiet_hours, source)

@@ -123,7 +123,11 @@ def add_server(name: str, words: tuple[str, ...], **given: object) -> None:
     reveries mcp add files --reads ~/notes -- npx -y @modelcontextprotocol/server-filesystem ~/notes."""
     from reveries.client.render import say
     from reveries.client.settings_file import apply, changing, draft, file_in_force, write_private
+    from reveries.errors import UsageError
 
+    _check_name(name.replace(".", " "))
+    if bool(words) == bool(given["url"]):
+        raise UsageError("A server is a command, or an address.", advice=f"reveries mcp add {name} -- COMMAND")
     table = {key: list(value) if isinstance(value, tuple) else value for key, value in given.items() if value}
     table |= {"command": list(words)} if words else {}
     file = file_in_force()
@@ -230,4 +234,4 @@ def _check_name(name: str) -> None:
     from reveries.errors import UsageError
 
     if not re.fullmatch(r"[a-z0-9][a-z0-9._-]{0,59}", name):
-        raise UsageError(f"{name[:60]!r} is no name of a program.", advice="Small letters and digits, as: claude-code")
+        raise UsageError(f"{name[:60]!r} is no name here.", advice="Small letters and digits, as: claude-code")

@@ -30,7 +30,7 @@ from reveries.tools.folder_copies import FolderCopies, Undone
 
 if TYPE_CHECKING:
     # A mind without a project does not carry what works on one.
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Iterator
 
     from reveries.projects.task_tools import ToolServices
     from reveries.projects.watching import Tell
@@ -76,6 +76,8 @@ class ProjectWorker:
         self._is_asked_for = False
         """Whether the owner wants the wake under way: it goes on into the quiet hours."""
         self._has_news = asyncio.Event()
+        self._folders = asyncio.Lock()
+        """Held by a wake, and while a folder is given back."""
 
     def consider(self) -> None:
         """Something changed: a goal, an answer, a setting."""
@@ -151,9 +153,11 @@ class ProjectWorker:
     async def _wake(self, project_id: str) -> None:
         """One wake, broken off by a word of the owner at once; then the rows say where it stands."""
         waiting = self._asked.pop(project_id, None)
-        self._is_asked_for, self._at_work = waiting is not None, project_id
+        self._is_asked_for = waiting is not None
         try:
-            report = await self._wake_until_words(project_id)
+            async with self._folders:
+                self._at_work = project_id
+                report = await self._wake_until_words(project_id)
         except asyncio.CancelledError:
             if waiting is not None:
                 waiting.set_exception(AsleepError("The mind falls asleep.", advice="Wake it: reveries wake"))
@@ -162,28 +166,31 @@ class ProjectWorker:
             if waiting is not None:
                 waiting.set_exception(error)
             raise
-        self._at_work = ""
+        finally:
+            self._at_work = ""
         self._waits[project_id] = Deadline.after(report.wait_seconds, self._parts.clock)
         if waiting is not None and not waiting.done():
             waiting.set_result(report)
 
     async def _wake_until_words(self, project_id: str) -> WakeReport:
         project = next(one for one in await self.store.projects() if one.id == project_id)
-        work = await self._open_work(partial(self.happened.notify, project.name))
+        limit = asyncio.timeout(None)
+        words = WordsBreak(limit)
+        work = await self._open_work(partial(self.happened.notify, project.name), words)
         is_broken_off = WakeReport(RestReason.INTERRUPTED, "You spoke.", 0)
         async with self._activity.during_work(project.name):
             if self._activity.words_came.is_set():
                 return await work.note_rest(project_id, is_broken_off)
             try:
-                async with asyncio.timeout(None) as limit:
-                    with self._events.state_changed.subscribed(partial(_end_on_words, limit)):
+                async with limit:
+                    with self._events.state_changed.subscribed(words.note_state):
                         return await work.wake(project_id, self._must_stop)
             except TimeoutError:
                 if not limit.expired():
                     raise
                 return await work.note_rest(project_id, is_broken_off)
 
-    async def _open_work(self, tell: "Tell") -> "ProjectWork":
+    async def _open_work(self, tell: "Tell", words: "WordsBreak") -> "ProjectWork":
         from reveries.projects.work import ProjectWork
 
         return ProjectWork(
@@ -193,6 +200,7 @@ class ProjectWorker:
             remember=self._remember,
             services=await self._open_services(),
             tell=tell,
+            hold_break=words.hold,
         )
 
     async def _open_services(self) -> "ToolServices":
@@ -245,7 +253,8 @@ class ProjectWorker:
             )
         if not project.folder or not await asyncio.to_thread(folder.is_dir):
             raise UsageError(f"{project.name} has no folder.", advice="There is nothing to give back.")
-        undone = await asyncio.to_thread(self._copies.give_back, task.id, folder)
+        async with self._folders:
+            undone = await asyncio.to_thread(self._copies.give_back, task.id, folder)
         async with self.store.database.transaction() as transaction:
             await self.store.log(transaction, project.id, "task.undone", task.title, task)
         await asyncio.to_thread(self._copies.drop, task.id)
@@ -280,7 +289,30 @@ class ProjectWorker:
         await self._parts.journal.record_trip("consolidation", verdict, so_far, "the step was cut and not used")
 
 
-def _end_on_words(limit: asyncio.Timeout, state: str, _: str) -> None:
-    """A word of the owner breaks off the call in hand, at once."""
-    if state == "talking" and limit.when() is None:
-        limit.reschedule(asyncio.get_running_loop().time())
+class WordsBreak:
+    """A word of the owner breaks off what is in hand at once; where that changes something, when it has ended."""
+
+    def __init__(self, limit: asyncio.Timeout) -> None:
+        self._limit = limit
+        self._is_held = False
+        self._is_asked = False
+
+    def note_state(self, state: str, _: str) -> None:
+        """The mind's state changed."""
+        if state == "talking":
+            self._is_asked = True
+            self._break_off()
+
+    @contextlib.contextmanager
+    def hold(self) -> "Iterator[None]":
+        """Nothing is broken off within it."""
+        self._is_held = True
+        try:
+            yield
+        finally:
+            self._is_held = False
+            self._break_off()
+
+    def _break_off(self) -> None:
+        if self._is_asked and not self._is_held and self._limit.when() is None:
+            self._limit.reschedule(asyncio.get_running_loop().time())

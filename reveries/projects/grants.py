@@ -4,6 +4,7 @@ A grant is the owner's own word: it comes from the terminal, as an answer to an 
 role of the mind and no program outside can make one.
 """
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
@@ -21,6 +22,7 @@ from reveries.tools.reach import FOLDER_SOURCE, SERVER_PREFIX, GrantSet, source_
 
 GRANTABLE_TOOLS: Final = ("fetch", "web_search")
 _HOST_PREFIX: Final = "web:"
+_HASHED_HOST: Final = re.compile(r"[0-9a-f]{12}")
 
 
 class GrantKind(StrEnum):
@@ -74,7 +76,7 @@ def grants_for_task(grants: Iterable[Grant], task_id: str) -> GrantSet:
 def source_id(name: str) -> str:
     """The foreign source that an owner names: `folder`, `web:example.org`, or an id as it stands in a row. Pure."""
     host = name.removeprefix(_HOST_PREFIX)
-    return source_of_host(host) if name.startswith(_HOST_PREFIX) and "." in host else name
+    return source_of_host(host) if name.startswith(_HOST_PREFIX) and not _HASHED_HOST.fullmatch(host) else name
 
 
 async def put_grant(
@@ -93,7 +95,7 @@ async def give_grant(store: ProjectStore, project: Project, name: str) -> Grant:
     """The owner allows a tool or a source in a project. Raises UsageError."""
     name = name.strip()
     is_tool = name in GRANTABLE_TOOLS
-    is_host = name.startswith(_HOST_PREFIX) and "." in name
+    is_host = name.startswith(_HOST_PREFIX) and len(name) > len(_HOST_PREFIX)
     is_source = name == FOLDER_SOURCE or is_host or name.startswith(("document:", SERVER_PREFIX))
     if not is_tool and not is_source:
         raise UsageError(

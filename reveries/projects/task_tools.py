@@ -1,7 +1,10 @@
 """The tools of one try of a task: what it may call, what each call needs, what it leaves in rows and in the folder."""
 
 import asyncio
+import contextlib
+import math
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
@@ -15,7 +18,7 @@ from reveries.errors import ToolError
 from reveries.gates import ToolGate
 from reveries.knowledge.model import Chunk
 from reveries.projects.approvals import HeldCall
-from reveries.projects.grants import GRANTABLE_TOOLS, grants_for_task, read_grants, source_id
+from reveries.projects.grants import GRANTABLE_TOOLS, grants_for_task, read_grants
 from reveries.projects.material import list_chunks
 from reveries.projects.model import AgentState, QuestionKind, WorkStep, WorkTask
 from reveries.projects.server_tools import OpenServer, ServerTools
@@ -25,7 +28,7 @@ from reveries.safe_text import one_line
 from reveries.tools.folder_copies import FolderCopies
 from reveries.tools.folder_tools import CHANGING, LOOKING, RUNNING, FolderTools
 from reveries.tools.loop import CallRecord, StepState
-from reveries.tools.reach import CallFacts, Permit, Reach, decide_call, digest_call
+from reveries.tools.reach import CallFacts, Permit, Reach, decide_call, digest_call, source_of_host
 from reveries.tools.registry import Tool, ToolCaller, ToolRegistry
 from reveries.tools.results import ToolResult
 from reveries.tools.sandbox import Sandbox
@@ -61,6 +64,9 @@ class ToolServices:
     open_server: OpenServer
 
 
+HoldBreak = Callable[[], AbstractContextManager[None]]
+
+
 class SearchKnowledge(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     query: Annotated[str, msgspec.Meta(min_length=1, max_length=400)]
 
@@ -84,6 +90,8 @@ class TaskTools:
     """By the name that stands before the model ("k1"): the id of a chunk."""
     servers: ServerTools | None = None
     """Opened; closed with these."""
+    hold_break: HoldBreak = contextlib.nullcontext
+    """While it is held, a word of the owner waits: what changes something comes to its end, and its result is kept."""
 
     def __post_init__(self) -> None:
         self._shown_sources: dict[str, str] = {}
@@ -107,12 +115,20 @@ class TaskTools:
         return result.text
 
     async def earlier_calls(self) -> list[CallRecord]:
-        """What this try did before it was broken off, or waited for a yes."""
-        since = self.task.try_began_at
-        if since is None:
-            return []
-        found = [one for one in await self.store.steps_of(self.task.id) if one.reach and one.began_at >= since]
-        return [await self._replay(one) for one in found]
+        """What this try did before it was broken off, or waited for a yes; and of earlier tries, what nobody knows
+        whether it happened and must not happen twice."""
+        steps = [one for one in await self.store.steps_of(self.task.id) if one.reach]
+        since = self.task.try_began_at if self.task.try_began_at is not None else math.inf
+        kept = [
+            one
+            for number, one in enumerate(steps)
+            if one.began_at >= since or (self._is_in_doubt(one) and not _is_settled(one, steps[number + 1 :]))
+        ]
+        return [await self._replay(one) for one in kept]
+
+    def _is_in_doubt(self, step: WorkStep) -> bool:
+        is_repeatable = any(tool.name == step.tool and tool.is_repeatable for tool in self.tools)
+        return step.state == "unknown" and not is_repeatable
 
     async def close(self) -> None:
         """End what was started, and write down how the folder was left."""
@@ -198,7 +214,8 @@ class TaskTools:
         if self._worker is not None:
             found += FolderTools(self._worker, self._before_change).tools()
         words = "\n".join(self._owner_words())
-        found += self.services.open_web(words, self.services.web().search_url).tools()
+        self._web = self.services.open_web(words, self.services.web().search_url)
+        found += self._web.tools()
         return found + (self.servers.tools if self.servers is not None else [])
 
     def _listed(self) -> list[str]:
@@ -246,14 +263,15 @@ class TaskTools:
             arguments = msgspec.to_builtins(given)
             digest = digest_call(tool.name, arguments)
             position = await self.steps.begin_call(tool.name, arguments, tool.reach, caller.foreign_sources, digest)
-            try:
-                result = await tool.run(given, caller)
-            except ToolError as error:
-                await self.steps.end_call(position, ToolResult(str(error)), is_done=False)
-                raise
-            assert isinstance(result, ToolResult)
-            self._note(tool.name, arguments, result)
-            await self.steps.end_call(position, result, is_done=True)
+            with self.hold_break() if tool.reach is Reach.INSIDE else contextlib.nullcontext():
+                try:
+                    result = await tool.run(given, caller)
+                except ToolError as error:
+                    await self.steps.end_call(position, ToolResult(str(error)), is_done=False)
+                    raise
+                assert isinstance(result, ToolResult)
+                self._note(tool.name, arguments, result)
+                await self.steps.end_call(position, result, is_done=True)
             return result
 
         return run
@@ -269,6 +287,8 @@ class TaskTools:
         if state is StepState.DONE:
             result = ToolResult(text, step.foreign_sources, step.path, step.sha256, step.exit_code)
             self._note(step.tool, arguments, result)
+            if step.tool in GRANTABLE_TOOLS:
+                self._web.note_known(text)
         return CallRecord(step.tool, arguments, text, state)
 
     def _note(self, tool: str, arguments: Mapping[str, object], result: ToolResult) -> None:
@@ -278,14 +298,26 @@ class TaskTools:
             self._files[result.path] = result.sha256
         if result.exit_code is not None:
             self._runs[str(arguments.get("command", ""))] = result.exit_code, f"output {result.sha256[:12]}"
-        if host := urlsplit(str(arguments.get("url", ""))).hostname:
-            self._shown_sources[source_id(f"web:{host}")] = f"web:{host}"
+        hosts = result.hosts or ([host] if (host := _host_in(arguments)) else [])
+        self._shown_sources |= {source_of_host(host): f"web:{host}" for host in hosts}
+
+
+def _is_settled(step: WorkStep, later: list[WorkStep]) -> bool:
+    """Whether the same was done again since, with a yes."""
+    return any((one.tool, one.arguments) == (step.tool, step.arguments) and one.state == "done" for one in later)
 
 
 def folder_access(state: AgentState) -> FolderAccess | None:
     """The folder of a project, where it has one."""
     path = Path(state.project.folder)
     return FolderAccess(path, state.project.may_write) if state.project.folder and path.is_absolute() else None
+
+
+def _host_in(arguments: Mapping[str, object]) -> str:
+    try:
+        return urlsplit(str(arguments.get("url", ""))).hostname or ""
+    except ValueError:
+        return ""
 
 
 def _essence(call: CallRecord) -> str:

@@ -2,6 +2,7 @@
 (V-81..V-90). Whatever ends it, the rows say where it stands."""
 
 import asyncio
+import contextlib
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -20,7 +21,7 @@ from reveries.projects.recipes import follow_recipe
 from reveries.projects.results import TaskResults
 from reveries.projects.server_tools import ServerTools
 from reveries.projects.store import ProjectStore
-from reveries.projects.task_tools import TaskTools, ToolServices, folder_access
+from reveries.projects.task_tools import HoldBreak, TaskTools, ToolServices, folder_access
 from reveries.projects.triggers import percent_done
 from reveries.projects.wake import read_state, wake_project
 from reveries.projects.wake_report import RestReason, WakeReport
@@ -51,6 +52,7 @@ class ProjectWork:
     remember: Remember
     services: ToolServices
     tell: Tell = tell_nobody
+    hold_break: HoldBreak = contextlib.nullcontext
 
     def __post_init__(self) -> None:
         self._due = BetweenTasks(self.store, self.settings, self.tell)
@@ -130,6 +132,7 @@ class ProjectWork:
                 find_chunks=partial(place.search, task),
                 sources=place.seen_sources,
                 servers=servers,
+                hold_break=self.hold_break,
             )
             result = await (execute_freely(place, task) if is_free else follow_recipe(place, task))
         except BaseException:

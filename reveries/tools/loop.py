@@ -32,7 +32,7 @@ class LoopLimits:
     steps: int = 25
     seconds: float = 1800.0
     chars: int = 2_000_000
-    """Of all that the model is shown and says: money is limited by the ledger."""
+    """Of all results that the model is shown, each time anew: money is limited by the ledger."""
 
 
 class StepState(StrEnum):
@@ -87,9 +87,10 @@ class ToolLoop(Generic[Finish]):
     now: Callable[[], float] = time.monotonic
 
     async def run(self) -> LoopEnd[Finish]:
-        """Until it hands in, waits, or is ended. Errors of the model and of the budget go on."""
+        """Until it hands in, waits, or is ended. Steps of the same try before it was broken off count. Errors of the
+        model and of the budget go on."""
         began, chars = self.now(), 0
-        for _ in range(self.limits.steps):
+        while len(self.calls) < self.limits.steps:
             step = await self.ask_step(self.calls)
             if step is None:
                 return LoopEnd(why_ended="The model gave no usable answer.")
@@ -107,7 +108,8 @@ class ToolLoop(Generic[Finish]):
 
     async def _call(self, name: str, arguments: Mapping[str, object]) -> CallRecord:
         digest = digest_call(name, arguments)
-        is_unknown = any(one.state is StepState.UNKNOWN and one.digest == digest for one in self.calls)
+        last = next((one for one in reversed(self.calls) if one.digest == digest), None)
+        is_unknown = last is not None and last.state is StepState.UNKNOWN
         try:
             text = await self.make_call(name, arguments, is_unknown)
         except (ToolError, UsageError) as error:

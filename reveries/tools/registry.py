@@ -54,6 +54,8 @@ class Tool:
     """Whether doing it twice is no more than doing it once."""
     is_additive: bool = False
     """Whether it only adds, in the caller's own name: then whoever may look may call it."""
+    check: Callable[[Any], None] | None = None
+    """Refuses what would be refused anyway, before anybody is asked about it. Raises ToolError."""
 
     @property
     def schema(self) -> dict[str, Any]:
@@ -108,9 +110,6 @@ class ToolRegistry:
         """What a caller may call, in the order in which they were registered."""
         return [tool for tool in self._tools.values() if self._may_call(caller, tool)]
 
-    def __contains__(self, name: str) -> bool:
-        return name in self._tools
-
     async def call(self, caller: ToolCaller, name: str, arguments: Mapping[str, object]) -> dict[str, Any]:
         """`invoke`, with the answer in plain values."""
         answer: dict[str, Any] = msgspec.to_builtins(await self.invoke(caller, name, arguments))
@@ -131,6 +130,8 @@ class ToolRegistry:
             given = msgspec.convert(dict(arguments), tool.arguments)
         except msgspec.ValidationError as error:
             raise UsageError(f"{name}: {str(error)[:_MOST_CHARS]}.", advice="See the tool's schema.") from error
+        if tool.check is not None:
+            tool.check(given)
         digest = digest_call(name, msgspec.to_builtins(given))
         is_in_doubt = is_unknown and not tool.is_repeatable
         facts = CallFacts(name, tool.reach, digest, caller.foreign_sources, is_in_doubt)

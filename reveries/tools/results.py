@@ -21,6 +21,8 @@ class ToolResult:
     sha256: str = ""
     """Of that file, or of all that a command said."""
     exit_code: int | None = None
+    hosts: tuple[str, ...] = ()
+    """What hosts it came from, to name them to the owner: rows hold a hash alone."""
 
 
 def fence(lines: Iterable[str], first: int = 0) -> str:

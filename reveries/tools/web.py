@@ -5,6 +5,7 @@ Nothing within a network is reached, whatever name leads there, and what comes i
 """
 
 import asyncio
+import codecs
 import ipaddress
 import re
 import socket
@@ -35,6 +36,12 @@ _TRANSLATED: Final = tuple(
     ipaddress.ip_network(one) for one in ("64:ff9b::/96", "64:ff9b:1::/48", "2002::/16", "2001::/32")
 )
 """IPv6 networks whose addresses hold an IPv4 address, which may be one of this network."""
+_CHARSETS: Final = (
+    "utf-8", "ascii", "iso8859", "cp125", "utf-16", "koi8", "shift_jis", "euc_", "gb", "big5", "mac-roman",
+)  # fmt: skip
+"""How the names of encodings begin that pages are read in: of others, as punycode, the time grows with the square."""
+_FED_CHARS: Final = 65_536
+_MOST_UNREAD_CHARS: Final = 200_000
 _TEXT_TYPES: Final = ("text/", "application/json", "application/xml", "application/xhtml+xml")
 
 Resolve = Callable[[str, int], Awaitable[list[str]]]
@@ -76,26 +83,36 @@ class WebTools:
         fetch = "A page that the owner named, or that stands in a result of the web."
         search = "Search the web: addresses with a line each."
         return [
-            Tool("fetch", SERVER, fetch, out, Fetch, self.fetch, is_repeatable=False),
+            Tool("fetch", SERVER, fetch, out, Fetch, self.fetch, is_repeatable=False, check=self.check_address),
             Tool("web_search", SERVER, search, out, WebSearch, self.web_search, is_repeatable=False),
         ]
 
-    async def fetch(self, given: Fetch, _: ToolCaller) -> ToolResult:
-        """Raises ToolError."""
-        url = plain_address(given.url)
-        if url not in self._known and gates.stands(ToolGate.ADDRESS):
+    def note_known(self, text: str) -> None:
+        """Addresses of a result may be fetched."""
+        self._known |= addresses_in(text)
+
+    def check_address(self, given: Fetch) -> None:
+        """Raises ToolError for an address that a model made up."""
+        if plain_address(given.url) not in self._known and gates.stands(ToolGate.ADDRESS):
             raise ToolError(
                 f"{given.url[:200]} is no address that the owner wrote or that stands in a fetched page.",
                 advice="Name one of those, or ask the owner for it.",
             )
+
+    async def fetch(self, given: Fetch, _: ToolCaller) -> ToolResult:
+        """Raises ToolError, in which no word is the page's: errors are not fenced."""
+        self.check_address(given)
+        url = plain_address(given.url)
         text, hosts = await self._get_page(url)
-        self._known |= addresses_in(text)
+        self.note_known(text)
         lines = text.splitlines()
         kept, rest = cut_lines(lines, given.from_line)
         more = f"\nIt goes on: from_line {rest}." if rest else ""
         told = f"{url}, line {given.from_line} to {given.from_line + len(kept) - 1} of {len(lines)}:"
         return ToolResult(
-            f"{told}\n{fence(kept, given.from_line)}{more}", frozenset(source_of_host(one) for one in hosts)
+            f"{told}\n{fence(kept, given.from_line)}{more}",
+            frozenset(source_of_host(one) for one in hosts),
+            hosts=tuple(hosts),
         )
 
     async def web_search(self, given: WebSearch, _: ToolCaller) -> ToolResult:
@@ -113,28 +130,37 @@ class WebTools:
         lines = [line for one in found for line in (f"{one.url} · {one.title}", f"    {one.content[:300]}")]
         host = urlsplit(self.search_url).hostname or "search"
         return ToolResult(
-            f"{len(found)} found for “{given.query[:80]}”:\n{fence(lines)}", frozenset({source_of_host(host)})
+            f"{len(found)} found for “{given.query[:80]}”:\n{fence(lines)}",
+            frozenset({source_of_host(host)}),
+            hosts=(host,),
         )
 
     async def _get_page(self, url: str) -> tuple[str, list[str]]:
         hosts: list[str] = []
         for _ in range(_MOST_REDIRECTS + 1):
+            try:
+                host, port = _host_and_port(url)
+                address = await self._public_address(host, port)
+            except ToolError as error:
+                if not hosts:
+                    raise
+                told = f"{hosts[0]} leads to no public address of the web."
+                raise ToolError(told, advice="Try another one.") from error
             parts = urlsplit(url)
-            host, port = _host_and_port(url)
             hosts.append(host)
-            address = await self._public_address(host, port)
             shown = f"[{address}]" if ":" in address else address
             pinned = urlunsplit((parts.scheme, f"{shown}:{port}", parts.path or "/", parts.query, ""))
             answer = await self._request(pinned, {"Host": parts.netloc}, None, host)
             if isinstance(answer, _Page):
-                return readable_text(answer.text, answer.is_html, url), hosts
-            url = plain_address(urljoin(url, answer))
+                # A page can be made to be read slowly: not on the loop.
+                return await asyncio.to_thread(readable_text, answer.text, answer.is_html, url), hosts
+            url = _joined(url, answer)
         raise ToolError(f"{hosts[0]} leads on and on.", advice="Name the page itself.")
 
     async def _public_address(self, host: str, port: int) -> str:
         try:
             found = await self.resolve(host, port)
-        except OSError as error:
+        except (OSError, UnicodeError) as error:
             raise ToolError(f"{host} is not found.", advice="Is the network there?") from error
         if not found or not all(is_public(one) for one in found):
             raise ToolError(f"{host} is no public address.", advice="Only the public web is fetched.")
@@ -164,15 +190,15 @@ class WebTools:
                     raise ToolError(f"The page answered with {answer.status_code}.", advice="Try another one.")
                 kind = answer.headers.get("content-type", "text/plain").lower()
                 if not kind.startswith(_TEXT_TYPES):
-                    raise ToolError(f"The page is no text ({kind[:60]}).", advice="Only text is read.")
+                    raise ToolError("The page is no text.", advice="Only text is read.")
                 body = b""
                 async for piece in answer.aiter_bytes():
                     body += piece
                     if len(body) > _MOST_BYTES:
                         break
-                text = body[:_MOST_BYTES].decode(answer.charset_encoding or "utf-8", "replace")
+                text = body[:_MOST_BYTES].decode(_charset(answer.charset_encoding), "replace")
                 return _Page(text, is_html="html" in kind)
-        except (httpx.HTTPError, httpx.InvalidURL, LookupError, TimeoutError) as error:
+        except (httpx.HTTPError, httpx.InvalidURL, LookupError, ValueError, TimeoutError) as error:
             raise ToolError(
                 f"The page could not be had ({type(error).__name__}).", advice="Try another one."
             ) from error
@@ -192,6 +218,23 @@ class _Found(msgspec.Struct, frozen=True):
 
 class _SearchAnswer(msgspec.Struct, frozen=True):
     results: list[_Found] = []
+
+
+def _charset(named: str | None) -> str:
+    """The named encoding if it is one of text that is read in one pass; else UTF-8."""
+    try:
+        found = codecs.lookup(named or "utf-8").name
+    except (LookupError, ValueError):
+        return "utf-8"
+    return found if found.startswith(_CHARSETS) else "utf-8"
+
+
+def _joined(url: str, target: str) -> str:
+    """Where a link leads; nowhere if it is none."""
+    try:
+        return plain_address(urljoin(url, target))
+    except ValueError:
+        return ""
 
 
 def addresses_in(text: str) -> set[str]:
@@ -238,8 +281,13 @@ def readable_text(text: str, is_html: bool, url: str) -> str:
     if not is_html:
         return text
     parser = _TextParser(url)
-    parser.feed(text)
-    parser.close()
+    for start in range(0, len(text), _FED_CHARS):
+        parser.feed(text[start : start + _FED_CHARS])
+        # What never closes is read again with each piece.
+        if len(parser.rawdata) > _MOST_UNREAD_CHARS:
+            break
+    else:
+        parser.close()
     return "\n".join(_tidy_lines("".join(parser.pieces).splitlines()))
 
 
@@ -286,7 +334,7 @@ class _TextParser(HTMLParser):
         elif tag in self._BLOCKS:
             self.pieces.append("\n")
         elif tag == "a":
-            target = urljoin(self._url, dict(attrs).get("href") or "")
+            target = _joined(self._url, dict(attrs).get("href") or "")
             self._link = target if target.startswith(("http://", "https://")) else ""
 
     def handle_endtag(self, tag: str) -> None:

@@ -90,9 +90,10 @@ class Worker:
         if self._child is not None and self._child.returncode is None:
             return self._child
         pipe, none = asyncio.subprocess.PIPE, asyncio.subprocess.DEVNULL
+        command = await asyncio.to_thread(self._command)
         try:
             child = await asyncio.create_subprocess_exec(
-                *self._command(), stdin=pipe, stdout=pipe, stderr=none, env={}, limit=_MOST_ANSWER_BYTES
+                *command, stdin=pipe, stdout=pipe, stderr=none, env={}, limit=_MOST_ANSWER_BYTES
             )
         except OSError as error:
             raise ToolError(f"The sandbox does not start: {error.strerror}.", advice="reveries doctor") from error

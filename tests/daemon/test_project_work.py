@@ -1,6 +1,7 @@
 """Work in the daemon: by itself when nobody talks, broken off by the owner's words, after sleep that is due."""
 
 import asyncio
+import contextlib
 import re
 
 import msgspec
@@ -8,6 +9,7 @@ import pytest
 
 from reveries import protocol
 from reveries.config import Home, Settings, load_settings
+from reveries.daemon.project_work import WordsBreak
 from reveries.llm.base import Prompt, Role
 from reveries.llm.scripted import Pause, Piece, ScriptedModel
 from reveries.projects.wake_report import RestReason
@@ -98,6 +100,24 @@ async def test_a_word_of_the_owner_breaks_a_call_off_at_once_and_the_task_is_don
         assert (await detail(life)).project.rested_because == RestReason.INTERRUPTED.value
         await life.pass_time(1)
         assert [task.status for task in (await detail(life)).tasks] == ["done"] * 3
+
+
+async def test_what_changes_something_comes_to_its_end_before_a_word_of_the_owner_breaks_the_work_off() -> None:
+    done: list[str] = []
+
+    async def work() -> None:
+        async with asyncio.timeout(None) as limit:
+            words = WordsBreak(limit)
+            for step in ("command", "next step"):
+                with words.hold() if step == "command" else contextlib.nullcontext():
+                    words.note_state("talking", "")
+                    for _ in range(5):
+                        await asyncio.sleep(0)
+                    done.append(step)
+
+    with pytest.raises(TimeoutError):
+        await work()
+    assert done == ["command"]
 
 
 async def test_it_works_at_once_when_the_owner_asks_for_it_and_not_in_quiet_hours_by_itself(home: Home) -> None:

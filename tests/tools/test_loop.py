@@ -116,3 +116,19 @@ def test_the_newest_result_stands_whole_and_older_ones_are_cut() -> None:
     assert describe_calls([], 100) == "nothing yet"
     failed = CallRecord("read_file", {}, "It is not there.", StepState.FAILED)
     assert describe_calls([failed], 100) == "1. read_file {} (failed)\nIt is not there."
+
+
+async def test_what_was_done_again_with_a_yes_is_in_doubt_no_more() -> None:
+    calls = [
+        CallRecord("read_file", {"path": "a", "from_line": 1}, "", StepState.UNKNOWN),
+        CallRecord("read_file", {"path": "a", "from_line": 1}, "text"),
+        CallRecord("read_file", {"path": "b", "from_line": 1}, "text"),
+    ]
+    _, made = await run([read("a"), Done()], calls=calls)
+    assert made == [("a", False)]
+
+
+async def test_what_a_try_did_before_it_was_broken_off_counts_as_its_steps() -> None:
+    calls = [CallRecord("read_file", {"path": str(number)}, "text") for number in range(4)]
+    end, made = await run([read("a"), read("b"), Done()], LoopLimits(steps=5), calls=calls)
+    assert (made, end.why_ended) == ([("a", False)], "It had not finished after 5 steps.")

@@ -4,14 +4,21 @@ import hashlib
 import json
 from pathlib import Path
 
+import httpx
 import pytest
 
 from reveries.errors import UsageError
+from reveries.projects.grants import give_grant
 from reveries.projects.model import Project, QuestionKind, TaskKind, TaskStatus
 from reveries.projects.store import NewQuestion, NewTask
 from reveries.tools.folder_copies import mark_folder
+from reveries.tools.loop import StepState
+from reveries.tools.reach import Reach
+from reveries.tools.results import ToolResult
 from reveries.tools.sandbox import Sandbox, find_sandbox
+from reveries.tools.web import WebTools
 from tests.projects.kit import Work, asked_for, finished, open_work, task_tools, tool_services
+from tests.tools.test_web import Site, resolve, text
 
 Step = dict[str, object]
 TITLE = "Look into it"
@@ -254,4 +261,51 @@ async def test_an_address_in_an_answer_to_a_foreign_question_is_not_the_owners_o
         tools = await task_tools(work, project, services)
         assert "https://mine.example" in "".join(tools._owner_words())
         assert "theirs" not in "".join(tools._owner_words())
+        await tools.close()
+
+
+@pytest.mark.requirement("V-88")
+async def test_an_address_that_was_found_is_fetched_after_the_yes_and_one_that_was_not_asks_nobody(
+    tmp_path: Path,
+) -> None:
+    page = "https://found.example/page"
+    site = Site(search=httpx.Response(200, json={"results": [{"url": page}]}), page=text("The fee is 4 euros."))
+
+    def open_web(words: str, search_url: str) -> WebTools:
+        return WebTools(words, search_url, resolve, httpx.MockTransport(site))
+
+    model = Worker(
+        step("web_search", query="fee"), step("fetch", url="https://made-up.example/"), step("fetch", url=page),
+        step("fetch", url=page), finished("complete", "4 euros."),
+    )  # fmt: skip
+    services = tool_services(tmp_path, web=True, search_url="http://searx.local/search", open_web=open_web)
+    async with open_work(tmp_path, model, most_tasks=1, services=services) as work:
+        project = await begin(work, None)
+        for name in ("web_search", "fetch"):
+            await give_grant(work.store, project, name)
+        await work.wake(project)
+        [held] = [one for _, one in await work.store.open_questions() if one.kind is QuestionKind.APPROVAL]
+        assert page in held.question
+        assert "web:searx.local" in held.context, "whose words may have led there"
+        await work.store.answer(held.id, "once")
+        await work.wake(project)
+        assert (await work.task(project, TITLE)).status is TaskStatus.DONE
+        assert "The fee is 4 euros." in model.seen[-1]
+        assert site.asked[-1][0] == "found.example"
+
+
+async def test_a_command_of_which_nobody_knows_is_in_doubt_in_the_next_try_too(tmp_path: Path, notes: Path) -> None:
+    services = tool_services(tmp_path, find_sandbox())
+    async with open_work(tmp_path, Worker(), services=services) as work:
+        tools = await task_tools(work, await begin(work, notes), services)
+        run = {"command": "echo x >> log", "seconds": 60}
+        await tools.steps.begin_call("read_file", {"path": "rent.md", "from_line": 1}, Reach.LOOK, frozenset(), "")
+        await tools.steps.begin_call("run_command", run, Reach.INSIDE, frozenset(), "")
+        async with work.database.transaction() as transaction:
+            await transaction.run("projects.close_begun_steps", {"project_id": tools.task.project_id})
+        assert tools.task.try_began_at is None
+        assert [(one.tool, one.state) for one in await tools.earlier_calls()] == [("run_command", StepState.UNKNOWN)]
+        again = await tools.steps.begin_call("run_command", run, Reach.INSIDE, frozenset(), "")
+        await tools.steps.end_call(again, ToolResult("exit code 0", exit_code=0), is_done=True)
+        assert await tools.earlier_calls() == []
         await tools.close()

@@ -220,6 +220,8 @@ async def _checked_folder(call: Call, path: str, *, may_write: bool) -> tuple[st
     if not folder.is_absolute():
         raise UsageError(f"{path[:200]} is no whole path.", advice="It begins with /")
     is_new = not await asyncio.to_thread(folder.exists)
+    if is_new and (await asyncio.to_thread(folder.resolve)).is_relative_to(call.mind.home.path.resolve()):
+        raise UsageError(f"{folder} is within the memory of this mind.", advice="Choose a folder outside of it.")
     if is_new:
         try:
             await asyncio.to_thread(folder.mkdir, parents=True)

@@ -70,12 +70,12 @@ class Folder:
 
     def list_entries(self, path: str = _HERE) -> list[FolderEntry]:
         """What lies directly in a folder, by name. Raises FolderError."""
-        with self._open_folder(_path_parts(path)) as handle:
+        with self._open_folder(path_parts(path)) as handle:
             return list(_entries(handle, "" if path in ("", _HERE) else path.strip("/") + "/"))
 
     def walk(self, path: str = _HERE) -> Iterator[FolderEntry]:
         """Every file beneath a folder, dot folders left out. Raises FolderError."""
-        yield from self._walk(_path_parts(path))
+        yield from self._walk(path_parts(path))
 
     def find(self, pattern: str) -> list[FolderEntry]:
         """Files whose path matches a shell pattern (`*.md`, `notes/**`). Raises FolderError."""
@@ -128,7 +128,7 @@ class Folder:
     def _writable_parts(self, path: str) -> list[str]:
         if not self._may_write:
             raise FolderError("This folder may only be read. Its owner opens it: reveries project folder NAME --write")
-        parts = _path_parts(path)
+        parts = path_parts(path)
         if not parts:
             raise FolderError("A file needs a name.")
         if any(part.startswith(".") for part in parts):
@@ -136,7 +136,7 @@ class Folder:
         return parts
 
     def _read_bytes(self, path: str) -> bytes:
-        parts = _path_parts(path)
+        parts = path_parts(path)
         if not parts:
             raise FolderError("That is a folder, not a file.")
         with self._open_folder(parts[:-1]) as handle, _file(handle, parts[-1], path) as file:
@@ -215,7 +215,7 @@ class Folder:
             waiting += reversed(inner)
 
 
-def _path_parts(path: str) -> list[str]:
+def path_parts(path: str) -> list[str]:
     """The names on the way to a path beneath the folder, which commands know as /project. Raises FolderError for one
     that leads out of it."""
     if "\0" in path or len(path) > _LONGEST_PATH:

@@ -66,6 +66,7 @@ class FolderTools:
     def tools(self) -> list[Tool]:
         """All of them; which of them a task may call is listed by its project."""
         look, inside = Reach.LOOK, Reach.INSIDE
+        edit = "Replace words that stand once."
         run = "Run a shell command in the folder; there is no network."
         return [
             Tool("list_files", SERVER, "What lies in a folder.", look, ListFiles, self.list_files),
@@ -73,7 +74,7 @@ class FolderTools:
             Tool("search_files", SERVER, "Lines that hold a text.", look, SearchFiles, self.search_files),
             Tool("read_file", SERVER, "A file's lines, from one on.", look, ReadFile, self.read_file),
             Tool("write_file", SERVER, "Make a file what text is.", inside, WriteFile, self.write_file),
-            Tool("edit_file", SERVER, "Replace words that stand once.", inside, EditFile, self.edit_file),
+            Tool("edit_file", SERVER, edit, inside, EditFile, self.edit_file, is_repeatable=False),
             Tool("run_command", SERVER, run, inside, RunCommand, self.run_command, is_repeatable=False),
         ]
 

@@ -1,12 +1,13 @@
 """What the worker does with files, called directly: it is the same code within the sandbox."""
 
+import errno
 import os
 import socket
 from pathlib import Path
 
 import pytest
 
-from reveries.tools.sandbox import find_sandbox
+from reveries.tools.sandbox import Sandbox, find_sandbox
 from reveries.tools.sandboxed.folder import BESIDE, MOST_FILE_BYTES, Folder, FolderError
 from reveries.tools.worker import FolderAccess, Worker
 
@@ -104,6 +105,50 @@ def test_words_are_replaced_only_where_they_stand_once(at: Path) -> None:
         folder.edit("a.md", "a", "x", is_tainted=False)
     folder.edit("a.md", "beta", "delta", is_tainted=False)
     assert (at / "a.md").read_text() == "Alpha\ndelta ALPHA\n"
+
+
+def test_a_byte_order_mark_outlives_an_edit(at: Path) -> None:
+    (at / "a.md").write_bytes(b"\xef\xbb\xbfone\r\ntwo\r\n")
+    Folder(str(at), may_write=True).edit("a.md", "two", "three", is_tainted=False)
+    assert (at / "a.md").read_bytes() == b"\xef\xbb\xbfone\r\nthree\r\n"
+
+
+def test_a_folder_whose_name_is_no_utf_8_hides_nothing(at: Path) -> None:
+    latin = Path(os.fsdecode(bytes(at / "caf") + b"\xe9"))
+    latin.mkdir()
+    (latin / "menu.md").write_text("alpha")
+    folder = Folder(str(at), may_write=False)
+    assert [one.path for one in folder.find("*.md")] == ["a.md", f"{latin.name}/menu.md"]
+    assert [path for path, _, _ in folder.search("alpha")] == ["a.md", "a.md", f"{latin.name}/menu.md"]
+
+
+async def test_a_name_that_is_no_utf_8_is_shown_with_a_mark_in_its_place(at: Path) -> None:
+    (at / os.fsdecode(b"caf\xe9.md")).write_text("alpha")
+    worker = Worker(Sandbox(), FolderAccess(at, may_write=False))
+    found = [
+        *[one["path"] for one in await worker.call("list", {"path": "."})],
+        *[one["path"] for one in await worker.call("find", {"pattern": "caf*"})],
+        *[path for path, _, _ in await worker.call("search", {"text": "alpha", "path": "."})],
+    ]
+    await worker.close()
+    assert found == ["a.md", "caf\ufffd.md", "sub", "caf\ufffd.md", "a.md", "a.md", "caf\ufffd.md"]
+
+
+def test_a_folder_that_may_not_be_opened_hides_nothing_else(at: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever runs this may be root, who opens everything."""
+    (at / "closed").mkdir()
+    real = os.open
+
+    def refuse(path: str, flags: int, mode: int = 0o777, *, dir_fd: int | None = None) -> int:
+        if path == "closed":
+            raise PermissionError(errno.EACCES, "Permission denied")
+        return real(path, flags, mode, dir_fd=dir_fd)
+
+    folder = Folder(str(at), may_write=False)
+    monkeypatch.setattr(os, "open", refuse)
+    assert [one.path for one in folder.find("sub/*")] == ["sub/b.txt", "sub/run.sh"]
+    with pytest.raises(FolderError, match="closed may not be opened"):
+        list(folder.walk("closed"))
 
 
 def test_what_a_killed_worker_left_half_written_is_swept_away_by_the_next(at: Path) -> None:

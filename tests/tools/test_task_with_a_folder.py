@@ -10,6 +10,7 @@ from reveries.errors import UsageError
 from reveries.projects.model import Project, QuestionKind, TaskKind, TaskStatus
 from reveries.projects.store import NewQuestion, NewTask
 from reveries.tools.folder_marks import mark_folder
+from reveries.tools.registry import ApprovalNeededError
 from reveries.tools.sandbox import Sandbox, find_sandbox
 from tests.projects.kit import Work, asked_for, finished, open_work, task_tools, tool_services
 
@@ -157,6 +158,17 @@ async def test_what_the_owner_changed_between_two_runs_of_a_task_is_not_the_task
             (notes / f"mine{number}.md").write_text("by the owner")
         undone = services.copies.give_back(tools.task.id, notes)
     assert (undone.restored, undone.left) == (("1.md", "2.md"), ("mine1.md", "mine2.md"))
+
+
+async def test_an_edit_that_may_have_happened_is_not_made_again_without_a_word(tmp_path: Path, notes: Path) -> None:
+    """Made twice, `# Rent` would have two lines beneath it."""
+    services = tool_services(tmp_path)
+    async with open_work(tmp_path, Worker(), services=services) as work:
+        tools = await task_tools(work, await begin(work, notes), services)
+        with pytest.raises(ApprovalNeededError):
+            await tools.call("edit_file", {"path": "rent.md", "old": "# Rent", "new": "# Rent\n- x"}, is_unknown=True)
+        await tools.call("write_file", {"path": "rent.md", "text": "# Rent"}, is_unknown=True)
+        await tools.close()
 
 
 @pytest.mark.requirement("V-88", "F9")

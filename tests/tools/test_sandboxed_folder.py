@@ -1,13 +1,16 @@
 """What the worker does with files, called directly: it is the same code within the sandbox."""
 
 import errno
+import hashlib
 import os
 import socket
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from reveries.tools.sandbox import Sandbox, find_sandbox
+from reveries.tools.sandboxed import commands
 from reveries.tools.sandboxed.folder import BESIDE, MOST_FILE_BYTES, Folder, FolderError
 from reveries.tools.worker import FolderAccess, Worker
 
@@ -60,6 +63,133 @@ async def test_no_command_changes_a_dot_file_that_is_there_however_deep(at: Path
     assert ended["exit_code"] != 0
     assert [one.read_text() for one in (hooks / "post-checkout", at / "sub" / ".envrc")] == ["mine", "mine"]
     assert not (at / "sub" / "inner" / ".git" / "new").exists()
+
+
+def tree(at: Path) -> dict[str, str]:
+    """Every file and link by its path, with what stands in it."""
+    return {
+        str(one.relative_to(at)): str(one.readlink()) if one.is_symlink() else one.read_text()
+        for one in sorted(at.rglob("*"))
+        if one.is_symlink() or one.is_file()
+    }
+
+
+async def run(worker: Worker, command: str, *, is_tainted: bool = True) -> list[str]:
+    """What the command is told to have changed that it may not."""
+    arguments = {"command": command, "seconds": 5.0, "is_tainted": is_tainted}
+    return [str(one) for one in (await worker.call("run", arguments))["taken_back"]]
+
+
+@pytest.mark.system
+@pytest.mark.requirement("F9")
+async def test_nothing_takes_the_place_of_a_dot_folder_whose_folder_was_moved_away(at: Path) -> None:
+    (at / "sub" / ".git").mkdir()
+    (at / "sub" / ".git" / "config").write_text("mine")
+    worker = Worker(find_sandbox(), FolderAccess(at, may_write=True))
+    told = await run(worker, "mv sub old && mkdir -p sub/.git && echo evil > sub/.git/config")
+    await worker.close()
+    assert told == ["sub/.git"]
+    assert not (at / "sub" / ".git").exists()
+    assert (at / "old" / ".git" / "config").read_text() == "mine"
+    assert (at / "sub" / "dot-git" / "config").read_text() == "evil\n", "nothing is deleted"
+
+
+@pytest.mark.system
+@pytest.mark.requirement("F9")
+async def test_a_tainted_command_leaves_no_new_dot_file_but_caches_and_loses_none_that_it_moved_there(at: Path) -> None:
+    worker = Worker(find_sandbox(), FolderAccess(at, may_write=True))
+    own = await run(worker, "echo 1 > .envrc", is_tainted=False)
+    command = "mkdir -p .x/.git .pytest_cache; echo 1 | tee .x/.git/config .pytest_cache/a sub/.npmrc; mv a.md .x/"
+    told = await run(worker, command)
+    again = await run(worker, "echo 2 > sub/.npmrc")
+    await worker.close()
+    assert (own, told, again) == ([], [".x", "sub/.npmrc"], ["sub/.npmrc"])
+    assert tree(at) == {
+        ".envrc": "1\n", ".pytest_cache/a": "1\n", "dot-x-git/config": "1\n", "dot-x/a.md": "Alpha\nbeta ALPHA\n",
+        "sub/b.txt": "gamma\n", "sub/dot-npmrc": "1\n", "sub/dot-npmrc-1": "2\n", "sub/run.sh": "#!/bin/sh\n",
+    }  # fmt: skip
+
+
+@pytest.mark.system
+@pytest.mark.requirement("F9")
+async def test_what_no_mount_keeps_under_a_dot_name_is_put_back(at: Path) -> None:
+    worker = Worker(find_sandbox(), FolderAccess(at, may_write=True))
+    await worker.call("list", {"path": "."})
+    (at / ".tool" / "deep").mkdir(parents=True)
+    for name in (".env", ".gone", ".tool/conf", ".tool/deep/conf", "sub/.moved"):
+        (at / name).write_text("mine")
+    (at / ".env").chmod(0o600)
+    (at / ".link").symlink_to("a.md")
+    before = tree(at)
+    command = (
+        "rm .link .gone; echo evil > .link; echo evil >> .env; echo evil > .tool/new; rm -r .tool/deep; mv sub old"
+    )
+    told = await run(worker, command)
+    await worker.close()
+    after = tree(at)
+    assert told == [".env", ".gone", ".link", ".tool/deep/conf", ".tool/new"]
+    assert {path: text for path, text in after.items() if path.startswith(".")} == {
+        path: text for path, text in before.items() if path.startswith(".")
+    }
+    assert (at / ".env").stat().st_mode & 0o777 == 0o600
+    assert after["old/.moved"] == "mine", "it went with its folder"
+    assert after["dot-tool-new"] == "evil\n"
+
+
+@pytest.mark.system
+async def test_folders_within_folders_without_end_hide_nothing_that_a_command_did(at: Path) -> None:
+    worker = Worker(find_sandbox(), FolderAccess(at, may_write=True))
+    deep = "import os\nfor _ in range(1500): os.mkdir('d'); os.chdir('d')"
+    told = await run(worker, f'echo 1 > .envrc; cp sub/run.sh made.sh; python3 -c "{deep}"')
+    await run(worker, "rm -r d")
+    await worker.close()
+    assert told == [".envrc"]
+    assert (at / "made.sh").stat().st_mode & 0o111 == 0
+    assert sorted(tree(at)) == ["a.md", "dot-envrc", "made.sh", "sub/b.txt", "sub/run.sh"]
+
+
+@pytest.mark.system
+async def test_what_a_command_closes_hides_nothing_that_it_did(at: Path) -> None:
+    (at / "mine").mkdir(mode=0o500)
+    worker = Worker(find_sandbox(), FolderAccess(at, may_write=True))
+    command = (
+        "mkdir -p in/.git .vscode; echo 1 | tee in/.git/config .vscode/x; cp sub/run.sh in/; cp sub/run.sh closed.sh;"
+        " chmod 111 closed.sh; chmod 300 in .vscode; chmod 100 ."
+    )
+    told = await run(worker, command)
+    await worker.close()
+    assert told == [".vscode", "in/.git"]
+    assert [(at / name).stat().st_mode & 0o111 for name in ("closed.sh", "in/run.sh")] == [0, 0]
+    assert (at / "mine").stat().st_mode & 0o777 == 0o500
+
+
+@pytest.mark.system
+async def test_what_a_tainted_command_puts_into_an_executable_file_is_not_executable(at: Path) -> None:
+    """In its place with its old times, or as a new file that has the place of the old one on the disk."""
+    for name in ("kept.sh", "gone.sh", "timed.sh"):
+        (at / name).write_text("#!/bin/sh\necho 1\n")
+        (at / name).chmod(0o755)
+    worker = Worker(find_sandbox(), FolderAccess(at, may_write=True))
+    command = (
+        "chmod +x kept.sh; echo evil > sub/run.sh; cp -p timed.sh /tmp/t; printf '#!/bin/sh\\necho 2\\n' > timed.sh;"
+        " touch -r /tmp/t timed.sh; for i in $(seq 50); do rm gone.sh; printf x > gone.sh; chmod 755 gone.sh; done"
+    )
+    await run(worker, command)
+    await worker.close()
+    names = ("kept.sh", "sub/run.sh", "timed.sh", "gone.sh")
+    assert [(at / name).stat().st_mode & 0o111 for name in names] == [0o111, 0, 0, 0]
+
+
+def test_what_a_command_says_at_its_very_end_is_kept() -> None:
+    """Between the last look at its output and the look whether it has ended."""
+    child = subprocess.Popen(["/bin/sh", "-c", "printf late"], stdout=subprocess.PIPE)
+    child.wait()
+    output = commands._Output()
+    assert child.stdout is not None
+    os.set_blocking(child.stdout.fileno(), False)
+    commands._read_rest(child, output)
+    child.stdout.close()
+    assert (output.text, output.digest) == ("late", hashlib.sha256(b"late").hexdigest())
 
 
 def test_pipes_sockets_and_devices_are_no_files_and_nobody_waits_for_them(at: Path) -> None:

@@ -45,7 +45,8 @@ def _operations(folder: Folder, path: str, *, may_run: bool) -> dict[str, Callab
     def run(command: str, seconds: float, is_tainted: bool) -> object:
         if not may_run:
             raise FolderError("Nothing is run here: there is no sandbox. See: reveries doctor")
-        return dataclasses.asdict(run_command(command, path, seconds, is_tainted=is_tainted))
+        ended = run_command(command, path, seconds, is_tainted=is_tainted)
+        return dataclasses.asdict(ended) | {"taken_back": [_shown_path(one) for one in ended.taken_back]}
 
     return {
         "read": folder.read,

@@ -253,11 +253,15 @@ class ProjectWorker:
             )
         if not project.folder or not await asyncio.to_thread(folder.is_dir):
             raise UsageError(f"{project.name} has no folder.", advice="There is nothing to give back.")
+        steps = await self.store.steps_of(task.id)
+        written = [
+            (one.path, one.sha256) for one in steps if one.reach == "inside" and one.path and one.state == "done"
+        ]
         async with self._folders:
-            undone = await asyncio.to_thread(self._copies.give_back, task.id, folder)
+            undone = await asyncio.to_thread(self._copies.give_back, task.id, folder, written)
         async with self.store.database.transaction() as transaction:
             await self.store.log(transaction, project.id, "task.undone", task.title, task)
-        await asyncio.to_thread(self._copies.drop, task.id)
+        await asyncio.to_thread(self._copies.drop, task.id, folder)
         return undone
 
     async def drop_folder_copies(self) -> None:

@@ -222,7 +222,8 @@ class Grants(Answer, frozen=True):
 
 
 class TaskUndone(Answer, frozen=True):
-    """A folder is as it was before a task. `left`: changed by somebody else since, and left as they are."""
+    """A folder is as it was before a task. `left`: changed by somebody else since, or nobody knows by
+    whom, and left as they are."""
 
     task: str
     restored: list[str]

@@ -6,6 +6,7 @@ from typing import Annotated, Final
 
 import msgspec
 
+from reveries.safe_text import one_line
 from reveries.tools.reach import FOLDER_SOURCE, Reach
 from reveries.tools.registry import Tool, ToolCaller
 from reveries.tools.results import ToolResult, cut_lines, fence
@@ -16,6 +17,7 @@ LOOKING: Final = ("read_file", "list_files", "find_files", "search_files")
 CHANGING: Final = ("write_file", "edit_file")
 RUNNING: Final = ("run_command",)
 _MOST_LISTED: Final = 200
+_MOST_NAMED_CHARS: Final = 400
 _Path = Annotated[str, msgspec.Meta(max_length=500)]
 _FilePath = Annotated[str, msgspec.Meta(min_length=1, max_length=500)]
 _Text = Annotated[str, msgspec.Meta(max_length=200_000)]
@@ -66,6 +68,7 @@ class FolderTools:
     def tools(self) -> list[Tool]:
         """All of them; which of them a task may call is listed by its project."""
         look, inside = Reach.LOOK, Reach.INSIDE
+        edit = "Replace words that stand once."
         run = "Run a shell command in the folder; there is no network."
         return [
             Tool("list_files", SERVER, "What lies in a folder.", look, ListFiles, self.list_files),
@@ -73,7 +76,7 @@ class FolderTools:
             Tool("search_files", SERVER, "Lines that hold a text.", look, SearchFiles, self.search_files),
             Tool("read_file", SERVER, "A file's lines, from one on.", look, ReadFile, self.read_file),
             Tool("write_file", SERVER, "Make a file what text is.", inside, WriteFile, self.write_file),
-            Tool("edit_file", SERVER, "Replace words that stand once.", inside, EditFile, self.edit_file),
+            Tool("edit_file", SERVER, edit, inside, EditFile, self.edit_file, is_repeatable=False),
             Tool("run_command", SERVER, run, inside, RunCommand, self.run_command, is_repeatable=False),
         ]
 
@@ -120,8 +123,10 @@ class FolderTools:
         lines = str(ended["output"]).splitlines()
         # How it ends says most, and stands last: of a long output the end is shown.
         kept = list(reversed(cut_lines(lines[::-1], 1)[0]))
+        taken_back = one_line(", ".join(ended["taken_back"]), _MOST_NAMED_CHARS)
+        dots = f" Dot files are not made or changed here; taken back: {taken_back}." if taken_back else ""
         stopped = f" It was stopped: {ended['stopped_because']}." if ended["stopped_because"] else ""
-        told = f"exit code {ended['exit_code']} after {ended['seconds']:.1f} s.{stopped}"
+        told = f"exit code {ended['exit_code']} after {ended['seconds']:.1f} s.{stopped}{dots}"
         said = f"\n{len(lines) - len(kept)} lines before:" if len(kept) < len(lines) else ""
         return ToolResult(
             f"{told}{said}\n{fence(kept)}".rstrip(),

@@ -1,6 +1,7 @@
 """Folders, grants and undo, as a client asks the daemon for them."""
 
 import asyncio
+import hashlib
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,10 @@ from reveries.config import Home
 from reveries.errors import ReveriesError
 from reveries.projects.model import TaskKind
 from reveries.projects.store import NewTask
+from reveries.projects.watching import StepRows, tell_nobody
 from reveries.tools.folder_copies import FolderCopies
+from reveries.tools.reach import Reach
+from reveries.tools.results import ToolResult
 from tests.daemon.asking import ask
 from tests.daemon.mind_kit import NOON, Living, living
 from tests.daemon.test_project_work import QUIET, worker
@@ -54,6 +58,7 @@ async def test_a_task_is_undone_once_not_while_its_project_is_worked_on_and_not_
             [task_id] = await store.put_tasks(transaction, line.project_id, [NewTask("Change it", "", TaskKind.OTHER)])
         await asyncio.to_thread(copies.take, task_id, folder)
         (folder / "a.md").write_text("after")
+        await asyncio.to_thread(copies.note_end, task_id, folder)
         undo = protocol.UndoTask(1, "notes", "Change it")
         life.mind.projects._at_work = line.project_id
         with pytest.raises(ReveriesError, match="is being worked on"):
@@ -64,7 +69,28 @@ async def test_a_task_is_undone_once_not_while_its_project_is_worked_on_and_not_
         await asyncio.to_thread(copies.take, task_id, folder)
         await life.say("My dentist is called Zorro.")
         await ask(life.mind, protocol.Forget(1, matching="Zorro", dry_run=False, erase=True), protocol.Forgotten)
-        assert not copies.has(task_id)
+        assert not copies.has(task_id, folder)
+
+
+async def test_of_a_task_that_was_killed_only_what_its_rows_say_it_wrote_is_undone(home: Home, tmp_path: Path) -> None:
+    folder, copies = tmp_path / "notes", FolderCopies(home.folder_copies)
+    folder.mkdir()
+    async with living(home, worker(), PatientClock(NOON), QUIET) as life:
+        line = await create(life, folder, may_write=True)
+        store = life.mind.projects.store
+        async with store.database.transaction() as transaction:
+            [task_id] = await store.put_tasks(transaction, line.project_id, [NewTask("Change it", "", TaskKind.OTHER)])
+        await asyncio.to_thread(copies.take, task_id, folder)
+        [task] = await store.tasks(store.database, line.project_id)
+        steps = StepRows(store, task, tell_nobody)
+        for tool, name in (("write_file", "its.md"), ("read_file", "mine.md")):
+            (folder / name).write_text(name)
+            digest = hashlib.sha256(name.encode()).hexdigest()
+            reach = Reach.INSIDE if tool == "write_file" else Reach.LOOK
+            position = await steps.begin_call(tool, {}, reach, frozenset(), "")
+            await steps.end_call(position, ToolResult("", path=name, sha256=digest), is_done=True)
+        undone = await ask(life.mind, protocol.UndoTask(1, "notes", "Change it"), protocol.TaskUndone)
+    assert (undone.restored, undone.left) == (["its.md"], ["mine.md"])
 
 
 async def test_what_is_granted_is_listed_and_taken_back(home: Home) -> None:

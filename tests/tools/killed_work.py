@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Final
 
 from reveries.projects.model import TaskStatus
-from reveries.tools.folder_copies import mark_folder
+from reveries.tools.folder_marks import mark_folder
 from reveries.tools.sandbox import Sandbox, find_sandbox
 from tests.projects.kit import Work, asked_for, finished, open_work, tool_services
 from tests.tools.test_task_with_a_folder import TITLE, begin, step

@@ -1,14 +1,18 @@
 """What the worker does with files, called directly: it is the same code within the sandbox."""
 
+import errno
+import hashlib
 import os
 import socket
+import subprocess
 from pathlib import Path
 
 import pytest
 
-from reveries.tools.sandbox import find_sandbox
+from reveries.tools.sandbox import Sandbox, find_sandbox
+from reveries.tools.sandboxed import commands
 from reveries.tools.sandboxed.folder import BESIDE, MOST_FILE_BYTES, Folder, FolderError
-from reveries.tools.worker import FolderAccess, open_folder_worker
+from reveries.tools.worker import FolderAccess, Worker, open_folder_worker
 
 
 @pytest.fixture
@@ -61,6 +65,133 @@ async def test_no_command_changes_a_dot_file_that_is_there_however_deep(at: Path
     assert not (at / "sub" / "inner" / ".git" / "new").exists()
 
 
+def tree(at: Path) -> dict[str, str]:
+    """Every file and link by its path, with what stands in it."""
+    return {
+        str(one.relative_to(at)): str(one.readlink()) if one.is_symlink() else one.read_text()
+        for one in sorted(at.rglob("*"))
+        if one.is_symlink() or one.is_file()
+    }
+
+
+async def run(worker: Worker, command: str, *, is_tainted: bool = True) -> list[str]:
+    """What the command is told to have changed that it may not."""
+    arguments = {"command": command, "seconds": 5.0, "is_tainted": is_tainted}
+    return [str(one) for one in (await worker.call("run", arguments))["taken_back"]]
+
+
+@pytest.mark.system
+@pytest.mark.requirement("F9")
+async def test_nothing_takes_the_place_of_a_dot_folder_whose_folder_was_moved_away(at: Path) -> None:
+    (at / "sub" / ".git").mkdir()
+    (at / "sub" / ".git" / "config").write_text("mine")
+    worker = open_folder_worker(find_sandbox(), FolderAccess(at, may_write=True))
+    told = await run(worker, "mv sub old && mkdir -p sub/.git && echo evil > sub/.git/config")
+    await worker.close()
+    assert told == ["sub/.git"]
+    assert not (at / "sub" / ".git").exists()
+    assert (at / "old" / ".git" / "config").read_text() == "mine"
+    assert (at / "sub" / "dot-git" / "config").read_text() == "evil\n", "nothing is deleted"
+
+
+@pytest.mark.system
+@pytest.mark.requirement("F9")
+async def test_a_tainted_command_leaves_no_new_dot_file_but_caches_and_loses_none_that_it_moved_there(at: Path) -> None:
+    worker = open_folder_worker(find_sandbox(), FolderAccess(at, may_write=True))
+    own = await run(worker, "echo 1 > .envrc", is_tainted=False)
+    command = "mkdir -p .x/.git .pytest_cache; echo 1 | tee .x/.git/config .pytest_cache/a sub/.npmrc; mv a.md .x/"
+    told = await run(worker, command)
+    again = await run(worker, "echo 2 > sub/.npmrc")
+    await worker.close()
+    assert (own, told, again) == ([], [".x", "sub/.npmrc"], ["sub/.npmrc"])
+    assert tree(at) == {
+        ".envrc": "1\n", ".pytest_cache/a": "1\n", "dot-x-git/config": "1\n", "dot-x/a.md": "Alpha\nbeta ALPHA\n",
+        "sub/b.txt": "gamma\n", "sub/dot-npmrc": "1\n", "sub/dot-npmrc-1": "2\n", "sub/run.sh": "#!/bin/sh\n",
+    }  # fmt: skip
+
+
+@pytest.mark.system
+@pytest.mark.requirement("F9")
+async def test_what_no_mount_keeps_under_a_dot_name_is_put_back(at: Path) -> None:
+    worker = open_folder_worker(find_sandbox(), FolderAccess(at, may_write=True))
+    await worker.call("list", {"path": "."})
+    (at / ".tool" / "deep").mkdir(parents=True)
+    for name in (".env", ".gone", ".tool/conf", ".tool/deep/conf", "sub/.moved"):
+        (at / name).write_text("mine")
+    (at / ".env").chmod(0o600)
+    (at / ".link").symlink_to("a.md")
+    before = tree(at)
+    command = (
+        "rm .link .gone; echo evil > .link; echo evil >> .env; echo evil > .tool/new; rm -r .tool/deep; mv sub old"
+    )
+    told = await run(worker, command)
+    await worker.close()
+    after = tree(at)
+    assert told == [".env", ".gone", ".link", ".tool/deep/conf", ".tool/new"]
+    assert {path: text for path, text in after.items() if path.startswith(".")} == {
+        path: text for path, text in before.items() if path.startswith(".")
+    }
+    assert (at / ".env").stat().st_mode & 0o777 == 0o600
+    assert after["old/.moved"] == "mine", "it went with its folder"
+    assert after["dot-tool-new"] == "evil\n"
+
+
+@pytest.mark.system
+async def test_folders_within_folders_without_end_hide_nothing_that_a_command_did(at: Path) -> None:
+    worker = open_folder_worker(find_sandbox(), FolderAccess(at, may_write=True))
+    deep = "import os\nfor _ in range(1500): os.mkdir('d'); os.chdir('d')"
+    told = await run(worker, f'echo 1 > .envrc; cp sub/run.sh made.sh; python3 -c "{deep}"')
+    await run(worker, "rm -r d")
+    await worker.close()
+    assert told == [".envrc"]
+    assert (at / "made.sh").stat().st_mode & 0o111 == 0
+    assert sorted(tree(at)) == ["a.md", "dot-envrc", "made.sh", "sub/b.txt", "sub/run.sh"]
+
+
+@pytest.mark.system
+async def test_what_a_command_closes_hides_nothing_that_it_did(at: Path) -> None:
+    (at / "mine").mkdir(mode=0o500)
+    worker = open_folder_worker(find_sandbox(), FolderAccess(at, may_write=True))
+    command = (
+        "mkdir -p in/.git .vscode; echo 1 | tee in/.git/config .vscode/x; cp sub/run.sh in/; cp sub/run.sh closed.sh;"
+        " chmod 111 closed.sh; chmod 300 in .vscode; chmod 100 ."
+    )
+    told = await run(worker, command)
+    await worker.close()
+    assert told == [".vscode", "in/.git"]
+    assert [(at / name).stat().st_mode & 0o111 for name in ("closed.sh", "in/run.sh")] == [0, 0]
+    assert (at / "mine").stat().st_mode & 0o777 == 0o500
+
+
+@pytest.mark.system
+async def test_what_a_tainted_command_puts_into_an_executable_file_is_not_executable(at: Path) -> None:
+    """In its place with its old times, or as a new file that has the place of the old one on the disk."""
+    for name in ("kept.sh", "gone.sh", "timed.sh"):
+        (at / name).write_text("#!/bin/sh\necho 1\n")
+        (at / name).chmod(0o755)
+    worker = open_folder_worker(find_sandbox(), FolderAccess(at, may_write=True))
+    command = (
+        "chmod +x kept.sh; echo evil > sub/run.sh; cp -p timed.sh /tmp/t; printf '#!/bin/sh\\necho 2\\n' > timed.sh;"
+        " touch -r /tmp/t timed.sh; for i in $(seq 50); do rm gone.sh; printf x > gone.sh; chmod 755 gone.sh; done"
+    )
+    await run(worker, command)
+    await worker.close()
+    names = ("kept.sh", "sub/run.sh", "timed.sh", "gone.sh")
+    assert [(at / name).stat().st_mode & 0o111 for name in names] == [0o111, 0, 0, 0]
+
+
+def test_what_a_command_says_at_its_very_end_is_kept() -> None:
+    """Between the last look at its output and the look whether it has ended."""
+    child = subprocess.Popen(["/bin/sh", "-c", "printf late"], stdout=subprocess.PIPE)
+    child.wait()
+    output = commands._Output()
+    assert child.stdout is not None
+    os.set_blocking(child.stdout.fileno(), False)
+    commands._read_rest(child, output)
+    child.stdout.close()
+    assert (output.text, output.digest) == ("late", hashlib.sha256(b"late").hexdigest())
+
+
 def test_pipes_sockets_and_devices_are_no_files_and_nobody_waits_for_them(at: Path) -> None:
     os.mkfifo(at / "pipe")
     with socket.socket(socket.AF_UNIX) as server:
@@ -104,6 +235,50 @@ def test_words_are_replaced_only_where_they_stand_once(at: Path) -> None:
         folder.edit("a.md", "a", "x", is_tainted=False)
     folder.edit("a.md", "beta", "delta", is_tainted=False)
     assert (at / "a.md").read_text() == "Alpha\ndelta ALPHA\n"
+
+
+def test_a_byte_order_mark_outlives_an_edit(at: Path) -> None:
+    (at / "a.md").write_bytes(b"\xef\xbb\xbfone\r\ntwo\r\n")
+    Folder(str(at), may_write=True).edit("a.md", "two", "three", is_tainted=False)
+    assert (at / "a.md").read_bytes() == b"\xef\xbb\xbfone\r\nthree\r\n"
+
+
+def test_a_folder_whose_name_is_no_utf_8_hides_nothing(at: Path) -> None:
+    latin = Path(os.fsdecode(bytes(at / "caf") + b"\xe9"))
+    latin.mkdir()
+    (latin / "menu.md").write_text("alpha")
+    folder = Folder(str(at), may_write=False)
+    assert [one.path for one in folder.find("*.md")] == ["a.md", f"{latin.name}/menu.md"]
+    assert [path for path, _, _ in folder.search("alpha")] == ["a.md", "a.md", f"{latin.name}/menu.md"]
+
+
+async def test_a_name_that_is_no_utf_8_is_shown_with_a_mark_in_its_place(at: Path) -> None:
+    (at / os.fsdecode(b"caf\xe9.md")).write_text("alpha")
+    worker = open_folder_worker(Sandbox(), FolderAccess(at, may_write=False))
+    found = [
+        *[one["path"] for one in await worker.call("list", {"path": "."})],
+        *[one["path"] for one in await worker.call("find", {"pattern": "caf*"})],
+        *[path for path, _, _ in await worker.call("search", {"text": "alpha", "path": "."})],
+    ]
+    await worker.close()
+    assert found == ["a.md", "caf\ufffd.md", "sub", "caf\ufffd.md", "a.md", "a.md", "caf\ufffd.md"]
+
+
+def test_a_folder_that_may_not_be_opened_hides_nothing_else(at: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever runs this may be root, who opens everything."""
+    (at / "closed").mkdir()
+    real = os.open
+
+    def refuse(path: str, flags: int, mode: int = 0o777, *, dir_fd: int | None = None) -> int:
+        if path == "closed":
+            raise PermissionError(errno.EACCES, "Permission denied")
+        return real(path, flags, mode, dir_fd=dir_fd)
+
+    folder = Folder(str(at), may_write=False)
+    monkeypatch.setattr(os, "open", refuse)
+    assert [one.path for one in folder.find("sub/*")] == ["sub/b.txt", "sub/run.sh"]
+    with pytest.raises(FolderError, match="closed may not be opened"):
+        list(folder.walk("closed"))
 
 
 def test_what_a_killed_worker_left_half_written_is_swept_away_by_the_next(at: Path) -> None:

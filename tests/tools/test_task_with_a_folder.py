@@ -11,9 +11,10 @@ from reveries.errors import UsageError
 from reveries.projects.grants import give_grant
 from reveries.projects.model import Project, QuestionKind, TaskKind, TaskStatus
 from reveries.projects.store import NewQuestion, NewTask
-from reveries.tools.folder_copies import mark_folder
+from reveries.tools.folder_marks import mark_folder
 from reveries.tools.loop import StepState
 from reveries.tools.reach import Reach
+from reveries.tools.registry import ApprovalNeededError
 from reveries.tools.results import ToolResult
 from reveries.tools.sandbox import Sandbox, find_sandbox
 from reveries.tools.web import WebTools
@@ -151,6 +152,30 @@ async def test_a_task_can_be_undone_and_what_the_owner_changed_since_is_left_alo
         assert mark_folder(notes).keys() == {"boat.md", "rent.md"}
         assert (notes / "rent.md").read_text() == "# Rent\nThe rent is 900 euros.\n"
         assert (notes / "boat.md").read_text() == "mine"
+
+
+async def test_what_the_owner_changed_between_two_runs_of_a_task_is_not_the_tasks(tmp_path: Path, notes: Path) -> None:
+    services = tool_services(tmp_path)
+    async with open_work(tmp_path, Worker(), services=services) as work:
+        project = await begin(work, notes)
+        for number in (1, 2):
+            tools = await task_tools(work, project, services)
+            await tools.call("write_file", {"path": f"{number}.md", "text": "by the task"})
+            await tools.close()
+            (notes / f"mine{number}.md").write_text("by the owner")
+        undone = services.copies.give_back(tools.task.id, notes)
+    assert (undone.restored, undone.left) == (("1.md", "2.md"), ("mine1.md", "mine2.md"))
+
+
+async def test_an_edit_that_may_have_happened_is_not_made_again_without_a_word(tmp_path: Path, notes: Path) -> None:
+    """Made twice, `# Rent` would have two lines beneath it."""
+    services = tool_services(tmp_path)
+    async with open_work(tmp_path, Worker(), services=services) as work:
+        tools = await task_tools(work, await begin(work, notes), services)
+        with pytest.raises(ApprovalNeededError):
+            await tools.call("edit_file", {"path": "rent.md", "old": "# Rent", "new": "# Rent\n- x"}, is_unknown=True)
+        await tools.call("write_file", {"path": "rent.md", "text": "# Rent"}, is_unknown=True)
+        await tools.close()
 
 
 @pytest.mark.requirement("V-88", "F9")

@@ -10,8 +10,17 @@ import stat
 import subprocess
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+
+from reveries.tools.sandboxed.dots import (
+    closed_folders,
+    look_at_dots,
+    open_file,
+    open_folders,
+    take_back_dots,
+    walk_handles,
+)
 
 MOST_SECONDS = 300.0
 MOST_PROCESSES = 256
@@ -20,6 +29,7 @@ MOST_FILE_BYTES = 200_000_000
 LEAST_FREE_BYTES = 300_000_000
 _KEPT_BYTES = 48_000
 """Of what it says: the first and the last half of so much; all of it is in the hash."""
+_MOST_DIGESTED_BYTES = 50_000_000
 _MOST_OUTPUT_BYTES = 100_000_000
 _LOOK_SECONDS = 0.02
 _GRACE_SECONDS = 0.2
@@ -38,12 +48,32 @@ class CommandResult:
     seconds: float
     stopped_because: str
     """Why it was ended from outside; empty where it ended by itself."""
+    taken_back: list[str] = field(default_factory=list)
+    """Paths under a dot name that it may not make or change: they were put back or taken out."""
+
+
+@dataclass(frozen=True)
+class _Executable:
+    """A file that was executable before a command."""
+
+    identity: tuple[int, ...]
+    digest: str
+    """Empty for one that is too large to be read each time."""
 
 
 def run_command(command: str, folder: str, seconds: float, *, is_tainted: bool) -> CommandResult:
     """Run `command` by the shell in `folder`, and end whatever it leaves behind. What a tainted step makes executable
-    is not."""
-    was_executable = set(_executables(folder)) if is_tainted else set[tuple[int, int]]()
+    is not, and what it does under a dot name is taken back."""
+    if not is_tainted:
+        return _run_in_shell(command, folder, seconds)
+    were_executable, were_closed, dots = dict(_executables(folder)), closed_folders(folder), look_at_dots(folder)
+    ended = _run_in_shell(command, folder, seconds)
+    open_folders(folder, were_closed)
+    _take_back_executables(folder, were_executable)
+    return replace(ended, taken_back=take_back_dots(folder, dots))
+
+
+def _run_in_shell(command: str, folder: str, seconds: float) -> CommandResult:
     began = time.monotonic()
     child = subprocess.Popen(
         ["/bin/sh", "-c", command],
@@ -62,10 +92,9 @@ def run_command(command: str, folder: str, seconds: float, *, is_tainted: bool) 
         end_everybody_else()
         code = child.wait()
         _collect_the_dead()
+        _read_rest(child, collected)
         assert child.stdout is not None
         child.stdout.close()
-    if is_tainted:
-        _take_back_executables(folder, was_executable)
     return CommandResult(
         exit_code=128 - code if code < 0 else code,
         output=collected.text,
@@ -141,6 +170,14 @@ def _watch_command(child: "subprocess.Popen[bytes]", output: _Output, ends_at: f
                     return why
 
 
+def _read_rest(child: "subprocess.Popen[bytes]", output: _Output) -> None:
+    """What was said between the last look and the end. Nobody is left who could go on."""
+    assert child.stdout is not None
+    with contextlib.suppress(BlockingIOError):
+        while piece := os.read(child.stdout.fileno(), 1 << 16):
+            output.add(piece)
+
+
 def _why_too_much(folder: str) -> str:
     """Whether everything that runs here is more than it may be. A limit of the kernel's counts no processes of root."""
     count, pages = 0, 0
@@ -166,28 +203,41 @@ def _limit_itself() -> None:
     os.nice(5)
 
 
-def _executables(folder: str) -> Iterator[tuple[int, int]]:
-    for handle, name in _each_file(folder):
-        with contextlib.suppress(OSError):
-            found = os.stat(name, dir_fd=handle, follow_symlinks=False)
-            if stat.S_ISREG(found.st_mode) and found.st_mode & 0o111:
-                yield found.st_dev, found.st_ino
+def _executables(folder: str) -> Iterator[tuple[str, _Executable]]:
+    room = _MOST_DIGESTED_BYTES
+    for path, handle, name, found in _each_executable(folder):
+        is_small = found.st_size <= min(room, _MOST_DIGESTED_BYTES // 50)
+        room -= found.st_size if is_small else 0
+        yield path, _Executable(_identity(found), _digest(handle, name) if is_small else "")
 
 
-def _take_back_executables(folder: str, known: set[tuple[int, int]]) -> None:
-    for handle, name in _each_file(folder):
-        with contextlib.suppress(OSError):
-            file = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=handle)
-            try:
-                found = os.fstat(file)
-                is_new = (found.st_dev, found.st_ino) not in known
-                if stat.S_ISREG(found.st_mode) and found.st_mode & 0o111 and is_new:
-                    os.fchmod(file, stat.S_IMODE(found.st_mode) & ~0o111 & 0o777)
-            finally:
-                os.close(file)
+def _take_back_executables(folder: str, known: dict[str, _Executable]) -> None:
+    for path, handle, name, found in _each_executable(folder):
+        was = known.get(path)
+        if was is None or (was.identity != _identity(found) and was.digest != (_digest(handle, name) or "unknown")):
+            with contextlib.suppress(OSError):
+                os.chmod(name, stat.S_IMODE(found.st_mode) & ~0o111 & 0o777, dir_fd=handle)
 
 
-def _each_file(folder: str) -> Iterator[tuple[int, str]]:
-    for _, _, names, handle in os.fwalk(folder, follow_symlinks=False):
+def _identity(found: os.stat_result) -> tuple[int, ...]:
+    """No command can set the time of a file's last change of any kind."""
+    return found.st_dev, found.st_ino, found.st_size, found.st_ctime_ns
+
+
+def _digest(handle: int, name: str) -> str:
+    """Empty for one that may not be read."""
+    digest = hashlib.sha256()
+    with contextlib.suppress(OSError), open_file(handle, name) as file:
+        while piece := os.read(file, 1 << 20):
+            digest.update(piece)
+        return digest.hexdigest()
+    return ""
+
+
+def _each_executable(folder: str) -> Iterator[tuple[str, int, str, os.stat_result]]:
+    for at, _, names, handle in walk_handles(folder):
         for name in names:
-            yield handle, name
+            with contextlib.suppress(OSError):
+                found = os.stat(name, dir_fd=handle, follow_symlinks=False)
+                if stat.S_ISREG(found.st_mode) and found.st_mode & 0o111:
+                    yield f"{at}/{name}", handle, name, found

@@ -26,6 +26,8 @@ BESIDE = ".reveries-new-"
 """How a file is named while it is written, in the folder itself."""
 _LONGEST_PATH = 1_000
 _HERE = "."
+_MARK = "\ufeff"
+"""With which some editors begin a file: no part of its text, and kept."""
 _MOUNT = "/project"
 """Where commands in the sandbox see the folder."""
 _DIRECTORY_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -41,6 +43,7 @@ class FolderEntry:
     """One name in a folder."""
 
     path: str
+    """As the system names it: what is no UTF-8 in it is escaped."""
     is_folder: bool
     size_bytes: int
 
@@ -62,20 +65,16 @@ class Folder:
 
     def read(self, path: str) -> str:
         """A text file whole. Raises FolderError."""
-        data = self._read_bytes(path)
-        try:
-            return data.decode("utf-8-sig")
-        except UnicodeDecodeError:
-            raise FolderError(f"{path} is no text.") from None
+        return self._read_text(path).removeprefix(_MARK)
 
     def list_entries(self, path: str = _HERE) -> list[FolderEntry]:
         """What lies directly in a folder, by name. Raises FolderError."""
-        with self._open_folder(_path_parts(path)) as handle:
+        with self._open_folder(path_parts(path)) as handle:
             return list(_entries(handle, "" if path in ("", _HERE) else path.strip("/") + "/"))
 
     def walk(self, path: str = _HERE) -> Iterator[FolderEntry]:
         """Every file beneath a folder, dot folders left out. Raises FolderError."""
-        yield from self._walk(_path_parts(path))
+        yield from self._walk(path_parts(path))
 
     def find(self, pattern: str) -> list[FolderEntry]:
         """Files whose path matches a shell pattern (`*.md`, `notes/**`). Raises FolderError."""
@@ -118,25 +117,33 @@ class Folder:
     def edit(self, path: str, old: str, new: str, *, is_tainted: bool) -> str:
         """Replace the one place where `old` stands. The file's SHA-256. Raises FolderError."""
         self._writable_parts(path)
-        text = self.read(path)
+        whole = self._read_text(path)
+        text = whole.removeprefix(_MARK)
         if (count := text.count(old) if old else 0) != 1:
             raise FolderError(f"The words to replace stand {count} times in {path}; they have to stand there once.")
-        return self.write(path, text.replace(old, new), is_tainted=is_tainted)
+        mark = whole[: len(whole) - len(text)]
+        return self.write(path, mark + text.replace(old, new), is_tainted=is_tainted)
 
     # --- handles ------------------------------------------------------------------------------------------------------
 
     def _writable_parts(self, path: str) -> list[str]:
         if not self._may_write:
             raise FolderError("This folder may only be read. Its owner opens it: reveries project folder NAME --write")
-        parts = _path_parts(path)
+        parts = path_parts(path)
         if not parts:
             raise FolderError("A file needs a name.")
         if any(part.startswith(".") for part in parts):
             raise FolderError(f"{path} is a dot file, or lies in a dot folder: those may only be read.")
         return parts
 
+    def _read_text(self, path: str) -> str:
+        try:
+            return self._read_bytes(path).decode("utf-8")
+        except UnicodeDecodeError:
+            raise FolderError(f"{path} is no text.") from None
+
     def _read_bytes(self, path: str) -> bytes:
-        parts = _path_parts(path)
+        parts = path_parts(path)
         if not parts:
             raise FolderError("That is a folder, not a file.")
         with self._open_folder(parts[:-1]) as handle, _file(handle, parts[-1], path) as file:
@@ -198,8 +205,13 @@ class Folder:
         waiting, count = [parts], 0
         while waiting:
             at = waiting.pop()
-            with self._open_folder(at) as handle:
-                entries = list(_entries(handle, "".join(f"{part}/" for part in at)))
+            try:
+                with self._open_folder(at) as handle:
+                    entries = list(_entries(handle, "".join(f"{part}/" for part in at)))
+            except FolderError:
+                if at is parts:
+                    raise
+                continue  # Gone since, or closed to us: it hides no other.
             inner: list[list[str]] = []
             for entry in entries:
                 parts_of_entry = entry.path.split("/")
@@ -215,7 +227,7 @@ class Folder:
             waiting += reversed(inner)
 
 
-def _path_parts(path: str) -> list[str]:
+def path_parts(path: str) -> list[str]:
     """The names on the way to a path beneath the folder, which commands know as /project. Raises FolderError for one
     that leads out of it."""
     if "\0" in path or len(path) > _LONGEST_PATH:
@@ -242,8 +254,7 @@ def _entries(handle: int, prefix: str) -> Iterator[FolderEntry]:
         with contextlib.suppress(OSError):  # Gone since.
             found = os.stat(name, dir_fd=handle, follow_symlinks=False)
             if stat.S_ISDIR(found.st_mode) or stat.S_ISREG(found.st_mode):
-                path = prefix + name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-                yield FolderEntry(path, stat.S_ISDIR(found.st_mode), found.st_size)
+                yield FolderEntry(prefix + name, stat.S_ISDIR(found.st_mode), found.st_size)
 
 
 @contextlib.contextmanager

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from reveries.tools.sandboxed.commands import run_command
-from reveries.tools.sandboxed.folder import Folder, FolderError
+from reveries.tools.sandboxed.folder import Folder, FolderEntry, FolderError
 
 _PR_SET_DUMPABLE = 4
 _PR_SET_PDEATHSIG = 1
@@ -45,18 +45,28 @@ def _operations(folder: Folder, path: str, *, may_run: bool) -> dict[str, Callab
     def run(command: str, seconds: float, is_tainted: bool) -> object:
         if not may_run:
             raise FolderError("Nothing is run here: there is no sandbox. See: reveries doctor")
-        return dataclasses.asdict(run_command(command, path, seconds, is_tainted=is_tainted))
+        ended = run_command(command, path, seconds, is_tainted=is_tainted)
+        return dataclasses.asdict(ended) | {"taken_back": [_shown_path(one) for one in ended.taken_back]}
 
     return {
         "read": folder.read,
-        "list": lambda path: [dataclasses.asdict(one) for one in folder.list_entries(path)],
-        "find": lambda pattern: [dataclasses.asdict(one) for one in folder.find(pattern)],
-        "search": lambda text, path: [list(one) for one in folder.search(text, path)],
+        "list": lambda path: [_shown_entry(one) for one in folder.list_entries(path)],
+        "find": lambda pattern: [_shown_entry(one) for one in folder.find(pattern)],
+        "search": lambda text, path: [[_shown_path(at), *found] for at, *found in folder.search(text, path)],
         "digest": folder.digest,
         "write": lambda path, text, is_tainted: folder.write(path, text, is_tainted=is_tainted),
         "edit": lambda path, old, new, is_tainted: folder.edit(path, old, new, is_tainted=is_tainted),
         "run": run,
     }
+
+
+def _shown_entry(entry: FolderEntry) -> dict[str, Any]:
+    return dataclasses.asdict(entry) | {"path": _shown_path(entry.path)}
+
+
+def _shown_path(path: str) -> str:
+    """What is no UTF-8 in a name can stand in no prompt and no row."""
+    return path.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 def _answer_request(served: dict[str, Callable[..., object]], line: str) -> dict[str, Any]:

@@ -148,6 +148,9 @@ class Surrounding:
     def is_recent_thought_tainted(self) -> bool:
         return False
 
+    async def project_notes(self, words: str, room_tokens: int) -> list[PromptMemory]:
+        return []
+
     def recent_thought(self) -> str:
         return self.thought
 

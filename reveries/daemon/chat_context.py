@@ -100,6 +100,10 @@ class PromptMemory:
     """Every turn that its messages hold."""
     partner_line: str = ""
     """The other half of the exchange, for a note; empty until recall brings that up, too."""
+    project: str = ""
+    """Of a note on a project: its name; then `episode_id` is a chunk of it, or the project."""
+    is_tainted: bool = False
+    """Of a note on a project: somebody else had a hand in it."""
 
     @property
     def noted_turn_ids(self) -> tuple[str, ...]:
@@ -175,18 +179,21 @@ def messages_before_words(
 
 
 def split_notes(words: str, told: Sequence[PromptMemory]) -> tuple[str, Sequence[PromptMemory]]:
-    """What was said on other days as one note, to stand in the same message before a question, and what is left of
-    `told`; no note before anything else. A question is what has a question mark in its last line.
+    """What was said on other days, and what a project knows, as one note, to stand in the same message before a
+    question, and what is left of `told`; no note before anything else. A question is what has a question mark in its
+    last line.
 
     A small model answers from a note right before the question more often than from the same lines as earlier messages;
     what somebody tells it, it takes for a question then (docs/benchmarks/talk.md).
     """
     said = sorted((item for item in told if item.messages), key=lambda item: item.said_at)
-    if not said or QUESTION_MARKS.isdisjoint(words.strip().rpartition("\n")[2]):
+    known = [item for item in told if item.project]
+    if not (said or known) or QUESTION_MARKS.isdisjoint(words.strip().rpartition("\n")[2]):
         return "", told
-    lines = [line for item in said for line in (item.line, item.partner_line) if line]
+    # What is known of the project stands nearest to the question about it.
+    lines = [line for item in (*said, *reversed(known)) for line in (item.line, item.partner_line) if line]
     note = f"{_SAID_NOTE}\n" + "\n".join(lines) + "]\n"
-    return note, [item for item in told if not item.messages]
+    return note, [item for item in told if not item.messages and not item.project]
 
 
 def is_about_memory(recall: Recall) -> bool:

@@ -7,7 +7,7 @@ for the reply; `Stored` after COMMIT, never before. A client that vanishes does 
 import asyncio
 import contextlib
 import math
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 
 import structlog
 
@@ -315,8 +315,10 @@ class Conversation:
         context = self._recall_context(words)
         recall = await self._recall(words, context)
         silence = self._memory.silence_before(owner_turn)
-        sent_now = await self._prepare(words, context, recall, events, silence)
-        by_thought = bool(sent_now.thought) and self._host.is_recent_thought_tainted()
+        known = await self._host.project_notes(words, self._style.recalled_tokens)
+        sent_now = await self._prepare(words, context, recall, events, silence, known)
+        by_note = bool(sent_now.thought) and self._host.is_recent_thought_tainted()
+        by_note = by_note or any(one.is_tainted for one in known)
         self._keep_for_looking(words, sent_now)
         draft = ReplyDraft()
         await may_hang(HangPlace.REPLY)
@@ -329,7 +331,7 @@ class Conversation:
             recall=recall,
             end_reason="" if is_whole else draft.reason,
             shown=tuple(message.text for message in sent),
-            is_tainted=inherited(Gate.TALK, by_thought, *(one.is_tainted for one in self._state.exchanges)),
+            is_tainted=inherited(Gate.TALK, by_note, *(one.is_tainted for one in self._state.exchanges)),
         )
         reply_turn = exchange.reply
         if reply_turn is not None:
@@ -359,10 +361,11 @@ class Conversation:
         return TurnResult.timed(None, None, draft, began, self._clock.monotonic())
 
     async def _prepare(
-        self, words: str, context: RecallContext, recall: Recall | None, events: TurnEvents, silence: str = ""
-    ) -> PreparedTurn:
-        """What the model is to read for `words`; the history is folded where its context has no room."""
-        told = await self._fit_told(recall)
+        self, words: str, context: RecallContext, recall: Recall | None, events: TurnEvents, silence: str = "",
+        known: Sequence[PromptMemory] = (),
+    ) -> PreparedTurn:  # fmt: skip
+        """What the model is to read for `words`, with what is `known` of a project. Folds where there is no room."""
+        told = [*known, *await self._fit_told(recall)]
         if recall is not None:
             events.recalled(recall, told)
         thought = self._host.recent_thought()

@@ -1,13 +1,16 @@
 """Joins a conversation to the rest of the mind: who speaks is heard at once, who rests lets sleep and thought go on."""
 
 from reveries.daemon.activity import Activity
+from reveries.daemon.chat_context import PromptMemory
 from reveries.daemon.conversation_registry import ConversationRegistry
 from reveries.daemon.mind_events import MindEvents
 from reveries.daemon.mind_parts import MindParts
+from reveries.daemon.project_talk import ProjectTalk
 from reveries.daemon.sleep_control import SleepControl
 from reveries.memory.model import Turn
 from reveries.monologue.loop import Monologue
 from reveries.monologue.thought import Reactivation, ThinkingReason
+from reveries.projects.store import ProjectStore
 from reveries.safety.verdict import Verdict
 
 
@@ -30,6 +33,8 @@ class MindAsHost:
         self._activity = activity
         self._journal = parts.journal
         self._events = events
+        store = ProjectStore(parts.database, parts.knowledge, parts.clock, parts.memory.new_id)
+        self._project_talk = ProjectTalk(store)
 
     def conversation_began(self) -> None:
         self._activity.begin_talk()
@@ -56,6 +61,9 @@ class MindAsHost:
 
     def is_recent_thought_tainted(self) -> bool:
         return self._monologue.is_recent_thought_tainted()
+
+    async def project_notes(self, words: str, room_tokens: int) -> list[PromptMemory]:
+        return await self._project_talk.notes_for(words, room_tokens)
 
     async def turns_folded(self) -> None:
         await self._sleep.light_sleep()

@@ -59,6 +59,10 @@ class ConversationHost(Protocol):
         conversation rests as before: nothing of it is slept on, thinking goes on."""
         ...
 
+    async def project_notes(self, words: str, room_tokens: int) -> list[PromptMemory]:
+        """What is known of a project that these words name; nothing where they name none."""
+        ...
+
     async def turns_folded(self) -> None:
         """Turns left the model's sight: from now on only recall brings them back."""
         ...

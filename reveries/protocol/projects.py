@@ -332,12 +332,13 @@ class AddMaterial(Request, frozen=True):
 
 @request(answer=Chunks, safe=True, large=True)
 class AskChunks(Request, frozen=True):
-    """What a project knows; with `query` the best fits. Answered by `Chunks`."""
+    """What a project knows; with `query` the best fits, with `chunk_id` this chunk. Answered by `Chunks`."""
 
     project: ProjectName
     query: Annotated[str, msgspec.Meta(max_length=1000)] = ""
     limit: Annotated[int, msgspec.Meta(ge=1, le=500)] = 50
     until: Annotated[float, msgspec.Meta(ge=0)] = 0.0
+    chunk_id: Annotated[str, msgspec.Meta(max_length=100)] = ""
     """As it was known then (unix seconds); 0: now."""
 
 

@@ -33,7 +33,8 @@ class Attached(Answer, frozen=True):
 
 
 class RecalledItem(msgspec.Struct, frozen=True):
-    """An episode that surfaced for this turn. `was_told` says whether it fitted into the model's context."""
+    """An episode that surfaced for this turn. `was_told` says whether it fitted into the model's context. With a
+    `project`, something that this project knows: then `episode_id` is the id of a chunk, or of the project."""
 
     episode_id: str
     summary: str
@@ -42,6 +43,7 @@ class RecalledItem(msgspec.Struct, frozen=True):
     quote: str
     quote_speaker: str
     was_told: bool
+    project: str = ""
 
 
 class Recalled(Answer, frozen=True):

@@ -40,6 +40,10 @@ class Around:
     turns: list[Turn] = field(default_factory=list)
     trips: list[tuple[Verdict, str]] = field(default_factory=list)
     thought: str = ""
+    known: list[PromptMemory] = field(default_factory=list)
+
+    async def project_notes(self, words: str, room_tokens: int) -> list[PromptMemory]:
+        return self.known
 
     def conversation_began(self) -> None:
         self.began += 1

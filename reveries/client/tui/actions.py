@@ -100,9 +100,13 @@ class Deeds:
         else:
             self._app.show_pane(LookPane(name, problem_page(wrong)))
 
-    async def why(self, episode_id: str) -> None:
-        """Why this episode came to mind for the last turn."""
-        await self._show_query(PageQuery("why", lambda number: protocol.AskWhy(number, episode_id)))
+    async def why(self, item: protocol.RecalledItem) -> None:
+        """Why this episode came to mind for the last turn; of what a project knows, that itself."""
+        if item.project:
+            shelf = RecalledShelf(self._app.link.ask, self._app.clock, [item])
+            self._app.show_pane(LookPane(item.project, await shelf.page(item.episode_id)))
+            return
+        await self._show_query(PageQuery("why", lambda number: protocol.AskWhy(number, item.episode_id)))
 
     async def _show_query(self, look: PageQuery) -> None:
         app = self._app

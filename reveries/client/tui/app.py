@@ -204,11 +204,11 @@ class ReveriesApp(ConversationApp):
 
     @on(MemoryCard.Chosen)
     def _card_chosen(self, chosen: MemoryCard.Chosen) -> None:
-        self._ask_why(chosen.episode_id)
+        self._ask_why(chosen.item)
 
     @work(group="deeds", name="tui.why", exit_on_error=True)
-    async def _ask_why(self, episode_id: str) -> None:
-        await self.deeds.why(episode_id)
+    async def _ask_why(self, item: protocol.RecalledItem) -> None:
+        await self.deeds.why(item)
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
         """What Ctrl+P offers: every command, beside Textual's own; but no picture of the screen, which it lays where

@@ -3,7 +3,9 @@
 from typing import Final
 
 from reveries import protocol
+from reveries.client.features.knowledge import chunks_page
 from reveries.client.features.memory_edits import corrected_page, held_page, share_of
+from reveries.client.features.project_pages import project_page
 from reveries.client.render import Page
 from reveries.client.tui.asking import Ask, Asking, measured, row
 from reveries.client.tui.browser import Deed, Entry, Opened, Outcome, Refill
@@ -110,15 +112,31 @@ class RecalledShelf(Asking):
         return [
             Entry(
                 one.episode_id,
-                measured(one.energy, one.summary, ago(one.happened_at, now) + ("" if one.was_told else ", not told")),
+                measured(one.energy, one.summary, _when_recalled(one, now)),
             )
             for one in self._items
         ]
 
     async def page(self, key: str) -> Page:
-        """Why."""
-        return await self.why_page(key)
+        """Why; of what a project knows, that itself."""
+        item = next(one for one in self._items if one.episode_id == key)
+        return await (self._project_page(item) if item.project else self.why_page(key))
 
     async def do(self, deed: Deed, key: str, words: str = "") -> Outcome:
         """The other page."""
-        return await (self.why_page(key) if deed is _WHY else self.episode_page(key))
+        item = next(one for one in self._items if one.episode_id == key)
+        return await (self.page(key) if deed is _WHY or item.project else self.episode_page(key))
+
+    async def _project_page(self, item: protocol.RecalledItem) -> Page:
+        project, chunk_id = item.project, item.episode_id
+        asked = protocol.AskChunks
+        known = await self.answer(lambda number: asked(number, project, chunk_id=chunk_id), protocol.Chunks)
+        if known.chunks:
+            return chunks_page(known.chunks)
+        detail = await self.answer(lambda number: protocol.AskProject(number, project), protocol.ProjectDetail)
+        return project_page(detail, self.clock.now(), is_detailed=True)
+
+
+def _when_recalled(item: protocol.RecalledItem, now: float) -> str:
+    when = ago(item.happened_at, now) if item.happened_at else item.project
+    return when + ("" if item.was_told else ", not told")

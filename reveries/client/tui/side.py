@@ -131,17 +131,17 @@ class MemoryCard(Static):
     class Chosen(Message):
         """The owner wants to know why."""
 
-        def __init__(self, episode_id: str) -> None:
+        def __init__(self, item: RecalledItem) -> None:
             super().__init__()
-            self.episode_id = episode_id
+            self.item = item
 
     def __init__(self, item: RecalledItem, now: float) -> None:
         super().__init__(_card(item, now), classes="card" if item.was_told else "card untold", markup=False)
-        self._episode_id = item.episode_id
+        self._item = item
 
     def action_choose(self) -> None:
         """Ask."""
-        self.post_message(self.Chosen(self._episode_id))
+        self.post_message(self.Chosen(self._item))
 
     def on_click(self) -> None:
         """The mouse's Enter."""
@@ -153,7 +153,7 @@ def _card(item: RecalledItem, now: float) -> Content:
     parts: list[Content | str | tuple[str, str]] = [
         ("━" * full, "$accent"),
         ("━" * (_BAR_CELLS - full), "$foreground 20%"),
-        (f"  {ago(item.happened_at, now)}\n", "$foreground 60%"),
+        (f"  {ago(item.happened_at, now)}\n" if item.happened_at else "\n", "$foreground 60%"),
         one_line(item.summary, 180),
     ]
     if item.quote and one_line(item.quote) not in one_line(item.summary, 1000):

@@ -28,7 +28,7 @@ def cut_turns(turns: Sequence[protocol.SaidTurn]) -> list[protocol.SaidTurn]:
 def recalled_frame(request_id: int, recall: Recall, told: Sequence[PromptMemory]) -> protocol.Recalled:
     """What surfaced for a turn, marked with what the model was told of it."""
     told_episodes = {item.episode_id for item in told}
-    items = []
+    items = [_project_item(item) for item in told if item.project]
     for found in recall.episodes:
         quote, speaker = best_quote(found)
         items.append(
@@ -43,6 +43,19 @@ def recalled_frame(request_id: int, recall: Recall, told: Sequence[PromptMemory]
             )
         )
     return protocol.Recalled(request_id, items)
+
+
+def _project_item(item: PromptMemory) -> protocol.RecalledItem:
+    return protocol.RecalledItem(
+        episode_id=item.episode_id,
+        summary=one_line(item.line.removeprefix("- "), 1000),
+        energy=1.0,
+        happened_at=item.said_at,
+        quote="",
+        quote_speaker="",
+        was_told=True,
+        project=one_line(item.project),
+    )
 
 
 def best_quote(found: RecalledEpisode) -> tuple[str, str]:

@@ -20,8 +20,12 @@ _LISTED = 5
 async def list_project_chunks(call: Call, request: protocol.AskChunks) -> protocol.Chunks:
     store = call.mind.projects.store
     project = await store.find(request.project)
-    if not request.query.strip():
+    if request.chunk_id or not request.query.strip():
         every = await store.knowledge.of_project(project.id)
+        if request.chunk_id:
+            return protocol.Chunks(
+                request.request_id, [chunk_entry(one) for one in every if one.id == request.chunk_id]
+            )
         chunks = [one for one in every if ARCHIVE_TAG not in one.tags and created_by(one, request.until)]
         return protocol.Chunks(request.request_id, [chunk_entry(one) for one in chunks[-request.limit :]])
     # The owner's own looking reinforces nothing.

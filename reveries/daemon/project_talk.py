@@ -1,0 +1,113 @@
+"""What a project knows, before the model, when its owner speaks of it: where it stands, and what fits the words.
+
+A project is spoken of by its name; in other letters than its own only where something is asked, for many a name is a
+word like any other.
+"""
+
+import asyncio
+import re
+from collections.abc import Sequence
+from typing import Final
+
+import structlog
+
+from reveries.daemon.chat_context import QUESTION_MARKS, PromptMemory
+from reveries.errors import ReveriesError, StorageLostError
+from reveries.knowledge.model import Chunk
+from reveries.projects.model import AgentState, Project, TaskStatus
+from reveries.projects.store import ProjectStore
+from reveries.safe_text import record
+
+log = structlog.get_logger("conversation")
+
+_SHORTEST_NAME: Final = 3
+_MOST_CHUNKS: Final = 6
+_CHUNK_CHARS: Final = 240
+_WORD_CHARS: Final = 120
+_CHARS_PER_TOKEN: Final = 4
+_SECONDS: Final = 3.0
+"""A large project's index is read anew after a wake: no reply waits long for that."""
+
+
+class ProjectTalk:
+    """Notes on the project that words are about."""
+
+    def __init__(self, store: ProjectStore) -> None:
+        self._store = store
+
+    async def notes_for(self, words: str, room_tokens: int) -> list[PromptMemory]:
+        """Where the project stands, then what it knows that fits best, in so many tokens; nothing where none is
+        named. What goes wrong fails no reply (R-94)."""
+        try:
+            project = find_named(words, await self._store.projects())
+            return await self._notes_on(project, words, room_tokens * _CHARS_PER_TOKEN) if project is not None else []
+        except StorageLostError:
+            raise
+        except ReveriesError:
+            log.warning("project_notes.failed", exc_info=True)
+            return []
+
+    async def _notes_on(self, project: Project, words: str, room_chars: int) -> list[PromptMemory]:
+        # A mind without a project does not carry what reads one.
+        from reveries.projects.wake import read_state
+
+        state = await read_state(self._store, project.id)
+        return fit_notes([state_note(state), *await self._chunk_notes(project, words)], room_chars)
+
+    async def _chunk_notes(self, project: Project, words: str) -> list[PromptMemory]:
+        search = self._store.knowledge.search
+        try:
+            async with asyncio.timeout(_SECONDS):
+                found = await search.hybrid(project.id, words, _MOST_CHUNKS, is_counted=False)
+        except TimeoutError:
+            return []
+        chunks = [one.chunk for one in found if one.chunk.stands]
+        return [chunk_note(project, chunk, number) for number, chunk in enumerate(chunks, 1)]
+
+
+def find_named(words: str, projects: Sequence[Project]) -> Project | None:
+    """The project that words name, the longest name first. Pure."""
+    is_asked = not QUESTION_MARKS.isdisjoint(words) or "project" in words.casefold()
+    for one in sorted(projects, key=lambda one: -len(one.name)):
+        name = re.escape(one.name)
+        flags = re.IGNORECASE if is_asked else re.NOFLAG
+        if len(one.name) >= _SHORTEST_NAME and re.search(rf"(?<!\w){name}(?!\w)", words, flags):
+            return one
+    return None
+
+
+def state_note(state: AgentState) -> PromptMemory:
+    """Where a project stands, on one line. Pure."""
+    tasks = [one for one in state.tasks if one.status is not TaskStatus.DROPPED]
+    done = sum(one.status is TaskStatus.DONE for one in tasks)
+    told = [f"{done} of {len(tasks)} tasks are done" if tasks else "nothing is planned yet"]
+    shown = frozenset[str]()
+    if state.queue:
+        told.append(f"next: {record(state.queue[0].title, _WORD_CHARS)}")
+        shown |= state.queue[0].foreign_sources
+    if state.open_questions:
+        told.append(f"open question to the person: {record(state.open_questions[0].question, _WORD_CHARS)}")
+        shown |= state.open_questions[0].foreign_sources
+    name = record(state.project.name, _WORD_CHARS)
+    line = f"- Your work on the project {name}: {'; '.join(told)}."
+    return PromptMemory(state.project.id, None, line, project=state.project.name, is_tainted=bool(shown))
+
+
+def chunk_note(project: Project, chunk: Chunk, number: int) -> PromptMemory:
+    """What a project knows, with the number that it is cited by. Pure."""
+    whose = ", as somebody else wrote" if chunk.foreign_sources else ""
+    line = f"- [{number}] Known in the project {record(project.name, _WORD_CHARS)}{whose}: "
+    line += record(chunk.content, _CHUNK_CHARS)
+    is_tainted = bool(chunk.foreign_sources)
+    return PromptMemory(chunk.id, None, line, said_at=chunk.created_at, project=project.name, is_tainted=is_tainted)
+
+
+def fit_notes(notes: Sequence[PromptMemory], room_chars: int) -> list[PromptMemory]:
+    """The first of them that fit together. Pure."""
+    fitting: list[PromptMemory] = []
+    for one in notes:
+        if len(one.line) > room_chars:
+            break
+        fitting.append(one)
+        room_chars -= len(one.line)
+    return fitting

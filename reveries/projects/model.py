@@ -134,6 +134,11 @@ class OwnerQuestion:
     """Of an approval: the call that waits for it (`approvals.HeldCall`)."""
     foreign_sources: frozenset[str] = frozenset()
 
+    @property
+    def answered_by(self) -> str:
+        """The program outside that answered it, which is among its tags; empty: the owner, or nobody yet."""
+        return next((tag for tag in self.context_tags if tag.startswith(PROGRAM_PREFIX)), "")
+
 
 @dataclass(frozen=True, slots=True)
 class WorkLogEntry:

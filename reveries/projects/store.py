@@ -229,12 +229,10 @@ class ProjectStore:
             await transaction.run("projects.set_state", {"id": project.id, "state": state})
             await self.log(transaction, project.id, f"project.{state}")
 
-    async def answer(
-        self, prefix: str, answer: str, sources: frozenset[str] = frozenset()
-    ) -> tuple[str, OwnerQuestion]:
-        """The owner's answer, or that of a program (`sources`): the name of its project, and the question. Tasks that
-        wait only for it are released (V-25). An approval is answered by how far it goes. Raises NotFoundError,
-        UsageError."""
+    async def answer(self, prefix: str, answer: str, program: str = "") -> tuple[str, OwnerQuestion]:
+        """The owner's answer, or that of a `program` outside, which is no word of the owner: the name of its project,
+        and the question. Tasks that wait only for it are released (V-25). An approval is answered by how far it goes.
+        Raises NotFoundError, UsageError."""
         answer = answer.strip()
         if not answer or len(answer) > LONGEST_ANSWER_CHARS:
             raise UsageError(f"An answer has 1 to {LONGEST_ANSWER_CHARS} characters.", advice="Say it in short.")
@@ -246,14 +244,18 @@ class ProjectStore:
             [row] = rows
             if row["payload"] != "{}":
                 read_scope(answer)
-            answered = {"id": row["id"], "answer": answer, "now": self.now}
-            answered |= {"foreign_sources": json.dumps(sorted(sources | set(json.loads(row["foreign_sources"]))))}
+            answered = {"id": row["id"], "answer": answer, "now": self.now, "program": program}
+            sources = {*json.loads(row["foreign_sources"]), *([program] if program else [])}
+            answered |= {"foreign_sources": json.dumps(sorted(sources))}
             if not await transaction.run("projects.answer_question", answered):
                 raise UsageError(
                     "That question is answered already.", advice="To say something else, change the goal or add to it."
                 )
-            await self.log(transaction, row["project_id"], "question.answered")
-            await self.clear_rest(transaction, row["project_id"])
+            if program:
+                await self.log(transaction, row["project_id"], program, "question.answered")
+            else:
+                await self.log(transaction, row["project_id"], "question.answered")
+                await self.clear_rest(transaction, row["project_id"])
             await self.release_tasks(transaction, row["project_id"])
         return str(row["project_name"]), _question_of(row, ())
 

@@ -67,7 +67,7 @@ async def note_answers(store: ProjectStore, project_id: str) -> None:
                     await transaction.run("projects.drop_fallen_needs", {"id": task_id})
                     await transaction.run("projects.release_held", {"id": task_id, "now": store.now})
         await store.release_tasks(transaction, project_id)
-        tags = {tag for one in answered for tag in one.context_tags}
+        tags = {tag for one in answered if not one.answered_by for tag in one.context_tags}
         trigger = "intake" if "intake" in tags else "reached" if "reached" in tags else rewrite_after_answers(said)
         if trigger:
             await store.note_rewrite_due(transaction, project, trigger)
@@ -147,12 +147,13 @@ def _why_blocked(task: WorkTask) -> str:
 
 
 def _answer_chunk(question: OwnerQuestion) -> NewChunk:
+    is_own = not question.answered_by
     return NewChunk(
         content=f"Q: {question.question}\nA: {question.answer}",
-        type=ChunkType.USER_INPUT,
-        confidence=Confidence.VERIFIED,
-        source=ChunkSource.USER,
-        tags=("user_answer", *question.context_tags),
+        type=ChunkType.USER_INPUT if is_own else ChunkType.RESEARCH,
+        confidence=Confidence.VERIFIED if is_own else Confidence.INFERRED,
+        source=ChunkSource.USER if is_own else ChunkSource.RESEARCH,
+        tags=(*(["user_answer"] if is_own else []), *question.context_tags),
         task_id=None,
         foreign_sources=question.foreign_sources,
     )

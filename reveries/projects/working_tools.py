@@ -67,7 +67,7 @@ class WorkingTools:
                 self.create_question, is_repeatable=False, is_additive=True,
             ),
             Tool(
-                "answer_question", SERVER, "Answer a question that the owner answered elsewhere.", inside,
+                "answer_question", SERVER, "Answer a question, as what this program says.", inside,
                 GiveAnswer, self.answer_question, is_repeatable=False,
             ),
             Tool("get_blockers", SERVER, "What waits, and for what.", look, GetBlockers, self.get_blockers),
@@ -180,7 +180,7 @@ class WorkingTools:
                 advice="The owner answers it: reveries questions",
             )
         waited = {one.id for one in await self._tasks(project) if one.status is TaskStatus.BLOCKED}
-        await self.store.answer(question.id, given.answer, caller.foreign_sources)
+        await self.store.answer(question.id, given.answer, caller.source)
         free = [one for one in await self._tasks(project) if one.id in waited and one.status is TaskStatus.READY]
         answered = question_out(await self._question(project, question.id))
         return AnsweredOut(project.name, answered, [task_out(one) for one in free])

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from reveries.errors import NotFoundError, ReveriesError, UsageError
+from reveries.knowledge.model import ChunkSource, ChunkType, Confidence
+from reveries.projects.intake import CRITERIA_TAG, INTAKE_TAG
 from reveries.projects.material import gather_material
 from reveries.projects.model import Criterion, KeyDecision, Orientation, QuestionKind, TaskKind
 from reveries.projects.orientation_tools import (
@@ -292,12 +294,53 @@ async def test_what_a_program_answers_is_no_word_of_the_owner(tmp_path: Path) ->
     async with tools(tmp_path) as call:
         project = await call.work.store.find("Shed")
         async with call.work.database.transaction() as transaction:
-            question_id = await call.work.store.put_question(transaction, project.id, NewQuestion("Oak or pine?"))
+            asked = NewQuestion("Oak or pine?", context_tags=(INTAKE_TAG, CRITERIA_TAG))
+            question_id = await call.work.store.put_question(transaction, project.id, asked)
+            await transaction.run("projects.note_rest", {"id": project.id, "now": 1.0, "why": "waiting"})
+            await call.work.store.log(transaction, project.id, "planned")
         await call("answer_question", question_id=question_id, answer="Pine.")
         await note_answers(call.work.store, project.id)
         [chunk] = await call.work.store.knowledge.of_project(project.id)
         assert "Pine." in chunk.content
         assert chunk.foreign_sources == {"mcp:agent"}
+        assert (chunk.type, chunk.confidence, chunk.source) == (
+            ChunkType.RESEARCH, Confidence.INFERRED, ChunkSource.RESEARCH,
+        )  # fmt: skip
+        assert "user_answer" not in chunk.tags
+        [newest, *_] = (await call("get_recent_activity"))["activities"]
+        assert (newest["action"], newest["source"]) == ("question.answered", "mcp:agent")
+        assert (await call.work.store.find("Shed")).rested_because == "waiting"
+        state = await call.work.state(project)
+        assert (state.plans_since_word, state.questions[0].answered_by) == (1, "mcp:agent")
+
+
+async def test_a_task_that_a_program_answers_says_so_and_has_its_mark(tmp_path: Path) -> None:
+    async with tools(tmp_path) as call:
+        project = await call.work.store.find("Shed")
+        await call.work.store.set_goal(project, "Build a shed.", None)
+        async with call.work.database.transaction() as transaction:
+            await call.work.store.put_tasks(transaction, project.id, [NewTask("Measure", "", TaskKind.ASK)])
+        await call.work.wake(project)
+        [asked] = [one for one in (await call.work.state(project)).open_questions if "Measure" in one.question]
+        await call("answer_question", question_id=asked.id, answer="Two by three.")
+        await call.work.wake(project)
+        done = await call.work.task(project, "Measure")
+        assert done.outcome == "mcp:agent said: “Two by three.”"
+        assert done.audit == "Fine."
+        assert done.foreign_sources == {"mcp:agent"}
+
+
+async def test_what_the_owner_answers_to_a_program_is_the_owners_word(tmp_path: Path) -> None:
+    async with tools(tmp_path) as call:
+        question = (await call("create_question", question="Oak or pine?", context=""))["question"]
+        project = await call.work.store.find("Shed")
+        await call.work.answer("Oak or pine?", "Oak.")
+        await note_answers(call.work.store, project.id)
+        [chunk] = await call.work.store.knowledge.of_project(project.id)
+        assert (chunk.type, chunk.confidence, chunk.source) == (
+            ChunkType.USER_INPUT, Confidence.VERIFIED, ChunkSource.USER,
+        )  # fmt: skip
+        assert chunk.foreign_sources == set(question["foreign_sources"]) == {"mcp:agent"}
 
 
 async def test_a_task_whose_premise_fell_is_neither_begun_nor_done_by_a_program(tmp_path: Path) -> None:

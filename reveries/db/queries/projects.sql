@@ -155,7 +155,9 @@ INSERT OR IGNORE INTO question_blocks (question_id, task_id) VALUES (:question_i
 UPDATE tasks SET status = 'blocked', updated_at = :now WHERE id = :id AND status <> 'done'
 
 -- name: answer_question
-UPDATE questions SET status = 'answered', answer = :answer, answered_at = :now, foreign_sources = :foreign_sources
+-- A program outside that answers is noted among its tags.
+UPDATE questions SET status = 'answered', answer = :answer, answered_at = :now, foreign_sources = :foreign_sources,
+    context_tags = CASE WHEN :program = '' THEN context_tags ELSE json_insert(context_tags, '$[#]', :program) END
 WHERE id = :id AND status = 'open'
 
 -- name: drop_questions_of

@@ -108,8 +108,13 @@ class WorkTask:
     started_at: float | None = None
     completed_at: float | None = None
     try_began_at: float | None = None
-    """When the try under way began, broken off and taken up again or not."""
+    """When the try of the mind under way began, broken off and taken up again or not."""
     foreign_sources: frozenset[str] = frozenset()
+
+    @property
+    def is_in_hand(self) -> bool:
+        """Whether the mind works on it now. What a program outside began is left to that program."""
+        return self.status is TaskStatus.IN_PROGRESS and self.try_began_at is not None
 
 
 @dataclass(frozen=True, slots=True)

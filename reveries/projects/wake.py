@@ -99,7 +99,7 @@ def state_of(
     goal = next((one for one in goals if one.state == "active"), None)
     pending = next((one for one in goals if one.state == "pending"), None)
     done = frozenset(task.id for task in tasks if task.status is TaskStatus.DONE)
-    ready = [task for task in tasks if task.status in (TaskStatus.READY, TaskStatus.IN_PROGRESS)]
+    ready = [task for task in tasks if task.status is TaskStatus.READY or task.is_in_hand]
     queue = in_order(ready, orientation.content, goal.id if goal else None, done, activities, now)
     status, message = _agent_status(goal, orientation, queue, tasks, questions)
     return AgentState(
@@ -132,6 +132,8 @@ def _agent_status(
     is_decided_by_owner = any(one.kind is QuestionKind.DECISION for one in open_questions)
     if open_questions and (blocked or not tasks or is_decided_by_owner):
         return AgentStatus.WAITING, _say_waiting(len(open_questions))
+    if begun := [task.title for task in tasks if task.status is TaskStatus.IN_PROGRESS]:
+        return AgentStatus.WAITING, f"A program outside works on “{begun[0]}”."
     if blocked:
         # V-42 of the silences: only blocked dependencies, and no question that would release one.
         return AgentStatus.ERROR, "deadlocked: " + "; ".join(f"{one.title} ({_why_blocked(one)})" for one in blocked)

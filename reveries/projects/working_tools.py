@@ -118,6 +118,7 @@ class WorkingTools:
         updates = given.updates
         async with self.store.database.transaction() as transaction:
             [task] = await self._require_tasks(transaction, project, [given.task_id])
+            _require_free(task)
             if task.held_because and updates.status in ("in_progress", "done"):
                 raise UsageError(
                     f"“{task.title[:80]}” is held: it {task.held_because[:200]}.",
@@ -153,7 +154,8 @@ class WorkingTools:
                 "Only who may write lets tasks wait.", advice="Ask without blocks_tasks, or: reveries mcp allow NAME"
             )
         async with self.store.database.transaction() as transaction:
-            await self._require_tasks(transaction, project, given.blocks_tasks)
+            for task in await self._require_tasks(transaction, project, given.blocks_tasks):
+                _require_free(task)
             questions = await self.store.questions(transaction, project.id)
             own = [one for one in questions if one.status is QuestionStatus.OPEN and caller.source]
             if sum(caller.source in one.foreign_sources for one in own) >= MOST_OPEN_QUESTIONS:
@@ -301,3 +303,11 @@ class WorkingTools:
         if not caller.source:
             return await self.store.log(transaction, project.id, action, details)
         return await self.store.log(transaction, project.id, caller.source, f"{action}\n{details}".strip())
+
+
+def _require_free(task: WorkTask) -> None:
+    """Raise UsageError while the mind works on a task: what comes of it would be written over the change."""
+    if task.is_in_hand:
+        raise UsageError(
+            f"The mind works on “{task.title[:80]}” now.", advice="Try again when it has ended; get_tasks says so."
+        )

@@ -11,7 +11,7 @@ from reveries.errors import NotFoundError, ReveriesError, UsageError
 from reveries.knowledge.model import ChunkSource, ChunkType, Confidence
 from reveries.projects.intake import CRITERIA_TAG, INTAKE_TAG
 from reveries.projects.material import gather_material
-from reveries.projects.model import Criterion, KeyDecision, Orientation, QuestionKind, TaskKind
+from reveries.projects.model import Criterion, KeyDecision, Orientation, QuestionKind, TaskKind, TaskStatus
 from reveries.projects.orientation_tools import (
     DecisionIn,
     OrientationIn,
@@ -21,7 +21,8 @@ from reveries.projects.orientation_tools import (
 )
 from reveries.projects.orienting import ARCHIVE_TAG
 from reveries.projects.store import NewQuestion, NewTask
-from reveries.projects.wake import note_answers
+from reveries.projects.wake import note_answers, wake_project
+from reveries.projects.wake_report import RestReason
 from reveries.projects.working_tools import MOST_OPEN_QUESTIONS, WorkingTools
 from reveries.tools.registry import ToolCaller, ToolRegistry
 from tests.projects.kit import Work, open_work
@@ -139,6 +140,59 @@ async def test_a_task_waits_for_what_it_depends_on_and_is_ready_when_that_is_don
         assert (await call("get_tasks", skill_area="metal"))["tasks"] == []
         reopened = await call.update(first, status="ready")
         assert (reopened["status"], reopened["completed_at"]) == ("ready", None)
+
+
+async def test_no_program_changes_a_task_that_the_mind_has_in_hand(tmp_path: Path) -> None:
+    async with tools(tmp_path) as call:
+        project = await call.work.store.find("Shed")
+        task = await call.task("Buy wood")
+        async with call.work.database.transaction() as transaction:
+            await transaction.run("projects.begin_task", {"id": task["id"], "now": call.work.clock.now()})
+        for updates in ({"status": "done"}, {"status": "ready"}, {"description": "Three boards."}):
+            with pytest.raises(UsageError, match="works on “Buy wood” now"):
+                await call.update(task, **updates)
+        with pytest.raises(UsageError, match="works on “Buy wood” now"):
+            await call("create_question", question="Oak?", context="", blocks_tasks=[task["id"]])
+        await wake_project(call.work.store, project.id)
+        assert (await call.update(task, status="done"))["status"] == "done"
+
+
+async def test_a_task_that_a_program_began_is_left_to_it(tmp_path: Path) -> None:
+    async with tools(tmp_path) as call:
+        project = await call.work.store.find("Shed")
+        await call.work.store.set_goal(project, "Build a shed.", None)
+        task = await call.task("Buy wood")
+        await call.task("Saw it", depends_on=[task["id"]])
+        begun = await call.update(task, status="in_progress")
+        await call.work.wake(project)
+        for _, question in await call.work.store.open_questions():
+            await call.work.store.answer(question.id, "Nothing.")
+        report = await call.work.wake(project)
+        assert (report.reason, report.message) == (RestReason.WAITING, "A program outside works on “Buy wood”.")
+        assert (await call.work.task(project, "Buy wood")).status is TaskStatus.IN_PROGRESS
+        assert (await call.update(begun, outcome="Half of it."))["status"] == "in_progress"
+        assert (await call.update(begun, status="done"))["status"] == "done"
+
+
+async def test_a_task_that_changed_before_the_mind_began_it_is_begun_as_it_is_now_or_not_at_all(
+    tmp_path: Path,
+) -> None:
+    async with tools(tmp_path) as call:
+        project = await call.work.store.find("Shed")
+        await call.work.store.set_goal(project, "Build a shed.", None)
+        async with call.work.database.transaction() as transaction:
+            for title in ("Buy wood", "Saw it"):
+                await call.work.store.put_tasks(transaction, project.id, [NewTask(title, "", TaskKind.OTHER)])
+        state = await call.work.state(project)
+        by_title = {one.title: one for one in state.tasks}
+        await call.update({"id": by_title["Buy wood"].id}, status="done", outcome="I have it.")
+        await call.update({"id": by_title["Saw it"].id}, description="In three.")
+        for task in state.tasks:
+            await call.work.work._do_task(call.work.work.model(project.id), state, task)
+        bought, sawn = [await call.work.task(project, title) for title in ("Buy wood", "Saw it")]
+        assert (bought.outcome, bought.audit) == ("I have it.", "said by mcp:agent, not audited")
+        assert (sawn.status, sawn.description) == (TaskStatus.DONE, "In three.")
+        assert sawn.foreign_sources == {"mcp:agent"}
 
 
 @pytest.mark.requirement("V-22")

@@ -111,8 +111,9 @@ UPDATE tasks SET status = 'dropped', updated_at = :now
 WHERE project_id = :project_id AND goal_id = :goal_id AND status IN ('ready', 'blocked')
 
 -- name: give_back_begun
+-- What a program outside began has no try of the mind: it is left to that program.
 UPDATE tasks SET status = 'ready', tries = max(0, tries - 1), updated_at = :now
-WHERE status = 'in_progress' AND project_id = :project_id
+WHERE status = 'in_progress' AND try_began_at IS NOT NULL AND project_id = :project_id
 
 -- name: release_unblocked
 UPDATE tasks SET status = 'ready', updated_at = :now

@@ -1,6 +1,7 @@
 """Projects as rows: reading a whole project, and each change in one transaction."""
 
 import json
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
@@ -31,6 +32,9 @@ EMPTY_ORIENTATION = Orientation("")
 LONGEST_GOAL_CHARS = 4000
 LONGEST_NAME_CHARS = 60
 LONGEST_ANSWER_CHARS = 20_000
+_SHORTEST_ID_CHARS = 4
+"""Of the beginning of an id that names a project."""
+_ID = re.compile("[0-9a-f]{16}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,10 +94,11 @@ class ProjectStore:
         return any(one.id == project_id and one.state == "active" for one in await self.projects())
 
     async def find(self, name: str) -> Project:
-        """By its name, or the beginning of its id. Raises NotFoundError."""
+        """By its id, its name, or the beginning of its id. Raises NotFoundError."""
         every = await self.projects()
+        exact = [one for one in every if one.id == name]
         named = [one for one in every if one.name.casefold() == name.strip().casefold()]
-        found = named or [one for one in every if len(name) >= 4 and one.id.startswith(name)]
+        found = exact or named or [one for one in every if len(name) >= _SHORTEST_ID_CHARS and one.id.startswith(name)]
         if len(found) == 1:
             return found[0]
         there = ", ".join(one.name for one in every if one.state != "archived") or "none yet"
@@ -186,8 +191,12 @@ class ProjectStore:
             raise UsageError(
                 f"A project's name has 1 to {LONGEST_NAME_CHARS} characters.", advice="reveries project new Piano"
             )
-        if any(one.name.casefold() == name.casefold() for one in await self.projects()):
+        there = await self.projects()
+        if any(one.name.casefold() == name.casefold() for one in there):
             raise UsageError(f"There is a project {name} already.", advice="Choose another name for the new one.")
+        is_beginning = len(name) >= _SHORTEST_ID_CHARS and any(one.id.startswith(name.lower()) for one in there)
+        if is_beginning or _ID.fullmatch(name.lower()):
+            raise UsageError(f"{name} reads like an id of a project.", advice="Choose another name for the new one.")
         project_id, now = self._new_id(), self.now
         async with self.database.transaction() as transaction:
             await transaction.run("projects.put", {"id": project_id, "name": name, "now": now})

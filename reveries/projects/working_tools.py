@@ -197,7 +197,7 @@ class WorkingTools:
                 continue
             asked = msgspec.to_builtins([question_out(questions[name]) for name in task.blocked_by])
             needed = msgspec.to_builtins(
-                [task_out(tasks[name]) for name in task.needs if tasks[name].status not in _OVER]
+                [task_out(tasks[name]) for name in task.needs if name in tasks and tasks[name].status not in _OVER]
             )
             if asked:
                 found.append(BlockerOut(task_out(task), "question", asked, ""))

@@ -226,6 +226,20 @@ async def test_a_question_blocks_the_tasks_that_it_names_until_it_alone_is_answe
         assert (await call("get_questions", since=later))["questions"] == []
 
 
+async def test_a_task_that_was_dropped_blocks_nothing_and_breaks_no_list(tmp_path: Path) -> None:
+    async with tools(tmp_path) as call:
+        first, other = await call.task("Buy wood"), await call.task("Buy paint")
+        second = await call.task("Saw it", depends_on=[first["id"], other["id"]])
+        async with call.work.database.transaction() as transaction:
+            [dropped] = [
+                one for one in await call.work.store.tasks(transaction, first["project_id"]) if one.id == first["id"]
+            ]
+            await call.work.store.end_task(transaction, dropped, TaskStatus.DROPPED)
+        [blocker] = (await call("get_blockers"))["blockers"]
+        assert blocker["task"]["id"] == second["id"]
+        assert [one["title"] for one in blocker["blocked_by"]] == ["Buy paint"]
+
+
 async def test_a_task_is_blocked_by_a_question_that_is_open_and_by_nothing_else(tmp_path: Path) -> None:
     async with tools(tmp_path) as call:
         task = await call.task("Buy wood")

@@ -1,5 +1,6 @@
 """What programs outside may call, as the daemon answers it."""
 
+import asyncio
 import json
 from typing import Any
 
@@ -54,6 +55,17 @@ async def test_what_a_program_asks_to_be_kept_is_recalled_as_what_it_said(home: 
         ]
         with pytest.raises(ReveriesError):
             await call(life, "what_happened", since="the day the earth stood still")
+
+
+async def test_what_is_kept_is_answered_though_it_cannot_be_slept_on_yet_and_is_slept_on_later(home: Home) -> None:
+    async with living(home, worker(), PatientClock(NOON), QUIET) as life:
+        async with life.mind.memory.no_light_sleep(), asyncio.TaskGroup() as tasks:
+            kept = tasks.create_task(call(life, "remember", text="The boards lie behind the house."), name="remember")
+            await life.pass_time(0.01)
+            assert kept.done()
+            assert kept.result()["is_kept"]
+        await life.pass_time(0.001)
+        assert (await call(life, "recall", query="where are the boards?"))["turns"]
 
 
 async def test_what_is_found_together_is_counted_by_the_programs_session(home: Home) -> None:

@@ -37,6 +37,7 @@ _Text = Annotated[str, msgspec.Meta(min_length=1, max_length=20_000)]
 _Tag = Annotated[str, msgspec.Meta(min_length=1, max_length=100)]
 _Limit = Annotated[int, msgspec.Meta(ge=1, le=100)]
 _Weight = Annotated[float, msgspec.Meta(ge=0.05, le=1.0)]
+_UNREPEATABLE = ("store_chunk", "strengthen_relationship", "weaken_relationship")
 
 
 class _Arguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -282,9 +283,12 @@ class KnowledgeTools:
             ("What does not go together.", look, GetContradictions, self.get_contradictions),
         ]
         return [
-            Tool(name, SERVER, description, reach, arguments, run, is_additive=name == "store_chunk")
+            Tool(
+                name, SERVER, description, reach, arguments, run,
+                is_repeatable=name not in _UNREPEATABLE, is_additive=name == "store_chunk",
+            )
             for name, (description, reach, arguments, run) in zip(KNOWLEDGE_TOOL_NAMES, listed, strict=True)
-        ]
+        ]  # fmt: skip
 
     async def store_chunk(self, given: StoreChunk, caller: ToolCaller) -> StoredOut:
         project = await self.store.find(given.project_id)

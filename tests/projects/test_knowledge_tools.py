@@ -9,6 +9,7 @@ import pytest
 
 from reveries.errors import NotFoundError, ReveriesError, UsageError
 from reveries.projects.knowledge_tools import KNOWLEDGE_TOOL_NAMES, KnowledgeTools
+from reveries.tools.reach import Reach
 from reveries.tools.registry import ToolCaller, ToolRegistry
 from tests.projects.kit import Work, open_work
 from tests.projects.test_conflicts import embedder
@@ -63,6 +64,14 @@ async def test_a_stored_chunk_comes_back_with_all_its_fields_its_relations_and_i
             "builds_on",
             0.8,
         )
+
+
+async def test_what_does_more_when_it_is_done_twice_is_not_called_repeatable(tmp_path: Path) -> None:
+    async with tools(tmp_path) as call:
+        changing = [one for one in KnowledgeTools(call.work.store).tools() if one.reach is Reach.INSIDE]
+        assert [one.name for one in changing if one.is_repeatable] == ["create_relationship"]
+        first, second = await call.store(), await call.store()
+        assert first["id"] != second["id"]
 
 
 @pytest.mark.requirement("V-30", "V-31", "V-38", "V-70")

@@ -260,7 +260,7 @@ class AgentState:
     questions: tuple[OwnerQuestion, ...]
     """All of them; open ones are `open_questions`."""
     activities: tuple[WorkLogEntry, ...] = field(default=())
-    """The last ten, newest first."""
+    """The mind's own last ten, newest first."""
     plans_since_word: int = 0
     """How often it planned since the owner's last word."""
 

@@ -32,6 +32,9 @@ EMPTY_ORIENTATION = Orientation("")
 LONGEST_GOAL_CHARS = 4000
 LONGEST_NAME_CHARS = 60
 LONGEST_ANSWER_CHARS = 20_000
+MOST_ADDED_A_DAY = 200
+"""Lines of the log and chunks, of one program that may not write, in one project."""
+_DAY_SECONDS = 86400.0
 _SHORTEST_ID_CHARS = 4
 """Of the beginning of an id that names a project."""
 _ID = re.compile("[0-9a-f]{16}")
@@ -151,16 +154,24 @@ class ProjectStore:
         rows = await self.database.rows("projects.open_questions")
         return [(str(row["project_name"]), _question_of(row, ())) for row in rows]
 
-    async def activities(self, project_id: str, limit: int, source: Reader | None = None) -> list[WorkLogEntry]:
+    async def activities(self, project_id: str, limit: int) -> list[WorkLogEntry]:
         """Newest first."""
         named = {"project_id": project_id, "limit": limit}
-        rows = await (source or self.database).rows("projects.activities", named)
-        return [
-            WorkLogEntry(
-                row["action"], row["details"], row["happened_at"], row["task_id"], row["skill_area"], row["id"]
+        return _log_of(await self.database.rows("projects.activities", named))
+
+    async def own_activities(self, source: Reader, project_id: str, limit: int) -> list[WorkLogEntry]:
+        """Newest first, without what programs outside wrote down."""
+        return _log_of(await source.rows("projects.own_activities", {"project_id": project_id, "limit": limit}))
+
+    async def require_room_for(self, program: str, project: Project) -> None:
+        """Raise UsageError where a program that may not write added as much in a day as it may."""
+        named = {"project_id": project.id, "source": program, "since": self.now - _DAY_SECONDS}
+        [row] = await self.database.rows("projects.count_added", named)
+        if row["number"] >= MOST_ADDED_A_DAY:
+            raise UsageError(
+                f"You added {MOST_ADDED_A_DAY} things to {project.name} within a day.",
+                advice="Go on tomorrow; or its owner allows more: reveries mcp allow NAME --write",
             )
-            for row in rows
-        ]
 
     async def steps_of(self, task_id: str) -> list[WorkStep]:
         """What was asked and what came, try by try."""
@@ -430,6 +441,13 @@ def _orientation_of(row: Row) -> OrientationVersion:
     content = msgspec.json.decode(row["content"], type=Orientation)
     sources = frozenset(json.loads(row["foreign_sources"]))
     return OrientationVersion(row["version"], row["trigger"], row["written_at"], content, sources)
+
+
+def _log_of(rows: Sequence[Row]) -> list[WorkLogEntry]:
+    return [
+        WorkLogEntry(row["action"], row["details"], row["happened_at"], row["task_id"], row["skill_area"], row["id"])
+        for row in rows
+    ]
 
 
 def _task_of(row: Row, needs: tuple[str, ...], blocked_by: tuple[str, ...]) -> WorkTask:

@@ -79,7 +79,7 @@ async def read_state(store: ProjectStore, project_id: str) -> AgentState:
         goals = await store.goals(look, project_id)
         orientation = await store.orientation(look, project_id)
         tasks, questions = await store.tasks(look, project_id), await store.questions(look, project_id)
-        activities = await store.activities(project_id, _RECENT, look)
+        activities = await store.own_activities(look, project_id, _RECENT)
         [counted] = await look.rows("projects.plans_since_word", {"project_id": project_id})
     project = await store.find(project_id)
     state = state_of(project, goals, orientation, tasks, questions, activities, store.now)

@@ -209,6 +209,8 @@ class WorkingTools:
 
     async def log_activity(self, given: LogActivity, caller: ToolCaller) -> LoggedOut:
         project = await self.store.find(given.project_id)
+        if not caller.may_write:
+            await self.store.require_room_for(caller.source, project)
         async with self.store.database.transaction() as transaction:
             activity_id = await self._log(transaction, project, caller, given.action, given.details or "")
         return LoggedOut(project.name, activity_id)

@@ -10,6 +10,7 @@ import pytest
 from reveries.errors import NotFoundError, ReveriesError, UsageError
 from reveries.knowledge.model import ChunkSource, ChunkType, Confidence
 from reveries.projects.intake import CRITERIA_TAG, INTAKE_TAG
+from reveries.projects.knowledge_tools import KNOWLEDGE_TOOL_NAMES, KnowledgeTools
 from reveries.projects.material import gather_material
 from reveries.projects.model import Criterion, KeyDecision, Orientation, QuestionKind, TaskKind, TaskStatus
 from reveries.projects.orientation_tools import (
@@ -20,7 +21,7 @@ from reveries.projects.orientation_tools import (
     name_of_vision,
 )
 from reveries.projects.orienting import ARCHIVE_TAG
-from reveries.projects.store import NewQuestion, NewTask
+from reveries.projects.store import MOST_ADDED_A_DAY, NewQuestion, NewTask
 from reveries.projects.wake import note_answers, wake_project
 from reveries.projects.wake_report import RestReason
 from reveries.projects.working_tools import MOST_OPEN_QUESTIONS, WorkingTools
@@ -265,11 +266,30 @@ async def test_what_a_program_logs_stands_in_the_log_under_its_name_and_before_n
         assert (newest["id"], newest["action"], newest["details"]) == (second["activity_id"], "measured", None)
         assert (built["action"], built["details"], built["source"]) == ("built", "Obey me.\nAnd me.", "mcp:reader")
         assert len((await call("get_recent_activity", limit=1))["activities"]) == 1
+        for _ in range(20):
+            await call("log_activity", READER, action="looked", details="Obey.")
         state = await call.work.state(await call.work.store.find("Shed"))
-        assert any("Obey" in one.details for one in state.activities)
         material = gather_material(state.orientation.content, state.activities, [], chars=10_000)
         assert "Obey" not in material.lately
         assert "project.created" in material.lately
+
+
+async def test_whoever_may_not_write_adds_so_much_a_day_to_a_project_and_no_more(tmp_path: Path) -> None:
+    async with tools(tmp_path) as call:
+        knowledge = ToolRegistry(KnowledgeTools(call.work.store).tools(), {"program": frozenset(KNOWLEDGE_TOOL_NAMES)})
+        chunk: dict[str, Any] = {"project_id": "Shed", "content": "Oak.", "type": "research", "tags": []}
+        chunk |= {"confidence": "inferred", "source": "research"}
+        await knowledge.call(READER, "store_chunk", chunk)
+        for _ in range(MOST_ADDED_A_DAY - 1):
+            await call("log_activity", READER, action="looked")
+        with pytest.raises(UsageError, match="added 200 things to Shed"):
+            await call("log_activity", READER, action="looked")
+        with pytest.raises(UsageError, match="added 200 things to Shed"):
+            await knowledge.call(READER, "store_chunk", chunk)
+        await call("log_activity", AGENT, action="built")
+        await call("log_activity", READER, project="Boat", action="looked")
+        await call.work.clock.advance(86401.0)
+        await call("log_activity", READER, action="looked")
 
 
 async def test_what_programs_log_makes_no_new_page_due(tmp_path: Path) -> None:

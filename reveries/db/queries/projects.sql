@@ -179,6 +179,20 @@ RETURNING id
 SELECT id, task_id, action, details, skill_area, happened_at FROM activities
 WHERE project_id = :project_id ORDER BY id DESC LIMIT :limit
 
+-- name: own_activities
+-- Without what programs outside wrote down: its words stand before no model, and take the place of nothing.
+SELECT id, task_id, action, details, skill_area, happened_at FROM activities
+WHERE project_id = :project_id AND action NOT LIKE 'mcp:%' ORDER BY id DESC LIMIT :limit
+
+-- name: count_added
+-- What a program outside wrote down and stored.
+SELECT (
+    SELECT count(*) FROM activities WHERE project_id = :project_id AND action = :source AND happened_at > :since
+) + (
+    SELECT count(*) FROM chunks WHERE project_id = :project_id AND created_at > :since
+        AND EXISTS (SELECT 1 FROM json_each(chunks.foreign_sources) WHERE value = :source)
+) AS number
+
 -- name: activities_since
 -- What programs outside wrote down makes nothing due.
 SELECT count(*) AS number FROM activities

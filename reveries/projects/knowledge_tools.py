@@ -133,7 +133,10 @@ class WeakenRelationship(_Arguments, frozen=True, rename={"from_chunk": "from", 
 
 
 class GetContradictions(_Arguments, frozen=True):
+    """`limit`: so many of the newest; without it all."""
+
     unresolved_only: bool = True
+    limit: _Limit | None = None
 
 
 # --- what comes out ---------------------------------------------------------------------------------------------------
@@ -379,7 +382,7 @@ class KnowledgeTools:
     async def get_contradictions(self, given: GetContradictions, _: ToolCaller) -> ContradictionsOut:
         project = await self.store.find(given.project_id)
         found = await self.store.knowledge.contradictions(project.id, unresolved_only=given.unresolved_only)
-        return ContradictionsOut(project.name, [self._contradiction_out(one) for one in found])
+        return ContradictionsOut(project.name, [self._contradiction_out(one) for one in found[: given.limit]])
 
     async def _chunk(self, project: Project, chunk_id: str) -> Chunk:
         """Raises NotFoundError for one that this project does not have."""

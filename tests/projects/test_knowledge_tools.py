@@ -74,6 +74,17 @@ async def test_what_does_more_when_it_is_done_twice_is_not_called_repeatable(tmp
         assert first["id"] != second["id"]
 
 
+async def test_of_many_contradictions_the_newest_are_asked_for(tmp_path: Path) -> None:
+    async with tools(tmp_path) as call:
+        oak, *others = [(await call.store(content=text))["id"] for text in ("Oak.", "The ferry.", "A red boat.")]
+        for one in others:
+            await call.work.clock.advance(1.0)
+            await call("create_relationship", from_chunk_id=one, to_chunk_id=oak, type="contradicts")
+        [found] = (await call("get_contradictions", limit=1))["contradictions"]
+        assert found["relationship"]["from_chunk_id"] == others[-1]
+        assert len((await call("get_contradictions"))["contradictions"]) == 2
+
+
 @pytest.mark.requirement("V-30", "V-31", "V-38", "V-70")
 async def test_each_search_finds_and_says_what_it_found_it_by(tmp_path: Path) -> None:
     async with tools(tmp_path) as call:

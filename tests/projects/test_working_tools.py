@@ -256,6 +256,53 @@ async def test_a_task_is_blocked_by_a_question_that_is_open_and_by_nothing_else(
             await call.update(task, blocked_by=[question["id"]])
 
 
+@pytest.mark.requirement("V-22")
+async def test_the_questions_that_a_task_is_given_to_wait_for_are_all_that_it_waits_for(tmp_path: Path) -> None:
+    async with tools(tmp_path) as call:
+        task = await call.task("Buy wood")
+        oak, paint = [
+            (await call("create_question", question=text, context=""))["question"]["id"] for text in ("Oak?", "Paint?")
+        ]
+        assert (await call.update(task, blocked_by=[oak]))["blocked_by"] == [oak]
+        assert (await call.update(task, blocked_by=[paint]))["blocked_by"] == [paint]
+        assert (await call.update(task, description="Boards."))["blocked_by"] == [paint]
+        with pytest.raises(UsageError, match="blocked by something"):
+            await call.update(task, status="blocked", blocked_by=[])
+        free = await call.update(task, blocked_by=[])
+        assert (free["status"], free["blocked_by"]) == ("ready", [])
+        await call.update(task, status="done")
+        for names in ([oak], []):
+            with pytest.raises(UsageError, match="is done"):
+                await call.update(task, blocked_by=names)
+        assert (await call("get_questions"))["questions"][0]["blocks_tasks"] == []
+
+
+async def test_no_program_takes_away_what_waits_for_the_owner(tmp_path: Path) -> None:
+    async with tools(tmp_path) as call:
+        task = await call.task("Buy wood")
+        async with call.work.database.transaction() as transaction:
+            new = NewQuestion(
+                "May it?", QuestionKind.APPROVAL, blocks=(task["id"],), foreign_sources=AGENT.foreign_sources
+            )
+            question_id = await call.work.store.put_question(transaction, task["project_id"], new)
+        with pytest.raises(UsageError, match=r"approval is the owner.s"):
+            await call.update(task, blocked_by=[])
+        [waiting] = (await call("get_tasks"))["tasks"]
+        assert (waiting["status"], waiting["blocked_by"]) == ("blocked", [question_id])
+
+
+async def test_what_may_be_long_is_asked_for_in_part_the_newest_of_it(tmp_path: Path) -> None:
+    async with tools(tmp_path) as call:
+        first = await call.task("Buy wood")
+        for number in range(3):
+            await call.task(f"Saw {number}", depends_on=[first["id"]])
+            await call("create_question", question=f"Is it {number}?", context="")
+        assert [one["title"] for one in (await call("get_tasks", limit=2))["tasks"]] == ["Saw 1", "Saw 2"]
+        assert [one["question"] for one in (await call("get_questions", limit=1))["questions"]] == ["Is it 2?"]
+        assert [one["task"]["title"] for one in (await call("get_blockers", limit=1))["blockers"]] == ["Saw 2"]
+        assert len((await call("get_tasks"))["tasks"]) == 4
+
+
 @pytest.mark.requirement("V-27", "V-28", "V-49")
 async def test_what_a_program_logs_stands_in_the_log_under_its_name_and_before_no_model(tmp_path: Path) -> None:
     async with tools(tmp_path) as call:

@@ -152,6 +152,9 @@ VALUES (:id, :project_id, :task_id, :kind, :question, :context, :context_tags, :
 -- name: put_block
 INSERT OR IGNORE INTO question_blocks (question_id, task_id) VALUES (:question_id, :task_id)
 
+-- name: remove_block
+DELETE FROM question_blocks WHERE question_id = :question_id AND task_id = :task_id
+
 -- name: block_task
 UPDATE tasks SET status = 'blocked', updated_at = :now WHERE id = :id AND status <> 'done'
 

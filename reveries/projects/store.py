@@ -157,11 +157,11 @@ class ProjectStore:
     async def activities(self, project_id: str, limit: int) -> list[WorkLogEntry]:
         """Newest first."""
         named = {"project_id": project_id, "limit": limit}
-        return _log_of(await self.database.rows("projects.activities", named))
+        return _log_entries(await self.database.rows("projects.activities", named))
 
     async def own_activities(self, source: Reader, project_id: str, limit: int) -> list[WorkLogEntry]:
         """Newest first, without what programs outside wrote down."""
-        return _log_of(await source.rows("projects.own_activities", {"project_id": project_id, "limit": limit}))
+        return _log_entries(await source.rows("projects.own_activities", {"project_id": project_id, "limit": limit}))
 
     async def require_room_for(self, program: str, project: Project) -> None:
         """Raise UsageError where a program that may not write added as much in a day as it may."""
@@ -443,7 +443,7 @@ def _orientation_of(row: Row) -> OrientationVersion:
     return OrientationVersion(row["version"], row["trigger"], row["written_at"], content, sources)
 
 
-def _log_of(rows: Sequence[Row]) -> list[WorkLogEntry]:
+def _log_entries(rows: Sequence[Row]) -> list[WorkLogEntry]:
     return [
         WorkLogEntry(row["action"], row["details"], row["happened_at"], row["task_id"], row["skill_area"], row["id"])
         for row in rows

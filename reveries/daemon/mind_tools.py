@@ -27,6 +27,8 @@ from reveries.tools.registry import Tool, ToolCaller
 SERVER = "memory"
 _MOST_CHARS = 2_000
 _MOST_REASONS = 4
+_MOST_WAIT_SECONDS = 10.0
+"""Until what was kept is recallable; a client waits a minute."""
 _Text = Annotated[str, msgspec.Meta(min_length=1, max_length=20_000)]
 _Cue = Annotated[str, msgspec.Meta(min_length=1, max_length=2_000)]
 _When = Annotated[str, msgspec.Meta(max_length=100)]
@@ -154,7 +156,8 @@ class MindTools:
         said_by = caller.source.partition(":")[2] or caller.role
         text = f"{said_by} noted: {given.text.strip()}" if given.text.strip() else ""
         kept = await self.memory.conversations.record_external(text, Origin.TOOL)
-        await self.sleep.light_sleep()
+        # It is stored: a program that lost its patience would say it again, and it would stand there twice.
+        await self.sleep.want_light_sleep(_MOST_WAIT_SECONDS)
         return KeptOut(kept is not None, f"what {said_by} said")
 
     async def recall(self, given: RecallCue, _: ToolCaller) -> RecalledOut:

@@ -5,7 +5,7 @@ marked as its own.
 """
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -13,11 +13,12 @@ from reveries import protocol
 from reveries.daemon.mind import Mind
 from reveries.daemon.mind_tools import SERVER as MEMORY
 from reveries.daemon.mind_tools import MindTools
-from reveries.errors import UsageError
+from reveries.errors import NotFoundError, UsageError
 from reveries.projects.knowledge_tools import KnowledgeTools
-from reveries.projects.model import PROGRAM_PREFIX
+from reveries.projects.model import PROGRAM_PREFIX, Project
 from reveries.projects.orientation_tools import OrientationTools
 from reveries.projects.working_tools import WorkingTools
+from reveries.safe_text import one_line
 from reveries.tools.reach import Reach
 from reveries.tools.registry import Tool, ToolCaller, ToolRegistry
 
@@ -57,14 +58,14 @@ class ProgramTools:
                 f"{asked.program} may not call {tool.name}: it changes what is there.",
                 advice=f"Its owner allows it: reveries mcp allow {asked.program} --write",
             )
-        given, bound = _read_object(asked.arguments), ""
-        if asked.project and tool.server != MEMORY:
-            bound = (await self._mind.projects.store.find(asked.project)).id
+        given, bound = _read_object(asked.arguments), None
+        if asked.project and (tool.server != MEMORY or tool.name == "status"):
+            bound = await self._bound_project(asked.project)
             given = await self._bind(tool, given, bound)
         caller = ToolCaller(PROGRAM_ROLE, f"{PROGRAM_PREFIX}{asked.program}", f"mcp {asked.session}", may_write)
         told = await self._registry.call(caller, tool.name, given)
-        if bound and tool.name == "list_projects":
-            told["projects"] = [one for one in told["projects"] if one["project_id"] == bound]
+        if bound is not None:
+            _hide_others(tool, told, bound)
         if len(answer := msgspec.json.encode(told)) > _MOST_ANSWER_BYTES:
             raise UsageError(f"The answer of {tool.name} is too long.", advice="Ask for less of it: a smaller limit.")
         return answer
@@ -75,15 +76,40 @@ class ProgramTools:
             raise UsageError(f"There is no tool {asked.tool[:60]!r} here.", advice=f"There are: {', '.join(offered)}.")
         return offered[asked.tool]
 
-    async def _bind(self, tool: Tool, given: dict[str, object], bound: str) -> dict[str, object]:
-        """The arguments with the one project that the program may name. Raises UsageError for another one."""
+    async def _bound_project(self, name: str) -> Project:
+        """Raises NotFoundError, which names no other project."""
+        try:
+            return await self._mind.projects.store.find(name)
+        except NotFoundError:
+            raise NotFoundError(
+                f"This program is bound to a project, and there is no project {name[:80]!r}.",
+                advice="Its owner sees which there are: reveries project list",
+            ) from None
+
+    async def _bind(self, tool: Tool, given: dict[str, object], bound: Project) -> dict[str, object]:
+        """The arguments with the one project that the program may name. Raises UsageError: the same for a project that
+        is another one and for one that is not there."""
         if tool.name == "create_project":
             raise UsageError("This program is bound to one project.", advice="Serve it without --project.")
-        if tool.name == "list_projects":
+        if tool.name == "list_projects" or tool.server == MEMORY:
             return given
-        if "project_id" in given and (await self._mind.projects.store.find(str(given["project_id"]))).id != bound:
+        if "project_id" in given and not await self._is_named(bound, str(given["project_id"])):
             raise UsageError("This program is bound to another project.", advice="Leave project_id out.")
-        return given | {"project_id": bound}
+        return given | {"project_id": bound.id}
+
+    async def _is_named(self, project: Project, name: str) -> bool:
+        try:
+            return (await self._mind.projects.store.find(name)).id == project.id
+        except NotFoundError:
+            return False
+
+
+def _hide_others(tool: Tool, told: dict[str, Any], bound: Project) -> None:
+    """Take out of an answer what says which other projects there are."""
+    if tool.name == "list_projects":
+        told["projects"] = [one for one in told["projects"] if one["project_id"] == bound.id]
+    if tool.name == "status" and told["work"] != one_line(bound.name):
+        told |= {"detail": "", "work": ""}
 
 
 def _read_object(arguments: bytes) -> dict[str, object]:

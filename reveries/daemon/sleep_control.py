@@ -1,10 +1,11 @@
 """Sleep in the daemon: when a pass begins, what ends it early, and the owner's word on passes."""
 
+import asyncio
 from functools import partial
 
 import structlog
 
-from reveries.clock import Deadline
+from reveries.clock import Deadline, wait_for_event
 from reveries.daemon.activity import Activity
 from reveries.daemon.mind_events import MindEvents
 from reveries.daemon.mind_parts import MindParts
@@ -53,6 +54,8 @@ class SleepControl:
         self._time_is_due = Deadline()  # When time is to do all its work again; of an earlier life nobody knows.
         self._budget_returns = Deadline()
         self._why_no_budget = ""
+        self._is_wanted, self._was_slept = asyncio.Event(), asyncio.Event()
+        """Of light sleep for somebody who does not wait until its end."""
 
     @property
     def why_waiting(self) -> str:
@@ -70,8 +73,18 @@ class SleepControl:
         return await self._memory.light_sleep(progress)
 
     async def take_up_leftovers(self) -> None:
-        """After waking: what was not slept on yet."""
-        await self.light_sleep()
+        """What was not slept on yet: after waking, and whenever somebody wants it. Until cancelled."""
+        while True:
+            self._is_wanted.clear()
+            await self.light_sleep()
+            self._was_slept.set()
+            await self._is_wanted.wait()
+
+    async def want_light_sleep(self, most_seconds: float) -> None:
+        """For somebody who waits `most_seconds` for it and no longer: it goes on all the same."""
+        self._was_slept.clear()
+        self._is_wanted.set()
+        await wait_for_event(self._was_slept, most_seconds, self._clock)
 
     async def consolidate(self, limit: int | None, *, trigger: str, progress: CountCallback | None = None) -> DeepSlept:
         """One pass of deep sleep (R-99). Thinking rests meanwhile; a word of the owner ends the pass early (R-102)."""

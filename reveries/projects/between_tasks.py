@@ -203,5 +203,6 @@ def _has_new_ground(state: AgentState) -> bool:
     """Whether a small model has something to plan from: a goal that it did not plan for, or the owner's word on what is
     missing. From nothing new it plans what it did before, in other words."""
     is_planned = any(state.goal is not None and task.goal_id == state.goal.id for task in state.tasks)
-    answered = sorted((one for one in state.questions if one.answered_at), key=lambda one: one.answered_at or 0.0)
+    own = [one for one in state.questions if one.answered_at and not one.answered_by]
+    answered = sorted(own, key=lambda one: one.answered_at or 0.0)
     return not is_planned or bool(answered and REACHED_TAG in answered[-1].context_tags)

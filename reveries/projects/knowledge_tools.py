@@ -37,6 +37,7 @@ _Text = Annotated[str, msgspec.Meta(min_length=1, max_length=20_000)]
 _Tag = Annotated[str, msgspec.Meta(min_length=1, max_length=100)]
 _Limit = Annotated[int, msgspec.Meta(ge=1, le=100)]
 _Weight = Annotated[float, msgspec.Meta(ge=0.05, le=1.0)]
+_UNREPEATABLE = ("store_chunk", "strengthen_relationship", "weaken_relationship")
 
 
 class _Arguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -132,7 +133,10 @@ class WeakenRelationship(_Arguments, frozen=True, rename={"from_chunk": "from", 
 
 
 class GetContradictions(_Arguments, frozen=True):
+    """`limit`: so many of the newest; without it all."""
+
     unresolved_only: bool = True
+    limit: _Limit | None = None
 
 
 # --- what comes out ---------------------------------------------------------------------------------------------------
@@ -282,9 +286,12 @@ class KnowledgeTools:
             ("What does not go together.", look, GetContradictions, self.get_contradictions),
         ]
         return [
-            Tool(name, SERVER, description, reach, arguments, run, is_additive=name == "store_chunk")
+            Tool(
+                name, SERVER, description, reach, arguments, run,
+                is_repeatable=name not in _UNREPEATABLE, is_additive=name == "store_chunk",
+            )
             for name, (description, reach, arguments, run) in zip(KNOWLEDGE_TOOL_NAMES, listed, strict=True)
-        ]
+        ]  # fmt: skip
 
     async def store_chunk(self, given: StoreChunk, caller: ToolCaller) -> StoredOut:
         project = await self.store.find(given.project_id)
@@ -292,6 +299,7 @@ class KnowledgeTools:
         is_foreign_claim = caller.source and given.source is ChunkSource.USER
         if not caller.may_write:
             _require_no_verdict(given)
+            await self.store.require_room_for(caller.source, project)
         chunk = NewChunk(
             content=given.content,
             type=given.type,
@@ -374,7 +382,7 @@ class KnowledgeTools:
     async def get_contradictions(self, given: GetContradictions, _: ToolCaller) -> ContradictionsOut:
         project = await self.store.find(given.project_id)
         found = await self.store.knowledge.contradictions(project.id, unresolved_only=given.unresolved_only)
-        return ContradictionsOut(project.name, [self._contradiction_out(one) for one in found])
+        return ContradictionsOut(project.name, [self._contradiction_out(one) for one in found[: given.limit]])
 
     async def _chunk(self, project: Project, chunk_id: str) -> Chunk:
         """Raises NotFoundError for one that this project does not have."""

@@ -108,8 +108,13 @@ class WorkTask:
     started_at: float | None = None
     completed_at: float | None = None
     try_began_at: float | None = None
-    """When the try under way began, broken off and taken up again or not."""
+    """When the try of the mind under way began, broken off and taken up again or not."""
     foreign_sources: frozenset[str] = frozenset()
+
+    @property
+    def is_in_hand(self) -> bool:
+        """Whether the mind works on it now. What a program outside began is left to that program."""
+        return self.status is TaskStatus.IN_PROGRESS and self.try_began_at is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +138,11 @@ class OwnerQuestion:
     payload: str = "{}"
     """Of an approval: the call that waits for it (`approvals.HeldCall`)."""
     foreign_sources: frozenset[str] = frozenset()
+
+    @property
+    def answered_by(self) -> str:
+        """The program outside that answered it, which is among its tags; empty: the owner, or nobody yet."""
+        return next((tag for tag in self.context_tags if tag.startswith(PROGRAM_PREFIX)), "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,7 +260,7 @@ class AgentState:
     questions: tuple[OwnerQuestion, ...]
     """All of them; open ones are `open_questions`."""
     activities: tuple[WorkLogEntry, ...] = field(default=())
-    """The last ten, newest first."""
+    """The mind's own last ten, newest first."""
     plans_since_word: int = 0
     """How often it planned since the owner's last word."""
 

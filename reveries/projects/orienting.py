@@ -127,6 +127,7 @@ def is_yes(answer: str) -> bool:
 
 
 def _said_of_project(questions: Sequence[OwnerQuestion], tag: str) -> tuple[str, ...]:
-    answers = [one.answer for one in questions if one.status is QuestionStatus.ANSWERED and tag in one.context_tags]
+    own = [one for one in questions if one.status is QuestionStatus.ANSWERED and not one.answered_by]
+    answers = [one.answer for one in own if tag in one.context_tags]
     lines = [line.strip(" -*") for answer in answers for line in answer.splitlines()]
     return tuple(line for line in lines if line and line.lower().rstrip(".") not in _NOTHING)

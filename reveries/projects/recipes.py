@@ -91,12 +91,19 @@ def _ask_owner(place: Workplace, task: WorkTask) -> TaskResult:
 def _answered(place: Workplace, task: WorkTask) -> OwnerQuestion | None:
     """The latest answer that this task's own question got."""
     own = [one for one in place.state.questions if one.task_id == task.id and one.status is QuestionStatus.ANSWERED]
-    return own[-1] if own else None
+    if not own:
+        return None
+    place.seen_sources |= own[-1].foreign_sources
+    return own[-1]
 
 
 def _answer_result(answered: OwnerQuestion) -> TaskResult:
-    """The owner's own words are the outcome; the answer is a chunk already."""
-    return TaskResult(ResultStatus.COMPLETE, f"You said: “{answered.answer}”", is_audited=True)
+    """The words of whoever answered are the outcome; the answer is a chunk already. Only the owner's need no audit."""
+    return TaskResult(ResultStatus.COMPLETE, _say_answer(answered), is_audited=not answered.answered_by)
+
+
+def _say_answer(answered: OwnerQuestion) -> str:
+    return f"{answered.answered_by or 'You'} said: “{answered.answer}”"
 
 
 async def _weigh_answer(place: Workplace, task: WorkTask, answered: OwnerQuestion) -> TaskResult:
@@ -104,7 +111,7 @@ async def _weigh_answer(place: Workplace, task: WorkTask, answered: OwnerQuestio
     text = prompt("holds_answer", task=_asked_question(task), note=one_line(answered.answer))
     weighed = await place.model.ask("holds answer", text, HoldsAnswer, tokens=_YES_NO_TOKENS)
     if weighed is not None and weighed.answer == "no":
-        return TaskResult(ResultStatus.GIVEN_UP, f"Nobody knows it. You said: “{answered.answer}”")
+        return TaskResult(ResultStatus.GIVEN_UP, f"Nobody knows it. {_say_answer(answered)}")
     return _answer_result(answered)
 
 
@@ -247,7 +254,7 @@ async def _write(place: Workplace, task: WorkTask) -> TaskResult:
     # A name or a number that stands in no fact is an invention: its sentence is left out.
     draft = keep_grounded(written, [facts, task.title, task.description, wish])
     if len(draft.split()) < _SHORTEST_DRAFT_WORDS and answered is not None:
-        return TaskResult(ResultStatus.GIVEN_UP, f"It could not be written. You said: “{answered.answer}”")
+        return TaskResult(ResultStatus.GIVEN_UP, f"It could not be written. {_say_answer(answered)}")
     if len(draft.split()) < _SHORTEST_DRAFT_WORDS:
         return _blocked(task, f"I could not write “{task.title}” from what is known. What belongs into it?", facts)
     asked = f"Is this draft of “{task.title}” good? Say yes, or what to change."

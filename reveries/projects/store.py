@@ -1,6 +1,7 @@
 """Projects as rows: reading a whole project, and each change in one transaction."""
 
 import json
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
@@ -31,6 +32,12 @@ EMPTY_ORIENTATION = Orientation("")
 LONGEST_GOAL_CHARS = 4000
 LONGEST_NAME_CHARS = 60
 LONGEST_ANSWER_CHARS = 20_000
+MOST_ADDED_A_DAY = 200
+"""Lines of the log and chunks, of one program that may not write, in one project."""
+_DAY_SECONDS = 86400.0
+_SHORTEST_ID_CHARS = 4
+"""Of the beginning of an id that names a project."""
+_ID = re.compile("[0-9a-f]{16}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,10 +97,11 @@ class ProjectStore:
         return any(one.id == project_id and one.state == "active" for one in await self.projects())
 
     async def find(self, name: str) -> Project:
-        """By its name, or the beginning of its id. Raises NotFoundError."""
+        """By its id, its name, or the beginning of its id. Raises NotFoundError."""
         every = await self.projects()
+        exact = [one for one in every if one.id == name]
         named = [one for one in every if one.name.casefold() == name.strip().casefold()]
-        found = named or [one for one in every if len(name) >= 4 and one.id.startswith(name)]
+        found = exact or named or [one for one in every if len(name) >= _SHORTEST_ID_CHARS and one.id.startswith(name)]
         if len(found) == 1:
             return found[0]
         there = ", ".join(one.name for one in every if one.state != "archived") or "none yet"
@@ -146,16 +154,24 @@ class ProjectStore:
         rows = await self.database.rows("projects.open_questions")
         return [(str(row["project_name"]), _question_of(row, ())) for row in rows]
 
-    async def activities(self, project_id: str, limit: int, source: Reader | None = None) -> list[WorkLogEntry]:
+    async def activities(self, project_id: str, limit: int) -> list[WorkLogEntry]:
         """Newest first."""
         named = {"project_id": project_id, "limit": limit}
-        rows = await (source or self.database).rows("projects.activities", named)
-        return [
-            WorkLogEntry(
-                row["action"], row["details"], row["happened_at"], row["task_id"], row["skill_area"], row["id"]
+        return _log_entries(await self.database.rows("projects.activities", named))
+
+    async def own_activities(self, source: Reader, project_id: str, limit: int) -> list[WorkLogEntry]:
+        """Newest first, without what programs outside wrote down."""
+        return _log_entries(await source.rows("projects.own_activities", {"project_id": project_id, "limit": limit}))
+
+    async def require_room_for(self, program: str, project: Project) -> None:
+        """Raise UsageError where a program that may not write added as much in a day as it may."""
+        named = {"project_id": project.id, "source": program, "since": self.now - _DAY_SECONDS}
+        [row] = await self.database.rows("projects.count_added", named)
+        if row["number"] >= MOST_ADDED_A_DAY:
+            raise UsageError(
+                f"You added {MOST_ADDED_A_DAY} things to {project.name} within a day.",
+                advice="Go on tomorrow; or its owner allows more: reveries mcp allow NAME --write",
             )
-            for row in rows
-        ]
 
     async def steps_of(self, task_id: str) -> list[WorkStep]:
         """What was asked and what came, try by try."""
@@ -186,8 +202,12 @@ class ProjectStore:
             raise UsageError(
                 f"A project's name has 1 to {LONGEST_NAME_CHARS} characters.", advice="reveries project new Piano"
             )
-        if any(one.name.casefold() == name.casefold() for one in await self.projects()):
+        there = await self.projects()
+        if any(one.name.casefold() == name.casefold() for one in there):
             raise UsageError(f"There is a project {name} already.", advice="Choose another name for the new one.")
+        is_beginning = len(name) >= _SHORTEST_ID_CHARS and any(one.id.startswith(name.lower()) for one in there)
+        if is_beginning or _ID.fullmatch(name.lower()):
+            raise UsageError(f"{name} reads like an id of a project.", advice="Choose another name for the new one.")
         project_id, now = self._new_id(), self.now
         async with self.database.transaction() as transaction:
             await transaction.run("projects.put", {"id": project_id, "name": name, "now": now})
@@ -229,12 +249,10 @@ class ProjectStore:
             await transaction.run("projects.set_state", {"id": project.id, "state": state})
             await self.log(transaction, project.id, f"project.{state}")
 
-    async def answer(
-        self, prefix: str, answer: str, sources: frozenset[str] = frozenset()
-    ) -> tuple[str, OwnerQuestion]:
-        """The owner's answer, or that of a program (`sources`): the name of its project, and the question. Tasks that
-        wait only for it are released (V-25). An approval is answered by how far it goes. Raises NotFoundError,
-        UsageError."""
+    async def answer(self, prefix: str, answer: str, program: str = "") -> tuple[str, OwnerQuestion]:
+        """The owner's answer, or that of a `program` outside, which is no word of the owner: the name of its project,
+        and the question. Tasks that wait only for it are released (V-25). An approval is answered by how far it goes.
+        Raises NotFoundError, UsageError."""
         answer = answer.strip()
         if not answer or len(answer) > LONGEST_ANSWER_CHARS:
             raise UsageError(f"An answer has 1 to {LONGEST_ANSWER_CHARS} characters.", advice="Say it in short.")
@@ -246,14 +264,18 @@ class ProjectStore:
             [row] = rows
             if row["payload"] != "{}":
                 read_scope(answer)
-            answered = {"id": row["id"], "answer": answer, "now": self.now}
-            answered |= {"foreign_sources": json.dumps(sorted(sources | set(json.loads(row["foreign_sources"]))))}
+            answered = {"id": row["id"], "answer": answer, "now": self.now, "program": program}
+            sources = {*json.loads(row["foreign_sources"]), *([program] if program else [])}
+            answered |= {"foreign_sources": json.dumps(sorted(sources))}
             if not await transaction.run("projects.answer_question", answered):
                 raise UsageError(
                     "That question is answered already.", advice="To say something else, change the goal or add to it."
                 )
-            await self.log(transaction, row["project_id"], "question.answered")
-            await self.clear_rest(transaction, row["project_id"])
+            if program:
+                await self.log(transaction, row["project_id"], program, "question.answered")
+            else:
+                await self.log(transaction, row["project_id"], "question.answered")
+                await self.clear_rest(transaction, row["project_id"])
             await self.release_tasks(transaction, row["project_id"])
         return str(row["project_name"]), _question_of(row, ())
 
@@ -419,6 +441,13 @@ def _orientation_of(row: Row) -> OrientationVersion:
     content = msgspec.json.decode(row["content"], type=Orientation)
     sources = frozenset(json.loads(row["foreign_sources"]))
     return OrientationVersion(row["version"], row["trigger"], row["written_at"], content, sources)
+
+
+def _log_entries(rows: Sequence[Row]) -> list[WorkLogEntry]:
+    return [
+        WorkLogEntry(row["action"], row["details"], row["happened_at"], row["task_id"], row["skill_area"], row["id"])
+        for row in rows
+    ]
 
 
 def _task_of(row: Row, needs: tuple[str, ...], blocked_by: tuple[str, ...]) -> WorkTask:

@@ -67,7 +67,7 @@ async def note_answers(store: ProjectStore, project_id: str) -> None:
                     await transaction.run("projects.drop_fallen_needs", {"id": task_id})
                     await transaction.run("projects.release_held", {"id": task_id, "now": store.now})
         await store.release_tasks(transaction, project_id)
-        tags = {tag for one in answered for tag in one.context_tags}
+        tags = {tag for one in answered if not one.answered_by for tag in one.context_tags}
         trigger = "intake" if "intake" in tags else "reached" if "reached" in tags else rewrite_after_answers(said)
         if trigger:
             await store.note_rewrite_due(transaction, project, trigger)
@@ -79,7 +79,7 @@ async def read_state(store: ProjectStore, project_id: str) -> AgentState:
         goals = await store.goals(look, project_id)
         orientation = await store.orientation(look, project_id)
         tasks, questions = await store.tasks(look, project_id), await store.questions(look, project_id)
-        activities = await store.activities(project_id, _RECENT, look)
+        activities = await store.own_activities(look, project_id, _RECENT)
         [counted] = await look.rows("projects.plans_since_word", {"project_id": project_id})
     project = await store.find(project_id)
     state = state_of(project, goals, orientation, tasks, questions, activities, store.now)
@@ -99,7 +99,7 @@ def state_of(
     goal = next((one for one in goals if one.state == "active"), None)
     pending = next((one for one in goals if one.state == "pending"), None)
     done = frozenset(task.id for task in tasks if task.status is TaskStatus.DONE)
-    ready = [task for task in tasks if task.status in (TaskStatus.READY, TaskStatus.IN_PROGRESS)]
+    ready = [task for task in tasks if task.status is TaskStatus.READY or task.is_in_hand]
     queue = in_order(ready, orientation.content, goal.id if goal else None, done, activities, now)
     status, message = _agent_status(goal, orientation, queue, tasks, questions)
     return AgentState(
@@ -132,6 +132,8 @@ def _agent_status(
     is_decided_by_owner = any(one.kind is QuestionKind.DECISION for one in open_questions)
     if open_questions and (blocked or not tasks or is_decided_by_owner):
         return AgentStatus.WAITING, _say_waiting(len(open_questions))
+    if begun := [task.title for task in tasks if task.status is TaskStatus.IN_PROGRESS]:
+        return AgentStatus.WAITING, f"A program outside works on “{begun[0]}”."
     if blocked:
         # V-42 of the silences: only blocked dependencies, and no question that would release one.
         return AgentStatus.ERROR, "deadlocked: " + "; ".join(f"{one.title} ({_why_blocked(one)})" for one in blocked)
@@ -147,12 +149,13 @@ def _why_blocked(task: WorkTask) -> str:
 
 
 def _answer_chunk(question: OwnerQuestion) -> NewChunk:
+    is_own = not question.answered_by
     return NewChunk(
         content=f"Q: {question.question}\nA: {question.answer}",
-        type=ChunkType.USER_INPUT,
-        confidence=Confidence.VERIFIED,
-        source=ChunkSource.USER,
-        tags=("user_answer", *question.context_tags),
+        type=ChunkType.USER_INPUT if is_own else ChunkType.RESEARCH,
+        confidence=Confidence.VERIFIED if is_own else Confidence.INFERRED,
+        source=ChunkSource.USER if is_own else ChunkSource.RESEARCH,
+        tags=(*(["user_answer"] if is_own else []), *question.context_tags),
         task_id=None,
         foreign_sources=question.foreign_sources,
     )

@@ -111,7 +111,11 @@ class ProjectWork:
                 await self.store.log(transaction, task.project_id, "coherence.warned", f"{task.title}: {why}", task)
             self.tell("off track?", f"{task.title}: {why}")
         async with self.store.database.transaction() as transaction:
-            await transaction.run("projects.begin_task", {"id": task.id, "now": self.store.now})
+            # As it is now: a program outside may have changed it, begun it or done it meanwhile.
+            every = await self.store.tasks(transaction, task.project_id)
+            task = next((one for one in every if one.id == task.id), task)
+            if not await transaction.run("projects.begin_task", {"id": task.id, "now": self.store.now}):
+                return
             await self.store.log(transaction, task.project_id, "task.began", task.title, task)
         task = replace(task, tries=task.tries + 1)
         self.tell("task", task.title)

@@ -11,6 +11,7 @@ _Title = Annotated[str, msgspec.Meta(min_length=1, max_length=300)]
 _Text = Annotated[str, msgspec.Meta(max_length=8_000)]
 _Words = Annotated[str, msgspec.Meta(min_length=1, max_length=8_000)]
 _Names = Annotated[list[_Name], msgspec.Meta(max_length=50)]
+_Limit = Annotated[int, msgspec.Meta(ge=1, le=1000)]
 _Status = Literal["ready", "in_progress", "blocked", "done"]
 
 
@@ -22,8 +23,11 @@ class _InProject(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
 
 
 class GetTasks(_InProject, frozen=True):
+    """`limit`: so many of the newest; without it all."""
+
     status: _Status | None = None
     skill_area: str | None = None
+    limit: _Limit | None = None
 
 
 class CreateTask(_InProject, frozen=True):
@@ -38,6 +42,8 @@ class CreateTask(_InProject, frozen=True):
 
 
 class TaskUpdates(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`blocked_by`: all the questions that it waits for from now on; with none it waits for none."""
+
     status: _Status | None = None
     blocked_by: _Names | None = None
     description: _Text | None = None
@@ -51,8 +57,11 @@ class UpdateTask(_InProject, frozen=True):
 
 
 class GetQuestions(_InProject, frozen=True):
+    """`limit`: so many of the newest; without it all."""
+
     status: Literal["open", "answered"] | None = None
     since: float | None = None
+    limit: _Limit | None = None
 
 
 class CreateQuestion(_InProject, frozen=True):
@@ -67,7 +76,9 @@ class GiveAnswer(_InProject, frozen=True):
 
 
 class GetBlockers(_InProject, frozen=True):
-    pass
+    """`limit`: so many of the newest; without it all."""
+
+    limit: _Limit | None = None
 
 
 class LogActivity(_InProject, frozen=True):

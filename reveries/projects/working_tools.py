@@ -67,7 +67,7 @@ class WorkingTools:
                 self.create_question, is_repeatable=False, is_additive=True,
             ),
             Tool(
-                "answer_question", SERVER, "Answer a question that the owner answered elsewhere.", inside,
+                "answer_question", SERVER, "Answer a question, as what this program says.", inside,
                 GiveAnswer, self.answer_question, is_repeatable=False,
             ),
             Tool("get_blockers", SERVER, "What waits, and for what.", look, GetBlockers, self.get_blockers),
@@ -84,14 +84,12 @@ class WorkingTools:
     async def get_tasks(self, given: GetTasks, _: ToolCaller) -> TasksOut:
         project = await self.store.find(given.project_id)
         area = given.skill_area.strip().casefold() if given.skill_area is not None else None
-        return TasksOut(
-            project.name,
-            [
-                task_out(one)
-                for one in await self._tasks(project)
-                if given.status in (None, one.status.value) and area in (None, one.skill_area.casefold())
-            ],
-        )
+        found = [
+            task_out(one)
+            for one in await self._tasks(project)
+            if given.status in (None, one.status.value) and area in (None, one.skill_area.casefold())
+        ]
+        return TasksOut(project.name, found[-given.limit :] if given.limit else found)
 
     async def create_task(self, given: CreateTask, caller: ToolCaller) -> OneTaskOut:
         project = await self.store.find(given.project_id)
@@ -118,6 +116,7 @@ class WorkingTools:
         updates = given.updates
         async with self.store.database.transaction() as transaction:
             [task] = await self._require_tasks(transaction, project, [given.task_id])
+            _require_free(task)
             if task.held_because and updates.status in ("in_progress", "done"):
                 raise UsageError(
                     f"“{task.title[:80]}” is held: it {task.held_because[:200]}.",
@@ -144,7 +143,7 @@ class WorkingTools:
             and given.status in (None, one.status.value)
             and (given.since is None or max(one.asked_at, one.answered_at or 0.0) >= given.since)
         ]
-        return QuestionsOut(project.name, found)
+        return QuestionsOut(project.name, found[-given.limit :] if given.limit else found)
 
     async def create_question(self, given: CreateQuestion, caller: ToolCaller) -> OneQuestionOut:
         project = await self.store.find(given.project_id)
@@ -153,7 +152,8 @@ class WorkingTools:
                 "Only who may write lets tasks wait.", advice="Ask without blocks_tasks, or: reveries mcp allow NAME"
             )
         async with self.store.database.transaction() as transaction:
-            await self._require_tasks(transaction, project, given.blocks_tasks)
+            for task in await self._require_tasks(transaction, project, given.blocks_tasks):
+                _require_free(task)
             questions = await self.store.questions(transaction, project.id)
             own = [one for one in questions if one.status is QuestionStatus.OPEN and caller.source]
             if sum(caller.source in one.foreign_sources for one in own) >= MOST_OPEN_QUESTIONS:
@@ -174,13 +174,10 @@ class WorkingTools:
     async def answer_question(self, given: GiveAnswer, caller: ToolCaller) -> AnsweredOut:
         project = await self.store.find(given.project_id)
         question = await self._question(project, given.question_id)
-        if caller.source and question.kind is not QuestionKind.QUESTION:
-            raise UsageError(
-                f"A {question.kind.value} is the owner's: no program answers it.",
-                advice="The owner answers it: reveries questions",
-            )
+        if caller.source:
+            _require_for_programs(question)
         waited = {one.id for one in await self._tasks(project) if one.status is TaskStatus.BLOCKED}
-        await self.store.answer(question.id, given.answer, caller.foreign_sources)
+        await self.store.answer(question.id, given.answer, caller.source)
         free = [one for one in await self._tasks(project) if one.id in waited and one.status is TaskStatus.READY]
         answered = question_out(await self._question(project, question.id))
         return AnsweredOut(project.name, answered, [task_out(one) for one in free])
@@ -195,7 +192,7 @@ class WorkingTools:
                 continue
             asked = msgspec.to_builtins([question_out(questions[name]) for name in task.blocked_by])
             needed = msgspec.to_builtins(
-                [task_out(tasks[name]) for name in task.needs if tasks[name].status not in _OVER]
+                [task_out(tasks[name]) for name in task.needs if name in tasks and tasks[name].status not in _OVER]
             )
             if asked:
                 found.append(BlockerOut(task_out(task), "question", asked, ""))
@@ -203,10 +200,12 @@ class WorkingTools:
                 found.append(BlockerOut(task_out(task), "dependency", needed, ""))
             if task.held_because:
                 found.append(BlockerOut(task_out(task), "premise", [], task.held_because))
-        return BlockersOut(project.name, found)
+        return BlockersOut(project.name, found[-given.limit :] if given.limit else found)
 
     async def log_activity(self, given: LogActivity, caller: ToolCaller) -> LoggedOut:
         project = await self.store.find(given.project_id)
+        if not caller.may_write:
+            await self.store.require_room_for(caller.source, project)
         async with self.store.database.transaction() as transaction:
             activity_id = await self._log(transaction, project, caller, given.action, given.details or "")
         return LoggedOut(project.name, activity_id)
@@ -247,15 +246,23 @@ class WorkingTools:
                 raise NotFoundError(f"{project.name} knows no chunk {name[:60]!r}.", advice="Search for it.")
 
     async def _block(self, transaction: Transaction, project: Project, task: WorkTask, updates: TaskUpdates) -> None:
-        """Let a task wait for questions. Raises UsageError where nothing would block it."""
-        names = updates.blocked_by or []
-        if updates.status == "blocked" and not names and not task.blocked_by and task.status is not TaskStatus.BLOCKED:
+        """Let a task wait for just these questions. Raises UsageError where nothing would block it."""
+        names = updates.blocked_by
+        is_blocked = bool(names) if names is not None else bool(task.blocked_by) or task.status is TaskStatus.BLOCKED
+        if updates.status == "blocked" and not is_blocked:
             raise UsageError(
                 "A task is blocked by something.", advice="Name the questions in blocked_by; to ask: create_question"
             )
+        if names is None:
+            return
         if names and updates.status not in (None, "blocked"):
             raise UsageError(f"A task that is {updates.status} waits for no question.", advice="Leave one of them out.")
-        questions = {one.id: one for one in await self.store.questions(transaction, project.id)} if names else {}
+        if task.status is TaskStatus.DONE:
+            raise UsageError(f"“{task.title[:80]}” is done: it waits for nothing.", advice="Make it ready first.")
+        questions = {one.id: one for one in await self.store.questions(transaction, project.id)}
+        for name in set(task.blocked_by) - set(names):
+            _require_for_programs(questions[name])
+            await transaction.run("projects.remove_block", {"question_id": name, "task_id": task.id})
         for name in names:
             if name not in questions or questions[name].status is not QuestionStatus.OPEN:
                 raise NotFoundError(f"{project.name} has no open question {name[:60]!r}.", advice="See get_questions.")
@@ -301,3 +308,20 @@ class WorkingTools:
         if not caller.source:
             return await self.store.log(transaction, project.id, action, details)
         return await self.store.log(transaction, project.id, caller.source, f"{action}\n{details}".strip())
+
+
+def _require_free(task: WorkTask) -> None:
+    """Raise UsageError while the mind works on a task: what comes of it would be written over the change."""
+    if task.is_in_hand:
+        raise UsageError(
+            f"The mind works on “{task.title[:80]}” now.", advice="Try again when it has ended; get_tasks says so."
+        )
+
+
+def _require_for_programs(question: OwnerQuestion) -> None:
+    """Raise UsageError where only the owner's word lets what waits for it go on."""
+    if question.kind is not QuestionKind.QUESTION:
+        raise UsageError(
+            f"This {question.kind.value} is the owner's: no program answers it, or lets go on what waits for it.",
+            advice="The owner answers it: reveries questions",
+        )

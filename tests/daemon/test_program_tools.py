@@ -1,5 +1,6 @@
 """What programs outside may call, as the daemon answers it."""
 
+import asyncio
 import json
 from typing import Any
 
@@ -23,9 +24,9 @@ def allowing(*names: str) -> Settings:
 
 
 async def call(
-    life: Living, tool: str, *, program: str = "agent", session: str = "s", **given: object
+    life: Living, tool: str, *, program: str = "agent", session: str = "s", project: str = "", **given: object
 ) -> dict[str, Any]:
-    asked = protocol.CallTool(1, program, tool, json.dumps(given).encode(), session=session)
+    asked = protocol.CallTool(1, program, tool, json.dumps(given).encode(), session=session, project=project)
     answer: dict[str, Any] = json.loads((await ask(life.mind, asked, protocol.ToolAnswered)).answer)
     return answer
 
@@ -54,6 +55,17 @@ async def test_what_a_program_asks_to_be_kept_is_recalled_as_what_it_said(home: 
         ]
         with pytest.raises(ReveriesError):
             await call(life, "what_happened", since="the day the earth stood still")
+
+
+async def test_what_is_kept_is_answered_though_it_cannot_be_slept_on_yet_and_is_slept_on_later(home: Home) -> None:
+    async with living(home, worker(), PatientClock(NOON), QUIET) as life:
+        async with life.mind.memory.no_light_sleep(), asyncio.TaskGroup() as tasks:
+            kept = tasks.create_task(call(life, "remember", text="The boards lie behind the house."), name="remember")
+            await life.pass_time(0.01)
+            assert kept.done()
+            assert kept.result()["is_kept"]
+        await life.pass_time(0.001)
+        assert (await call(life, "recall", query="where are the boards?"))["turns"]
 
 
 async def test_what_is_found_together_is_counted_by_the_programs_session(home: Home) -> None:
@@ -86,3 +98,40 @@ async def test_arguments_that_are_no_object_are_refused_with_a_sentence(home: Ho
     async with living(home, worker(), PatientClock(NOON), QUIET) as life:
         with pytest.raises(UsageError):
             await ask(life.mind, protocol.CallTool(1, "agent", "recall", arguments), protocol.ToolAnswered)
+
+
+@pytest.mark.parametrize("tool", ["get_orientation", "get_tasks", "store_chunk"])
+async def test_a_bound_program_hears_one_sentence_for_every_project_that_is_not_its_own(home: Home, tool: str) -> None:
+    given = {"content": "Oak.", **_CHUNK} if tool == "store_chunk" else {}
+    async with living(home, worker(), PatientClock(NOON), QUIET) as life:
+        for name in ("Fair", "Divorce"):
+            await life.mind.projects.store.create(name)
+        told = []
+        for guess in ("zzz", "Divorce"):
+            with pytest.raises(UsageError) as refused:
+                await call(life, tool, project="Fair", project_id=guess, **given)
+            told.append((refused.value.message, refused.value.advice))
+        assert told[0] == told[1]
+        assert "Divorce" not in " ".join(told[0])
+        await call(life, tool, project="Fair", project_id="Fair", **given)
+
+
+async def test_a_program_that_is_bound_to_no_project_that_there_is_hears_only_that(home: Home) -> None:
+    async with living(home, worker(), PatientClock(NOON), QUIET) as life:
+        await life.mind.projects.store.create("Divorce")
+        with pytest.raises(ReveriesError, match="no project 'Fiar'") as refused:
+            await call(life, "get_tasks", project="Fiar")
+        assert "Divorce" not in f"{refused.value.message} {refused.value.advice}"
+
+
+async def test_status_tells_a_bound_program_of_the_work_on_its_own_project_alone(home: Home) -> None:
+    async with living(home, worker(), PatientClock(NOON), QUIET) as life:
+        for name in ("Fair", "Divorce"):
+            await life.mind.projects.store.create(name)
+        async with life.mind.activity.during_work("Divorce"):
+            told = [await call(life, "status", project=name) for name in ("", "Divorce", "Fair")]
+        assert [(one["state"], one["detail"], one["work"]) for one in told] == [
+            ("working", "Divorce", "Divorce"),
+            ("working", "Divorce", "Divorce"),
+            ("working", "", ""),
+        ]

@@ -54,6 +54,17 @@ async def test_an_unknown_project_is_named_beside_those_there_are(tmp_path: Path
         assert "Shed" in error.value.advice
 
 
+async def test_no_project_is_named_like_the_id_of_another_and_an_id_finds_its_own(tmp_path: Path) -> None:
+    async with open_work(tmp_path, answers, new_id=lambda: "0123456789abcdef") as work:
+        shed = await work.begin("Shed")
+        for name in ("0123456789abcdef", "FEDCBA9876543210", "0123", "01234567"):
+            with pytest.raises(UsageError, match="reads like an id"):
+                await work.begin(name)
+        async with work.database.transaction() as transaction:
+            await transaction.run("projects.put", {"id": "2", "name": shed.id, "now": work.clock.now()})
+        assert (await work.store.find(shed.id)).name == "Shed"
+
+
 @pytest.mark.requirement("V-50")
 @pytest.mark.parametrize("text", ["", "  \n ", "x" * 100_000])
 async def test_a_goal_of_nothing_or_of_100_kb_is_refused_and_nothing_is_stored(tmp_path: Path, text: str) -> None:

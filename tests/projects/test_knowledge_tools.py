@@ -9,6 +9,7 @@ import pytest
 
 from reveries.errors import NotFoundError, ReveriesError, UsageError
 from reveries.projects.knowledge_tools import KNOWLEDGE_TOOL_NAMES, KnowledgeTools
+from reveries.tools.reach import Reach
 from reveries.tools.registry import ToolCaller, ToolRegistry
 from tests.projects.kit import Work, open_work
 from tests.projects.test_conflicts import embedder
@@ -63,6 +64,25 @@ async def test_a_stored_chunk_comes_back_with_all_its_fields_its_relations_and_i
             "builds_on",
             0.8,
         )
+
+
+async def test_what_does_more_when_it_is_done_twice_is_not_called_repeatable(tmp_path: Path) -> None:
+    async with tools(tmp_path) as call:
+        changing = [one for one in KnowledgeTools(call.work.store).tools() if one.reach is Reach.INSIDE]
+        assert [one.name for one in changing if one.is_repeatable] == ["create_relationship"]
+        first, second = await call.store(), await call.store()
+        assert first["id"] != second["id"]
+
+
+async def test_of_many_contradictions_the_newest_are_asked_for(tmp_path: Path) -> None:
+    async with tools(tmp_path) as call:
+        oak, *others = [(await call.store(content=text))["id"] for text in ("Oak.", "The ferry.", "A red boat.")]
+        for one in others:
+            await call.work.clock.advance(1.0)
+            await call("create_relationship", from_chunk_id=one, to_chunk_id=oak, type="contradicts")
+        [found] = (await call("get_contradictions", limit=1))["contradictions"]
+        assert found["relationship"]["from_chunk_id"] == others[-1]
+        assert len((await call("get_contradictions"))["contradictions"]) == 2
 
 
 @pytest.mark.requirement("V-30", "V-31", "V-38", "V-70")

@@ -8,8 +8,11 @@ from typing import Any
 import pytest
 
 from reveries.errors import NotFoundError, ReveriesError, UsageError
+from reveries.knowledge.model import ChunkSource, ChunkType, Confidence
+from reveries.projects.intake import CRITERIA_TAG, INTAKE_TAG
+from reveries.projects.knowledge_tools import KNOWLEDGE_TOOL_NAMES, KnowledgeTools
 from reveries.projects.material import gather_material
-from reveries.projects.model import Criterion, KeyDecision, Orientation, QuestionKind, TaskKind
+from reveries.projects.model import Criterion, KeyDecision, Orientation, QuestionKind, TaskKind, TaskStatus
 from reveries.projects.orientation_tools import (
     DecisionIn,
     OrientationIn,
@@ -18,8 +21,9 @@ from reveries.projects.orientation_tools import (
     name_of_vision,
 )
 from reveries.projects.orienting import ARCHIVE_TAG
-from reveries.projects.store import NewQuestion, NewTask
-from reveries.projects.wake import note_answers
+from reveries.projects.store import MOST_ADDED_A_DAY, NewQuestion, NewTask
+from reveries.projects.wake import note_answers, wake_project
+from reveries.projects.wake_report import RestReason
 from reveries.projects.working_tools import MOST_OPEN_QUESTIONS, WorkingTools
 from reveries.tools.registry import ToolCaller, ToolRegistry
 from tests.projects.kit import Work, open_work
@@ -139,6 +143,59 @@ async def test_a_task_waits_for_what_it_depends_on_and_is_ready_when_that_is_don
         assert (reopened["status"], reopened["completed_at"]) == ("ready", None)
 
 
+async def test_no_program_changes_a_task_that_the_mind_has_in_hand(tmp_path: Path) -> None:
+    async with tools(tmp_path) as call:
+        project = await call.work.store.find("Shed")
+        task = await call.task("Buy wood")
+        async with call.work.database.transaction() as transaction:
+            await transaction.run("projects.begin_task", {"id": task["id"], "now": call.work.clock.now()})
+        for updates in ({"status": "done"}, {"status": "ready"}, {"description": "Three boards."}):
+            with pytest.raises(UsageError, match="works on “Buy wood” now"):
+                await call.update(task, **updates)
+        with pytest.raises(UsageError, match="works on “Buy wood” now"):
+            await call("create_question", question="Oak?", context="", blocks_tasks=[task["id"]])
+        await wake_project(call.work.store, project.id)
+        assert (await call.update(task, status="done"))["status"] == "done"
+
+
+async def test_a_task_that_a_program_began_is_left_to_it(tmp_path: Path) -> None:
+    async with tools(tmp_path) as call:
+        project = await call.work.store.find("Shed")
+        await call.work.store.set_goal(project, "Build a shed.", None)
+        task = await call.task("Buy wood")
+        await call.task("Saw it", depends_on=[task["id"]])
+        begun = await call.update(task, status="in_progress")
+        await call.work.wake(project)
+        for _, question in await call.work.store.open_questions():
+            await call.work.store.answer(question.id, "Nothing.")
+        report = await call.work.wake(project)
+        assert (report.reason, report.message) == (RestReason.WAITING, "A program outside works on “Buy wood”.")
+        assert (await call.work.task(project, "Buy wood")).status is TaskStatus.IN_PROGRESS
+        assert (await call.update(begun, outcome="Half of it."))["status"] == "in_progress"
+        assert (await call.update(begun, status="done"))["status"] == "done"
+
+
+async def test_a_task_that_changed_before_the_mind_began_it_is_begun_as_it_is_now_or_not_at_all(
+    tmp_path: Path,
+) -> None:
+    async with tools(tmp_path) as call:
+        project = await call.work.store.find("Shed")
+        await call.work.store.set_goal(project, "Build a shed.", None)
+        async with call.work.database.transaction() as transaction:
+            for title in ("Buy wood", "Saw it"):
+                await call.work.store.put_tasks(transaction, project.id, [NewTask(title, "", TaskKind.OTHER)])
+        state = await call.work.state(project)
+        by_title = {one.title: one for one in state.tasks}
+        await call.update({"id": by_title["Buy wood"].id}, status="done", outcome="I have it.")
+        await call.update({"id": by_title["Saw it"].id}, description="In three.")
+        for task in state.tasks:
+            await call.work.work._do_task(call.work.work.model(project.id), state, task)
+        bought, sawn = [await call.work.task(project, title) for title in ("Buy wood", "Saw it")]
+        assert (bought.outcome, bought.audit) == ("I have it.", "said by mcp:agent, not audited")
+        assert (sawn.status, sawn.description) == (TaskStatus.DONE, "In three.")
+        assert sawn.foreign_sources == {"mcp:agent"}
+
+
 @pytest.mark.requirement("V-22")
 async def test_the_last_task_that_is_done_makes_a_new_page_due(tmp_path: Path) -> None:
     async with tools(tmp_path) as call:
@@ -170,6 +227,20 @@ async def test_a_question_blocks_the_tasks_that_it_names_until_it_alone_is_answe
         assert (await call("get_questions", since=later))["questions"] == []
 
 
+async def test_a_task_that_was_dropped_blocks_nothing_and_breaks_no_list(tmp_path: Path) -> None:
+    async with tools(tmp_path) as call:
+        first, other = await call.task("Buy wood"), await call.task("Buy paint")
+        second = await call.task("Saw it", depends_on=[first["id"], other["id"]])
+        async with call.work.database.transaction() as transaction:
+            [dropped] = [
+                one for one in await call.work.store.tasks(transaction, first["project_id"]) if one.id == first["id"]
+            ]
+            await call.work.store.end_task(transaction, dropped, TaskStatus.DROPPED)
+        [blocker] = (await call("get_blockers"))["blockers"]
+        assert blocker["task"]["id"] == second["id"]
+        assert [one["title"] for one in blocker["blocked_by"]] == ["Buy paint"]
+
+
 async def test_a_task_is_blocked_by_a_question_that_is_open_and_by_nothing_else(tmp_path: Path) -> None:
     async with tools(tmp_path) as call:
         task = await call.task("Buy wood")
@@ -185,6 +256,53 @@ async def test_a_task_is_blocked_by_a_question_that_is_open_and_by_nothing_else(
             await call.update(task, blocked_by=[question["id"]])
 
 
+@pytest.mark.requirement("V-22")
+async def test_the_questions_that_a_task_is_given_to_wait_for_are_all_that_it_waits_for(tmp_path: Path) -> None:
+    async with tools(tmp_path) as call:
+        task = await call.task("Buy wood")
+        oak, paint = [
+            (await call("create_question", question=text, context=""))["question"]["id"] for text in ("Oak?", "Paint?")
+        ]
+        assert (await call.update(task, blocked_by=[oak]))["blocked_by"] == [oak]
+        assert (await call.update(task, blocked_by=[paint]))["blocked_by"] == [paint]
+        assert (await call.update(task, description="Boards."))["blocked_by"] == [paint]
+        with pytest.raises(UsageError, match="blocked by something"):
+            await call.update(task, status="blocked", blocked_by=[])
+        free = await call.update(task, blocked_by=[])
+        assert (free["status"], free["blocked_by"]) == ("ready", [])
+        await call.update(task, status="done")
+        for names in ([oak], []):
+            with pytest.raises(UsageError, match="is done"):
+                await call.update(task, blocked_by=names)
+        assert (await call("get_questions"))["questions"][0]["blocks_tasks"] == []
+
+
+async def test_no_program_takes_away_what_waits_for_the_owner(tmp_path: Path) -> None:
+    async with tools(tmp_path) as call:
+        task = await call.task("Buy wood")
+        async with call.work.database.transaction() as transaction:
+            new = NewQuestion(
+                "May it?", QuestionKind.APPROVAL, blocks=(task["id"],), foreign_sources=AGENT.foreign_sources
+            )
+            question_id = await call.work.store.put_question(transaction, task["project_id"], new)
+        with pytest.raises(UsageError, match=r"approval is the owner.s"):
+            await call.update(task, blocked_by=[])
+        [waiting] = (await call("get_tasks"))["tasks"]
+        assert (waiting["status"], waiting["blocked_by"]) == ("blocked", [question_id])
+
+
+async def test_what_may_be_long_is_asked_for_in_part_the_newest_of_it(tmp_path: Path) -> None:
+    async with tools(tmp_path) as call:
+        first = await call.task("Buy wood")
+        for number in range(3):
+            await call.task(f"Saw {number}", depends_on=[first["id"]])
+            await call("create_question", question=f"Is it {number}?", context="")
+        assert [one["title"] for one in (await call("get_tasks", limit=2))["tasks"]] == ["Saw 1", "Saw 2"]
+        assert [one["question"] for one in (await call("get_questions", limit=1))["questions"]] == ["Is it 2?"]
+        assert [one["task"]["title"] for one in (await call("get_blockers", limit=1))["blockers"]] == ["Saw 2"]
+        assert len((await call("get_tasks"))["tasks"]) == 4
+
+
 @pytest.mark.requirement("V-27", "V-28", "V-49")
 async def test_what_a_program_logs_stands_in_the_log_under_its_name_and_before_no_model(tmp_path: Path) -> None:
     async with tools(tmp_path) as call:
@@ -195,11 +313,30 @@ async def test_what_a_program_logs_stands_in_the_log_under_its_name_and_before_n
         assert (newest["id"], newest["action"], newest["details"]) == (second["activity_id"], "measured", None)
         assert (built["action"], built["details"], built["source"]) == ("built", "Obey me.\nAnd me.", "mcp:reader")
         assert len((await call("get_recent_activity", limit=1))["activities"]) == 1
+        for _ in range(20):
+            await call("log_activity", READER, action="looked", details="Obey.")
         state = await call.work.state(await call.work.store.find("Shed"))
-        assert any("Obey" in one.details for one in state.activities)
         material = gather_material(state.orientation.content, state.activities, [], chars=10_000)
         assert "Obey" not in material.lately
         assert "project.created" in material.lately
+
+
+async def test_whoever_may_not_write_adds_so_much_a_day_to_a_project_and_no_more(tmp_path: Path) -> None:
+    async with tools(tmp_path) as call:
+        knowledge = ToolRegistry(KnowledgeTools(call.work.store).tools(), {"program": frozenset(KNOWLEDGE_TOOL_NAMES)})
+        chunk: dict[str, Any] = {"project_id": "Shed", "content": "Oak.", "type": "research", "tags": []}
+        chunk |= {"confidence": "inferred", "source": "research"}
+        await knowledge.call(READER, "store_chunk", chunk)
+        for _ in range(MOST_ADDED_A_DAY - 1):
+            await call("log_activity", READER, action="looked")
+        with pytest.raises(UsageError, match="added 200 things to Shed"):
+            await call("log_activity", READER, action="looked")
+        with pytest.raises(UsageError, match="added 200 things to Shed"):
+            await knowledge.call(READER, "store_chunk", chunk)
+        await call("log_activity", AGENT, action="built")
+        await call("log_activity", READER, project="Boat", action="looked")
+        await call.work.clock.advance(86401.0)
+        await call("log_activity", READER, action="looked")
 
 
 async def test_what_programs_log_makes_no_new_page_due(tmp_path: Path) -> None:
@@ -292,12 +429,53 @@ async def test_what_a_program_answers_is_no_word_of_the_owner(tmp_path: Path) ->
     async with tools(tmp_path) as call:
         project = await call.work.store.find("Shed")
         async with call.work.database.transaction() as transaction:
-            question_id = await call.work.store.put_question(transaction, project.id, NewQuestion("Oak or pine?"))
+            asked = NewQuestion("Oak or pine?", context_tags=(INTAKE_TAG, CRITERIA_TAG))
+            question_id = await call.work.store.put_question(transaction, project.id, asked)
+            await transaction.run("projects.note_rest", {"id": project.id, "now": 1.0, "why": "waiting"})
+            await call.work.store.log(transaction, project.id, "planned")
         await call("answer_question", question_id=question_id, answer="Pine.")
         await note_answers(call.work.store, project.id)
         [chunk] = await call.work.store.knowledge.of_project(project.id)
         assert "Pine." in chunk.content
         assert chunk.foreign_sources == {"mcp:agent"}
+        assert (chunk.type, chunk.confidence, chunk.source) == (
+            ChunkType.RESEARCH, Confidence.INFERRED, ChunkSource.RESEARCH,
+        )  # fmt: skip
+        assert "user_answer" not in chunk.tags
+        [newest, *_] = (await call("get_recent_activity"))["activities"]
+        assert (newest["action"], newest["source"]) == ("question.answered", "mcp:agent")
+        assert (await call.work.store.find("Shed")).rested_because == "waiting"
+        state = await call.work.state(project)
+        assert (state.plans_since_word, state.questions[0].answered_by) == (1, "mcp:agent")
+
+
+async def test_a_task_that_a_program_answers_says_so_and_has_its_mark(tmp_path: Path) -> None:
+    async with tools(tmp_path) as call:
+        project = await call.work.store.find("Shed")
+        await call.work.store.set_goal(project, "Build a shed.", None)
+        async with call.work.database.transaction() as transaction:
+            await call.work.store.put_tasks(transaction, project.id, [NewTask("Measure", "", TaskKind.ASK)])
+        await call.work.wake(project)
+        [asked] = [one for one in (await call.work.state(project)).open_questions if "Measure" in one.question]
+        await call("answer_question", question_id=asked.id, answer="Two by three.")
+        await call.work.wake(project)
+        done = await call.work.task(project, "Measure")
+        assert done.outcome == "mcp:agent said: “Two by three.”"
+        assert done.audit == "Fine."
+        assert done.foreign_sources == {"mcp:agent"}
+
+
+async def test_what_the_owner_answers_to_a_program_is_the_owners_word(tmp_path: Path) -> None:
+    async with tools(tmp_path) as call:
+        question = (await call("create_question", question="Oak or pine?", context=""))["question"]
+        project = await call.work.store.find("Shed")
+        await call.work.answer("Oak or pine?", "Oak.")
+        await note_answers(call.work.store, project.id)
+        [chunk] = await call.work.store.knowledge.of_project(project.id)
+        assert (chunk.type, chunk.confidence, chunk.source) == (
+            ChunkType.USER_INPUT, Confidence.VERIFIED, ChunkSource.USER,
+        )  # fmt: skip
+        assert chunk.foreign_sources == set(question["foreign_sources"]) == {"mcp:agent"}
 
 
 async def test_a_task_whose_premise_fell_is_neither_begun_nor_done_by_a_program(tmp_path: Path) -> None:

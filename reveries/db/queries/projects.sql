@@ -111,8 +111,9 @@ UPDATE tasks SET status = 'dropped', updated_at = :now
 WHERE project_id = :project_id AND goal_id = :goal_id AND status IN ('ready', 'blocked')
 
 -- name: give_back_begun
+-- What a program outside began has no try of the mind: it is left to that program.
 UPDATE tasks SET status = 'ready', tries = max(0, tries - 1), updated_at = :now
-WHERE status = 'in_progress' AND project_id = :project_id
+WHERE status = 'in_progress' AND try_began_at IS NOT NULL AND project_id = :project_id
 
 -- name: release_unblocked
 UPDATE tasks SET status = 'ready', updated_at = :now
@@ -151,11 +152,16 @@ VALUES (:id, :project_id, :task_id, :kind, :question, :context, :context_tags, :
 -- name: put_block
 INSERT OR IGNORE INTO question_blocks (question_id, task_id) VALUES (:question_id, :task_id)
 
+-- name: remove_block
+DELETE FROM question_blocks WHERE question_id = :question_id AND task_id = :task_id
+
 -- name: block_task
 UPDATE tasks SET status = 'blocked', updated_at = :now WHERE id = :id AND status <> 'done'
 
 -- name: answer_question
-UPDATE questions SET status = 'answered', answer = :answer, answered_at = :now, foreign_sources = :foreign_sources
+-- A program outside that answers is noted among its tags.
+UPDATE questions SET status = 'answered', answer = :answer, answered_at = :now, foreign_sources = :foreign_sources,
+    context_tags = CASE WHEN :program = '' THEN context_tags ELSE json_insert(context_tags, '$[#]', :program) END
 WHERE id = :id AND status = 'open'
 
 -- name: drop_questions_of
@@ -175,6 +181,20 @@ RETURNING id
 -- name: activities
 SELECT id, task_id, action, details, skill_area, happened_at FROM activities
 WHERE project_id = :project_id ORDER BY id DESC LIMIT :limit
+
+-- name: own_activities
+-- Without what programs outside wrote down: its words stand before no model, and take the place of nothing.
+SELECT id, task_id, action, details, skill_area, happened_at FROM activities
+WHERE project_id = :project_id AND action NOT LIKE 'mcp:%' ORDER BY id DESC LIMIT :limit
+
+-- name: count_added
+-- What a program outside wrote down and stored.
+SELECT (
+    SELECT count(*) FROM activities WHERE project_id = :project_id AND action = :source AND happened_at > :since
+) + (
+    SELECT count(*) FROM chunks WHERE project_id = :project_id AND created_at > :since
+        AND EXISTS (SELECT 1 FROM json_each(chunks.foreign_sources) WHERE value = :source)
+) AS number
 
 -- name: activities_since
 -- What programs outside wrote down makes nothing due.

@@ -80,24 +80,24 @@ def state_note(state: AgentState) -> PromptMemory:
     """Where a project stands, on one line. Pure."""
     tasks = [one for one in state.tasks if one.status is not TaskStatus.DROPPED]
     done = sum(one.status is TaskStatus.DONE for one in tasks)
-    told = [f"{done} of {len(tasks)} tasks are done" if tasks else "nothing is planned yet"]
+    told = [f"The goal: {record(state.goal.text, _WORD_CHARS)}."] if state.goal is not None else []
+    told.append(f"{done} of {len(tasks)} tasks are done." if tasks else "No task is planned yet.")
     shown = frozenset[str]()
     if state.queue:
-        told.append(f"next: {record(state.queue[0].title, _WORD_CHARS)}")
+        told.append(f"The next task is: {record(state.queue[0].title, _WORD_CHARS)}.")
         shown |= state.queue[0].foreign_sources
     if state.open_questions:
-        told.append(f"open question to the person: {record(state.open_questions[0].question, _WORD_CHARS)}")
+        told.append(f"A question waits for your answer: {record(state.open_questions[0].question, _WORD_CHARS)}")
         shown |= state.open_questions[0].foreign_sources
-    name = record(state.project.name, _WORD_CHARS)
-    line = f"- Your work on the project {name}: {'; '.join(told)}."
+    # Addressed to the person, as the answer will be: a small model says it on so.
+    line = f"- Your project {record(state.project.name, _WORD_CHARS)}: {' '.join(told)}"
     return PromptMemory(state.project.id, None, line, project=state.project.name, is_tainted=bool(shown))
 
 
 def chunk_note(project: Project, chunk: Chunk, number: int) -> PromptMemory:
-    """What a project knows, with the number that it is cited by. Pure."""
-    whose = ", as somebody else wrote" if chunk.foreign_sources else ""
-    line = f"- [{number}] Known in the project {record(project.name, _WORD_CHARS)}{whose}: "
-    line += record(chunk.content, _CHUNK_CHARS)
+    """What a project knows, with a number that it can be cited by. Pure."""
+    whose = "somebody else wrote: " if chunk.foreign_sources else ""
+    line = f"- ({number}) {whose}{record(chunk.content, _CHUNK_CHARS)}"
     is_tainted = bool(chunk.foreign_sources)
     return PromptMemory(chunk.id, None, line, said_at=chunk.created_at, project=project.name, is_tainted=is_tainted)
 

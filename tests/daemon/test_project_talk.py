@@ -50,10 +50,10 @@ def test_notes_fit_into_their_room_and_end_where_one_does_not() -> None:
 def test_before_a_question_what_is_known_stands_nearest_to_it() -> None:
     notes = [
         PromptMemory("a", None, "- where it stands", project="Piano"),
-        PromptMemory("b", None, "- [1] known", project="Piano"),
+        PromptMemory("b", None, "- (1) known", project="Piano"),
     ]
     note, beside = split_notes("How is Piano?", notes)
-    assert (note, beside) == ("[From memory:\n- [1] known\n- where it stands]\n", [])
+    assert (note, beside) == ("[From memory:\n- (1) known\n- where it stands]\n", [])
     assert split_notes("Piano goes well.", notes) == ("", notes)
 
 
@@ -82,11 +82,11 @@ async def test_it_is_told_where_the_project_stands_and_what_it_knows_that_fits(t
         talk = ProjectTalk(work.store)
         state, *chunks = await talk.notes_for("What does the teacher of Piano cost?", 1000)
         assert state.line == (
-            "- Your work on the project Piano: 0 of 1 tasks are done; next: Buy a stool; "
-            "open question to the person: Which teacher?."
+            "- Your project Piano: The goal: Play jazz piano in six months. 0 of 1 tasks are done. "
+            "The next task is: Buy a stool. A question waits for your answer: Which teacher?"
         )
         lines = [one.line for one in chunks]
-        assert "- [1] Known in the project Piano, as somebody else wrote: The teacher costs 40 euros." in lines
+        assert "- (1) somebody else wrote: The teacher costs 40 euros." in lines
         assert [one.is_tainted for one in chunks if "teacher" in one.line] == [True]
         assert {one.project for one in chunks} == {"Piano"}
         # Looking reinforces nothing.
@@ -94,10 +94,10 @@ async def test_it_is_told_where_the_project_stands_and_what_it_knows_that_fits(t
             one.access_count for one in await work.store.knowledge.of_project(chunks[0].project and state.episode_id)
         } == {0}
         assert await talk.notes_for("What does a teacher cost?", 1000) == []
-        assert len(await talk.notes_for("What does the teacher of Piano cost?", 40)) == 1
+        assert len(await talk.notes_for("What does the teacher of Piano cost?", 45)) == 1
 
 
-NOTE = PromptMemory("c1", None, "- [1] Known in the project Piano: 40 euros.", project="Piano")
+NOTE = PromptMemory("c1", None, "- (1) 40 euros.", project="Piano")
 
 
 async def test_what_a_project_knows_stands_before_the_model_and_is_told_to_the_client(tmp_path: Path) -> None:

@@ -62,6 +62,8 @@ class QuestionEntry(msgspec.Struct, frozen=True):
     asked_at: float
     blocked_tasks: int
     is_tainted: bool
+    sources: list[str] = []
+    """Whose text it is made of, where that can be said: `mcp:claude-code`, `folder`."""
 
 
 class WorkEntry(msgspec.Struct, frozen=True):
@@ -70,6 +72,8 @@ class WorkEntry(msgspec.Struct, frozen=True):
     happened_at: float
     action: str
     details: str
+    entry_id: str = ""
+    task_id: str = ""
 
 
 class ProjectDetail(Answer, frozen=True):

@@ -12,7 +12,7 @@ from textual.pilot import Pilot
 
 from reveries import protocol
 from reveries.client.tui.browser import Browser
-from reveries.client.tui.project_browsers import ProjectShelf, QuestionShelf
+from reveries.client.tui.project_browsers import ProjectShelf, QuestionShelf, WorkLogShelf
 from reveries.clock import SystemClock
 from reveries.config import Home
 from reveries.projects.model import Criterion, Orientation, QuestionKind, TaskKind
@@ -127,6 +127,39 @@ async def test_a_question_is_answered_in_place_with_two_keys_beside_the_words(ho
         assert told.task.status == "ready"
 
 
+async def test_a_stray_yes_answers_no_question_that_asks_for_words(home: Home) -> None:
+    async with browser(home, QuestionShelf) as shown:
+        await shown.sees("Who pays the fee?")
+        for key in ("y", "n"):
+            await shown.press(key)
+            await shown.sees("Only what it asks leave for")
+        assert len((await shown.detail()).questions) == 2
+
+
+async def test_what_is_read_in_the_live_log_stays_while_the_work_goes_on(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(WorkLogShelf, "refresh_seconds", 0.02)
+    async with browser(home, lambda asking, clock: WorkLogShelf(asking, clock, "Fair")) as shown:
+        store = shown.life.mind.projects.store
+        project = await store.find("Fair")
+        task = (await store.tasks(store.database, project.id))[0]
+
+        async def log(action: str) -> None:
+            async with store.database.transaction() as transaction:
+                await store.log(transaction, project.id, action, "Find: the fees", task)
+
+        await log("task.began")
+        await shown.sees("task.began", "Find: the fees")
+        await shown.press("enter")
+        await shown.sees("waits for")
+        await log("task.failed")
+        await shown.pilot.pause(0.3)
+        await shown.sees("waits for")
+        await shown.press("down", "up")
+        await shown.sees("task.failed")
+
+
 async def test_a_page_is_given_back_and_a_grant_is_taken_back_after_a_yes(home: Home) -> None:
     async with browser(home, ProjectShelf) as shown:
         await shown.sees("Fair")
@@ -155,7 +188,8 @@ async def test_the_log_follows_the_work(home: Home) -> None:
         store = shown.life.mind.projects.store
         project = await store.find("Fair")
         async with store.database.transaction() as transaction:
-            await store.log(transaction, project.id, "task.done", "Find the fees: nine pounds")
+            [task, *_] = await store.tasks(transaction, project.id)
+            await store.log(transaction, project.id, "task.done", "Find the fees: nine pounds", task)
         await shown.sees("nine pounds")
         await shown.press("enter")
         await shown.sees("Find the fees", "waits for")

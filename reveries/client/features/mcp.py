@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from reveries.protocol.tools import ToolServer, ToolServers
 
 _START_SECONDS = 90.0
+_HTTP_NAME = "http"
 _GROUPS = ("memory", "orientation", "working", "knowledge")
 
 
@@ -24,7 +25,7 @@ def command() -> None:
 @command.command("serve")
 @click.option("--only", multiple=True, type=click.Choice(_GROUPS), help="This group of tools; may be given again.")
 @click.option("--project", default="", help="Bind it to this project.")
-@click.option("--name", default="", help="What the program is called; else as it calls itself.")
+@click.option("--name", default="", help="What the program is called; else as it calls itself, over HTTP: http.")
 @click.option("--http", "port", type=click.IntRange(0, 65535), help="Over HTTP on this port of 127.0.0.1.")
 @click.option("--token-file", type=click.Path(path_type=Path), help="With --http: the bearer token; else one is made.")
 def serve(only: "tuple[ToolServer, ...]", project: str, name: str, port: int | None, token_file: Path | None) -> None:
@@ -59,7 +60,8 @@ def serve(only: "tuple[ToolServer, ...]", project: str, name: str, port: int | N
         if not token_file:
             click.echo(f"Authorization: Bearer {token}", err=True)
 
-    serve_http(link, name, port, token, tell)
+    # Whoever has the token may call itself as it likes: over HTTP only the owner's name for it counts.
+    serve_http(link, name or _HTTP_NAME, port, token, tell)
 
 
 @command.command("allow")
@@ -207,6 +209,9 @@ def install_server(client: str, only: tuple[str, ...], project: str, yes: bool, 
     _check_name(client)
     entry = server_entry(client, only, project)
     if client not in CLIENTS:
+        if as_json:
+            write_struct(ClientConfigured(client, "", entry.command, list(entry.arguments)))
+            return
         say(f"Where {client} keeps its MCP servers, write:")
         say(show_entry(entry))
         return

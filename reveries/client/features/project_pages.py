@@ -132,7 +132,8 @@ def questions_page(questions: list[QuestionEntry], now: float, how: str = 'rever
         page.append(line(Part(f"  {one_line(one.question_id)[:8]}", "accent"), Part(told, "dim")))
         page += paragraph(one.question, indent=4)
         if one.is_tainted:
-            page += paragraph("(made of a text that you did not write)", indent=4, style="dim")
+            whose = f": {', '.join(one.sources)}" if one.sources else ""
+            page += paragraph(f"(made of a text that you did not write{whose})", indent=4, style="dim")
         if one.context:
             page += paragraph(one.context, indent=6, style="dim")
     return [*page, line(Part(f"  {how}", "dim"))]

@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -58,12 +57,11 @@ class DraftedSettings:
 
 def server_entry(client: str, only: tuple[str, ...], project: str) -> ServerEntry:
     """The command that serves `client`, by its full path: programs are started without a shell's."""
-    found = shutil.which("reveries")
-    command, first = (found, ()) if found else (sys.executable, ("-m", "reveries"))
     options = [word for group in only for word in ("--only", group)] + (["--project", project] if project else [])
     home = find_home().path
     environment = {"REVERIES_HOME": str(home)} if "REVERIES_HOME" in os.environ else {}
-    return ServerEntry(command, (*first, "mcp", "serve", "--name", client, *options), environment)
+    # This installation, whatever else is called reveries on the PATH.
+    return ServerEntry(sys.executable, ("-m", "reveries", "mcp", "serve", "--name", client, *options), environment)
 
 
 def show_entry(entry: ServerEntry) -> str:

@@ -148,12 +148,16 @@ class _Handlers:
             if part != "documents":
                 return await self._link.call(self._program(context), f"get_{part}", {"project_id": project})
             page = await self._link.call(self._program(context), "get_orientation", {"project_id": project})
-            found = await self._link.documents(page["orientation"]["project_id"])
+            found, is_cut = await self._link.documents(page["orientation"]["project_id"])
         except ReveriesError as error:
             raise MCPError(_NO_RESOURCE, _sentence(error)) from error
         return {
             "project": page["project"],
-            "documents": [{"id": one.chunk_id, "title": one.title, "content": one.content} for one in found],
+            "documents": [
+                {"id": one.chunk_id, "title": one.title, "content": one.content, "sources": one.sources}
+                for one in found
+            ],
+            "is_cut": is_cut,
         }
 
     def _parts(self) -> dict[str, str]:

@@ -135,6 +135,8 @@ class Browser(ModalScreen[str | None]):
         self._starts_typing = starts_typing
         self._entries: list[Entry] = []
         self._keeps_page = False
+        self._is_deed_read = False
+        """Whether what a deed told is on the page: the list that follows by itself leaves it there."""
         # Kept rather than looked up: an answer may come while the browser is being taken down.
         self._find = Find(words, placeholder=shelf.placeholder, id="find", compact=True, max_length=LONGEST_WORDS_CHARS)
         self._rows = OptionList(id="entries", markup=False, compact=True)
@@ -157,9 +159,9 @@ class Browser(ModalScreen[str | None]):
             self.set_interval(self.shelf.refresh_seconds, self._follow)
 
     def _follow(self) -> None:
-        """Make the list anew, unless the owner looks at something further down."""
-        if self.is_current and not self._rows.highlighted:
-            self._fill()
+        """Make the list anew, unless the owner looks at something further down, or reads."""
+        if self.is_current and not self._rows.highlighted and not self._is_deed_read and not self._page.has_focus:
+            self._fill(keeps_same=True)
 
     # --- the list ----------------------------------------------------------------------------------------------------
 
@@ -170,10 +172,11 @@ class Browser(ModalScreen[str | None]):
             self._fill(_TYPING_PAUSE_SECONDS)
 
     @work(exclusive=True, group="fill", name="tui.fill", exit_on_error=True)
-    async def _fill(self, pause_seconds: float = 0.0) -> None:
+    async def _fill(self, pause_seconds: float = 0.0, *, keeps_same: bool = False) -> None:
         if pause_seconds:
             # Typing goes on: another worker of this group takes this one's place.
             await asyncio.sleep(pause_seconds)
+        before = self.marked
         try:
             self._entries = await self.shelf.entries(self._words)
         except ReveriesError as error:
@@ -184,6 +187,8 @@ class Browser(ModalScreen[str | None]):
         rows.clear_options()
         rows.add_options([Option(entry.row) for entry in self._entries])
         if self._entries:
+            is_same = keeps_same and before is not None and before.key == self._entries[0].key
+            self._keeps_page = self._keeps_page or is_same
             rows.highlighted = 0
             return
         if not self._keeps_page:
@@ -193,6 +198,7 @@ class Browser(ModalScreen[str | None]):
     @on(OptionList.OptionHighlighted, "#entries")
     def _moved(self) -> None:
         if not self._keeps_page:
+            self._is_deed_read = False
             self._open()
         self._keeps_page = False
 
@@ -254,6 +260,7 @@ class Browser(ModalScreen[str | None]):
         self.workers.cancel_group(self, "open")
         with page_columns(self._columns()):
             await self._told(lambda: self.shelf.do(deed, entry.key, words))
+        self._is_deed_read = True
 
     async def _told(self, ask: Callable[[], Awaitable[Outcome]]) -> None:
         try:

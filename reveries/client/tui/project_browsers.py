@@ -144,12 +144,17 @@ class QuestionShelf(Asking):
     async def page(self, key: str) -> Page:
         """All of it, and which keys answer."""
         one = self._listed[key]
-        keys = "y yes, this once   a always   n no" if one.kind == "approval" else "enter, then your words"
+        of_kind = {
+            "approval": "y yes, this once   a always   n no",
+            "decision": "y yes   n no   enter, then your words",
+        }
+        keys = of_kind.get(one.kind, "enter, then your words")
         return questions_page([one], self.clock.now(), keys)
 
     async def do(self, deed: Deed, key: str, words: str = "") -> Outcome:
         """Answer it."""
-        if deed is _ALWAYS and self._listed[key].kind != "approval":
+        kind = self._listed[key].kind
+        if (deed is _ALWAYS and kind != "approval") or (deed in (_YES, _NO) and kind == "question"):
             return paragraph("Only what it asks leave for is answered so. Enter, then your words.")
         said = {_YES: "yes", _ALWAYS: "always", _NO: "no"}.get(deed, words)
         told = await self.answer(lambda number: protocol.AnswerQuestion(number, key, said), protocol.QuestionAnswered)
@@ -202,27 +207,27 @@ class WorkLogShelf(_OfProject):
 
     def __init__(self, ask: Ask, clock: Clock, project: str) -> None:
         super().__init__(ask, clock, project)
-        self._log: list[protocol.WorkEntry] = []
+        self._log: dict[str, protocol.WorkEntry] = {}
 
     async def entries(self, words: str) -> list[Entry]:
         """One row a line of the log."""
-        self._log, now = (await self.detail()).log, self.clock.now()
+        self._log, now = {one.entry_id: one for one in (await self.detail()).log}, self.clock.now()
         return [
-            Entry(str(place), row("·", f"{one.action}  {one.details}", ago(one.happened_at, now)))
-            for place, one in enumerate(self._log)
+            Entry(key, row("·", f"{one.action}  {one.details}", ago(one.happened_at, now)))
+            for key, one in self._log.items()
         ]
 
     async def page(self, key: str) -> Page:
         """The whole line."""
-        one = self._log[int(key)]
+        one = self._log[key]
         return [*log_page([one], self.clock.now()), line(), *paragraph(one.details, indent=2)]
 
     async def do(self, deed: Deed, key: str, words: str = "") -> Outcome:
-        """The task that the line is of, whose title it begins with."""
-        title = self._log[int(key)].details.partition(":")[0].strip() or "-"
-        told = await self.answer(
-            lambda number: protocol.AskTaskTrace(number, self.project, title[:200]), protocol.TaskTrace
-        )
+        """The task that the line is of."""
+        if not (task_id := self._log[key].task_id):
+            return paragraph("This line is of no task.")
+        asked = protocol.AskTaskTrace
+        told = await self.answer(lambda number: asked(number, self.project, task_id), protocol.TaskTrace)
         return trace_page(told)
 
 

@@ -259,7 +259,10 @@ async def _detail(call: Call, project: Project, limit: int = _LOG_LINES) -> prot
         doubts=[plain(one) for one in _doubts(state)],
         tasks=[_task_entry(task, titles, asked) for task in state.tasks],
         questions=[_question_entry(project.name, one, len(one.blocks)) for one in state.open_questions],
-        log=[protocol.WorkEntry(one.happened_at, one.action, plain(one.details)) for one in log],
+        log=[
+            protocol.WorkEntry(one.happened_at, one.action, plain(one.details), str(one.id), one.task_id or "")
+            for one in log
+        ],
     )
 
 
@@ -330,4 +333,5 @@ def _question_entry(project: str, question: OwnerQuestion, blocked: int) -> prot
         asked_at=question.asked_at,
         blocked_tasks=blocked,
         is_tainted=bool(question.foreign_sources),
+        sources=[one_line(one) for one in sorted(question.foreign_sources)],
     )

@@ -1,20 +1,26 @@
 """`reveries mcp`: who may write, the settings of programs that use it, and what it says when it cannot serve."""
 
+import asyncio
 import json
 import socket
 import subprocess
 import sys
 import tomllib
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from reveries import protocol
+from reveries.client.features.mcp import serve
+from reveries.client.mcp import daemon_calls, http
 from reveries.client.mcp.http import RequireToken, read_token
 from reveries.client.mcp.server import program_name
 from reveries.config import Home, load_settings
 from reveries.errors import UsageError
+from reveries.mcp_settings import McpServerSettings
 from tests.client.command_line import Ran, reveries
 from tests.fakes.daemon import Script, awake_in_thread
 
@@ -181,3 +187,89 @@ def test_a_token_file_that_others_may_read_or_that_holds_no_token_is_refused(tmp
     assert read_token(file) == "t" * 32
     with pytest.raises(UsageError, match="cannot be read"):
         read_token(tmp_path / "none")
+
+
+async def test_one_program_has_so_many_calls_under_way_and_the_rest_wait(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    under_way, most = 0, 0
+
+    class Mind:
+        async def ask(self, *_: object, **__: object) -> int:
+            nonlocal under_way, most
+            under_way += 1
+            most = max(most, under_way)
+            for _turn in range(3):
+                await asyncio.sleep(0)
+            under_way -= 1
+            return 1
+
+    @asynccontextmanager
+    async def connect(*_: object, **__: object) -> AsyncIterator[Mind]:
+        yield Mind()
+
+    monkeypatch.setattr(daemon_calls, "connect", connect)
+    link = daemon_calls.DaemonCalls(home=home)
+    async with asyncio.TaskGroup() as tasks:
+        for number in range(40):
+            tasks.create_task(link.ask(lambda new_id: protocol.AskTools(new_id), int), name=f"call-{number}")
+    assert most == daemon_calls.MOST_CALLS
+
+
+def test_over_http_a_program_is_not_called_as_it_calls_itself(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    served: list[str] = []
+    monkeypatch.setattr(http, "serve_http", lambda link, name, *_: served.append(name))
+    monkeypatch.setenv("REVERIES_HOME", str(home.path))
+    for words in ([], ["--name", "helper"]):
+        serve.main(["--http", "0", *words], standalone_mode=False)
+    assert served == ["http", "helper"]
+
+
+def test_a_server_is_added_to_the_settings_and_taken_out_again(home: Home) -> None:
+    home.create()
+    added = reveries(home, "mcp", "add", "wiki", "--look", "read", "--reads", "/srv", "--", "wiki-mcp", "-v")
+    assert "reveries mcp servers wiki" in added.out
+    reveries(home, "mcp", "add", "far", "--url", "https://a.example/mcp", "--token-file", "~/t")
+    servers = load_settings(home.config).mcp.servers
+    assert servers["wiki"] == McpServerSettings(command=("wiki-mcp", "-v"), look=("read",), reads=("/srv",))
+    assert servers["far"] == McpServerSettings(url="https://a.example/mcp", token_file="~/t")
+    assert reveries(home, "mcp", "remove", "wiki").code == 0
+    assert list(load_settings(home.config).mcp.servers) == ["far"]
+    assert "There is no [mcp.servers.wiki]" in reveries(home, "mcp", "remove", "wiki").err
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("Bad Name", "--", "x"), "is no name here"),
+        (("a.b", "--", "x"), "is no name here"),
+        (("both", "--url", "https://a.example", "--", "x"), "a command, or an address"),
+        (("none",), "a command, or an address"),
+    ],
+)
+def test_a_server_that_cannot_be_is_not_written(home: Home, words: tuple[str, ...], told: str) -> None:
+    home.create()
+    ran = reveries(home, "mcp", "add", *words)
+    assert ran.code != 0
+    assert told in ran.err
+    assert load_settings(home.config).mcp.servers == {}
+
+
+def test_servers_are_shown_with_their_tools_or_with_why_they_do_not_start(home: Home) -> None:
+    home.create()
+    tool = protocol.ServerToolEntry("wiki.read", "Reads a page.", "look", ["title"])
+    wiki = protocol.ToolServerEntry("wiki", "wiki-mcp -v", "", "", [tool])
+    broken = protocol.ToolServerEntry("far", "https://a.example", "far: It does not start.", "no key was given", [])
+    with awake_in_thread(home, Script(looks={"AskToolServers": protocol.ToolServers(0, [wiki, broken])})):
+        shown = reveries(home, "mcp", "servers").out
+        told = json.loads(reveries(home, "mcp", "servers", "--json").out)
+    for words in (
+        "wiki.read",
+        "(title)",
+        "look",
+        "Reads a page.",
+        "reveries grant give PROJECT wiki",
+        "no key was given",
+    ):
+        assert words in shown
+    assert [one["name"] for one in told["servers"]] == ["wiki", "far"]

@@ -32,7 +32,7 @@ class Attached(Answer, frozen=True):
     notices: list[str]
 
 
-class RecalledItem(msgspec.Struct, frozen=True):
+class RecalledItem(msgspec.Struct, frozen=True, omit_defaults=True):
     """An episode that surfaced for this turn. `was_told` says whether it fitted into the model's context. With a
     `project`, something that this project knows: then `episode_id` is the id of a chunk, or of the project."""
 

@@ -1,4 +1,4 @@
-"""The daemon seen from outside: the lock that says whether one lives, the socket, how it woke the last times."""
+"""Checks of the daemon from outside: its lock, its socket, its last starts, and what it reports if it answers."""
 
 import asyncio
 import contextlib
@@ -28,7 +28,7 @@ _SLOW_LOOP_MS = 1000.0
 
 @dataclass(frozen=True, slots=True)
 class DaemonFindings:
-    """What was found; `is_held`: a daemon lives; `checkup`: what it said of itself, if it answered."""
+    """`is_held`: a daemon holds the lock, so it is running; `checkup`: its own report, if it answered."""
 
     findings: list[Finding]
     is_held: bool = False
@@ -36,7 +36,7 @@ class DaemonFindings:
 
 
 def check_daemon(home: Home, machine: CheckupMachine) -> DaemonFindings:
-    """Whether one lives, whether it can be reached, what it says."""
+    """Check whether a daemon is running and reachable, and ask for its own report."""
     if home.lock.is_symlink() or (home.lock.exists() and not home.lock.is_file()):
         return DaemonFindings([make_finding("lock-not-file", f"{home.lock} is not a file.", where=str(home.lock))])
     is_held = lock_is_held(home.lock)
@@ -50,7 +50,7 @@ def check_daemon(home: Home, machine: CheckupMachine) -> DaemonFindings:
 
 
 def lock_is_held(lock: Path) -> bool:
-    """Whether a daemon lives: the kernel's lock knows, and forgets with the process."""
+    """Whether a daemon is running: the kernel releases the lock when the process ends."""
     try:
         with lock.open("rb") as file:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -62,7 +62,7 @@ def lock_is_held(lock: Path) -> bool:
 
 
 def is_stale(path: Path) -> bool:
-    """Whether there is a socket that nobody listens on."""
+    """Whether there is a socket that no process listens on."""
     try:
         if not stat.S_ISSOCK(path.lstat().st_mode):
             return False
@@ -124,7 +124,7 @@ async def _ask_daemon_findings(home: Home, greet_seconds: float) -> DaemonFindin
             try:
                 checkup = await mind.ask(protocol.AskCheckup, protocol.Checkup, seconds=_ANSWER_SECONDS)
             except ConnectionLostError:
-                # One that does not know the question yet ends the connection.
+                # A daemon too old for this request closes the connection.
                 checkup = None
             return DaemonFindings(findings, checkup=checkup)
     except OtherVersionError as error:
@@ -156,7 +156,7 @@ def _lock_holder(lock: Path) -> str:
 
 
 def _connecting_fails_with(path: Path) -> int | None:
-    """The errno of connecting; None when somebody takes the call."""
+    """Return the errno of connecting to the socket; None on success."""
     with contextlib.closing(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)) as probe:
         probe.settimeout(1.0)
         try:
@@ -167,7 +167,7 @@ def _connecting_fails_with(path: Path) -> int | None:
 
 
 def _last_words(logs: Path) -> str | None:
-    """The sentence that a daemon that could not wake ended with, if none woke since."""
+    """Return the error of the last failed start, unless a daemon started since."""
     output = logs / "daemon.out"
     rows = _tail(output).strip().splitlines()
     if not rows or not rows[-1].startswith("reveries: "):
@@ -179,7 +179,7 @@ def _last_words(logs: Path) -> str | None:
 
 
 def _wakes(log: Path, since: float) -> int:
-    """How often it woke since then without closing."""
+    """Count the starts since a time that were not followed by a regular shutdown."""
     wakes = 0
     for happened, event in _log_events(log):
         if happened >= since:
@@ -188,7 +188,7 @@ def _wakes(log: Path, since: float) -> int:
 
 
 def _log_events(log: Path) -> Iterator[tuple[float, str]]:
-    """When each of the last lines of the log was written, in unix seconds, and what it tells of."""
+    """Yield time (unix seconds) and event of the log's last lines."""
     from datetime import datetime
 
     for row in _tail(log).splitlines():

@@ -1,4 +1,4 @@
-"""The whole checkup: from outside always; from inside by whoever is awake, else by a process of the daemon's side."""
+"""The whole checkup: from outside, and from inside by the running daemon or, without one, by an offline worker."""
 
 from collections.abc import Callable
 
@@ -15,7 +15,7 @@ _SEVERITIES = ("wrong", "watch", "note")
 
 
 def examine(home: Home, machine: CheckupMachine, look_inside: Callable[[], Checkup] = checkup_asleep) -> Checkup:
-    """Everything that is not right, the worst first. Never raises for a fault that it could name."""
+    """Run every check and return the findings, worst first. Never raises for a fault that is a finding."""
     settings, of_settings = check_settings_file(home)
     findings = [*check_home(home, machine), *of_settings]
     looked_at = ["the home", "the settings"]
@@ -61,7 +61,7 @@ def _asleep(
 
 
 def _sort_findings(findings: list[Finding]) -> list[Finding]:
-    """The worst first, nothing twice: what the mind says of itself gives way to what names the fault."""
+    """Sort by severity without duplicates; a general finding is dropped where a specific one says the same."""
     named = [finding for finding in findings if finding.fault != "degraded"]
     own = [
         finding

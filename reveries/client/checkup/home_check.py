@@ -1,6 +1,6 @@
-"""The home folder seen from outside: what it is, whose it is, who may read it, how much room it has.
+"""Checks of the home folder from outside: type, owner, permissions, free space.
 
-Looks at names, modes and sizes, and opens nothing but logs: the memory's file belongs to SQLite alone.
+It reads names, modes and sizes, and never opens the database file: only SQLite may do that.
 """
 
 import stat
@@ -23,7 +23,7 @@ _PART_SECONDS = 3600.0
 
 
 def check_home(home: Home, machine: CheckupMachine) -> list[Finding]:
-    """What is wrong with the folder itself; the first that makes all else idle stands alone."""
+    """Check the folder; a fault that makes the other checks pointless is returned alone."""
     try:
         home.check()
     except HomeError as error:
@@ -38,20 +38,20 @@ def check_home(home: Home, machine: CheckupMachine) -> list[Finding]:
 
 
 def is_usable(findings: list[Finding]) -> bool:
-    """Whether there is a home to look into further."""
+    """Whether there is a home that can be checked further."""
     return not {"home-too-deep", "home-missing", "home-not-folder"} & {finding.fault for finding in findings}
 
 
 def leftovers(home: Home, now: float) -> list[Path]:
-    """Parts of backups and snapshots that broke off an hour ago or more: a younger one may be in the making. A part of
-    a download is no leftover, for the next pull goes on from there."""
+    """List partial files of backups and snapshots that were aborted. A file changed within the last hour may still be
+    written; a partial download is kept because the next pull resumes it."""
     begun = ("*.partial", "*.partial-journal")
     parts = [file for folder in (home.backups, home.path) for name in begun for file in sorted(folder.glob(name))]
     return [part for part in parts if part.is_file() and now - part.lstat().st_mtime >= _PART_SECONDS]
 
 
 def open_files(home: Home) -> list[Path]:
-    """What of the home others may read or write. Links are left alone."""
+    """List files of the home that others may read or write. Links are skipped."""
     return [path for path, mode in _modes(home) if mode & _OTHERS and not stat.S_ISSOCK(mode)]
 
 
@@ -74,7 +74,7 @@ def _folder(home: Home, mode: int, machine: CheckupMachine) -> Iterator[Finding]
 
 
 def _folders(home: Home) -> Iterator[Finding]:
-    # A home without memory is one that is being set up.
+    # A home without a database is still being set up.
     if home.database_default.exists():
         for folder in (home.logs, home.backups):
             if not folder.is_dir():
@@ -109,7 +109,7 @@ def _room(home: Home, machine: CheckupMachine) -> Iterator[Finding]:
 
 
 def _modes(home: Home) -> list[tuple[Path, int]]:
-    """Everything in the home and its folders, with its mode, but for links."""
+    """List the files of the home and its folders with their modes, without links."""
     paths: list[Path] = []
     for folder in (home.path, home.logs, home.backups):
         try:
@@ -120,7 +120,7 @@ def _modes(home: Home) -> list[tuple[Path, int]]:
     for path in paths:
         try:
             mode = path.lstat().st_mode
-        except OSError:  # It went away meanwhile: a write-ahead log, a part of a backup.
+        except OSError:  # Deleted meanwhile, e.g. a write-ahead log or a partial backup.
             continue
         if stat.S_ISREG(mode) or (stat.S_ISDIR(mode) and path in (home.logs, home.backups)):
             found_modes.append((path, mode))

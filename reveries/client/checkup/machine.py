@@ -1,4 +1,4 @@
-"""What a check asks of the machine: who we are, how much room there is, what is mounted where. Tests put another in."""
+"""What the checks ask of the machine: user, free space, mounts, packages. Tests replace it."""
 
 import os
 import time
@@ -9,7 +9,7 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class FreeSpace:
-    """Free bytes and free inodes; None where the file system counts none."""
+    """Free bytes and free inodes; inodes are None where the file system does not count them."""
 
     free_bytes: int
     free_inodes: int | None
@@ -27,17 +27,17 @@ class CheckupMachine:
     is_installed: Callable[[str], bool] = field(default_factory=lambda: is_installed)
     path_files: Callable[[], list[str]] = field(default_factory=lambda: unexpected_path_files)
     greet_seconds: float = 5.0
-    """How long a daemon that lives may take to greet."""
+    """How long a running daemon may take to answer the handshake."""
 
 
 def room_at(folder: Path) -> FreeSpace:
-    """The room on the disk of `folder`. Raises OSError."""
+    """Return the free space on the disk of `folder`. Raises OSError."""
     found = os.statvfs(folder)
     return FreeSpace(found.f_bavail * found.f_frsize, found.f_favail if found.f_files else None)
 
 
 def may_write(folder: Path) -> bool:
-    """Whether this user may make files in `folder`, and the disk takes them."""
+    """Whether this user may create files in `folder` and the file system is writable."""
     try:
         return os.access(folder, os.W_OK | os.X_OK) and not os.statvfs(folder).f_flag & os.ST_RDONLY
     except OSError:
@@ -45,7 +45,7 @@ def may_write(folder: Path) -> bool:
 
 
 def file_system_of(folder: Path) -> str:
-    """The type of the file system that holds `folder` ("ext4", "nfs4"); empty where the system does not tell."""
+    """Return the type of the file system of `folder` ("ext4", "nfs4"); empty if unknown."""
     try:
         rows = Path("/proc/self/mounts").read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
@@ -53,20 +53,19 @@ def file_system_of(folder: Path) -> str:
     mounts = [row.split(" ") for row in rows]
     place = str(folder)
     within = [m for m in mounts if len(m) > 2 and (place == m[1] or place.startswith(f"{m[1].rstrip('/')}/"))]
-    # Of several at one place the last one mounted is what is seen.
+    # Of several mounts at one path, the last one is visible.
     return max(enumerate(within), key=lambda pair: (len(pair[1][1]), pair[0]))[1][2] if within else ""
 
 
 def is_installed(package: str) -> bool:
-    """Whether Python finds `package`; it is not imported."""
+    """Whether Python can find `package`, without importing it."""
     from importlib.util import find_spec
 
     return find_spec(package) is not None
 
 
 def unexpected_path_files() -> list[str]:
-    """Files that run code whenever this Python starts (a .pth with an import in it) and that no installed package says
-    it brought: nobody who looks at packages sees them (F13)."""
+    """List .pth files that run code whenever this Python starts and that belong to no installed package (F13)."""
     import site
     import sys
     from importlib.metadata import distributions

@@ -1,6 +1,6 @@
-"""What `reveries doctor --fix` puts right, and nothing else: modes, a dead socket, parts that broke off, folders.
+"""The repairs of `reveries doctor --fix`: file modes, a stale socket, partial files, missing folders.
 
-Nothing is removed that may be of use, and nothing that might not be ours. Each deed is looked at again when done.
+Nothing is removed that may be of use or might not be ours.
 """
 
 import contextlib
@@ -18,7 +18,7 @@ from reveries.protocol import Finding
 
 
 def mend(findings: Sequence[Finding], home: Home, machine: CheckupMachine) -> list[str]:
-    """Put right what can be; a sentence for each thing that was done, or could not be."""
+    """Repair what can be repaired; a sentence for each repair, or for its failure."""
     done: list[str] = []
     for fault, where in dict.fromkeys((finding.fault, finding.where) for finding in findings if finding.is_mendable):
         try:
@@ -55,7 +55,7 @@ def _close_to_others(path: Path, mode: int) -> str:
 
 
 def _remove_socket(home: Home) -> Iterator[str]:
-    """Under the lock, so that no daemon can be about to make it."""
+    """Remove the stale socket, holding the daemon's lock so that none can create it meanwhile."""
     with _hold_lock(home.lock) as is_ours:
         if is_ours and is_stale(home.socket):
             home.socket.unlink()
@@ -76,7 +76,7 @@ def _remove_parts(home: Home, machine: CheckupMachine) -> Iterator[str]:
 
 @contextlib.contextmanager
 def _hold_lock(path: Path) -> Iterator[bool]:
-    """Whether the daemon's lock is ours while within."""
+    """Try to hold the daemon's lock within the context; yields whether that worked."""
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     try:
         try:

@@ -1,4 +1,4 @@
-"""The settings, what they point at, and what is installed: looked at without starting anything."""
+"""Checks of the settings, what they point to, and what is installed, without starting anything."""
 
 import re
 from collections.abc import Iterator
@@ -27,7 +27,7 @@ _ADVISED = {"numba": "numba", "sqlite_vec": "sqlite-vec"}
 
 
 def check_settings_file(home: Home) -> tuple[Settings | None, list[Finding]]:
-    """The settings in force; None with what is wrong with the file, and the line of it."""
+    """Load the settings; on an error return None and a finding with the line of the file."""
     file = home.config
     try:
         return load_settings(file), []
@@ -36,7 +36,7 @@ def check_settings_file(home: Home) -> tuple[Settings | None, list[Finding]]:
 
 
 def check_what_they_name(settings: Settings, home: Home, machine: CheckupMachine) -> list[Finding]:
-    """Key, calendar, the database's folder, the packages, and what runs beside them."""
+    """Check API keys, calendar, database folder, packages and path files."""
     return [
         *missing_keys(settings.llm),
         *_check_places(settings, home),
@@ -46,7 +46,7 @@ def check_what_they_name(settings: Settings, home: Home, machine: CheckupMachine
 
 
 def line_of(text: str, key: str) -> int:
-    """The line of a dotted `key` in a TOML file, or of its table; 1 when it cannot be told. Counted from 1."""
+    """Return the line (from 1) of a dotted `key` in a TOML file, or of its table; 1 if not found."""
     table, best = "", 1
     for number, row in enumerate(text.splitlines(), 1):
         if header := re.match(r"\s*\[\[?\s*([^\]]+?)\s*\]", row):
@@ -61,7 +61,7 @@ def line_of(text: str, key: str) -> int:
 
 
 def hosted_providers(llm: LlmSettings) -> list[str]:
-    """The hosted providers that the settings name for any role."""
+    """List the hosted providers that the settings name for any role."""
     named = [
         llm.provider,
         llm.embedding_model,
@@ -76,7 +76,7 @@ def hosted_providers(llm: LlmSettings) -> list[str]:
 
 
 def _locate_finding(file: Path, error: ConfigError) -> Finding:
-    """The finding with the line where it stands."""
+    """Return the finding for a settings error, with its line."""
     try:
         text = file.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError:
@@ -87,7 +87,7 @@ def _locate_finding(file: Path, error: ConfigError) -> Finding:
         read_toml(file)
     except ConfigError:
         number = re.search(r"at line (\d+)", error.message)
-        # Of what it says of the end of the file, the end is the place.
+        # An error without a line number is about the end of the file.
         line = int(number.group(1)) if number else max(1, len(text.splitlines()))
         return make_finding("config-not-toml", error.message, f"Mend line {line} of {file}.", f"{file}:{line}")
     key = re.search(r"setting (\S+)", error.message)
@@ -99,7 +99,7 @@ def _locate_finding(file: Path, error: ConfigError) -> Finding:
 
 
 def missing_keys(llm: LlmSettings) -> Iterator[Finding]:
-    """What is wrong with the keys of the providers that are chosen."""
+    """Check the API keys of the chosen providers."""
     if llm.api_key_file:
         yield from _key_file(Path(llm.api_key_file).expanduser())
         return

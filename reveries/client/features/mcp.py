@@ -42,7 +42,7 @@ def serve(only: "tuple[ToolServer, ...]", project: str, name: str, port: int | N
     link = DaemonCalls(home=home, servers=only, project=project)
     try:
         if port is None:
-            from reveries.client.mcp.stdio import serve_stdio
+            from reveries.client.mcp.server import serve_stdio
 
             serve_stdio(link, name)
             return

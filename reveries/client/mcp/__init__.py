@@ -1,1 +1,1 @@
-"""The MCP server: what a program that speaks the Model Context Protocol gets of this mind."""
+"""The MCP server: gives programs access to this mind over the Model Context Protocol."""

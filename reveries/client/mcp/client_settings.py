@@ -1,4 +1,4 @@
-"""The settings of programs that use MCP servers: where each keeps them, and this server written into them."""
+"""The settings files of programs that use MCP servers: where they are, and adding this server to them."""
 
 import json
 import os
@@ -20,7 +20,7 @@ _LONGEST_FILE: Final = 4 * 2**20
 
 @dataclass(frozen=True, slots=True)
 class ServerEntry:
-    """How a program starts this server."""
+    """The command with which a program starts this server."""
 
     command: str
     arguments: tuple[str, ...]
@@ -29,12 +29,12 @@ class ServerEntry:
 
 @dataclass(frozen=True, slots=True)
 class ClientKind:
-    """Where a program keeps its servers: a file, below the folder of a project or of its user, and a table in it."""
+    """Where a program keeps its MCP servers: a file in the project's or the user's folder, and a table in it."""
 
     file: str
     table: str
     is_of_project: bool
-    """Whether the file lies in the folder that one works in; else in the user's."""
+    """Whether the file is in the working folder; otherwise in the user's home."""
 
 
 CLIENTS: Final = {
@@ -48,7 +48,7 @@ CLIENTS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class DraftedSettings:
-    """A file as it is to be, nothing written. `shown`: what comes into it."""
+    """The new text of a settings file, not yet written. `shown`: the part that is added."""
 
     file: Path
     text: str
@@ -56,21 +56,21 @@ class DraftedSettings:
 
 
 def server_entry(client: str, only: tuple[str, ...], project: str) -> ServerEntry:
-    """The command that serves `client`, by its full path: programs are started without a shell's."""
+    """Return the command that serves `client`, by its full path: programs start it without a shell's PATH."""
     options = [word for group in only for word in ("--only", group)] + (["--project", project] if project else [])
     home = find_home().path
     environment = {"REVERIES_HOME": str(home)} if "REVERIES_HOME" in os.environ else {}
-    # This installation, whatever else is called reveries on the PATH.
+    # This installation, not another `reveries` on the PATH.
     return ServerEntry(sys.executable, ("-m", "reveries", "mcp", "serve", "--name", client, *options), environment)
 
 
 def show_entry(entry: ServerEntry) -> str:
-    """As most programs write it."""
+    """Format the entry as JSON, the way most programs write it."""
     return json.dumps({"mcpServers": {SERVER_NAME: _as_table(entry)}}, indent=2)
 
 
 def draft_settings(client: str, entry: ServerEntry) -> DraftedSettings:
-    """The client's settings with this server in them; all that is there stays. Raises InputFileError."""
+    """Draft the client's settings with this server added, the rest unchanged. Raises InputFileError."""
     kind = CLIENTS[client]
     file = (Path.cwd() if kind.is_of_project else Path.home()) / kind.file
     text = _read_settings(file)
@@ -94,7 +94,7 @@ def draft_settings(client: str, entry: ServerEntry) -> DraftedSettings:
 
 
 def write_settings(drafted: DraftedSettings) -> None:
-    """In one step: whoever reads the file meanwhile finds the old one or the new one. Raises InputFileError."""
+    """Replace the file atomically. Raises InputFileError."""
     target = drafted.file.resolve()
     beside = target.with_name(f".{target.name}.{os.getpid()}.new")
     try:

@@ -1,4 +1,4 @@
-"""From an MCP request to the daemon and back: one connection a call, so a mind that was restarted is found again."""
+"""Calls from the MCP server to the daemon: one connection per call, so that a restarted daemon is found again."""
 
 import asyncio
 import json
@@ -14,26 +14,26 @@ from reveries.errors import UsageError
 
 _MOST_CHUNKS = 500
 CALL_SECONDS = 60.0
-"""A call that embeds its words may wait for the embedder; none needs a chat model."""
+"""Time limit of a call, which may wait for the embedder; none needs a chat model."""
 MOST_CALLS = 8
-"""So many calls of one program at a time: the others wait, and its owner still reaches the mind."""
+"""Concurrent calls of one program; more have to wait, so that the owner still reaches the daemon."""
 _Answer = TypeVar("_Answer")
 
 
 @dataclass(frozen=True, kw_only=True)
 class DaemonCalls:
-    """What one MCP server process may ask of the mind."""
+    """The requests of one MCP server process to the daemon."""
 
     home: Home
     servers: tuple[protocol.ToolServer, ...] = ()
-    """The groups of tools that are offered; empty: all."""
+    """The tool groups offered; empty: all."""
     project: str = ""
-    """The one project that it is bound to, by name or id; empty: none."""
+    """The only project that it may access, by name or id; empty: no restriction."""
     session: str = field(default_factory=lambda: secrets.token_hex(8))
     _places: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(MOST_CALLS))
 
     async def ask(self, make: Callable[[int], protocol.Request], answer: type[_Answer]) -> _Answer:
-        """One request. Raises what the daemon raises, AsleepError, and UsageError where too many are under way."""
+        """Send one request. Raises the daemon's errors, AsleepError, and UsageError if too many calls are running."""
         try:
             async with asyncio.timeout(CALL_SECONDS):
                 await self._places.acquire()
@@ -48,7 +48,7 @@ class DaemonCalls:
             self._places.release()
 
     async def tools(self) -> list[protocol.ToolEntry]:
-        """Those that are offered."""
+        """List the tools offered."""
         found = await self.ask(lambda number: protocol.AskTools(number, list(self.servers)), protocol.Tools)
         return found.tools
 
@@ -65,7 +65,7 @@ class DaemonCalls:
         return told
 
     async def documents(self, project: str) -> tuple[list[protocol.ChunkEntry], bool]:
-        """What a project was given to read, in pieces that stand, and whether there may be more of it."""
+        """Fetch the valid chunks of a project's documents, and whether there may be more."""
         found = await self.ask(lambda number: protocol.AskChunks(number, project, limit=_MOST_CHUNKS), protocol.Chunks)
         pieces = [one for one in found.chunks if one.type == "resource" and not one.fell_because]
         return pieces, len(found.chunks) >= _MOST_CHUNKS

@@ -21,7 +21,7 @@ _MOST_TOKEN_CHARS = 200
 
 
 def serve_http(link: DaemonCalls, name: str, port: int, token: str, tell: Callable[[str], None]) -> None:
-    """Until it is interrupted; `tell` is given the address. Raises UsageError where the port is taken."""
+    """Serve until interrupted; `tell` receives the address. Raises UsageError if the port is taken."""
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING)
     with socket.socket() as listening:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -37,14 +37,14 @@ def serve_http(link: DaemonCalls, name: str, port: int, token: str, tell: Callab
 
 
 class RequireToken:
-    """An app that is reached with the token alone."""
+    """Middleware that requires the bearer token."""
 
     def __init__(self, app: ASGIApp, token: str) -> None:
         self._app = app
         self._expected = f"Bearer {token}".encode()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let through what carries the token; the rest gets a 401."""
+        """Pass requests with the token on; answer others with 401."""
         if scope["type"] == "http" and not self._has_token(scope["headers"]):
             headers = [(b"www-authenticate", b"Bearer"), (b"content-type", b"text/plain; charset=utf-8")]
             await send({"type": "http.response.start", "status": 401, "headers": headers})
@@ -58,7 +58,7 @@ class RequireToken:
 
 
 def read_token(file: Path) -> str:
-    """The owner's token. Raises UsageError."""
+    """Read the bearer token. Raises UsageError if it is unusable or readable by others."""
     try:
         token, mode = file.read_text(encoding="ascii").strip(), file.stat().st_mode
     except (OSError, UnicodeDecodeError) as error:

@@ -1,16 +1,20 @@
 """The MCP server itself: the tools, resources and the one prompt, on the official SDK's low-level server.
 
-It holds nothing: each request becomes one of the daemon's. Only this module and `http` load the SDK.
+It is stateless: each request becomes one to the daemon. Only this module and `http` load the SDK.
 """
 
+import asyncio
 import json
+import logging
 import re
+import sys
 from typing import Any, Final
 from urllib.parse import quote, unquote
 
 import mcp_types as types
 from mcp.server import ServerRequestContext
 from mcp.server.lowlevel import Server
+from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
 
 from reveries import __version__, protocol
@@ -27,7 +31,7 @@ _PARTS: Final = {
     "tasks": ("working", "What is to be done, and what was."),
     "documents": ("knowledge", "What it was given to read."),
 }
-"""What of a project is a resource: the group of tools that it belongs to, and what it is."""
+"""The resources of a project: tool group and description by name."""
 _URI: Final = re.compile(r"^reveries://projects/(?P<project>[^/]+)/(?P<part>[a-z]+)$")
 _PROMPT: Final = "where_it_stands"
 _UNNAMED: Final = "program"
@@ -37,7 +41,7 @@ _Context = ServerRequestContext[dict[str, Any]]
 
 
 def build_server(link: DaemonCalls, name: str = "") -> "Server[dict[str, Any]]":
-    """The server of one process. `name`: what the program is called; empty: as it calls itself."""
+    """Build the server of one process. `name`: the program's name; empty: the one it reports itself."""
     handlers = _Handlers(link, name)
     return Server(
         "reveries",
@@ -55,8 +59,20 @@ def build_server(link: DaemonCalls, name: str = "") -> "Server[dict[str, Any]]":
     )
 
 
+def serve_stdio(link: DaemonCalls, name: str) -> None:
+    """Serve on standard input and output until the program closes them. Logs go to standard error."""
+    logging.basicConfig(stream=sys.stderr, level=logging.WARNING)
+    asyncio.run(_serve_wire(link, name))
+
+
+async def _serve_wire(link: DaemonCalls, name: str) -> None:
+    server = build_server(link, name)
+    async with stdio_server() as (incoming, outgoing):
+        await server.run(incoming, outgoing, server.create_initialization_options())
+
+
 def program_name(given: str, says: str | None) -> str:
-    """What a program is called here: the name that its owner gave it, or the one that it gives itself. Pure."""
+    """Return a program's name: the one that its owner gave it, else the one that it reports itself. Pure."""
     name = re.sub(r"[^a-z0-9._-]+", "-", (given or says or "").lower()).strip("-._")[:60]
     return name or _UNNAMED
 
@@ -144,7 +160,7 @@ class _Handlers:
 
     async def _part(self, context: _Context, project: str, part: str) -> Any:
         try:
-            # The project is found, and checked against the one that the program is bound to, by the tool.
+            # The tool finds the project, and refuses one other than the program's own.
             if part != "documents":
                 return await self._link.call(self._program(context), f"get_{part}", {"project_id": project})
             page = await self._link.call(self._program(context), "get_orientation", {"project_id": project})
@@ -161,7 +177,7 @@ class _Handlers:
         }
 
     def _parts(self) -> dict[str, str]:
-        """The resources of a project that are offered: none where projects cannot be listed."""
+        """The resources offered; none where projects cannot be listed."""
         offered = self._link.servers or ("orientation", "working", "knowledge")
         return {part: what for part, (server, what) in _PARTS.items() if "orientation" in offered and server in offered}
 
@@ -209,7 +225,7 @@ class _Handlers:
         return types.GetPromptResult(description="Where the project stands.", messages=[message])
 
     async def complete(self, context: _Context, params: types.CompleteRequestParams) -> types.CompleteResult:
-        """The names of projects that begin so; of anything else nothing."""
+        """Complete the names of projects; nothing else is completed."""
         begun = params.argument.value.casefold()
         names = await self._projects(context) if params.argument.name == "project" else []
         found = [name for name in names if name.casefold().startswith(begun)]

@@ -1,4 +1,4 @@
-"""What the owner's commands do: each is a method, called by the slash menu, the palette and the keys alike."""
+"""The owner's commands: one method each, called by the slash menu, the palette and the keys."""
 
 import datetime as dt
 import os
@@ -38,16 +38,16 @@ if TYPE_CHECKING:
 
 
 _TERMINAL_COPIES_CHARS: Final = 70_000
-"""More than this many terminals drop the sequence that copies."""
+"""Many terminals ignore a copy sequence longer than this."""
 _FENCE: Final = re.compile(r"^(`{3,}|~{3,})[^\n]*\n(.*?)^\1[ \t]*$", re.MULTILINE | re.DOTALL)
 _EXPORTED_AT_ONCE: Final = 500
 _SAID_SECONDS: Final = 0.1
 _LONGEST_NAMED_CHARS: Final = 200
-"""What the protocol takes. Never cut: a beginning names more than the whole."""
+"""The protocol's limit. Longer text is refused, never cut: a shorter text would match more."""
 
 
 class Deeds:
-    """The commands of one application."""
+    """Runs the commands of one application."""
 
     def __init__(self, app: ConversationApp) -> None:
         self._app = app
@@ -82,7 +82,7 @@ class Deeds:
         }
 
     async def do(self, called: Called) -> None:
-        """Do it. What went wrong is said on the screen, never raised: the talk does not end with a command."""
+        """Run a command. Errors are shown on the screen and never raised, so the conversation goes on."""
         name = called.command.name
         try:
             if (deed := self._own.get(name)) is not None:
@@ -91,7 +91,7 @@ class Deeds:
                 await self._show_query(look)
         except ReveriesError as error:
             wrong = str(error)
-        except Exception as error:  # noqa: BLE001 - the named boundary of a command: written down, and said
+        except Exception as error:  # noqa: BLE001 - the boundary of a command: logged to the crash log and shown
             wrong = unforeseen(error, self._app.home)
         else:
             return
@@ -101,7 +101,7 @@ class Deeds:
             self._app.show_pane(LookPane(name, problem_page(wrong)))
 
     async def why(self, item: protocol.RecalledItem) -> None:
-        """Why this episode came to mind for the last turn; of what a project knows, that itself."""
+        """Show why this episode was recalled for the last turn, or the chunk itself if it is project knowledge."""
         if item.project:
             shelf = RecalledShelf(self._app.link.ask, self._app.clock, [item])
             self._app.show_pane(LookPane(item.project, await shelf.page(item.episode_id)))
@@ -116,17 +116,17 @@ class Deeds:
     # --- the conversation --------------------------------------------------------------------------------------------
 
     async def _stop_work(self, _: str) -> None:
-        """The reply; where none comes, the long work that was begun here last."""
+        """Stop the reply; if there is none, the long job started here last."""
         if not (self._app.link.stop_reply() or self._work.stop()):
             self._app.composer.focus()
 
     async def _retry(self, _: str) -> None:
         words = await self._taken_back()
-        # Said when the conversation without them stands on the screen.
+        # Sent once the conversation without these words is on the screen.
         self._app.draft.say_again(Words(words, self._app.composer.is_private))
 
     async def _private(self, _: str) -> None:
-        """From now on, until it is said again. With words behind it, it is the application that says them."""
+        """Toggle off the record. `/private WORDS` does not come here: the application sends it."""
         self._app.composer.turn_private()
 
     async def _undo(self, _: str) -> None:
@@ -154,7 +154,7 @@ class Deeds:
         self._app.hint("a new conversation; the others: /resume")
 
     async def _until_said(self) -> None:
-        """What waits its turn was meant for this conversation, not for the next one."""
+        """Wait until queued messages are sent: they were meant for this conversation, not for the next one."""
         app = self._app
         if app.link.has_waiting:
             app.hint("after what waits its turn here (esc stops a reply)")
@@ -182,7 +182,7 @@ class Deeds:
         command = editor_command(os.environ)
         draft = app.composer.draft
         try:
-            # No drawing while the editor has the screen; the link goes on.
+            # Nothing is drawn while the editor has the screen; the link keeps running.
             with app.suspend(), app.batch_update():
                 text = await edit_in_editor(draft, command)
         except SuspendNotSupported:
@@ -231,7 +231,7 @@ class Deeds:
     async def _newest(self, _: str) -> None:
         self._app.chat.to_newest()
 
-    # --- looking inside ----------------------------------------------------------------------------------------------
+    # --- memory, thinking, projects -----------------------------------------------------------------------------------
 
     async def _show_recalled(self, _: str) -> None:
         app = self._app

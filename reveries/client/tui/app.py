@@ -1,4 +1,4 @@
-"""The terminal interface: puts the widgets together and hands what happened to whom it concerns."""
+"""The terminal interface: composes the widgets and routes their events and the mind's messages."""
 
 import gc
 import signal
@@ -18,10 +18,9 @@ from reveries.client.tui.asking import context_tokens_of_talk, told_of_last_turn
 from reveries.client.tui.chat import Chat
 from reveries.client.tui.commands import COMMANDS, Called, called, command_named
 from reveries.client.tui.composer import Composer
-from reveries.client.tui.conversation_app import ConversationApp
-from reveries.client.tui.keys import KEYS, keymap
+from reveries.client.tui.conversation_app import KEYS, ConversationApp, keymap
+from reveries.client.tui.leaving import leave_on_signals
 from reveries.client.tui.side import MemoryCard
-from reveries.client.tui.signals import leave_on_signals
 from reveries.errors import ReveriesError
 from reveries.protocol import Status
 from reveries.safe_text import one_line
@@ -58,13 +57,13 @@ class ReveriesApp(ConversationApp):
 
     @property
     def is_attached_to_mind(self) -> bool:
-        """Whether the mind answers and its conversation is on the screen."""
+        """Whether the daemon is connected and its conversation is on the screen."""
         return self.link.is_connected
 
     @property
     def deeds(self) -> "Deeds":
-        """What commands do. Their modules are loaded with the first of them, or two seconds after the start: the first
-        frame does not wait for pages that nobody asked for."""
+        """The commands. Their modules are loaded with the first command, or two seconds after the start, so that the
+        first frame does not wait for them."""
         return self._load_deeds()
 
     def _load_deeds(self) -> "Deeds":
@@ -85,16 +84,16 @@ class ReveriesApp(ConversationApp):
         self._live()
 
     def _settle_in(self) -> None:
-        """Once the screen has stood for a moment. Where the start put the collector off, what is loaded by then stays
-        to the end, and is passed by from now on: it would go through it every few seconds, 30 ms in which no key is
-        heard."""
+        """Load the commands and, if the start disabled the garbage collector, freeze what is loaded and enable it.
+
+        Otherwise the collector would scan it every few seconds, and keys would not be read for 30 ms."""
         self._load_deeds()
         if not gc.isenabled():
             gc.freeze()
             gc.enable()
 
     def on_unmount(self) -> None:
-        # Not every way out is `leave`: a tab that is closed ends the application by itself.
+        # A closed browser tab ends the application without `leave`.
         self.draft.leave()
 
     @work(exclusive=True, group="link", name="tui.link", exit_on_error=True)
@@ -102,9 +101,9 @@ class ReveriesApp(ConversationApp):
         await self.link.live()
 
     def _handle_exception(self, error: Exception) -> None:
-        """Leave without writing a traceback over the terminal; whoever ran the application asks for `mishap`."""
+        """Exit without printing a traceback over the terminal; the caller reads the error from `mishap`."""
         if self._closing or self._exit:
-            # What still came found the screen half taken down.
+            # Raised while the screen was being torn down: harmless.
             return
         self.draft.keep()
         if self.is_headless:
@@ -119,7 +118,7 @@ class ReveriesApp(ConversationApp):
     async def _sent(self, sent: Composer.Sent) -> None:
         what = called(sent.text)
         if not sent.text:
-            # It went back into the draft, or the mind turned out to have heard it.
+            # Restored to the draft, or the daemon turned out to have received it.
             return
         if isinstance(what, str):
             self._refuse(sent, what)
@@ -136,7 +135,7 @@ class ReveriesApp(ConversationApp):
             self._do(what)
 
     async def _say_sent(self, sent: Composer.Sent, text: str, *, is_private: bool) -> None:
-        # The link has it, or it comes back: never both.
+        # Either the link has the text or the composer gets it back, never both.
         self.composer.delivered(sent)
         if not await self.say(text, is_private=is_private):
             self.composer.give_back(sent, with_rest=True)
@@ -146,7 +145,7 @@ class ReveriesApp(ConversationApp):
         self.hint(why)
 
     async def say(self, text: str, *, is_private: bool = False) -> bool:
-        """Say it; off the record, it is neither a draft nor something to be called back. False: it could not be."""
+        """Send a message; whether it was accepted. Off the record, it is kept out of the draft file and the history."""
         if len(text) > protocol.MAX_TEXT_CHARS:
             self.hint(f"{len(text):,} characters: one turn has at most {protocol.MAX_TEXT_CHARS:,}")
             return False
@@ -174,7 +173,7 @@ class ReveriesApp(ConversationApp):
         await self.deeds.do(what)
 
     def action_command(self, name: str) -> None:
-        """A key of a command. A pane that is open closes; the key that opened it does no more than that."""
+        """Run the command of a key. An open pane is closed first; the key that opened it only closes it."""
         command = command_named(name)
         opened_by, self._opened_by = self._opened_by, ""
         if command is None:
@@ -187,16 +186,16 @@ class ReveriesApp(ConversationApp):
         self._do(Called(command, ""))
 
     def action_stop_reply(self) -> None:
-        """Esc."""
+        """Esc: stop the reply, else focus the composer."""
         if not self.link.stop_reply():
             self.composer.focus()
 
     def action_mark(self, steps: int) -> None:
-        """Alt+Up, Alt+Down."""
+        """Alt+Up, Alt+Down: mark another message."""
         self.chat.mark(steps)
 
     def action_page(self, pages: int) -> None:
-        """PgUp and PgDn while writing."""
+        """PgUp and PgDn in the composer: scroll the conversation."""
         if pages < 0:
             self.chat.scroll_page_up(animate=False)
         else:
@@ -211,8 +210,8 @@ class ReveriesApp(ConversationApp):
         await self.deeds.why(item)
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
-        """What Ctrl+P offers: every command, beside Textual's own; but no picture of the screen, which it lays where
-        others may read it, off the record or not."""
+        """List the palette's entries (Ctrl+P): every command and Textual's own, except its screenshot, which would
+        store off-the-record text where others may read it."""
         for command in COMMANDS:
             act = partial(self._from_palette, command.name)
             yield SystemCommand(f"{command.name[1:].capitalize()}: {command.meaning}", command.usage, act)
@@ -229,12 +228,12 @@ class ReveriesApp(ConversationApp):
             self._do(Called(command, ""))
 
     def _leave_on_signal(self, number: signal.Signals) -> None:
-        # Nobody is there to be asked about work that is under way.
+        # The terminal may be gone, so running work is not asked about.
         self.ended_by = number
         self.composer.call_later(self.leave)
 
     def action_leave_or_copy(self) -> None:
-        """Ctrl+C: copy what is selected, or stop the reply that is coming; leave when pressed twice."""
+        """Ctrl+C: copy the selection, else stop the reply; leave when pressed twice."""
         now, text = self.clock.monotonic(), self.composer.selected_text or self.screen.get_selected_text()
         if self._leaving.is_second(now):
             self.leave()
@@ -273,7 +272,7 @@ class ReveriesApp(ConversationApp):
 
     @on(messages.AttachedToMind)
     async def _attached(self, happened: messages.AttachedToMind) -> None:
-        # At once: until then nothing is said, and what is sent meanwhile is compared too.
+        # First, before any await: until then the link sends nothing, and new messages are compared too.
         self.draft.compare(happened.attached.turns)
         mind = self.mind_name = one_line(happened.mind, 60)
         self.composer.placeholder = Content(f"Say something to {mind}")
@@ -369,8 +368,7 @@ class ReveriesApp(ConversationApp):
 
     @work(exclusive=True, group="told", name="tui.told", exit_on_error=True)
     async def _ask_told(self, *, is_new: bool = False) -> None:
-        """What came to mind for the last turn of this conversation, and how much was read for it: another terminal, or
-        this one before it was opened, may have said it."""
+        """Show the memories and tokens of the conversation's last turn, which another client may have sent."""
         told = await told_of_last_turn(self.link.ask, self._conversation_id)
         if self.link.is_answering or not (told or is_new):
             return
@@ -393,7 +391,7 @@ class ReveriesApp(ConversationApp):
         self._banner.warn_of(status)
 
     def _something_came(self) -> None:
-        """Below what the owner reads, perhaps: known when it is laid out."""
+        """Show a hint if new content is below the visible part; known only after layout."""
         self.call_after_refresh(self._show_whether_newest, something_came=True)
 
     def _show_whether_newest(self, *, something_came: bool = False) -> None:

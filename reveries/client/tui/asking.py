@@ -1,4 +1,4 @@
-"""Asking the mind from the interface: one answer of the kind that was meant; rows and pages that all lists share."""
+"""Typed requests to the daemon, and the rows and pages that all browser listings share."""
 
 from collections.abc import Awaitable, Callable
 from typing import Final, TypeVar
@@ -21,7 +21,7 @@ _BAR_CELLS: Final = 5
 
 
 async def answer_of(ask: Ask, make: Callable[[int], protocol.Request], kind: type[_Frame]) -> _Frame:
-    """The answer to a request, of the kind that it has. Raises ReveriesError."""
+    """Send a request and return its answer. Raises ReveriesError, ProtocolError for an answer of another type."""
     frame = await ask(make)
     if not isinstance(frame, kind):
         raise ProtocolError(f"The mind did not answer with {kind.__name__}.", advice="Wake it with this version.")
@@ -29,7 +29,7 @@ async def answer_of(ask: Ask, make: Callable[[int], protocol.Request], kind: typ
 
 
 async def told_of_last_turn(ask: Ask, conversation_id: str) -> protocol.ToldContext | None:
-    """What the model was told for the last turn of a conversation; None when there is none, or nobody can tell."""
+    """Fetch the prompt context of a conversation's last turn; None if there is none or the request fails."""
     try:
         return await answer_of(ask, lambda number: protocol.AskContext(number, conversation_id), protocol.ToldContext)
     except ReveriesError:
@@ -37,7 +37,7 @@ async def told_of_last_turn(ask: Ask, conversation_id: str) -> protocol.ToldCont
 
 
 async def context_tokens_of_talk(ask: Ask) -> int | None:
-    """How much the model that talks can read; 0 when it does not say, None when nobody can tell."""
+    """Fetch the conversation model's context size in tokens; 0 if unknown, None if the request fails."""
     try:
         told = await answer_of(ask, protocol.AskModels, protocol.ModelsOverview)
     except ReveriesError:
@@ -46,7 +46,7 @@ async def context_tokens_of_talk(ask: Ask) -> int | None:
 
 
 class Asking:
-    """What all shelves need: whom to ask, and what time it is."""
+    """Base of the browser listings: requests to the daemon, and the clock."""
 
     nothing = "Nothing is here."
     placeholder = ""
@@ -57,28 +57,28 @@ class Asking:
         self.clock = clock
 
     async def answer(self, make: Callable[[int], protocol.Request], kind: type[_Frame]) -> _Frame:
-        """The answer to a request. Raises ReveriesError."""
+        """Send a request and return its answer. Raises ReveriesError."""
         return await answer_of(self.ask, make, kind)
 
     async def episode_page(self, key: str) -> Page:
-        """Everything about an episode."""
+        """Render everything about an episode."""
         found = await self.answer(lambda number: protocol.Inspect(number, key), protocol.EpisodeDetail)
         return episode_page(found, self.clock.now())
 
     async def why_page(self, key: str, cue: str = "") -> Page:
-        """Why it comes to mind for a cue, or for the last turn."""
+        """Render why an episode is recalled for a cue, or for the last turn."""
         told = await self.answer(lambda number: protocol.AskWhy(number, key, cue), protocol.Why)
         return why_page(told, self.clock.now())
 
 
 def row(mark: str, text: str, note: str) -> Content:
-    """A row of a list: a mark, a note beside it, the text."""
-    # The note first: a narrow list cuts the end.
+    """Return a list row: mark, note, text."""
+    # The note comes first because a narrow list cuts the end.
     return Content.assemble((f"{mark} ", "$accent"), (f"{one_line(note, 60)}  ", "$foreground 60%"), begun(text))
 
 
 def measured(share: float, text: str, note: str) -> Content:
-    """A row of a list with a bar for a share of 0 to 1."""
+    """Return a list row that starts with a bar for a share of 0 to 1."""
     full = round(_BAR_CELLS * max(0.0, min(1.0, share)))
     return Content.assemble(
         ("━" * full, "$accent"),
@@ -89,5 +89,5 @@ def measured(share: float, text: str, note: str) -> Content:
 
 
 def begun(text: str) -> str:
-    """The beginning of a text, on one line."""
+    """Return the beginning of a text on one line."""
     return one_line(text, _ROW_CHARS)

@@ -1,7 +1,6 @@
-"""A list with a page beside it, for everything the owner browses: memories, passes of sleep, conversations, thoughts.
+"""A generic browser: a list with a page next to it, for memories, sleep passes, conversations, thoughts and projects.
 
-The browser knows lists and pages, and no meaning: what is listed, what a page says and what can be done with an entry
-is a `BrowserShelf`'s (shelves.py).
+What is listed, what a page says and what can be done with an entry comes from a `BrowserListing` (browsers.py).
 """
 
 import asyncio
@@ -37,7 +36,7 @@ _MOVING_PAUSE_SECONDS: Final = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A row of the list, and what its shelf knows it by."""
+    """A row of the list, with the key that its listing knows it by."""
 
     key: str
     row: Content
@@ -45,8 +44,8 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Deed:
-    """What a key does with an entry. `asks`: the question before it is done; `takes`: the words that it is done with
-    are asked for with these; empty for none."""
+    """What a key does with an entry. `asks`: the yes-or-no question before it runs; `takes`: the prompt for text that
+    it needs; either is empty for none."""
 
     key: str
     meaning: str
@@ -56,7 +55,7 @@ class Deed:
 
 @dataclass(frozen=True, slots=True)
 class Refill:
-    """A deed changed the list; `page` is shown beside it, the words above it become `words`."""
+    """Reload the list. `page` is shown next to it; the search text becomes `words`."""
 
     page: Page | None = None
     words: str | None = None
@@ -64,21 +63,21 @@ class Refill:
 
 @dataclass(frozen=True, slots=True)
 class Leave:
-    """The browser closes with `text`."""
+    """Close the browser with `text` as its result."""
 
     text: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """Another screen stands over the browser until it is closed; a page that it leaves is shown, the list made anew."""
+    """Open another screen over the browser; if it returns a page, show the page and reload the list."""
 
     screen: ModalScreen[None] | ModalScreen[Page | None]
 
 
 @dataclass(frozen=True, slots=True)
 class Deeper:
-    """Another shelf is browsed until it is closed; then the list is made anew."""
+    """Browse another listing; when it is closed, reload this list."""
 
     shelf: "BrowserShelf"
 
@@ -87,24 +86,24 @@ Outcome = Page | Refill | Leave | Opened | Deeper
 
 
 class BrowserShelf(Protocol):
-    """What is browsed. All of it may raise ReveriesError, which is shown."""
+    """What a browser lists. Every method may raise ReveriesError, which is shown."""
 
     @property
     def title(self) -> str: ...
 
     @property
     def placeholder(self) -> str:
-        """What typing does; empty: nothing can be typed."""
+        """The prompt of the search field; empty for no search."""
         ...
 
     @property
     def nothing(self) -> str:
-        """The sentence for an empty list."""
+        """The sentence shown for an empty list."""
         ...
 
     @property
     def refresh_seconds(self) -> float:
-        """How often the list is made anew while its first row is marked; 0: when something is done."""
+        """How often the list reloads while its first row is highlighted; 0: only after an action."""
         ...
 
     @property
@@ -118,7 +117,7 @@ class BrowserShelf(Protocol):
 
 
 class Browser(ModalScreen[str | None]):
-    """Closed by Esc (None) or by a deed that leaves (its text)."""
+    """Returns None when closed by Esc, else the text of the action that closed it."""
 
     HELP_TITLE = "a browser"
     CSS_PATH = "panes.tcss"
@@ -136,8 +135,8 @@ class Browser(ModalScreen[str | None]):
         self._entries: list[Entry] = []
         self._keeps_page = False
         self._is_deed_read = False
-        """Whether what a deed told is on the page: the list that follows by itself leaves it there."""
-        # Kept rather than looked up: an answer may come while the browser is being taken down.
+        """Whether the page shows the result of an action, which automatic reloads must not replace."""
+        # Attributes, not queries: an answer may arrive while the browser is being torn down.
         self._find = Find(words, placeholder=shelf.placeholder, id="find", compact=True, max_length=LONGEST_WORDS_CHARS)
         self._rows = OptionList(id="entries", markup=False, compact=True)
         self._text = Static("", id="page-text", markup=False)
@@ -159,7 +158,7 @@ class Browser(ModalScreen[str | None]):
             self.set_interval(self.shelf.refresh_seconds, self._follow)
 
     def _follow(self) -> None:
-        """Make the list anew, unless the owner looks at something further down, or reads."""
+        """Reload the list, unless the owner has moved down in it or is reading the page."""
         if self.is_current and not self._rows.highlighted and not self._is_deed_read and not self._page.has_focus:
             self._fill(keeps_same=True)
 
@@ -174,7 +173,7 @@ class Browser(ModalScreen[str | None]):
     @work(exclusive=True, group="fill", name="tui.fill", exit_on_error=True)
     async def _fill(self, pause_seconds: float = 0.0, *, keeps_same: bool = False) -> None:
         if pause_seconds:
-            # Typing goes on: another worker of this group takes this one's place.
+            # If typing goes on, the next worker of this group cancels this one.
             await asyncio.sleep(pause_seconds)
         before = self.marked
         try:
@@ -212,14 +211,14 @@ class Browser(ModalScreen[str | None]):
 
     @property
     def marked(self) -> Entry | None:
-        """The entry that is marked."""
+        """The highlighted entry."""
         place = self._rows.highlighted
         return self._entries[place] if place is not None and place < len(self._entries) else None
 
     # --- what is done with an entry ----------------------------------------------------------------------------------
 
     def on_key(self, event: events.Key) -> None:
-        """Keys of the shelf's deeds; while words are typed, only those that no word has."""
+        """Handle the listing's action keys; while text is typed, only those that are not printable."""
         if self.focused is None and self._starts_typing and event.character and event.is_printable:
             # Typed while the browser was still opening.
             self._find.insert_text_at_cursor(event.character)
@@ -256,7 +255,7 @@ class Browser(ModalScreen[str | None]):
             return
         if deed.asks and not await self.app.push_screen_wait(Sure(deed.asks)):
             return
-        # A page that is still on its way would take the place of what the deed says.
+        # A page that is still loading would replace the action's result.
         self.workers.cancel_group(self, "open")
         with page_columns(self._columns()):
             await self._told(lambda: self.shelf.do(deed, entry.key, words))
@@ -296,14 +295,14 @@ class Browser(ModalScreen[str | None]):
             self._fill()
 
     def action_back(self) -> None:
-        """Esc: from the page to the list, from the list out."""
+        """Esc: from the page back to the list; from the list, close."""
         if self._page.has_focus:
             self.set_focus(self._rows)
         else:
             self.dismiss(None)
 
     def action_find(self) -> None:
-        """A slash: type what to look for."""
+        """Slash: focus the search field."""
         if self.shelf.placeholder:
             self.set_focus(self._find)
 

@@ -1,4 +1,4 @@
-"""What can be browsed: what is listed, what the page says, what can be done. The pages are the command line's."""
+"""Listings of sleep passes, conversations, thoughts and past messages. Their pages are those of the command line."""
 
 from functools import partial
 from typing import Final
@@ -32,25 +32,25 @@ _DROP: Final = Deed("d", "drop", "Make nothing of this thought?")
 
 
 class SleepShelf(Asking):
-    """Passes of sleep, the last first, each as what it changed."""
+    """Sleep passes, latest first, each with its changes."""
 
     title = "what sleep did"
     nothing = "It has not slept yet."
     deeds = (_UNDO, _UNDO_THROUGH, _CONFIRM, _LEAVE_UNDONE)
 
     async def entries(self, words: str) -> list[Entry]:
-        """One row a pass."""
+        """Load one row per pass."""
         log = await self.answer(lambda number: protocol.AskSleepLog(number, _LISTED), protocol.SleepLog)
         now = self.clock.now()
         return [Entry(run.run_id, _run_row(run, now)) for run in log.runs]
 
     async def page(self, key: str) -> Page:
-        """What changed, before and after."""
+        """Render what the pass changed, before and after."""
         told = await self.answer(lambda number: protocol.InspectSleep(number, key), protocol.SleepRunDetail)
         return run_page(told, self.clock.now())
 
     async def do(self, deed: Deed, key: str, words: str = "") -> Outcome:
-        """Take it back, or answer what it asks."""
+        """Undo the pass, or answer its question."""
         if deed in (_CONFIRM, _LEAVE_UNDONE):
             answer = partial(protocol.AnswerSleep, run_id=key, do_it=deed is _CONFIRM)
             answered = await self.answer(answer, protocol.SleepAnswered)
@@ -61,7 +61,7 @@ class SleepShelf(Asking):
 
 
 class ConversationShelf(Asking):
-    """Past conversations, the latest first."""
+    """Past conversations, latest first."""
 
     title = "conversations"
     placeholder = "find one by words that were said in it"
@@ -73,7 +73,7 @@ class ConversationShelf(Asking):
         self._listed: dict[str, protocol.PastConversation] = {}
 
     async def entries(self, words: str) -> list[Entry]:
-        """One row a conversation."""
+        """Load one row per conversation."""
         told = await self.answer(
             lambda number: protocol.AskConversations(number, words.strip(), _LISTED), protocol.Conversations
         )
@@ -82,18 +82,18 @@ class ConversationShelf(Asking):
         return [Entry(one.conversation_id, _conversation_row(one, now)) for one in told.conversations]
 
     async def page(self, key: str) -> Page:
-        """Its last turns."""
+        """Render its last turns."""
         told = await self.answer(lambda number: protocol.AskTurns(number, key, None, _FOUND), protocol.Turns)
         return conversation_page(self._listed[key], told, self.clock.now())
 
     async def do(self, deed: Deed, key: str, words: str = "") -> Outcome:
-        """Go on with it; all terminals go along."""
+        """Resume the conversation in every attached client."""
         await self.answer(lambda number: protocol.ResumeConversation(number, key), protocol.Ok)
         return Leave()
 
 
 class ThoughtShelf(Asking):
-    """What it thought in the last week, the latest first."""
+    """Thoughts of the last week, latest first."""
 
     title = "what it thought"
     nothing = "It thought nothing in the last week."
@@ -104,7 +104,7 @@ class ThoughtShelf(Asking):
         self._thoughts: dict[str, protocol.ThoughtEntry] = {}
 
     async def entries(self, words: str) -> list[Entry]:
-        """One row a thought."""
+        """Load one row per thought."""
         now = self.clock.now()
         since = now - _WEEK_SECONDS
         told = await self.answer(lambda number: protocol.AskThoughts(number, since, _LISTED), protocol.Thoughts)
@@ -113,11 +113,11 @@ class ThoughtShelf(Asking):
         return [Entry(one.thought_id, _thought_row(one, now)) for one in latest]
 
     async def page(self, key: str) -> Page:
-        """Why it began, its words, why it ended, its cost."""
+        """Render why the thought began, its text, why it ended, and its cost."""
         return thoughts_page([self._thoughts[key]], self.clock.now())
 
     async def do(self, deed: Deed, key: str, words: str = "") -> Outcome:
-        """Pin or drop it."""
+        """Pin or drop the thought."""
         if deed is _PIN:
             await self.answer(lambda number: protocol.MarkThought(number, key, "pin"), protocol.ThoughtMarked)
             return Refill([line("  Pinned: memory holds on to it.")])
@@ -126,7 +126,7 @@ class ThoughtShelf(Asking):
 
 
 class PastWordsShelf(Asking):
-    """What the owner said before, in this terminal and in all conversations, to be said again."""
+    """The owner's earlier messages, from this terminal and all conversations, to use again."""
 
     title = "what you said before"
     placeholder = "find it by its words"
@@ -138,7 +138,7 @@ class PastWordsShelf(Asking):
         self._history = history
 
     async def entries(self, words: str) -> list[Entry]:
-        """One row a text, the latest first."""
+        """Load one row per text, latest first."""
         here = self._history.with_words(words)
         told = await self.answer(
             lambda number: protocol.AskPastWords(number, words.strip(), _LISTED), protocol.PastWords
@@ -147,11 +147,11 @@ class PastWordsShelf(Asking):
         return [Entry(text, Content(one_line(text, _ROW_CHARS))) for text in texts]
 
     async def page(self, key: str) -> Page:
-        """All of the text."""
+        """Render the whole text."""
         return paragraph(key)
 
     async def do(self, deed: Deed, key: str, words: str = "") -> Outcome:
-        """Into the draft."""
+        """Close with the text, which goes into the draft."""
         return Leave(key)
 
 

@@ -1,4 +1,4 @@
-"""The conversation: the scroll of turns, and which words a piece of a reply belongs to."""
+"""The conversation view: the scrolling list of turns, and which turn a piece of a reply belongs to."""
 
 import datetime as dt
 from typing import Final
@@ -15,28 +15,28 @@ from reveries.safe_text import one_line, plain
 _MARKDOWN_TURNS = 12
 _UNNAMED: Final = "you"
 _SHOWN_TURNS = 40
-"""When it opens. More come as the owner scrolls up: laying out what nobody looks at would be waited for."""
+"""Turns laid out on opening. More are loaded as the owner scrolls up, so that opening stays fast."""
 
 
 class Chat(VerticalScroll):
-    """The scroll of turns. It stays at the newest until the owner scrolls up."""
+    """The scrolling list of turns. It follows the newest until the owner scrolls up."""
 
     can_focus = True
     HELP_TITLE = "the conversation"
 
     class Scrolled(Message):
-        """The owner sees another part of it."""
+        """The scroll position changed."""
 
     class EarlierWanted(Message):
-        """The owner has come to the first turn that is shown, and there are earlier ones."""
+        """The owner scrolled to the first turn shown, and there are earlier ones."""
 
     def __init__(self, clock: Clock) -> None:
         super().__init__(id="chat")
         self._clock = clock
         self._owner = _UNNAMED
-        """What the owner is called here, live and when it is read again."""
+        """The owner's name in turn headings."""
         self._broken_off: ReplyWidget | None = None
-        """The reply that broke off last, until the mind has told of what it keeps of it."""
+        """The last interrupted reply, until the daemon sends the partial turn that it stored."""
         self._mind = "Reverie"
         self._known: set[str] = set()
         self._waiting: list[OwnerTurn] = []
@@ -51,16 +51,16 @@ class Chat(VerticalScroll):
 
     @property
     def is_at_newest(self) -> bool:
-        """Whether it follows the end: it does until the owner scrolls up, and again from the end on."""
+        """Whether the view follows the end: until the owner scrolls up, and again once at the end."""
         return not self._anchor_released or self.scroll_y >= self.max_scroll_y - 1
 
     @property
     def first_shown(self) -> int:
-        """The number of the first turn that is shown: how many came before it."""
+        """The number of turns before the first one shown."""
         return self._first_shown
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """Tell, and ask for earlier turns at the top."""
+        """Post `Scrolled`, and request earlier turns at the top."""
         super().watch_scroll_y(old_value, new_value)
         self.post_message(self.Scrolled())
         if new_value <= 0 < old_value and self._first_shown and not self._asked_earlier:
@@ -68,11 +68,11 @@ class Chat(VerticalScroll):
             self.post_message(self.EarlierWanted())
 
     def ask_earlier_again(self) -> None:
-        """The earlier turns did not come: they are asked for the next time that the owner comes to the top."""
+        """Loading earlier turns failed: request them again when the owner next scrolls to the top."""
         self._asked_earlier = False
 
     async def show_earlier(self, turns: list[SaidTurn], earlier_count: int) -> None:
-        """Turns before the first that is shown; what the owner sees stays where it is."""
+        """Insert turns before the first one shown, without moving what the owner sees."""
         self._first_shown, self._asked_earlier = earlier_count, False
         below = self.max_scroll_y - self.scroll_y
         for remark in self.query(".earlier"):
@@ -83,10 +83,10 @@ class Chat(VerticalScroll):
             await self.mount_all(widgets, before=0)
         self.call_after_refresh(lambda: self.scroll_to(y=self.max_scroll_y - below, animate=False))
 
-    # --- marking one -------------------------------------------------------------------------------------------------
+    # --- marking a turn ----------------------------------------------------------------------------------------------
 
     def mark(self, steps: int) -> None:
-        """Mark the turn so many steps on; beyond the last none is."""
+        """Move the mark by `steps` turns; past the last, nothing is marked."""
         turns = list(self.query(".turn"))
         marked = next((place for place, turn in enumerate(turns) if turn.has_class("marked")), len(turns))
         place = max(0, min(len(turns), marked + steps))
@@ -99,7 +99,7 @@ class Chat(VerticalScroll):
 
     @property
     def text_to_copy(self) -> str:
-        """The marked turn's, else the last reply's; empty when there is neither."""
+        """The text of the marked turn, else of the last reply; empty if there is neither."""
         for turn in self.query(".marked"):
             if isinstance(turn, TurnText | ReplyWidget):
                 return turn.text
@@ -107,7 +107,7 @@ class Chat(VerticalScroll):
         return replies[-1].text if replies else ""
 
     async def show_conversation(self, mind: str, attached: Attached) -> None:
-        """The conversation as the mind has it, in place of what was shown."""
+        """Replace what is shown with the conversation as the daemon has it."""
         self._mind = one_line(mind, 60)
         await self.break_off("")
         with self.app.batch_update():
@@ -129,7 +129,7 @@ class Chat(VerticalScroll):
         await self.mount_all(widgets)
 
     async def say(self, text: str, *, is_private: bool = False) -> None:
-        """Show the owner's words; they wait if a reply is still coming."""
+        """Show a message of the owner, marked as waiting if a reply is still coming."""
         await self.query(".welcome").remove()
         note = "waits" if self._answering or self._waiting else "…"
         turn = OwnerTurn(text, self._clock.now(), speaker=self._owner, note=note, is_private=is_private)
@@ -138,16 +138,16 @@ class Chat(VerticalScroll):
         self.to_newest()
 
     async def words_stored(self, turn_id: str) -> None:
-        """The mind has the words; the reply to them begins."""
+        """The daemon has stored the message: begin the reply to it."""
         self._known.add(turn_id)
         await self._begin_reply()
 
     async def grow_reply(self, piece: str) -> None:
-        """The next piece of the reply that is coming."""
+        """Append a piece to the current reply."""
         (await self._begin_reply()).grow(piece)
 
     async def settle_reply(self, replied: Replied) -> None:
-        """The reply is whole."""
+        """Show the complete reply."""
         self._known.add(replied.turn_id)
         reply = await self._begin_reply()
         await reply.settle(replied)
@@ -155,19 +155,19 @@ class Chat(VerticalScroll):
         await self._show_held_back()
 
     async def break_off(self, why: str) -> None:
-        """No more of this reply will come."""
+        """End the current reply, if any, with a reason."""
         if self._answering is not None:
             _, reply = self._answering
             self._answering = None
             await reply.break_off(why)
 
     async def offer_help(self, text: str) -> None:
-        """Beside the reply, before it comes; it stays."""
+        """Show a help text next to the reply; it stays in the conversation."""
         await self.mount(*(Remark(line, classes="problem") for line in plain(text).splitlines()))
         self.to_newest()
 
     async def refuse(self, why: str) -> None:
-        """The mind would not take these words, or could not answer them."""
+        """Show why the daemon refused or could not answer a message."""
         if self._answering is None and not self._waiting:
             await self.mount(Remark(why, classes="problem"))
             return
@@ -177,26 +177,26 @@ class Chat(VerticalScroll):
         await self._show_held_back()
 
     async def take_back_waiting(self) -> None:
-        """Remove what was shown and not taken by the mind."""
+        """Remove messages that were shown but not accepted by the daemon."""
         for turn in self._waiting:
             await turn.remove()
         self._waiting = []
 
     async def hear(self, turn: SaidTurn) -> None:
-        """A turn was stored, perhaps one that another terminal said."""
+        """Show a turn that was stored, unless it is shown already; another client may have sent it."""
         if turn.turn_id in self._known or self._is_broken_off(turn):
             return
         is_ours = any(turn.text.strip() == plain(waiting.text).strip() for waiting in self._ours())
         if turn.is_owner and is_ours:
             self._known.add(turn.turn_id)
         elif self._answering is not None or self._waiting:
-            # It may be the reply that is growing here: that is known when the reply has ended.
+            # It may be the reply that is streaming here; that is known when the reply has ended.
             self._held_back.append(turn)
         else:
             await self._show(turn)
 
     def to_newest(self) -> None:
-        """Jump to the end and stay there."""
+        """Scroll to the end and follow it."""
         self.anchor()
         self.scroll_end(animate=False)
 
@@ -230,7 +230,7 @@ class Chat(VerticalScroll):
                 await self._show(turn)
 
     def _is_broken_off(self, turn: SaidTurn) -> bool:
-        """Whether it is what came of a reply that broke off, as the mind keeps it: that stands here with its reason."""
+        """Whether the turn is the stored part of the interrupted reply, which is shown already with its reason."""
         came = self._broken_off.text.strip() if self._broken_off is not None else ""
         kept = plain(turn.text).strip()
         if not (kept and turn.is_partial and not turn.is_owner and came.startswith(kept)):

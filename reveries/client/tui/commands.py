@@ -1,6 +1,6 @@
-"""What the owner can tell the interface to do: one list for the slash menu, the palette, the keys and the help.
+"""The interface's commands: one list for the slash menu, the palette, the keys and the help.
 
-Pure: which command a line of text names, and which commands it may become.
+Pure: parses a line of text into a command, and completes a command that is being typed.
 """
 
 import difflib
@@ -22,9 +22,8 @@ GROUPS: Final[dict[Group, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """`words`: what may stand behind it, as the help shows it; in brackets when it can be left out. `key`: the name of
-    the key's setting (client.keys), empty when it has none. `keeps_words`: they are stored, so off the record it is
-    refused."""
+    """`words`: its arguments as the help shows them, in brackets when optional. `key`: the name of the key's setting
+    (client.keys), empty for none. `keeps_words`: the arguments are stored, so it is refused off the record."""
 
     name: str
     words: str
@@ -106,27 +105,27 @@ COMMANDS: Final = (
 )
 _PRIVATE: Final = "/private"
 _BLANKS: Final = f"{string.whitespace}\u00a0\u00ad\u200b\u200c\u200d\u200e\u200f\u2060\u3000\ufeff"
-"""What nobody sees before a word, the kinds of no width too."""
+"""Characters that are invisible before a word, zero-width ones included."""
 _NEARLY: Final = 0.8
-"""How like a command a word is that was meant to be it."""
+"""The similarity (0 to 1) from which a word counts as a mistyped command."""
 _SLASH_WORD: Final = re.compile(r"/[A-Za-z-]{1,30}")
 _ALONE: Final = {"/why": "/recalled"}
-"""What a command without a word is, where that is another one."""
+"""Commands that mean another one when given no argument."""
 _ALSO: Final = {"/quit": "/exit", "/sessions": "/resume", "/conversations": "/resume", "/sleep": "/sleeps"}
 
 
 @dataclass(frozen=True, slots=True)
 class Called:
-    """A command with what stood behind it."""
+    """A command with its arguments."""
 
     command: Command
     words: str
 
 
 def called(text: str) -> Called | str | None:
-    """The command that `text` is; a sentence when it is nearly one; None when it is no command, but words to say.
+    """Parse `text`: a command call, a message to show when it is nearly one, or None for text to send.
 
-    A blank before the slash makes words of it; but not of /private: what begins with that is never said on the record.
+    A blank before the slash makes it text, except for /private: text that begins with that is never sent on the record.
     """
     if is_meant_private(text):
         return _private(text.lstrip(_BLANKS))
@@ -141,19 +140,18 @@ def called(text: str) -> Called | str | None:
     if command.needs_words and not rest:
         return f"{command.name} needs a word more: {command.usage}"
     if rest and not command.words:
-        # "/new shoes would be nice" is no command.
+        # "/new shoes would be nice" is text, not a command.
         return None
     return Called(command, rest)
 
 
 def is_meant_private(text: str) -> bool:
-    """Whether `text` begins with /private, whatever blanks stand before it and whatever stands behind it."""
+    """Whether `text` begins with /private, after any blanks and whatever follows."""
     return text.lstrip(_BLANKS)[: len(_PRIVATE)].lower() == _PRIVATE
 
 
 def may_become_private(text: str) -> bool:
-    """Whether `text` is meant private, or would be if one letter had not slipped: then it is not written to the disk
-    while it is typed."""
+    """Whether `text` begins with /private or a likely typo of it; it is then not written to disk while it is typed."""
     if is_meant_private(text):
         return True
     name, rest = _split_command(text.lstrip(_BLANKS))
@@ -161,7 +159,7 @@ def may_become_private(text: str) -> bool:
 
 
 def _split_command(text: str) -> tuple[str, str]:
-    """The first word, and what stands behind it; any blank parts them, a new line too."""
+    """Split off the first word; any whitespace separates it, a new line too."""
     name, *rest = text.split(maxsplit=1) or [""]
     return name, "".join(rest).strip()
 
@@ -178,8 +176,9 @@ def _private(text: str) -> Called | str:
 
 
 def _mistyped_command(name: str, *, is_alone: bool) -> str | None:
-    """What to say of a word with a slash that is no command: alone it was hardly meant to be said, and before other
-    words it was not when a command is like it."""
+    """Return the message for an unknown slash word, or None to send it as text.
+
+    Alone it was hardly meant as text; before other words it counts as a typo only if it is similar to a command."""
     if not _SLASH_WORD.fullmatch(name):
         return None
     known = [*(command.name for command in COMMANDS), *_ALSO]
@@ -191,18 +190,18 @@ def _mistyped_command(name: str, *, is_alone: bool) -> str | None:
 
 
 def command_named(name: str) -> Command | None:
-    """The command of this name, or of another name for it."""
+    """Find a command by its name or an alias."""
     name = _ALSO.get(name, name)
     return next((command for command in COMMANDS if command.name == name), None)
 
 
 def is_named(command: Command, text: str) -> bool:
-    """Whether `text`, a slash and letters, is a part of the command's name."""
+    """Whether the letters after the slash in `text` are part of the command's name."""
     return text[1:].lower() in command.name[1:]
 
 
 def completions(text: str) -> list[Command]:
-    """The commands that `text` may become: those that begin with it, then those that have it inside."""
+    """List the commands that `text` may become: name prefix first, then name part, then description."""
     if not text.startswith("/") or any(char.isspace() for char in text):
         return []
     typed = text[1:].lower()

@@ -1,4 +1,4 @@
-"""Where the owner writes. Enter sends; Shift+Enter, Alt+Enter, Ctrl+J begin a line; Up calls back what was said."""
+"""The input field. Enter sends; Shift+Enter, Alt+Enter, Ctrl+J insert a line break; Up recalls earlier messages."""
 
 from collections.abc import Iterable, Sequence
 from typing import ClassVar
@@ -15,14 +15,14 @@ from reveries.client.tui.words import Words, joined, off_record, on_record
 from reveries.safe_text import plain
 
 LONGEST_SHOWN_CHARS = 20_000
-"""Longer texts are written as a mark of their length: laying out a megabyte takes the widget minutes."""
+"""Longer texts are shown as a placeholder with their length: the widget takes minutes to lay out a megabyte."""
 _NEWLINE_KEYS = frozenset({"shift+enter", "ctrl+j", "alt+enter"})
 
 
 class Composer(TextArea):
-    """The draft. It is never cleared but by sending; what could not be sent comes back.
+    """The draft. Only sending clears it; text that could not be sent is restored.
 
-    What is off the record and what is not never stand in it together: while private words do, the others wait aside.
+    It never mixes text that is off the record with text that is not: while it holds the one, the other is set aside.
     """
 
     BINDINGS: ClassVar = [
@@ -33,8 +33,7 @@ class Composer(TextArea):
     HELP_TITLE = "writing"
 
     class Sent(Message):
-        """The owner pressed Enter on words: they stand in the composer no more, and are the application's to deliver or
-        to give back."""
+        """The owner pressed Enter. The text is out of the composer; the application sends it or gives it back."""
 
         def __init__(self, text: str, *, is_private: bool) -> None:
             super().__init__()
@@ -42,7 +41,7 @@ class Composer(TextArea):
             self.is_private = is_private
 
     class PrivacyTurned(Message):
-        """From now on it is off the record, or not any more."""
+        """Off the record was switched on or off."""
 
     def __init__(self, menu: SlashMenu) -> None:
         super().__init__(id="composer", soft_wrap=True, highlight_cursor_line=False, compact=True)
@@ -58,7 +57,7 @@ class Composer(TextArea):
 
     @property
     def draft(self) -> str:
-        """What is written, with long texts in full."""
+        """The whole draft, with long texts in full."""
         text = self.text
         for mark, whole in self._folded.items():
             text = text.replace(mark, whole, 1)
@@ -66,7 +65,7 @@ class Composer(TextArea):
 
     @property
     def draft_to_keep(self) -> str:
-        """What may be written down: nothing that is off the record; with what was sent and waits to be taken."""
+        """What may be saved to disk: the draft and submitted text, without anything off the record."""
         handed = on_record(
             Words(sent.text, sent.is_private or may_become_private(sent.text)) for sent in self._handed_over
         )
@@ -74,7 +73,7 @@ class Composer(TextArea):
 
     @property
     def is_off_record(self) -> bool:
-        """Whether what stands here is."""
+        """Whether the current draft is off the record."""
         return self.is_private or self._was_written_privately or may_become_private(self.text)
 
     def on_mount(self) -> None:
@@ -82,7 +81,7 @@ class Composer(TextArea):
         self.set_private(self.is_private)
 
     def set_private(self, is_private: bool) -> None:
-        """Whether what is written from now on is off the record. What was written before stays what it was."""
+        """Set whether new text is off the record. The current draft keeps its own state."""
         self._was_written_privately = bool(self.text) and (self._was_written_privately or self.is_private)
         self.is_private = is_private
         if not self.text:
@@ -91,7 +90,7 @@ class Composer(TextArea):
         self._tell_keys()
 
     def turn_private(self) -> None:
-        """Off the record, or back on it. What is written and on the record waits aside."""
+        """Toggle off the record. A draft that is on the record is set aside."""
         if self.text and not self.is_off_record:
             self._aside.append(self.draft)
             self.load_text("")
@@ -100,7 +99,7 @@ class Composer(TextArea):
         self.post_message(self.PrivacyTurned())
 
     def show_answering(self, *, is_answering: bool) -> None:
-        """Whether a reply is awaited or coming: then there is something to stop."""
+        """Show whether a reply is awaited or streaming, which Esc would stop."""
         if is_answering != self._is_answering:
             self._is_answering = is_answering
             self._tell_keys()
@@ -118,8 +117,8 @@ class Composer(TextArea):
             self.border_subtitle = "enter sends · / commands · f1 help"
 
     def take_back(self, words: Sequence[Words]) -> None:
-        """Put words that were not delivered before what is written here now. Where some are off the record, those stand
-        here and the others wait until that ends."""
+        """Insert undelivered texts before the draft. If some are off the record, only those are shown; the others are
+        set aside until that ends."""
         here = [Words(self.draft, self.is_off_record)] if self.text else []
         private = off_record(words)
         if private or self.is_off_record:
@@ -131,8 +130,8 @@ class Composer(TextArea):
             self.write(joined(on_record([*words, *here])))
 
     def give_back(self, sent: Sent, *, with_rest: bool = False) -> None:
-        """The same with what was sent and refused; `with_rest`: and, in order, with the words that were sent behind it,
-        which would be refused too."""
+        """Restore a submitted text that was refused; `with_rest`: also the texts submitted after it, in order, which
+        would be refused too."""
         self.delivered(sent)
         rest = [one for one in self._handed_over if _is_said(one.text)] if with_rest else []
         if self.text or rest:
@@ -145,8 +144,8 @@ class Composer(TextArea):
             self._void(one)
 
     def take_out(self, heard: Iterable[str]) -> None:
-        """Take out of the beginning of what was sent, waits or is written what the mind turned out to have heard, each
-        text once."""
+        """Remove texts that the daemon turned out to have received from the start of submitted, set-aside and draft
+        text, each once."""
         for text in heard:
             if text.strip():
                 self._take_out(text.strip())
@@ -167,12 +166,12 @@ class Composer(TextArea):
             self.write(rest)
 
     def _void(self, sent: Sent) -> None:
-        """The application is on its way to hear of it, and there is nothing of it any more."""
+        """Empty a submitted text that the application has not handled yet."""
         sent.text = ""
         self.delivered(sent)
 
     def edited(self, before: str, after: str) -> None:
-        """Put what an editor made of `before` in its place, wherever that is by now: words may have come back."""
+        """Replace `before` with the text from an editor, also if it was set aside or text was restored meanwhile."""
         if before and before in self._aside:
             self._aside[self._aside.index(before)] = after
         elif self.is_off_record:
@@ -183,27 +182,27 @@ class Composer(TextArea):
             self.write(joined([self.draft.removesuffix(before).rstrip(), after]))
 
     def _bring_back(self) -> None:
-        """What waited aside, when nothing private stands here any more."""
+        """Restore the set-aside text once no private text is left."""
         if self._aside and not self.is_private and not self.text:
             text, self._aside = joined(self._aside), []
             self.write(text)
             self._tell_keys()
 
     def write(self, text: str) -> None:
-        """Put `text` in place of the draft, the cursor behind it."""
+        """Replace the draft with `text`, with the cursor at its end."""
         self.text = self._fold(plain(text))
         self.move_cursor(self.document.end)
 
     def delivered(self, sent: Sent) -> None:
-        """It is not this composer's any more."""
+        """Forget a submitted text: the application has handled it."""
         if sent in self._handed_over:
             self._handed_over.remove(sent)
 
     def _hand_over(self, text: str) -> None:
-        """Here and now, not when the application hears of it: keys that were pressed behind Enter are another text."""
+        """Submit the text and clear the draft at once: keys pressed after Enter belong to the next text."""
         self._menu.close()
         if self.is_off_record:
-            # Nor is it to be had by undoing.
+            # Also clears the undo history.
             self.load_text("")
         else:
             self.clear()
@@ -212,7 +211,7 @@ class Composer(TextArea):
         if isinstance(what, Called) and what.command.name == "/private" and not what.words:
             self.turn_private()
             return
-        # A near miss is only kept off the disk: the owner is told that a blank before it says it, on the record.
+        # A typo of /private is only kept off the disk: a message tells how to send it on the record.
         is_private = self.is_private or self._was_written_privately or is_meant_private(text)
         sent = self.Sent(text, is_private=is_private)
         self._was_written_privately = False
@@ -227,11 +226,11 @@ class Composer(TextArea):
         return mark
 
     def action_newline(self) -> None:
-        """Begin a new line."""
+        """Insert a line break."""
         self.insert("\n")
 
     def on_text_area_changed(self) -> None:
-        """What is written may be the beginning of a command; and it is no recalled text any more."""
+        """Update the slash menu, and end browsing the history once the recalled text is edited."""
         if not self.text:
             if self._was_written_privately:
                 self._was_written_privately = False
@@ -256,13 +255,13 @@ class Composer(TextArea):
 
     def _enter(self) -> None:
         if self._menu.is_open:
-            # Of fast typing the menu has not heard yet.
+            # After fast typing the menu may not be up to date.
             self._menu.show_for(self.text)
         command = self._menu.runs
         if command is not None and command.needs_words:
             self.write(f"{command.name} ")
             return
-        # A blank before it says that a slash begins no command.
+        # Not stripped at the start: a blank before a slash makes it text.
         text = command.name if command is not None else self.draft.rstrip()
         if text:
             self._hand_over(text)
@@ -295,28 +294,28 @@ class Composer(TextArea):
         self.text = self._recalled
         self.move_cursor(self.document.end)
         if key == "up":
-            # From the first row the next Up goes further back.
+            # With the cursor in the first row, the next Up goes further back.
             self.move_cursor((0, len(self.document.get_line(0))))
         return True
 
     @property
     def _cursor_row(self) -> int:
-        """On the screen, where long lines are wrapped."""
+        """The cursor's row on the screen, counting wrapped lines."""
         return self.wrapped_document.location_to_offset(self.cursor_location).y
 
     def _on_paste(self, event: events.Paste) -> None:  # type: ignore[override]
-        # What is pasted may carry escapes, and the widget would write them to the terminal.
+        # Pasted text may contain escape sequences, which the widget would write to the terminal.
         event.text = self._fold(plain(event.text))
 
 
 def _is_said(text: str) -> bool:
-    """Whether it is words, not a command that is done here."""
+    """Whether `text` is sent to the daemon as a message, not run as a command."""
     what = called(text)
     return not isinstance(what, Called) or what.command.name == "/private"
 
 
 def _strip_heard(text: str, heard: str) -> str | None:
-    """`text` without what was heard at its beginning; None when that is not there."""
+    """Return `text` without `heard` at its start; None if it does not start with it."""
     if text.strip() == heard:
         return ""
     return text[len(heard) :].lstrip() if text.startswith(f"{heard}\n\n") else None

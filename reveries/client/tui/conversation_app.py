@@ -1,15 +1,16 @@
-"""The parts of the terminal interface that its commands work on, and what they may do with the screen."""
+"""The base of the application: its widgets and state, and what commands may do with the screen."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from textual.app import App
+from textual.binding import Binding
 
 from reveries.client.draft_file import DraftFile
 from reveries.client.tui.chat import Chat
 from reveries.client.tui.composer import Composer
 from reveries.client.tui.draft import UnsentMessage
 from reveries.client.tui.jobs import Jobs
-from reveries.client.tui.leave_confirmation import LeaveConfirmation
+from reveries.client.tui.leaving import LeaveConfirmation
 from reveries.client.tui.link import MindLink
 from reveries.client.tui.side import Side
 from reveries.client.tui.slash_menu import SlashMenu
@@ -29,8 +30,36 @@ if TYPE_CHECKING:
 HINT_SECONDS = 4.0
 
 
+def _key_binding(name: str, keys: str, meaning: str, command: str) -> Binding:
+    return Binding(keys, f"command('{command}')", meaning, show=False, priority=True, id=name)
+
+
+KEYS: Final = [
+    Binding("escape", "stop_reply", "Stop the reply", show=False, id="stop"),
+    Binding("ctrl+c", "leave_or_copy", "Copy, or stop the reply; twice: leave", show=False, priority=True),
+    Binding("ctrl+d", "detach", "Leave", show=False, priority=True, id="leave"),
+    Binding("alt+up", "mark(-1)", "Mark the message before", show=False, priority=True, id="mark_up"),
+    Binding("alt+down", "mark(1)", "Mark the message after", show=False, priority=True, id="mark_down"),
+    Binding("f1", "help", "Keys", show=False, priority=True, id="help"),
+    _key_binding("newest", "ctrl+l", "Jump to the newest", "/newest"),
+    _key_binding("side", "ctrl+t", "Fold the side pane", "/side"),
+    _key_binding("edit", "ctrl+g", "Write in your editor", "/edit"),
+    _key_binding("past", "ctrl+r", "Find what you said before", "/past"),
+    _key_binding("copy", "ctrl+y", "Copy the message", "/copy"),
+    _key_binding("context", "f2", "What it was told", "/context"),
+    _key_binding("recalled", "f3", "What came to its mind, and why", "/recalled"),
+    _key_binding("memory", "f4", "Browse its memory", "/memory"),
+    _key_binding("sleeps", "f5", "What sleep did", "/sleeps"),
+    _key_binding("thoughts", "f6", "What it thought", "/thoughts"),
+    _key_binding("status", "f7", "How it is", "/status"),
+    _key_binding("graph", "f9", "Its memory as a picture", "/graph"),
+    _key_binding("projects", "f10", "What it works on for you", "/projects"),
+    _key_binding("conversations", "f8", "Conversations", "/resume"),
+]
+
+
 class ConversationApp(App[None]):
-    """The conversation with the mind of `home`, without what happens in it: see `app`."""
+    """The application without its event handling, which is in `app`."""
 
     def __init__(self, home: Home, clock: Clock | None = None, settings: ClientSettings | None = None) -> None:
         super().__init__()
@@ -46,7 +75,7 @@ class ConversationApp(App[None]):
         self._conversation_id = ""
         self._opened_by = ""
         self.was_private = False
-        """Whether what was said last was off the record: there is nothing of it to take back."""
+        """Whether the last message was off the record, so that there is nothing to take back."""
         self._menu = SlashMenu()
         self.chat = Chat(self.clock)
         self.composer = Composer(self._menu)
@@ -54,24 +83,24 @@ class ConversationApp(App[None]):
         self._side = Side(self.clock)
         self.jobs = Jobs(self.clock)
         self._status_line = StatusLine(self.clock)
-        # Kept rather than looked up: what the mind tells may come while the screen is being taken down.
+        # An attribute, not a query: a message may arrive while the screen is being torn down.
         self._banner = Banner(dress(self, home.themes, self.settings.theme))
         self.mishap: Exception | None = None
-        """What ended the application, if it was not its owner."""
+        """The error that ended the application, if any."""
         self.ended_by: signal.Signals | None = None
 
     @property
     def is_answering(self) -> bool:
-        """Whether a reply is awaited or coming."""
+        """Whether a reply is awaited or streaming."""
         return self.link.is_answering
 
     def fold_side(self) -> None:
-        """Fold the side pane on a wide terminal, swap on a narrow one."""
+        """Fold the side pane on a wide terminal; on a narrow one, swap it with the conversation."""
         is_narrow = self.screen.has_class("-narrow") or self.screen.has_class("-tiny")
         self.screen.toggle_class("side-wanted" if is_narrow else "side-folded")
 
     def action_help(self) -> None:
-        """F1: for what has the focus."""
+        """F1: show help for the focused part of the screen."""
         from reveries.client.tui.help import HelpScreen
 
         focused = self.focused
@@ -82,17 +111,17 @@ class ConversationApp(App[None]):
             self.push_screen(HelpScreen(str(about), self.settings.keys))
 
     def show_pane(self, pane: "LookPane") -> None:
-        """In the place of the pane that is open."""
+        """Show a pane, in place of the one that is open."""
         if type(self.screen) is type(pane):
             self.pop_screen()
         self.push_screen(pane)
 
     def action_detach(self) -> None:
-        """Ctrl+D. The mind stays awake. Keys that were pressed before it are heard first: they are the draft's."""
+        """Ctrl+D: leave; the daemon stays awake. Deferred, so that keys pressed before it reach the draft."""
         self.composer.call_later(self._detach)
 
     async def action_quit(self) -> None:
-        """Ctrl+Q, and Quit of the palette: the same, with the question about work."""
+        """Ctrl+Q, and Quit of the palette: leave as with Ctrl+D."""
         self.action_detach()
 
     def _detach(self) -> None:
@@ -102,11 +131,16 @@ class ConversationApp(App[None]):
             self.hint(self._leaving.said(self.jobs.ours, "ctrl+d"))
 
     def leave(self) -> None:
-        """Keep what was not said yet as the draft, and go."""
+        """Save unsent text as the draft, and exit."""
         self.draft.leave()
         self.exit()
 
     def hint(self, text: str) -> None:
-        """Words for the owner in the status line, for a moment."""
+        """Show a message in the status line for a moment."""
         self._status_line.show_hint(one_line(text))
         self.set_timer(HINT_SECONDS, lambda: self._status_line.show_hint("", instead_of=one_line(text)))
+
+
+def keymap(settings: ClientSettings) -> dict[str, str]:
+    """Return the owner's keys by the names of their settings; an empty key disables the binding."""
+    return {name: getattr(settings.keys, name) or "f24" for name in settings.keys.__struct_fields__}

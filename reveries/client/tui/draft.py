@@ -1,4 +1,4 @@
-"""What the owner wrote and no mind has acknowledged: kept on the disk, given back when it was not heard."""
+"""Text that the daemon has not acknowledged: saved to disk, and restored to the composer if it was not received."""
 
 from collections.abc import Iterable
 from typing import Final
@@ -11,11 +11,11 @@ from reveries.clock import Clock
 from reveries.protocol import SaidTurn
 
 _STORED_WITHIN_SECONDS: Final = 2.0
-"""So long before it was first written down that words were sent, the mind may have heard them."""
+"""The daemon may have received a message up to this long before it was first saved."""
 
 
 class UnsentMessage:
-    """One per application. Of what is off the record nothing is written down."""
+    """Saves and restores unsent text; one per application. Text that is off the record is never saved."""
 
     def __init__(self, file: DraftFile, link: MindLink, composer: Composer, clock: Clock) -> None:
         self._file = file
@@ -28,13 +28,13 @@ class UnsentMessage:
         self._is_left = False
 
     def load(self) -> bool:
-        """Put what was kept into the composer. Whether there is more, of another terminal."""
+        """Load the saved draft into the composer. Return whether another terminal left one too."""
         self._composer.write(self._file.load())
         self._link.doubt_since = self._file.doubt_since
         return self._file.has_others
 
     def keep(self) -> None:
-        """Write down what is written, and before it what was sent and not acknowledged."""
+        """Save messages that were sent and not acknowledged, then the draft."""
         if self._is_left:
             return
         sent = [words for words in self._link.unheard if not words.is_private]
@@ -42,7 +42,7 @@ class UnsentMessage:
         self._file.keep(joined(texts), self._doubt_since(sent[0] if sent else None))
 
     def _doubt_since(self, oldest: Words | None) -> float | None:
-        """Since when the mind may have heard what is kept; None when nothing of it was sent. `oldest`: of what was."""
+        """Since when the daemon may have received the saved text; None if none was sent. `oldest`: the first sent."""
         if oldest is not self._oldest:
             self._oldest, self._oldest_since = oldest, self._clock.now() - _STORED_WITHIN_SECONDS
         sent = [self._oldest_since] if oldest is not None else []
@@ -50,35 +50,35 @@ class UnsentMessage:
         return min([*sent, *lost], default=None)
 
     def leave(self) -> None:
-        """The same for the last time: what waits is not said any more. The second time it does nothing."""
+        """Save for the last time; queued messages are not sent any more. Calling it again does nothing."""
         if self._is_left:
             return
         self._link.hold_back()
         self.keep()
         self._is_left = True
-        # The next terminal may have it.
+        # The next terminal may take the draft over.
         self._file.close()
 
     def take_back(self) -> bool:
-        """Put what the link has returned into the composer; whether there was something."""
+        """Restore the messages that the link returned to the composer; whether there were any."""
         returned = self._link.returned()
         if returned:
             self._composer.take_back(returned)
         return bool(returned)
 
     def say_again(self, words: Words) -> None:
-        """Hold words that are to be said as soon as the conversation stands on the screen anew. Those that are held
-        already were taken back before, so said after them."""
+        """Queue a message to send once the conversation has been reloaded, before those that are queued already: the
+        later it was taken back, the earlier it was said."""
         self._to_say_again.insert(0, words)
 
     def to_say_again(self) -> list[Words]:
-        """These words, once. Where it is off the record by now, they are."""
+        """Return and clear the queued messages. They are off the record if the composer now is."""
         held, self._to_say_again = self._to_say_again, []
         return [Words(words.text, words.is_private or self._composer.is_private) for words in held]
 
     def compare(self, turns: Iterable[SaidTurn]) -> None:
-        """Take out what the mind turns out to have heard before the connection, or the terminal, was gone. Until then
-        the link says nothing: what came back may be sent again by then."""
+        """Drop from the draft what the daemon received before the connection or the terminal was lost. Until this has
+        run the link sends nothing, so that nothing is sent twice."""
         since, self._link.doubt_since = self._link.doubt_since, None
         if since is not None:
             self._composer.take_out(turn.text for turn in turns if turn.is_owner and turn.said_at >= since)

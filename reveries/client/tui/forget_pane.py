@@ -1,4 +1,4 @@
-"""Forgetting from the terminal: first what would go, then a word that has to be typed, then the receipt."""
+"""The pane for forgetting: shows what would be affected, asks for a word to be typed, and returns the receipt."""
 
 import re
 from typing import ClassVar, Final
@@ -19,7 +19,7 @@ from reveries.client.tui.panes import AnswerPane, columns_for, content_of, probl
 from reveries.errors import NotFoundError, ReveriesError
 
 WORD: Final = {False: "forget", True: "erase"}
-"""What has to be typed to put it away, and to erase it for good."""
+"""The word to type, by whether it erases."""
 _MEANING: Final = {
     False: "to put it away: it comes to mind no more, and can be brought back",
     True: "to erase it for good, from the backups too: there is no way back",
@@ -30,8 +30,8 @@ _ID: Final = re.compile("[0-9a-f]{4,32}")
 
 
 class ForgetPane(ModalScreen[Page | None]):
-    """Shows what forgetting `key` would take: an id or its beginning, else whole words that stand in what is to go.
-    Gives the page of the receipt, or None when nothing was forgotten."""
+    """Shows what forgetting `key` would affect: an id or id prefix, else whole words to match. Returns the receipt's
+    page, or None if nothing was forgotten."""
 
     HELP_TITLE = "forgetting"
     CSS_PATH = "panes.tcss"
@@ -50,7 +50,7 @@ class ForgetPane(ModalScreen[Page | None]):
         self._is_id = bool(_ID.fullmatch(key))
         self._erase = erase
         self._is_shown = False
-        # Kept rather than looked up: an answer may come while the pane is being taken down.
+        # Attributes, not queries: an answer may arrive while the pane is being torn down.
         self._text = Static("…", markup=False)
         self._page = VerticalScroll(self._text, id="forget-page")
         told = Content.assemble("type ", (WORD[erase], "bold $warning"), f" and enter {_MEANING[erase]}")
@@ -77,7 +77,7 @@ class ForgetPane(ModalScreen[Page | None]):
         self._look()
 
     def action_scroll(self, rows: int) -> None:
-        """What would go may be long; the word is typed meanwhile."""
+        """Scroll the page while the word field has the focus."""
         self._page.scroll_relative(y=rows, animate=False)
 
     @work(exclusive=True, group="forget", name="tui.forget", exit_on_error=True)
@@ -119,12 +119,12 @@ class ForgetPane(ModalScreen[Page | None]):
         except NotFoundError:
             if not self._is_id:
                 raise
-        # "cafe" could be an id's beginning, and is none.
+        # "cafe" looks like an id prefix and matches none: search for it as a word.
         self._is_id = False
         return await self._ask(dry_run=True)
 
     async def _ask(self, *, dry_run: bool) -> protocol.Forgotten:
-        """By the id, or by the words. Raises ReveriesError."""
+        """Request forgetting by id or by words. Raises ReveriesError."""
         key_id, about = (self._key, "") if self._is_id else ("", self._key)
         return await self._asking.answer(
             lambda number: protocol.Forget(number, id=key_id, about=about, dry_run=dry_run, erase=self._erase),

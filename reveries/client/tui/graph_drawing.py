@@ -1,6 +1,6 @@
-"""A part of the graph drawn with characters: nodes with their labels, links as lines of braille dots. Pure.
+"""A part of the memory graph drawn with characters: labelled nodes, links as lines of braille dots. Pure.
 
-The places are those of the picture (picture_layout.py), in a canvas of cells; one that is too large is made to fit.
+Positions come from picture_layout.py and are scaled down to fit the canvas of cells.
 """
 
 from collections.abc import Sequence
@@ -19,10 +19,10 @@ TIE_STYLES: Final = {
     "temporal": "$foreground 40%",
     "emotional": "$secondary",
 }
-"""By the type of a link; the stronger one is the denser its dots."""
+"""Style by link type; the stronger the link, the denser its dots."""
 _OTHER_TIE: Final = "$foreground 60%"
 _ROW_UNITS: Final = 2.0
-"""A cell is about twice as high as it is wide."""
+"""Cell height in cell widths, about 2 in most terminals."""
 _LABEL_CHARS: Final = 18
 _LEAST_COLUMNS: Final = 90
 _LEAST_ROWS: Final = 20
@@ -36,7 +36,7 @@ Cell = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class GraphLayout:
-    """Where each node stands, in a canvas of so many columns and rows."""
+    """The position of each node in a canvas of columns and rows."""
 
     columns: int
     rows: int
@@ -44,12 +44,12 @@ class GraphLayout:
 
 
 def plan_of(shown: Neighbourhood, columns: int, rows: int) -> GraphLayout:
-    """A place for each node."""
+    """Lay out the nodes on a canvas."""
     labels = [_node_label(node) for node in shown.nodes]
     boxes = [Box(len(label) / 2 + 1, 1.5, 3.0) for label in labels]
     index = {node.episode_id: place for place, node in enumerate(shown.nodes)}
     bonds = [Bond(index[tie.first_id], index[tie.second_id], tie.strength) for tie in _known(shown, index)]
-    # A smaller canvas would be grown to this one anyhow, step by step.
+    # The layout would grow a smaller canvas to this size anyway, step by step.
     layout = arranged(boxes, bonds, float(max(columns, _LEAST_COLUMNS)), max(rows, _LEAST_ROWS) * _ROW_UNITS)
     across, down = min(1.0, columns / layout.width), min(1.0, rows * _ROW_UNITS / layout.height)
     places: list[Cell] = []
@@ -60,7 +60,7 @@ def plan_of(shown: Neighbourhood, columns: int, rows: int) -> GraphLayout:
 
 
 def drawn(shown: Neighbourhood, plan: GraphLayout, chosen: int) -> list[Content]:
-    """The rows of the picture; the node at place `chosen` stands out, and so do its links."""
+    """Draw the picture's rows; the node at index `chosen` and its links are highlighted."""
     canvas = _Canvas(plan.columns, plan.rows)
     index = {node.episode_id: place for place, node in enumerate(shown.nodes)}
     ties = sorted(_known(shown, index), key=lambda tie: chosen in (index[tie.first_id], index[tie.second_id]))
@@ -77,20 +77,20 @@ def drawn(shown: Neighbourhood, plan: GraphLayout, chosen: int) -> list[Content]
 
 
 def nearest(plan: GraphLayout, chosen: int, across: int, down: int) -> int:
-    """The node that lies next in a direction; the same when there is none."""
+    """Return the index of the nearest node in a direction; `chosen` itself if there is none."""
     column, row = plan.places[chosen]
     best, shortest = chosen, float("inf")
     for place, (other_column, other_row) in enumerate(plan.places):
         x, y = other_column - column, (other_row - row) * _ROW_UNITS
         ahead, aside = (x * across, abs(y)) if across else (y * down, abs(x))
-        # What lies more to the side than ahead is another direction's.
+        # A node further to the side than that belongs to another direction.
         if ahead > 0 and aside <= 2.0 * ahead and ahead + 2.0 * aside < shortest:
             best, shortest = place, ahead + 2.0 * aside
     return best
 
 
 def ties_of(shown: Neighbourhood, episode_id: str) -> list[tuple[GraphTie, GraphNode]]:
-    """The links of a node with what they lead to, strongest first."""
+    """List the links of a node with their other ends, strongest first."""
     by_id = {node.episode_id: node for node in shown.nodes}
     found = [
         (tie, by_id[other])
@@ -110,14 +110,14 @@ def _node_label(node: GraphNode) -> str:
 
 
 def _free(wanted: Cell, taken: Sequence[Cell], columns: int) -> Cell:
-    """`wanted`, or the next free cell of its row: no node hides another while there is room."""
+    """Return `wanted`, or the next free cell of its row, so that nodes do not cover each other."""
     column, row = wanted
     cells = (((column + step) % columns, row) for step in range(columns))
     return next((cell for cell in cells if cell not in taken), wanted)
 
 
 class _Canvas:
-    """Cells with dots, then characters over them."""
+    """A grid of cells with braille dots, and characters over them."""
 
     def __init__(self, columns: int, rows: int) -> None:
         self._columns = columns
@@ -127,11 +127,11 @@ class _Canvas:
         self._kept: set[Cell] = set()
 
     def keep(self, cell: Cell) -> None:
-        """A cell that no label may take."""
+        """Reserve a cell: no label may cover it."""
         self._kept.add(cell)
 
     def line(self, first: Cell, second: Cell, style: str, strength: float, is_near: bool) -> None:
-        """From the middle of one cell to that of another, denser where it is stronger."""
+        """Draw a line between the middles of two cells, denser for a stronger link."""
         x0, y0 = first[0] * 2 + 1, first[1] * 4 + 1
         x1, y1 = second[0] * 2 + 1, second[1] * 4 + 1
         steps = max(abs(x1 - x0), abs(y1 - y0), 1)
@@ -143,7 +143,7 @@ class _Canvas:
             self._dots[cell] = bits | _DOTS[y % 4][x % 2], f"bold {style}" if is_near else style
 
     def node(self, cell: Cell, node: GraphNode, *, is_chosen: bool) -> None:
-        """Its mark, larger where it matters more, and its label below, where there is room for it."""
+        """Draw a node's mark, sized by salience, and its label below or above if there is space."""
         mark = "◉" if node.salience >= 0.6 else "●" if node.salience >= 0.35 else "•"
         colour = "$primary" if node.energy >= 0.5 else "$accent" if node.energy > 0.0 else "$foreground"
         self._text[cell] = mark, "reverse bold $primary" if is_chosen else f"bold {colour}"

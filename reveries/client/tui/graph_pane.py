@@ -1,4 +1,4 @@
-"""The neighbourhood of a memory, walked with the keyboard: a picture, or a list where there is no room for one."""
+"""A keyboard-driven view of the memory graph: a picture, or a list on a small screen."""
 
 from collections.abc import Awaitable, Callable
 from typing import ClassVar, Final
@@ -30,7 +30,7 @@ _KEPT_STEPS: Final = 50
 
 
 class GraphPane(ModalScreen[None]):
-    """What lies around an episode, around what a cue brings to mind, or around what matters most."""
+    """Shows the neighbourhood of an episode, of what a cue recalls, or of the most salient episodes."""
 
     HELP_TITLE = "the graph"
     CSS_PATH = "panes.tcss"
@@ -57,7 +57,7 @@ class GraphPane(ModalScreen[None]):
         self._plan: GraphLayout | None = None
         self._chosen = 0
         self._problem = ""
-        # Kept rather than looked up: an answer may come while the pane is being taken down.
+        # Attributes, not queries: an answer may arrive while the pane is being torn down.
         self._title = Static("", classes="title", markup=False)
         self._picture = Static("…", id="graph-picture", markup=False)
         self._about = Static("", id="graph-about", markup=False)
@@ -78,14 +78,14 @@ class GraphPane(ModalScreen[None]):
 
     @property
     def chosen(self) -> protocol.GraphNode | None:
-        """The node that the owner stands at."""
+        """The selected node."""
         shown = self._shown
         return shown.nodes[self._chosen] if shown is not None and shown.nodes else None
 
     # --- walking -----------------------------------------------------------------------------------------------------
 
     def action_move(self, across: int, down: int) -> None:
-        """To the node that lies that way; in a list, up and down."""
+        """Select the nearest node in a direction; in the list, the previous or next one."""
         if self._shown is None:
             return
         if self._plan is None:
@@ -95,30 +95,30 @@ class GraphPane(ModalScreen[None]):
         self._draw()
 
     def action_next(self, steps: int) -> None:
-        """One after another, as the list has them."""
+        """Select the node `steps` further in the list, wrapping around."""
         if self._shown is not None and self._shown.nodes:
             self._chosen = (self._chosen + steps) % len(self._shown.nodes)
             self._draw()
 
     def action_walk(self) -> None:
-        """What lies around the node that the owner stands at."""
+        """Go to the neighbourhood of the selected node."""
         if (node := self.chosen) is not None:
             self._way = [*self._way[-_KEPT_STEPS:], (node.episode_id, "")]
             self._look()
 
     def action_back(self) -> None:
-        """Where the owner came from."""
+        """Go back to the previous neighbourhood."""
         if len(self._way) > 1:
             self._way.pop()
             self._look()
 
     def action_inspect(self) -> None:
-        """All of the episode."""
+        """Show everything about the selected episode."""
         if (node := self.chosen) is not None:
             self._open("episode", lambda: self._asking.episode_page(node.episode_id))
 
     def action_why(self) -> None:
-        """Why it comes to mind, for the cue that the picture is about or for the last turn."""
+        """Show why the selected episode is recalled, for the cue that was opened first or for the last turn."""
         if (node := self.chosen) is not None:
             cue = self._way[0][1]
             self._open("why", lambda: self._asking.why_page(node.episode_id, cue))
@@ -192,7 +192,7 @@ class GraphPane(ModalScreen[None]):
 
 
 def _node_list(shown: protocol.Neighbourhood, chosen: int, rows: int) -> Content:
-    """The nodes one below another, those around the chosen one when there is no room for all."""
+    """Render the nodes as a list; if not all fit, those around the selected one."""
     first = max(0, min(chosen - rows // 2, len(shown.nodes) - rows))
     parts: list[str | tuple[str, str]] = []
     for place, node in list(enumerate(shown.nodes))[first : first + rows]:

@@ -1,4 +1,4 @@
-"""The keys, for what has the focus first, and every command."""
+"""The help screen: the keys, those of the focused part first, and every command."""
 
 import textwrap
 from typing import ClassVar, Final
@@ -20,7 +20,7 @@ _Row = tuple[str, str]
 
 
 def sections(keys: KeySettings) -> dict[str, tuple[_Row, ...]]:
-    """What each place is called, and its keys with what they do."""
+    """Return the keys with their descriptions, by part of the screen."""
     return {
         "writing": (
             ("enter", "send"),
@@ -70,13 +70,13 @@ def sections(keys: KeySettings) -> dict[str, tuple[_Row, ...]]:
 
 
 def key_name(keys: str) -> str:
-    """Keys as they stand on a keyboard: "ctrl+y,f3" is "Ctrl+Y, F3"; words stay."""
+    """Format key names for display: "ctrl+y,f3" becomes "Ctrl+Y, F3"."""
     names = [name.strip() for name in keys.split(",")]
     return ", ".join("+".join(part[:1].upper() + part[1:] for part in name.split("+")) for name in names)
 
 
 class HelpScreen(ModalScreen[None]):
-    """Closed by any of Esc, F1, Enter, q."""
+    """Closed by Esc, F1, Enter or q."""
 
     CSS_PATH = "panes.tcss"
     BINDINGS: ClassVar = [
@@ -100,7 +100,7 @@ class HelpScreen(ModalScreen[None]):
         self.query_one("#help-page").focus()
 
     def action_scroll(self, rows: int) -> None:
-        """By the keyboard."""
+        """Scroll by a number of rows."""
         self.query_one("#help-page", VerticalScroll).scroll_relative(y=rows, animate=False)
 
     def _content(self) -> Content:

@@ -1,4 +1,4 @@
-"""What the owner said before, to be called back with Up and Ctrl+R. Pure: it holds texts, and writes none."""
+"""The owner's earlier messages, recalled with Up and Ctrl+R. In memory only."""
 
 from collections.abc import Iterable
 
@@ -6,7 +6,7 @@ KEPT_TEXTS = 500
 
 
 class History:
-    """Texts, oldest first, each once, and where in them the owner stands."""
+    """Distinct texts, oldest first, and the current position in them."""
 
     def __init__(self) -> None:
         self._texts: list[str] = []
@@ -17,14 +17,14 @@ class History:
         return len(self._texts)
 
     def fill(self, texts: Iterable[str]) -> None:
-        """Put the texts of a conversation before what was written in this terminal."""
+        """Insert the texts of a conversation before those written in this terminal."""
         own = self._texts
         self._texts = []
         for text in (*texts, *own):
             self.add(text)
 
     def add(self, text: str) -> None:
-        """The newest; the same words further up are taken out."""
+        """Add a text as the newest, removing an earlier copy."""
         text = text.strip()
         if not text:
             return
@@ -35,7 +35,7 @@ class History:
         self._place = None
 
     def older(self, draft: str) -> str | None:
-        """The text before the one that stands there; `draft` is kept for the way back. None at the oldest."""
+        """Move to the previous text and return it; None at the oldest. `draft` is kept for the way back."""
         place = len(self._texts) if self._place is None else self._place
         if place == 0:
             return None
@@ -45,7 +45,7 @@ class History:
         return self._texts[self._place]
 
     def newer(self) -> str | None:
-        """The text after it; after the newest the draft. None when the owner stands at the draft already."""
+        """Move to the next text and return it, after the newest the draft; None if already there."""
         if self._place is None:
             return None
         self._place += 1
@@ -55,10 +55,10 @@ class History:
         return self._texts[self._place]
 
     def leave(self) -> None:
-        """What stands there is a draft of its own now."""
+        """Leave the history: the text in the composer is a new draft."""
         self._place = None
 
     def with_words(self, words: str) -> list[str]:
-        """The texts that hold each of `words`, newest first."""
+        """Find the texts that contain every one of `words`, newest first."""
         wanted = words.casefold().split()
         return [text for text in reversed(self._texts) if all(word in text.casefold() for word in wanted)]

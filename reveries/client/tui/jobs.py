@@ -1,4 +1,4 @@
-"""Long work as bars above the status line: a row for each, gone when it is done."""
+"""Progress bars of long jobs above the status line."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -15,12 +15,12 @@ _BAR_CELLS: Final = 24
 _NARROW_BAR_CELLS: Final = 8
 _NARROW_COLUMNS: Final = 76
 _SILENT_SECONDS: Final = 30.0
-"""What somebody else began, and nobody has told of for so long, was broken off."""
+"""A job of another client without progress for this long counts as aborted."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunningJob:
-    """`total` 0: not known how much there is to do."""
+    """`total` 0: unknown."""
 
     what: str
     done: int
@@ -31,7 +31,7 @@ class RunningJob:
 
 
 def job_row(job: RunningJob, columns: int) -> Content:
-    """A bar and figures, in so many columns."""
+    """Render a job as a bar with figures, `columns` wide."""
     told = _job_line(job)
     cells = _BAR_CELLS if columns >= _NARROW_COLUMNS else min(_NARROW_BAR_CELLS, max(0, columns - len(told) - 12))
     share = min(1.0, job.done / job.total) if job.total > 0 else 0.0
@@ -54,7 +54,7 @@ def _job_line(job: RunningJob) -> str:
 
 
 class Jobs(Static):
-    """What is under way, the first begun above."""
+    """The running jobs, oldest first."""
 
     def __init__(self, clock: Clock) -> None:
         super().__init__("", id="jobs", classes="hidden", markup=False)
@@ -64,7 +64,7 @@ class Jobs(Static):
     def moved(
         self, name: str, what: str, done: int, total: int, *, is_in_bytes: bool = False, is_ours: bool = False
     ) -> None:
-        """So far is the work called `name`. What somebody else began ends with its last step."""
+        """Show the progress of the job `name`. A job of another client ends with its last step."""
         if not is_ours and 0 < total <= done:
             self.ended(name)
             return
@@ -72,17 +72,17 @@ class Jobs(Static):
         self._draw()
 
     def ended(self, name: str) -> None:
-        """It is done, or it failed."""
+        """Remove a job that is done or failed."""
         if self._jobs.pop(name, None) is not None:
             self._draw()
 
     @property
     def ours(self) -> list[str]:
-        """What was begun here and is not done, the first begun first."""
+        """The running jobs started in this terminal, oldest first."""
         return [name for name, job in self._jobs.items() if job.is_ours]
 
     def forget_silent(self) -> None:
-        """Without what others began and nobody tells of any more."""
+        """Remove jobs of other clients that report no progress any more."""
         now = self._clock.monotonic()
         silent = [name for name, job in self._jobs.items() if not job.is_ours and now - job.told_at > _SILENT_SECONDS]
         for name in silent:

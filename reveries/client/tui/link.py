@@ -1,7 +1,7 @@
-"""The link of the terminal interface to the mind: connects, attaches, watches, says, and comes back by itself.
+"""The connection of the terminal interface to the daemon: connects, attaches, observes, sends, and reconnects.
 
-It knows the protocol and no widget. What it learns it tells as messages; what the owner says it takes from a queue, one
-turn at a time, so that what is typed while the mind answers waits its turn.
+It knows the protocol and no widget. It posts what it receives as messages, and sends the owner's messages from a queue,
+one turn at a time, so that messages written during a reply wait for it to end.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ QUEUED_TURNS: Final = 50
 
 
 class MindLink:
-    """One per application. `live` is its only task."""
+    """One per application. `run` is its only task."""
 
     def __init__(self, home: Home, tell: Callable[[Message], object], clock: Clock) -> None:
         self._home = home
@@ -42,9 +42,9 @@ class MindLink:
         self._unstored: Words | None = None
         self._said_at = 0.0
         self.doubt_since: float | None = None
-        """Since when the mind may have heard words that it has not acknowledged; None when there are none."""
+        """Since when the daemon may have received unacknowledged messages; None if there are none."""
         self._heard: list[protocol.SaidTurn] | None = None
-        """What was spoken since the conversation was asked for, which may not be in the answer."""
+        """Turns broadcast while attaching, which may be missing from the answer; None otherwise."""
         self._switched = asyncio.Event()
         self._status_wanted = asyncio.Event()
 
@@ -58,17 +58,17 @@ class MindLink:
 
     @property
     def is_busy(self) -> bool:
-        """Whether a reply is awaited or coming, or words wait their turn."""
+        """Whether a reply is awaited or streaming, or messages are queued."""
         return self.is_answering or self.has_waiting
 
     @property
     def has_waiting(self) -> bool:
-        """Whether words wait their turn."""
+        """Whether messages are queued."""
         return bool(self._waiting)
 
     def say(self, text: str, *, is_private: bool = False) -> bool:
-        """Say `text` when all before it is answered, off the record if so. False when nobody is there to hear it, too
-        much waits, or it may be what the mind has heard: that is to be compared first."""
+        """Queue `text` to be sent after the replies before it. False when not connected, when the queue is full, or
+        when the daemon may have received it already, which has to be compared first."""
         if self._mind is None or self.doubt_since is not None or len(self._waiting) >= QUEUED_TURNS:
             return False
         self._waiting.append(Words(text, is_private))
@@ -76,7 +76,7 @@ class MindLink:
         return True
 
     def stop_reply(self) -> bool:
-        """Ask the mind to stop the reply it is giving; False when it gives none."""
+        """Ask the daemon to stop the current reply; False if there is none."""
         if self._mind is None or self._saying is None:
             return False
         self._mind.cancel_soon(self._saying)
@@ -84,7 +84,7 @@ class MindLink:
 
     @property
     def mind(self) -> Connection:
-        """The connection. Raises AsleepError while there is none."""
+        """The connection. Raises AsleepError when there is none."""
         if self._mind is None:
             raise AsleepError("The mind is away.", advice="Wait until it is back, then ask again.")
         return self._mind
@@ -92,8 +92,8 @@ class MindLink:
     async def ask(
         self, make: Callable[[int], protocol.Request], moved: Callable[[str, int, int], None] | None = None
     ) -> protocol.Frame:
-        """One request beside the conversation, and its answer; `moved` is told how far it is. Raises ReveriesError,
-        AsleepError while it is away."""
+        """Send one request alongside the conversation and return its answer; `moved` receives its progress. Raises
+        ReveriesError, AsleepError when not connected."""
         mind = self.mind
         async with contextlib.aclosing(mind.request(make(mind.new_id()))) as frames:
             async for frame in frames:
@@ -104,7 +104,7 @@ class MindLink:
         raise ConnectionLostError("The mind gave no answer.", advice="Ask again.")
 
     async def live(self) -> NoReturn:
-        """Connect, and again whenever the connection is lost."""
+        """Connect, and reconnect whenever the connection is lost."""
         pause = FIRST_PAUSE_SECONDS
         while True:
             was_connected = False
@@ -122,7 +122,7 @@ class MindLink:
             await self._clock.sleep(pause)
 
     async def _attach(self, mind: Connection) -> None:
-        # The conversation last, and listening before it: a turn that is stored meanwhile is shown in its place.
+        # Listen first and attach last, so that a turn stored meanwhile is not missed.
         mind.listen()
         self._switched.clear()
         status = await mind.ask(protocol.AskStatus, protocol.Status)
@@ -161,7 +161,8 @@ class MindLink:
                     pass
 
     async def _follow_thought(self, mind: Connection) -> None:
-        """Go along to another conversation. Not in `_listen`: who asks must not be who empties the queue."""
+        """Attach to the conversation that a client switched to. A task of its own, because the listener must not wait
+        for an answer while broadcasts arrive."""
         while True:
             await self._switched.wait()
             await self._attach(mind)
@@ -174,7 +175,7 @@ class MindLink:
         except ConnectionLostError:
             raise
         except ReveriesError:
-            # Not to be shown its thoughts is no reason not to talk with it.
+            # The conversation works without its thoughts.
             return
 
     async def _watch_status(self, mind: Connection) -> None:
@@ -186,7 +187,7 @@ class MindLink:
             except ConnectionLostError:
                 raise
             except ReveriesError:
-                # Slow is not gone: the mind may be deep in something, and the reply goes on.
+                # A slow answer is no lost connection: the daemon may be busy, and the reply goes on.
                 continue
 
     async def _say_in_turn(self, mind: Connection) -> None:
@@ -221,7 +222,7 @@ class MindLink:
             case protocol.Replied():
                 self._unstored = self._saying = None
                 self._tell(messages.ReplyEnded(frame))
-                # What is shown of today counts the reply at its worst case, until it is asked for again.
+                # Until the next status, today's usage counts the reply at its reserved maximum.
                 self._status_wanted.set()
             case _:
                 pass
@@ -234,21 +235,21 @@ class MindLink:
 
     @property
     def unheard(self) -> list[Words]:
-        """What the owner said and the mind has not acknowledged, oldest first."""
+        """The owner's messages that the daemon has not acknowledged, oldest first."""
         return [*self._returned, *([self._unstored] if self._unstored is not None else []), *self._waiting]
 
     @property
     def is_heard(self) -> bool:
-        """Whether a reply is coming to words that the mind has acknowledged."""
+        """Whether a reply is coming to a message that the daemon has acknowledged."""
         return self.is_answering and self._unstored is None
 
     def hold_back(self) -> None:
-        """What waits is not said any more, but is to be taken back."""
+        """Move the queued messages to those that are to be restored to the draft."""
         self._returned += self._waiting
         self._waiting.clear()
 
     def returned(self) -> list[Words]:
-        """What is to be taken back; from now on that is done."""
+        """Return and clear the messages that are to be restored to the draft."""
         returned, self._returned = self._returned, []
         return returned
 
@@ -258,7 +259,7 @@ class MindLink:
             self._unstored = None
 
     def _leave(self) -> None:
-        """Forget the connection; what was said and not acknowledged is to be taken back."""
+        """Drop the connection; unacknowledged messages are to be restored to the draft."""
         if self._unstored is not None:
             self.doubt_since = self._said_at
         self._return_unstored()
@@ -267,7 +268,7 @@ class MindLink:
 
 
 def _error_text(group: BaseExceptionGroup[ReveriesError]) -> str:
-    """What is wrong, and what to do. A mind that is there and cannot be talked to is not away."""
+    """Format the first error. Only a lost connection or a sleeping daemon is reported as away."""
     for error in group.exceptions:
         if isinstance(error, BaseExceptionGroup):
             return _error_text(error)

@@ -1,4 +1,4 @@
-"""Memories to be browsed, and the owner's hand on them: pin, salience, correction, forgetting."""
+"""Listings of memories, with the owner's edits: pin, salience, correction, forgetting."""
 
 from typing import Final
 
@@ -28,7 +28,7 @@ _ERASE: Final = Deed("D", "erase…")
 
 
 class MemoryShelf(Asking):
-    """Episodes: without words the latest, by day; with words what comes to mind for them; or one's links."""
+    """Episodes: the latest, the matches of a search, or the links of one episode."""
 
     title = "what it remembers"
     placeholder = "search: what comes to mind for these words"
@@ -41,7 +41,7 @@ class MemoryShelf(Asking):
         self._linked_with = ""
 
     async def entries(self, words: str) -> list[Entry]:
-        """One row an episode."""
+        """Load one row per episode."""
         if self._linked_with and words == self._cue:
             return await self._links()
         self._cue, self._linked_with = words, ""
@@ -56,11 +56,11 @@ class MemoryShelf(Asking):
         return [Entry(key, measured(share, summary, ago(at, now))) for key, at, share, summary in rows]
 
     async def page(self, key: str) -> Page:
-        """The episode: summary, exemplars, links, where it comes from."""
+        """Render the episode: summary, exemplars, links, origin."""
         return await self.episode_page(key)
 
     async def do(self, deed: Deed, key: str, words: str = "") -> Outcome:
-        """Why it comes to mind for the words (or the last turn); its links as the list; the owner's hand on it."""
+        """Explain its recall (for the search or the last turn), list its links, open a pane, or edit it."""
         if deed is _LINKS:
             self._linked_with = key
             return Refill()
@@ -93,7 +93,7 @@ class MemoryShelf(Asking):
 
 
 class RecalledShelf(Asking):
-    """What surfaced for the last turn, the strongest first, each with its reasons."""
+    """Memories that surfaced for the last turn, strongest first, each with its reasons."""
 
     title = "what came to mind for your last words"
     nothing = (
@@ -107,7 +107,7 @@ class RecalledShelf(Asking):
         self._items = items
 
     async def entries(self, words: str) -> list[Entry]:
-        """One row a memory; those that had no room are marked."""
+        """Return one row per memory; those left out of the prompt are marked."""
         now = self.clock.now()
         return [
             Entry(
@@ -118,12 +118,12 @@ class RecalledShelf(Asking):
         ]
 
     async def page(self, key: str) -> Page:
-        """Why; of what a project knows, that itself."""
+        """Render why it was recalled, or the chunk itself if it is project knowledge."""
         item = next(one for one in self._items if one.episode_id == key)
         return await (self._project_page(item) if item.project else self.why_page(key))
 
     async def do(self, deed: Deed, key: str, words: str = "") -> Outcome:
-        """The other page."""
+        """Show the reasons or the whole episode."""
         item = next(one for one in self._items if one.episode_id == key)
         return await (self.page(key) if deed is _WHY or item.project else self.episode_page(key))
 

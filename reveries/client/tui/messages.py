@@ -1,4 +1,4 @@
-"""What happened on the other side of the socket, as Textual messages. Posted by the link, handled by the app."""
+"""Events of the daemon as Textual messages: posted by the link, handled by the app."""
 
 from textual.message import Message
 
@@ -7,8 +7,8 @@ from reveries.client.tui.words import Words
 
 
 class AttachedToMind(Message):
-    """The mind answers, and this is the conversation as it stands. `unheard`: what waited then; `is_heard`: whether a
-    reply was coming to what does not wait any more. What the link tells next begins there."""
+    """The link has attached, with the conversation so far; later messages continue from there. `unheard`: the
+    unacknowledged messages at that time; `is_heard`: whether a reply to an acknowledged one was coming."""
 
     def __init__(
         self,
@@ -28,8 +28,8 @@ class AttachedToMind(Message):
 
 
 class WentAway(Message):
-    """Nobody answers any more (or not yet). The link goes on trying; what was not acknowledged it has returned.
-    `sentence`: what is wrong, with what to do."""
+    """The connection was lost or refused. The link keeps trying; it has returned the unacknowledged messages.
+    `sentence`: what is wrong, and what to do."""
 
     def __init__(self, sentence: str) -> None:
         super().__init__()
@@ -37,7 +37,7 @@ class WentAway(Message):
 
 
 class WordsStored(Message):
-    """The owner's words are on the disk."""
+    """The owner's message is stored on disk."""
 
     def __init__(self, turn_id: str) -> None:
         super().__init__()
@@ -45,7 +45,7 @@ class WordsStored(Message):
 
 
 class MemoriesRecalled(Message):
-    """What surfaced for this turn."""
+    """The memories that surfaced for this turn."""
 
     def __init__(self, items: list[protocol.RecalledItem]) -> None:
         super().__init__()
@@ -53,7 +53,7 @@ class MemoriesRecalled(Message):
 
 
 class HelpOffered(Message):
-    """Whoever wrote seems to be in danger: a text to show beside the reply."""
+    """A help text to show next to the reply, for a person who may be in danger."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -61,7 +61,7 @@ class HelpOffered(Message):
 
 
 class ReplyGrew(Message):
-    """The next piece of the reply, as it came: not yet made plain."""
+    """The next piece of the reply, not yet sanitised."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -69,7 +69,7 @@ class ReplyGrew(Message):
 
 
 class ReplyEnded(Message):
-    """The reply is whole, or was cut."""
+    """The reply is complete, or was cut off."""
 
     def __init__(self, replied: protocol.Replied) -> None:
         super().__init__()
@@ -77,7 +77,7 @@ class ReplyEnded(Message):
 
 
 class SayFailed(Message):
-    """The mind is there but refused this turn; words that it did not store the link has returned."""
+    """The daemon refused this turn; the link has returned the message unless it was stored."""
 
     def __init__(self, sentence: str) -> None:
         super().__init__()
@@ -85,7 +85,7 @@ class SayFailed(Message):
 
 
 class TurnSpoken(Message):
-    """A turn was stored in the conversation, by whichever client."""
+    """A turn was stored in the conversation, sent by any client."""
 
     def __init__(self, turn: protocol.SaidTurn) -> None:
         super().__init__()
@@ -93,7 +93,7 @@ class TurnSpoken(Message):
 
 
 class StateMoved(Message):
-    """The mind does something else now."""
+    """The daemon's state changed."""
 
     def __init__(self, state: str, detail: str) -> None:
         super().__init__()
@@ -102,7 +102,7 @@ class StateMoved(Message):
 
 
 class WorkMoved(Message):
-    """Long work that somebody else began goes on."""
+    """Progress of a long job that another client started."""
 
     def __init__(self, progress: protocol.Progress) -> None:
         super().__init__()
@@ -110,7 +110,7 @@ class WorkMoved(Message):
 
 
 class StatusArrived(Message):
-    """How it is, asked for every few seconds."""
+    """The daemon's status, requested every few seconds."""
 
     def __init__(self, status: protocol.Status) -> None:
         super().__init__()
@@ -118,7 +118,7 @@ class StatusArrived(Message):
 
 
 class ThoughtMoved(Message):
-    """The monologue began, went on or ended."""
+    """A thought of the monologue began, went on or ended."""
 
     def __init__(self, frame: protocol.ThoughtBegan | protocol.ThoughtToken | protocol.ThoughtEnded) -> None:
         super().__init__()

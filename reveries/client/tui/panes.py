@@ -1,4 +1,4 @@
-"""Pages over the conversation: lines of styled text as Textual content, a pane for one, a yes-or-no question."""
+"""Panes over the conversation: a page of styled text, a yes-or-no question, a prompt for text."""
 
 from typing import ClassVar, Final
 
@@ -29,17 +29,17 @@ _STYLES: Final = {
 
 
 def columns_for(terminal_columns: int) -> int:
-    """How wide a page is in a pane of a terminal this wide."""
+    """Return the width of a page in a pane of a terminal this wide."""
     return max(NARROWEST_PAGE_COLUMNS, min(PAGE_COLUMNS, terminal_columns * 96 // 100 - 10))
 
 
 def problem_page(sentence: str) -> Page:
-    """What went wrong, in its own words."""
+    """Render an error message."""
     return paragraph(sentence, style="warn")
 
 
 def content_of(page: Page) -> Content:
-    """Lines for a widget: parts of text with their styles, never markup."""
+    """Convert a page to Textual content: styled text, never markup."""
     pieces: list[str | tuple[str, str]] = []
     for row in page:
         pieces += [_piece(part) for part in row]
@@ -53,7 +53,7 @@ def _piece(part: Part) -> str | tuple[str, str]:
 
 
 class LookPane(ModalScreen[None]):
-    """A page over the conversation. Closed by any of Esc, q, Enter."""
+    """A page over the conversation. Closed by Esc, q or Enter."""
 
     HELP_TITLE = "a page"
     CSS_PATH = "panes.tcss"
@@ -79,12 +79,12 @@ class LookPane(ModalScreen[None]):
         self.query_one("#look-page", VerticalScroll).focus()
 
     def action_scroll(self, rows: int) -> None:
-        """By the keyboard, also where the pane has lost the focus."""
+        """Scroll by a number of rows, even if the pane has lost the focus."""
         self.query_one("#look-page", VerticalScroll).scroll_relative(y=rows, animate=False)
 
 
 class Sure(ModalScreen[bool]):
-    """A question before something that changes what the mind remembers: y does it, everything else does not."""
+    """A yes-or-no question before a change: only y confirms."""
 
     CSS_PATH = "panes.tcss"
     BINDINGS: ClassVar = [
@@ -107,21 +107,21 @@ class Sure(ModalScreen[bool]):
 
 
 class Find(Input):
-    """Where words are typed. What is pasted may carry escapes, and the widget would write them to the terminal."""
+    """A search field. Pasted escape sequences are removed: the widget would write them to the terminal."""
 
     def _on_paste(self, event: events.Paste) -> None:
         event.text = one_line(event.text, LONGEST_WORDS_CHARS)
 
 
 class AnswerPane(Input):
-    """As `Find`, for a sentence or two."""
+    """The same for an answer of a sentence or two."""
 
     def _on_paste(self, event: events.Paste) -> None:
         event.text = one_line(event.text, _LONGEST_ANSWER_CHARS)
 
 
 class PromptPane(ModalScreen[str]):
-    """A question that is answered with words; Esc is none."""
+    """A question answered with text; empty when closed by Esc."""
 
     CSS_PATH = "panes.tcss"
     BINDINGS: ClassVar = [Binding("escape", "dismiss('')", "No")]

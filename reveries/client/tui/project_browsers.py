@@ -1,5 +1,5 @@
-"""Projects to be browsed: where they stand, their tasks, questions, pages, log and grants. The pages are the command
-line's."""
+"""Listings of projects and their tasks, questions, orientation pages, log and grants. The pages are those of the
+command line."""
 
 from typing import Final, Literal
 
@@ -41,7 +41,7 @@ _REVOKE: Final = Deed("r", "take back", "Take this grant back?")
 
 
 class ProjectShelf(Asking):
-    """Projects, each with where it stands."""
+    """Projects, each with its state."""
 
     title = "what it works on for you"
     nothing = "No projects yet. Begin one in a shell: reveries project new Piano"
@@ -52,18 +52,18 @@ class ProjectShelf(Asking):
         self._listed: dict[str, protocol.ProjectLine] = {}
 
     async def entries(self, words: str) -> list[Entry]:
-        """One row a project: how far it is, and what waits for the owner."""
+        """Load one row per project: its progress, and what waits for the owner."""
         told = await self.answer(protocol.AskProjects, protocol.Projects)
         self._listed = {one.project_id: one for one in told.projects}
         return [Entry(one.project_id, row("●", one.name, _project_note(one))) for one in told.projects]
 
     async def page(self, key: str) -> Page:
-        """How far it is, what it waits for, what is uncertain."""
+        """Render its progress, what it waits for, and what is uncertain."""
         told = await self.answer(lambda number: protocol.AskProject(number, key), protocol.ProjectDetail)
         return project_page(told, self.clock.now(), is_detailed=False)
 
     async def do(self, deed: Deed, key: str, words: str = "") -> Outcome:
-        """Look deeper, or let it work, pause or go on."""
+        """Open a listing of the project, request work on it, or pause or resume it."""
         if deed in _DEEPER:
             return Deeper(_DEEPER[deed](self.ask, self.clock, key))
         if deed is _WORK:
@@ -76,46 +76,46 @@ class ProjectShelf(Asking):
 
 
 class _OfProject(Asking):
-    """What is listed of one project."""
+    """Base of the listings within one project."""
 
     def __init__(self, ask: Ask, clock: Clock, project: str) -> None:
         super().__init__(ask, clock)
         self.project = project
 
     async def detail(self) -> protocol.ProjectDetail:
-        """Where it stands, with the last lines of its log."""
+        """Fetch the project with the last lines of its log."""
         return await self.answer(
             lambda number: protocol.AskProject(number, self.project, _LOGGED), protocol.ProjectDetail
         )
 
 
 class TaskShelf(_OfProject):
-    """Tasks in the order in which they were planned, each with what it waits for."""
+    """Tasks in the order of the plan, each with what it waits for."""
 
     title = "tasks"
     nothing = "No tasks yet: it plans when it works."
     deeds = (_UNDO,)
 
     async def entries(self, words: str) -> list[Entry]:
-        """One row a task."""
+        """Load one row per task."""
         return [
             Entry(one.task_id, row(_MARKS.get(one.status, "?"), one.title, _task_note(one)))
             for one in (await self.detail()).tasks
         ]
 
     async def page(self, key: str) -> Page:
-        """The task with every step, and what its outcome rests on."""
+        """Render the task with every step, and the evidence for its outcome."""
         told = await self.answer(lambda number: protocol.AskTaskTrace(number, self.project, key), protocol.TaskTrace)
         return trace_page(told)
 
     async def do(self, deed: Deed, key: str, words: str = "") -> Outcome:
-        """Give the folder back."""
+        """Restore the folder as it was before the task."""
         undone = await self.answer(lambda number: protocol.UndoTask(number, self.project, key), protocol.TaskUndone)
         return Refill(undone_page(undone))
 
 
 class QuestionShelf(Asking):
-    """What projects want to know, oldest first, answered in place."""
+    """Open questions of projects, oldest first, answered in place."""
 
     title = "questions for you"
     nothing = "It has no questions."
@@ -127,7 +127,7 @@ class QuestionShelf(Asking):
         self._listed: dict[str, protocol.QuestionEntry] = {}
 
     async def entries(self, words: str) -> list[Entry]:
-        """One row a question."""
+        """Load one row per question."""
         self._listed = {one.question_id: one for one in await self._questions()}
         now = self.clock.now()
         return [
@@ -142,7 +142,7 @@ class QuestionShelf(Asking):
         return told.questions
 
     async def page(self, key: str) -> Page:
-        """All of it, and which keys answer."""
+        """Render the whole question, and the keys that answer it."""
         one = self._listed[key]
         of_kind = {
             "approval": "y yes, this once   a always   n no",
@@ -152,7 +152,7 @@ class QuestionShelf(Asking):
         return questions_page([one], self.clock.now(), keys)
 
     async def do(self, deed: Deed, key: str, words: str = "") -> Outcome:
-        """Answer it."""
+        """Answer the question."""
         kind = self._listed[key].kind
         if (deed is _ALWAYS and kind != "approval") or (deed in (_YES, _NO) and kind == "question"):
             return paragraph("Only what it asks leave for is answered so. Enter, then your words.")
@@ -162,7 +162,7 @@ class QuestionShelf(Asking):
 
 
 class OrientationShelf(_OfProject):
-    """Versions of the page, the newest first, each as what changed in it."""
+    """Versions of the orientation page, newest first, each with its changes."""
 
     title = "orientation"
     deeds = (_REVERT,)
@@ -172,7 +172,7 @@ class OrientationShelf(_OfProject):
         self._versions: list[protocol.OrientationEntry] = []
 
     async def entries(self, words: str) -> list[Entry]:
-        """One row a version."""
+        """Load one row per version."""
         asked = await self.answer(lambda number: protocol.AskOrientations(number, self.project), protocol.Orientations)
         self._versions, now = asked.versions, self.clock.now()
         return [
@@ -181,7 +181,7 @@ class OrientationShelf(_OfProject):
         ]
 
     async def page(self, key: str) -> Page:
-        """The whole page, below what this version changed."""
+        """Render what this version changed, then the whole page."""
         version = int(key)
         text = next(one.text for one in self._versions if one.version == version)
         whole = [row for words in text.splitlines() for row in paragraph(words, indent=2)]
@@ -190,7 +190,7 @@ class OrientationShelf(_OfProject):
         return [*diff_page(self._versions, version - 1, version), line(), *whole]
 
     async def do(self, deed: Deed, key: str, words: str = "") -> Outcome:
-        """Make it the newest."""
+        """Make this version the newest."""
         await self.answer(
             lambda number: protocol.RevertOrientation(number, self.project, int(key)), protocol.ProjectDetail
         )
@@ -198,7 +198,7 @@ class OrientationShelf(_OfProject):
 
 
 class WorkLogShelf(_OfProject):
-    """What was done, the newest first; the list follows the work."""
+    """The work log, newest first; the list reloads while work goes on."""
 
     title = "work log, live"
     nothing = "Nothing happened yet."
@@ -210,7 +210,7 @@ class WorkLogShelf(_OfProject):
         self._log: dict[str, protocol.WorkEntry] = {}
 
     async def entries(self, words: str) -> list[Entry]:
-        """One row a line of the log."""
+        """Load one row per log line."""
         self._log, now = {one.entry_id: one for one in (await self.detail()).log}, self.clock.now()
         return [
             Entry(key, row("·", f"{one.action}  {one.details}", ago(one.happened_at, now)))
@@ -218,12 +218,12 @@ class WorkLogShelf(_OfProject):
         ]
 
     async def page(self, key: str) -> Page:
-        """The whole line."""
+        """Render the whole log line."""
         one = self._log[key]
         return [*log_page([one], self.clock.now()), line(), *paragraph(one.details, indent=2)]
 
     async def do(self, deed: Deed, key: str, words: str = "") -> Outcome:
-        """The task that the line is of."""
+        """Show the task that the log line belongs to."""
         if not (task_id := self._log[key].task_id):
             return paragraph("This line is of no task.")
         asked = protocol.AskTaskTrace
@@ -232,7 +232,7 @@ class WorkLogShelf(_OfProject):
 
 
 class GrantShelf(_OfProject):
-    """What the owner allowed a project."""
+    """The grants of a project."""
 
     title = "grants"
     nothing = "It may do nothing outside. To allow it, in a shell: reveries grant give NAME fetch"
@@ -243,17 +243,17 @@ class GrantShelf(_OfProject):
         self._listed: dict[str, protocol.GrantEntry] = {}
 
     async def entries(self, words: str) -> list[Entry]:
-        """One row a grant."""
+        """Load one row per grant."""
         told = await self.answer(lambda number: protocol.AskGrants(number, self.project), protocol.Grants)
         self._listed, now = {one.grant_id: one for one in told.grants}, self.clock.now()
         return [Entry(key, row("·", one.name, ago(one.given_at, now))) for key, one in self._listed.items()]
 
     async def page(self, key: str) -> Page:
-        """What it allows."""
+        """Render what the grant allows."""
         return grants_page(protocol.Grants(0, "", [self._listed[key]]), self.clock.now())
 
     async def do(self, deed: Deed, key: str, words: str = "") -> Outcome:
-        """Take it back."""
+        """Revoke the grant."""
         await self.answer(lambda number: protocol.RevokeGrant(number, self.project, key), protocol.Grants)
         return Refill([line("  It is taken back.")])
 

@@ -1,6 +1,6 @@
-"""Looking inside from the terminal interface: a command becomes a request, its answer a plain pane.
+"""Commands that show one page: each becomes a request, and its answer a page.
 
-The pages are those of the command line; nothing is decided here, and nothing that is looked at is reinforced.
+The pages are those of the command line. Showing a memory does not reinforce it.
 """
 
 from collections.abc import Callable
@@ -34,14 +34,14 @@ _EXCERPTS: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class PageQuery:
-    """Something to be looked at: how it is asked for, and how its answer reads."""
+    """A request whose answer is shown as a page with this title."""
 
     title: str
     request: Callable[[int], protocol.Request]
 
 
 def look_for(called: Called) -> PageQuery | None:
-    """What a command asks to see; None for one that does something else."""
+    """Build the query of a command; None if the command shows no page. Raises UsageError."""
     rest = called.words
     match called.command.name:
         case "/search":
@@ -65,7 +65,7 @@ def look_for(called: Called) -> PageQuery | None:
 
 
 def _by_hand(command: str, rest: str) -> PageQuery | None:
-    """The owner's hand on one episode. Raises UsageError."""
+    """Build the query of an edit of one episode. Raises UsageError."""
     key, _, words = rest.partition(" ")
     key, words = key[:100], words.strip()
     match command:
@@ -119,7 +119,7 @@ _PLAIN_LOOKS: Final = {
 
 
 def page_of(frame: protocol.Frame, now: float, terminal_columns: int) -> Page:
-    """The answer to a look, as lines that fit into the pane."""
+    """Render the answer to a query as a page that fits into the pane."""
     columns = columns_for(terminal_columns)
     with page_columns(columns):
         return (

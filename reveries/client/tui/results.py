@@ -1,4 +1,4 @@
-"""What work came to, told without taking the keyboard from who writes."""
+"""Showing the result of a long job without taking the keyboard from the owner."""
 
 from collections.abc import Callable
 
@@ -9,7 +9,7 @@ from reveries.client.tui.turns import Remark
 
 
 async def show_result(app: ConversationApp, title: str, make: Callable[[], Page]) -> None:
-    """As a pane where nobody writes and nothing is open; else in the conversation, where no key goes astray."""
+    """Show a result as a pane, or in the conversation if a pane is open or the owner is writing."""
     with page_columns(columns_for(app.size.width)):
         page = make()
     if app.screen.is_modal or app.composer.text:

@@ -1,7 +1,7 @@
-"""Markdown that is only ever text: nothing in it can be clicked, opened, hidden or taken for our own markup.
+"""Markdown for untrusted text: nothing in it can be clicked, opened, hidden or parsed as Textual markup.
 
-What a model writes is untrusted. Links and images stand there as they were written, so that an address is seen and not
-hidden behind a word; HTML and entities are letters; table cells have no tooltips (Textual would parse them as markup).
+What a model writes is untrusted. Links and images are shown as written, so that an address is visible and not hidden
+behind a word; HTML and entities are plain text; table cells have no tooltips (Textual would parse them as markup).
 """
 
 from dataclasses import replace
@@ -14,19 +14,19 @@ from textual.app import ComposeResult
 from textual.content import Content
 from textual.widgets import Markdown
 
-# Tables have no public name; the version of Textual is pinned to the minor one for such things.
+# Tables have no public name; Textual is pinned to a minor version for such imports.
 from textual.widgets._markdown import MarkdownTable, MarkdownTableContent
 from textual.widgets.markdown import MarkdownBlock, MarkdownFence
 
 _RULES_OFF = ("link", "image", "autolink", "linkify", "reference", "entity", "html_inline", "html_block")
 _HIGHLIGHTED_CHARS = 20_000
 _COLOURED_AFTER_SECONDS = 0.3
-"""Loading the words of a language takes longer than showing a conversation."""
+"""Delay before highlighting code: loading a language takes longer than showing a conversation."""
 
 
 def text_only_parser() -> MarkdownIt:
-    """A parser of Markdown's shapes (headings, lists, tables, code, emphasis) without links, images and HTML. A
-    line stays a line: models write rhymes and addresses as people do."""
+    """Return a Markdown parser without links, images and HTML. It keeps line breaks: models write verse and postal
+    addresses as people do."""
     parser = MarkdownIt("gfm-like", {"html": False, "linkify": False})
     parser.core.ruler.push("keep_line_breaks", _keep_line_breaks)
     return parser.disable(list(_RULES_OFF), ignoreInvalid=True)
@@ -68,13 +68,13 @@ class _Fence(MarkdownFence):
 
     @classmethod
     def highlight(cls, code: str, language: str, ansi: bool = False, dark: bool = False) -> Content:
-        """As Textual's, but it never guesses a language (slow), and long code stays uncoloured."""
+        """Highlight as Textual does, but never guess a language (slow), and leave long code uncoloured."""
         named = language.split()[0] if language.split() and len(code) < _HIGHLIGHTED_CHARS else "text"
         return super().highlight(code, named, ansi, dark)
 
 
 class SafeMarkdown(Markdown):
-    """Textual's Markdown with `text_only_parser`. Give it text that `plain` has been over."""
+    """Textual's Markdown with `text_only_parser`. The text must have been sanitised with `plain`."""
 
     BLOCKS: ClassVar[dict[str, type[MarkdownBlock]]] = {  # type: ignore[misc]
         **Markdown.BLOCKS,
@@ -85,5 +85,5 @@ class SafeMarkdown(Markdown):
 
     def __init__(self, text: str = "") -> None:
         self.is_past = bool(text)
-        """Whether it was said before this began: then it is to stand there at once, and its code is coloured after."""
+        """Whether it is an earlier reply, shown at once with its code highlighted later."""
         super().__init__(text, parser_factory=text_only_parser, open_links=False)

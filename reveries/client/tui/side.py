@@ -1,4 +1,4 @@
-"""The side pane: the monologue as it comes, and what was recalled for the last turn."""
+"""The side pane: the monologue as it streams, and the memories recalled for the last turn."""
 
 from typing import TYPE_CHECKING, ClassVar, Final
 
@@ -26,7 +26,7 @@ _NOTHING_YET = "What comes to its mind as you talk shows here."
 
 
 class MonologuePane(VerticalScroll):
-    """The thought that is running, or the last one: why it began, its words, why it ended."""
+    """The current or last thought: why it began, its text, why it ended."""
 
     def __init__(self) -> None:
         super().__init__(id="monologue")
@@ -45,11 +45,11 @@ class MonologuePane(VerticalScroll):
 
     @property
     def text(self) -> str:
-        """The words that are shown."""
+        """The text of the thought."""
         return self._text
 
     def show(self, frame: ThoughtBegan | ThoughtToken | ThoughtEnded) -> None:
-        """Show what the monologue does."""
+        """Show an event of the monologue."""
         match frame:
             case ThoughtBegan():
                 self._plain = PlainStream()
@@ -81,13 +81,13 @@ class MonologuePane(VerticalScroll):
         self._follow()
 
     def _follow(self) -> None:
-        """Stay at the end, unless the owner has scrolled up to read."""
+        """Scroll to the end, unless the owner has scrolled up to read."""
         if self.scroll_y >= self.max_scroll_y - 1:
             self.call_after_refresh(self.scroll_end, animate=False)
 
 
 class RecalledPane(VerticalScroll):
-    """The episodes that surfaced for the last turn, the strongest first; dim where the model was not told of them."""
+    """The episodes that surfaced for the last turn, strongest first; dim if left out of the prompt."""
 
     def __init__(self, clock: Clock) -> None:
         super().__init__(id="recalled")
@@ -97,7 +97,7 @@ class RecalledPane(VerticalScroll):
         yield Static(Content(_NOTHING_YET), classes="quiet", markup=False)
 
     async def show_last(self, items: list[RecalledItem]) -> None:
-        """As `show`, for a conversation that was come to: before its first turn nothing could come to mind."""
+        """Show the memories of an attached conversation, which may have no turn yet."""
         if items:
             await self.show(items)
         else:
@@ -105,7 +105,7 @@ class RecalledPane(VerticalScroll):
             await self.mount(Static(Content(_NOTHING_YET), classes="quiet", markup=False))
 
     async def show(self, items: list[RecalledItem]) -> None:
-        """What surfaced, in place of what did before."""
+        """Show the memories that surfaced, in place of the earlier ones."""
         await self.remove_children()
         if not items:
             await self.mount(
@@ -122,14 +122,14 @@ class RecalledPane(VerticalScroll):
 
 
 class MemoryCard(Static):
-    """One memory. Enter, or a click, asks why it came to mind."""
+    """One memory. Enter or a click shows why it was recalled."""
 
     can_focus = True
     HELP_TITLE = "a memory at the side"
     BINDINGS: ClassVar = [Binding("enter,w", "choose", "Why", show=False)]
 
     class Chosen(Message):
-        """The owner wants to know why."""
+        """The owner asks why this memory was recalled."""
 
         def __init__(self, item: RecalledItem) -> None:
             super().__init__()
@@ -140,7 +140,7 @@ class MemoryCard(Static):
         self._item = item
 
     def action_choose(self) -> None:
-        """Ask."""
+        """Post `Chosen`."""
         self.post_message(self.Chosen(self._item))
 
     def on_click(self) -> None:
@@ -164,7 +164,7 @@ def _card(item: RecalledItem, now: float) -> Content:
 
 
 class Fold(Static):
-    """The title of a pane. Enter, or a click, folds what stands below it."""
+    """The title of a pane. Enter or a click folds the pane."""
 
     can_focus = True
     HELP_TITLE = "a title at the side"
@@ -195,7 +195,7 @@ class Fold(Static):
 
 
 class Side(Vertical):
-    """Both panes, one above the other."""
+    """The monologue pane above the pane of recalled memories."""
 
     def __init__(self, clock: Clock) -> None:
         super().__init__(id="side")

@@ -1,4 +1,4 @@
-"""The list of commands above the composer, while what is written there begins with a slash."""
+"""The list of commands above the composer, shown while the text begins with a slash."""
 
 from textual.content import Content
 from textual.widgets import OptionList
@@ -11,7 +11,7 @@ _NARROW_COLUMNS = 50
 
 
 class SlashMenu(OptionList):
-    """Never has the focus: the composer moves in it."""
+    """Never focused: the composer handles its keys."""
 
     can_focus = False
 
@@ -27,19 +27,19 @@ class SlashMenu(OptionList):
 
     @property
     def chosen(self) -> Command | None:
-        """The command that is marked."""
+        """The highlighted command."""
         place = self.highlighted
         return self._commands[place] if self._commands and place is not None else None
 
     @property
     def runs(self) -> Command | None:
-        """The command that Enter runs: one that the owner moved to, or whose name has what was typed. A word that only
-        stands in what a command does is no order to do it."""
+        """The command that Enter runs: one that the owner moved to, or whose name contains the typed text. A match in
+        the description alone is not enough."""
         place = self.highlighted
         return self.chosen if self._is_picked or (place is not None and place < self._named) else None
 
     def show_for(self, text: str) -> None:
-        """Show what `text` may become; nothing when it can become none."""
+        """Show the commands that `text` may become; hide the menu if there are none."""
         commands = completions(text)
         self._named = sum(is_named(command, text) for command in commands)
         if commands == self._commands:
@@ -54,13 +54,13 @@ class SlashMenu(OptionList):
         self.set_class(not commands, "hidden")
 
     def move(self, steps: int) -> None:
-        """Mark another; beyond the last comes the first."""
+        """Move the highlight, wrapping around."""
         if self._commands:
             self._is_picked = True
             self.highlighted = ((self.highlighted or 0) + steps) % len(self._commands)
 
     def close(self) -> None:
-        """Until the text changes."""
+        """Hide the menu until the text changes."""
         self._commands = []
         self.clear_options()
         self.add_class("hidden")

@@ -1,4 +1,4 @@
-"""The line at the bottom: what the mind does, and what that costs. Narrow terminals keep what matters most."""
+"""The status line: the mind's state and its cost. Narrow terminals keep the most important segments."""
 
 from dataclasses import dataclass, replace
 
@@ -24,17 +24,17 @@ _GAP = 3
 
 @dataclass(frozen=True, slots=True)
 class StatusSegment:
-    """A piece of the line. The one with the lowest worth goes first when there is no room."""
+    """A piece of the line. Segments with the lowest `worth` are dropped first."""
 
     text: str
     worth: int
     style: str = "$foreground 60%"
     short: str = ""
-    """Instead of `text` where there is little room."""
+    """Used instead of `text` when space is short."""
 
 
 def fitting(segments: list[StatusSegment], columns: int) -> list[StatusSegment]:
-    """`segments` in their order: short ones when there is too little room, then without the least worthy."""
+    """Fit the segments into `columns`: shorten their texts first, then drop those with the lowest worth."""
     kept = list(segments)
     if _width(kept) > columns:
         kept = [replace(segment, text=segment.short or segment.text) for segment in kept]
@@ -44,7 +44,7 @@ def fitting(segments: list[StatusSegment], columns: int) -> list[StatusSegment]:
 
 
 class StatusLine(Static):
-    """State, model, tokens of the last turn and today, awake since, who is attached."""
+    """State, model, tokens of the last turn and of today, time awake, attached clients."""
 
     def __init__(self, clock: Clock) -> None:
         super().__init__("", id="status", markup=False)
@@ -61,39 +61,39 @@ class StatusLine(Static):
         return self._state
 
     def show_status(self, status: Status) -> None:
-        """How the mind is."""
+        """Show the daemon's status."""
         self._status = status
         self._state = one_line(status.state, 20)
         self._draw()
 
     def show_state(self, state: str) -> None:
-        """What the mind does now, or "away"."""
+        """Show the mind's state, or "away"."""
         self._state = one_line(state, 20)
         self._draw()
 
     def show_turn(self, replied: Replied) -> None:
-        """What the last turn used."""
+        """Show the tokens of the last turn."""
         if replied.prompt_tokens:
             self._read_tokens = replied.prompt_tokens + replied.completion_tokens
         self._draw()
 
     def show_read(self, tokens: int, of_tokens: int) -> None:
-        """How much was read for the last turn, of how much the conversation's model can read; 0: not known."""
+        """Show the tokens of the last turn and the conversation model's context size; 0: unknown."""
         self._read_tokens, self._context_tokens = tokens, of_tokens or self._context_tokens
         self._draw()
 
     @property
     def knows_context(self) -> bool:
-        """Whether it was told how much the model can read at once."""
+        """Whether the model's context size is known."""
         return self._context_tokens > 0
 
     def show_context(self, tokens: int) -> None:
-        """How much the conversation's model can read at once."""
+        """Set the conversation model's context size in tokens; 0: unknown."""
         self._context_tokens = tokens
         self._draw()
 
     def show_hint(self, hint: str, *, instead_of: str = "") -> None:
-        """Words for the owner in place of the rest; "" takes them away. With `instead_of` only those."""
+        """Show a hint in place of the rest; "" clears it, with `instead_of` only if that is the hint shown."""
         if instead_of and self._hint != instead_of:
             return
         self._hint = hint
@@ -130,7 +130,7 @@ class StatusLine(Static):
         return [segment for segment in segments if segment.text]
 
     def _of_turn(self) -> list[StatusSegment]:
-        """What the last turn took of what the model can read at once."""
+        """The tokens of the last turn, as a share of the context size if that is known."""
         tokens = self._read_tokens
         if not tokens:
             return []
@@ -142,25 +142,25 @@ class StatusLine(Static):
 
 
 def _questions(status: Status) -> list[StatusSegment]:
-    """What projects want to know: /questions."""
+    """The number of open project questions (/questions)."""
     asked = status.open_questions
     return [StatusSegment(plural(asked, "question"), 90, "$warning", short=f"{asked}?")] if asked else []
 
 
 def _jobs(status: Status) -> list[StatusSegment]:
-    """What goes on in the background."""
+    """The progress of re-embedding."""
     if not 0 <= status.embedding_done < status.embedding_total:
         return []
     return [StatusSegment(f"vectors {status.embedding_done / status.embedding_total:.0%}", 65, "$secondary")]
 
 
 def _today(status: Status) -> StatusSegment:
-    """Tokens and money of today, against the limits of all roles together; the limit that is nearest to its end, a
-    role's too, gives the colour."""
+    """Today's tokens and cost against the limits of all roles together; the most used limit, of a role too, gives the
+    colour."""
     limits = status.limits
     tokens = next((one for one in limits if not (one.role or one.is_money)), None)
     money = next((one for one in limits if one.is_money and not one.role), None)
-    # Vectors have a limit of their own and count apart.
+    # Embeddings have their own limit and are not counted here.
     spent = sum(use.prompt_tokens + use.completion_tokens for use in status.usage if use.role != "embedding")
     cost = sum(use.dollars for use in status.usage)
     short = f"{short_count(spent)} today" + (f" ${cost:.2f}" if cost else "")
@@ -172,7 +172,7 @@ def _today(status: Status) -> StatusSegment:
 
 
 def _alarm(share: float) -> str:
-    """A colour for how much of a limit is used."""
+    """Return the colour for the used share of a limit."""
     return "$error" if share >= 0.95 else "$warning" if share >= 0.8 else "$foreground 60%"
 
 
@@ -186,7 +186,7 @@ def _join_segments(segments: list[StatusSegment], columns: int) -> Content:
 
 
 def _spread(segments: list[StatusSegment], columns: int) -> Content:
-    """The first at the left, the others at the right."""
+    """Align the first segment left and the others right."""
     first, rest = segments[0], segments[1:]
     if not rest:
         return Content.styled(first.text, first.style)

@@ -1,7 +1,7 @@
-"""What Textual would do because the environment says so, and we do not let it: write what is shown into a log or a
-picture, hand it to a program that listens on a port, press keys.
+"""Removes Textual's environment switches that could leak the screen: to a log, a screenshot or a debugging port, or
+that press keys.
 
-It reads the environment where it is imported: ask for this before.
+Textual reads the environment when it is imported, so this has to run before.
 """
 
 from collections.abc import MutableMapping
@@ -15,13 +15,13 @@ _KEPT = frozenset({
     "TEXTUAL_FPS",
     "TEXTUAL_SMOOTH_SCROLL",
 })  # fmt: skip
-"""How it looks, moves, and takes keys."""
+"""Switches of appearance, animation and keyboard input."""
 _DRIVER = "TEXTUAL_DRIVER"
-"""A class that is given the screen and the keys: how `reveries web` has it speak to a browser's window."""
+"""The class that gets the screen and the keys; `reveries web` sets it to connect a browser window."""
 
 
 def turn_off(environment: MutableMapping[str, str], *, is_in_browser: bool = False) -> None:
-    """Take every switch of Textual's out of `environment` but those that say how it looks, moves and takes keys."""
+    """Remove every Textual switch from `environment` except those of appearance, animation and keyboard input."""
     kept = _KEPT | {_DRIVER} if is_in_browser else _KEPT
     for name in [name for name in environment if name == "TEXTUAL" or name.startswith("TEXTUAL_")]:
         if name not in kept:

@@ -1,4 +1,4 @@
-"""Our own colours: a room at dusk, and the same room by day. Quiet, so that the words stand out."""
+"""Colour themes: our own dark and light ones, and those of the owner."""
 
 import os
 import re
@@ -27,17 +27,17 @@ def _plain_style(style: Style) -> Style:
 
 
 class Colourless(LineFilter):
-    """Takes every colour out."""
+    """A filter that removes every colour."""
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
-        """The same text, the same weight, no colour."""
+        """Return the segments without colours, other styles unchanged."""
         return [
             Segment(text, None if style is None else _plain_style(style), control) for text, style, control in segments
         ]
 
 
 def in_place_of_greys(filters: list[LineFilter]) -> list[LineFilter]:
-    """`filters` of an application that is to have no colour."""
+    """Replace Textual's NO_COLOR filters, which turn colours to greys, with one that removes them."""
     return [*(one for one in filters if not isinstance(one, Monochrome | NoColor)), Colourless()]
 
 
@@ -49,7 +49,7 @@ _LARGEST_BYTES: Final = 20_000
 
 
 def own_themes(folder: Path) -> list[Theme]:
-    """The owner's themes, by name. Raises ConfigError naming the file that is wrong."""
+    """Load the owner's themes, sorted by name. Raises ConfigError naming the faulty file."""
     return [_theme(file) for file in sorted(folder.glob("*.toml"))] if folder.is_dir() else []
 
 
@@ -129,7 +129,7 @@ _LIGHT_BACKGROUNDS: Final = frozenset({"7", "15"})
 
 
 def theme_name(setting: str, colorfgbg: str) -> str:
-    """The theme that `client.theme` means; "auto" goes by what the terminal says of itself in COLORFGBG."""
+    """Return the theme name for the setting `client.theme`; "auto" is decided by COLORFGBG."""
     match setting:
         case "auto":
             return DAY.name if colorfgbg.rpartition(";")[2] in _LIGHT_BACKGROUNDS else DUSK.name
@@ -142,7 +142,7 @@ def theme_name(setting: str, colorfgbg: str) -> str:
 
 
 def next_theme(current: str, available: list[str]) -> str:
-    """The one after `current`: ours first, then the others by name."""
+    """Return the theme after `current`: built-in ones first, then the others by name."""
     ours = [theme.name for theme in OURS]
     order = [*ours, *sorted(name for name in available if name not in ours)]
     place = order.index(current) + 1 if current in order else 0
@@ -150,7 +150,7 @@ def next_theme(current: str, available: list[str]) -> str:
 
 
 def dress(app: "App[Any]", folder: Path, setting: str) -> str:
-    """Put the colours on before the first style is read: later, all of them would be read again. What was wrong."""
+    """Set the theme before styles are first parsed, as a later change would parse them again. Return any problem."""
     problem = ""
     themes = list(OURS)
     try:

@@ -1,4 +1,4 @@
-"""One widget for each turn: what the owner said, and a reply that grows as it comes."""
+"""The widgets of turns: messages of the owner, and replies that grow as they stream."""
 
 import asyncio
 from typing import TYPE_CHECKING, Final
@@ -22,10 +22,10 @@ BATCH_SECONDS: Final = 0.05
 LONGEST_BATCH_SECONDS: Final = 0.25
 _SLOWER_EACH_CHARS = 1_500
 STREAMED_MARKDOWN_CHARS: Final = 8_000
-"""Beyond this a growing reply goes on as plain text: appending to a long Markdown document takes too long."""
+"""Beyond this a streaming reply continues as plain text: appending to a long Markdown document is slow."""
 SETTLED_MARKDOWN_CHARS: Final = 60_000
 LONGEST_SHOWN_CHARS: Final = 100_000
-"""Of plain text. More than that is seconds of laying out for what nobody reads on a screen."""
+"""The most plain text that is laid out; more would take seconds."""
 OFF_RECORD: Final = "off the record"
 _WAIT_SECONDS = 0.5
 _ENDINGS = {
@@ -44,7 +44,7 @@ def _head(speaker: str, said_at: float, note: str = "", colour: str = "") -> Con
 
 
 def shown_part(text: str) -> str:
-    """What of a very long text is laid out; it can be copied and exported whole."""
+    """Shorten a very long text for display; it can still be copied and exported whole."""
     if len(text) <= LONGEST_SHOWN_CHARS:
         return text
     cut = len(text) - LONGEST_SHOWN_CHARS
@@ -53,7 +53,7 @@ def shown_part(text: str) -> str:
 
 
 class TurnText(Static):
-    """A turn that is one piece of text: what the owner said, or an old reply, as it was written."""
+    """A turn shown as plain text: a message of the owner, or an old reply."""
 
     def __init__(
         self, text: str, said_at: float, *, speaker: str, colour: str, note: str = "", classes: str = ""
@@ -66,7 +66,7 @@ class TurnText(Static):
         self._show(note)
 
     def note(self, note: str) -> None:
-        """Say something small beside the time, e.g. that it waits its turn."""
+        """Show a short note next to the time, e.g. "waits"."""
         self._show(note)
 
     def _show(self, note: str) -> None:
@@ -75,7 +75,7 @@ class TurnText(Static):
 
 
 class OwnerTurn(TurnText):
-    """What the owner said."""
+    """A message of the owner."""
 
     def __init__(
         self, text: str, said_at: float, *, speaker: str = "you", note: str = "", is_private: bool = False
@@ -89,7 +89,7 @@ class OwnerTurn(TurnText):
 
 
 class PastReply(TurnText):
-    """A reply further up, which nobody reads now: its Markdown as it was written, for laying it out takes long."""
+    """An old reply, shown as Markdown source because laying it out takes long."""
 
     def __init__(self, mind: str, said_at: float, text: str, *, is_partial: bool) -> None:
         note = "cut off" if is_partial else ""
@@ -97,7 +97,7 @@ class PastReply(TurnText):
 
 
 class ReplyWidget(Vertical):
-    """What the mind says: growing while it comes, settled when it ended."""
+    """A reply of the mind: grows while it streams, and is settled when complete."""
 
     def __init__(self, mind: str, said_at: float, text: str = "") -> None:
         super().__init__(classes="turn reply")
@@ -116,7 +116,7 @@ class ReplyWidget(Vertical):
 
     @property
     def text(self) -> str:
-        """What is shown of it, as Markdown source."""
+        """The text shown so far, as Markdown source."""
         return self._text
 
     def compose(self) -> ComposeResult:
@@ -126,27 +126,27 @@ class ReplyWidget(Vertical):
         yield Static("", classes="ending hidden", markup=False)
 
     def _document(self) -> "SafeMarkdown":
-        # With the first reply, not with the first frame: the parser takes a while to load.
+        # Imported with the first reply because the parser takes a while to load.
         from reveries.client.tui.safe_markdown import SafeMarkdown
 
         self._markdown = SafeMarkdown(self._text)
         return self._markdown
 
     def wait(self) -> None:
-        """Show that it is coming, until its first word is there."""
+        """Show that a reply is coming, until its first piece arrives."""
         self._wait_timer = self.set_interval(_WAIT_SECONDS, self._show_waiting)
         self._show_waiting()
 
     def grow(self, piece: str) -> None:
-        """Take the next piece; it is shown with others within 50 ms, or a little later in a long reply."""
+        """Add a piece; it is shown with others within 50 ms, or a little later in a long reply."""
         self._batch += piece
         if self._flush_timer is None:
-            # Each addition lays out the whole conversation: the longer the reply, the fewer of them.
+            # Each update lays out the whole conversation, so longer replies are updated less often.
             pause = min(LONGEST_BATCH_SECONDS, BATCH_SECONDS * (1 + len(self._text) / _SLOWER_EACH_CHARS))
             self._flush_timer = self.set_timer(pause, self._flush)
 
     async def settle(self, replied: Replied) -> None:
-        """Show the whole reply, and why it ended if not by itself."""
+        """Show the complete reply, and why it ended if it was cut off."""
         await self._flush(is_last=True)
         whole = plain(replied.text)
         if self._tail or (whole.strip() and whole.strip() != self._text.strip()):
@@ -155,12 +155,12 @@ class ReplyWidget(Vertical):
             self.end_with(replied.explanation or _ENDINGS.get(replied.reason, replied.reason))
 
     async def break_off(self, why: str) -> None:
-        """End it as it is."""
+        """End the reply as it is, with a reason."""
         await self._flush(is_last=True)
         self.end_with(why)
 
     def end_with(self, why: str) -> None:
-        """A quiet line below it."""
+        """Show a line below the reply that says why it ended."""
         self._stop_waiting()
         ending = self.query_one(".ending", Static)
         ending.update(Content(one_line(why, 400)))
@@ -215,10 +215,10 @@ class ReplyWidget(Vertical):
 
     def _show_waiting(self) -> None:
         if not self.is_mounted:
-            return  # The timer may ring while it is taken down.
+            return  # The timer may fire during teardown.
         dots = "·" * (1 + int(self._waited_seconds / _WAIT_SECONDS) % 3)
         seconds = f"  {self._waited_seconds:.0f} s" if self._waited_seconds >= 3 else ""
-        # Of a reply that is being taken down already, there may be none.
+        # During teardown the widget may be gone.
         for ending in self.query(".ending").results(Static):
             ending.update(Content(f"{dots:<3}{seconds}"))
             ending.remove_class("hidden")
@@ -232,7 +232,7 @@ class ReplyWidget(Vertical):
 
 
 class Remark(Static):
-    """A quiet line between turns: a new day, a notice."""
+    """A dim line between turns: a new day, a notice."""
 
     def __init__(self, text: str, *, classes: str = "") -> None:
         super().__init__(Content(plain(text)), classes=f"remark {classes}", markup=False)

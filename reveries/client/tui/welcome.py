@@ -1,4 +1,4 @@
-"""What a new owner reads before the first word: what this is, what it runs on, where it keeps its memory, its cost."""
+"""The welcome text of an empty conversation (model, memory, cost), and the banner for problems."""
 
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
@@ -14,7 +14,7 @@ _ROWS = 5
 
 
 class Banner(Static):
-    """`always`: what stands there however the mind is; empty for nothing."""
+    """Shows problems above the conversation. `always`: a text that is always shown; empty for none."""
 
     def __init__(self, always: str) -> None:
         super().__init__("", id="banner", classes="hidden", markup=False)
@@ -26,18 +26,18 @@ class Banner(Static):
             self.warn(self._always)
 
     def warn_of(self, status: Status) -> None:
-        """What the mind says is wrong with it."""
+        """Show the problems that the status reports."""
         worries = [*([self._always] if self._always else []), *status.problems] or (
             [] if status.health == "ok" else [status.health]
         )
-        # Each in a row of its own: a long one must not hide the next.
+        # One row each: a long problem must not hide the next.
         self.warn(*worries[:_ROWS])
 
     def warn(self, *rows: str) -> None:
-        """Show these rows in place of what stood there; none hides it."""
+        """Show these rows in place of the earlier ones; without rows the banner is hidden."""
         text = "\n".join(one_line(row, _CHARS) for row in rows)
         if text == self._warned_of:
-            # Every few seconds the same: nothing to lay out anew.
+            # Called every few seconds: unchanged text needs no new layout.
             return
         self._warned_of = text
         self.update(Content(text))
@@ -45,7 +45,7 @@ class Banner(Static):
 
 
 class WelcomeText(Vertical):
-    """The text of an empty conversation. It goes with the first word."""
+    """The text of an empty conversation, removed with the first message."""
 
     def __init__(self, mind: str, status: Status) -> None:
         super().__init__(classes="welcome")

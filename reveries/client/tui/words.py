@@ -1,4 +1,4 @@
-"""What the owner says, and whether it is off the record."""
+"""Text of the owner on its way to the daemon, and whether it is off the record."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -6,22 +6,22 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """Off the record, nothing of them is stored, here as little as there."""
+    """A message of the owner; if private, neither the client nor the daemon stores it."""
 
     text: str
     is_private: bool = False
 
 
 def joined(texts: Iterable[str]) -> str:
-    """Several messages as one text."""
+    """Join several messages into one text."""
     return "\n\n".join(text for text in texts if text)
 
 
 def on_record(words: Iterable[Words]) -> list[str]:
-    """What of them may be written down."""
+    """Return the texts that may be saved to disk."""
     return [one.text for one in words if not one.is_private]
 
 
 def off_record(words: Iterable[Words]) -> list[str]:
-    """What of them may not."""
+    """Return the texts that must not be saved to disk."""
     return [one.text for one in words if one.is_private]

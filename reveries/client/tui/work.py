@@ -1,4 +1,4 @@
-"""Long work that the owner begins here: import, consolidation, a backup, fetching a model. Each shows how far it is."""
+"""Commands that take long, each with a progress bar: import, consolidation, backup, model download."""
 
 import asyncio
 import threading
@@ -31,7 +31,7 @@ _Frame = TypeVar("_Frame")
 
 
 class Work:
-    """The long commands of one application. While one runs the conversation goes on."""
+    """The long-running commands of one application. The conversation goes on while one runs."""
 
     def __init__(self, app: ConversationApp) -> None:
         self._app = app
@@ -44,7 +44,7 @@ class Work:
         }
 
     def stop(self) -> bool:
-        """End what was begun here last, as far as it has come; False when nothing is under way."""
+        """Stop the job started last; False if none is running."""
         if not self._stops:
             return False
         self._stops[-1]()
@@ -57,7 +57,7 @@ class Work:
     async def _import(self, words: str) -> None:
         file = place_named(words)
         turns = await asyncio.to_thread(lambda: read_past_of_owner(file, self._app.clock.now()))
-        # Between two batches, and in one: what the mind has taken in stays.
+        # Stopping keeps what the daemon has imported so far.
         with self._bar("importing", get_current_worker().cancel) as moved:
             done = await bring_in(self._app.link.mind, file.name, turns, moved)
         await self._show_result("imported", partial(brought_in_page, done))
@@ -67,7 +67,7 @@ class Work:
         await self._show_result("backup", partial(backups_page, made, self._app.clock.now()))
 
     async def _ask_with_bar(self, make: Callable[[int], protocol.Request], kind: type[_Frame], name: str) -> _Frame:
-        """Work of the mind's, with its bar; to stop it is asked of the mind, which tells how far it came."""
+        """Run a job in the daemon with a progress bar. When stopped, the daemon's answer says how far it got."""
         link, number = self._app.link, 0
 
         def numbered(new_id: int) -> protocol.Request:
@@ -92,12 +92,12 @@ class Work:
             def fetch() -> None:
                 try:
                     result = pull_model(words, tell, lambda _: None)
-                except Exception as error:  # noqa: BLE001 - handed on: else its bar would stay for ever
+                except Exception as error:  # noqa: BLE001 - passed on: otherwise its bar would stay forever
                     _in(loop, _fail, done, error)
                 else:
                     _in(loop, _finish_import, done, result)
 
-            # A daemon thread: who leaves need not wait for a download, and the next one goes on where it was.
+            # A daemon thread: leaving does not wait for the download, and the next one resumes it.
             threading.Thread(target=fetch, name="tui.pull", daemon=True).start()
             try:
                 result = await done
@@ -125,7 +125,7 @@ class Work:
 
 
 def _in(loop: asyncio.AbstractEventLoop, call: Callable[..., object], *values: object) -> None:
-    """Call it in the loop, if there still is one: the owner may have left."""
+    """Schedule a call in the loop, unless the loop is closed because the owner has left."""
     try:
         loop.call_soon_threadsafe(call, *values)
     except RuntimeError:

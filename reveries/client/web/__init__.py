@@ -1,1 +1,1 @@
-"""The terminal interface in a browser of this machine: served on loopback, behind a token."""
+"""The terminal interface in a browser on this machine: served on loopback, behind a token."""

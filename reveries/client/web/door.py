@@ -1,6 +1,6 @@
-"""Who may come in: whoever has the token, from a page of this server, asking for it by its own name. Pure.
+"""Access control of the web interface: token, Host and Origin headers, cookie and key. Pure.
 
-Loopback alone protects from other machines, not from other pages in the same browser, nor from other accounts here.
+Loopback alone protects from other machines, not from other pages in the same browser or other accounts on this machine.
 """
 
 import hmac
@@ -13,7 +13,7 @@ _TOO_FAR = "The terminal in the browser is served on this machine alone."
 
 
 def loopback(host: str) -> str:
-    """The address to listen on for `host`. Raises UsageError for one that others could reach."""
+    """Return the address to listen on for `host`. Raises UsageError if it is not a loopback address."""
     try:
         address = ipaddress.ip_address("127.0.0.1" if host == "localhost" else host)
     except ValueError as error:
@@ -25,12 +25,12 @@ def loopback(host: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Door:
-    """`token` stands in the address that the owner opens, and lets one browser in, once; with `stamp` the cookies are
-    made of which that browser has one from then on, and `key` is what the page has.
+    """The secrets of one server. `token` is in the address that the owner opens, and admits one browser, once; `stamp`
+    signs the cookie that this browser then gets; `key` is held by the page alone.
 
-    A browser hands a cookie to every port of the same address, whoever listens there: another account's server, too.
-    So a window takes the key as well. It stands behind the `#` of the address, which is sent to nobody, and the page
-    keeps it where only pages of this very port may look.
+    A browser sends a cookie to every port of the same address, so also to a server of another account. Opening a
+    window therefore takes the key as well. It is in the fragment of the address (after `#`), which a browser never
+    sends, and the page keeps it where only pages of this port can read it.
     """
 
     host: str
@@ -41,27 +41,27 @@ class Door:
 
     @property
     def names(self) -> frozenset[str]:
-        """What this server is called in a Host header: anything else is somebody else's name for this address."""
+        """The Host header values of this server; any other may be a DNS-rebinding attack."""
         shown = f"[{self.host}]" if ":" in self.host else self.host
         return frozenset({f"{shown}:{self.port}", f"localhost:{self.port}"})
 
     @property
     def address(self) -> str:
-        """What the owner opens. Whoever opens it first comes in."""
+        """The address that the owner opens. The first browser to open it is admitted."""
         shown = f"[{self.host}]" if ":" in self.host else self.host
         return f"http://{shown}:{self.port}/?token={self.token}#{self.key}"
 
     @property
     def cookie_name(self) -> str:
-        """Cookies do not tell ports apart; the name does."""
+        """The cookie's name. It has the port because cookies are shared between ports."""
         return f"reveries_{self.port}"
 
     def is_named(self, host: str) -> bool:
-        """Whether a Host header means this server: else a page elsewhere has let its own name lead here."""
+        """Whether a Host header names this server; otherwise a foreign domain may point to this address."""
         return host.lower() in self.names
 
     def is_from_here(self, origin: str | None, *, is_required: bool) -> bool:
-        """Whether an Origin header is of a page of this server; browsers send none with a plain visit."""
+        """Whether an Origin header names this server; browsers send none with a plain visit."""
         if origin is None:
             return not is_required
         scheme, _, name = origin.partition("://")
@@ -71,11 +71,11 @@ class Door:
         return hmac.compare_digest(token.encode(), self.token.encode())
 
     def cookie_of(self, visit: str) -> str:
-        """The cookie for a visit of that name, which nobody else can make."""
+        """Return the signed cookie for a visit id."""
         return f"{visit}.{hmac.digest(self.stamp.encode(), visit.encode(), 'sha256').hex()}"
 
     def has_cookie(self, cookie: str) -> bool:
-        """Whether it was made here, for whatever visit."""
+        """Whether the cookie was signed by this server, for any visit."""
         return hmac.compare_digest(cookie.encode(), self.cookie_of(cookie.rpartition(".")[0]).encode())
 
     def has_key(self, key: str) -> bool:
@@ -83,7 +83,7 @@ class Door:
 
     @property
     def headers(self) -> dict[str, str]:
-        """With every answer: nothing is loaded from elsewhere, nothing is framed, nothing is kept or passed on."""
+        """Security headers of every answer: no foreign content, no framing, no caching, no referrer."""
         sockets = " ".join(f"ws://{name}" for name in sorted(self.names))
         policy = (
             f"default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; connect-src 'self' {sockets}; "

@@ -1,8 +1,8 @@
-// What the mind writes may look like an address, and the terminal's page makes links of such: they lead nowhere from here.
+// The terminal widget turns text that looks like an address into links; model output must not open anything.
 window.open = () => null;
 
-// What stands behind the # was sent to nobody. It is kept where no other port's page may look, and not in the address;
-// nor is the token.
+// The key in the fragment (after #) was never sent. Keep it in sessionStorage, which other ports cannot read, and remove
+// it and the token from the address.
 if (location.hash.length > 1) {
   sessionStorage.setItem("key", location.hash.slice(1));
 }

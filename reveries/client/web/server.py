@@ -1,5 +1,6 @@
-"""The server behind `reveries web`: one page, its three files, and a socket for each window, which has a process of its
-own. It knows no mind: the process speaks with that as every client does.
+"""The server behind `reveries web`: one page, its static files, and a web socket and a process for each window.
+
+The server itself does not talk to the daemon; each window's process is a client like any other.
 """
 
 import asyncio
@@ -33,7 +34,7 @@ _FILES: Final = (
     "fonts/RobotoMono-VariableFont_wght.ttf",
     "fonts/RobotoMono-Italic-VariableFont_wght.ttf",
 )
-"""All that the page loads; nothing else of the folder is given out."""
+"""The files that the page loads; no other file of the folder is served."""
 _PASTE: Final = "paste it into the browser's own bar, for on a click in another page the browser does not say who it is"
 _TOKENLESS: Final = (
     f"Open the whole address that reveries web printed: it has the token. In a browser that has it, {_PASTE}."
@@ -51,7 +52,7 @@ _Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 class _Terminal(AppService):
-    """The process of one window. It may write to its window and end; it opens no address and hands over no file."""
+    """The process of one window. It may write to its window and end; requests to open a URL or file are ignored."""
 
     async def _open_app_process(self, width: int = 80, height: int = 24) -> Process:
         process = await asyncio.create_subprocess_exec(
@@ -62,7 +63,7 @@ class _Terminal(AppService):
             stdout=PIPE,
             stderr=PIPE,
             env=without_secrets(self._build_environment(width=width, height=height)),
-            # `-m` looks in the working folder first: let that be where this package is.
+            # `-m` searches the working folder first, so that has to be where this package is.
             cwd=Path(__file__).parents[3],
         )
         assert process.stdin is not None
@@ -70,7 +71,7 @@ class _Terminal(AppService):
         return process
 
     async def end(self) -> None:
-        """Have it leave; when it does not within seconds, end it. No process outlives its window."""
+        """Ask the process to exit and kill it if it does not, so that no process outlives its window."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(_CLOSE_SECONDS):
                 await self.stop()
@@ -95,20 +96,20 @@ class _Terminal(AppService):
 
 
 class Site:
-    """The pages behind one door."""
+    """The web application for one `Door`."""
 
     def __init__(self, door: Door) -> None:
         self._door = door
         self._windows: set[web.WebSocketResponse] = set()
         self._guest = ""
-        """The cookie of the browser that was let in: the first that came back."""
+        """The cookie of the admitted browser: the first valid one received."""
         folder = resources.files("reveries.client.web")
         self._page = folder.joinpath("page.html").read_text(encoding="utf-8")
         self._style = folder.joinpath("page.css").read_text(encoding="utf-8")
         self._script = folder.joinpath("page.js").read_text(encoding="utf-8")
 
     def application(self) -> web.Application:
-        """Every way in goes through `_guarded`."""
+        """Build the application; every route is checked by `_guard`."""
         application = web.Application(middlewares=[self._guard()])
         application.router.add_get("/", self._index)
         application.router.add_get("/page.css", self._css)
@@ -140,11 +141,13 @@ class Site:
         return guarded
 
     async def _let_in(self, request: web.Request) -> web.StreamResponse:
-        """The page, with a cookie of this visit's own; its script takes the token out of the address bar. Nobody is
-        sent on to another address: of a visit that began on another site, the browser would not hand over the cookie
-        there. The token is void when the first of the cookies comes back, as what the page loads brings it: whoever
-        finds it in a history comes too late, who only looked ahead has spent nothing, and whoever was there first is
-        noticed. The browser that was let in may open the link in another tab, for the key behind it."""
+        """Answer a visit that has the token with the page and a cookie for this visit. The page's script removes the
+        token from the address bar.
+
+        There is no redirect: after a visit that began on another site, the browser would not send the cookie along. The
+        token becomes void when the first cookie comes back with the page's own requests: a token found in a browser
+        history is then useless, a prefetch does not use it up, and the owner notices if another browser came first. The
+        admitted browser may open the link again in another tab, to get the key."""
         if _is_looking_ahead(request):
             return _refusal(_LOOKED_AHEAD)
         if self._is_guest(request):
@@ -157,7 +160,7 @@ class Site:
         return response
 
     def _is_guest(self, request: web.Request) -> bool:
-        """Whether its cookie is of the browser that was let in. The first of ours that comes is."""
+        """Whether the request comes from the admitted browser. The first valid cookie decides which that is."""
         cookie = request.cookies.get(self._door.cookie_name, "")
         if not self._door.has_cookie(cookie):
             return False
@@ -217,7 +220,7 @@ class Site:
 
 
 async def _obey_browser(terminal: AppService, socket: web.WebSocketResponse, text: str) -> None:
-    """What the page sends; what is no message of its own is passed over."""
+    """Handle a message of the page; anything unknown is ignored."""
     try:
         kind, *rest = msgspec.json.decode(text, type=list[Any])
     except (msgspec.DecodeError, ValueError, RecursionError):
@@ -246,7 +249,7 @@ def _socket_closer(socket: web.WebSocketResponse) -> Callable[[], Awaitable[None
 
 
 def _is_looking_ahead(request: web.Request) -> bool:
-    """What is fetched before somebody goes there, or for a preview, is no visit."""
+    """Whether the request is a prefetch or preview, not a visit."""
     purposes = " ".join(request.headers.get(name, "") for name in ("Sec-Purpose", "Purpose", "X-Moz"))
     return request.method != "GET" or "prefetch" in purposes.lower()
 
@@ -264,7 +267,7 @@ def _refusal(why: str, status: int = 403) -> web.Response:
 
 @contextlib.asynccontextmanager
 async def serving(make_door: Callable[[int], Door], host: str, port: int) -> AsyncIterator[Door]:
-    """The server, while it is needed; `port` 0 takes a free one. Raises OSError where it cannot listen."""
+    """Run the server within the context; `port` 0 takes a free one. Raises OSError if it cannot listen."""
     listening = await asyncio.get_running_loop().create_server(asyncio.Protocol, host, port)
     number = listening.sockets[0].getsockname()[1]
     listening.close()
@@ -282,7 +285,7 @@ async def serving(make_door: Callable[[int], Door], host: str, port: int) -> Asy
 async def serve_until_stopped(
     make_door: Callable[[int], Door], host: str, port: int, tell: Callable[[Door], None]
 ) -> None:
-    """Serve until Ctrl+C or SIGTERM. `tell` is called when it listens."""
+    """Serve until Ctrl+C or SIGTERM. `tell` is called once it listens."""
     loop, stopped = asyncio.get_running_loop(), asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stopped.set)

@@ -1,4 +1,4 @@
-"""One terminal interface behind a browser's window: a process of its own, which the server starts and feeds."""
+"""The process behind one browser window: runs the terminal interface; started and fed by the server."""
 
 import os
 
@@ -6,7 +6,7 @@ from reveries.own_process import keep_to_itself
 
 
 def main() -> None:
-    """Run it until it is left. What it would complain of is nobody's to read here: the interface says what is wrong."""
+    """Run the interface. Standard error is discarded because no one reads it; the interface shows its problems."""
     keep_to_itself()
     quiet = os.open(os.devnull, os.O_WRONLY)
     os.dup2(quiet, 2)

@@ -20,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))  # tests is not part of the p
 
 from work import Bench, open_bench
 
-from reveries.projects.conflicts import CONFLICT_TAG
+from reveries.projects.answers import CONFLICT_TAG
 from reveries.projects.evidence import stands_in
 from reveries.projects.folder_recipe import FILE
 

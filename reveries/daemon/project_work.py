@@ -23,7 +23,7 @@ from reveries.memory.model import Origin
 from reveries.notifier import Notifier
 from reveries.projects.model import Project, WorkTask
 from reveries.projects.store import ProjectStore
-from reveries.projects.wake_report import RestReason, WakeReport
+from reveries.projects.wake_report import NOTHING_TO_DO, RestReason, WakeReport
 from reveries.projects.work_model import WorkModel
 from reveries.safety.verdict import Verdict
 from reveries.tools.folder_copies import FolderCopies, Undone
@@ -40,8 +40,6 @@ if TYPE_CHECKING:
 log = structlog.get_logger("work")
 
 _LOOK_SECONDS = 30.0
-_NOTHING_TO_DO = frozenset({RestReason.DONE.value, RestReason.WAITING.value, RestReason.STUCK.value})
-"""After these only a word of the owner gives a project something to do: it clears them."""
 
 
 class ProjectWorker:
@@ -133,7 +131,7 @@ class ProjectWorker:
 
     async def _workable(self, project: Project) -> WorkableProject:
         has_goal = any(one.state != "past" for one in await self.store.goals(self._parts.database, project.id))
-        can_work = project.state == "active" and has_goal and project.rested_because not in _NOTHING_TO_DO
+        can_work = project.state == "active" and has_goal and project.rested_because not in NOTHING_TO_DO
         # What a word of the owner broke off, or gave something to do, does not wait like one that rested by itself.
         waits = self._waits.get(project.id, Deadline()).seconds_left(self._parts.clock) > 0
         can_work = can_work and not waits

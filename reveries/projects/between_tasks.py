@@ -1,23 +1,25 @@
 """What is due between two tasks: a new goal, fallen premises, first questions, the page, a plan (V-77, V-90, V-92)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from reveries.config import ProjectSettings
 from reveries.db.database import Transaction
+from reveries.knowledge.model import Chunk, ChunkType
 from reveries.llm.tier import Tier
+from reveries.projects.answers import CRITERION_TAG, PREMISE_TAG
 from reveries.projects.conflicts import settle_conflicts
 from reveries.projects.folder_reading import is_of_folder, path_of
 from reveries.projects.folder_recipe import plan_overview
-from reveries.projects.intake import INTAKE_TAG, first_questions
+from reveries.projects.intake import CRITERIA_TAG, criteria_question, first_questions
 from reveries.projects.material import describe_orientation, gather_material
 from reveries.projects.model import AgentState, QuestionKind, WorkTask
-from reveries.projects.orienting import REACHED_TAG, write_orientation
+from reveries.projects.orienting import write_orientation
 from reveries.projects.planning import PlannedTask, plan_tasks
 from reveries.projects.premise import Fallen, what_falls
 from reveries.projects.store import NewQuestion, NewTask, ProjectStore
-from reveries.projects.triggers import is_over, rewrite_by_default, why_plan
-from reveries.projects.wake import PREMISE_TAG, read_state
+from reveries.projects.triggers import INTAKE_TAG, REACHED_TAG, is_over, rewrite_by_default, why_plan
+from reveries.projects.wake import read_state
 from reveries.projects.watching import Tell
 from reveries.projects.work_model import WorkModel
 
@@ -25,6 +27,9 @@ MOST_PLANS = 3
 """Of a capable model, without a word of the owner between them."""
 _CHARS_A_TOKEN = 4
 _KNOWN = 12
+_LATEST_ANSWERS = 3
+_MOST_NAMED = 5
+"""Tasks and criteria by name, in the question after something fell."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +48,7 @@ class BetweenTasks:
         if state.goal is None:
             return state
         fallen = await self._hold_fallen(state)
-        if not any(INTAKE_TAG in one.context_tags for one in state.questions):
+        if not any(INTAKE_TAG in one.context_tags and one.asked_at >= state.goal.said_at for one in state.questions):
             await self._ask_first(model, state)
         for question in await settle_conflicts(self.store, model, state):
             self.tell("question", question)
@@ -52,6 +57,8 @@ class BetweenTasks:
             version = await write_orientation(self.store, model, state, fallen, trigger)
             self.tell("orientation", f"version {version}: {trigger}")
             state = await read_state(self.store, state.project.id)
+        if _is_stopped(state):
+            return state
         most_plans = MOST_PLANS if model.tier is Tier.CAPABLE else 1
         if (why := why_plan(state, most_plans)) and (model.tier is Tier.CAPABLE or _has_new_ground(state)):
             return await self._plan(model, state, why)
@@ -80,12 +87,19 @@ class BetweenTasks:
                 named = {"project_id": project_id, "goal_id": state.goal.id, "now": self.store.now}
                 await transaction.run("projects.drop_open_tasks", named)
                 await transaction.run("projects.drop_questions_of", {"goal_id": state.goal.id})
+                await self._drop_questions_on_goal(transaction, state)
             await transaction.run("projects.end_active_goal", {"project_id": project_id})
             await transaction.run("projects.activate_goal", {"id": pending.id, "now": self.store.now})
             await self.store.note_rewrite_due(transaction, state.project, "goal")
             await self.store.log(transaction, project_id, "goal.applied", pending.text)
         self.tell("goal", pending.text)
         return await read_state(self.store, project_id)
+
+    async def _drop_questions_on_goal(self, transaction: Transaction, state: AgentState) -> None:
+        """What was asked about the earlier goal itself has no answer any more."""
+        for one in state.open_questions:
+            if {CRITERIA_TAG, REACHED_TAG, CRITERION_TAG} & set(one.context_tags):
+                await transaction.run("projects.drop_question", {"id": one.id})
 
     async def _hold_fallen(self, state: AgentState) -> Fallen:
         """Hold and flag what rests on something that fell; where a criterion is hit, the owner decides."""
@@ -99,47 +113,36 @@ class BetweenTasks:
             and not (task.held_because or task.flagged_because)
         ]
         fresh = [name for name in fallen.chunks if any(one.id == name and one.stands for one in chunks)]
-        if not new and not fresh:
+        criteria, decisions = _new_hits(state, fallen)
+        if not new and not fresh and not criteria and not decisions:
             return fallen
+        reasons = {task.id: _say_chain(chain[:-1], titles) for task, chain in new}
+        held = [task for task, _ in new]
         async with self.store.database.transaction() as transaction:
-            for task, chain in new:
-                why = (
-                    "rests on "
-                    + " > ".join(titles.get(name, "something erased") for name in chain[:-1])
-                    + ", which fell"
-                )
-                await transaction.run("projects.hold_task", {"id": task.id, "why": why, "now": self.store.now})
-                await self.store.log(transaction, state.project.id, "premise.fell", f"{task.title}: {why}", task)
+            for task in held:
+                row = {"id": task.id, "why": reasons[task.id], "now": self.store.now}
+                await transaction.run("projects.hold_task", row)
+                words = f"{task.title}: {reasons[task.id]}"
+                await self.store.log(transaction, state.project.id, "premise.fell", words, task)
             for name in fresh:
-                why = "rests on " + titles.get(fallen.chunks[name][0], "something erased") + ", which fell"
+                why = _say_chain(fallen.chunks[name][:1], titles)
                 await self.store.knowledge.mark_fallen(transaction, state.project.id, name, why)
             await self.store.note_rewrite_due(transaction, state.project, "premise")
-            if new or fallen.stops_project:
-                await self._ask_after_fall(transaction, state, fallen, [task for task, _ in new])
-        self.tell("premise", f"{len(new)} tasks rest on something that does not stand any more")
+            if held or criteria:
+                question = _ask_how_to_go_on(held, reasons, criteria, frozenset(fallen.held))
+                await self.store.put_question(transaction, state.project.id, question)
+        self.tell("premise", f"{len(held)} tasks and {len(criteria)} criteria rest on something that does not stand")
         return fallen
-
-    async def _ask_after_fall(
-        self, transaction: Transaction, state: AgentState, fallen: Fallen, held: list[WorkTask]
-    ) -> None:
-        hit = [state.orientation.content.success_criteria[place].text for place in fallen.criteria]
-        about = "; ".join([*(f"the criterion “{one}”" for one in hit), *(f"“{task.title}”" for task in held)])
-        question = NewQuestion(
-            f"Something that the work took for true does not hold any more. How shall it go on with {about}?",
-            QuestionKind.DECISION,
-            context="Say what holds now; what is held is planned anew.",
-            context_tags=(PREMISE_TAG,),
-            blocks=tuple(task.id for task in held if task.id in fallen.held),
-        )
-        await self.store.put_question(transaction, state.project.id, question)
 
     async def _ask_first(self, model: WorkModel, state: AgentState) -> None:
         assert state.goal is not None
-        questions = await first_questions(model, state.goal)
+        is_first = not any(INTAKE_TAG in one.context_tags for one in state.questions)
+        questions = await first_questions(model, state.goal) if is_first else (criteria_question(state.goal),)
         async with self.store.database.transaction() as transaction:
             for question in questions:
                 await self.store.put_question(transaction, state.project.id, question)
-            await self.store.log(transaction, state.project.id, "questions.asked", "the first three")
+            asked = "the first three" if is_first else "how the new goal is seen to be reached"
+            await self.store.log(transaction, state.project.id, "questions.asked", asked)
             await self.store.note_rewrite_due(transaction, state.project, "goal")
         for question in questions:
             self.tell("question", question.question)
@@ -173,11 +176,12 @@ class BetweenTasks:
         every = await self.store.knowledge.search.hybrid(
             state.project.id, state.goal.text, _KNOWN, session_id=state.session_id
         )
-        found = [one for one in every if one.chunk.stands]
-        material = gather_material(
-            state.orientation.content, state.activities, [one.chunk for one in found], chars=model.context_chars
-        )
-        sources = state.orientation.foreign_sources.union(*(one.chunk.foreign_sources for one in found))
+        found = [one.chunk for one in every if one.chunk.stands]
+        # The owner's latest words come first: what is missing is seldom like the goal, by which all else is found.
+        latest = _latest_answers(state, await self.store.knowledge.of_project(state.project.id))
+        found = list({one.id: one for one in (*latest, *found)}.values())
+        material = gather_material(state.orientation.content, state.activities, found, chars=model.context_chars)
+        sources = state.orientation.foreign_sources.union(*(one.foreign_sources for one in found))
         planned = await self._plan_overview(model, state) or await plan_tasks(model, state.goal, material, state.tasks)
         async with self.store.database.transaction() as transaction:
             ids: list[str] = []
@@ -197,6 +201,56 @@ class BetweenTasks:
             await self.store.log(transaction, state.project.id, "planned", f"{len(ids)} tasks: {why}")
         self.tell("planned", "; ".join(task.title for task in planned))
         return await read_state(self.store, state.project.id)
+
+
+def _is_stopped(state: AgentState) -> bool:
+    """Whether a success criterion is hit and the owner has not said yet how to go on."""
+    return any(CRITERION_TAG in one.context_tags for one in state.open_questions)
+
+
+def _new_hits(state: AgentState, fallen: Fallen) -> tuple[list[str], list[str]]:
+    """Criteria and decisions that rest on something fallen and are not flagged for it yet. Those for which a new page
+    is due already were asked about. Pure."""
+    page = state.orientation.content
+    if "premise" in state.project.rewrite_due:
+        return [], []
+    criteria = [page.success_criteria[place] for place in fallen.criteria]
+    decisions = [page.key_decisions[place] for place in fallen.decisions]
+    return (
+        [one.text for one in criteria if not one.flagged_because],
+        [one.decision for one in decisions if not one.flagged_because],
+    )
+
+
+def _say_chain(chain: Sequence[str], titles: Mapping[str, str]) -> str:
+    """Why something does not stand: what it rests on, what fell first. Pure."""
+    return "rests on " + " > ".join(titles.get(name, "something erased") for name in chain) + ", which fell"
+
+
+def _ask_how_to_go_on(
+    held: Sequence[WorkTask], reasons: Mapping[str, str], criteria: Sequence[str], waiting: frozenset[str]
+) -> NewQuestion:
+    """The question after something fell; `waiting`: ids of the tasks that wait for the answer. Pure."""
+    hit = [*(f"the criterion “{one}”" for one in criteria), *(f"“{task.title}”" for task in held)]
+    about = "; ".join(hit[:_MOST_NAMED]) + (f"; and {len(hit) - _MOST_NAMED} more" if len(hit) > _MOST_NAMED else "")
+    lines = [f"“{task.title}” {reasons[task.id]}." for task in held[:_MOST_NAMED]]
+    lines.append("Say what holds now; what waits for it then goes on. To leave it out, say: drop it.")
+    if criteria:
+        lines.append("Nothing else is done in this project until you answer.")
+    return NewQuestion(
+        f"Something that the work took for true does not hold any more. How shall it go on with {about}?",
+        QuestionKind.DECISION,
+        context="\n".join(lines),
+        context_tags=(PREMISE_TAG, CRITERION_TAG) if criteria else (PREMISE_TAG,),
+        blocks=tuple(task.id for task in held if task.id in waiting),
+        foreign_sources=frozenset[str]().union(*(task.foreign_sources for task in held)),
+    )
+
+
+def _latest_answers(state: AgentState, chunks: Sequence[Chunk]) -> list[Chunk]:
+    """What the owner said last, newest first."""
+    said = [one for one in chunks if one.stands and one.type is ChunkType.USER_INPUT and "user_answer" in one.tags]
+    return said[::-1][:_LATEST_ANSWERS]
 
 
 def _has_new_ground(state: AgentState) -> bool:

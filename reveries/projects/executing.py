@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from reveries.knowledge.model import Chunk, ChunkSource, ChunkType, Confidence, NewChunk, SearchFilters
+from reveries.projects.answers import own_answers
 from reveries.projects.evidence import Evidence, Observed, QuotedChunk, stands_in
 from reveries.projects.material import Material, gather_material
 from reveries.projects.model import AgentState, QuestionKind, WorkTask
@@ -16,10 +17,12 @@ from reveries.projects.store import NewQuestion, ProjectStore
 from reveries.projects.task_tools import TaskTools
 from reveries.projects.work_model import WorkModel
 from reveries.prompts import prompt
+from reveries.safe_text import one_line
 from reveries.tools.loop import CallRecord, LoopLimits, ToolLoop, describe_calls, describe_tools, step_type
 
 _ANSWER_TOKENS = 2000
 _FOUND = 8
+_ANSWERS = 3
 _RESULTS_SHARE = 0.5
 """Of what fits: results of tools."""
 
@@ -104,6 +107,8 @@ async def execute_freely(place: Workplace, task: WorkTask) -> TaskResult:
     tools = place.tools
     assert tools is not None
     place.seen_sources |= place.state.orientation.foreign_sources
+    for one in own_answers(place.state.questions, task.id):
+        place.seen_sources |= one.foreign_sources
     found = await place.search(task, f"{task.title}. {task.description}", _FOUND)
     material = gather_material(
         place.state.orientation.content, place.state.activities, found, chars=place.model.context_chars
@@ -130,6 +135,8 @@ async def execute_freely(place: Workplace, task: WorkTask) -> TaskResult:
 
 def _step_text(place: Workplace, task: WorkTask, material: Material, tools: TaskTools, done: str) -> str:
     failure = f"An earlier try failed: {task.failure}\n" if task.failure else ""
+    for one in own_answers(place.state.questions, task.id)[-_ANSWERS:]:
+        failure += f"{place.model.owner} was asked “{one_line(one.question, 300)}” and said: “{one_line(one.answer)}”\n"
     return prompt(
         "work_step",
         owner=place.model.owner,

@@ -7,10 +7,10 @@ import msgspec
 from reveries.llm.tier import Tier
 from reveries.projects.model import Goal
 from reveries.projects.store import NewQuestion
+from reveries.projects.triggers import INTAKE_TAG
 from reveries.projects.work_model import WorkModel
 from reveries.prompts import prompt
 
-INTAKE_TAG = "intake"
 CRITERIA_TAG = "criteria"
 START_TAG = "start"
 CONSTRAINTS_TAG = "constraints"
@@ -26,6 +26,12 @@ _SHORTEST = 8
 
 class IntakeQuestions(msgspec.Struct, frozen=True):
     questions: Annotated[tuple[str, ...], msgspec.Meta(min_length=3, max_length=3)]
+
+
+def criteria_question(goal: Goal) -> NewQuestion:
+    """What is asked of a goal that takes the place of another: what there is and what limits it was said before."""
+    question, tag = _PLAIN[0]
+    return NewQuestion(question, context=f"the goal: {goal.text}", context_tags=(INTAKE_TAG, tag))
 
 
 async def first_questions(model: WorkModel, goal: Goal) -> tuple[NewQuestion, ...]:

@@ -8,12 +8,14 @@ import msgspec
 
 from reveries.knowledge.model import Chunk, ChunkSource, ChunkType, Confidence, NewChunk
 from reveries.llm.tier import Tier
-from reveries.projects.intake import CONSTRAINTS_TAG, CRITERIA_TAG, INTAKE_TAG
+from reveries.projects.answers import CRITERION_TAG, is_yes
+from reveries.projects.intake import CONSTRAINTS_TAG, CRITERIA_TAG
 from reveries.projects.material import describe_orientation, describe_tasks, list_chunks
 from reveries.projects.model import AgentState, OrientationVersion, OwnerQuestion, Phase, QuestionStatus, SkillNode
 from reveries.projects.premise import Fallen
 from reveries.projects.rewriting import Proposal, RewriteInput, rewrite
 from reveries.projects.store import ProjectStore
+from reveries.projects.triggers import INTAKE_TAG, REACHED_TAG, SETTLED_TRIGGER
 from reveries.projects.work_model import WorkModel
 from reveries.prompts import prompt
 
@@ -21,8 +23,6 @@ ARCHIVE_TAG = "orientation_archive"
 _ANSWER_TOKENS = 900
 _NOTHING = ("no", "none", "nothing", "nein", "nichts")
 _LONGEST_VISION = 600
-REACHED_TAG = "reached"
-_YES = frozenset({"yes", "ok", "okay", "good", "fine", "keep", "done", "ja", "oui", "sí", "si", "sim"})
 
 
 class SkillProposal(msgspec.Struct, frozen=True):
@@ -44,17 +44,25 @@ async def write_orientation(
 ) -> int:
     """Write the next version for `trigger`; its number."""
     chunks = await store.knowledge.of_project(state.project.id)
-    may_change_goal = bool({"goal", INTAKE_TAG} & set(trigger.split()))
+    triggers = set(trigger.split())
+    may_change_goal = bool({"goal", INTAKE_TAG, CRITERION_TAG} & triggers)
     proposal = await _propose(model, state, chunks) if model.tier is Tier.CAPABLE else None
     plain = _plain_proposal(state)
-    if is_said_reached(state.questions):
+    if is_said_reached(_asked_of_goal(state)):
         plain, proposal = replace(plain, phase=Phase.COMPLETE), proposal and replace(proposal, phase=Phase.COMPLETE)
     if proposal is None:
         proposal = plain
     elif not proposal.success_criteria:
         proposal = replace(proposal, success_criteria=plain.success_criteria)
     old = state.orientation
-    new = rewrite(RewriteInput(old.content, state.tasks, chunks, fallen, proposal, may_change_goal))
+    given = RewriteInput(old.content, state.tasks, chunks, fallen, proposal, may_change_goal)
+    new = rewrite(
+        replace(
+            given,
+            criteria_bases=_criteria_bases(state, chunks),
+            is_premise_settled=bool({CRITERION_TAG, SETTLED_TRIGGER} & triggers),
+        )
+    )
     prepared = await store.knowledge.prepare(state.project.id, [archive_chunk(old)])
     sources = frozenset[str]().union(*(one.foreign_sources for one in state.tasks))
     sources = sources.union(*(one.foreign_sources for one in chunks))
@@ -108,9 +116,25 @@ def _plain_proposal(state: AgentState) -> Proposal:
     areas = tuple(dict.fromkeys(task.skill_area for task in state.tasks if task.skill_area))
     return Proposal(
         vision_summary=state.goal.text[:_LONGEST_VISION],
-        success_criteria=_said_of_project(state.questions, CRITERIA_TAG),
+        success_criteria=_said_of_project(_asked_of_goal(state), CRITERIA_TAG),
         constraints=_said_of_project(state.questions, CONSTRAINTS_TAG),
         skills=tuple(SkillNode(area) for area in areas),
+    )
+
+
+def _asked_of_goal(state: AgentState) -> list[OwnerQuestion]:
+    """The questions since the goal was set: answers about an earlier goal say nothing of this one."""
+    return [one for one in state.questions if state.goal is not None and one.asked_at >= state.goal.said_at]
+
+
+def _criteria_bases(state: AgentState, chunks: Sequence[Chunk]) -> tuple[str, ...]:
+    """The owner's answers that new criteria rest on: where one is retracted, its criteria are in doubt."""
+    since = state.goal.said_at if state.goal is not None else 0.0
+    wanted = {INTAKE_TAG, CRITERIA_TAG}
+    return tuple(
+        one.id
+        for one in chunks
+        if one.stands and one.type is ChunkType.USER_INPUT and wanted <= set(one.tags) and one.created_at >= since
     )
 
 
@@ -118,12 +142,6 @@ def is_said_reached(questions: Sequence[OwnerQuestion]) -> bool:
     """Whether the owner's latest word on it is that the goal is reached. Pure."""
     said = [one for one in questions if REACHED_TAG in one.context_tags and one.status is QuestionStatus.ANSWERED]
     return bool(said) and is_yes(said[-1].answer)
-
-
-def is_yes(answer: str) -> bool:
-    """Whether an answer begins with a yes. Pure."""
-    words = answer.strip().lower().replace(",", " ").replace(".", " ").split()
-    return bool(words) and words[0] in _YES
 
 
 def _said_of_project(questions: Sequence[OwnerQuestion], tag: str) -> tuple[str, ...]:

@@ -15,12 +15,12 @@ from reveries.index.terms import terms_of
 from reveries.knowledge.model import Chunk, ChunkSource, ChunkType, Confidence, NewChunk
 from reveries.memory.sleep.grounding import keep_grounded
 from reveries.memory.text.extracts import sentences_of
+from reveries.projects.answers import is_no, is_yes
 from reveries.projects.drafts import DRAFT_TAG, keep_draft
 from reveries.projects.evidence import Evidence, QuotedChunk
 from reveries.projects.executing import ResultStatus, TaskResult, Workplace
 from reveries.projects.folder_recipe import is_overview, write_overview
 from reveries.projects.model import OwnerQuestion, QuestionKind, QuestionStatus, TaskKind, WorkTask
-from reveries.projects.orienting import is_yes
 from reveries.projects.store import NewQuestion
 from reveries.prompts import prompt
 from reveries.safe_text import one_line
@@ -124,28 +124,27 @@ def _blocked(task: WorkTask, question: str, context: str, kind: QuestionKind = Q
 
 
 async def _find_out(place: Workplace, task: WorkTask) -> TaskResult:
-    if answered := _answered(place, task):
-        return await _weigh_answer(place, task, answered)
+    answered = _answered(place, task)
     question = _asked_question(task)
-    lines = await _nearest_lines(place, task, question)
+    lines = await _nearest_lines(place, task, question, since=answered)
     chosen = await _choose_line(place, question, lines)
     if chosen is not None:
         return _quote_result(task, [chosen])
+    if answered is not None:
+        return await _weigh_answer(place, task, answered)
     nearest = "\n".join(f"- {one.chunk.title or 'noted'}: “{one.text}”" for one in lines[:2])
     context = f"Nearest to it stands:\n{nearest}" if nearest else "Nothing that is known is near it."
     return _blocked(task, f"I found no clear answer to “{task.title}”. What do you know of it?", context)
 
 
 async def _read(place: Workplace, task: WorkTask) -> TaskResult:
-    if answered := _answered(place, task):
-        return await _weigh_answer(place, task, answered)
-    lines = [
-        one
-        for one in await _nearest_lines(place, task, _asked_question(task))
-        if _is_near(place, one, _asked_question(task))
-    ]
-    if lines:
+    answered = _answered(place, task)
+    question = _asked_question(task)
+    near = await _nearest_lines(place, task, question, since=answered)
+    if lines := [one for one in near if _is_near(place, one, question)]:
         return _quote_result(task, lines[:_NOTES])
+    if answered is not None:
+        return await _weigh_answer(place, task, answered)
     return _blocked(task, f"There is nothing to read yet for “{task.title}”. What should I know?", task.description)
 
 
@@ -175,9 +174,14 @@ def _asked_question(task: WorkTask) -> str:
     return f"{task.title}. {task.description}".strip()
 
 
-async def _nearest_lines(place: Workplace, task: WorkTask, question: str) -> list[NoteLine]:
-    """The sentences of what fits best, nearest first."""
+async def _nearest_lines(
+    place: Workplace, task: WorkTask, question: str, *, since: OwnerQuestion | None = None
+) -> list[NoteLine]:
+    """The sentences of what fits best, nearest first. `since`: only of material that came after this question was
+    asked, for all else was looked through before."""
     found = await place.search(task, question, _FOUND, _ORIGINALS)
+    if since is not None:
+        found = [one for one in found if one.type is ChunkType.RESOURCE and one.created_at > since.asked_at]
     pieces = [(text, chunk) for chunk in found if DRAFT_TAG not in chunk.tags for text in _lines_of(chunk)]
     if not pieces:
         return []
@@ -241,6 +245,8 @@ async def _write(place: Workplace, task: WorkTask) -> TaskResult:
     answered = _answered(place, task)
     if answered is not None and answered.kind is QuestionKind.APPROVAL and is_yes(answered.answer):
         return keep_draft(task, answered)
+    if answered is not None and answered.kind is QuestionKind.APPROVAL and is_no(answered.answer):
+        return TaskResult(ResultStatus.GIVEN_UP, f"The draft is not kept. {_say_answer(answered)}")
     wish = f"\nChange it so: {answered.answer}" if answered is not None else ""
     lines = await _nearest_lines(place, task, _asked_question(task))
     if not lines:
@@ -257,5 +263,5 @@ async def _write(place: Workplace, task: WorkTask) -> TaskResult:
         return TaskResult(ResultStatus.GIVEN_UP, f"It could not be written. {_say_answer(answered)}")
     if len(draft.split()) < _SHORTEST_DRAFT_WORDS:
         return _blocked(task, f"I could not write “{task.title}” from what is known. What belongs into it?", facts)
-    asked = f"Is this draft of “{task.title}” good? Say yes, or what to change."
+    asked = f"Is this draft of “{task.title}” good? Say yes or no, or what to change."
     return _blocked(task, asked, draft, QuestionKind.APPROVAL)

@@ -1,6 +1,7 @@
 """What becomes of a try: it is audited and stored, waits for an answer or research, or is tried again (V-82..V-85)."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from reveries.db.database import Transaction
@@ -15,6 +16,7 @@ from reveries.projects.watching import Remember, Tell
 from reveries.projects.work_model import WorkModel
 
 MOST_TRIES = 3
+_OPEN = (TaskStatus.READY, TaskStatus.IN_PROGRESS, TaskStatus.BLOCKED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,16 +116,20 @@ class TaskResults:
         title = f"Research: {topic}"
         async with self.store.database.transaction() as transaction:
             tasks = await self.store.tasks(transaction, task.project_id)
-            same = [one for one in tasks if one.title.casefold() == title.casefold()]
-            if same:
+            same = [one for one in tasks if one.title.casefold() == title.casefold() and one.goal_id == task.goal_id]
+            under_way = [one for one in same if one.status in _OPEN and not needs_task(tasks, one.id, task.id)]
+            if same and not under_way:
                 # It was looked for before: another round would find no more.
                 await self._end_failed(transaction, task, f"{title} was done and did not help")
                 return
-            new = NewTask(
-                title, f"It is needed for: {task.title}", TaskKind.FIND_OUT, task.skill_area, goal_id=task.goal_id,
-                foreign_sources=task.foreign_sources,
-            )  # fmt: skip
-            [name] = await self.store.put_tasks(transaction, task.project_id, [new])
+            if under_way:
+                name = under_way[0].id
+            else:
+                new = NewTask(
+                    title, f"It is needed for: {task.title}", TaskKind.FIND_OUT, task.skill_area, goal_id=task.goal_id,
+                    foreign_sources=task.foreign_sources,
+                )  # fmt: skip
+                [name] = await self.store.put_tasks(transaction, task.project_id, [new])
             await self.store.end_task(transaction, task, TaskStatus.BLOCKED, tries_anew=True)
             await self.store.put_needs(transaction, task.id, [name])
             await self.store.log(transaction, task.project_id, "task.needs_research", title, task)
@@ -152,10 +158,11 @@ class TaskResults:
 
     async def _end_failed(self, transaction: Transaction, task: WorkTask, why: str) -> None:
         await self.store.end_task(transaction, task, TaskStatus.BLOCKED, failure=why, tries_anew=True)
+        often = f" {task.tries} times" if task.tries > 1 else ""
         question = NewQuestion(
-            f"I tried “{task.title}” {task.tries} times and it did not work. What shall I do?",
+            f"I tried “{task.title}”{often} and it did not work. What shall I do?",
             QuestionKind.DECISION,
-            context=why,
+            context=f"{why}\nTo leave it out, say: drop it.",
             blocks=(task.id,),
             task_id=task.id,
             foreign_sources=task.foreign_sources,
@@ -163,6 +170,21 @@ class TaskResults:
         await self.store.put_question(transaction, task.project_id, question)
         await self.store.log(transaction, task.project_id, "task.gave_up", f"{task.title}: {why}", task)
         self.tell("question", question.question)
+
+
+def needs_task(tasks: Sequence[WorkTask], task_id: str, needed_id: str) -> bool:
+    """Whether a task is another one, or needs it over any number of steps. Pure."""
+    needs = {one.id: one.needs for one in tasks}
+    seen: set[str] = set()
+    waiting = [task_id]
+    while waiting:
+        name = waiting.pop()
+        if name == needed_id:
+            return True
+        if name not in seen:
+            seen.add(name)
+            waiting += needs.get(name, ())
+    return False
 
 
 def _attempt(task: WorkTask, outcome: str, why: str) -> NewChunk:

@@ -8,7 +8,7 @@ import msgspec
 
 from reveries.knowledge.model import Chunk, ChunkType
 from reveries.projects.model import Criterion, KeyDecision, Orientation, Phase, SkillNode, TaskStatus, WorkTask
-from reveries.projects.premise import Fallen
+from reveries.projects.premise import Fallen, standing_bases
 from reveries.projects.skill_map import add_skills, progress_of, update_skill_map
 
 MOST_DECISIONS = 7
@@ -41,6 +41,10 @@ class RewriteInput:
     proposal: Proposal
     may_change_goal: bool = False
     """Whether the owner's words changed what it is for: only then vision, criteria and constraints may change."""
+    criteria_bases: tuple[str, ...] = ()
+    """Ids of the chunks that new criteria rest on."""
+    is_premise_settled: bool = False
+    """Whether the owner said how to go on after something fell: then nothing rests on what fell any more."""
 
 
 def rewrite(given: RewriteInput) -> Orientation:
@@ -55,7 +59,7 @@ def rewrite(given: RewriteInput) -> Orientation:
         constraints=goal.constraints if goal.constraints is not None else old.constraints,
         skill_map=update_skill_map(add_skills(old.skill_map, proposal.skills), given.tasks, given.chunks),
         current_phase=next_phase(old.current_phase, proposal.phase, given.tasks),
-        key_decisions=compress_decisions(old.key_decisions, given.chunks, given.fallen),
+        key_decisions=compress_decisions(_decisions(given), given.chunks, given.fallen),
         active_priorities=tuple(dict.fromkeys(one.strip() for one in priorities if one.strip()))[:MOST_PRIORITIES],
         progress_snapshot=progress,
     )
@@ -105,9 +109,23 @@ def _criteria(proposed: Sequence[str] | None, given: RewriteInput) -> tuple[Crit
     kept = given.old.success_criteria
     if proposed is not None:
         same = {one.text: one for one in kept}
-        kept = tuple(same.get(text, Criterion(text)) for text in dict.fromkeys(proposed) if text.strip())
+        bases = given.criteria_bases
+        kept = tuple(same.get(text, Criterion(text, bases)) for text in dict.fromkeys(proposed) if text.strip())
+    if given.is_premise_settled:
+        chunks = {one.id: one for one in given.chunks}
+        kept = tuple(msgspec.structs.replace(one, rests_on=standing_bases(one.rests_on, chunks)) for one in kept)
     return tuple(
         msgspec.structs.replace(one, flagged_because=_why_changed(one.rests_on, given.fallen.chunks)) for one in kept
+    )
+
+
+def _decisions(given: RewriteInput) -> tuple[KeyDecision, ...]:
+    """The decisions so far; where the owner settled what fell they rest on what stands."""
+    if not given.is_premise_settled:
+        return given.old.key_decisions
+    chunks = {one.id: one for one in given.chunks}
+    return tuple(
+        msgspec.structs.replace(one, rests_on=standing_bases(one.rests_on, chunks)) for one in given.old.key_decisions
     )
 
 

@@ -9,9 +9,10 @@ import msgspec
 
 from reveries.clock import Clock
 from reveries.db.checksums import checksum
-from reveries.db.database import Database, Reader, Row, Transaction
+from reveries.db.database import Database, Reader, Transaction
 from reveries.errors import NotFoundError, UsageError
 from reveries.knowledge.project_knowledge import ProjectKnowledge
+from reveries.projects.answers import CONFLICT_TAG, require_choice
 from reveries.projects.approvals import read_scope
 from reveries.projects.model import (
     Goal,
@@ -26,6 +27,13 @@ from reveries.projects.model import (
     WorkLogEntry,
     WorkStep,
     WorkTask,
+)
+from reveries.projects.rows import (
+    log_entries_from_rows,
+    orientation_from_row,
+    project_from_row,
+    question_from_row,
+    task_from_row,
 )
 
 EMPTY_ORIENTATION = Orientation("")
@@ -87,7 +95,7 @@ class ProjectStore:
     # --- reading -----------------------------------------------------------------------------------------------------
 
     async def projects(self) -> list[Project]:
-        return [_project_of(row) for row in await self.database.rows("projects.all")]
+        return [project_from_row(row) for row in await self.database.rows("projects.all")]
 
     async def has_active_project(self) -> bool:
         return bool(await self.database.rows("projects.active"))
@@ -114,12 +122,12 @@ class ProjectStore:
 
     async def orientation(self, source: Reader, project_id: str) -> OrientationVersion:
         [row] = await source.rows("projects.orientation", {"project_id": project_id})
-        return _orientation_of(row)
+        return orientation_from_row(row)
 
     async def orientations(self, project_id: str) -> list[OrientationVersion]:
         """Newest first."""
         rows = await self.database.rows("projects.orientations", {"project_id": project_id})
-        return [_orientation_of(row) for row in rows]
+        return [orientation_from_row(row) for row in rows]
 
     async def tasks(self, source: Reader, project_id: str) -> list[WorkTask]:
         """Oldest first, with what they need and which open questions they wait for."""
@@ -128,7 +136,7 @@ class ProjectStore:
         rows = await source.rows("projects.questions", named)
         open_ids = {row["id"] for row in rows if row["status"] == QuestionStatus.OPEN.value}
         return [
-            _task_of(
+            task_from_row(
                 row,
                 tuple(one["needs_id"] for one in needs if one["task_id"] == row["id"]),
                 tuple(
@@ -145,23 +153,25 @@ class ProjectStore:
         named = {"project_id": project_id}
         blocks = await source.rows("projects.blocks", named)
         return [
-            _question_of(row, tuple(one["task_id"] for one in blocks if one["question_id"] == row["id"]))
+            question_from_row(row, tuple(one["task_id"] for one in blocks if one["question_id"] == row["id"]))
             for row in await source.rows("projects.questions", named)
         ]
 
     async def open_questions(self) -> list[tuple[str, OwnerQuestion]]:
         """Of all projects, oldest first, each with the name of its project."""
         rows = await self.database.rows("projects.open_questions")
-        return [(str(row["project_name"]), _question_of(row, ())) for row in rows]
+        return [(str(row["project_name"]), question_from_row(row, ())) for row in rows]
 
     async def activities(self, project_id: str, limit: int) -> list[WorkLogEntry]:
         """Newest first."""
         named = {"project_id": project_id, "limit": limit}
-        return _log_entries(await self.database.rows("projects.activities", named))
+        return log_entries_from_rows(await self.database.rows("projects.activities", named))
 
     async def own_activities(self, source: Reader, project_id: str, limit: int) -> list[WorkLogEntry]:
         """Newest first, without what programs outside wrote down."""
-        return _log_entries(await source.rows("projects.own_activities", {"project_id": project_id, "limit": limit}))
+        return log_entries_from_rows(
+            await source.rows("projects.own_activities", {"project_id": project_id, "limit": limit})
+        )
 
     async def require_room_for(self, program: str, project: Project) -> None:
         """Raise UsageError where a program that may not write added as much in a day as it may."""
@@ -172,6 +182,11 @@ class ProjectStore:
                 f"You added {MOST_ADDED_A_DAY} things to {project.name} within a day.",
                 advice="Go on tomorrow; or its owner allows more: reveries mcp allow NAME --write",
             )
+
+    async def last_word(self, source: Reader, project_id: str) -> int:
+        """The log's number of the owner's last word on a project: a goal, an answer, material; 0: none."""
+        [row] = await source.rows("projects.last_word", {"project_id": project_id})
+        return int(row["number"])
 
     async def steps_of(self, task_id: str) -> list[WorkStep]:
         """What was asked and what came, try by try."""
@@ -264,6 +279,8 @@ class ProjectStore:
             [row] = rows
             if row["payload"] != "{}":
                 read_scope(answer)
+            if CONFLICT_TAG in json.loads(row["context_tags"]):
+                require_choice(answer)
             answered = {"id": row["id"], "answer": answer, "now": self.now, "program": program}
             sources = {*json.loads(row["foreign_sources"]), *([program] if program else [])}
             answered |= {"foreign_sources": json.dumps(sorted(sources))}
@@ -277,7 +294,7 @@ class ProjectStore:
                 await self.log(transaction, row["project_id"], "question.answered")
                 await self.clear_rest(transaction, row["project_id"])
             await self.release_tasks(transaction, row["project_id"])
-        return str(row["project_name"]), _question_of(row, ())
+        return str(row["project_name"]), question_from_row(row, ())
 
     # --- within a transaction ----------------------------------------------------------------------------------------
 
@@ -420,79 +437,3 @@ class ProjectStore:
             return frozenset()
         every = await self.knowledge.read(source, project_id)
         return frozenset[str]().union(*(one.foreign_sources for one in every if one.id in wanted))
-
-
-def _project_of(row: Row) -> Project:
-    return Project(
-        id=row["id"],
-        name=row["name"],
-        state=row["state"],
-        created_at=row["created_at"],
-        last_wake_at=row["last_wake_at"],
-        last_worked_at=row["last_worked_at"],
-        rested_because=row["rested_because"],
-        rewrite_due=tuple(row["rewrite_due"].split()),
-        folder=row["folder"],
-        may_write=bool(row["may_write"]),
-    )
-
-
-def _orientation_of(row: Row) -> OrientationVersion:
-    content = msgspec.json.decode(row["content"], type=Orientation)
-    sources = frozenset(json.loads(row["foreign_sources"]))
-    return OrientationVersion(row["version"], row["trigger"], row["written_at"], content, sources)
-
-
-def _log_entries(rows: Sequence[Row]) -> list[WorkLogEntry]:
-    return [
-        WorkLogEntry(row["action"], row["details"], row["happened_at"], row["task_id"], row["skill_area"], row["id"])
-        for row in rows
-    ]
-
-
-def _task_of(row: Row, needs: tuple[str, ...], blocked_by: tuple[str, ...]) -> WorkTask:
-    return WorkTask(
-        id=row["id"],
-        project_id=row["project_id"],
-        goal_id=row["goal_id"],
-        title=row["title"],
-        description=row["description"],
-        kind=TaskKind(row["kind"]),
-        status=TaskStatus(row["status"]),
-        skill_area=row["skill_area"],
-        needs=needs,
-        blocked_by=blocked_by,
-        rests_on=tuple(json.loads(row["rests_on"])),
-        outcome=row["outcome"],
-        audit=row["audit"],
-        tries=row["tries"],
-        failure=row["failure"],
-        held_because=row["held_because"],
-        flagged_because=row["flagged_because"],
-        created_at=row["created_at"],
-        updated_at=row["updated_at"],
-        started_at=row["started_at"],
-        completed_at=row["completed_at"],
-        try_began_at=row["try_began_at"],
-        foreign_sources=frozenset(json.loads(row["foreign_sources"])),
-    )
-
-
-def _question_of(row: Row, blocks: tuple[str, ...]) -> OwnerQuestion:
-    return OwnerQuestion(
-        id=row["id"],
-        project_id=row["project_id"],
-        kind=QuestionKind(row["kind"]),
-        question=row["question"],
-        context=row["context"],
-        status=QuestionStatus(row["status"]),
-        answer=row["answer"],
-        asked_at=row["asked_at"],
-        answered_at=row["answered_at"],
-        noted_at=row["noted_at"],
-        task_id=row["task_id"],
-        context_tags=tuple(json.loads(row["context_tags"])),
-        blocks=blocks,
-        payload=row["payload"],
-        foreign_sources=frozenset(json.loads(row["foreign_sources"])),
-    )

@@ -8,6 +8,13 @@ REWRITE_AFTER_SECONDS = 48 * 3600.0
 REWRITE_AFTER_ACTIVITIES = 50
 QUESTION_BATCH = 3
 
+INTAKE_TAG = "intake"
+"""Tag of the first questions of a goal; their answers make the trigger of that name."""
+REACHED_TAG = "reached"
+"""Tag of the question whether the goal is reached; as INTAKE_TAG."""
+SETTLED_TRIGGER = "settled"
+"""The owner said how to go on after a premise fell."""
+
 _ACTIVE = (TaskStatus.READY, TaskStatus.IN_PROGRESS, TaskStatus.BLOCKED)
 
 

@@ -1,10 +1,13 @@
 """A project wakes: what it knows of itself comes from rows alone (V-75, V-76)."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 
+from reveries.db.database import Transaction
 from reveries.knowledge.model import ChunkSource, ChunkType, Confidence, NewChunk
-from reveries.projects.conflicts import CONFLICT_TAG, settle_by_answer
+from reveries.projects.answers import CONFLICT_TAG, CRITERION_TAG, PREMISE_TAG, is_dropping
+from reveries.projects.conflicts import HOW_TO_CHOOSE, says_something_else, settle_by_answer
 from reveries.projects.grants import store_approval
 from reveries.projects.model import (
     AgentState,
@@ -20,14 +23,13 @@ from reveries.projects.model import (
     WorkLogEntry,
     WorkTask,
 )
+from reveries.projects.premise import standing_bases
 from reveries.projects.priority import in_order
 from reveries.projects.store import ProjectStore
-from reveries.projects.triggers import rewrite_after_answers
+from reveries.projects.triggers import INTAKE_TAG, REACHED_TAG, SETTLED_TRIGGER, rewrite_after_answers
 
 _RECENT = 10
 _NO_PAYLOAD = "{}"
-PREMISE_TAG = "premise"
-"""Of the question how to go on after something fell."""
 
 
 async def wake_project(store: ProjectStore, project_id: str) -> AgentState:
@@ -42,16 +44,13 @@ async def wake_project(store: ProjectStore, project_id: str) -> AgentState:
 
 async def note_answers(store: ProjectStore, project_id: str) -> None:
     """Each new answer becomes a chunk, once, and releases what waited only for it (V-75)."""
-    answered = [
-        one
-        for one in await store.questions(store.database, project_id)
-        if one.status is QuestionStatus.ANSWERED and one.noted_at is None
-    ]
+    answered = [one for one in await store.questions(store.database, project_id) if _is_new_answer(one)]
     if not answered:
         return
-    # A yes to a call is no knowledge: it is a grant.
+    # A yes to a call is no knowledge: it is a grant. Neither is the choice between two things that are known.
     said = [one for one in answered if one.payload == _NO_PAYLOAD]
-    chunks = [_answer_chunk(one) for one in said]
+    told = [one for one in said if CONFLICT_TAG not in one.context_tags or await says_something_else(store, one)]
+    chunks = [_answer_chunk(one) for one in told]
     prepared = await store.knowledge.prepare(project_id, chunks)
     project = await store.find(project_id)
     async with store.database.transaction() as transaction:
@@ -63,14 +62,44 @@ async def note_answers(store: ProjectStore, project_id: str) -> None:
             if CONFLICT_TAG in one.context_tags:
                 await settle_by_answer(store, transaction, one)
             if PREMISE_TAG in one.context_tags:
-                for task_id in one.blocks:
-                    await transaction.run("projects.drop_fallen_needs", {"id": task_id})
-                    await transaction.run("projects.release_held", {"id": task_id, "now": store.now})
+                await _let_held_go_on(store, transaction, one)
         await store.release_tasks(transaction, project_id)
-        tags = {tag for one in answered if not one.answered_by for tag in one.context_tags}
-        trigger = "intake" if "intake" in tags else "reached" if "reached" in tags else rewrite_after_answers(said)
-        if trigger:
+        if trigger := _rewrite_trigger(answered, said):
             await store.note_rewrite_due(transaction, project, trigger)
+
+
+async def _let_held_go_on(store: ProjectStore, transaction: Transaction, question: OwnerQuestion) -> None:
+    """The owner said how to go on after a premise fell: what was held rests on what stands now, or is dropped."""
+    chunks = {one.id: one for one in await store.knowledge.read(transaction, question.project_id)}
+    for task in await store.tasks(transaction, question.project_id):
+        if task.id not in question.blocks:
+            continue
+        bases = standing_bases(task.rests_on, chunks)
+        sources = task.foreign_sources.union(*(chunks[name].foreign_sources for name in bases))
+        await transaction.run("projects.drop_fallen_needs", {"id": task.id})
+        row = {"id": task.id, "now": store.now, "rests_on": json.dumps(sorted(bases))}
+        await transaction.run("projects.release_held", row | {"foreign_sources": json.dumps(sorted(sources))})
+        if is_dropping(question.answer) and task.status is not TaskStatus.DONE:
+            outcome = f"You said: “{question.answer}”"
+            await store.end_task(transaction, replace(task, rests_on=bases), TaskStatus.DROPPED, outcome=outcome)
+
+
+def _rewrite_trigger(answered: Sequence[OwnerQuestion], said: Sequence[OwnerQuestion]) -> str:
+    """What new answers make due. Pure."""
+    tags = {tag for one in answered if not one.answered_by for tag in one.context_tags}
+    for tag in (INTAKE_TAG, REACHED_TAG, CRITERION_TAG, PREMISE_TAG):
+        if tag in tags:
+            return SETTLED_TRIGGER if tag == PREMISE_TAG else tag
+    return rewrite_after_answers(said)
+
+
+def has_new_answers(questions: Sequence[OwnerQuestion]) -> bool:
+    """Whether there are answers that `note_answers` has not taken up yet. Pure."""
+    return any(_is_new_answer(one) for one in questions)
+
+
+def _is_new_answer(question: OwnerQuestion) -> bool:
+    return question.status is QuestionStatus.ANSWERED and question.noted_at is None
 
 
 async def read_state(store: ProjectStore, project_id: str) -> AgentState:
@@ -99,7 +128,9 @@ def state_of(
     goal = next((one for one in goals if one.state == "active"), None)
     pending = next((one for one in goals if one.state == "pending"), None)
     done = frozenset(task.id for task in tasks if task.status is TaskStatus.DONE)
-    ready = [task for task in tasks if task.status is TaskStatus.READY or task.is_in_hand]
+    # Where a success criterion is hit the owner decides first how to go on: nothing can be done until then.
+    is_stopped = any(CRITERION_TAG in one.context_tags for one in questions if one.status is QuestionStatus.OPEN)
+    ready = [task for task in tasks if (task.status is TaskStatus.READY or task.is_in_hand) and not is_stopped]
     queue = in_order(ready, orientation.content, goal.id if goal else None, done, activities, now)
     status, message = _agent_status(goal, orientation, queue, tasks, questions)
     return AgentState(
@@ -150,8 +181,12 @@ def _why_blocked(task: WorkTask) -> str:
 
 def _answer_chunk(question: OwnerQuestion) -> NewChunk:
     is_own = not question.answered_by
+    asked = question.question
+    if CONFLICT_TAG in question.context_tags:
+        # The question alone names nothing that it is about.
+        asked = f"{question.question}\n{question.context.removesuffix(HOW_TO_CHOOSE)}"
     return NewChunk(
-        content=f"Q: {question.question}\nA: {question.answer}",
+        content=f"Q: {asked}\nA: {question.answer}",
         type=ChunkType.USER_INPUT if is_own else ChunkType.RESEARCH,
         confidence=Confidence.VERIFIED if is_own else Confidence.INFERRED,
         source=ChunkSource.USER if is_own else ChunkSource.RESEARCH,

@@ -12,9 +12,10 @@ import structlog
 from reveries.config import ProjectSettings
 from reveries.errors import BudgetExceededError, ModelError, ModelUnavailableError
 from reveries.llm.tier import Tier
+from reveries.projects.answers import is_dropping, own_answers
 from reveries.projects.between_tasks import BetweenTasks
 from reveries.projects.coherence import why_off_track
-from reveries.projects.executing import Workplace, execute_freely
+from reveries.projects.executing import ResultStatus, TaskResult, Workplace, execute_freely
 from reveries.projects.folder_reading import read_folder
 from reveries.projects.model import AgentState, AgentStatus, TaskKind, WorkTask
 from reveries.projects.recipes import follow_recipe
@@ -23,8 +24,8 @@ from reveries.projects.server_tools import ServerTools
 from reveries.projects.store import ProjectStore
 from reveries.projects.task_tools import HoldBreak, TaskTools, ToolServices, folder_access
 from reveries.projects.triggers import percent_done
-from reveries.projects.wake import read_state, wake_project
-from reveries.projects.wake_report import RestReason, WakeReport
+from reveries.projects.wake import has_new_answers, note_answers, read_state, wake_project
+from reveries.projects.wake_report import NOTHING_TO_DO, RestReason, WakeReport
 from reveries.projects.watching import Remember, StepRows, Tell, tell_nobody
 from reveries.projects.work_model import WorkModel
 from reveries.tools.loop import LoopLimits
@@ -74,7 +75,11 @@ class ProjectWork:
         await self.store.knowledge.count_coretrievals(project_id)
         self.store.knowledge.search.drop(project_id)
         async with self.store.database.transaction() as transaction:
-            row = {"id": project_id, "now": self.store.now, "why": report.reason.value}
+            has_new_words = await self.store.last_word(transaction, project_id) > report.last_word
+            # What the owner said since the last look at it would wait for the next word: another wake looks at it.
+            is_over = report.reason in NOTHING_TO_DO and not has_new_words
+            why = report.reason.value if is_over or report.reason not in NOTHING_TO_DO else ""
+            row = {"id": project_id, "now": self.store.now, "why": why}
             await transaction.run("projects.note_rest", row)
             words = f"{report.reason.value}: {report.message}" if report.message else report.reason.value
             await self.store.log(transaction, project_id, "work.rested", words)
@@ -91,9 +96,14 @@ class ProjectWork:
                     return WakeReport(RestReason.INTERRUPTED, "", ended)
                 if ended >= self.settings().most_tasks:
                     return WakeReport(RestReason.RESTED, f"after {ended} tasks", ended)
+                last_word = await self.store.last_word(self.store.database, project_id)
+                await note_answers(self.store, project_id)
                 state = await self._due.settle(model, await read_state(self.store, project_id))
+                if has_new_answers(state.questions):
+                    # What waited for them is free already, and must not begin without them.
+                    continue
                 if report := _why_rest(state, ended):
-                    return report
+                    return replace(report, last_word=last_word)
                 await self._do_task(model, state, state.queue[0])
                 ended += 1
         except BudgetExceededError as error:
@@ -119,6 +129,11 @@ class ProjectWork:
             await self.store.log(transaction, task.project_id, "task.began", task.title, task)
         task = replace(task, tries=task.tries + 1)
         self.tell("task", task.title)
+        own = own_answers(state.questions, task.id)
+        if own and is_dropping(own[-1].answer):
+            result = TaskResult(ResultStatus.GIVEN_UP, f"It is left out. You said: “{own[-1].answer}”")
+            await self._results.store_result(model, state, task, result)
+            return
         steps = StepRows(self.store, task, self.tell)
         watched = replace(model, recorder=steps)
         place = Workplace(self.store, watched, state, self._limits())

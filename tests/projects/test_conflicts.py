@@ -12,7 +12,7 @@ from reveries.projects.model import QuestionKind
 from reveries.projects.work_model import WorkModel
 from tests.knowledge.kit import new_chunk
 from tests.memory.kit import WordEmbedder
-from tests.projects.kit import Work, asked_for, open_work
+from tests.projects.kit import Work, open_work
 from tests.projects.test_goals_and_input import answers
 
 OWN = NewChunk("The deposit of the flat is 1800.", ChunkType.USER_INPUT, Confidence.VERIFIED, ChunkSource.USER)
@@ -82,22 +82,6 @@ async def test_a_capable_model_judges_what_is_only_alike(
         chunks = await work.store.knowledge.of_project(project.id)
         assert sum(one.superseded_by is not None for one in chunks) == superseded
         assert len(await work.store.knowledge.contradictions(project.id)) == left
-
-
-async def test_a_small_model_judges_nothing_and_what_is_unverified_asks_nobody(tmp_path: Path) -> None:
-    asked: list[str] = []
-
-    def note(text: str) -> object:
-        asked.append(asked_for(text))
-        return answers(text)
-
-    async with open_work(tmp_path, note, tier=Tier.SMALL, embedder=embedder()) as work:
-        project = await work.begin("Mill", "Restore the mill")
-        for text in NEAR:
-            await work.store.knowledge.store(project.id, [new_chunk(text)])
-        await work.wake(project)
-        assert len(await work.store.knowledge.contradictions(project.id)) == 1
-        assert not [one for _, one in await work.store.open_questions() if "conflict" in one.context_tags]
 
 
 @pytest.mark.requirement("V-134", "V-57")

@@ -9,7 +9,7 @@ import pytest
 
 from reveries.errors import NotFoundError, ReveriesError, UsageError
 from reveries.knowledge.model import ChunkSource, ChunkType, Confidence
-from reveries.projects.intake import CRITERIA_TAG, INTAKE_TAG
+from reveries.projects.intake import CRITERIA_TAG
 from reveries.projects.knowledge_tools import KNOWLEDGE_TOOL_NAMES, KnowledgeTools
 from reveries.projects.material import gather_material
 from reveries.projects.model import Criterion, KeyDecision, Orientation, QuestionKind, TaskKind, TaskStatus
@@ -22,6 +22,7 @@ from reveries.projects.orientation_tools import (
 )
 from reveries.projects.orienting import ARCHIVE_TAG
 from reveries.projects.store import MOST_ADDED_A_DAY, NewQuestion, NewTask
+from reveries.projects.triggers import INTAKE_TAG
 from reveries.projects.wake import note_answers, wake_project
 from reveries.projects.wake_report import RestReason
 from reveries.projects.working_tools import MOST_OPEN_QUESTIONS, WorkingTools

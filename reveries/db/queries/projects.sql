@@ -96,11 +96,8 @@ UPDATE tasks SET status = CASE WHEN status = 'done' THEN status ELSE 'blocked' E
 WHERE id = :id
 
 -- name: release_held
--- The owner said what holds now: it rests no more on what fell.
-UPDATE tasks SET held_because = '', updated_at = :now, rests_on = (
-    SELECT json_group_array(base.value) FROM json_each(tasks.rests_on) AS base
-    JOIN chunks ON chunks.id = base.value AND chunks.fell_because = ''
-)
+-- The owner said what holds now: it rests no more on what fell or was replaced.
+UPDATE tasks SET held_because = '', updated_at = :now, rests_on = :rests_on, foreign_sources = :foreign_sources
 WHERE id = :id
 
 -- name: drop_fallen_needs
@@ -170,6 +167,9 @@ UPDATE questions SET status = 'dropped' WHERE status = 'open' AND id IN (
     WHERE tasks.goal_id = :goal_id AND tasks.status = 'dropped'
 )
 
+-- name: drop_question
+UPDATE questions SET status = 'dropped' WHERE id = :id AND status = 'open'
+
 -- name: note_question
 UPDATE questions SET noted_at = :now WHERE id = :id
 
@@ -233,6 +233,12 @@ WHERE project_id = :project_id AND action = 'planned' AND id > coalesce((
     SELECT max(id) FROM activities
     WHERE project_id = :project_id AND action IN ('goal.said', 'question.answered')
 ), 0)
+
+-- name: last_word
+SELECT coalesce(max(id), 0) AS number FROM activities
+WHERE project_id = :project_id AND action IN (
+    'goal.said', 'question.answered', 'folder.set', 'chunk.fell', 'grant.given', 'material.added'
+)
 
 -- name: count_blocked
 SELECT count(*) AS number FROM question_blocks WHERE question_id = :id

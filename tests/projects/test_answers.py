@@ -1,0 +1,353 @@
+"""What the owner's answers mean: nothing that was said is lost, and nothing is taken for what was not said."""
+
+from pathlib import Path
+
+import pytest
+
+from reveries.errors import UsageError
+from reveries.knowledge.model import ChunkType
+from reveries.llm.tier import Tier
+from reveries.projects.answers import Choice, is_dropping, is_no, is_yes, read_choice
+from reveries.projects.materials import chunks_of_text, note_fallen_chunk
+from reveries.projects.model import Project, TaskKind, TaskStatus
+from reveries.projects.store import NewTask
+from reveries.projects.wake_report import RestReason
+from tests.knowledge.kit import new_chunk
+from tests.projects.kit import Work, asked_for, finished, open_work, task_in
+from tests.projects.test_conflicts import NEAR, OWN, READ, embedder
+from tests.projects.test_goals_and_input import answers
+
+
+@pytest.mark.parametrize(
+    "answer",
+    ["drop it", "Drop it.", "please skip this task", "leave it out", "never mind", "It’s not needed any more."],
+)
+def test_an_answer_that_leaves_a_task_out_is_known(answer: str) -> None:
+    assert is_dropping(answer)
+
+
+@pytest.mark.parametrize("answer", ["", "Drop the price to 20 euros", "Leave it in the shed", "yes", "It is needed"])
+def test_other_answers_leave_no_task_out(answer: str) -> None:
+    assert not is_dropping(answer)
+
+
+def test_a_yes_of_one_letter_and_an_always_are_a_yes_and_a_no_is_none() -> None:
+    assert all(is_yes(one) for one in ("y", "Yes, please", "always", "once", "ok!"))
+    assert not any(is_yes(one) for one in ("no", "not yet", "", "The yes men"))
+    assert all(is_no(one) for one in ("no", "No.", "n"))
+    assert not any(is_no(one) for one in ("no, make it shorter", ""))
+
+
+@pytest.mark.parametrize(
+    ("answer", "choice"),
+    [
+        ("1800", Choice.OLDER),
+        ("It is 2700.", Choice.NEWER),
+        ("I don't know", Choice.UNSURE),
+        ("no idea", Choice.UNSURE),
+        ("both", Choice.BOTH),
+        ("neither", Choice.OTHER),
+        ("not 1800", Choice.OTHER),
+        ("2700, and 300 on top", Choice.OTHER),
+        ("It is 2000.", Choice.OTHER),
+        ("B", Choice.NEWER),
+    ],
+)
+def test_what_holds_is_read_from_a_letter_or_from_the_value_itself(answer: str, choice: Choice) -> None:
+    assert read_choice(answer, OWN.content, READ.content) is choice
+
+
+async def two_deposits(work: Work) -> tuple[Project, str]:
+    project = await work.begin("Flat", "Find a flat")
+    for chunk in (OWN, READ):
+        await work.store.knowledge.store(project.id, [chunk])
+    await work.wake(project)
+    [asked] = [one for _, one in await work.store.open_questions() if "conflict" in one.context_tags]
+    return project, asked.id
+
+
+async def test_a_yes_to_which_of_two_things_holds_is_refused_and_not_knowing_makes_neither_fall(tmp_path: Path) -> None:
+    async with open_work(tmp_path, answers, embedder=embedder()) as work:
+        project, asked = await two_deposits(work)
+        for answer in ("yes", "No."):
+            with pytest.raises(UsageError, match="neither A nor B"):
+                await work.store.answer(asked, answer)
+        await work.store.answer(asked, "I don't know")
+        await work.wake(project)
+        chunks = await work.store.knowledge.of_project(project.id)
+        assert all(one.stands for one in chunks if "deposit" in one.content)
+        assert len(await work.store.knowledge.contradictions(project.id)) == 1, "it is shown until it is settled"
+        assert not [one for _, one in await work.store.open_questions() if "conflict" in one.context_tags]
+
+
+@pytest.mark.parametrize(("answer", "said"), [("1800", []), ("It is 2000.", ["2000"])])
+async def test_the_value_itself_is_an_answer_and_what_becomes_knowledge_says_what_it_is_about(
+    tmp_path: Path, answer: str, said: list[str]
+) -> None:
+    async with open_work(tmp_path, answers, embedder=embedder()) as work:
+        project, asked = await two_deposits(work)
+        await work.store.answer(asked, answer)
+        await work.wake(project)
+        chunks = await work.store.knowledge.of_project(project.id)
+        own = [one for one in chunks if one.type is ChunkType.USER_INPUT and "user_answer" in one.tags]
+        assert ["deposit" in one.content and said[0] in one.content for one in own] == [True] * len(said)
+        standing = [one.content for one in chunks if one.stands and one.content in (OWN.content, READ.content)]
+        assert standing == ([] if said else [OWN.content])
+
+
+async def test_with_a_small_model_what_is_only_alike_is_asked_one_at_a_time(tmp_path: Path) -> None:
+    async with open_work(tmp_path, answers, tier=Tier.SMALL, embedder=embedder()) as work:
+        project = await work.begin("Mill", "Restore the mill")
+        for text in (*NEAR, NEAR[0].replace("mill", "barn").replace("8", "5"), NEAR[1].replace("mill", "barn")):
+            await work.store.knowledge.store(project.id, [new_chunk(text)])
+        known = len(await work.store.knowledge.contradictions(project.id))
+        assert known >= 2
+        for _ in range(2):
+            await work.wake(project)
+            [asked] = [one for _, one in await work.store.open_questions() if "conflict" in one.context_tags]
+            assert "may not go together" in asked.question
+        await work.store.answer(asked.id, "both")
+        await work.wake(project)
+        assert len(await work.store.knowledge.contradictions(project.id)) == known - 1
+        assert len([one for _, one in await work.store.open_questions() if "conflict" in one.context_tags]) == 1
+
+
+async def test_an_answer_that_comes_during_a_wake_stands_before_the_task_that_waited_for_it(tmp_path: Path) -> None:
+    """The owner answers while another task is in hand: what waited is free at once, and must know the answer."""
+    seen: list[str] = []
+
+    def asks(text: str) -> object:
+        if asked_for(text) != "step":
+            return answers(text)
+        if task_in(text) == "Look into part 1" and "Cedar" not in text:
+            return finished("blocked", question="Which wood shall it be?")
+        seen.append(text)
+        return finished()
+
+    async with open_work(tmp_path, asks) as work:
+        project = await work.begin("Shed", "Build a shed")
+
+        async def remember(text: str, is_tainted: bool) -> None:
+            if "part 2" in text:
+                await work.answer("Which wood", "Cedar")
+
+        work.work._results = type(work.work._results)(work.store, work.work.tell, remember)
+        report = await work.wake(project)
+        chunks = [one.content for one in await work.store.knowledge.of_project(project.id)]
+        assert "Q: Which wood shall it be?\nA: Cedar" in chunks
+        assert (await work.task(project, "Look into part 1")).status is TaskStatus.DONE
+        assert [text for text in seen if task_in(text) == "Look into part 1" and "said: “Cedar”" in text]
+        assert report.reason is RestReason.DONE or report.reason is RestReason.WAITING
+
+
+async def test_an_answer_that_comes_as_a_wake_ends_is_looked_at_in_the_next_one(tmp_path: Path) -> None:
+    async with open_work(tmp_path, answers) as work:
+        project = await work.begin("Shed", "Build a shed")
+        count = work.store.knowledge.count_coretrievals
+
+        async def count_and_hear(project_id: str) -> int:
+            await work.answer("", "For bicycles")
+            return await count(project_id)
+
+        work.store.knowledge.count_coretrievals = count_and_hear  # type: ignore[method-assign]
+        await work.wake(project)
+        assert (await work.store.find(project.id)).rested_because == "", "it goes on by itself"
+        work.store.knowledge.count_coretrievals = count  # type: ignore[method-assign]
+        await work.wake(project)
+        assert (await work.store.find(project.id)).rested_because
+
+
+async def test_what_the_owner_says_to_a_task_that_failed_stands_before_the_next_try_or_drops_it(tmp_path: Path) -> None:
+    tried: list[str] = []
+
+    def stubborn(text: str) -> object:
+        if asked_for(text) != "step" or task_in(text) != "Look into part 2":
+            return answers(text)
+        tried.append(text)
+        return finished("failed", "There is no saw.")
+
+    async with open_work(tmp_path, stubborn) as work:
+        project = await work.begin("Shed", "Build a shed")
+        await work.wake(project)
+        await work.answer("part 2", "Borrow the saw of Mr Quill")
+        before = len(tried)
+        await work.wake(project)
+        assert "said: “Borrow the saw of Mr Quill”" in tried[before]
+        await work.answer("part 2", "drop it")
+        before = len(tried)
+        await work.wake(project)
+        assert len(tried) == before
+        task = await work.task(project, "Look into part 2")
+        assert (task.status, task.outcome) == (TaskStatus.DROPPED, "It is left out. You said: “drop it”")
+
+
+async def test_a_no_to_a_draft_ends_its_task(tmp_path: Path) -> None:
+    def small(text: str) -> object:
+        if asked_for(text) == "draft":
+            return "Oak boards have a price of 20 euros each, and oak boards last for thirty years."
+        if asked_for(text) == "plan":
+            task = {"description": "", "skill_area": "wood", "depends_on": [], "rests_on": [], "kind": "write"}
+            return {"tasks": [{"title": f"Write about oak boards {n}"} | task for n in (1, 2, 3)]}
+        return answers(text)
+
+    async with open_work(tmp_path, small, tier=Tier.SMALL) as work:
+        project = await work.begin("Shed", "Build a shed")
+        text = "Oak boards have a price of 20 euros each. Oak boards last for thirty years."
+        await work.store.knowledge.store(project.id, chunks_of_text("yard.md", text, is_own=True))
+        await work.wake(project)
+        await work.answer("oak boards 1", "no")
+        await work.wake(project)
+        assert (await work.task(project, "Write about oak boards 1")).status is TaskStatus.DROPPED
+        assert not [one for _, one in await work.store.open_questions() if "oak boards 1" in one.question]
+
+
+async def test_material_that_was_added_since_a_question_answers_its_task_before_the_owners_words_do(
+    tmp_path: Path,
+) -> None:
+    def small(text: str) -> object:
+        match asked_for(text):
+            case "holds answer":
+                return {"answer": "yes" if "20 euros" in text else "no"}
+            case "plan":
+                task = {"description": "", "skill_area": "wood", "depends_on": [], "rests_on": [], "kind": "find_out"}
+                return {"tasks": [{"title": f"Price of oak boards {n}"} | task for n in (1, 2, 3)]}
+        return answers(text)
+
+    async with open_work(tmp_path, small, tier=Tier.SMALL) as work:
+        project = await work.begin("Shed", "Build a shed")
+        await work.wake(project)
+        await work.clock.advance(60)
+        text = "Oak boards have a price of 20 euros each."
+        await work.store.knowledge.store(project.id, chunks_of_text("yard.md", text, is_own=True))
+        await work.answer("oak boards 1", "It stands in the file that I added")
+        await work.wake(project)
+        task = await work.task(project, "Price of oak boards 1")
+        assert task.outcome == "“Oak boards have a price of 20 euros each.” (yard.md)"
+
+
+async def test_what_is_missing_stands_before_the_planner_in_the_owners_words(tmp_path: Path) -> None:
+    plans: list[str] = []
+
+    def small(text: str) -> object:
+        match asked_for(text):
+            case "plan":
+                plans.append(text)
+                task = {"description": "", "skill_area": "shed", "depends_on": [], "rests_on": [], "kind": "find_out"}
+                return {"tasks": [{"title": f"Find shed {len(plans)} {n}"} | task for n in (1, 2, 3)]}
+            case "holds answer":
+                return {"answer": "yes"}
+        return answers(text)
+
+    async with open_work(tmp_path, small, tier=Tier.SMALL) as work:
+        project = await work.begin("Shed", "Build a shed")
+        text = "\n\n".join(
+            f"# Shed {n}\n\nShed build fact {n} on how to build a shed with board {n}." for n in range(30)
+        )
+        await work.store.knowledge.store(project.id, chunks_of_text("shed.md", text, is_own=True))
+        await work.wake(project)
+        await work.answer("Is the goal reached", "Nobody looked for a gutter yet")
+        await work.wake(project)
+        assert len(plans) == 2
+        assert "gutter" in plans[1]
+
+
+async def test_a_new_goal_is_asked_how_it_is_seen_to_be_reached_and_forgets_the_old_ones_criteria(
+    tmp_path: Path,
+) -> None:
+    async with open_work(tmp_path, answers, tier=Tier.SMALL) as work:
+        project = await work.begin("Shed", "Build a shed")
+        await work.wake(project)
+        await work.answer("criteria", "Three bicycles fit in")
+        await work.answer("constraints", "Five hours a week")
+        await work.wake(project)
+        page = (await work.state(project)).orientation.content
+        assert [one.text for one in page.success_criteria] == ["Three bicycles fit in"]
+        await work.clock.advance(60)
+        await work.store.set_goal(project, "Build a boat", None)
+        await work.wake(project)
+        state = await work.state(project)
+        assert state.orientation.content.success_criteria == ()
+        assert state.orientation.content.constraints == ("Five hours a week",)
+        open_intake = [one for one in state.open_questions if "criteria" in one.context_tags]
+        assert [one.context for one in open_intake] == ["the goal: Build a boat"]
+        await work.answer("criteria", "It floats")
+        await work.wake(project)
+        page = (await work.state(project)).orientation.content
+        assert [one.text for one in page.success_criteria] == ["It floats"]
+
+
+async def test_a_criterion_rests_on_the_owners_answer_and_where_that_falls_the_project_stops_and_asks_once(
+    tmp_path: Path,
+) -> None:
+    async with open_work(tmp_path, answers, tier=Tier.SMALL) as work:
+        project = await work.begin("Shed", "Build a shed")
+        await work.wake(project)
+        await work.answer("criteria", "Three bicycles fit in")
+        await work.wake(project)
+        chunks = await work.store.knowledge.of_project(project.id)
+        [said] = [one for one in chunks if "criteria" in one.tags]
+        async with work.database.transaction() as transaction:
+            goal = (await work.store.goals(transaction, project.id))[0]
+            await work.store.put_tasks(
+                transaction, project.id, [NewTask("Paint it", "", TaskKind.FIND_OUT, goal_id=goal.id)]
+            )
+        await note_fallen_chunk(work.store, project, said.id, "The bicycles are sold")
+        for _ in range(2):
+            report = await work.wake(project)
+            state = await work.state(project)
+            assert report.reason is RestReason.WAITING
+            assert (await work.task(project, "Paint it")).status is TaskStatus.READY
+            assert state.queue == ()
+            assert len([one for one in state.open_questions if "criterion" in one.context_tags]) == 1
+            assert state.orientation.content.success_criteria[0].flagged_because
+        await work.answer("criterion", "A cargo bicycle has to fit in")
+        await work.wake(project)
+        state = await work.state(project)
+        assert not state.orientation.content.success_criteria[0].flagged_because
+        assert (await work.task(project, "Paint it")).tries or (await work.task(project, "Paint it")).blocked_by
+        assert not [one for one in state.open_questions if "criterion" in one.context_tags]
+
+
+@pytest.mark.parametrize(("answer", "status"), [("It is 950 now", TaskStatus.DONE), ("drop it", TaskStatus.DROPPED)])
+async def test_a_task_that_rested_on_what_was_replaced_goes_on_after_the_answer_and_is_not_held_again(
+    tmp_path: Path, answer: str, status: TaskStatus
+) -> None:
+    async with open_work(tmp_path, answers, embedder=embedder()) as work:
+        project = await work.begin("Flat", "Find a flat")
+        [old] = await work.store.knowledge.store(project.id, [new_chunk("The rent of the flat is 900 euros.")])
+        async with work.database.transaction() as transaction:
+            goal = (await work.store.goals(transaction, project.id))[0]
+            new = NewTask("Sign for the flat", "", TaskKind.FIND_OUT, rests_on=(old,), goal_id=goal.id)
+            await work.store.put_tasks(transaction, project.id, [new])
+        [newer] = await work.store.knowledge.store(project.id, [new_chunk("The rent of the flat is 950 euros.")])
+        await work.wake(project)
+        assert (await work.task(project, "Sign for the flat")).held_because
+        await work.answer("premise", answer)
+        await work.wake(project)
+        task = await work.task(project, "Sign for the flat")
+        assert (task.status, task.held_because) == (status, "")
+        assert newer in task.rests_on
+        await work.wake(project)
+        assert not [one for _, one in await work.store.open_questions() if "premise" in one.context_tags]
+
+
+async def test_two_tasks_that_need_the_same_research_wait_for_the_same_one(tmp_path: Path) -> None:
+    def needs(text: str) -> object:
+        if asked_for(text) != "step":
+            return answers(text)
+        if task_in(text) == "Research: timber":
+            return finished("blocked", question="Where is timber sold?")
+        return finished("needs_research", topic="timber")
+
+    async with open_work(tmp_path, needs, most_tasks=3) as work:
+        project = await work.begin("Shed", "Build a shed")
+        async with work.database.transaction() as transaction:
+            goal = (await work.store.goals(transaction, project.id))[0]
+            for number in (1, 2):
+                new = NewTask(f"Look into part {number}", "", TaskKind.FIND_OUT, goal_id=goal.id)
+                await work.store.put_tasks(transaction, project.id, [new])
+        await work.wake(project)
+        [research] = [one for one in (await work.state(project)).tasks if one.title == "Research: timber"]
+        for number in (1, 2):
+            task = await work.task(project, f"Look into part {number}")
+            assert (task.status, task.needs) == (TaskStatus.BLOCKED, (research.id,))

@@ -15,7 +15,7 @@ from enum import StrEnum
 from importlib import resources
 
 from reveries.index.terms import stem, stop_words
-from reveries.knowledge.model import Chunk, ChunkSource, Confidence
+from reveries.knowledge.model import Chunk, ChunkSource, ChunkType, Confidence, NewChunk
 
 _WORD = re.compile(r"[^\W_]+(?:['\u2019.,-][^\W_]+)*|[$\u20ac\u00a3%]")
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n+")
@@ -29,6 +29,8 @@ _MOST_VALUE_WORDS = 6
 _LEAST_SHARED = 0.7
 """Of the telling words of the longer sentence, beside the numbers."""
 _MOST_SENTENCES = 40
+_MOST_SENTENCE_WORDS = 80
+"""Longer ones are not compared: a text without full stops would take seconds."""
 
 
 class Resolution(StrEnum):
@@ -58,6 +60,30 @@ class _Sentence:
     """As they stand."""
     keys: tuple[str, ...]
     """Stems, to compare."""
+
+
+@dataclass(frozen=True, slots=True)
+class Likeness:
+    """What came of comparing a new chunk with a stored one."""
+
+    chunk_id: str
+    cosine: float
+    change: ValueChange | None
+    speaks_alike: bool
+
+
+def compare_chunks(new: NewChunk, near: Sequence[tuple[Chunk, float]], conflict_floor: float) -> list[Likeness]:
+    """Compare a new chunk with stored ones, given with their cosines. From a cosine of `conflict_floor` on, texts that
+    speak alike may contradict each other."""
+    found = []
+    for other, cosine in near:
+        texts = (other.title, other.content, new.title, new.content)
+        is_apart = other.id in new.rests_on or ChunkType.ATTEMPT in (new.type, other.type) or not other.stands
+        if not is_apart:
+            change = find_change(*texts)
+            is_near = change is None and cosine >= conflict_floor
+            found.append(Likeness(other.id, cosine, change, is_near and speak_alike(*texts)))
+    return found
 
 
 def find_change(old_title: str, old: str, new_title: str, new: str) -> ValueChange | None:
@@ -137,7 +163,7 @@ def _sentences(text: str) -> list[_Sentence]:
     found = []
     for part in _SENTENCE.split(text)[:_MOST_SENTENCES]:
         words = tuple(_WORD.findall(part))
-        if words:
+        if 0 < len(words) <= _MOST_SENTENCE_WORDS:
             found.append(_Sentence(part.strip(), words, tuple(stem(word.casefold()) for word in words)))
     return found
 

@@ -34,14 +34,14 @@ def initial_weight(confidence: Confidence) -> float:
     return _INITIAL[confidence]
 
 
-def strengthened(relation: Relation, now: float, amount: float = STRENGTHEN_BY) -> Relation:
-    """Used once more (V-34). What is archived stays as it is: `restored` brings it back."""
+def strengthened(relation: Relation, now: float, amount: float = STRENGTHEN_BY, times: int = 1) -> Relation:
+    """The relation after it was used `times` more (V-34). An archived one stays unchanged until it is `restored`."""
     if relation.archived_at is not None:
         return relation
     return replace(
         relation,
-        weight=min(1.0, relation.weight + amount),
-        activation_count=relation.activation_count + 1,
+        weight=min(1.0, relation.weight + amount * times),
+        activation_count=relation.activation_count + times,
         last_activated_at=now,
     )
 
@@ -67,6 +67,20 @@ def merged(relation: Relation, weight: float, context_tags: Iterable[str]) -> Re
     return replace(restored(relation), weight=max(relation.weight, weight), context_tags=tags)
 
 
+def found_again(relation: Relation, confidence_source: str) -> Relation:
+    """A contradiction that is found or stated once more. A statement counts more than a rule or a model, and these
+    more than likeness; a statement reopens what a model had dismissed."""
+    if relation.confidence_source != "likeness" and confidence_source != "stated":
+        return relation
+    is_reopened = confidence_source == "stated" and relation.resolution == "none"
+    return replace(
+        relation,
+        confidence_source=confidence_source,
+        resolved_at=None if is_reopened else relation.resolved_at,
+        resolution="" if is_reopened else relation.resolution,
+    )
+
+
 def copies_for_replacement(old_id: str, new_id: str, relations: Iterable[Relation]) -> list[RelationCopy]:
     """What the chunk that replaces another takes over, at half the weight (V-62). The originals stay. What would be
     weaker than an archived relation is not copied, nor is what ties the two to each other."""
@@ -82,7 +96,7 @@ def copies_for_replacement(old_id: str, new_id: str, relations: Iterable[Relatio
     return found
 
 
-def pairs_to_relate(counts: Mapping[tuple[str, str], int], related: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+def pairs_to_relate(counts: Mapping[tuple[str, str], int], related: Iterable[Iterable[str]]) -> list[tuple[str, str]]:
     """The pairs that were found together more than three times, and have no relation yet (V-58)."""
     known = {frozenset(pair) for pair in related}
     return sorted(pair for pair, count in counts.items() if count > CORETRIEVALS and frozenset(pair) not in known)

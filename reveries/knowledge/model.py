@@ -83,6 +83,9 @@ class RelationType(StrEnum):
 REPLACING = frozenset({RelationType.REPLACES, RelationType.SUPERSEDES})
 """Two names of one thing: the first chunk takes the place of the second."""
 
+DERIVING = frozenset({RelationType.BUILDS_ON, RelationType.LEARNED_FROM, RelationType.QUALIFIES, RelationType.REFINES})
+"""The first chunk was made with the second before its author: it inherits its foreign sources."""
+
 
 @dataclass(frozen=True, slots=True)
 class NewChunk:
@@ -199,6 +202,11 @@ class KnowledgeConflict:
     newer: Chunk
     older: Chunk
     relation: Relation
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it is not settled, and both chunks still stand."""
+        return self.relation.resolved_at is None and self.newer.stands and self.older.stands
 
     @property
     def is_verified(self) -> bool:

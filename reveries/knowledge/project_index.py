@@ -11,7 +11,6 @@ import numpy as np
 from reveries.db.database import Row
 from reveries.index.names import find_mentions
 from reveries.index.terms import terms_of
-from reveries.knowledge.model import Relation, RelationType
 from reveries.knowledge.ranking import CROWD, Float32, Lead
 from reveries.knowledge.store import names_of
 from reveries.llm.base import Vector, Vectors
@@ -72,17 +71,16 @@ class ProjectIndex:
                     self._openers[name.partition(" ")[0]] += 1
                 self._about.setdefault(name, []).append(place)
 
-    def relate(self, relations: Iterable[Relation]) -> None:
-        """Take over the relations of the project; a contradiction leads nowhere."""
-        self._related = {}
-        for one in relations:
-            ends = self._rows_by_id.get(one.from_id), self._rows_by_id.get(one.to_id)
-            if one.archived_at is not None or one.type is RelationType.CONTRADICTS or None in ends:
+    def relate(self, leads: Iterable[Row]) -> None:
+        """Take over the rows of `relations.leads`."""
+        related: dict[int, list[Lead]] = {}
+        for one in leads:
+            here, there = self._rows_by_id.get(one["from_id"]), self._rows_by_id.get(one["to_id"])
+            if here is None or there is None:
                 continue
-            for here, there in (ends, ends[::-1]):
-                assert here is not None
-                assert there is not None
-                self._related.setdefault(here, []).append(Lead(there, one.weight, one.type.value))
+            related.setdefault(here, []).append(Lead(there, one["weight"], one["type"]))
+            related.setdefault(there, []).append(Lead(here, one["weight"], one["type"]))
+        self._related = related
 
     def row_of(self, chunk_id: str) -> int | None:
         return self._rows_by_id.get(chunk_id)
@@ -127,6 +125,13 @@ class ProjectIndex:
     def names_at(self, row: int) -> frozenset[str]:
         """Those of them that are written with a capital."""
         return frozenset(terms_of(" ".join(_CAPITALISED.findall(self.texts[row][:_SEARCHED_CHARS]))))
+
+    def within(self, vector: Vector, least: float, hidden: Collection[int]) -> list[tuple[str, float]]:
+        """Every chunk from a cosine of `least` on, without `hidden` rows, nearest first, with its cosine."""
+        products = self.vectors @ vector
+        rows = np.flatnonzero(products >= least)
+        ordered = rows[np.argsort(-products[rows], kind="stable")].tolist()
+        return [(self.ids[row], float(products[row])) for row in ordered if row not in hidden]
 
     def likest(self, vector: Vector, count: int, least: float, names: Sequence[str] = ()) -> list[tuple[str, float]]:
         """The shown chunks nearest to a vector from a cosine of `least` on, and those that are about one of `names`,

@@ -5,18 +5,19 @@ of `contradictions` is sure; what is only like another is related to it. Each ch
 `evolution`, stored in the transaction that stores the chunk.
 """
 
-from collections.abc import Callable, Sequence
+import asyncio
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from reveries.clock import Clock
 from reveries.db.database import Database, Reader, Transaction
 from reveries.knowledge.contradictions import (
+    Likeness,
     Resolution,
     ValueChange,
-    find_change,
+    compare_chunks,
     has_authority,
     resolve,
-    speak_alike,
 )
 from reveries.knowledge.evolution import (
     IMPLICIT_WEIGHT,
@@ -32,7 +33,6 @@ from reveries.knowledge.evolution import (
 from reveries.knowledge.model import (
     REPLACING,
     Chunk,
-    ChunkType,
     KnowledgeConflict,
     NewChunk,
     Relation,
@@ -40,11 +40,15 @@ from reveries.knowledge.model import (
 )
 from reveries.knowledge.relations import (
     NewRelation,
-    active_between,
+    contradictions_of_project,
+    find_relation,
+    read_relation,
     relations_of_chunk,
     relations_of_project,
+    relations_of_uncounted_pairs,
     state_relation,
     store_change,
+    strongest_active,
 )
 from reveries.knowledge.search import KnowledgeSearch
 from reveries.knowledge.store import put_chunk, put_vector, read_chunks, read_named
@@ -53,7 +57,6 @@ from reveries.llm.base import Embedder, Vectors
 COMPARED = 10
 """So many of the chunks most like a new one are compared with it: for what it says otherwise, and to relate them."""
 KEPT_CORETRIEVAL_SECONDS = 30 * 86_400.0
-_NOT_COMPARED = frozenset({ChunkType.ATTEMPT})
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +65,8 @@ class PreparedChunks:
 
     chunks: Sequence[NewChunk]
     vectors: Vectors
-    alike: Sequence[Sequence[tuple[str, float]]]
-    """For each chunk those that are most like it, with their cosines."""
+    alike: Sequence[Sequence[Likeness]]
+    """For each chunk the stored ones that are most like it, compared."""
 
 
 class ProjectKnowledge:
@@ -79,12 +82,14 @@ class ProjectKnowledge:
     # --- storing -----------------------------------------------------------------------------------------------------
 
     async def prepare(self, project_id: str, chunks: Sequence[NewChunk]) -> PreparedChunks:
-        """Embed chunks and look for what is like them; before the transaction that stores them, for a call of a model
-        has no place in one."""
+        """Embed chunks and compare them with the stored ones most like them. Call it before the transaction that stores
+        them: neither a model nor a comparison of long texts has a place in one."""
         if not chunks:
             return PreparedChunks((), await self._embedder.embed([]), ())
         vectors = await self._embedder.embed([one.text for one in chunks])
-        alike = await self.search.likest(project_id, chunks, vectors, COMPARED, self.search.similarity_floor)
+        near = await self.search.likest(project_id, chunks, vectors, COMPARED, self.search.similarity_floor)
+        there = await read_named(self.database, project_id, {name for one in near for name, _ in one})
+        alike = await asyncio.to_thread(_compare_all, chunks, near, there, self._conflict_floor)
         return PreparedChunks(chunks, vectors, alike)
 
     async def put(self, transaction: Transaction, project_id: str, prepared: PreparedChunks) -> list[str]:
@@ -94,13 +99,15 @@ class ProjectKnowledge:
             ids.append(chunk_id := self._new_id())
             await put_chunk(transaction, project_id, chunk_id, chunk, self._clock.now())
             await put_vector(transaction, chunk_id, self._embedder.model_id, vector)
-            named = {name for name, _ in chunk.related_to} | {name for name, _ in alike}
+            named = {name for name, _ in chunk.related_to} | {one.chunk_id for one in alike}
             there = await read_named(transaction, project_id, {chunk_id, *named})
             stored = there.pop(chunk_id)
             for other, type_ in chunk.related_to:
                 if other in there:
                     await self._relate(transaction, stored, there[other], type_)
-            await self._link_alike(transaction, stored, [(there[name], by) for name, by in alike if name in there])
+            await self._link_alike(
+                transaction, stored, [(there[one.chunk_id], one) for one in alike if one.chunk_id in there]
+            )
         if prepared.chunks:
             self.search.note_change(project_id)
         return ids
@@ -135,38 +142,43 @@ class ProjectKnowledge:
     async def contradictions(
         self, project_id: str, *, unresolved_only: bool = True, source: Reader | None = None
     ) -> list[KnowledgeConflict]:
-        """What does not go together, newest first (V-37)."""
+        """The contradictions of a project, newest first (V-37). One whose chunks do not both stand any more is not
+        unresolved."""
         source = source or self.database
-        chunks = {one.id: one for one in await read_chunks(source, project_id)}
-        return [
-            KnowledgeConflict(chunks[one.from_id], chunks[one.to_id], one)
-            for one in reversed(await relations_of_project(source, project_id))
-            if one.type is RelationType.CONTRADICTS and not (unresolved_only and one.resolved_at is not None)
-        ]
+        relations = await contradictions_of_project(source, project_id, with_settled=not unresolved_only)
+        found = await self._conflicts(source, project_id, relations)
+        return [one for one in found if one.is_open] if unresolved_only else found
+
+    async def contradictions_of_chunk(self, project_id: str, chunk_id: str) -> list[KnowledgeConflict]:
+        """The contradictions of one chunk, settled ones too."""
+        relations = await relations_of_chunk(self.database, chunk_id)
+        contradicting = [one for one in relations if one.type is RelationType.CONTRADICTS]
+        return await self._conflicts(self.database, project_id, contradicting)
 
     # --- changing ----------------------------------------------------------------------------------------------------
 
     async def state(self, project_id: str, new: NewRelation) -> Relation:
         """Store a relation that somebody states, with what follows of it (V-33, V-61, V-62). Raises UsageError."""
         async with self.database.transaction() as transaction:
+            before = await find_relation(transaction, new.from_id, new.to_id, new.type)
             relation = await state_relation(transaction, new, self._new_id, self._clock.now())
             ends = await read_named(transaction, project_id, {new.from_id, new.to_id})
             if len(ends) == 2:
-                await self._follow_up(transaction, ends[new.from_id], ends[new.to_id], new.type)
+                await self._follow_up(transaction, ends[new.from_id], ends[new.to_id], new.type, before)
         self.search.note_change(project_id)
         return relation
 
     async def strengthen(self, project_id: str, relation: Relation, amount: float) -> Relation:
         """V-34."""
-        return await self._change(project_id, strengthened(relation, self._clock.now(), amount))
+        return await self._change(project_id, relation, lambda one: strengthened(one, self._clock.now(), amount))
 
     async def weaken(self, project_id: str, relation: Relation, reason: str, amount: float) -> Relation:
         """V-35."""
-        return await self._change(project_id, weakened(relation, self._clock.now(), reason, amount))
+        return await self._change(project_id, relation, lambda one: weakened(one, self._clock.now(), reason, amount))
 
     async def restore(self, project_id: str, relation: Relation) -> Relation:
         """V-135."""
-        return await self._change(project_id, restored(relation))
+        return await self._change(project_id, relation, restored)
 
     async def mark_fallen(self, transaction: Transaction, project_id: str, chunk_id: str, why: str) -> bool:
         """Note that a chunk does not stand any more; False where there is no such one, or it fell before."""
@@ -202,20 +214,20 @@ class ProjectKnowledge:
             await state_relation(transaction, new, self._new_id, self._clock.now())
 
     async def count_coretrievals(self, project_id: str) -> int:
-        """At the end of a wake: strengthen what was found together, and relate what was so for the fourth time (V-57,
-        V-58). How many relations came of it."""
+        """Strengthen what was found together since the last count, once a session, and relate what was found together
+        for the fourth time (V-57, V-58). Return the number of new relations."""
         now, made = self._clock.now(), 0
         async with self.database.transaction() as transaction:
             rows = await transaction.rows("relations.uncounted_pairs", {"project_id": project_id})
             if not rows:
                 return 0
-            relations = await relations_of_project(transaction, project_id)
+            relations = await relations_of_uncounted_pairs(transaction, project_id)
             counts = {(str(row["a_id"]), str(row["b_id"])): int(row["number"]) for row in rows}
-            for a_id, b_id in sorted(counts):
-                if known := active_between(relations, a_id, b_id):
-                    await store_change(transaction, strengthened(known, now))
-            for a_id, b_id in pairs_to_relate(counts, [(one.from_id, one.to_id) for one in relations]):
-                new = NewRelation(a_id, b_id, RelationType.RELATED_TO, IMPLICIT_WEIGHT, True)
+            for row in rows:
+                if known := strongest_active(relations.get(frozenset((str(row["a_id"]), str(row["b_id"]))), ())):
+                    await store_change(transaction, strengthened(known, now, times=int(row["fresh"])))
+            for a_id, b_id in pairs_to_relate(counts, relations):
+                new = NewRelation(a_id, b_id, RelationType.RELATED_TO, IMPLICIT_WEIGHT, True, confidence_source="rule")
                 await state_relation(transaction, new, self._new_id, now)
                 made += 1
             await transaction.run("relations.mark_counted", {"project_id": project_id, "now": now})
@@ -223,7 +235,10 @@ class ProjectKnowledge:
         return made
 
     async def clean(self) -> int:
-        """Upkeep: delete rows of co-retrieval of more than thirty days (V-59), and give all indexes back. How many."""
+        """Upkeep: count what programs found together in projects that do not wake, delete co-retrievals older than
+        thirty days (V-59), and free all indexes. Return the number of deleted rows."""
+        for row in await self.database.rows("relations.uncounted_projects"):
+            await self.count_coretrievals(str(row["project_id"]))
         self.search.drop_all()
         before = self._clock.now() - KEPT_CORETRIEVAL_SECONDS
         async with self.database.transaction() as transaction:
@@ -231,18 +246,37 @@ class ProjectKnowledge:
 
     # --- what follows of a new chunk ---------------------------------------------------------------------------------
 
-    async def _change(self, project_id: str, relation: Relation) -> Relation:
+    async def _change(self, project_id: str, relation: Relation, change: Callable[[Relation], Relation]) -> Relation:
+        """Change a relation as it is stored now: another caller may have changed it since it was read. Raises
+        NotFoundError."""
         async with self.database.transaction() as transaction:
-            await store_change(transaction, relation)
+            changed = await store_change(transaction, change(await read_relation(transaction, relation.id)))
         self.search.note_change(project_id)
-        return relation
+        return changed
+
+    async def _conflicts(
+        self, source: Reader, project_id: str, relations: Iterable[Relation]
+    ) -> list[KnowledgeConflict]:
+        """Contradictions with their chunks, the one that was stored later as `newer`."""
+        relations = list(relations)
+        chunks = await read_named(source, project_id, {end for one in relations for end in (one.from_id, one.to_id)})
+        found = []
+        for one in relations:
+            newer, older = chunks.get(one.from_id), chunks.get(one.to_id)
+            if newer is None or older is None:  # Erased since the relations were read.
+                continue
+            if newer.created_at < older.created_at:
+                newer, older = older, newer
+            found.append(KnowledgeConflict(newer, older, one))
+        return found
 
     async def _relate(self, transaction: Transaction, chunk: Chunk, other: Chunk, type_: RelationType) -> None:
         """A relation that was stated with the chunk (V-56)."""
         weight = initial_weight(chunk.confidence)
         new = NewRelation(chunk.id, other.id, type_, weight, context_tags=chunk.tags)
+        before = await find_relation(transaction, chunk.id, other.id, type_)
         await state_relation(transaction, new, self._new_id, self._clock.now())
-        await self._follow_up(transaction, chunk, other, type_)
+        await self._follow_up(transaction, chunk, other, type_, before)
 
     async def _last_replaced(self, source: Reader, newer: Chunk, older: Chunk) -> Chunk | None:
         """The chunk that `older` replaces, where `newer` is replaced by it, over any number of others."""
@@ -253,9 +287,12 @@ class ProjectKnowledge:
             at = (await read_named(source, newer.project_id, [at.superseded_by])).get(at.superseded_by)
         return None
 
-    async def _follow_up(self, transaction: Transaction, chunk: Chunk, other: Chunk, type_: RelationType) -> None:
-        """What a stated relation brings with it. What has less authority takes nothing's place: what a program or a
-        text says against the owner's word is a contradiction, and the owner is asked."""
+    async def _follow_up(
+        self, transaction: Transaction, chunk: Chunk, other: Chunk, type_: RelationType, before: Relation | None
+    ) -> None:
+        """Apply what a stated relation entails (V-61, V-62), once: `before` is the relation as it was, if it existed. A
+        chunk with less authority replaces nothing: what a program or a text says against the owner's word is a
+        contradiction, and the owner is asked."""
         if type_ is RelationType.SUPERSEDED_BY:
             chunk, other, type_ = other, chunk, RelationType.REPLACES
         if type_ not in REPLACING and type_ is not RelationType.CONTRADICTS:
@@ -263,28 +300,34 @@ class ProjectKnowledge:
         if not has_authority(chunk, other):
             await self._contradict(transaction, chunk, other, "stated")
         elif type_ in REPLACING:
-            await self.replace(transaction, other, chunk)
-        else:
+            if other.superseded_by != chunk.id:
+                await self.replace(transaction, other, chunk)
+        elif before is None or before.confidence_source != "stated":
             for one in await relations_of_chunk(transaction, other.id):
-                if one.from_id == other.id:
+                is_this_one = one.type is RelationType.CONTRADICTS and one.to_id == chunk.id
+                if one.from_id == other.id and not is_this_one:
                     await store_change(transaction, weakened(one, self._clock.now(), "contradicted"))
 
-    async def _link_alike(self, transaction: Transaction, chunk: Chunk, alike: Sequence[tuple[Chunk, float]]) -> None:
+    async def _link_alike(
+        self, transaction: Transaction, chunk: Chunk, alike: Sequence[tuple[Chunk, Likeness]]
+    ) -> None:
         """Note what the chunk says otherwise, and relate it to what it is like (V-63, V-123)."""
         known = {end for one in await relations_of_chunk(transaction, chunk.id) for end in (one.from_id, one.to_id)}
         related = 0
-        for other, cosine in alike:
-            is_apart = other.id in chunk.rests_on or chunk.type in _NOT_COMPARED or other.type in _NOT_COMPARED
-            if other.id in known or is_apart or not other.stands:
+        for other, likeness in alike:
+            if other.id in known or not other.stands:
                 continue
-            if change := find_change(other.title, other.content, chunk.title, chunk.content):
-                await self._note_change(transaction, other, chunk, change)
-            elif cosine >= self._conflict_floor and speak_alike(other.title, other.content, chunk.title, chunk.content):
+            if likeness.change is not None:
+                await self._note_change(transaction, other, chunk, likeness.change)
+            elif likeness.speaks_alike:
                 await self._contradict(transaction, chunk, other, "likeness")
-            elif cosine >= LIKE_FROM and related < MOST_LIKE:
+            elif likeness.cosine >= LIKE_FROM and related < MOST_LIKE:
                 related += 1
                 shared = tuple(sorted(set(chunk.tags) & set(other.tags)))
-                new = NewRelation(chunk.id, other.id, RelationType.RELATED_TO, IMPLICIT_WEIGHT, True, shared)
+                new = NewRelation(
+                    chunk.id, other.id, RelationType.RELATED_TO, IMPLICIT_WEIGHT, True, shared,
+                    confidence_source="likeness",
+                )  # fmt: skip
                 await state_relation(transaction, new, self._new_id, self._clock.now())
 
     @property
@@ -313,3 +356,15 @@ class ProjectKnowledge:
         )  # fmt: skip
         relation = await state_relation(transaction, new, self._new_id, self._clock.now())
         return KnowledgeConflict(newer, older, relation)
+
+
+def _compare_all(
+    chunks: Sequence[NewChunk],
+    near: Sequence[Sequence[tuple[str, float]]],
+    there: Mapping[str, Chunk],
+    conflict_floor: float,
+) -> list[list[Likeness]]:
+    return [
+        compare_chunks(chunk, [(there[name], cosine) for name, cosine in every if name in there], conflict_floor)
+        for chunk, every in zip(chunks, near, strict=True)
+    ]

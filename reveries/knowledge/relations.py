@@ -6,8 +6,10 @@ from dataclasses import dataclass
 
 from reveries.db.database import Reader, Row, Transaction
 from reveries.errors import NotFoundError, UsageError
-from reveries.knowledge.evolution import merged
+from reveries.knowledge.evolution import found_again, merged
 from reveries.knowledge.model import Relation, RelationType
+
+_ALL_RELATIONS = "All of them: reveries project relations NAME"
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,13 +28,15 @@ class NewRelation:
 
 
 async def state_relation(transaction: Transaction, new: NewRelation, new_id: Callable[[], str], now: float) -> Relation:
-    """Store a relation; of one that is there the tags are merged and the greater weight stays (V-33). Raises UsageError
-    for one of a chunk with itself."""
+    """Store a relation; if it exists, merge the tags and keep the greater weight (V-33). Raises UsageError for a
+    relation of a chunk to itself."""
     if new.from_id == new.to_id:
         raise UsageError("A chunk has no relation to itself.", advice="Name two.")
-    known = [one for one in await relations_between(transaction, new.from_id, new.to_id) if one.type is new.type]
-    if known:
-        return await store_change(transaction, merged(known[0], new.weight, new.context_tags))
+    if (known := await find_relation(transaction, new.from_id, new.to_id, new.type)) is not None:
+        changed = merged(known, new.weight, new.context_tags)
+        if new.type is RelationType.CONTRADICTS:
+            changed = found_again(changed, new.confidence_source)
+        return await store_change(transaction, changed)
     row = {
         "id": new_id(), "from_id": new.from_id, "to_id": new.to_id, "type": new.type.value, "weight": new.weight,
         "origin": "implicit" if new.is_implicit else "explicit", "confidence": new.confidence, "now": now,
@@ -41,8 +45,26 @@ async def state_relation(transaction: Transaction, new: NewRelation, new_id: Cal
         "resolved_at": None, "resolution": "",
     }  # fmt: skip
     await transaction.run("relations.put", row)
-    [stored] = [one for one in await relations_between(transaction, new.from_id, new.to_id) if one.type is new.type]
+    stored = await find_relation(transaction, new.from_id, new.to_id, new.type)
+    assert stored is not None
     return stored
+
+
+async def find_relation(source: Reader, from_id: str, to_id: str, type_: RelationType) -> Relation | None:
+    """The relation of a type between two chunks; None if there is none. A contradiction has no direction: each pair has
+    one."""
+    known = await relations_between(source, from_id, to_id)
+    if type_ is RelationType.CONTRADICTS:
+        known += await relations_between(source, to_id, from_id)
+    return next((one for one in known if one.type is type_), None)
+
+
+async def read_relation(source: Reader, relation_id: str) -> Relation:
+    """A relation by its id. Raises NotFoundError, for example after one of its chunks was erased."""
+    rows = await source.rows("relations.by_id", {"id": relation_id})
+    if not rows:
+        raise NotFoundError("There is no such relation any more.", advice=_ALL_RELATIONS)
+    return _relation_of(rows[0])
 
 
 async def store_change(transaction: Transaction, relation: Relation) -> Relation:
@@ -52,6 +74,8 @@ async def store_change(transaction: Transaction, relation: Relation) -> Relation
         "context_tags": json.dumps(relation.context_tags, ensure_ascii=False),
         "last_activated_at": relation.last_activated_at, "archived_at": relation.archived_at,
         "archive_reason": relation.archive_reason, "final_weight": relation.final_weight,
+        "confidence_source": relation.confidence_source, "resolved_at": relation.resolved_at,
+        "resolution": relation.resolution,
     }  # fmt: skip
     await transaction.run("relations.change", row)
     return relation
@@ -73,19 +97,33 @@ async def relations_of_project(source: Reader, project_id: str) -> list[Relation
     return [_relation_of(row) for row in await source.rows("relations.of_project", {"project_id": project_id})]
 
 
+async def contradictions_of_project(source: Reader, project_id: str, *, with_settled: bool) -> list[Relation]:
+    """The relations of type `contradicts`, newest first, archived ones too."""
+    named = {"project_id": project_id, "with_settled": with_settled}
+    return [_relation_of(row) for row in await source.rows("relations.contradictions", named)]
+
+
+async def relations_of_uncounted_pairs(source: Reader, project_id: str) -> dict[frozenset[str], list[Relation]]:
+    """The relations, archived ones too, of each pair of chunks whose co-retrieval was not counted yet."""
+    found: dict[frozenset[str], list[Relation]] = {}
+    for row in await source.rows("relations.of_uncounted_pairs", {"project_id": project_id}):
+        found.setdefault(frozenset((str(row["from_id"]), str(row["to_id"]))), []).append(_relation_of(row))
+    return found
+
+
 def choose_relation(relations: Sequence[Relation], type_: RelationType | None) -> Relation:
     """That of a type, or the strongest one of a pair (VA-4). Raises NotFoundError."""
     fitting = [one for one in relations if type_ is None or one.type is type_]
     active = [one for one in fitting if one.archived_at is None]
     if not fitting:
-        raise NotFoundError("There is no such relation.", advice="All of them: reveries project relations NAME")
+        raise NotFoundError("There is no such relation.", advice=_ALL_RELATIONS)
     return (active or fitting)[0]
 
 
-def active_between(relations: Iterable[Relation], a_id: str, b_id: str) -> Relation | None:
-    """The strongest active relation of two chunks, whichever way it points."""
-    found = [one for one in relations if {one.from_id, one.to_id} == {a_id, b_id} and one.archived_at is None]
-    return max(found, key=lambda one: one.weight, default=None)
+def strongest_active(relations: Iterable[Relation]) -> Relation | None:
+    """The strongest relation that is not archived; None if there is none."""
+    active = [one for one in relations if one.archived_at is None]
+    return max(active, key=lambda one: one.weight, default=None)
 
 
 def _relation_of(row: Row) -> Relation:

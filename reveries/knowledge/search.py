@@ -26,7 +26,7 @@ from reveries.knowledge.model import (
 from reveries.knowledge.project_index import ProjectIndex
 from reveries.knowledge.query_planning import QueryMethod, QueryPlan, plan_query
 from reveries.knowledge.ranking import Float32, RankedRow, RankedSources, best_cosines, rank_rows, split_question
-from reveries.knowledge.relations import relations_of_chunk, relations_of_project
+from reveries.knowledge.relations import relations_of_chunk
 from reveries.knowledge.scoring import (
     SUPERSEDED_FACTOR,
     enhanced_score,
@@ -43,8 +43,10 @@ _UNRELATED_COSINE = 0.15
 """Below it, and with no word in common, a chunk has nothing to do with a question, however few there are."""
 _MOST_WORDS = 200
 _MOST_QUERY_CHARS = 20_000
-_DEEPER = 4
-"""So many times as many are looked at again, where filters leave too few."""
+_LEAST_COSINE = 1e-6
+_TAGGED_BATCH = 200
+_EMBEDDED_BATCH = 256
+"""So many chunks are embedded anew at a time, each batch in its own transaction."""
 _COUNTED_TOGETHER = 5
 """The pairs among so many of the best count as found together."""
 _ENHANCED_DEPTH, _ENHANCED_LEAST = 50, 0.5
@@ -74,6 +76,8 @@ class KnowledgeSearch:
         self._locks: dict[str, asyncio.Lock] = {}
         self._changed: set[str] = set()
         """Projects whose relations changed since their index read them."""
+        self._drops = 0
+        """How often all indexes were dropped: one that was being built meanwhile is not kept."""
 
     @property
     def similarity_floor(self) -> float:
@@ -96,7 +100,8 @@ class KnowledgeSearch:
         self._indexes.pop(project_id, None)
 
     def drop_all(self) -> None:
-        """After words were erased: none of them stays in memory."""
+        """Drop every index, so that no erased word stays in memory."""
+        self._drops += 1
         self._indexes.clear()
 
     async def answer(
@@ -143,8 +148,9 @@ class KnowledgeSearch:
         parts = split_question(query)
         cues = await self._embedder.embed(parts)
         numbers = await self._numbers_by_words(project_id, query)
-        hidden = frozenset[int]() if filters.with_fallen else frozenset(index.hidden)
-        ranked, similarity = await asyncio.to_thread(_rank_index, index, query, cues, numbers, hidden)
+        async with self._lock_of(project_id):
+            hidden = frozenset[int]() if filters.with_fallen else frozenset(index.hidden)
+            ranked, similarity = await asyncio.to_thread(_rank_index, index, query, cues, numbers, hidden)
         found = await self._read(project_id, index, ranked, similarity, limit, filters)
         if is_counted:
             await self._note_found(found, session_id, query)
@@ -167,14 +173,18 @@ class KnowledgeSearch:
         least = self.similarity_floor if min_similarity is None else min_similarity
         index = await self._index(project_id)
         [cue] = await self._embedder.embed([query[:_MOST_QUERY_CHARS]])
-        fitting, depth = list[tuple[Chunk, float]](), 0
-        while len(fitting) < limit and depth < len(index):
-            depth = max(limit, _DEEPER * depth)
-            alike = index.likest(cue, depth, max(least, 1e-6))
-            chunks = await read_named(self._database, project_id, (name for name, _ in alike))
-            fitting = [
-                (chunks[name], cosine) for name, cosine in alike if name in chunks and filters.fits(chunks[name])
+        async with self._lock_of(project_id):
+            hidden = frozenset[int]() if filters.with_fallen else frozenset(index.hidden)
+            near = await asyncio.to_thread(index.within, cue, max(least, _LEAST_COSINE), hidden)
+        fitting, size = list[tuple[Chunk, float]](), 2 * limit + 20
+        for start in range(0, len(near), size):
+            batch = near[start : start + size]
+            chunks = await read_named(self._database, project_id, (name for name, _ in batch))
+            fitting += [
+                (chunks[name], cosine) for name, cosine in batch if name in chunks and filters.fits(chunks[name])
             ]
+            if len(fitting) >= limit:
+                break
         found = [
             FoundChunk(chunk, cosine, cosine, semantic_rank=rank)
             for rank, (chunk, cosine) in enumerate(fitting[:limit], start=1)
@@ -205,9 +215,15 @@ class KnowledgeSearch:
         limit: int = 50,
     ) -> list[Chunk]:
         """Those that have all of `tags` and one of `any_tags`, newest first (V-31)."""
-        found = await read_tagged(self._database, project_id, tags, any_tags)
         asked = replace(filters, tags=filters.tags | set(tags), any_tags=filters.any_tags | set(any_tags))
-        return [one for one in found if asked.fits(one)][:limit]
+        fitting, start = list[Chunk](), 0
+        while len(fitting) < limit:
+            batch = await read_tagged(self._database, project_id, tags, any_tags, _TAGGED_BATCH, start)
+            fitting += [one for one in batch if asked.fits(one)]
+            start += len(batch)
+            if len(batch) < _TAGGED_BATCH:
+                break
+        return fitting[:limit]
 
     async def related(
         self,
@@ -249,7 +265,8 @@ class KnowledgeSearch:
         """For each new chunk the `count` that are nearest to it from a cosine on, and those that are about the same
         name however far; each with its cosine."""
         index = await self._index(project_id)
-        return await asyncio.to_thread(_likest, index, chunks, vectors, count, least)
+        async with self._lock_of(project_id):
+            return await asyncio.to_thread(_likest, index, chunks, vectors, count, least)
 
     async def _explore(self, project_id: str, topic: str, limit: int, filters: SearchFilters) -> list[FoundChunk]:
         """All that is like a subject, with what is at hand and fresh in front (V-69)."""
@@ -325,9 +342,9 @@ class KnowledgeSearch:
                 await transaction.run("relations.put_coretrieval", row)
 
     async def _index(self, project_id: str) -> ProjectIndex:
-        """Up to date: new chunks are added, and where some were deleted it is made anew."""
-        async with self._locks.setdefault(project_id, asyncio.Lock()):
-            index = self._indexes.get(project_id)
+        """The index of a project, up to date: new chunks are added; after a deletion it is rebuilt."""
+        async with self._lock_of(project_id):
+            index, drops = self._indexes.get(project_id), self._drops
             [counted] = await self._database.rows("chunks.count_in_project", {"project_id": project_id})
             if index is None or len(index) > int(counted["number"]):
                 index = ProjectIndex(self._embedder.dimensions)
@@ -337,21 +354,27 @@ class KnowledgeSearch:
                 await asyncio.to_thread(index.add, await self._database.rows("chunks.after_number", named))
             if project_id not in self._indexes or project_id in self._changed:
                 self._changed.discard(project_id)
-                index.relate(await relations_of_project(self._database, project_id))
-            self._indexes[project_id] = index
+                leads = await self._database.rows("relations.leads", {"project_id": project_id})
+                await asyncio.to_thread(index.relate, leads)
+            if drops == self._drops:
+                self._indexes[project_id] = index
             return index
+
+    def _lock_of(self, project_id: str) -> asyncio.Lock:
+        """Held while an index is changed or read in a thread, so that it does not grow under a search."""
+        return self._locks.setdefault(project_id, asyncio.Lock())
 
     async def _embed_missing(self, project_id: str) -> None:
         """After a change of the embedder, or an import: those that have no vector of it yet."""
         named = {"project_id": project_id, "model_id": self._embedder.model_id}
         rows = await self._database.rows("chunks.without_vector", named)
-        if not rows:
-            return
-        texts = [f"{row['title']}\n{row['content']}" if row["title"] else str(row["content"]) for row in rows]
-        vectors = await self._embedder.embed(texts)
-        async with self._database.transaction() as transaction:
-            for row, vector in zip(rows, vectors, strict=True):
-                await put_vector(transaction, str(row["id"]), self._embedder.model_id, vector)
+        for start in range(0, len(rows), _EMBEDDED_BATCH):
+            batch = rows[start : start + _EMBEDDED_BATCH]
+            texts = [f"{row['title']}\n{row['content']}" if row["title"] else str(row["content"]) for row in batch]
+            vectors = await self._embedder.embed(texts)
+            async with self._database.transaction() as transaction:
+                for row, vector in zip(batch, vectors, strict=True):
+                    await put_vector(transaction, str(row["id"]), self._embedder.model_id, vector)
 
 
 def _rank_index(

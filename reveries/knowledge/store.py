@@ -7,6 +7,7 @@ from reveries.db.checksums import checksum
 from reveries.db.database import Reader, Row, Transaction
 from reveries.index.names import subjects_of
 from reveries.knowledge.model import (
+    DERIVING,
     Chunk,
     ChunkSource,
     ChunkStatus,
@@ -36,15 +37,22 @@ async def read_named(source: Reader, project_id: str, ids: Iterable[str]) -> dic
     return {str(row["id"]): _chunk_of(row) for row in await source.rows("chunks.named", named)}
 
 
-async def read_tagged(source: Reader, project_id: str, tags: Iterable[str], any_tags: Iterable[str]) -> list[Chunk]:
-    """Those that have all of `tags`, and one of `any_tags` where there are any; newest first."""
-    named = {"project_id": project_id, "tags": json.dumps(sorted(tags)), "any_tags": json.dumps(sorted(any_tags))}
+async def read_tagged(
+    source: Reader, project_id: str, tags: Iterable[str], any_tags: Iterable[str], limit: int, offset: int = 0
+) -> list[Chunk]:
+    """`limit` chunks from number `offset` on that have all of `tags` and, if any are given, one of `any_tags`; newest
+    first."""
+    named = {
+        "project_id": project_id, "tags": json.dumps(sorted(tags)), "any_tags": json.dumps(sorted(any_tags)),
+        "limit": limit, "offset": offset,
+    }  # fmt: skip
     return [_chunk_of(row) for row in await source.rows("chunks.by_tags", named)]
 
 
 async def put_chunk(transaction: Transaction, project_id: str, chunk_id: str, chunk: NewChunk, now: float) -> None:
-    """Store a chunk. It has the sources of what it was made of, and of what it is said to replace or refine."""
-    bases = await read_named(transaction, project_id, chunk.rests_on)
+    """Store a chunk. It inherits the foreign sources of the chunks it rests on, builds on or refines."""
+    derived = (name for name, type_ in chunk.related_to if type_ in DERIVING)
+    bases = await read_named(transaction, project_id, (*chunk.rests_on, *derived))
     sources = chunk.foreign_sources.union(*(one.foreign_sources for one in bases.values()))
     await transaction.run("chunks.put", _chunk_row(chunk_id, project_id, chunk, sources, now))
 

@@ -294,6 +294,8 @@ class KnowledgeTools:
         ]  # fmt: skip
 
     async def store_chunk(self, given: StoreChunk, caller: ToolCaller) -> StoredOut:
+        if not given.content.strip():
+            raise UsageError("A chunk says something: its content is blank.", advice="Say what is known.")
         project = await self.store.find(given.project_id)
         # Only the owner's own word is the owner's: a program that says so is not.
         is_foreign_claim = caller.source and given.source is ChunkSource.USER
@@ -313,12 +315,9 @@ class KnowledgeTools:
         for one in given.related_to:
             await self._chunk(project, one.chunk_id)
         [chunk_id] = await self.store.knowledge.store(project.id, [chunk])
-        found = await self.store.knowledge.contradictions(project.id, unresolved_only=False)
-        return StoredOut(
-            project.name,
-            self._chunk_out(await self._chunk(project, chunk_id)),
-            [self._contradiction_out(one) for one in found if chunk_id in (one.newer.id, one.older.id)],
-        )
+        found = await self.store.knowledge.contradictions_of_chunk(project.id, chunk_id)
+        stored = self._chunk_out(await self._chunk(project, chunk_id))
+        return StoredOut(project.name, stored, [self._contradiction_out(one) for one in found])
 
     async def search_semantic(self, given: SearchSemantic, caller: ToolCaller) -> SemanticOut:
         project = await self.store.find(given.project_id)

@@ -1,10 +1,12 @@
 """Storing, searching and taking back what a project knows, on a real file."""
 
+import asyncio
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from reveries.errors import StorageError, UsageError
+from reveries.errors import NotFoundError, StorageError, UsageError
 from reveries.knowledge.model import (
     ChunkSource,
     ChunkType,
@@ -13,6 +15,7 @@ from reveries.knowledge.model import (
     RelationType,
     SearchFilters,
 )
+from reveries.knowledge.project_index import ProjectIndex
 from reveries.knowledge.relations import NewRelation, relations_of_chunk
 from tests.fakes.clock import HandClock
 from tests.knowledge.kit import DAY, OTHER, PROJECT, new_chunk, open_knowledge
@@ -379,3 +382,155 @@ async def test_as_of_a_day_a_project_knows_what_it_knew_then(tmp_path: Path) -> 
         knowledge.search.drop_all()
         then = await knowledge.search.answer(PROJECT, "How high is the rent of the flat?", 5, until=NOW + DAY)
         assert [one.chunk.id for one in then.found] == [old]
+
+
+# --- relations that are stated again, by whoever, and in any order ----------------------------------------------------
+
+
+@pytest.mark.requirement("V-33", "V-61")
+async def test_a_contradiction_that_is_stated_again_weakens_nothing_a_second_time(tmp_path: Path) -> None:
+    async with open_knowledge(tmp_path) as (knowledge, _):
+        old, other, new = await knowledge.store(PROJECT, [new_chunk(text) for text in ("Cork.", "A hall.", "Water.")])
+        await knowledge.state(PROJECT, NewRelation(old, other, RelationType.SUPPORTS, 0.9))
+        for from_id, to_id in ((new, old), (new, old), (new, old)):
+            await knowledge.state(PROJECT, NewRelation(from_id, to_id, RelationType.CONTRADICTS, 0.5))
+        [left] = [one for one in await knowledge.relations(PROJECT) if one.type is RelationType.SUPPORTS]
+        assert left.weight == pytest.approx(0.6)
+        assert left.archived_at is None
+
+
+@pytest.mark.requirement("V-37")
+async def test_two_chunks_have_one_contradiction_whichever_way_it_is_stated(tmp_path: Path) -> None:
+    async with open_knowledge(tmp_path, clock=(clock := HandClock(NOW))) as (knowledge, _):
+        [old] = await knowledge.store(PROJECT, [new_chunk("The hall of the old mill is 8 m long and 3 m high.")])
+        await clock.advance(DAY)
+        [new] = await knowledge.store(PROJECT, [new_chunk("The hall of the old mill is 9 m long and 4 m high.")])
+        [found] = await knowledge.contradictions(PROJECT)
+        assert not found.is_verified
+        await knowledge.state(PROJECT, NewRelation(old, new, RelationType.CONTRADICTS, 0.9))
+        [found] = await knowledge.contradictions(PROJECT)
+        assert found.is_verified, "somebody stated what was only alike"
+        assert (found.older.id, found.newer.id, found.relation.weight) == (old, new, 0.9)
+
+
+async def test_the_newer_of_two_is_the_one_that_was_stored_later_whoever_is_said_to_contradict(tmp_path: Path) -> None:
+    async with open_knowledge(tmp_path, clock=(clock := HandClock(NOW))) as (knowledge, _):
+        [old] = await knowledge.store(PROJECT, [new_chunk("Cork is dry.")])
+        await clock.advance(DAY)
+        [new] = await knowledge.store(PROJECT, [new_chunk("Tests found water.")])
+        await knowledge.state(PROJECT, NewRelation(old, new, RelationType.CONTRADICTS, 0.5))
+        [found] = await knowledge.contradictions(PROJECT)
+        assert (found.older.id, found.newer.id) == (old, new)
+
+
+async def test_a_contradiction_that_a_model_dismissed_is_open_again_when_it_is_stated(tmp_path: Path) -> None:
+    async with open_knowledge(tmp_path) as (knowledge, database):
+        for number in (8, 9):
+            text = f"The hall of the old mill is {number} m long and {number - 5} m high."
+            await knowledge.store(PROJECT, [new_chunk(text)])
+        for resolution, left in (("none", 1), ("owner", 0)):
+            [found] = await knowledge.contradictions(PROJECT)
+            async with database.transaction() as transaction:
+                await knowledge.settle(transaction, found, resolution)
+            assert await knowledge.contradictions(PROJECT) == []
+            ends = found.relation.from_id, found.relation.to_id
+            await knowledge.state(PROJECT, NewRelation(*ends, RelationType.CONTRADICTS, 0.5))
+            assert len(await knowledge.contradictions(PROJECT)) == left
+
+
+async def test_a_contradiction_is_not_open_any_more_when_one_of_its_chunks_fell(tmp_path: Path) -> None:
+    async with open_knowledge(tmp_path) as (knowledge, database):
+        old, new = await knowledge.store(PROJECT, [new_chunk("Cork is dry."), new_chunk("Tests found water.")])
+        await knowledge.state(PROJECT, NewRelation(new, old, RelationType.CONTRADICTS, 0.5))
+        async with database.transaction() as transaction:
+            await knowledge.mark_fallen(transaction, PROJECT, old, "retracted")
+        assert await knowledge.contradictions(PROJECT) == []
+        assert len(await knowledge.contradictions(PROJECT, unresolved_only=False)) == 1
+        assert len(await knowledge.contradictions_of_chunk(PROJECT, new)) == 1
+
+
+@pytest.mark.requirement("V-34")
+async def test_two_callers_that_strengthen_a_relation_at_once_both_count(tmp_path: Path) -> None:
+    async with open_knowledge(tmp_path) as (knowledge, database):
+        one, other = await knowledge.store(PROJECT, [new_chunk("Cork is dry."), new_chunk("A hall.")])
+        seen = await knowledge.state(PROJECT, NewRelation(one, other, RelationType.SUPPORTS, 0.5))
+        await asyncio.gather(*(knowledge.strengthen(PROJECT, seen, 0.05) for _ in range(4)))
+        [left] = await relations_of_chunk(database, one)
+        assert left.weight == pytest.approx(0.7)
+        assert left.activation_count == 4
+        async with database.transaction() as transaction:
+            await transaction.run_text_many("DELETE FROM chunks WHERE id = ?", [(other,)])
+        with pytest.raises(NotFoundError, match="no such relation any more"):
+            await knowledge.strengthen(PROJECT, seen, 0.05)
+
+
+@pytest.mark.requirement("V-57", "V-58")
+async def test_each_session_counts_once_and_those_of_a_project_that_never_wakes_count_in_upkeep(tmp_path: Path) -> None:
+    async with open_knowledge(tmp_path) as (knowledge, _):
+        await knowledge.store(PROJECT, [new_chunk("Oak floors cost 20."), new_chunk("The hall needs oak floors soon.")])
+        for session in range(4):
+            await knowledge.search.hybrid(PROJECT, "oak floors", 5, session_id=f"mcp {session}")
+        await knowledge.clean()
+        assert [one.weight for one in await knowledge.relations(PROJECT)] == [0.2]
+        for session in range(4, 7):
+            await knowledge.search.hybrid(PROJECT, "oak floors", 5, session_id=f"mcp {session}")
+        await knowledge.clean()
+        [left] = await knowledge.relations(PROJECT)
+        assert left.weight == pytest.approx(0.35)
+        assert left.activation_count == 3
+
+
+async def test_what_is_built_on_foreign_text_has_its_sources(tmp_path: Path) -> None:
+    async with open_knowledge(tmp_path) as (knowledge, _):
+        [read] = await knowledge.store(PROJECT, [new_chunk("Oak costs 20.", foreign_sources=frozenset({"web:a"}))])
+        built, said = await knowledge.store(
+            PROJECT,
+            [
+                new_chunk("So five floors cost 100.", related_to=((read, RelationType.BUILDS_ON),)),
+                new_chunk("A hall is large.", related_to=((read, RelationType.CONTRADICTS),)),
+            ],
+        )
+        chunks = {one.id: one.foreign_sources for one in await knowledge.of_project(PROJECT)}
+        assert chunks[built] == {"web:a"}
+        assert chunks[said] == frozenset()
+
+
+# --- the work that a call makes ---------------------------------------------------------------------------------------
+
+
+async def test_a_search_for_what_is_not_there_reads_no_chunk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with open_knowledge(tmp_path) as (knowledge, database):
+        await knowledge.store(PROJECT, [new_chunk(f"Bread number {number} rises.") for number in range(60)])
+        asked: list[str] = []
+        rows = database.rows
+
+        async def note(name: str, parameters: Any = None) -> Any:
+            asked.append(name)
+            return await rows(name, parameters)
+
+        monkeypatch.setattr(database, "rows", note)
+        assert await knowledge.search.semantic(PROJECT, "ferry timetable", 5, 0.99) == []
+        assert asked.count("chunks.named") == 0
+
+
+async def test_few_that_pass_the_filters_are_found_among_many_that_are_nearer(tmp_path: Path) -> None:
+    async with open_knowledge(tmp_path) as (knowledge, _):
+        await knowledge.store(PROJECT, [new_chunk(f"Oak floors are hard, {number}.") for number in range(60)])
+        [tagged] = await knowledge.store(PROJECT, [new_chunk("Oak floors in a hall of stone.", tags=("hall",))])
+        filters = SearchFilters(tags=frozenset({"hall"}))
+        assert [one.chunk.id for one in await knowledge.search.semantic(PROJECT, "oak floors", 3, 0.1, filters)] == [
+            tagged
+        ]
+        assert [one.id for one in await knowledge.search.tagged(PROJECT, ["hall"])] == [tagged]
+        assert len(await knowledge.search.tagged(PROJECT, [], limit=7)) == 7
+
+
+async def test_an_index_that_is_built_while_words_are_erased_is_not_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with open_knowledge(tmp_path) as (knowledge, _):
+        await knowledge.store(PROJECT, [new_chunk(text) for text in WOODS])
+        knowledge.search.drop_all()
+        monkeypatch.setattr(ProjectIndex, "relate", lambda *_: knowledge.search.drop_all())
+        assert await knowledge.search.hybrid(PROJECT, "hard wood floors", 1)
+        assert knowledge.search.indexed_projects == frozenset()

@@ -5,11 +5,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 
-from reveries.knowledge.model import RelationType
 from reveries.knowledge.project_index import ProjectIndex
 from reveries.knowledge.ranking import CROWD, Lead, RankedSources, best_cosines, rank_rows, split_question
-from tests.knowledge.kit import stored_relation
-from tests.memory.kit import NOW
 
 
 @dataclass
@@ -143,16 +140,15 @@ def test_a_name_that_a_crowd_is_about_leads_nowhere() -> None:
     assert index_of(FILM, PERSON, PERSON).rows_named_in("Who is Ada Voss?")[1] == pytest.approx(2**-0.5)
 
 
-@pytest.mark.requirement("V-32", "V-61")
-def test_relations_lead_both_ways_but_for_contradictions_and_archived_ones() -> None:
+@pytest.mark.requirement("V-32")
+def test_relations_lead_both_ways_but_not_to_hidden_rows() -> None:
     texts = [("", f"Thing {place} stands there.") for place in range(4)]
     index = index_of(*texts, hidden=(3,))
     index.relate(
         [
-            stored_relation(from_id="c0", to_id="c1", weight=0.8),
-            stored_relation(from_id="c0", to_id="c2", type=RelationType.CONTRADICTS),
-            stored_relation(from_id="c1", to_id="c2", archived_at=NOW, archive_reason="manual", final_weight=0.0),
-            stored_relation(from_id="c1", to_id="c3"),
+            {"from_id": "c0", "to_id": "c1", "weight": 0.8, "type": "supports"},
+            {"from_id": "c1", "to_id": "c3", "weight": 0.5, "type": "supports"},
+            {"from_id": "c1", "to_id": "erased", "weight": 0.5, "type": "supports"},
         ]
     )
     assert [(one.row, one.strength) for one in index.leads_from(0)] == [(1, 0.8)]

@@ -211,3 +211,26 @@ async def test_a_program_that_says_so_replaces_no_word_of_the_owner_but_makes_it
         assert (await call("get_chunk", chunk_id=said["id"]))["chunk"]["superseded_by"] is None
         [found] = (await call("get_contradictions"))["contradictions"]
         assert (found["chunk_a"]["id"], found["chunk_b"]["id"]) == (said["id"], claimed["id"])
+
+
+async def test_storing_reads_neither_all_chunks_nor_all_relations(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with tools(tmp_path) as call:
+        await call.store()
+        asked: list[str] = []
+        rows = call.work.database.rows
+
+        async def note(name: str, parameters: Any = None) -> Any:
+            asked.append(name)
+            return await rows(name, parameters)
+
+        monkeypatch.setattr(call.work.database, "rows", note)
+        await call.store(content="The hall is damp.")
+        assert not {"chunks.of_project", "relations.of_project", "relations.contradictions"} & set(asked)
+
+
+async def test_a_blank_chunk_is_refused_in_a_sentence(tmp_path: Path) -> None:
+    async with tools(tmp_path) as call:
+        with pytest.raises(UsageError, match="its content is blank"):
+            await call.store(content=" \n ")

@@ -28,7 +28,7 @@ WHERE project_id = :project_id
     AND NOT EXISTS (SELECT value FROM json_each(:tags) EXCEPT SELECT value FROM json_each(chunks.tags))
     AND (:any_tags = '[]'
         OR EXISTS (SELECT value FROM json_each(:any_tags) INTERSECT SELECT value FROM json_each(chunks.tags)))
-ORDER BY created_at DESC, id
+ORDER BY created_at DESC, id LIMIT :limit OFFSET :offset
 
 -- name: without_vector
 SELECT id, title, content FROM chunks

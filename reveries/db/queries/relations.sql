@@ -7,12 +7,16 @@ VALUES (:id, :from_id, :to_id, :type, :weight, :origin, :context_tags, :confiden
 -- name: change
 UPDATE relations SET weight = :weight, context_tags = :context_tags, activation_count = :activation_count,
     last_activated_at = :last_activated_at, archived_at = :archived_at, archive_reason = :archive_reason,
-    final_weight = :final_weight
+    final_weight = :final_weight, confidence_source = :confidence_source, resolved_at = :resolved_at,
+    resolution = :resolution
 WHERE id = :id
 
 -- name: resolve
 UPDATE relations SET resolved_at = :now, resolution = :resolution, confidence_source = :confidence_source
 WHERE id = :id
+
+-- name: note_unclear
+UPDATE relations SET confidence = :confidence WHERE id = :id
 
 -- name: activate
 UPDATE relations SET last_activated_at = :now WHERE id IN (SELECT value FROM json_each(:ids)) AND archived_at IS NULL
@@ -35,6 +39,38 @@ SELECT relations.id, from_id, to_id, relations.type, weight, origin, context_tag
     final_weight, derived_from
 FROM relations JOIN chunks ON chunks.id = from_id WHERE project_id = :project_id ORDER BY relations.created_at, relations.id
 
+-- name: by_id
+SELECT relations.id, from_id, to_id, relations.type, weight, origin, context_tags, relations.confidence, confidence_source,
+    activation_count, last_activated_at, relations.created_at, resolved_at, resolution, archived_at, archive_reason,
+    final_weight, derived_from
+FROM relations WHERE id = :id
+
+-- name: contradictions
+-- The newest first.
+SELECT relations.id, from_id, to_id, relations.type, weight, origin, context_tags, relations.confidence, confidence_source,
+    activation_count, last_activated_at, relations.created_at, resolved_at, resolution, archived_at, archive_reason,
+    final_weight, derived_from
+FROM relations JOIN chunks ON chunks.id = from_id
+WHERE project_id = :project_id AND relations.type = 'contradicts' AND (resolved_at IS NULL OR :with_settled)
+ORDER BY relations.created_at DESC, relations.id DESC
+
+-- name: leads
+-- What a search may follow, oldest first.
+SELECT from_id, to_id, relations.type, weight FROM relations JOIN chunks ON chunks.id = from_id
+WHERE project_id = :project_id AND archived_at IS NULL AND relations.type <> 'contradicts'
+ORDER BY relations.created_at, relations.id
+
+-- name: of_uncounted_pairs
+-- Archived ones too.
+SELECT relations.id, from_id, to_id, relations.type, weight, origin, context_tags, relations.confidence, confidence_source,
+    activation_count, last_activated_at, relations.created_at, resolved_at, resolution, archived_at, archive_reason,
+    final_weight, derived_from
+FROM relations JOIN chunks ON chunks.id = from_id
+WHERE project_id = :project_id AND EXISTS (
+    SELECT 1 FROM coretrievals
+    WHERE a_id = min(from_id, to_id) AND b_id = max(from_id, to_id) AND counted_at IS NULL
+)
+
 -- name: put_coretrieval
 INSERT OR IGNORE INTO coretrievals (a_id, b_id, session_id, query, happened_at)
 SELECT min(one.id, other.id), max(one.id, other.id), :session_id, :query, :now
@@ -42,10 +78,13 @@ FROM chunks AS one JOIN chunks AS other ON one.project_id = other.project_id
 WHERE one.id = :a_id AND other.id = :b_id AND one.id <> other.id
 
 -- name: uncounted_pairs
-SELECT a_id, b_id,
+SELECT a_id, b_id, count(*) AS fresh,
     (SELECT count(*) FROM coretrievals AS every WHERE every.a_id = fresh.a_id AND every.b_id = fresh.b_id) AS number
 FROM coretrievals AS fresh JOIN chunks ON chunks.id = a_id
 WHERE project_id = :project_id AND counted_at IS NULL GROUP BY a_id, b_id
+
+-- name: uncounted_projects
+SELECT DISTINCT project_id FROM coretrievals JOIN chunks ON chunks.id = a_id WHERE counted_at IS NULL
 
 -- name: mark_counted
 UPDATE coretrievals SET counted_at = :now

@@ -40,6 +40,13 @@ if TYPE_CHECKING:
 log = structlog.get_logger("work")
 
 _LOOK_SECONDS = 30.0
+_PERMISSION_SECONDS = 10.0
+"""Between two looks, while a model answers, at whether the work may go on."""
+_FAILED_SECONDS = 1800.0
+"""A project whose wake failed waits so long: meanwhile the others get their turn."""
+
+
+YOU_SPOKE = "You spoke."
 
 
 class ProjectWorker:
@@ -71,6 +78,9 @@ class ProjectWorker:
         self._waits: dict[str, Deadline] = {}
         """Until when a project has no budget, or no model, and need not be woken to hear so again."""
         self._at_work = ""
+        self._break: WorkBreak | None = None
+        """Of the wake under way."""
+        self._permission_looked = Deadline()
         self._is_asked_for = False
         """Whether the owner wants the wake under way: it goes on into the quiet hours."""
         self._has_news = asyncio.Event()
@@ -83,8 +93,14 @@ class ProjectWorker:
         self._has_news.set()
 
     async def request_work(self, name: str) -> Project:
-        """Let a project have a wake as soon as nobody talks and no sleep is due. Raises NotFoundError."""
+        """Let a project have a wake as soon as nobody talks and no sleep is due. Raises NotFoundError,
+        UsageError."""
         project = await self.store.find(name) if name else await self._longest_unserved()
+        if project.state != "active":
+            raise UsageError(
+                f"{project.name} is {project.state}: it is not worked on.",
+                advice=f"Let it go on: reveries project resume {project.name}",
+            )
         if project.id not in self._asked:
             self._asked[project.id] = asyncio.get_running_loop().create_future()
             # Whoever only asked for it reads no outcome: an error is told by the wake itself.
@@ -93,20 +109,20 @@ class ProjectWorker:
         return project
 
     async def work_now(self, name: str) -> tuple[Project, WakeReport]:
-        """The same, and wait until the wake ends. Raises NotFoundError."""
+        """The same, and wait until the wake ends. Raises NotFoundError, UsageError."""
         project = await self.request_work(name)
         return project, await asyncio.shield(self._asked[project.id])
 
     async def run(self) -> None:
         """Until cancelled: look who is next, and work where it is a project's turn."""
         while True:
+            self._has_news.clear()  # Before the choice: what changes during it is not missed.
             chosen = await self._choose()
             if chosen.occupation is Occupation.SLEEP:
                 await self._sleep.consolidate_if_due()
             elif chosen.occupation is Occupation.WORK:
                 await self._wake(chosen.project_id)
                 continue
-            self._has_news.clear()
             await wait_for_event(self._has_news, _LOOK_SECONDS, self._parts.clock)
 
     async def situation(self) -> Situation:
@@ -161,11 +177,13 @@ class ProjectWorker:
                 waiting.set_exception(AsleepError("The mind falls asleep.", advice="Wake it: reveries wake"))
             raise
         except Exception as error:
+            # The supervisor starts it again at once, and this project would be the longest unserved for ever.
+            self._waits[project_id] = Deadline.after(_FAILED_SECONDS, self._parts.clock)
             if waiting is not None:
                 waiting.set_exception(error)
             raise
         finally:
-            self._at_work = ""
+            self._at_work, self._break = "", None
         self._waits[project_id] = Deadline.after(report.wait_seconds, self._parts.clock)
         if waiting is not None and not waiting.done():
             waiting.set_result(report)
@@ -173,22 +191,35 @@ class ProjectWorker:
     async def _wake_until_words(self, project_id: str) -> WakeReport:
         project = next(one for one in await self.store.projects() if one.id == project_id)
         limit = asyncio.timeout(None)
-        words = WordsBreak(limit)
-        work = await self._open_work(partial(self.happened.notify, project.name), words)
-        is_broken_off = WakeReport(RestReason.INTERRUPTED, "You spoke.", 0)
+        self._break = work_break = WorkBreak(limit)
+        work = await self._open_work(partial(self.happened.notify, project.name), work_break)
         async with self._activity.during_work(project.name):
             if self._activity.words_came.is_set():
-                return await work.note_rest(project_id, is_broken_off)
+                return await work.note_rest(project_id, WakeReport(RestReason.INTERRUPTED, YOU_SPOKE, 0))
             try:
                 async with limit:
-                    with self._events.state_changed.subscribed(words.note_state):
+                    with self._events.state_changed.subscribed(work_break.note_state):
                         return await work.wake(project_id, self._must_stop)
             except TimeoutError:
                 if not limit.expired():
                     raise
-                return await work.note_rest(project_id, is_broken_off)
+                return await work.note_rest(project_id, WakeReport(RestReason.INTERRUPTED, work_break.why, 0))
 
-    async def _open_work(self, tell: "Tell", words: "WordsBreak") -> "ProjectWork":
+    def break_off(self, project_id: str, why: str) -> None:
+        """End the wake of a project at once, if it is under way: its owner paused it."""
+        if self._at_work == project_id and self._break is not None:
+            self._break.ask(why)
+
+    def _note_piece(self) -> None:
+        """A piece of an answer came: the work gets on, and ends where it may not go on."""
+        self._pulse.beat()
+        if self._is_asked_for or self._break is None or self._permission_looked.seconds_left(self._parts.clock) > 0:
+            return
+        self._permission_looked = Deadline.after(_PERMISSION_SECONDS, self._parts.clock)
+        if (held := self._permission.held()) is not None:
+            self._break.ask(held.why)
+
+    async def _open_work(self, tell: "Tell", work_break: "WorkBreak") -> "ProjectWork":
         from reveries.projects.work import ProjectWork
 
         return ProjectWork(
@@ -198,7 +229,7 @@ class ProjectWorker:
             remember=self._remember,
             services=await self._open_services(),
             tell=tell,
-            hold_break=words.hold,
+            hold_break=work_break.hold,
         )
 
     async def _open_services(self) -> "ToolServices":
@@ -277,7 +308,7 @@ class ProjectWorker:
     def _model(self, project_id: str) -> WorkModel:
         models, settings = self._parts.models, self._parts.settings
         watched = WatchedModel(
-            models.work, settings.circuit_breaker, self._record_trip, models.embedding.bare, self._pulse.beat
+            models.work, settings.circuit_breaker, self._record_trip, models.embedding.bare, self._note_piece
         )
         return WorkModel(watched, project_id, models.tier(Role.WORK), settings.owner.name or "the owner")
 
@@ -291,10 +322,13 @@ class ProjectWorker:
         await self._parts.journal.record_trip("consolidation", verdict, so_far, "the step was cut and not used")
 
 
-class WordsBreak:
-    """A word of the owner breaks off what is in hand at once; where that changes something, when it has ended."""
+class WorkBreak:
+    """Breaks off what is in hand at once, for a word of the owner, a pause or quiet hours; where that changes
+    something, when it has ended."""
 
     def __init__(self, limit: asyncio.Timeout) -> None:
+        self.why = ""
+        """Why it was asked for first."""
         self._limit = limit
         self._is_held = False
         self._is_asked = False
@@ -302,8 +336,13 @@ class WordsBreak:
     def note_state(self, state: str, _: str) -> None:
         """The mind's state changed."""
         if state == "talking":
-            self._is_asked = True
-            self._break_off()
+            self.ask(YOU_SPOKE)
+
+    def ask(self, why: str) -> None:
+        """Break off as soon as nothing forbids it."""
+        self.why = self.why or why
+        self._is_asked = True
+        self._break_off()
 
     @contextlib.contextmanager
     def hold(self) -> "Iterator[None]":

@@ -9,10 +9,11 @@ from reveries.knowledge.model import Chunk, ChunkType
 from reveries.llm.tier import Tier
 from reveries.projects.answers import CRITERION_TAG, PREMISE_TAG
 from reveries.projects.conflicts import settle_conflicts
-from reveries.projects.folder_reading import is_of_folder, path_of
+from reveries.projects.folder_reading import is_of_folder
 from reveries.projects.folder_recipe import plan_overview
 from reveries.projects.intake import CRITERIA_TAG, criteria_question, first_questions
 from reveries.projects.material import describe_orientation, gather_material
+from reveries.projects.materials import path_of
 from reveries.projects.model import AgentState, QuestionKind, WorkTask
 from reveries.projects.orienting import write_orientation
 from reveries.projects.planning import PlannedTask, plan_tasks

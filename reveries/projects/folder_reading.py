@@ -13,7 +13,7 @@ import structlog
 
 from reveries.errors import ToolError, UsageError
 from reveries.knowledge.model import Chunk
-from reveries.projects.materials import chunks_of_text, store_document
+from reveries.projects.materials import chunks_of_text, path_of, retire_sections, store_document
 from reveries.projects.model import Project
 from reveries.projects.store import ProjectStore
 from reveries.tools.reach import FOLDER_SOURCE
@@ -47,15 +47,21 @@ async def read_folder(store: ProjectStore, project: Project, access: FolderAcces
     finally:
         await asyncio.shield(worker.close())
     stored, now = 0, store.now
+    gone = await _find_gone(store, project, texts)
+    ids, sources = {one.id for one in gone}, frozenset({FOLDER_SOURCE})
     for path, text in texts.items():
         try:
             new = await store_document(
-                store, project, path, text, is_own=False, sources=frozenset({FOLDER_SOURCE}), valid_from=now
+                store, project, path, text, is_own=False, sources=sources, valid_from=now, gone=ids
             )
         except UsageError:  # An empty file, or one of thousands of pieces.
             continue
         stored += len(new)
-    return FolderReading(len(texts), stored, await _drop_gone(store, project, texts))
+    fallen = await retire_sections(store, project, gone)
+    if fallen:
+        async with store.database.transaction() as transaction:
+            await store.log(transaction, project.id, "folder.changed", f"{fallen} sections stand there no more")
+    return FolderReading(len(texts), stored, fallen)
 
 
 async def _read_texts(worker: Worker) -> dict[str, str]:
@@ -71,33 +77,21 @@ async def _read_texts(worker: Worker) -> dict[str, str]:
     return texts
 
 
-async def _drop_gone(store: ProjectStore, project: Project, texts: dict[str, str]) -> int:
-    """Sections of the folder that stand in no file any more fall."""
+async def _find_gone(store: ProjectStore, project: Project, texts: dict[str, str]) -> list[Chunk]:
+    """The sections of the folder that stand in no file any more."""
     there: set[tuple[str, str]] = set()
     for path, text in texts.items():
         try:
             there |= {(one.title, one.content) for one in chunks_of_text(path, text, is_own=False)}
         except UsageError:
             continue
-    gone = [
+    return [
         one
         for one in await store.knowledge.of_project(project.id)
         if one.stands and is_of_folder(one) and (one.title, one.content) not in there
     ]
-    if gone:
-        async with store.database.transaction() as transaction:
-            for one in gone:
-                why = f"it stands no more in {path_of(one)}"
-                await store.knowledge.mark_fallen(transaction, project.id, one.id, why)
-            await store.log(transaction, project.id, "folder.changed", f"{len(gone)} sections stand there no more")
-    return len(gone)
 
 
 def is_of_folder(chunk: Chunk) -> bool:
     """Whether a chunk is a section of a file of the folder."""
     return FOLDER_SOURCE in chunk.foreign_sources and chunk.task_id is None and path_of(chunk).endswith(SUFFIXES)
-
-
-def path_of(chunk: Chunk) -> str:
-    """The file that a section stands in."""
-    return chunk.title.partition(" › ")[0]

@@ -20,7 +20,8 @@ from reveries.projects.answers import is_yes
 from reveries.projects.drafts import keep_draft
 from reveries.projects.evidence import Evidence, Observed
 from reveries.projects.executing import ResultStatus, TaskResult, Workplace
-from reveries.projects.folder_reading import is_of_folder, path_of
+from reveries.projects.folder_reading import is_of_folder
+from reveries.projects.materials import path_of
 from reveries.projects.model import Goal, OwnerQuestion, QuestionKind, QuestionStatus, TaskKind, WorkTask
 from reveries.projects.planning import PlannedTask
 from reveries.projects.store import NewQuestion

@@ -2,18 +2,29 @@
 
 import hashlib
 import re
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from reveries.errors import NotFoundError, UsageError
-from reveries.knowledge.model import ChunkSource, ChunkType, Confidence, NewChunk
+from reveries.knowledge.model import Chunk, ChunkSource, ChunkType, Confidence, NewChunk
 from reveries.projects.model import Project, WorkTask
+from reveries.projects.premise import last_version
 from reveries.projects.store import ProjectStore
 
 _HEADING = re.compile(r"^#{1,6}\s+(.*)$")
 _MOST_CHARS = 1200
 """Of one chunk: a few paragraphs."""
 _MOST_CHUNKS = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentChange:
+    """What adding a document changed in what a project knows."""
+
+    stored: Sequence[str]
+    """Ids of the new sections."""
+    retired: int
+    """How many sections of an earlier form of it count no more."""
 
 
 def chunks_of_text(name: str, text: str, *, is_own: bool) -> list[NewChunk]:
@@ -52,17 +63,66 @@ async def store_document(
     is_own: bool,
     sources: frozenset[str] = frozenset(),
     valid_from: float | None = None,
+    gone: Collection[str] = (),
 ) -> list[str]:
-    """Let a project know a text; sections that it knows already are not stored again. The ids of the new ones.
-    `sources`: who had a hand in it; empty: this document, unless the owner wrote it. Texts with the same `valid_from`
-    were found side by side: none is newer than another. Raises UsageError."""
+    """Store a text's sections and return the ids of the new ones; those that the project knows already are neither
+    stored nor embedded again. `sources`: who had a hand in it; empty: this document, unless the owner wrote it. Texts
+    with the same `valid_from` were found side by side: none is newer than another. `gone`: ids of chunks that will be
+    retired; what one of them replaced is stored again where it is back. Raises UsageError."""
     chunks = [
         replace(one, foreign_sources=sources or one.foreign_sources, valid_from=valid_from)
         for one in chunks_of_text(name, text, is_own=is_own)
     ]
-    known = {(one.title, one.content) for one in await store.knowledge.of_project(project.id) if not one.fell_because}
+    every = {one.id: one for one in await store.knowledge.of_project(project.id)}
+    known = {(one.title, one.content) for one in every.values() if _is_in_force(one, every, gone)}
     new = [one for one in chunks if (one.title, one.content) not in known]
     return await store.knowledge.store(project.id, new) if new else []
+
+
+async def update_document(
+    store: ProjectStore, project: Project, name: str, text: str, *, is_own: bool
+) -> DocumentChange:
+    """Let a project know a document as it is now: new sections are stored, and those that it had when it was added
+    before and has no more are retired, so that what rests on them is held. Raises UsageError."""
+    wanted = {(one.title, one.content) for one in chunks_of_text(name, text, is_own=is_own)}
+    every = await store.knowledge.of_project(project.id)
+    gone = [one for one in every if _is_of_document(one, name) and (one.title, one.content) not in wanted]
+    stored = await store_document(store, project, name, text, is_own=is_own, gone={one.id for one in gone})
+    retired = await retire_sections(store, project, gone)
+    if stored or retired:
+        async with store.database.transaction() as transaction:
+            words = f"{len(stored)} new sections, {retired} that stand there no more"
+            await store.log(transaction, project.id, "material.added", words)
+            await store.clear_rest(transaction, project.id)
+    return DocumentChange(stored, retired)
+
+
+async def retire_sections(store: ProjectStore, project: Project, gone: Iterable[Chunk]) -> int:
+    """Let sections fall that stand in their file no more, but for those that a newer one replaced; how many fell."""
+    async with store.database.transaction() as transaction:
+        there = {one.id: one for one in await store.knowledge.read(transaction, project.id)}
+        fallen = [one for one in gone if one.id in there and there[one.id].stands]
+        for one in fallen:
+            why = f"it stands no more in {path_of(one)}"
+            await store.knowledge.mark_fallen(transaction, project.id, one.id, why)
+    return len(fallen)
+
+
+def path_of(chunk: Chunk) -> str:
+    """The name of the file that a section is in."""
+    return chunk.title.partition(" › ")[0]
+
+
+def _is_of_document(chunk: Chunk, name: str) -> bool:
+    """Whether a chunk is a section of a document that the owner added under this name."""
+    is_section = chunk.type is ChunkType.RESOURCE and chunk.task_id is None and path_of(chunk) == name
+    return is_section and not chunk.fell_because and chunk.foreign_sources <= {source_name(name)}
+
+
+def _is_in_force(chunk: Chunk, every: Mapping[str, Chunk], gone: Collection[str]) -> bool:
+    """Whether a chunk, or the one that replaced it, counts and will go on to."""
+    last = last_version(chunk.id, every)
+    return not chunk.fell_because and last is not None and last.stands and last.id not in gone
 
 
 def source_name(name: str) -> str:

@@ -76,11 +76,11 @@ def what_falls(
 
 def standing_bases(bases: Iterable[str], chunks: Mapping[str, Chunk]) -> tuple[str, ...]:
     """What something rests on once the owner said how to go on: chunks that stand, and what replaced others."""
-    found = [last for base in bases if (last := _last_version(base, chunks)) is not None]
+    found = [last for base in bases if (last := last_version(base, chunks)) is not None]
     return tuple(dict.fromkeys(one.id for one in found if one.stands))
 
 
-def _last_version(chunk_id: str, chunks: Mapping[str, Chunk]) -> Chunk | None:
+def last_version(chunk_id: str, chunks: Mapping[str, Chunk]) -> Chunk | None:
     """The chunk, or the one that replaces it, over any number of replacements."""
     seen: set[str] = set()
     chunk = chunks.get(chunk_id)

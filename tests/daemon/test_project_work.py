@@ -9,10 +9,11 @@ import pytest
 
 from reveries import protocol
 from reveries.config import Home, Settings, load_settings
-from reveries.daemon.project_work import WordsBreak
+from reveries.daemon.project_work import WorkBreak
+from reveries.errors import UsageError
 from reveries.llm.base import Prompt, Role
 from reveries.llm.scripted import Pause, Piece, ScriptedModel
-from reveries.projects.wake_report import RestReason
+from reveries.projects.wake_report import RestReason, WakeReport
 from tests.daemon.asking import ask
 from tests.daemon.mind_kit import NOON, Living, living
 from tests.daemon.test_money import mind_of
@@ -107,7 +108,7 @@ async def test_what_changes_something_comes_to_its_end_before_a_word_of_the_owne
 
     async def work() -> None:
         async with asyncio.timeout(None) as limit:
-            words = WordsBreak(limit)
+            words = WorkBreak(limit)
             for step in ("command", "next step"):
                 with words.hold() if step == "command" else contextlib.nullcontext():
                     words.note_state("talking", "")
@@ -132,6 +133,63 @@ async def test_it_works_at_once_when_the_owner_asks_for_it_and_not_in_quiet_hour
             asked = tasks.create_task(ask(life.mind, request, protocol.Worked), name="work-now")
             await life.pass_time(0.2)
         assert asked.result().reason == RestReason.DONE.value
+
+
+async def test_a_pause_breaks_off_the_task_in_hand_and_a_paused_project_is_not_worked_on_when_asked(home: Home) -> None:
+    clock = PatientClock(NOON)
+    async with living(home, worker(clock, pause_seconds=40), clock, QUIET) as life:
+        await give_project(life)
+        await life.pass_time(200 / 3600)
+        assert life.mind.activity.state()[0] == "working"
+        await ask(life.mind, protocol.ChangeProject(4, "Shed", "paused"), protocol.ProjectDetail)
+        await life.pass_time(1 / 3600)
+        shown = await detail(life)
+        assert shown.project.rested_because == RestReason.INTERRUPTED.value
+        assert "It is paused." in shown.log[-1].details or "It is paused." in shown.log[0].details
+        with pytest.raises(UsageError, match="Shed is paused"):
+            await life.mind.projects.work_now("Shed")
+        await ask(life.mind, protocol.ChangeProject(5, "Shed", "active"), protocol.ProjectDetail)
+        await life.pass_time(1)
+        assert [task.status for task in (await detail(life)).tasks] == ["done"] * 3
+
+
+async def test_what_begins_to_hold_the_mind_back_ends_the_work_within_a_task(home: Home) -> None:
+    clock = PatientClock(NOON)
+    async with living(home, worker(clock, pause_seconds=40), clock, QUIET) as life:
+        await give_project(life)
+        await life.pass_time(200 / 3600)
+        assert life.mind.activity.state()[0] == "working"
+        life.mind.permission.is_paused = True
+        await life.pass_time(60 / 3600)
+        assert (await detail(life)).project.rested_because == RestReason.INTERRUPTED.value
+        calls = len(life.model.prompts)
+        await life.pass_time(1)
+        assert len(life.model.prompts) == calls
+        life.mind.permission.is_paused = False
+        await life.pass_time(1)
+        assert [task.status for task in (await detail(life)).tasks] == ["done"] * 3
+
+
+async def test_a_project_whose_wake_fails_lets_the_others_have_their_turn(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with living(home, worker(), PatientClock(NOON), QUIET) as life:
+        for name in ("Shed", "Boat"):
+            await give_project(life, name)
+        projects, real = life.mind.projects, life.mind.projects._wake_until_words
+        shed = await projects.store.find("Shed")
+
+        async def fail(project_id: str) -> WakeReport:
+            if project_id == shed.id:
+                raise ValueError("a page that cannot be read")
+            return await real(project_id)
+
+        monkeypatch.setattr(projects, "_wake_until_words", fail)
+        with pytest.raises(ValueError, match="a page"):
+            await projects._wake(shed.id)
+        assert not (await projects._workable(shed)).can_work
+        await life.pass_time(0.4)
+        assert (await detail(life, "Boat")).project.percent == 100
 
 
 async def test_of_three_projects_none_starves(home: Home) -> None:

@@ -181,19 +181,30 @@ def log(name: str | None, limit: int, why: str, as_json: bool) -> None:
 @click.option("--own", "is_own", is_flag=True, help="You wrote it: what is made of it is trusted.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object.")
 def add(name: str, files: tuple[Path, ...], is_own: bool, as_json: bool) -> None:
-    """Let a project know what stands in text files: reveries project add Piano notes.md."""
+    """Let a project know what stands in text files: reveries project add Piano notes.md. A file that changed is added
+    again under the same name: what is no longer in it counts no more."""
     from reveries import protocol
     from reveries.client.render import say, show_json
     from reveries.client.sync_call import ask
 
-    for file in files:
+    for file, shown in zip(files, _document_names(files), strict=True):
         text = _read_text(file)
         answer = ask(
-            lambda new_id, text=text, file=file: protocol.AddMaterial(new_id, name, file.name, text, is_own),  # type: ignore[misc]
+            lambda new_id, text=text, shown=shown: protocol.AddMaterial(new_id, name, shown, text, is_own),  # type: ignore[misc]
             protocol.Chunks,
             seconds=None,
         )
-        show_json(answer) if as_json else say(f"{file.name}: {plural(len(answer.chunks), 'piece')} of knowledge.")
+        if as_json:
+            show_json(answer)
+            continue
+        found = f"{plural(len(answer.chunks), 'new piece')} of knowledge." if answer.chunks else "nothing new."
+        say(" ".join(part for part in (f"{shown}: {found}", one_line(answer.message)) if part))
+
+
+def _document_names(files: tuple[Path, ...]) -> list[str]:
+    """A document is known by the name of its file; of two files of one name, by their folders, too."""
+    names = [file.name for file in files]
+    return [f"{file.absolute().parent.name}/{file.name}" if names.count(file.name) > 1 else file.name for file in files]
 
 
 @command.command("retract")

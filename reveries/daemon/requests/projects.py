@@ -10,7 +10,7 @@ from reveries.errors import UsageError
 from reveries.llm.caps import MICRODOLLARS
 from reveries.projects.grants import give_grant, read_grants, revoke_grants
 from reveries.projects.material import describe_orientation
-from reveries.projects.materials import find_task, note_fallen_chunk, store_document
+from reveries.projects.materials import find_task, note_fallen_chunk, update_document
 from reveries.projects.model import AgentState, OwnerQuestion, Project, TaskStatus, WorkTask
 from reveries.projects.triggers import percent_done
 from reveries.projects.wake import read_state
@@ -101,6 +101,8 @@ async def change_project(call: Call, request: protocol.ChangeProject) -> protoco
     store = call.mind.projects.store
     project = await store.find(request.project)
     await store.set_state(project, request.state)
+    if request.state != "active":
+        call.mind.projects.break_off(project.id, f"It is {request.state}.")
     call.mind.projects.consider()
     return await _detail(call, await store.find(project.id))
 
@@ -109,9 +111,14 @@ async def change_project(call: Call, request: protocol.ChangeProject) -> protoco
 async def add_material(call: Call, request: protocol.AddMaterial) -> protocol.Chunks:
     store = call.mind.projects.store
     project = await store.find(request.project)
-    ids = set(await store_document(store, project, plain(request.name), plain(request.text), is_own=request.is_own))
-    stored = [one for one in await store.knowledge.of_project(project.id) if one.id in ids]
-    return protocol.Chunks(request.request_id, [chunk_entry(one) for one in stored])
+    name = plain(request.name)
+    change = await update_document(store, project, name, plain(request.text), is_own=request.is_own)
+    call.mind.projects.consider()
+    stored = await store.knowledge.named(project.id, change.stored)
+    message = f"{change.retired} sections of the earlier {one_line(name, 80)} are no longer in it and count no more."
+    return protocol.Chunks(
+        request.request_id, [chunk_entry(one) for one in stored], message=message if change.retired else ""
+    )
 
 
 @handles(protocol.RetractChunk)

@@ -1,0 +1,103 @@
+"""A document that is added again as it is now: what it says no more counts no more."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from reveries.llm.base import Vectors
+from reveries.projects.materials import update_document
+from reveries.projects.model import Project, TaskKind, TaskStatus
+from reveries.projects.store import NewTask
+from tests.memory.kit import WordEmbedder
+from tests.projects.kit import Work, open_work
+from tests.projects.test_folder import known as known_in_folder
+from tests.projects.test_folder import small
+from tests.projects.test_goals_and_input import answers
+
+FIRST = "# Rent\n\nThe flat is in Mill Lane.\n\n# Deposit\n\nTwo months, in cash.\n\n# Cellar\n\nIt is dry.\n"
+SECOND = "# Rent\n\nThe flat is in Mill Lane.\n\n# Deposit\n\nThree months, by bank.\n"
+
+
+class CountingEmbedder(WordEmbedder):
+    """Remembers which texts it was given."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.texts: list[str] = []
+
+    async def embed(self, texts: Sequence[str]) -> Vectors:
+        self.texts += texts
+        return await super().embed(texts)
+
+
+async def standing(work: Work, project: Project) -> set[str]:
+    return {one.content for one in await work.store.knowledge.of_project(project.id) if one.stands}
+
+
+async def test_sections_that_are_gone_fall_and_those_that_stayed_are_kept_and_not_embedded_again(
+    tmp_path: Path,
+) -> None:
+    embedder = CountingEmbedder()
+    async with open_work(tmp_path, answers, embedder=embedder) as work:
+        project = await work.begin("Flat", "Find a flat")
+        first = await update_document(work.store, project, "lease.md", FIRST, is_own=True)
+        await update_document(work.store, project, "other.md", FIRST, is_own=True)
+        assert (len(first.stored), first.retired) == (3, 0)
+        embedder.texts.clear()
+        second = await update_document(work.store, project, "lease.md", SECOND, is_own=True)
+        assert (len(second.stored), second.retired) == (1, 2)
+        assert [text for text in embedder.texts if "Mill Lane" in text] == []
+        chunks = await work.store.knowledge.of_project(project.id)
+        fallen = {one.title: one.fell_because for one in chunks if not one.stands}
+        assert set(fallen) == {"lease.md › Deposit", "lease.md › Cellar"}
+        assert fallen["lease.md › Cellar"] == "it stands no more in lease.md"
+        again = await update_document(work.store, project, "lease.md", SECOND, is_own=True)
+        assert (list(again.stored), again.retired) == ([], 0)
+        back = await update_document(work.store, project, "lease.md", FIRST, is_own=True)
+        assert (len(back.stored), back.retired) == (2, 1)
+        assert await standing(work, project) == {
+            "The flat is in Mill Lane.", "Two months, in cash.", "It is dry.",
+        }  # fmt: skip
+
+
+async def test_what_rested_on_a_section_that_is_gone_is_held_and_the_project_wakes_for_it(tmp_path: Path) -> None:
+    async with open_work(tmp_path, answers) as work:
+        project = await work.begin("Flat", "Find a flat")
+        change = await update_document(work.store, project, "lease.md", FIRST, is_own=True)
+        async with work.database.transaction() as transaction:
+            goal = (await work.store.goals(transaction, project.id))[0]
+            new = NewTask("Use the cellar", "", TaskKind.FIND_OUT, rests_on=(change.stored[2],), goal_id=goal.id)
+            await work.store.put_tasks(transaction, project.id, [new])
+            await transaction.run("projects.note_rest", {"id": project.id, "now": work.clock.now(), "why": "done"})
+        await update_document(work.store, project, "lease.md", SECOND, is_own=True)
+        assert (await work.store.find(project.id)).rested_because == ""
+        await work.wake(project)
+        task = await work.task(project, "Use the cellar")
+        assert task.status is TaskStatus.BLOCKED
+        assert "Cellar" in task.held_because
+
+
+async def test_a_value_that_went_and_came_back_is_known_again(tmp_path: Path) -> None:
+    """The second form replaced the first; when the first is back, the project must not know neither."""
+    embedder = WordEmbedder("all-minilm-l6-v2 of words")
+    async with open_work(tmp_path, answers, embedder=embedder) as work:
+        project = await work.begin("Flat", "Find a flat")
+        for rent in (900, 950, 900):
+            text = f"# Rent\n\nThe rent of the flat is {rent} euros."
+            await update_document(work.store, project, "lease.md", text, is_own=True)
+            assert await standing(work, project) == {f"The rent of the flat is {rent} euros."}
+
+
+async def test_so_it_is_for_a_note_in_the_folder(tmp_path: Path) -> None:
+    (tmp_path / "notes").mkdir()
+    note = tmp_path / "notes" / "rent.md"
+    embedder = WordEmbedder("all-minilm-l6-v2 of words")
+    async with open_work(tmp_path, small, embedder=embedder) as work:
+        project = await work.store.create("Notes", str(note.parent))
+        await work.store.set_goal(project, "Know the rent", None)
+        for rent in (900, 950, 900):
+            note.write_text(f"The rent of the flat is {rent} euros.\n")
+            await work.clock.advance(60)
+            await work.wake(project)
+            chunks = await known_in_folder(work, project)
+            assert chunks == {"rent.md": f"The rent of the flat is {rent} euros."}
+            assert f"The rent of the flat is {rent} euros." in await standing(work, project)

@@ -1,4 +1,4 @@
-# `make` lists what there is. Everything runs in .venv, which is made from the hash-locked requirements when it is first
+# `make` lists the targets. Everything runs in .venv, which is created from the hash-locked requirements when it is first
 # needed. PYTHON=/path/to/python3.12 chooses the Python; REVERIES_HOME chooses where the mind lives.
 
 SHELL := /bin/sh
@@ -12,22 +12,22 @@ REVERIES := $(BIN)/reveries
 PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input
 PYTEST := $(BIN)/python -m pytest
 
-# Debian's names of what test-system needs, and the command that shows that it is there.
+# What test-system needs: the command that shows that it is installed, and its Debian package.
 SYSTEM_TOOLS := tmux:tmux strace:strace systemd:systemd-analyze chromium:chromium bwrap:bubblewrap
 
 .PHONY: help wake install hosted mcp web test test-system system-packages check format docs bench bench-safety soak locks audit \
     sbom clean
 
-help: ## this list
+help: ## show this list
 	@echo "make TARGET, one of:"
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  \1#\2/p' $(MAKEFILE_LIST) | awk -F'#' '{printf "%-14s %s\n", $$1, $$2}'
 
 # --- using it --------------------------------------------------------------------------------------------------------
 
-wake: $(VENV)/core.stamp ## install, choose and fetch the models, wake the mind and talk (MODEL=NAME: that one)
+wake: $(VENV)/core.stamp ## install, choose and download the models, start the daemon and open the chat (MODEL=NAME: that model)
 	@$(REVERIES) models choose $(if $(MODEL),"$(MODEL)")
 	@embedder=$$($(call setting,llm.embedding_model)) && case "$$embedder" in \
-	    */*) echo "The embedder is $$embedder: none is fetched." ;; \
+	    */*) echo "The embedder is $$embedder: no download is needed." ;; \
 	    *) $(REVERIES) models pull "$$embedder" ;; \
 	esac
 	@$(REVERIES) wake
@@ -40,13 +40,13 @@ wake: $(VENV)/core.stamp ## install, choose and fetch the models, wake the mind 
 install: ## put `reveries` on the PATH (pipx, or ~/.local/bin)
 	@.ci/install
 
-hosted: $(VENV)/hosted.stamp ## add what hosted models need (litellm) to .venv
+hosted: $(VENV)/hosted.stamp ## add litellm, for hosted models, to .venv
 
-mcp: $(VENV)/mcp.stamp ## add what `reveries mcp` needs to .venv: a memory for your coding agent
+mcp: $(VENV)/mcp.stamp ## add the MCP library to .venv: a memory for your coding agent
 
-web: $(VENV)/web.stamp ## add what the terminal in a browser needs to .venv
+web: $(VENV)/web.stamp ## add the packages for the terminal in a browser to .venv
 
-# --- working on it ---------------------------------------------------------------------------------------------------
+# --- developing ------------------------------------------------------------------------------------------------------
 
 check: $(VENV)/dev.stamp ## format, lint, types, import contracts, generated pages, locks, prompts, requirements
 	@$(BIN)/ruff format --check --quiet . || { echo "Not formatted: make format"; exit 1; }
@@ -56,61 +56,61 @@ check: $(VENV)/dev.stamp ## format, lint, types, import contracts, generated pag
 	@$(BIN)/python docs/generate.py --check
 	@$(PYTEST) -q tests/test_house.py tests/test_requirements.py
 	@$(BIN)/python tests/house_figures.py
-	@echo "check: all of it holds"
+	@echo "check: everything passed"
 
-test: $(VENV)/dev.stamp ## all tests that need no privilege (fetches the small model first)
+test: $(VENV)/dev.stamp ## all tests that need no privileges (downloads the small model first)
 	@$(REVERIES) models pull smollm2-135m all-minilm-l6-v2
 	@if [ -n "$(ARGS)" ]; then $(PYTEST) -q -m "not system" $(ARGS); else \
 	    $(PYTEST) -q -m "not system" -n 2 --dist loadfile --ignore tests/faults --ignore tests/e2e --durations=10 && \
-	    $(PYTEST) -q -m "not system" -n 4 --dist loadgroup tests/e2e tests/faults; fi  # Faults wait while models work.
+	    $(PYTEST) -q -m "not system" -n 4 --dist loadgroup tests/e2e tests/faults; fi  # Fault tests wait while models work.
 
-test-system: $(VENV)/dev.stamp $(VENV)/mcp-suite.stamp ## tests that take long or need root or Debian packages; a skip is a failure
+test-system: $(VENV)/dev.stamp $(VENV)/mcp-suite.stamp ## slow tests, and tests that need root or Debian packages; a skip is a failure
 	@packages=$$($(MAKE) --silent system-packages); [ -z "$$packages" ] || \
-	    { echo "test-system needs more of the system: sudo apt-get install $$packages"; exit 1; }
+	    { echo "test-system needs these packages: sudo apt-get install $$packages"; exit 1; }
 	@$(REVERIES) models pull smollm2-135m all-minilm-l6-v2
 	@if [ -n "$(ARGS)" ]; then $(PYTEST) -q -m system --fail-on-skip $(ARGS); else \
-	    $(PYTEST) -q -m system --fail-on-skip -n 3 --dist worksteal; fi  # They wait more than they work.
+	    $(PYTEST) -q -m system --fail-on-skip -n 3 --dist worksteal; fi  # These tests mostly wait.
 
 system-packages:
 	@for tool in $(SYSTEM_TOOLS); do \
 	    command -v "$${tool%%:*}" >/dev/null 2>&1 || printf '%s ' "$${tool##*:}"; \
 	done
 
-bench: $(VENV)/dev.stamp ## measure: what is in bench/ (PART=NAME for one, DATA=DIR, SCORER=FILE, ARGS=...)
+bench: $(VENV)/dev.stamp ## run the benchmarks in bench/ (PART=NAME for one, DATA=DIR, SCORER=FILE, ARGS=...)
 	@DATA="$(DATA)" SCORER="$(SCORER)" ARGS="$(ARGS)" .ci/measure bench $(PART)
 
-bench-safety: $(VENV)/dev.stamp ## what the safety detectors catch and cost (DATA=DIR, see bench/safety_table.py)
+bench-safety: $(VENV)/dev.stamp ## measure what the safety detectors catch and cost (DATA=DIR, see bench/safety_table.py)
 	@$(REVERIES) models pull all-minilm-l6-v2
 	@PYTHONPATH=.:bench $(BIN)/python bench/safety_table.py --data "$(DATA)" $(ARGS)
 
-soak: $(VENV)/dev.stamp ## run for long: what is in bench/soak/ (PART=NAME for one)
+soak: $(VENV)/dev.stamp ## run the long tests in bench/soak/ (PART=NAME for one)
 	@DATA="$(DATA)" ARGS="$(ARGS)" .ci/measure soak $(PART)
 
-docs: $(VENV)/dev.stamp ## make docs/reference again from the program
+docs: $(VENV)/dev.stamp ## generate docs/reference from the program
 	@$(BIN)/python docs/generate.py
 
-format: $(VENV)/dev.stamp ## format, and mend what the linter can mend
+format: $(VENV)/dev.stamp ## format, and fix what the linter can fix
 	@$(BIN)/ruff check --quiet --fix .
 	@$(BIN)/ruff format --quiet .
 
-locks: ## resolve the lock files anew (needs uv on the PATH)
+locks: ## resolve the lock files again (needs uv on the PATH)
 	@.ci/lock
 
-audit: ## known faults of all that is locked (needs pip-audit and a network; fails without: UNAUDITED=ok lets that pass)
+audit: ## check all locked packages for known vulnerabilities (needs pip-audit and a network; UNAUDITED=ok passes without)
 	@.ci/audit
 
-sbom: ## what a release is made of, in CycloneDX's form: dist/reveries.cdx.json, and one for each extra
+sbom: ## write bills of materials (CycloneDX): dist/reveries.cdx.json, and one for each extra
 	@mkdir -p dist && for lock in requirements*.lock; do \
 	    part=$${lock#requirements}; bill=dist/reveries$${part%.lock}.cdx.json; \
 	    .ci/sbom $$lock > $$bill && echo "$$bill" || exit 1; done
 
-clean: ## remove .venv and what tests and tools leave behind; models and minds stay
+clean: ## remove .venv and the files of tests and tools; models and minds stay
 	@rm -rf $(VENV) build dist *.egg-info .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
 	@find reveries tests docs bench -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # --- the environment -------------------------------------------------------------------------------------------------
 
-# Its Python may have gone since (an upgrade of the system): then it is made again.
+# The Python of .venv may be gone (after a system upgrade): then .venv is created again.
 $(VENV)/python.stamp:
 	@python=$$(.ci/find-python) && rm -rf $(VENV) && "$$python" -m venv $(VENV)
 	@touch $@
@@ -122,7 +122,7 @@ $(VENV)/core.stamp: requirements.lock pyproject.toml $(VENV)/python.stamp
 	@touch $@
 
 $(VENV)/dev.stamp: requirements-dev.lock $(VENV)/core.stamp
-	@echo "Installing what the tests need into $(VENV)."
+	@echo "Installing the test requirements into $(VENV)."
 	@$(PIP) install --quiet --require-hashes --only-binary=:all: -r requirements-dev.lock
 	@touch $@
 
@@ -139,7 +139,7 @@ $(VENV)/mcp.stamp: requirements-mcp.lock $(VENV)/core.stamp
 
 $(VENV)/mcp-suite.stamp: requirements-mcp-suite.lock tests/mcp_suite/package.json tests/mcp_suite/package-lock.json \
     $(VENV)/core.stamp
-	@echo "Installing the suites that MCP servers are tested with into $(VENV)."
+	@echo "Installing the MCP test suites into $(VENV)."
 	@$(PIP) install --quiet --require-hashes --only-binary=:all: -r requirements-mcp-suite.lock
 	@$(BIN)/python tests/mcp_suite/install.py $(VENV)/mcp-suite
 	@touch $@
@@ -155,5 +155,5 @@ ifneq ($(shell $(BIN)/python -c 'print("works")' 2>/dev/null),works)
 endif
 endif
 
-# The value of the setting $(1), as the owner has it.
+# The current value of the setting $(1).
 setting = $(REVERIES) config get $(1) --json | $(BIN)/python -c 'import json, sys; print(json.load(sys.stdin)["value"])'

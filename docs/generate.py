@@ -1,6 +1,6 @@
-"""Makes docs/reference from the program: requirements, settings, protocol, commands, exit codes.
+"""Generate docs/reference from the program: requirements, settings, protocol, commands, exit codes.
 
-`python docs/generate.py` writes the pages; `--check` writes nothing and ends with 1 when one is not as it would be.
+`python docs/generate.py` writes the pages; `--check` writes nothing and ends with 1 when a page is out of date.
 """
 
 import argparse
@@ -42,29 +42,29 @@ REFERENCE: Final = ROOT / "docs" / "reference"
 
 
 def main() -> int:
-    """Write the pages, or compare them. The exit code."""
+    """Write the pages, or compare them. Returns the exit code."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--check", action="store_true", help="write nothing; fail when a page is not up to date")
+    parser.add_argument("--check", action="store_true", help="write nothing; fail when a page is out of date")
     is_check = parser.parse_args().check
-    stale = [name for name, make in PAGES.items() if _read(REFERENCE / name) != _ended(make())]
+    stale = [name for name, make in PAGES.items() if _read(REFERENCE / name) != _with_newline(make())]
     if is_check:
         for name in stale:
-            sys.stderr.write(f"docs/reference/{name} is not up to date: make docs\n")
+            sys.stderr.write(f"docs/reference/{name} is out of date: make docs\n")
         return 1 if stale else 0
     REFERENCE.mkdir(parents=True, exist_ok=True)
     for name in stale:
-        (REFERENCE / name).write_text(_ended(PAGES[name]()), encoding="utf-8")
+        (REFERENCE / name).write_text(_with_newline(PAGES[name]()), encoding="utf-8")
         sys.stdout.write(f"docs/reference/{name}\n")
     return 0
 
 
 def config_page() -> str:
-    """The shipped settings: their file is their reference."""
+    """Return the settings page: the shipped config.toml with its comments."""
     return "\n".join(
         [
             "# Settings",
             "",
-            "Made from reveries/config.toml by docs/generate.py. `reveries config` shows those in force.",
+            "Generated from reveries/config.toml by docs/generate.py. `reveries config` shows the current values.",
             "",
             "```toml",
             default_toml().strip(),
@@ -74,49 +74,49 @@ def config_page() -> str:
 
 
 def protocol_page() -> str:
-    """Every message of the wire with its fields."""
+    """Return the protocol page: every wire message with its fields."""
     lines = [
         "# Protocol",
         "",
-        "Made from reveries/protocol/ by docs/generate.py.",
+        "Generated from reveries/protocol/ by docs/generate.py.",
         "",
         f"Version {protocol.PROTOCOL_VERSION}. A frame is at most {protocol.MAX_FRAME_BYTES} bytes.",
         "",
         inspect.cleandoc(protocol.__doc__ or ""),
     ]
-    lines += ["", "## What a client may ask", *_message(protocol.Hello)]
+    lines += ["", "## Requests", *_message(protocol.Hello)]
     for request, rules in protocol.REQUESTS.items():
-        safe = " It is answered in safe mode, too." if rules.is_safe else ""
+        safe = " It also works in safe mode." if rules.is_safe else ""
         lines += [
             *_message(request),
             "",
-            f"It ends with [{rules.answer.__name__}](#{rules.answer.__name__.lower()}).{safe}",
+            f"It is answered by [{rules.answer.__name__}](#{rules.answer.__name__.lower()}).{safe}",
         ]
-    lines += ["", "## What the daemon answers"]
+    lines += ["", "## Frames from the daemon"]
     for frame in protocol.all_frames(protocol.Frame):
         lines += _message(frame)
-    lines += ["", "## What stands inside messages"]
+    lines += ["", "## Types used in messages"]
     for part in _parts():
         lines += _message(part)
     return "\n".join(lines)
 
 
 def mcp_page() -> str:
-    """The tools for programs outside, by group."""
-    store = cast("Any", None)  # Nothing is called.
+    """Return the page of MCP tools, by group."""
+    store = cast("Any", None)  # No tool is called.
     mind = MindTools(**dict.fromkeys((field.name for field in dataclasses.fields(MindTools)), cast("Any", None)))
     offered = (mind, OrientationTools(store), WorkingTools(store), KnowledgeTools(store))
     lines = [
         "# Tools over MCP",
         "",
-        "Made from the program by docs/generate.py. [A memory for your coding agent](../howto/mcp.md) says how to",
-        "use them. A tool changes projects only for a program that you allow: `reveries mcp allow NAME --write`; what",
-        "it may call without that looks, or adds in the program's own name. `tools/list` has the whole schemas.",
+        "Generated from the program by docs/generate.py. [A memory for your coding agent](../howto/mcp.md) says how to",
+        "use them. Tools that change projects need your permission for the program: `reveries mcp allow NAME --write`.",
+        "The others only read, or add in the program's own name. `tools/list` has the complete schemas.",
     ]
     for group in offered:
         tools = group.tools()
         lines += ["", f"## {tools[0].server}", ""]
-        lines += ["| tool | what it does | fields (? may be left out) | answer | who may |", "|---|---|---|---|---|"]
+        lines += ["| tool | what it does | fields (? is optional) | answer | who may |", "|---|---|---|---|---|"]
         lines += [_tool_row(tool) for tool in tools]
     return "\n".join(lines)
 
@@ -131,20 +131,20 @@ def _tool_row(tool: Tool) -> str:
 
 
 def json_page() -> str:
-    """What each command writes with --json."""
+    """Return the page of what each command writes with --json."""
     lines = [
         "# JSON",
         "",
-        "Made from reveries/client/json_answers.py and reveries/protocol/ by docs/generate.py.",
+        "Generated from reveries/client/json_answers.py and reveries/protocol/ by docs/generate.py.",
         "",
-        "With `--json` a command writes one object on standard output; times are unix seconds, and nothing in it is",
-        "obeyed by a terminal. Errors stay one sentence on standard error, with the [exit code](exit-codes.md). Fields",
-        "may be added; none is taken away or changes its meaning. Those of a frame are told in [the",
-        "protocol](protocol.md), here without what only the wire needs (`t`, `request_id`).",
+        "With `--json` a command writes one object on standard output. Times are unix seconds, and texts contain no",
+        "terminal control sequences. Errors stay one sentence on standard error, with the [exit code](exit-codes.md).",
+        "Fields may be added; none is removed or changes its meaning. The fields of a frame are described in [the",
+        "protocol](protocol.md), here without those that only the wire needs (`t`, `request_id`).",
         "",
-        "What takes long (" + ", ".join(f"`{name}`" for name in TAKE_LONG) + ") writes how far",
-        "it is on standard error meanwhile, with `--json` as one [ProgressLine](#progressline) a line, at most four a",
-        "second. A line there that is no object is a sentence for people.",
+        "Commands that take long (" + ", ".join(f"`{name}`" for name in TAKE_LONG) + ") write their",
+        "progress on standard error meanwhile, with `--json` as one [ProgressLine](#progressline) a line, at most four",
+        "a second. A line there that is not an object is a sentence for people.",
         "",
         "| command | object |",
         "|---|---|",
@@ -157,7 +157,7 @@ def json_page() -> str:
         )
         if not is_frame:
             own[cls.__name__] = cls
-    lines += [f"| `reveries {command}` | {told} |" for command, told in OF_NO_STRUCT.items()]
+    lines += [f"| `reveries {command}` | {description} |" for command, description in OF_NO_STRUCT.items()]
     own |= {cls.__name__: cls for cls in (SaidUsage, PlaceShown, PulledModel, ProgressLine)}
     for cls in own.values():
         lines += _message(cls)
@@ -180,11 +180,11 @@ def _message(cls: type[msgspec.Struct]) -> list[str]:
 
 
 def _default(value: object) -> str:
-    return ", may be left out" if value is msgspec.UNSET else f", {value!r} if left out"
+    return ", optional" if value is msgspec.UNSET else f", default {value!r}"
 
 
 def _parts() -> list[type[msgspec.Struct]]:
-    """The structs that messages hold, in the order in which they are written down."""
+    """Return the structs that are fields of messages, in the order of their definition."""
     return [
         value
         for name, value in vars(protocol).items()
@@ -196,7 +196,7 @@ def _parts() -> list[type[msgspec.Struct]]:
 
 
 def _type(hint: object) -> str:
-    """A type in words that fit into a table."""
+    """Describe a type in words short enough for a table."""
     if get_origin(hint) is Annotated:
         inner, *constraints = get_args(hint)
         limits = [_limits(meta) for meta in constraints if isinstance(meta, msgspec.Meta)]
@@ -225,7 +225,7 @@ def _read(file: Path) -> str:
     return file.read_text(encoding="utf-8") if file.exists() else ""
 
 
-def _ended(page: str) -> str:
+def _with_newline(page: str) -> str:
     return page.rstrip() + "\n"
 
 

@@ -346,13 +346,13 @@ def page() -> str:
     head = [
         "# Requirements and goals",
         "",
-        "Made from tests/requirements.py, tests/goals.py and the markers of the tests by docs/generate.py. A marker",
-        "says what a test is meant to show. Whether it shows all that the row says, no count can tell: read the test.",
+        "Generated from tests/requirements.py, tests/goals.py and the tests' markers by docs/generate.py. A marker says",
+        "what a test is meant to show. A count cannot tell whether it shows all that the row says: read the test.",
         "",
         *_table("requirement", REQUIREMENTS, tests),
         "## Goals",
         "",
-        "What is promised of reliability, trust and money. What each came to stands in [benchmarks](../benchmarks.md).",
+        "Guarantees on reliability, trust and money. The measured results are in [benchmarks](../benchmarks.md).",
         "",
         *_table("goal", GOALS, tests),
     ]
@@ -362,7 +362,7 @@ def page() -> str:
 def _table(what: str, told: dict[str, str], tests: dict[str, list[str]]) -> list[str]:
     tested = sum(name in tests for name in told)
     rows = [f"| {name} | {text} | {_told(name, tests)} |" for name, text in told.items()]
-    return [f"A test names {tested} of {len(told)}.", "", f"| | {what} | shown by |", "|---|---|---|", *rows, ""]
+    return [f"{tested} of {len(told)} are named by a test.", "", f"| | {what} | shown by |", "|---|---|---|", *rows, ""]
 
 
 def _told(name: str, tests: dict[str, list[str]]) -> str:

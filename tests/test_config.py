@@ -241,7 +241,7 @@ def test_asking_for_what_is_not_there_names_the_nearest() -> None:
 def test_the_comment_above_a_setting_is_its_description() -> None:
     assert describe("monologue.target_tokens_per_second") == "Thought is paced to about the speed of human thinking."
     assert describe("llm.provider").startswith("auto: an Ollama that answers, else the embedded model.")
-    assert describe("llm.embedded.threads") == "0: as many as suits this machine."
+    assert describe("llm.embedded.threads") == "0: as many as suit this machine."
 
 
 def test_a_setting_without_a_comment_has_no_description_of_its_neighbour() -> None:

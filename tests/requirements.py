@@ -346,8 +346,8 @@ def page() -> str:
     head = [
         "# Requirements and goals",
         "",
-        "Generated from tests/requirements.py, tests/goals.py and the tests' markers by docs/generate.py. A marker says",
-        "what a test is meant to show. A count cannot tell whether it shows all that the row says: read the test.",
+        "Generated from tests/requirements.py, tests/goals.py and the tests' markers by docs/generate.py. A marker",
+        "says what a test is meant to show. A count cannot tell whether it shows all that the row says: read the test.",
         "",
         *_table("requirement", REQUIREMENTS, tests),
         "## Goals",

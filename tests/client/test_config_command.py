@@ -154,7 +154,7 @@ def test_config_prints_every_setting_as_toml(home: Home, tmp_path: Path) -> None
 def test_config_get_says_what_it_means(home: Home) -> None:
     ran = reveries(home, "config", "get", "monologue.idle_check_seconds")
     assert ran.out.splitlines()[0] == "idle_check_seconds = 300.0"
-    assert "Looking costs nothing." in ran.out
+    assert "The check costs nothing." in ran.out
     assert reveries(home, "config", "get", "monologue").out.count("\n") >= 6
     wrong = reveries(home, "config", "get", "monologue.idle")
     assert wrong.code == 78

@@ -154,7 +154,7 @@ class Surrounding:
     def recent_thought(self) -> str:
         return self.thought
 
-    def nothing_was_said(self) -> None: ...
+    def turn_left_no_trace(self) -> None: ...
 
     async def turns_folded(self) -> None:
         await self.memory.light_sleep()
@@ -168,8 +168,8 @@ class Heard:
 
     told: list[PromptMemory] = field(default_factory=list)
 
-    def recalled(self, recall: Recall, told: Sequence[PromptMemory]) -> None:
-        self.told = list(told)
+    def recalled(self, recall: Recall, memories: Sequence[PromptMemory]) -> None:
+        self.told = list(memories)
 
     def help(self, text: str) -> None: ...
 

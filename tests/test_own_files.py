@@ -16,7 +16,7 @@ from reveries.api_keys import find_api_key
 from reveries.client.byte_search import search
 from reveries.config import Home, load_settings
 from reveries.crash_history import begin, record_of
-from reveries.daemon.home_files import clear_broken_off, copies, look, scrub
+from reveries.daemon.home_files import clear_partial_files, find_traces, list_copies, scrub
 from reveries.db.backup_retention import Backup
 from reveries.db.backups import put_back
 from reveries.db.opening import open_database
@@ -125,7 +125,7 @@ def test_what_broke_off_while_a_memory_was_written_goes_at_a_wake_and_nothing_el
               "memory.db.importing-wal", "memory.db.forgotten.partial"}  # fmt: skip
     for name in kept | broken:
         (home.path / name).write_text("x")
-    assert clear_broken_off(home, memory, time.time()) == len(broken)
+    assert clear_partial_files(home, memory, time.time()) == len(broken)
     assert {str(file.relative_to(home.path)) for file in home.path.rglob("*") if file.is_file()} == kept
 
 
@@ -139,8 +139,8 @@ def test_a_half_written_key_goes_at_a_wake_once_nobody_can_be_writing_it(home: H
     half = [home.path / ".openai.key.0a1b2c3d.partial", tmp_path / ".mine.toml.0a1b2c3d.partial"]
     for file in (*kept, *half):
         file.write_text("x")
-    assert clear_broken_off(home, home.database_default, time.time()) == 0
-    assert clear_broken_off(home, home.database_default, time.time() + 3700.0) == len(half)
+    assert clear_partial_files(home, home.database_default, time.time()) == 0
+    assert clear_partial_files(home, home.database_default, time.time() + 3700.0) == len(half)
     assert [file for file in (*kept, *half) if file.exists()] == kept
 
 
@@ -150,7 +150,7 @@ def test_what_sqlite_keeps_beside_a_memory_that_is_written_anew_goes_with_what_i
     begun = [memory.with_name("memory.db.anew-journal"), home.backups / "memory-2.partial-journal"]
     for file in (memory, *begun):
         file.write_text("x")
-    assert set(copies(home, memory)) == set(begun)
+    assert set(list_copies(home, memory)) == set(begun)
 
 
 @pytest.mark.requirement("F4")
@@ -431,7 +431,7 @@ def test_what_is_kept_elsewhere_is_searched_and_cleaned_like_what_is_in_the_home
     home.database_default.symlink_to(disk / "m.db")
     assert len(search(home.path, "zebra").found) == 2
     assert len(search(home.path, "zebra", database=disk / "m.db").found) == 2 + 1
-    found = look(home, disk / "m.db", Needle(words=("zebra",)))
+    found = find_traces(home, disk / "m.db", Needle(words=("zebra",)))
     assert found.log_lines == 1
     scrub(home, found, Needle(words=("zebra",)))
     assert (disk / "logs" / "daemon.log").read_text() == "a horse\n"

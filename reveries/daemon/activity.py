@@ -1,6 +1,6 @@
-"""What the mind does: it talks, sleeps, works or thinks, one at a time, and the owner's words go before everything.
+"""Coordinates what the mind does: it talks, sleeps, works or thinks, one at a time, and the owner's words come first.
 
-Whoever speaks pauses thinking at once and stops a sleep pass after the experience in hand (R-38, R-101, R-102).
+The owner's words pause thinking at once and stop a sleep pass after the current experience (R-38, R-101, R-102).
 """
 
 import asyncio
@@ -19,7 +19,7 @@ from reveries.monologue.loop import Monologue
 
 
 class Activity:
-    """Takes turns between talk, sleep and thought, and tells the clients whose turn it is."""
+    """Switches between talk, sleep, work and thought, and announces the current state to the clients."""
 
     def __init__(
         self,
@@ -40,10 +40,10 @@ class Activity:
         self._clock = parts.clock
         self._last_words: Deadline | None = None
         self.words_came = asyncio.Event()
-        """Set by a word of the owner: what words break off looks at it."""
+        """Set when the owner speaks; checked by everything that the owner's words interrupt."""
 
     def state(self) -> tuple[str, str]:
-        """What the mind does now, and a few words more."""
+        """Return the current state, and a short detail."""
         if self._conversations.is_talking:
             return "talking", ""
         if self._working_on:
@@ -56,58 +56,58 @@ class Activity:
 
     @property
     def is_sleeping(self) -> bool:
-        """Whether a pass of sleep, or what excludes one, is under way."""
+        """Whether a sleep pass runs, or something that excludes one."""
         return self._pass_lock.locked()
 
     @property
     def seconds_since_words(self) -> float:
-        """Since the owner's last word, by the time that truly passed; infinite before the first."""
+        """Seconds since the owner's last words, suspended time included; infinite before the first."""
         return self._last_words.seconds_since(self._clock) if self._last_words is not None else math.inf
 
     @property
     def is_talking(self) -> bool:
-        """Whether somebody speaks, or is answered."""
+        """Whether a conversation is active."""
         return self._conversations.is_talking
 
     @property
     def is_busy(self) -> bool:
-        """Whether somebody talks, or it sleeps."""
+        """Whether a conversation is active or the mind sleeps."""
         return self._conversations.is_talking or self.is_sleeping
 
     def announce_state(self) -> None:
         self._events.state_changed.notify(*self.state())
 
     def note_words(self) -> None:
-        """The owner said something elsewhere than in a conversation: more may follow."""
+        """Record that the owner said something outside a conversation: more may follow."""
         self._last_words = Deadline.after(0, self._clock)
 
     def begin_talk(self) -> None:
-        """A word of the owner came."""
+        """Pause everything else, because the owner speaks."""
         self._monologue.pause()
         self.note_words()
         self.words_came.set()
         self._events.state_changed.notify("talking", "")
 
     def resume_thinking(self) -> None:
-        """After work for which thinking rested. Not while somebody speaks, and not where the mind ends."""
-        if not self._conversations.is_talking and not self._conversations.is_over:
+        """Resume thinking after work that paused it, unless a conversation is active or the mind shuts down."""
+        if not self._conversations.is_talking and not self._conversations.is_closing:
             self._monologue.resume()
 
     def ignore_earlier_words(self) -> None:
-        """Before work that words break off. Not those of a turn under way: it has set the sign, and will not again.
-        Where none may come any more, there is nobody to make room for."""
-        if self._conversations.is_over or not self._conversations.has_words:
+        """Clear `words_came` before work that words interrupt, unless a turn is running: it has set the event and will
+        not set it again. During shutdown the event is always cleared, because no more words can come."""
+        if self._conversations.is_closing or not self._conversations.has_pending_turn:
             self.words_came.clear()
 
     @contextlib.asynccontextmanager
     async def during_pass(self) -> AsyncIterator[None]:
-        """While no other pass runs. Thinking goes on."""
+        """Exclude other passes; thinking goes on."""
         async with self._pass_lock:
             yield
 
     @contextlib.asynccontextmanager
     async def during_sleep(self, why: str) -> AsyncIterator[None]:
-        """While a pass runs: one at a time, and thinking rests."""
+        """Pause thinking and exclude other passes while a pass runs."""
         async with self._pass_lock:
             self.ignore_earlier_words()
             self._monologue.pause()
@@ -116,11 +116,11 @@ class Activity:
             try:
                 yield
             finally:
-                self._go_on(before)
+                self._resume_after(before)
 
     @contextlib.asynccontextmanager
     async def during_work(self, on: str) -> AsyncIterator[None]:
-        """While a project is worked on: neither sleep nor thought runs beside it (no local model serves two)."""
+        """Pause thinking and exclude sleep during project work, because a local model does not serve two."""
         async with self._pass_lock:
             self.ignore_earlier_words()
             self._monologue.pause()
@@ -135,35 +135,36 @@ class Activity:
 
     @contextlib.asynccontextmanager
     async def during_silence(self) -> AsyncIterator[None]:
-        """While nobody speaks, thinks or sleeps: what is under way ends first, and is stored."""
+        """Stop talk, thought and sleep; what runs is finished and stored first."""
         self.words_came.set()
         async with self._pass_lock:
             self._monologue.pause()
             self._events.state_changed.notify("forgetting", "")
             before = self._memory.self_model
             try:
-                async with self._conversations.held(), self._monologue.under_way, self._memory.no_light_sleep():
+                async with self._conversations.locked(), self._monologue.under_way, self._memory.no_light_sleep():
                     yield
             finally:
-                self._go_on(before)
+                self._resume_after(before)
 
     @contextlib.asynccontextmanager
     async def during_test(self) -> AsyncIterator[None]:
-        """While models are asked for a test: their answers may have taken the conversation's place in the cache."""
+        """Pause thinking and exclude sleep during a model test; then read ahead, because the test may have used the
+        cache."""
         async with self._pass_lock:
             self._monologue.pause()
             try:
                 yield
             finally:
-                self._conversations.want_warmth()
+                self._conversations.request_read_ahead()
                 self.resume_thinking()
 
     def note_self_model(self, before: SelfModel) -> None:
-        """The prompt of a conversation begins with the self-model: let a changed one be read ahead."""
+        """Request a read-ahead if the self-model changed, because prompts begin with it."""
         if self._memory.self_model is not before:
-            self._conversations.want_warmth()
+            self._conversations.request_read_ahead()
 
-    def _go_on(self, before: SelfModel) -> None:
+    def _resume_after(self, before: SelfModel) -> None:
         self.note_self_model(before)
         self.resume_thinking()
         self.announce_state()

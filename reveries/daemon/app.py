@@ -1,5 +1,5 @@
-"""Builds everything, top to bottom: settings, lock, log, database, models, memory, the mind (`mind_builder`), jobs,
-and the socket last. Everything opens on one exit stack, so closing is the exact reverse."""
+"""Builds the daemon from top to bottom: settings, lock, log, database, models, memory, the mind (`mind_builder`), jobs,
+and the socket last. Everything is opened on one exit stack, so it is closed in exact reverse order."""
 
 import asyncio
 import contextlib
@@ -24,9 +24,9 @@ from reveries.crash_history import begin, came_to_its_end
 from reveries.daemon.battery import on_battery
 from reveries.daemon.embedders import wait_for_embedder
 from reveries.daemon.forgetting import scrub_after_restore
-from reveries.daemon.home_files import clear_broken_off
+from reveries.daemon.home_files import clear_partial_files
 from reveries.daemon.logs import log_to
-from reveries.daemon.loop_lag import LoopLag, tell_of_hang
+from reveries.daemon.loop_lag import LoopLag, report_hangs
 from reveries.daemon.mind import Mind
 from reveries.daemon.mind_builder import build_mind, load_guards
 from reveries.daemon.mind_parts import MindParts
@@ -59,17 +59,17 @@ from reveries.safety.journal import SafetyJournal
 log = structlog.get_logger("daemon")
 
 _EPOCH = datetime(2020, 1, 1, tzinfo=UTC)
-_IN_SAFE_MODE = frozenset({"erased-again", "conversation", "room", "schedule", "loop-lag", "watchdog"})
-"""The children that run then. What was erased stays so, also after an old copy was put back."""
+_SAFE_MODE_TASKS = frozenset({"erased-again", "conversation", "room", "schedule", "loop-lag", "watchdog"})
+"""The supervised tasks that run in safe mode. `erased-again` erases what a restored backup brought back."""
 
 
-class _Ended(Exception):  # Not an error: it ends the task group, and so everything in it.
-    """The daemon was told to end and has wound down."""
+class _Ended(Exception):  # Not an error: raised to end the task group and every task in it.
+    """The daemon was asked to end and has shut down."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wake:
-    """How it is to wake. `safe_because` says why in safe mode; empty: in full, if it does not crash again and again."""
+    """Options of one start. `safe_because` says why to start in safe mode; empty for a normal start."""
 
     settings: Settings
     home: Home
@@ -78,11 +78,11 @@ class Wake:
 
 
 async def live(wake: Wake, clock: Clock) -> int:
-    """Wake, live until told to end, close. The exit code. Raises ReveriesError when it cannot wake. Whoever is told to
-    end while it wakes ends too.
+    """Start the mind, run it until asked to end, close it; return the exit code. Raises ReveriesError if it cannot
+    start. A request to end also ends a start that is still going on.
 
-    Where damage is found on the way, the newest backup that is whole takes the memory's place, once (A8). After some
-    wakes that came to no end, it wakes in safe mode (B6).
+    If the memory is found damaged, the newest intact backup replaces it, once (A8). After repeated crashes it starts in
+    safe mode (B6).
     """
     settings, home, ending = wake.settings, wake.home, Ending()
     with (
@@ -95,7 +95,7 @@ async def live(wake: Wake, clock: Clock) -> int:
             wake = Wake(calmed(settings), home, wake.config_file, safe_mode_sentence(why))
         log.info("waking", version=__version__, is_safe=bool(why))
         begin(home, clock.now())
-        if cleared := clear_broken_off(home, home.database(settings), clock.now()):
+        if cleared := clear_partial_files(home, home.database(settings), clock.now()):
             log.info("leftovers.cleared", files=cleared)
 
         async def life(awake: asyncio.Event) -> int:
@@ -103,13 +103,13 @@ async def live(wake: Wake, clock: Clock) -> int:
 
         try:
             return await live_with_recovery(life, home.database(settings), home.backups, clock)
-        except (ReveriesError, asyncio.CancelledError) as error:  # It says why, or was told to: that is no crash.
+        except (ReveriesError, asyncio.CancelledError) as error:  # An explained error or a request to end is no crash.
             came_to_its_end(home)
             if isinstance(error, ReveriesError) or not ending.asked.is_set():
                 raise
-            # A thread may be at it still, putting a backup back: nobody else may wake meanwhile.
+            # A thread may still be restoring a backup: hold the lock until it is done.
             await asyncio.get_running_loop().shutdown_default_executor()
-            log.info("ended_while_waking")
+            log.info("wake.cancelled")
             return 0
 
 
@@ -130,8 +130,8 @@ async def _live_until_ended(wake: Wake, clock: Clock, awake: asyncio.Event, endi
         models.require_weights()
         answers = AnswerCounts(database)
         memory = _build_memory(settings, database, models, answers, clock)
-        # Nothing of this is garbage: looking through it while it grows takes time, and each full look later would hold
-        # the loop (a tenth of a second was measured at 100,000 episodes on a busy machine).
+        # The memory is not garbage: collections while it is loaded take time, and each later one would block the
+        # loop (a tenth of a second was measured at 100,000 episodes on a busy machine).
         gc.disable()
         try:
             await memory.hydrate(from_rows=bool(safe_because))
@@ -159,7 +159,7 @@ async def _live_until_ended(wake: Wake, clock: Clock, awake: asyncio.Event, endi
         )
         meanings = SentenceEmbeddings(models.embedding.bare)
         guards = await load_guards(models, meanings)
-        mind = build_mind(parts, guards, random.Random())  # Chance for thoughts and waits, not for secrets.
+        mind = build_mind(parts, guards, random.Random())  # For thoughts and waits, not for secrets.
         await mind.conversation.open()
         if not safe_because:
             await mind.thinking.restore()
@@ -170,7 +170,7 @@ async def _live_until_ended(wake: Wake, clock: Clock, awake: asyncio.Event, endi
         await asyncio.to_thread(database.has_told)
         ending.is_waking = False
         await _run_mind(mind, listener, meanings, ending)
-    # A disk may fail when it was told to end already: then nobody who noticed could say why it ends.
+    # The disk may fail after the request to end, when the exit code is set already.
     return StorageLostError.exit_code if database.is_lost else ending.exit_code
 
 
@@ -213,7 +213,7 @@ async def _run_mind(mind: Mind, listener: socket.socket, meanings: SentenceEmbed
 async def _start_tasks(
     mind: Mind, listener: socket.socket, tasks: asyncio.TaskGroup, ending: Ending, meanings: SentenceEmbeddings
 ) -> None:
-    """Start every long task; return when clients can connect. The socket is essential, the rest is supervised."""
+    """Start every long-running task; return when clients can connect. All but the server are supervised."""
 
     def storage_lost(error: StorageLostError) -> None:
         log.error("storage.lost", why=error.message)
@@ -234,35 +234,37 @@ async def _start_tasks(
     )
     listening = asyncio.Event()
     tasks.create_task(server.run(listener, listening), name="server")
-    schedule = Schedule(mind.database, mind.clock, jobs_of(mind))
-    for name, child in children(mind, schedule, meanings).items():
-        if mind.safe_because and name not in _IN_SAFE_MODE:
+    schedule = Schedule(mind.database, mind.clock, scheduled_jobs(mind))
+    for name, task in supervised_tasks(mind, schedule, meanings).items():
+        if mind.safe_because and name not in _SAFE_MODE_TASKS:
             continue
-        tasks.create_task(_supervise_child(name, child, mind, ending), name=name)
-    tasks.create_task(tell_of_hang(mind.clock), name="tell-of-hang")
+        tasks.create_task(_supervise_task(name, task, mind, ending), name=name)
+    tasks.create_task(report_hangs(mind.clock), name="hang-reporter")
     await listening.wait()
     await tell_at_length("READY=1")
     log.info("awake", pid=os.getpid())
 
 
-async def _supervise_child(name: str, child: Callable[[], Awaitable[None]], mind: Mind, ending: Ending) -> None:
-    """Raises StorageLostError: that ends the daemon. Not where it ends for that already: first whoever asked for what
-    could not be stored hears so."""
+async def _supervise_task(name: str, task: Callable[[], Awaitable[None]], mind: Mind, ending: Ending) -> None:
+    """Run and restart `task`. Raises StorageLostError to end the daemon, except when it already ends for that reason:
+    then clients are first answered that their words could not be stored."""
     try:
-        await supervise(name, child, mind.clock, mind.database.room)
+        await supervise(name, task, mind.clock, mind.database.room)
     except StorageLostError as error:
         if ending.exit_code != error.exit_code:
             raise
 
 
-def children(mind: Mind, schedule: Schedule, meanings: SentenceEmbeddings) -> dict[str, Callable[[], Awaitable[None]]]:
-    """What is supervised, by name: all that may fail without taking the mind with it."""
-    talk, thought = mind.conversation, mind.monologue
+def supervised_tasks(
+    mind: Mind, schedule: Schedule, meanings: SentenceEmbeddings
+) -> dict[str, Callable[[], Awaitable[None]]]:
+    """Return the supervised tasks by name: those that may fail and be restarted without ending the mind."""
+    talk, monologue = mind.conversation, mind.monologue
 
     def is_occupied() -> bool:
         return mind.conversations.is_talking or bool(mind.room.why_to_rest())
 
-    pulses = {THINKING: thought.pulse, SCHEDULE: schedule.pulse, STORAGE: mind.database.pulse}
+    pulses = {THINKING: monologue.pulse, SCHEDULE: schedule.pulse, STORAGE: mind.database.pulse}
     pulses |= {REPLY: talk.reply_pulse, REST: talk.pulse}
     for name, pulse in pulses.items():
         mind.watchdog.watch(name, pulse)
@@ -275,9 +277,9 @@ def children(mind: Mind, schedule: Schedule, meanings: SentenceEmbeddings) -> di
         "erased-again": lambda: scrub_after_restore(mind),
         "look-at-embedder": lambda: wait_for_embedder(mind.memory, mind.models.embedding, mind.clock),
         "conversation": lambda: talk.pulse.during(talk.run()),
-        "danger": talk.danger.warm,
-        "read-ahead": talk.keep_warm,
-        "monologue": lambda: thought.pulse.during(thought.run()),
+        "danger": talk.danger.preload,
+        "read-ahead": talk.run_read_ahead,
+        "monologue": lambda: monologue.pulse.during(monologue.run()),
         "projects": mind.projects.run,
         "power": mind.power.run,
         "room": mind.room.run,
@@ -290,8 +292,8 @@ def children(mind: Mind, schedule: Schedule, meanings: SentenceEmbeddings) -> di
     }
 
 
-def jobs_of(mind: Mind) -> list[ScheduledJob]:
-    """What is done at its times while the mind is awake."""
+def scheduled_jobs(mind: Mind) -> list[ScheduledJob]:
+    """Return the scheduled jobs of a running mind."""
     backup = ScheduledJob("backup", _every(hours=1), mind.backups.back_up, has_own_pulse=True)
     if mind.safe_because:
         return [backup]
@@ -305,10 +307,10 @@ def jobs_of(mind: Mind) -> list[ScheduledJob]:
 
 
 def _every(**interval: int) -> IntervalTrigger:
-    # A fixed start makes the trigger a pure function of the time that it is asked about.
+    # A fixed start date makes the trigger a pure function of the time passed to it.
     return IntervalTrigger(**interval, start_date=_EPOCH, timezone=UTC)
 
 
 def _new_id() -> str:
-    """A short random name, 64 bits: "3f9ac81b20d4e57a"."""
+    """Return a random 64-bit id in hex, for example "3f9ac81b20d4e57a"."""
     return secrets.token_hex(8)

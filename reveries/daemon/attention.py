@@ -1,7 +1,6 @@
-"""Who runs next: the owner's words at once, then sleep, then work, then thought (DESIGN-projects, section 3). Pure.
+"""Chooses what runs next: the owner's words, then sleep, then work, then thought (DESIGN-projects, section 3). Pure.
 
-A local model never serves two of these at once: what is chosen here has the mind to itself until it is done, or until
-somebody speaks.
+A local model never serves two of these at once: what is chosen runs alone until it is done or the owner speaks.
 """
 
 from collections.abc import Sequence
@@ -9,11 +8,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 QUIET_SECONDS = 60.0
-"""So long after the owner's last word no work begins by itself: between two replies nobody should wait for it."""
+"""No work begins by itself so soon after the owner's last words, so that the next reply does not wait for it."""
 
 
 class Occupation(StrEnum):
-    """What the mind turns to."""
+    """What the mind can do."""
 
     TALK = "talk"
     SLEEP = "sleep"
@@ -23,14 +22,14 @@ class Occupation(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class WorkableProject:
-    """A project as attention sees it."""
+    """What the choice needs to know of a project."""
 
     id: str
     can_work: bool
-    """It has a goal, is active, and there is something to do."""
+    """Whether it is active, has a goal and has something to do."""
     last_worked_at: float | None
     was_asked_for: bool = False
-    """The owner wants it worked on now."""
+    """Whether the owner asked for work on it now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +40,9 @@ class Situation:
     seconds_since_words: float
     is_sleep_due: bool
     held_because: str
-    """Why nothing may be begun by itself: pause, quiet hours, battery, disk; empty where it may."""
+    """Why nothing may start by itself (pause, quiet hours, battery, disk); empty if it may."""
     is_enabled: bool
-    """Whether it may work by itself at all."""
+    """Whether work without a request is enabled."""
     now: float
     seconds_between_wakes: float
     projects: Sequence[WorkableProject] = ()
@@ -55,9 +54,9 @@ class NextOccupation:
     project_id: str = ""
 
 
-def next_of(situation: Situation) -> NextOccupation:
-    """The owner's words, then sleep that is due, then what the owner wants worked on, then the project that waited
-    longest, then thought."""
+def choose_next(situation: Situation) -> NextOccupation:
+    """Choose talk, then sleep that is due, then work that the owner asked for, then the project that waited longest,
+    then thought."""
     if situation.is_talking:
         return NextOccupation(Occupation.TALK)
     if situation.is_sleep_due and not situation.held_because:
@@ -76,7 +75,7 @@ def next_of(situation: Situation) -> NextOccupation:
 
 def _has_rested(project: WorkableProject, situation: Situation) -> bool:
     last = project.last_worked_at
-    # A clock that was set back must not keep a project waiting for ever.
+    # A clock that was set back must not block a project for ever.
     return last is None or not 0 <= situation.now - last < situation.seconds_between_wakes
 
 

@@ -1,4 +1,4 @@
-"""Makes backups within what the disk has room for; and what the owner is told of one that was put back."""
+"""Creates backups within the available disk space, and notices about a restored backup."""
 
 import asyncio
 from pathlib import Path
@@ -25,23 +25,23 @@ from reveries.progress import ProgressCallback, ignore_progress
 _RESTORING_SHOWN_SECONDS = 7 * 86400.0
 
 
-async def make_copy(
+async def write_backup(
     database: Database,
     folder: Path,
     settings: StorageSettings,
     clock: Clock,
     progress: ProgressCallback = ignore_progress,
 ) -> tuple[str, Looked]:
-    """Its name, and what the look at it found. Older ones go before it where there would be no room, and
-    after it when they have outlived. Raises StorageError."""
+    """Write a backup; return its name and the result of its check. Old backups are removed first if space is short, and
+    expired ones afterwards. Raises StorageError."""
     now, share = clock.now(), settings.backups_most_share
-    # All of it: a disk of the backups that is gone may hang at the first look into the folder.
+    # Watch all of it: a missing backup disk may hang at the first access of the folder.
     with database.copy_pulse.at_work():
         await asyncio.to_thread(date_back, folder, now)
         coming = await asyncio.to_thread(_database_bytes, database.path)
         await asyncio.to_thread(remove_outlived, folder, now, share, coming)
         await asyncio.to_thread(require_room, folder, coming, settings.rest_below_free_megabytes * MEGABYTE)
-        name = copy_name(now)
+        name = backup_name(now)
         await asyncio.to_thread(undate, folder / name)
         looked = await database.backup_to(folder / name, progress)
         await asyncio.to_thread(remove_outlived, folder, now, share)
@@ -49,32 +49,32 @@ async def make_copy(
 
 
 class BackupKeeper:
-    """Copies of the memory, kept with those of 24 hours and of 7 days, as far as the disk has room for them (A9)."""
+    """Keeps backups of the last 24 hours and of 7 days, as far as disk space allows (A9)."""
 
     def __init__(self, parts: MindParts, health: Health) -> None:
         self._parts = parts
         self._health = health
 
     async def back_up(self) -> str:
-        """Make a copy; its name. Raises StorageError."""
-        name, _ = await self.make_verified()
+        """Create a backup and return its name. Raises StorageError."""
+        name, _ = await self.back_up_verified()
         return name
 
-    async def make_verified(self, progress: ProgressCallback = ignore_progress) -> tuple[str, Looked]:
-        """A copy: its name, and what a look at it found. Raises StorageError."""
+    async def back_up_verified(self, progress: ProgressCallback = ignore_progress) -> tuple[str, Looked]:
+        """Create a backup; return its name and the result of its check. Raises StorageError."""
         parts = self._parts
         folder, storage = parts.home.backups, parts.settings.storage
         try:
-            name, looked = await make_copy(parts.database, folder, storage, parts.clock, progress)
+            name, looked = await write_backup(parts.database, folder, storage, parts.clock, progress)
         except StorageError as error:
-            self._health.backup_failed(str(error))
+            self._health.note_failed_backup(str(error))
             raise
-        self._health.backup_made(looked)
+        self._health.note_backup(looked)
         return name, looked
 
 
-def copy_name(now: float) -> str:
-    """What a copy made at `now` is called."""
+def backup_name(now: float) -> str:
+    """Return the file name of a backup created at `now`."""
     return f"memory-{int(now)}.db"
 
 
@@ -83,7 +83,7 @@ def _database_bytes(database: Path) -> int:
 
 
 def restore_notices(database: Path, now: float) -> list[str]:
-    """For a week after a backup took the memory's place, what is missing of it."""
+    """Return, for a week after a backup was restored, a notice of what is missing."""
     restored = last_restored(database)
     if restored is None or now - restored.at > _RESTORING_SHOWN_SECONDS:
         return []

@@ -1,4 +1,4 @@
-"""Whether the machine runs on its battery. Read from the kernel on Linux, from `pmset` on macOS; no battery is no."""
+"""Detects battery power, from the kernel on Linux and from `pmset` on macOS. Without a battery it is False."""
 
 import asyncio
 import os
@@ -12,13 +12,13 @@ from reveries.api_keys import without_secrets
 from reveries.clock import Clock
 from reveries.notifier import Notifier
 
-LOOK_SECONDS = 60.0
+POLL_SECONDS = 60.0
 _SUPPLIES: Final = Path("/sys/class/power_supply")
 _PMSET_SECONDS = 5.0
 
 
 class Power:
-    """Looked at once a minute, in a thread. `run` until cancelled."""
+    """Checks the power source once a minute, in a thread."""
 
     def __init__(self, clock: Clock, read: Callable[[], bool]) -> None:
         self._clock = clock
@@ -27,31 +27,31 @@ class Power:
         self.changed: Notifier[[]] = Notifier()
 
     async def run(self) -> None:
-        """Look, tell when it changed, wait, look again."""
+        """Check the power source and notify of changes, until cancelled."""
         while True:
             now = await asyncio.to_thread(self._read)
             if now != self.is_on_battery:
                 self.is_on_battery = now
                 self.changed.notify()
-            await self._clock.sleep(LOOK_SECONDS)
+            await self._clock.sleep(POLL_SECONDS)
 
 
 def on_battery() -> bool:
-    """Of this machine. Where it cannot be told, no."""
+    """Whether this machine runs on its battery; False if unknown."""
     return pmset_says_battery(_pmset()) if sys.platform == "darwin" else supplies_say_battery(_SUPPLIES)
 
 
 def supplies_say_battery(supplies: Path) -> bool:
-    """From a folder like /sys/class/power_supply: a battery that is used up, and no socket or charger that is online.
+    """Whether a folder like /sys/class/power_supply has a discharging battery and no charger that is online.
 
     Batteries of mice and the like (scope "Device") do not count.
     """
     is_discharging = False
     try:
-        found = sorted(supplies.iterdir())
+        entries = sorted(supplies.iterdir())
     except OSError:
         return False
-    for supply in found:
+    for supply in entries:
         match _first_line(supply / "type"):
             case "Mains" | "USB" | "Wireless" if _first_line(supply / "online") in ("1", "2"):
                 return False
@@ -62,14 +62,14 @@ def supplies_say_battery(supplies: Path) -> bool:
     return is_discharging
 
 
-def pmset_says_battery(told: str) -> bool:
-    """From the first line of `pmset -g batt`."""
-    return "Battery Power" in told.partition("\n")[0]
+def pmset_says_battery(output: str) -> bool:
+    """Whether the first line of `pmset -g batt` names the battery as the source."""
+    return "Battery Power" in output.partition("\n")[0]
 
 
 def _pmset() -> str:
     try:
-        done = subprocess.run(
+        result = subprocess.run(
             ["/usr/bin/pmset", "-g", "batt"],
             capture_output=True,
             text=True,
@@ -79,7 +79,7 @@ def _pmset() -> str:
         )
     except (OSError, subprocess.SubprocessError):
         return ""
-    return done.stdout
+    return result.stdout
 
 
 def _first_line(file: Path) -> str:

@@ -1,8 +1,8 @@
-"""What the model reads for a turn, and how a long conversation is folded. Pure.
+"""Builds the prompt for a turn, and folds a long conversation. Pure.
 
-It only ever grows at its end, so that a model's prompt cache spares it the re-reading: rules, self-model and folded
-summary in the system message; then the history exactly as it was sent; then what was recalled for the new words, as the
-earlier messages that it was; then the new words.
+The prompt only grows at its end, so that the model's prompt cache stays valid: rules, self-model and folded summary in
+the system message; then the history exactly as it was sent; then the memories recalled for the new words, as the
+messages that they once were; then the new words.
 """
 
 import re
@@ -29,44 +29,44 @@ from reveries.safe_text import one_line, record
 
 QUOTE_CHARS = 280
 PARTNER_CHARS = 160
-"""The other half of a recalled exchange may take so many characters."""
+"""Length limit for the other half of a recalled exchange."""
 THOUGHT_CHARS = 240
 SILENCE_CHARS = 160
 SUMMARY_LINE_CHARS = 160
 SUMMARY_SHARE = 0.1
-"""The folded summary may take this share of the model's context."""
+"""Share of the model's context that the folded summary may use."""
 MAX_OWNER_FACTS = 12
 NEAR_ENOUGH = 0.27
-"""Cosine with the cue, or share of its words: below it nothing that surfaced has to do with it."""
+"""Minimum cosine with the cue, or share of its words, for a memory to count as relevant."""
 TURNS_FIRST = 4
-"""So many of the best-ranked source turns come before those that are only nearest in meaning."""
+"""Best-ranked source turns that come before those that are only nearest in meaning."""
 NEAREST_FIRST = 4
-"""So many of those that are nearest in meaning come next."""
+"""Turns nearest in meaning that come next."""
 TURNS_MOST = 12
-"""So many source turns come before what else surfaced."""
+"""Source turns that come before other memories."""
 ALIKE_SHARE = 0.5
-"""Two turns that share so many of their words are nearly the same."""
+"""Share of common words from which two turns count as near duplicates."""
 
 QUESTION_MARKS: Final = frozenset("?\u037e\u061f\uff1f")
-"""Of Latin, Greek, Arabic and Chinese letters."""
+"""Latin, Greek, Arabic and Chinese."""
 
 _SAID_NOTE = "[From memory:"
 _THOUGHT_NOTE = "[Nobody spoke, and you were thinking.]"
 _NOTED = "I remember."
 _GREETED = "Hello."
-"""What the mind is taken to have answered to a note, and to a new day: roles take turns in every model's template."""
-_TAKEN = frozenset({"the person", "you", "user", "me", "i", "system", "assistant", "owner"})
-"""Names that stand for the owner, the mind or the rules in a prompt: nobody else is called so there (F3)."""
+"""The assistant messages after a note and after a new day: every model's template requires alternating roles."""
+_RESERVED_NAMES = frozenset({"the person", "you", "user", "me", "i", "system", "assistant", "owner"})
+"""Names that mean the owner, the mind or the rules in a prompt: no other speaker is called so there (F3)."""
 
 _SENTENCE_END = re.compile(r"[.!?…。！？](?=\s|$)|[。！？]")
 
 FOLD_TO_SHARE = 0.5
-"""After a fold the history takes this share of its budget, so that the next fold is far away."""
+"""Share of its budget that the history keeps after a fold, so that folds are rare."""
 
 
 @dataclass(frozen=True, slots=True)
 class SentExchange:
-    """One turn of the owner with its reply, as the model saw them (`asked` with what was recalled for it)."""
+    """One turn of the owner with its reply, as the model saw them (`asked` includes recalled notes)."""
 
     asked: str
     replied: str
@@ -74,46 +74,46 @@ class SentExchange:
     tokens: int
     turn_ids: tuple[str, ...]
     until_position: int = 0
-    """The place in the conversation after its last turn."""
+    """The position in the conversation after its last turn."""
     is_tainted: bool = False
-    """Others than the owner and the mind had a hand in what stands here: what is said after it inherits that."""
+    """Whether untrusted text influenced it: everything said after it inherits that."""
     recalled: tuple[ChatMessage, ...] = ()
-    """Earlier exchanges that were recalled for it, as the messages that stood before it."""
+    """The messages of earlier exchanges that were recalled and placed before it."""
     recalled_turn_ids: tuple[str, ...] = ()
     said_at: float = 0.0
     is_carried: bool = False
-    """It is of an earlier conversation: it leaves the history without a word in the summary of this one."""
+    """Whether it is from an earlier conversation: it is dropped from the history without entering the summary."""
 
 
 @dataclass(frozen=True, slots=True)
 class PromptMemory:
-    """A memory that is put before the model, and the episode behind it."""
+    """A memory that is included in the prompt, and its episode."""
 
     episode_id: str
     turn_id: str | None
     line: str
-    """For people, and for the model where it is a note."""
+    """The text for people, and for the model if it is a note."""
     messages: tuple[ChatMessage, ...] = ()
-    """An earlier exchange, as the model reads it; empty for a note: what others wrote, a thought, a summary."""
+    """An earlier exchange as messages; empty for a note (untrusted text, a thought, a summary)."""
     said_at: float = 0.0
     turn_ids: tuple[str, ...] = ()
-    """Every turn that its messages hold."""
+    """The ids of all turns in its messages."""
     partner_line: str = ""
-    """The other half of the exchange, for a note; empty until recall brings that up, too."""
+    """The other half of the exchange, for a note; empty unless recall found that, too."""
     project: str = ""
-    """Of a note on a project: its name; then `episode_id` is a chunk of it, or the project."""
+    """For a note on a project, its name; then `episode_id` is the id of a chunk or of the project."""
     is_tainted: bool = False
-    """Of a note on a project: somebody else had a hand in it."""
+    """For a note on a project, whether untrusted text influenced it."""
 
     @property
     def noted_turn_ids(self) -> tuple[str, ...]:
-        """The turns that it holds as a line of a note."""
+        """The ids of the turns that it contains when it is rendered as a note."""
         return self.turn_ids if self.partner_line or not self.messages else (self.turn_id or "",)
 
 
 @dataclass(frozen=True, slots=True)
 class FoldedHistory:
-    """A history that fits, with what was folded away into the summary."""
+    """A history that fits its budget, and the exchanges that were folded into the summary."""
 
     summary: str
     exchanges: tuple[SentExchange, ...]
@@ -121,7 +121,7 @@ class FoldedHistory:
 
 
 def system_text(rules: str, owner_name: str, self_model: SelfModel, folded_summary: str) -> str:
-    """The stable part. Byte-equal as long as the model's tier, the self-model and the fold are."""
+    """Build the stable part of the prompt. Its bytes change only with the model's tier, the self-model and the fold."""
     text = rules
     if owner_name:
         text += f"\nThe person's name is {owner_name}."
@@ -140,7 +140,7 @@ def messages_for(
     asked: str | None = None,
     recalled: Sequence[ChatMessage] = (),
 ) -> tuple[ChatMessage, ...]:
-    """The whole prompt; without `asked`, its beginning as far as it is known before the next word."""
+    """Build the whole prompt; without `asked`, the beginning that is known before the next words."""
     messages = [ChatMessage("system", system)]
     for one in exchanges:
         messages += (*one.recalled, ChatMessage("user", one.asked), ChatMessage("assistant", one.replied or "…"))
@@ -151,17 +151,19 @@ def messages_for(
 
 
 def day_messages(at: float) -> tuple[ChatMessage, ...]:
-    """What stands before the first words of a day."""
+    """Return the messages before the first words of a day."""
     return ChatMessage("user", f"[{local_day(at)}]"), ChatMessage("assistant", _GREETED)
 
 
-def recalled_messages(told: Sequence[PromptMemory], thought: str = "", silence: str = "") -> tuple[ChatMessage, ...]:
-    """What stands before the new words: notes of what others wrote and of what a silence means, earlier exchanges as
-    messages in order of time, and the thought that the words interrupted."""
+def recalled_messages(
+    memories: Sequence[PromptMemory], thought: str = "", silence: str = ""
+) -> tuple[ChatMessage, ...]:
+    """Return the messages before the new words: notes on untrusted text and on a silence, earlier exchanges in order of
+    time, and the thought that the words interrupted."""
     messages: list[ChatMessage] = []
-    if notes := [item.line for item in reversed(told) if not item.messages]:
+    if notes := [item.line for item in reversed(memories) if not item.messages]:
         messages += (ChatMessage("user", f"{_SAID_NOTE}\n" + "\n".join(notes) + "]"), ChatMessage("assistant", _NOTED))
-    for item in sorted((item for item in told if item.messages), key=lambda item: item.said_at):
+    for item in sorted((item for item in memories if item.messages), key=lambda item: item.said_at):
         messages += item.messages
     if silence:
         messages += (ChatMessage("user", f"[{record(silence, SILENCE_CHARS)}]"), ChatMessage("assistant", _NOTED))
@@ -171,76 +173,75 @@ def recalled_messages(told: Sequence[PromptMemory], thought: str = "", silence: 
 
 
 def messages_before_words(
-    exchanges: Sequence[SentExchange], told: Sequence[PromptMemory], now: float, thought: str, silence: str = ""
+    exchanges: Sequence[SentExchange], memories: Sequence[PromptMemory], now: float, thought: str, silence: str = ""
 ) -> tuple[ChatMessage, ...]:
-    """What stands between the history and the new words: a new day, then what comes to mind."""
+    """Return the messages between the history and the new words: a new day, then the memories."""
     is_new_day = not exchanges or local_day(exchanges[-1].said_at) != local_day(now)
-    return (*(day_messages(now) if is_new_day else ()), *recalled_messages(told, thought, silence))
+    return (*(day_messages(now) if is_new_day else ()), *recalled_messages(memories, thought, silence))
 
 
-def split_notes(words: str, told: Sequence[PromptMemory]) -> tuple[str, Sequence[PromptMemory]]:
-    """What was said on other days, and what a project knows, as one note, to stand in the same message before a
-    question, and what is left of `told`; no note before anything else. A question is what has a question mark in its
-    last line.
+def split_notes(words: str, memories: Sequence[PromptMemory]) -> tuple[str, Sequence[PromptMemory]]:
+    """Return earlier talk and project knowledge as one note for the same message as a question, and the memories left
+    over. Without a question mark in the last line of `words` there is no note.
 
-    A small model answers from a note right before the question more often than from the same lines as earlier messages;
-    what somebody tells it, it takes for a question then (docs/benchmarks/talk.md).
+    A small model answers from a note right before the question more often than from the same lines as earlier messages,
+    but takes statements for questions then (docs/benchmarks/talk.md).
     """
-    said = sorted((item for item in told if item.messages), key=lambda item: item.said_at)
-    known = [item for item in told if item.project]
-    if not (said or known) or QUESTION_MARKS.isdisjoint(words.strip().rpartition("\n")[2]):
-        return "", told
-    # What is known of the project stands nearest to the question about it.
-    lines = [line for item in (*said, *reversed(known)) for line in (item.line, item.partner_line) if line]
+    exchanges = sorted((item for item in memories if item.messages), key=lambda item: item.said_at)
+    project_notes = [item for item in memories if item.project]
+    if not (exchanges or project_notes) or QUESTION_MARKS.isdisjoint(words.strip().rpartition("\n")[2]):
+        return "", memories
+    # Project notes come last, nearest to the question about the project.
+    lines = [line for item in (*exchanges, *reversed(project_notes)) for line in (item.line, item.partner_line) if line]
     note = f"{_SAID_NOTE}\n" + "\n".join(lines) + "]\n"
-    return note, [item for item in told if not item.messages and not item.project]
+    return note, [item for item in memories if not item.messages and not item.project]
 
 
 def is_about_memory(recall: Recall) -> bool:
-    """Whether anything that surfaced is near enough to the cue to be worth reading: not what merely came first, when
-    somebody asks for a capital city or a rhyme."""
+    """Whether any recalled turn is near enough to the cue to be relevant. For a general question, such as for a capital
+    city or a rhyme, even the best match is not."""
     return any(
         max(ranked.cosine, ranked.coverage) >= NEAR_ENOUGH
         for ranked in (*recall.turns[:TURNS_FIRST], *recall.nearest[:1])
     )
 
 
-def choose_told(recall: Recall, shown_turn_ids: frozenset[str], now: float) -> list[PromptMemory]:
-    """The memories worth telling, best first: the source turns that answer the cue, those nearest in meaning, then what
-    else surfaced. Nothing is told twice, and what says nothing by itself ("Hello again!") is not told."""
+def choose_memories(recall: Recall, shown_turn_ids: frozenset[str], now: float) -> list[PromptMemory]:
+    """Choose the memories for the prompt, best first: source turns that answer the cue, those nearest in meaning, then
+    other memories. Without repetitions, and without turns that say nothing by themselves ("Hello again!")."""
     if not is_about_memory(recall):
         return []
-    told: list[PromptMemory] = []
+    chosen: list[PromptMemory] = []
     seen_episodes: set[str] = set()
     seen_turns = set(shown_turn_ids)
-    for ranked in _worth_telling(recall, shown_turn_ids):
-        item = _told_turn(ranked, now)
+    for ranked in _rank_turns_to_show(recall, shown_turn_ids):
+        item = _turn_memory(ranked, now)
         if ranked.turn.id not in seen_turns:
-            told.append(item)
+            chosen.append(item)
         else:
-            told = [_with_partner(one, item) for one in told]
+            chosen = [_with_partner(one, item) for one in chosen]
         seen_turns.update(item.turn_ids)
         seen_episodes.add(ranked.episode_id)
     for found in recall.episodes:
         if found.episode.id in seen_episodes:
             continue
         if found.turns:
-            item = _told_turn(found.turns[0], now)
+            item = _turn_memory(found.turns[0], now)
             if found.turns[0].turn.id not in seen_turns:
-                told.append(item)
+                chosen.append(item)
                 seen_turns.update(item.turn_ids)
         elif not _is_extract(found) and (line := _episode_line(found, now)):
-            told.append(PromptMemory(found.episode.id, None, line))
-    return told
+            chosen.append(PromptMemory(found.episode.id, None, line))
+    return chosen
 
 
 def _is_extract(found: RecalledEpisode) -> bool:
-    """Whether its summary only repeats sentences of the talk that is recalled word for word anyway."""
+    """Whether its summary only repeats sentences of the conversation, which is recalled verbatim anyway."""
     return found.episode.depth == "light" and found.episode.conversation_id is not None
 
 
-def _told_turn(ranked: RankedTurn, now: float) -> PromptMemory:
-    """A turn with the other half of its exchange, as it was; what others had a hand in is a note (F1)."""
+def _turn_memory(ranked: RankedTurn, now: float) -> PromptMemory:
+    """Build the memory of a turn with the other half of its exchange as messages; a tainted one is a note (F1)."""
     turn, partner = ranked.turn, ranked.partner
     line = _turn_line(ranked, now)
     halves = [one for one in (turn, partner) if one is not None]
@@ -249,7 +250,7 @@ def _told_turn(ranked: RankedTurn, now: float) -> PromptMemory:
     asked = next((one for one in halves if one.origin is Origin.OWNER), None)
     replied = next((one for one in halves if one.origin is Origin.SELF), None)
     said = (record(asked.text, QUOTE_CHARS) if asked is turn else _first_sentences(asked.text)) if asked else "…"
-    notes = "".join(_replaced_note(one, ranked) for one in _replacements(ranked))
+    notes = "".join(_replacement_note(one, ranked) for one in _replacements(ranked))
     answer = (
         (record(replied.text, QUOTE_CHARS) if replied is turn else _first_sentences(replied.text)) if replied else "…"
     )
@@ -261,14 +262,14 @@ def _told_turn(ranked: RankedTurn, now: float) -> PromptMemory:
 
 
 def _with_partner(item: PromptMemory, other: PromptMemory) -> PromptMemory:
-    """`item` with the line of `other`, if that is the other half of the same exchange."""
+    """Return `item` with the line of `other` added, if that is the other half of the same exchange."""
     is_other_half = other.turn_id != item.turn_id and other.turn_id in item.turn_ids
     return replace(item, partner_line=other.line) if is_other_half else item
 
 
 def _first_sentences(text: str) -> str:
-    """The first whole sentences of `text`, as many as there is room for; without a mark of what is left out: a small
-    model would end its own replies with it."""
+    """Return the first whole sentences of `text` that fit, without an ellipsis: a small model would end its own replies
+    with it."""
     line = record(text, len(text))
     if len(line) <= PARTNER_CHARS:
         return line
@@ -280,36 +281,38 @@ def _replacements(ranked: RankedTurn) -> tuple[Replacement, ...]:
     return (ranked.replaced_by, *ranked.also_replaced_by) if ranked.replaced_by is not None else ()
 
 
-def _worth_telling(recall: Recall, shown_turn_ids: frozenset[str]) -> list[RankedTurn]:
-    """The best-ranked few, the few that are nearest in meaning and not nearly the same as one another, the next ranked.
+def _rank_turns_to_show(recall: Recall, shown_turn_ids: frozenset[str]) -> list[RankedTurn]:
+    """Return the best-ranked turns, those nearest in meaning without near duplicates, then the next ranked.
 
-    What tells nothing and what was told already is left out; what is nearly the same comes after what is not. Nothing
-    is lost by that: a turn that differs in one word may be the one that corrects the other.
+    Turns that say nothing or are in the prompt already are left out; near duplicates come last. They are not dropped,
+    because a turn that differs in one word may be the one that corrects the other.
     """
-    first = _turns_that_tell(recall.turns[:TURNS_FIRST], shown_turn_ids)
-    nearest, alike_nearest = _split_alike(_turns_that_tell(recall.nearest, shown_turn_ids), first)
-    rest = [*nearest[NEAREST_FIRST:], *_turns_that_tell(recall.turns[TURNS_FIRST:TURNS_MOST], shown_turn_ids)]
+    first = _informative_turns(recall.turns[:TURNS_FIRST], shown_turn_ids)
+    nearest, alike_nearest = _split_alike(_informative_turns(recall.nearest, shown_turn_ids), first)
+    rest = [*nearest[NEAREST_FIRST:], *_informative_turns(recall.turns[TURNS_FIRST:TURNS_MOST], shown_turn_ids)]
     varied, alike = _split_alike(rest, [*first, *nearest[:NEAREST_FIRST]])
     chosen: dict[str, RankedTurn] = {}
     for ranked in (*first, *nearest[:NEAREST_FIRST], *varied, *alike, *alike_nearest):
-        chosen.setdefault(" ".join(words_of(_quote_of(ranked))), ranked)
+        chosen.setdefault(" ".join(words_of(_quote_turn(ranked))), ranked)
     return list(chosen.values())
 
 
-def _turns_that_tell(turns: Sequence[RankedTurn], shown_turn_ids: frozenset[str]) -> list[RankedTurn]:
+def _informative_turns(turns: Sequence[RankedTurn], shown_turn_ids: frozenset[str]) -> list[RankedTurn]:
     return [
-        ranked for ranked in turns if ranked.turn.id not in shown_turn_ids and informativeness(_quote_of(ranked)) > 0.0
+        ranked
+        for ranked in turns
+        if ranked.turn.id not in shown_turn_ids and informativeness(_quote_turn(ranked)) > 0.0
     ]
 
 
-def _quote_of(ranked: RankedTurn) -> str:
+def _quote_turn(ranked: RankedTurn) -> str:
     return one_line(ranked.turn.text, QUOTE_CHARS)
 
 
 def _split_alike(
     turns: Sequence[RankedTurn], before: Sequence[RankedTurn]
 ) -> tuple[list[RankedTurn], list[RankedTurn]]:
-    """`turns` that are not nearly the same as one of them or of those `before`, and those that are."""
+    """Split `turns` into those without a near duplicate among them or among `before`, and the near duplicates."""
     varied, alike = list[RankedTurn](), list[RankedTurn]()
     seen = [frozenset(words_of(ranked.turn.text)) for ranked in before]
     for ranked in turns:
@@ -323,48 +326,48 @@ def _split_alike(
 def fold(summary: str, exchanges: tuple[SentExchange, ...], budget_tokens: int, summary_chars: int) -> FoldedHistory:
     """Fold the oldest exchanges into `summary` when all of them take more than `budget_tokens`.
 
-    The summary keeps its newest lines, `summary_chars` at most. What stays word for word is stripped of what was
-    recalled for it then: the fold makes the model read it anew anyway.
+    The summary keeps its newest lines, `summary_chars` at most. Recalled memories are removed from the exchanges that
+    stay, because the model has to read those again anyway.
     """
-    kept = list(exchanges)
+    recent = list(exchanges)
     folded: list[SentExchange] = []
     is_over = sum(exchange.tokens for exchange in exchanges) > budget_tokens
-    while is_over and kept and sum(exchange.tokens for exchange in kept) > budget_tokens * FOLD_TO_SHARE:
-        folded.append(kept.pop(0))
+    while is_over and recent and sum(exchange.tokens for exchange in recent) > budget_tokens * FOLD_TO_SHARE:
+        folded.append(recent.pop(0))
     lines = [line for line in summary.split("\n") if line]
     lines += [
-        f"- They said: {one_line(gone.owner_words, SUMMARY_LINE_CHARS)} You answered{_answer_in_short(gone)}"
+        f"- They said: {one_line(gone.owner_words, SUMMARY_LINE_CHARS)} You answered{_shorten_reply(gone)}"
         for gone in folded
         if not gone.is_carried
     ]
     while len("\n".join(lines)) > summary_chars:
         lines.pop(0)
-    bare = with_days([_bare(exchange) for exchange in kept]) if folded else exchanges
-    return FoldedHistory("\n".join(lines), tuple(bare), tuple(folded))
+    left = with_days([_strip_recalled(exchange) for exchange in recent]) if folded else exchanges
+    return FoldedHistory("\n".join(lines), tuple(left), tuple(folded))
 
 
-def _bare(exchange: SentExchange) -> SentExchange:
+def _strip_recalled(exchange: SentExchange) -> SentExchange:
     return replace(exchange, asked=exchange.owner_words, recalled=(), recalled_turn_ids=())
 
 
 def with_days(exchanges: Sequence[SentExchange]) -> list[SentExchange]:
-    """The same exchanges, the first of each day with the day before it."""
-    marked: list[SentExchange] = []
+    """Return the exchanges with the date put before the first of each day."""
+    dated: list[SentExchange] = []
     for at, one in enumerate(exchanges):
         is_first = not at or local_day(exchanges[at - 1].said_at) != local_day(one.said_at)
-        marked.append(replace(one, recalled=day_messages(one.said_at)) if is_first else one)
-    return marked
+        dated.append(replace(one, recalled=day_messages(one.said_at)) if is_first else one)
+    return dated
 
 
-def _answer_in_short(gone: SentExchange) -> str:
-    """The summary stands among the instructions: nothing in it is in the words of others (F1)."""
+def _shorten_reply(gone: SentExchange) -> str:
+    """Shorten a reply for the summary, which is among the instructions: no untrusted text may be in it (F1)."""
     if gone.is_tainted and gates.stands(gates.Gate.FOLD):
         return " with something that others had written."
     return f": {one_line(gone.replied, SUMMARY_LINE_CHARS)}"
 
 
 def cut_middle(text: str, limit_chars: int) -> str:
-    """`text` with its middle left out, and said so, when it is longer than `limit_chars`."""
+    """Return `text` with a note in place of its middle if it is longer than `limit_chars`."""
     if len(text) <= limit_chars:
         return text
     half = max(1, limit_chars // 2)
@@ -372,27 +375,27 @@ def cut_middle(text: str, limit_chars: int) -> str:
 
 
 STOPS = (f"\n{_SAID_NOTE}", f"\n{_THOUGHT_NOTE}")
-"""Where a reply ends: a small model goes on with the notes of a next message that nobody wrote."""
+"""Stop sequences: a small model goes on to invent the notes of the next message."""
 
 
 def local_time(at: float) -> str:
-    """A moment as a person of this place would say it: Saturday 21 November 2026, 14:05."""
+    """Format a time in the local time zone: Saturday 21 November 2026, 14:05."""
     return datetime.fromtimestamp(at).strftime("%A %-d %B %Y, %H:%M")
 
 
 def local_day(at: float) -> str:
-    """A day as a person of this place would say it: Saturday 21 November 2026."""
+    """Format a day in the local time zone: Saturday 21 November 2026."""
     return datetime.fromtimestamp(at).strftime("%A %-d %B %Y")
 
 
 def _day_mark(at: float, now: float) -> str:
-    """A day in words that stay true however long they stand in a history."""
+    """Format a day so that the text stays true however long it is in the history."""
     then = datetime.fromtimestamp(at)
     return then.strftime("%A %-d %B" if then.year == datetime.fromtimestamp(now).year else "%A %-d %B %Y")
 
 
 def how_long_ago(at: float, now: float) -> str:
-    """A past day in words that stay short: today, yesterday, on Tuesday, on 3 May, on 3 May 2024."""
+    """Format a past day in short: today, yesterday, on Tuesday, on 3 May, on 3 May 2024."""
     then, today = datetime.fromtimestamp(at), datetime.fromtimestamp(now)
     days = (today.date() - then.date()) // timedelta(days=1)
     if days <= 0:
@@ -408,11 +411,11 @@ def _turn_line(ranked: RankedTurn, now: float) -> str:
     turn = ranked.turn
     when = how_long_ago(turn.said_at, now)
     line = f'- {when}, {_speaker(turn)}: "{record(turn.text, QUOTE_CHARS)}"'
-    return line + "".join(_replaced_note(one, ranked) for one in _replacements(ranked))
+    return line + "".join(_replacement_note(one, ranked) for one in _replacements(ranked))
 
 
-def _replaced_note(by: Replacement, ranked: RankedTurn) -> str:
-    """What holds now, and in the place of which sentence where the turn says more than one thing."""
+def _replacement_note(by: Replacement, ranked: RankedTurn) -> str:
+    """Format what replaced a statement of the turn, naming the statement if the turn has more than one."""
     of, whole = record(by.of, QUOTE_CHARS), " ".join(ranked.turn.text.split())
     what = f'"{of}"' if of and of != whole else "that"
     since = datetime.fromtimestamp(by.said_at).astimezone().strftime("%-d %B %Y")
@@ -429,7 +432,7 @@ def _episode_line(found: RecalledEpisode, now: float) -> str:
 
 
 def _speaker(turn: Turn) -> str:
-    """Who said it, and that it was somebody else, where it was (F1)."""
+    """Name the speaker of `turn`, so that the model can tell other people from the owner (F1)."""
     match turn.origin:
         case Origin.OWNER:
             return "the person said"
@@ -437,7 +440,7 @@ def _speaker(turn: Turn) -> str:
             return "you said, after reading what others wrote"
         case Origin.SELF:
             return "you said"
-        case _ if one_line(turn.speaker).casefold() in _TAKEN:
+        case _ if one_line(turn.speaker).casefold() in _RESERVED_NAMES:
             return f"somebody called {record(turn.speaker, 40)} said"
         case _ if turn.speaker:
             return f"{record(turn.speaker, 40)} said"

@@ -1,4 +1,4 @@
-"""The history that the model reads: what it begins with, and how it is kept within the model's context."""
+"""Builds the conversation history for the prompt and folds it to stay within the model's context."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
@@ -12,11 +12,11 @@ from reveries.memory.model import Turn
 
 EARLIER_TURNS = 40
 CARRIED_SECONDS = 14 * 86400.0
-"""What was said before is left to recall."""
+"""Earlier conversations older than this are not carried over; recall finds them."""
 _REST_SHARE = 0.5
-"""What may stand of a history that rests, as a share of what fits: it is folded while nobody waits for it."""
+"""Share of the available tokens that an idle history may keep: it is folded while no client waits."""
 _REST_CONTEXT_TOKENS = 16_384
-"""A model with a larger context is none of a small machine: nothing is spared by folding its history ahead."""
+"""With a larger context (not a small machine), folding ahead saves nothing."""
 _FOLD_TRIES = 8
 _CHARS_PER_TOKEN = 3
 
@@ -28,7 +28,7 @@ def sent_exchange(
     owner_turn: Turn,
     reply_turn: Turn,
 ) -> SentExchange:
-    """A turn as the model saw it; its tokens are not counted yet."""
+    """Build the exchange as the model saw it; its tokens are not counted yet."""
     return SentExchange(
         asked=asked,
         replied=reply_turn.text,
@@ -51,10 +51,10 @@ async def carried_exchanges(
     room_tokens: int,
     now: float,
 ) -> tuple[SentExchange, ...]:
-    """The end of the conversations before this one: yesterday's talk goes on today.
+    """Return the end of earlier conversations, so that yesterday's talk continues today.
 
-    What the model has in its cache (`before`) stays as it is; after a wake it is as much as there is room for. What
-    others had a hand in is left to recall: it would taint whatever is said after it.
+    Exchanges in the model's cache (`before`) stay unchanged; after a wake, as many are loaded as fit `room_tokens`.
+    Tainted exchanges are left to recall: they would taint everything said after them.
     """
     since = now - CARRIED_SECONDS
     if in_cache := [one for one in before if not one.is_tainted and one.said_at >= since]:
@@ -71,7 +71,7 @@ async def carried_exchanges(
 
 
 def rest_limit_tokens(context_tokens: int, room_tokens: int) -> int:
-    """What a history may take while the conversation rests."""
+    """Token limit for the history while the conversation is idle."""
     return room_tokens if context_tokens > _REST_CONTEXT_TOKENS else int(room_tokens * _REST_SHARE)
 
 
@@ -84,8 +84,8 @@ async def fold_to_fit(
     limit_tokens: int,
     context_tokens: int,
 ) -> int:
-    """Fold the oldest of `state`'s exchanges into its summary until system message and history take at most
-    `limit_tokens`, and store how far; how many were folded. `count_system` counts the system message with a summary."""
+    """Fold the oldest of `state`'s exchanges into its summary until system message and history fit `limit_tokens`, and
+    store the progress. Return how many were folded. `count_system` counts the system message with a given summary."""
     summary_tokens = int(context_tokens * SUMMARY_SHARE)
     folded: list[SentExchange] = []
     for _ in range(_FOLD_TRIES):
@@ -93,7 +93,7 @@ async def fold_to_fit(
             break
         room = limit_tokens - await count_system("")
         result = fold(state.summary, state.exchanges, max(0, room - summary_tokens), summary_tokens * _CHARS_PER_TOKEN)
-        # In a language with more tokens than that, the next try leaves less to the summary.
+        # Some languages have more tokens per character: the next try leaves less for the summary.
         summary_tokens //= 2
         folded += result.folded
         state.summary = result.summary

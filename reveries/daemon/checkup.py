@@ -1,4 +1,4 @@
-"""What `reveries doctor` is told by the daemon's side: memory, models, money. Looks; loads and calls no model."""
+"""Checks memory, models and budget for `reveries doctor`. Loads and calls no model."""
 
 import asyncio
 import random
@@ -7,7 +7,7 @@ from pathlib import Path
 
 from reveries.clock import Clock, SystemClock
 from reveries.config import Home, LlmSettings, Settings
-from reveries.daemon.memory_checkup import check_file, check_open, of_sqlite
+from reveries.daemon.memory_checkup import check_file, check_open, sqlite_findings
 from reveries.daemon.single_instance import hold_lock
 from reveries.db.database import Database
 from reveries.db.driver import SQLITE_VERSION
@@ -37,17 +37,17 @@ async def checkup(
     clock: Clock,
     models: Path | None = None,
 ) -> Checkup:
-    """Everything, with the database open. `models`: where weights are kept; None: in the usual place."""
+    """Check everything, with the database open. `models` is the folder of weights; None is the default."""
     findings, left_out = await check_open(database, home, clock)
-    findings += of_circuits(circuits, named_providers(settings.llm))
-    findings += of_limits(await ledger.limits())
+    findings += circuit_findings(circuits, named_providers(settings.llm))
+    findings += limit_findings(await ledger.limits())
     findings += await check_models(settings.llm, models)
     findings += await check_sandbox(database)
     return Checkup(number, findings, ["the memory", "the models", "the budget"], left_out)
 
 
-async def checkup_asleep(settings: Settings, home: Home, models: Path | None = None) -> Checkup:
-    """Everything of a mind that sleeps, under its lock. Where a daemon lives after all, the models alone."""
+async def check_offline(settings: Settings, home: Home, models: Path | None = None) -> Checkup:
+    """Check everything while no daemon runs, holding the lock; only the models if a daemon runs after all."""
     file = home.database(settings)
     findings: list[Finding] = []
     try:
@@ -59,7 +59,7 @@ async def checkup_asleep(settings: Settings, home: Home, models: Path | None = N
         left_out = [f"the memory: {error.message}"]
     else:
         left_out = ["the budget: the memory was not opened"] if findings else []
-    findings += of_sqlite(SQLITE_VERSION)
+    findings += sqlite_findings(SQLITE_VERSION)
     findings += await check_models(settings.llm, models)
     return Checkup(0, findings, ["the memory's file", "the models"], left_out)
 
@@ -69,7 +69,7 @@ async def _checkup_of_open(settings: Settings, home: Home, file: Path, models: P
     database = await open_database(file, home.backups)
     try:
         ledger = Ledger(database, clock, settings.budget)
-        # Chance for waits, not for secrets.
+        # For waits, not for secrets.
         circuits = await open_circuits(database, clock, random.Random())
         return await checkup(0, settings, home, database, ledger, circuits, clock, models)
     finally:
@@ -79,7 +79,7 @@ async def _checkup_of_open(settings: Settings, home: Home, file: Path, models: P
 async def check_models(
     llm: LlmSettings, models: Path | None = None, machine: MachineMemory | None = None
 ) -> list[Finding]:
-    """Whether each model that the settings choose is there, whole, and fits."""
+    """Check that each configured model is present, intact, and fits into memory."""
     llm = resolve_auto_model(llm, models)
     listed = await list_ollama(llm.ollama_url, _OLLAMA_SECONDS)
     names = None if listed is None else [model.name for model in listed]
@@ -94,31 +94,31 @@ async def check_models(
     for model in embedded:
         findings += await asyncio.to_thread(_check_embedded, llm, model, models, machine or this_machine())
     findings += list(_check_ollama(llm, chosen, names))
-    return [*findings, *await asyncio.to_thread(_embedder, llm, models)]
+    return [*findings, *await asyncio.to_thread(_check_embedder, llm, models)]
 
 
 async def check_sandbox(database: Database) -> list[Finding]:
-    """Whether commands can be walled in, where a project has a folder to run them in."""
+    """Check that commands can be sandboxed, if a project has a folder to run them in."""
     if not await database.rows("projects.with_folder"):
         return []
-    return of_sandbox(await asyncio.to_thread(find_sandbox))
+    return sandbox_findings(await asyncio.to_thread(find_sandbox))
 
 
-def of_sandbox(sandbox: Sandbox) -> list[Finding]:
-    """Why no command is run, where none is."""
+def sandbox_findings(sandbox: Sandbox) -> list[Finding]:
+    """Return why commands cannot be run; empty if they can."""
     return [] if sandbox.can_run else [make_finding("sandbox-missing", sandbox.why_not)]
 
 
 def named_providers(llm: LlmSettings) -> set[str]:
-    """What the settings name, and what runs on this machine: circuits of others trouble nobody any more. Pure."""
+    """Return the providers that the settings name or that run here; problems of others do not matter. Pure."""
     models = (llm.conversation_model, llm.monologue_model, llm.consolidation_model, llm.work_model)
     several = (llm.conversation_fallbacks, llm.monologue_fallbacks, llm.consolidation_fallbacks, llm.work_fallbacks)
     named = [*models, *(name for names in several for name in names)]
     return {"embedded", "ollama", llm.provider, llm.embedding_model, *(name.partition("/")[0] for name in named)}
 
 
-def of_circuits(circuits: Circuits, in_use: Collection[str] | None = None) -> list[Finding]:
-    """The providers that are not well; of those `in_use` alone where that is given."""
+def circuit_findings(circuits: Circuits, in_use: Collection[str] | None = None) -> list[Finding]:
+    """Return the problems of providers; only of those `in_use` if that is given."""
     refused = {sentence for _, sentence in circuits.refusing}
     return [
         make_finding("key-refused" if sentence in refused else "provider-failing", sentence)
@@ -126,8 +126,8 @@ def of_circuits(circuits: Circuits, in_use: Collection[str] | None = None) -> li
     ]
 
 
-def of_limits(limits: Sequence[LimitUse]) -> list[Finding]:
-    """The limits of the budget that are reached."""
+def limit_findings(limits: Sequence[LimitUse]) -> list[Finding]:
+    """Return the budget limits that are reached."""
     reached = [use for use in limits if use.used > 0 and use.used >= use.limit]
     return [
         make_finding(
@@ -139,10 +139,8 @@ def of_limits(limits: Sequence[LimitUse]) -> list[Finding]:
 
 def _check_embedded(llm: LlmSettings, model: str, models: Path | None, machine: MachineMemory) -> Iterator[Finding]:
     advice = f"Fetch them: reveries models pull {model}"
-    if damage := _damage(model, models):
-        yield make_finding(
-            "weights-damaged", f"{damage} is not the file that it should be (size or sha256).", advice, str(damage)
-        )
+    if damage := _find_damage(model, models):
+        yield make_finding("weights-damaged", f"{damage} is damaged: its size or sha256 is wrong.", advice, str(damage))
         return
     try:
         find_weights(model, models)
@@ -155,13 +153,15 @@ def _check_embedded(llm: LlmSettings, model: str, models: Path | None, machine: 
         yield make_finding("model-too-large", error.message, error.advice, model)
 
 
-def _embedder(llm: LlmSettings, models: Path | None) -> list[Finding]:
+def _check_embedder(llm: LlmSettings, models: Path | None) -> list[Finding]:
     name = llm.embedding_model
     if "/" in name:
         return []
     advice = f"Fetch them: reveries models pull {name}"
-    if damage := _damage(name, models):
-        return [make_finding("embedder-damaged", f"{damage} is not the file that it should be.", advice, str(damage))]
+    if damage := _find_damage(name, models):
+        return [
+            make_finding("embedder-damaged", f"{damage} is damaged: its size or sha256 is wrong.", advice, str(damage))
+        ]
     try:
         find_weights(name, models)
     except ReveriesError as error:
@@ -169,8 +169,8 @@ def _embedder(llm: LlmSettings, models: Path | None) -> list[Finding]:
     return []
 
 
-def _damage(model: str, models: Path | None) -> Path | None:
-    """A file of a known model that is not what it should be; None for whole ones, missing ones, and the owner's own."""
+def _find_damage(model: str, models: Path | None) -> Path | None:
+    """Return the damaged file of a known model; None if it is intact, missing, or the owner's own."""
     try:
         return damaged_file(asset(model), models)
     except (NotFoundError, OSError):
@@ -185,8 +185,8 @@ def _check_ollama(llm: LlmSettings, chosen: Sequence[Choice], names: Sequence[st
     if not wanted:
         return
     if names is None:
-        told = f"No Ollama answers at {redacted(llm.ollama_url)}."
-        yield make_finding("ollama-unreachable", told, where="llm.ollama_url")
+        message = f"No Ollama answers at {redacted(llm.ollama_url)}."
+        yield make_finding("ollama-unreachable", message, where="llm.ollama_url")
         return
     for model in wanted:
         if not model:

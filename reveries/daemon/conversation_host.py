@@ -1,4 +1,4 @@
-"""Joins a conversation to the rest of the mind: who speaks is heard at once, who rests lets sleep and thought go on."""
+"""Connects conversations to the mind: talk interrupts thinking and sleep, an idle conversation resumes them."""
 
 from reveries.daemon.activity import Activity
 from reveries.daemon.chat_context import PromptMemory
@@ -43,16 +43,16 @@ class MindAsHost:
         self._events.turn_stored.notify(turn)
 
     async def conversation_rested(self, conversation_id: str) -> None:
-        """Light sleep at once, then thinking goes on with what was said (R-95)."""
+        """Run light sleep, then resume thinking about what was said (R-95)."""
         await self._sleep.light_sleep()
-        # Not `is_talking`: the owner may be on the way to another conversation, and this one rests all the same.
+        # Not `is_talking`: the owner may be switching to another conversation while this one is idle.
         talks = self._conversations
-        if talks.has_words or talks.is_over or not talks.is_resting:
+        if talks.has_pending_turn or talks.is_closing or not talks.is_resting:
             return
         self._monologue.resume(Reactivation(ThinkingReason.CONVERSATION, conversation_id))
         self._activity.announce_state()
 
-    def nothing_was_said(self) -> None:
+    def turn_left_no_trace(self) -> None:
         self._activity.resume_thinking()
         self._activity.announce_state()
 

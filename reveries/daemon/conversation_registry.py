@@ -1,4 +1,4 @@
-"""Conversations side by side. The plain chat is one of them; each has its own turns, history and time of rest."""
+"""The conversations of a mind, by channel. The plain chat is one of them; each has its own turns and history."""
 
 import asyncio
 import contextlib
@@ -9,13 +9,13 @@ from reveries.memory.conversations import MAIN_CHANNEL
 
 
 class ConversationRegistry:
-    """The conversations of this mind by channel. Who waits for silence waits for all of them."""
+    """The open conversations by channel. Code that needs silence waits for all of them."""
 
     def __init__(self) -> None:
         self._conversations: dict[str, Conversation] = {}
 
     def add(self, conversation: Conversation) -> None:
-        """Raises ValueError where its channel has one."""
+        """Add `conversation`. Raises ValueError if its channel is taken."""
         if conversation.channel in self._conversations:
             raise ValueError(f"There is a conversation in {conversation.channel!r} already.")
         self._conversations[conversation.channel] = conversation
@@ -33,54 +33,54 @@ class ConversationRegistry:
 
     @property
     def is_talking(self) -> bool:
-        """Whether thinking and sleep must wait: one of them is open and does not rest (R-96)."""
-        return any(one.is_talking for one in self)
+        """Whether thinking and sleep must wait: a conversation is open and not idle (R-96)."""
+        return any(conversation.is_talking for conversation in self)
 
     @property
-    def has_words(self) -> bool:
-        """Whether a turn is under way, or waits for the one before it."""
-        return any(one.has_words for one in self)
+    def has_pending_turn(self) -> bool:
+        """Whether a turn is running, or waits for the one before it."""
+        return any(conversation.has_pending_turn for conversation in self)
 
     @property
     def is_resting(self) -> bool:
-        """Whether nothing is talked about, whatever turn off the record is under way."""
-        return all(one.is_resting for one in self)
+        """Whether every conversation is idle. A turn off the record does not count."""
+        return all(conversation.is_resting for conversation in self)
 
     @property
-    def is_over(self) -> bool:
-        """Whether no turn begins any more: the mind ends."""
-        return any(one.is_over for one in self)
+    def is_closing(self) -> bool:
+        """Whether new turns are refused because the mind shuts down."""
+        return any(conversation.is_closing for conversation in self)
 
-    def want_warmth(self) -> None:
-        """The stable part of every prompt changed."""
-        for one in self:
-            one.want_warmth()
+    def request_read_ahead(self) -> None:
+        """Have the model read the stable part of every prompt again, because it changed."""
+        for conversation in self:
+            conversation.request_read_ahead()
 
     def forget_context(self) -> None:
-        """Nothing of what was said is before a model any more, until it is read anew (`held`)."""
-        for one in self:
-            one.forget_context()
+        """Drop the history of every conversation from its prompt context (see `Conversation.forget_context`)."""
+        for conversation in self:
+            conversation.forget_context()
 
-    def take_no_more(self) -> None:
-        """From now on no turn begins."""
-        for one in self:
-            one.take_no_more()
+    def refuse_turns(self) -> None:
+        """Refuse new turns in every conversation."""
+        for conversation in self:
+            conversation.refuse_turns()
 
     async def stop_replies(self, why: str) -> None:
-        """End the replies that are being made; what was said so far is kept and stored."""
-        for one in self:
-            await one.stop_reply(why)
+        """Stop the replies that are being generated; the text so far is stored."""
+        for conversation in self:
+            await conversation.stop_reply(why)
 
     async def wait_until_quiet(self, seconds: float) -> None:
-        """Wait until no turn is under way, `seconds` at most."""
+        """Wait until no turn is running, `seconds` at most."""
         async with asyncio.TaskGroup() as tasks:
-            for channel, one in self._conversations.items():
-                tasks.create_task(one.wait_until_quiet(seconds), name=f"wait-for-{channel}")
+            for channel, conversation in self._conversations.items():
+                tasks.create_task(conversation.wait_until_quiet(seconds), name=f"wait-for-{channel}")
 
     @contextlib.asynccontextmanager
-    async def held(self) -> AsyncIterator[None]:
-        """While nothing is said anywhere; then each is read anew."""
+    async def locked(self) -> AsyncIterator[None]:
+        """Keep every conversation silent; reload each afterwards."""
         async with contextlib.AsyncExitStack() as stack:
-            for one in self:
-                await stack.enter_async_context(one.held())
+            for conversation in self:
+                await stack.enter_async_context(conversation.locked())
             yield

@@ -1,6 +1,6 @@
-"""The embedder that the settings name, behind the ledger, and the earlier one that its vectors may still need.
+"""Builds the configured embedder behind the ledger, and the earlier one that old vectors may still need.
 
-A local model of the manifest, "ollama/<name>", or "<hosted provider>/<name>": by that name alone, never by `provider`.
+The name is a local model of the manifest, "ollama/<name>" or "<hosted provider>/<name>"; `provider` is not used.
 """
 
 import os
@@ -36,40 +36,39 @@ _LONGEST_LOOK_PAUSE_SECONDS = 300.0
 
 @dataclass(frozen=True, slots=True)
 class Embedding:
-    """What turns text into vectors. `old` gives the embedder of an earlier model's vectors, where it can still be had
-    without anything leaving the owner's machines: a host that is not named any more is not asked any more."""
+    """The embedder in use. `old` returns the embedder of an earlier model's vectors if that is on the owner's machines;
+    a hosted provider that is no longer configured is never called."""
 
     embedder: Embedder
     where: str
-    """For `status`: where it runs."""
+    """Where it runs, for `status`."""
     weights: tuple[str, ...]
-    """What must be on this machine for it; without it memory goes by words."""
+    """The weights that it needs on this machine; without them recall uses words only."""
     old: Callable[[str], Embedder | None]
     bare: Embedder | None = None
-    """The one on this machine without ledger and cache: what the breaker looks at is not written anywhere."""
+    """The local embedder without ledger and cache: texts that the breaker checks are not stored."""
 
 
 def build_embedding(llm: LlmSettings, ledger: Ledger, circuits: Circuits) -> Embedding:
-    """Nothing is loaded or asked yet. Raises ConfigError for a name that no embedder can have."""
+    """Build the embedder; nothing is loaded or called yet. Raises ConfigError for an invalid name."""
     cache = EmbeddingCache(ledger.database)
 
-    def behind(embedder: Embedder) -> Embedder:
+    def meter(embedder: Embedder) -> Embedder:
         metered = MeteredEmbedder(embedder, ledger, cache)
         return GuardedEmbedder(metered, circuits) if isinstance(embedder, RemoteEmbedder) else metered
 
-    def old(model_id: str) -> Embedder | None:
-        if (found := _local(model_id, llm)) is None:
-            return None
-        return behind(found)
+    def find_old(model_id: str) -> Embedder | None:
+        local = _find_local_embedder(model_id, llm)
+        return meter(local) if local is not None else None
 
     embedder, where, weights = _choose_embedder(llm)
-    return Embedding(behind(embedder), where, weights, old, embedder if weights else None)
+    return Embedding(meter(embedder), where, weights, find_old, embedder if weights else None)
 
 
 async def wait_for_embedder(memory: Memory, embedding: Embedding, clock: Clock) -> None:
-    """After waking: ask an embedder that is a service for a vector, until it gives one, so that `status` knows.
+    """After a start, call a remote embedder until it answers, so that `status` knows.
 
-    One whose weights are on this machine is not loaded for this; `Models.problems` looks for the file.
+    A local one is not loaded for this; `Models.problems` checks its file.
     """
     pause = _FIRST_LOOK_PAUSE_SECONDS
     while not embedding.weights:
@@ -83,7 +82,7 @@ async def wait_for_embedder(memory: Memory, embedding: Embedding, clock: Clock) 
 def _choose_embedder(llm: LlmSettings) -> tuple[Embedder, str, tuple[str, ...]]:
     provider, slash, name = llm.embedding_model.partition("/")
     if not slash and provider == MINILM:
-        return _minilm(), "on this machine", (MINILM,)
+        return _build_minilm(), "on this machine", (MINILM,)
     if slash and name and provider == "ollama":
         return OllamaEmbedder(name, llm.ollama_url, llm.limits), f"Ollama at {redacted(llm.ollama_url)}", ()
     if slash and name and provider in HOSTED_PROVIDERS:
@@ -92,22 +91,22 @@ def _choose_embedder(llm: LlmSettings) -> tuple[Embedder, str, tuple[str, ...]]:
         return HostedEmbedder(options), f"{provider}, away from this machine", ()
     local = ", ".join(known.name for known in manifest() if known.kind == "embedding")
     raise ConfigError(
-        f"llm.embedding_model names no embedder: {llm.embedding_model}.",
-        advice=f"Those that run here: {local}. Others: ollama/NAME, or PROVIDER/NAME ({', '.join(HOSTED_PROVIDERS)}).",
+        f"llm.embedding_model names no known embedder: {llm.embedding_model}.",
+        advice=f"Local embedders: {local}. Others: ollama/NAME, or PROVIDER/NAME ({', '.join(HOSTED_PROVIDERS)}).",
     )
 
 
-def _local(model_id: str, llm: LlmSettings) -> Embedder | None:
+def _find_local_embedder(model_id: str, llm: LlmSettings) -> Embedder | None:
     if model_id == MINILM_ID:
         try:
             find_weights(MINILM)
         except ModelMissingError:
             return None
-        return _minilm()
+        return _build_minilm()
     provider, _, name = model_id.partition("/")
     return OllamaEmbedder(name, llm.ollama_url, llm.limits) if provider == "ollama" and name else None
 
 
-def _minilm() -> OnnxEmbedder:
+def _build_minilm() -> OnnxEmbedder:
     folder = find_models_folder() / MINILM
     return OnnxEmbedder(folder / "model.onnx", folder / "tokenizer.json")

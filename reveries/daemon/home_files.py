@@ -1,4 +1,4 @@
-"""What lies in the home beside the memory and may hold what was erased: copies of the memory, logs, drafts, caches."""
+"""Finds and removes erased text in the files of the home next to the memory: copies, logs, drafts, caches."""
 
 import contextlib
 from collections.abc import Iterator
@@ -11,26 +11,26 @@ from reveries.db.integrity.seals import unseal
 from reveries.memory.forgetting.needles import TextMatcher
 
 _TEXT_BYTES = 64 * 2**20
-"""A log is at most ten megabytes; what is larger and no log is no text of ours."""
+"""Larger files are not ours: a log has at most ten megabytes."""
 _WRITING_SECONDS = 3600.0
 _WEIGHTS = (".gguf", ".onnx")
 
 
 @dataclass(frozen=True, slots=True)
-class InFiles:
-    """What of the files is concerned."""
+class FileTraces:
+    """The files that contain erased text."""
 
     copies: tuple[Path, ...] = ()
-    """Of the whole memory, older than the erasure: backups, files that were replaced."""
+    """Copies of the whole memory from before the erasure: backups, replaced files."""
     log_lines: int = 0
     drafts: tuple[Path, ...] = ()
     caches: tuple[Path, ...] = ()
     others: tuple[Path, ...] = ()
-    """Files that hold it and are the owner's: settings, and what they put there themselves."""
+    """Files of the owner that contain it: settings, and files that they put there."""
 
 
-def look(home: Home, database: Path, holds: TextMatcher) -> InFiles:
-    """What of the files holds it. Changes nothing. Slow: call it in a thread."""
+def find_traces(home: Home, database: Path, holds: TextMatcher) -> FileTraces:
+    """Find the files that contain matching text. Slow: call it in a thread."""
     lines, drafts, caches, others = 0, list[Path](), list[Path](), list[Path]()
     for file in _text_files(home, database):
         if file.is_relative_to(home.logs):
@@ -40,21 +40,21 @@ def look(home: Home, database: Path, holds: TextMatcher) -> InFiles:
                 drafts if home.is_draft(file) else caches if "cache" in file.relative_to(home.path).parts else others
             )
             where.append(file)
-    return InFiles(tuple(copies(home, database)), lines, tuple(drafts), tuple(caches), tuple(others))
+    return FileTraces(tuple(list_copies(home, database)), lines, tuple(drafts), tuple(caches), tuple(others))
 
 
-def scrub(home: Home, found: InFiles, holds: TextMatcher) -> None:
-    """Take out the lines, remove drafts and caches; copies go by `remove_copies`. Raises OSError."""
-    if found.log_lines:
+def scrub(home: Home, traces: FileTraces, holds: TextMatcher) -> None:
+    """Remove matching log lines, drafts and caches; `remove_copies` removes the copies. Raises OSError."""
+    if traces.log_lines:
         for file in sorted(home.logs.rglob("*")):
             if file.is_file() and not file.is_symlink():
                 _drop_lines(file, holds)
-    for file in (*found.drafts, *found.caches):
+    for file in (*traces.drafts, *traces.caches):
         file.unlink(missing_ok=True)
 
 
-def copies(home: Home, database: Path, but: str = "") -> Iterator[Path]:
-    """Every copy of the memory, whole or begun, but the backup of that name; with what lies beside them."""
+def list_copies(home: Home, database: Path, but: str = "") -> Iterator[Path]:
+    """List every complete or partial copy of the memory, except the backup named `but`."""
     if home.backups.is_dir():
         for file in sorted(home.backups.iterdir()):
             if file.is_file() and file.name not in (but, f"{but}.seal") and not file.name.endswith((".seal", ".made")):
@@ -70,32 +70,31 @@ def copies(home: Home, database: Path, but: str = "") -> Iterator[Path]:
         yield from sorted(database.parent.glob(pattern))
 
 
-def clear_broken_off(home: Home, database: Path, now: float) -> int:
-    """Remove what a crash left of a memory that was being written: a copy begun, a file written anew, an import; and of
-    settings and keys. How many. Call it while holding the lock, before the memory is opened: nobody makes one of the
-    memory then, and each is made of what is there still. (What a restoring left, opening the memory makes an end of.)
-    A client may be writing settings: what of them is younger than an hour at `now` stays."""
-    begun = [file for file in _settings_half_written(home) if _is_older(file, now - _WRITING_SECONDS)]
-    begun += list(database.parent.glob(f"{database.name}.importing*"))
-    if database.exists():  # Where it is not, whatever lies here tells of it.
-        # SQLite keeps a journal beside what it writes anew, and only who goes on with that would remove it.
-        begun += [file for ends in ("partial", "partial-journal") for file in home.backups.glob(f"*.{ends}")]
+def clear_partial_files(home: Home, database: Path, now: float) -> int:
+    """Remove the partial files that a crash left: copies, rewrites and imports of the memory, settings and keys. Return
+    how many. Call it while holding the lock and before the memory is opened, so that no such file is in use. (Opening
+    the memory clears partial restores.) A client may be writing settings: files younger than an hour at `now` stay."""
+    partial = [file for file in _partial_settings(home) if _is_older(file, now - _WRITING_SECONDS)]
+    partial += list(database.parent.glob(f"{database.name}.importing*"))
+    if database.exists():  # If it is missing, these files may be all that is left of it.
+        # SQLite keeps a journal next to a file that it rewrites, and removes it only if the rewrite goes on.
+        partial += [file for ends in ("partial", "partial-journal") for file in home.backups.glob(f"*.{ends}")]
         ends_of_memory = [".anew", ".anew-journal", ".partial"]
-        ends_of_memory += [f".{beside}.partial" for beside in ("forgotten", "erasing", "damaged")]
-        begun += [database.with_name(f"{database.name}{end}") for end in ends_of_memory]
-        begun.append(database.with_name(f"{database.stem}.snapshot.partial"))
-        begun += database.parent.glob(f"{database.name}.replaced-*.harmed.partial")
+        ends_of_memory += [f".{name}.partial" for name in ("forgotten", "erasing", "damaged")]
+        partial += [database.with_name(f"{database.name}{end}") for end in ends_of_memory]
+        partial.append(database.with_name(f"{database.stem}.snapshot.partial"))
+        partial += database.parent.glob(f"{database.name}.replaced-*.harmed.partial")
     removed = 0
-    for file in begun:
+    for file in partial:
         with contextlib.suppress(OSError):
             file.unlink()
             removed += 1
     return removed
 
 
-def _settings_half_written(home: Home) -> Iterator[Path]:
-    """Under the names that the client's `write_private` gives them, and gave them in earlier versions."""
-    settings = home.config.resolve()  # It may be kept elsewhere, and is written there.
+def _partial_settings(home: Home) -> Iterator[Path]:
+    """List partial files under the names that the client's `write_private` gives them, now and in earlier versions."""
+    settings = home.config.resolve()  # A link is written at its target.
     yield from settings.parent.glob(f".{settings.name}.*partial")
     yield from home.path.glob(".*.key.*partial")
 
@@ -108,7 +107,7 @@ def _is_older(file: Path, than: float) -> bool:
 
 
 def remove_copies(files: Iterator[Path]) -> int:
-    """Remove them; how many."""
+    """Remove `files`; return how many."""
     removed = 0
     for file in list(files):
         file.unlink(missing_ok=True)
@@ -119,9 +118,9 @@ def remove_copies(files: Iterator[Path]) -> int:
 
 
 def _text_files(home: Home, database: Path) -> Iterator[Path]:
-    """Everything in the home that may be text: neither the memory with its copies, nor weights, nor sockets."""
+    """List every file in the home that may be text: not the memory, its copies, weights or sockets."""
     memory = {database.name, f"{database.name}-wal", f"{database.name}-shm", f"{database.stem}.snapshot"}
-    # Folders that the owner keeps elsewhere are not entered from above.
+    # rglob does not follow links, so linked folders are searched separately.
     linked = [folder for folder in (home.logs, home.path / "cache") if folder.is_symlink()]
     for file in sorted(file for folder in (home.path, *linked) for file in folder.rglob("*")):
         with contextlib.suppress(OSError):
@@ -141,13 +140,13 @@ def _read_text(file: Path) -> str:
 
 
 def _drop_lines(file: Path, holds: TextMatcher) -> None:
-    """In place: whoever writes the log appends to this very file, and goes on doing so."""
+    """Remove matching lines in place, because the log handler keeps appending to this file."""
     with file.open("r+b") as opened:
         raw = opened.read()
         kept = b"".join(line for line in raw.splitlines(keepends=True) if not holds(line.decode("utf-8", "replace")))
         if len(kept) == len(raw):
             return
-        # What was written meanwhile stays.
+        # Keep what was written meanwhile.
         kept += opened.read()
         opened.seek(0)
         opened.write(kept + bytes(max(0, len(raw) - len(kept))))

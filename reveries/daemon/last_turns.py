@@ -1,6 +1,6 @@
-"""What the mind was told for the last turn of each conversation, kept in memory for whoever asks to see it.
+"""The prompt context of the last turn of each conversation, kept in memory for `reveries context`.
 
-Pure but for the counting of tokens, which is done when somebody looks, never before a reply.
+Pure except for counting tokens, which is done on request, never before a reply.
 """
 
 from collections import OrderedDict
@@ -12,7 +12,7 @@ from reveries import protocol
 from reveries.daemon.chat_context import (
     SUMMARY_SHARE,
     SentExchange,
-    choose_told,
+    choose_memories,
     messages_before_words,
     recalled_messages,
     system_text,
@@ -29,7 +29,7 @@ _NOTHING = SelfModel()
 
 @dataclass(frozen=True, slots=True)
 class LastTurn:
-    """Everything that went into the prompt of a turn, as it went in."""
+    """Everything that was in the prompt of a turn."""
 
     conversation_id: str
     words: str
@@ -45,29 +45,29 @@ class LastTurn:
 
     @property
     def summary_tokens(self) -> int:
-        """What the folded history may take."""
+        """Token limit of the folded history."""
         return int(self.context_tokens * SUMMARY_SHARE)
 
 
 class LastTurns:
-    """The last turn of each of the latest few conversations."""
+    """The last turns of the latest conversations."""
 
     def __init__(self) -> None:
         self._turns: OrderedDict[str, LastTurn] = OrderedDict()
 
     def keep(self, turn: LastTurn) -> None:
-        """In the place of the conversation's turn before; of too many conversations the oldest goes."""
+        """Replace the last turn of its conversation; drop the oldest conversation if there are too many."""
         self._turns[turn.conversation_id] = turn
         self._turns.move_to_end(turn.conversation_id)
         while len(self._turns) > KEPT_CONVERSATIONS:
             self._turns.popitem(last=False)
 
     def drop(self, conversation_id: str) -> None:
-        """The last turn of this conversation was taken back."""
+        """Forget the last turn of this conversation, because it was taken back."""
         self._turns.pop(conversation_id, None)
 
     def of(self, id_or_prefix: str) -> LastTurn | None:
-        """Of that conversation; without an id, the latest of all."""
+        """Return the last turn of a conversation; without an id, the latest of all."""
         if not id_or_prefix:
             return next(reversed(self._turns.values()), None)
         return next((turn for name, turn in self._turns.items() if name.startswith(id_or_prefix)), None)
@@ -76,20 +76,20 @@ class LastTurns:
 Count = Callable[[str], Awaitable[int]]
 
 
-async def told_parts(turn: LastTurn, count: Count) -> list[protocol.ContextPart]:
-    """`turn` part by part, in the order in which the model read it, each with its tokens by `count`."""
+async def context_parts(turn: LastTurn, count: Count) -> list[protocol.ContextPart]:
+    """Return the parts of the prompt of `turn` in the model's order, each with its tokens by `count`."""
     mind_name, owner_name = turn.names
     own = turn.style.rules(mind_name)
     rules = system_text(own, owner_name, _NOTHING, "")
     with_self = system_text(own, owner_name, turn.self_model, "")
     whole = system_text(own, owner_name, turn.self_model, turn.summary)
     at_rules, at_self, at_all = await count(rules), await count(with_self), await count(whole)
-    day = _texts(messages_before_words(turn.exchanges, (), turn.prepared.context.now, ""))
+    day = _join_texts(messages_before_words(turn.exchanges, (), turn.prepared.context.now, ""))
     notes = turn.prepared.notes
-    beside = [item for item in turn.prepared.told if not (notes and item.messages)]
-    recalled = f"{notes}{_texts(recalled_messages(beside))}"
-    silence = _texts(recalled_messages((), silence=turn.prepared.silence))
-    thought = _texts(recalled_messages((), turn.prepared.thought))
+    others = [item for item in turn.prepared.memories if not (notes and item.messages)]
+    recalled = f"{notes}{_join_texts(recalled_messages(others))}"
+    silence = _join_texts(recalled_messages((), silence=turn.prepared.silence))
+    thought = _join_texts(recalled_messages((), turn.prepared.thought))
     return [
         _context_part("rules", at_rules, 0, rules),
         _context_part("self-model", at_self - at_rules, 0, with_self.removeprefix(rules).strip()),
@@ -100,22 +100,28 @@ async def told_parts(turn: LastTurn, count: Count) -> list[protocol.ContextPart]
             whole.removeprefix(with_self).strip(),
             _folded_note(turn),
         ),
-        _context_part("history", sum(one.tokens for one in turn.exchanges), 0, _history(turn.exchanges), _long(turn)),
-        _context_part("day", await _tokens(day, count), 0, day),
+        _context_part(
+            "history",
+            sum(one.tokens for one in turn.exchanges),
+            0,
+            _format_history(turn.exchanges),
+            _history_note(turn),
+        ),
+        _context_part("day", await _count_tokens(day, count), 0, day),
         _context_part(
             "recalled",
-            await _tokens(recalled, count),
+            await _count_tokens(recalled, count),
             turn.style.recalled_tokens,
             recalled,
-            f"{len(turn.prepared.told)} told",
+            f"{len(turn.prepared.memories)} told",
         ),
-        _context_part("silence", await _tokens(silence, count), 0, silence),
-        _context_part("thought", await _tokens(thought, count), 0, thought),
-        _context_part("your words", await _tokens(turn.prepared.read_words, count), 0, turn.prepared.read_words),
+        _context_part("silence", await _count_tokens(silence, count), 0, silence),
+        _context_part("thought", await _count_tokens(thought, count), 0, thought),
+        _context_part("your words", await _count_tokens(turn.prepared.read_words, count), 0, turn.prepared.read_words),
     ]
 
 
-def _texts(messages: Sequence[ChatMessage]) -> str:
+def _join_texts(messages: Sequence[ChatMessage]) -> str:
     return "\n".join(message.text for message in messages)
 
 
@@ -129,24 +135,26 @@ def _context_memory(
     return protocol.ContextMemory(episode_id, turn_id, plain(line), tokens, was_told, one_line(why_not))
 
 
-async def _tokens(text: str, count: Count) -> int:
+async def _count_tokens(text: str, count: Count) -> int:
     return await count(text) if text else 0
 
 
 async def surfaced_memories(turn: LastTurn, count: Count) -> list[protocol.ContextMemory]:
-    """Told first, in their order; then what was left out, the best first."""
-    told = [
+    """Return the memories in the prompt in their order, then those left out, best first."""
+    included = [
         _context_memory(item.episode_id, item.turn_id or "", item.line, await count(item.line), True)
-        for item in turn.prepared.told
+        for item in turn.prepared.memories
     ]
     if turn.prepared.recall is None:
-        return told
-    kept = set(turn.prepared.told)
+        return included
+    in_prompt = set(turn.prepared.memories)
     left: list[protocol.ContextMemory] = []
-    candidates = choose_told(turn.prepared.recall, turn.prepared.context.exclude_turn_ids, turn.prepared.context.now)
-    used = sum(item.tokens for item in told)
+    candidates = choose_memories(
+        turn.prepared.recall, turn.prepared.context.exclude_turn_ids, turn.prepared.context.now
+    )
+    used = sum(item.tokens for item in included)
     for item in candidates:
-        if item not in kept:
+        if item not in in_prompt:
             tokens = await count(item.line)
             room = turn.style.recalled_tokens
             why = f"no room: {tokens} tokens, and {max(0, room - used)} of {room} were left"
@@ -164,30 +172,30 @@ async def surfaced_memories(turn: LastTurn, count: Count) -> list[protocol.Conte
         for found in turn.prepared.recall.episodes
         if found.episode.id not in named
     ]
-    return [*told, *left]
+    return [*included, *left]
 
 
-def _history(exchanges: Sequence[SentExchange]) -> str:
+def _format_history(exchanges: Sequence[SentExchange]) -> str:
     return "\n".join(f"> {one_line(one.owner_words, 200)}\n  {one_line(one.replied, 200)}" for one in exchanges)
 
 
-def _long(turn: LastTurn) -> str:
-    return f"{_exchanges(len(turn.exchanges))} word for word" if turn.exchanges else ""
+def _history_note(turn: LastTurn) -> str:
+    return f"{_format_exchange_count(len(turn.exchanges))} word for word" if turn.exchanges else ""
 
 
 def _folded_note(turn: LastTurn) -> str:
-    return f"{_exchanges(turn.prepared.folded)} folded for this turn" if turn.prepared.folded else ""
+    return f"{_format_exchange_count(turn.prepared.folded)} folded for this turn" if turn.prepared.folded else ""
 
 
-def _exchanges(number: int) -> str:
+def _format_exchange_count(number: int) -> str:
     return "1 exchange" if number == 1 else f"{number} exchanges"
 
 
-def notes_about(turn: LastTurn) -> list[str]:
-    """What the owner should know of the turn: a recall that failed, words that were cut."""
+def turn_notes(turn: LastTurn) -> list[str]:
+    """Return notes for the owner on the turn: a failed recall, words that were cut."""
     notes: list[str] = []
     if turn.prepared.recall is None:
-        notes.append("Recall failed for this turn: nothing from memory was told.")
+        notes.append("Recall failed for this turn, so the reply used no memories.")
     elif not turn.prepared.recall.episodes and not turn.prepared.recall.turns:
         notes.append("Nothing came to mind.")
     if len(turn.prepared.read_words) < len(turn.words):

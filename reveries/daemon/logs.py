@@ -1,9 +1,8 @@
-"""The daemon's log: JSON lines in the home, written by a thread of its own, private text at debug only (H2).
+"""The daemon's log: JSON lines in the home, written by its own thread, with private text at debug level only (H2).
 
-An error that we raise says nothing private in its `for_log`; any other may quote what somebody said, so its own words
-stand in the log only where the owner asked for debug. What a library says is quoted at no level: one that is handed
-prompts (openai, litellm, pydantic, httpcore) may say them, and what is said off the record is to stand in no log. No
-secret stands there at any level (F6).
+Our errors have no private text in `for_log`. Other errors may quote the owner's words, so their text is only logged at
+debug level. Messages of libraries are never logged: libraries that get prompts (openai, litellm, pydantic, httpcore)
+may quote them, and words off the record must be in no log. Secrets are masked at every level (F6).
 """
 
 import contextlib
@@ -27,17 +26,17 @@ from reveries.redaction import redacted, spellings
 from reveries.safe_text import plain
 
 _CHATTY = ("httpx", "httpcore", "asyncio", "LiteLLM", "aiosqlite", "openai", "numba")
-"""Asked for nothing below a warning, at any level: what they would say is not even put together."""
+"""Their level is never below warning, so that their messages are not even formatted."""
 _WARNINGS = "py.warnings"
 _WARNING = re.compile(r"(?P<where>.+?:\d+): (?P<kind>\w+): ")
-"""How Python writes one of its warnings; what it warns of comes after."""
+"""The beginning of a Python warning; its text follows."""
 _MAX_BYTES = 10 * 1024 * 1024
 _KEPT_FILES = 4
 _QUEUE_LINES = 10_000
 
 
 class _OwnFileHandler(logging.handlers.RotatingFileHandler):
-    """Opens its file 0600, and through no link."""
+    """Opens its file with mode 0600 and follows no link."""
 
     def _open(self) -> io.TextIOWrapper:
         return os.fdopen(open_own(Path(self.baseFilename), os.O_APPEND), "a", encoding=self.encoding)
@@ -45,8 +44,8 @@ class _OwnFileHandler(logging.handlers.RotatingFileHandler):
 
 @contextlib.contextmanager
 def log_to(folder: Path, level: str, secrets: Sequence[str] = ()) -> Iterator[None]:
-    """Send every log line of the process to `folder`/daemon.log until left. Lines over the bound are dropped; so is
-    what is known of `secrets`, however it is written."""
+    """Send every log line of the process to `folder`/daemon.log until left. Lines over the queue limit are dropped, and
+    `secrets` are masked in every spelling."""
     handler = _OwnFileHandler(folder / "daemon.log", maxBytes=_MAX_BYTES, backupCount=_KEPT_FILES, encoding="utf-8")
     handler.setFormatter(_RedactingFormatter(spellings(secrets)))
     says_all = level.upper() == "DEBUG"
@@ -59,7 +58,7 @@ def log_to(folder: Path, level: str, secrets: Sequence[str] = ()) -> Iterator[No
                 structlog.stdlib.ProcessorFormatter.remove_processors_meta,
                 structlog.processors.JSONRenderer(ensure_ascii=False),
             ],
-            foreign_pre_chain=[_where_alone, *_shared_processors(says_all=False)],
+            foreign_pre_chain=[_strip_library_text, *_shared_processors(says_all=False)],
         )
     )
     listener = logging.handlers.QueueListener(lines, handler)
@@ -74,9 +73,9 @@ def log_to(folder: Path, level: str, secrets: Sequence[str] = ()) -> Iterator[No
         wrapper_class=structlog.stdlib.BoundLogger,
     )
     listener.start()
-    logging.captureWarnings(True)  # They quote what they warn of, and would go to standard error.
+    logging.captureWarnings(True)  # Otherwise they go to standard error with their text.
     try:
-        with _told_of_what_nobody_caught():
+        with _log_uncaught_errors():
             yield
     finally:
         logging.captureWarnings(False)
@@ -86,19 +85,19 @@ def log_to(folder: Path, level: str, secrets: Sequence[str] = ()) -> Iterator[No
 
 
 @contextlib.contextmanager
-def _told_of_what_nobody_caught() -> Iterator[None]:
-    """What fails in a thread, or while something is taken down, Python would write to standard error, words and all."""
+def _log_uncaught_errors() -> Iterator[None]:
+    """Log uncaught errors of threads and finalizers, which Python would write to standard error with their text."""
     log = structlog.get_logger("daemon")
 
-    def in_a_thread(failed: threading.ExceptHookArgs) -> None:
+    def log_thread_error(failed: threading.ExceptHookArgs) -> None:
         if failed.exc_type is not SystemExit:
             log.error("thread.failed", exc_info=failed.exc_value)
 
-    def taken_down(failed: "sys.UnraisableHookArgs") -> None:
-        log.error("taking-down.failed", exc_info=failed.exc_value)
+    def log_unraisable_error(failed: "sys.UnraisableHookArgs") -> None:
+        log.error("finalizer.failed", exc_info=failed.exc_value)
 
     before = threading.excepthook, sys.unraisablehook
-    threading.excepthook, sys.unraisablehook = in_a_thread, taken_down
+    threading.excepthook, sys.unraisablehook = log_thread_error, log_unraisable_error
     try:
         yield
     finally:
@@ -110,7 +109,7 @@ def _render_error(exc_info: structlog.typing.ExcInfo, *, says_all: bool) -> str:
 
 
 def _shared_processors(*, says_all: bool) -> list[structlog.typing.Processor]:
-    # The traceback is formatted here, on the thread that raised: the listener's thread would find none.
+    # The traceback is formatted on the thread that raised, because the listener's thread has none.
     return [
         structlog.stdlib.add_log_level,
         structlog.stdlib.add_logger_name,
@@ -121,30 +120,30 @@ def _shared_processors(*, says_all: bool) -> list[structlog.typing.Processor]:
 
 
 def _is_ours_or_warns(record: logging.LogRecord) -> bool:
-    """What a library says below a warning is of no use here: its place is all that would stay of it."""
-    # structlog's mark, which its formatter goes by too.
+    """Whether the record is ours or at least a warning. Other library records are useless without their text."""
+    # structlog sets this attribute, and its formatter checks it too.
     return hasattr(record, "_logger") or record.levelno >= logging.WARNING
 
 
-def _where_alone(_: object, __: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
-    """A library's line may quote what it was given: that it spoke, and where, is what stays of it."""
+def _strip_library_text(_: object, __: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
+    """Replace a library's message, which may quote private text, by its place in the code."""
     record: logging.LogRecord = event["_record"]
-    told = {**event, "event": "library.spoke", "where": f"{record.pathname}:{record.lineno}"}
+    stripped = {**event, "event": "library.logged", "where": f"{record.pathname}:{record.lineno}"}
     if record.name == _WARNINGS and (warning := _WARNING.match(str(event["event"]))):
-        told |= warning.groupdict()
-    return told
+        stripped |= warning.groupdict()
+    return stripped
 
 
 def _plain_values(_: object, __: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
-    """Before JSON escapes them: a reader that unescapes must not get a terminal's commands either."""
+    """Sanitise values before JSON escapes them, so that a reader that unescapes gets no terminal commands."""
     return {key: plain(value) if isinstance(value, str) else value for key, value in event.items()}
 
 
 class _BoundedQueueHandler(logging.handlers.QueueHandler):
-    """Formats on the caller's thread and drops when the writer cannot keep up: logging never blocks the mind.
+    """Formats on the caller's thread and drops lines when the writer cannot keep up: logging never blocks the mind.
 
-    What is taken down in the middle of `put` may log itself, on the same thread: of Python's queues only this one lets
-    it. Its bound is kept here, and several threads at once may pass it by a line each.
+    A finalizer that runs within `put` may log on the same thread; of Python's queues only SimpleQueue allows that. The
+    limit is checked here, so several threads at once may exceed it by a line each.
     """
 
     def __init__(self, lines: "queue.SimpleQueue[logging.LogRecord]") -> None:
@@ -164,7 +163,7 @@ class _BoundedQueueHandler(logging.handlers.QueueHandler):
 
 
 class _RedactingFormatter(logging.Formatter):
-    """The last step before the file: whatever a traceback quoted, no key and no control character gets through."""
+    """The last step before the file: removes keys and control characters, even from tracebacks."""
 
     def __init__(self, known: Sequence[str]) -> None:
         super().__init__("%(message)s")

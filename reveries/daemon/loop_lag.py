@@ -1,4 +1,4 @@
-"""How late the event loop is: the first sign that something blocks it (B7, and the bound of 50 ms at p99)."""
+"""Measures how late the event loop is, the first sign that something blocks it (B7; limit 50 ms at p99)."""
 
 import faulthandler
 import math
@@ -15,19 +15,18 @@ _ALARM_SECONDS = 1.0
 _HANGS_SECONDS = 1.0
 _HANGS_AGAIN_SECONDS = 10.0
 _AGAIN_WITHIN_SECONDS = 600.0
-"""So long after one, only what hangs for longer is told: a machine that is always late must not fill the disk."""
+"""For this time after a report, only longer hangs are reported: a slow machine must not fill the disk."""
 _REARMED_SECONDS = 0.5
-"""Each time ends a thread of C and starts one. Less than what hangs: else what hangs for a second might not be told."""
+"""Each rearming replaces a C thread. It must be shorter than a hang, or a hang of one second might be missed."""
 
 log = structlog.get_logger("loop")
 
 
-async def tell_of_hang(clock: Clock) -> None:
-    """Until cancelled: where the loop stands still for a second, the files and lines that every thread is at go to
-    where the daemon's errors go, while it still hangs. A thread of C tells it, which waits for nothing of Python's.
-    Returns at once where errors go nowhere."""
+async def report_hangs(clock: Clock) -> None:
+    """Write the stack of every thread to standard error whenever the loop hangs for a second, while it still hangs. A C
+    thread writes it, which needs nothing of Python. Runs until cancelled; returns at once without standard error."""
     errors = sys.__stderr__ or sys.stderr
-    if errors is None or errors.closed:  # Started with it closed (2>&-).
+    if errors is None or errors.closed:  # The daemon was started with it closed (2>&-).
         return
     hung_at = -math.inf
     try:
@@ -44,7 +43,7 @@ async def tell_of_hang(clock: Clock) -> None:
 
 
 class LoopLag:
-    """Measures, ten times a second, how much later than asked a timer fires; keeps the last five minutes."""
+    """Measures ten times a second how late a timer fires; keeps the last five minutes."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -61,12 +60,12 @@ class LoopLag:
                 log.warning("loop.blocked", seconds=round(late, 3))
 
     def p99_ms(self) -> float:
-        """The 99th percentile of the last five minutes, in milliseconds; 0 before the first sample."""
+        """Return the 99th percentile of the last five minutes in milliseconds; 0 before the first sample."""
         if not self._late_seconds:
             return 0.0
         ordered = sorted(self._late_seconds)
         return ordered[min(len(ordered) - 1, int(len(ordered) * 0.99))] * 1000
 
     def max_ms(self) -> float:
-        """The worst of the last five minutes, in milliseconds."""
+        """Return the maximum of the last five minutes in milliseconds."""
         return max(self._late_seconds, default=0.0) * 1000

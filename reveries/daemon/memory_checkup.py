@@ -91,7 +91,7 @@ async def check_open(database: Database, home: Home, clock: Clock) -> tuple[list
     where = str(database.path)
     [runs] = await database.rows("statistics.how_it_runs")
     [span] = await database.rows("statistics.span")
-    findings = [*of_sqlite(SQLITE_VERSION), *of_pragmas(runs, where)]
+    findings = [*sqlite_findings(SQLITE_VERSION), *pragma_findings(runs, where)]
     if not database.has_vector_search:
         findings.append(make_finding("vectors-slow"))
     if database.room.refusal:
@@ -106,13 +106,13 @@ async def check_open(database: Database, home: Home, clock: Clock) -> tuple[list
         left_out.append(f"every page of the memory: that takes more than {_LOOK_SECONDS:g} s (asleep it is done)")
     except StorageError as error:
         findings.append(make_finding("database-damaged", error.message, where=where))
-    findings += of_clock(float(span["last_at"]), clock.now())
+    findings += clock_findings(float(span["last_at"]), clock.now())
     newest = await asyncio.to_thread(_newest_copy, home.backups)
-    findings += of_backups(newest, float(span["first_at"]), float(span["last_at"]), str(home.backups))
+    findings += backup_findings(newest, float(span["first_at"]), float(span["last_at"]), str(home.backups))
     return findings, left_out
 
 
-def of_sqlite(version: str) -> list[Finding]:
+def sqlite_findings(version: str) -> list[Finding]:
     """Whether that SQLite has the bug that two connections can damage a file with."""
     if tuple(int(part) for part in version.split(".")) >= SAFE_SQLITE:
         return []
@@ -123,7 +123,7 @@ def of_sqlite(version: str) -> list[Finding]:
     ]
 
 
-def of_pragmas(runs: Mapping[str, object], where: str) -> list[Finding]:
+def pragma_findings(runs: Mapping[str, object], where: str) -> list[Finding]:
     """What of SQLite's way of running is not as it was set."""
     wrong = [f"{name} is {runs[name]}, not {wanted}" for name, wanted in _RUNS.items() if runs[name] != wanted]
     return (
@@ -133,7 +133,7 @@ def of_pragmas(runs: Mapping[str, object], where: str) -> list[Finding]:
     )
 
 
-def of_clock(last_at: float, now: float) -> list[Finding]:
+def clock_findings(last_at: float, now: float) -> list[Finding]:
     """Whether the clock is behind what was remembered last. Times are unix seconds."""
     hours = (last_at - now) / 3600
     if last_at - now <= _CLOCK_SECONDS:
@@ -141,7 +141,7 @@ def of_clock(last_at: float, now: float) -> list[Finding]:
     return [make_finding("clock-behind", f"The clock is {hours:.1f} hours behind the last thing that was remembered.")]
 
 
-def of_backups(newest: float | None, first_at: float, last_at: float, where: str) -> list[Finding]:
+def backup_findings(newest: float | None, first_at: float, last_at: float, where: str) -> list[Finding]:
     """Whether what was remembered stands in a backup too. Times are unix seconds; `newest` None: there is none."""
     if newest is None:
         is_young = last_at - first_at < _FIRST_BACKUP_SECONDS

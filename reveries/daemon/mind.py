@@ -1,4 +1,4 @@
-"""The mind as state: everything that is awake, by name. What is done with it stands in its parts and in `requests`."""
+"""The state of a running mind: all of its parts, by name. Their behaviour is in the parts and in `requests`."""
 
 from dataclasses import dataclass
 
@@ -22,7 +22,7 @@ from reveries.monologue.loop import Monologue
 
 @dataclass(kw_only=True)
 class Mind(MindParts):
-    """Everything that is awake. Built by `mind_builder`."""
+    """All parts of a running mind. Built by `mind_builder`."""
 
     events: MindEvents
     power: Power
@@ -40,7 +40,7 @@ class Mind(MindParts):
     projects: ProjectWorker
     awake_since: float
     erased_again: ForgetReport | None
-    """What an old copy had brought back, while its traces in files are still to be taken out."""
+    """What a restored backup had brought back and is erased again, while traces in files are still to be removed."""
 
     @property
     def conversation(self) -> Conversation:
@@ -48,9 +48,9 @@ class Mind(MindParts):
         return self.conversations.main
 
 
-def apply_settings(mind: Mind) -> tuple[list[str], list[str]]:
-    """Read config.toml again: what changed, and what of it waits for the next wake. Raises ConfigError."""
-    changed, needs_restart = mind.in_force.read_again()
+def reload_settings(mind: Mind) -> tuple[list[str], list[str]]:
+    """Reload config.toml and apply it. Return the changed keys, and those that need a restart. Raises ConfigError."""
+    changed, needs_restart = mind.in_force.reload()
     settings = mind.in_force.current
     for conversation in mind.conversations:
         conversation.settings = settings

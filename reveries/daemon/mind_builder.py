@@ -1,5 +1,4 @@
-"""Builds a mind on its parts, in the order in which each needs the one before; nothing is attached afterwards but who
-listens to whom (`_subscribe`)."""
+"""Builds a mind from its parts in dependency order. Only event subscriptions are attached afterwards (`_subscribe`)."""
 
 import asyncio
 import random
@@ -14,7 +13,7 @@ from reveries.daemon.calendar_watch import Calendar
 from reveries.daemon.conversation import Conversation
 from reveries.daemon.conversation_host import MindAsHost
 from reveries.daemon.conversation_registry import ConversationRegistry
-from reveries.daemon.crisis_help import Danger
+from reveries.daemon.crisis_help import CrisisDetector
 from reveries.daemon.health import Health
 from reveries.daemon.mind import Mind
 from reveries.daemon.mind_events import MindEvents
@@ -40,24 +39,24 @@ log = structlog.get_logger("mind")
 
 @dataclass(frozen=True, slots=True)
 class Guards:
-    """What is known of thoughts that go round, and of words of somebody in danger."""
+    """Detection data: of thoughts that loop, and of words of a person in danger."""
 
     knowledge: Knowledge
-    danger: Danger
+    danger: CrisisDetector
 
 
 async def load_guards(models: Models, meanings: SentenceEmbeddings) -> Guards:
-    """Texts are weighed by meaning only by the embedder on this machine that it was learned for: nothing is sent
-    anywhere for it, and with another one the rules stand alone."""
+    """Load the detection data. Detection by meaning needs the local embedder that it was trained for; with another
+    embedder the rules are used alone, and no text is ever sent away for it."""
     order, likeness = await asyncio.to_thread(load_word_order), await asyncio.to_thread(load_likeness)
     bare = models.embedding.bare
     is_known = bare is not None and bare.model_id == likeness.model_id
     knowledge = Knowledge(order, likeness, meanings.open) if is_known else Knowledge(order)
-    return Guards(knowledge, Danger(bare, await asyncio.to_thread(load_crisis_likeness)))
+    return Guards(knowledge, CrisisDetector(bare, await asyncio.to_thread(load_crisis_likeness)))
 
 
 def build_mind(parts: MindParts, guards: Guards, chance: random.Random) -> Mind:
-    """A mind that is not running yet. Its plain chat is to be opened."""
+    """Build a mind that is not running yet; its plain chat must still be opened."""
     in_force, events, conversations = parts.in_force, MindEvents(), ConversationRegistry()
     power, watchdog = Power(parts.clock, parts.read_power), Watchdog(parts.settings.llm)
     room = RoomKeeper(parts.database, parts.clock, lambda: in_force.current.storage)
@@ -143,7 +142,7 @@ def _build_conversation(parts: MindParts, host: ConversationHost, guards: Guards
 
 
 def _subscribe(mind: Mind) -> None:
-    """What one part does when another changes."""
+    """Subscribe parts to the changes of other parts."""
 
     def notify_problems() -> None:
         mind.events.problems_changed.notify(mind.health.problems())
@@ -153,7 +152,7 @@ def _subscribe(mind: Mind) -> None:
             mind.memory.reembedding.try_again()
 
     def try_provider_again(provider: str) -> None:
-        log.info("trying_again", provider=provider)
+        log.info("provider.recovered", provider=provider)
         mind.monologue.try_again()
         mind.memory.reembedding.try_again()
 

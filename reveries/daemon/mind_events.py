@@ -1,4 +1,4 @@
-"""What happens in the mind and is shown to clients, whichever part caused it."""
+"""Events of the mind that clients are notified of, whichever part caused them."""
 
 from dataclasses import dataclass, field
 
@@ -8,12 +8,12 @@ from reveries.notifier import Notifier
 
 @dataclass(frozen=True, slots=True)
 class MindEvents:
-    """Made first and given to every part; the clients subscribe."""
+    """Created first and passed to every part; the clients subscribe."""
 
     turn_stored: Notifier[[Turn]] = field(default_factory=Notifier)
     state_changed: Notifier[[str, str]] = field(default_factory=Notifier)
-    """The state, and a few words more."""
+    """The state, and a short detail."""
     problems_changed: Notifier[[list[str]]] = field(default_factory=Notifier)
-    """All problems there are now."""
+    """All current problems."""
     work_progressed: Notifier[[str, int, int]] = field(default_factory=Notifier)
-    """What is done, how much of it, of how much."""
+    """The kind of work, steps done, steps in total."""

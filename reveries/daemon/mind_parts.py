@@ -1,4 +1,4 @@
-"""What a mind is built from: all that stands without the others."""
+"""The independent parts that a mind is built from."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from reveries.safety.journal import SafetyJournal
 
 @dataclass(kw_only=True)
 class MindParts:
-    """Open and hydrated."""
+    """Parts that are open and loaded, and need no other part of the mind."""
 
     in_force: SettingsInForce
     home: Home
@@ -35,9 +35,9 @@ class MindParts:
     lag: LoopLag
     read_power: Callable[[], bool] = lambda: False
     safe_because: str = ""
-    """Why it is in safe mode, in words for the owner; empty when it is not."""
+    """Why the mind is in safe mode, in words for the owner; empty if it is not."""
 
     @property
     def settings(self) -> Settings:
-        """Those that count now."""
+        """The current settings."""
         return self.in_force.current

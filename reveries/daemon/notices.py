@@ -1,4 +1,4 @@
-"""What the owner should see of the mind: when attaching, and for as long as it is so."""
+"""Notices about the mind for the owner: when a client attaches, and as long as they hold."""
 
 from reveries.daemon.backup_keeper import restore_notices
 from reveries.daemon.mind import Mind
@@ -7,25 +7,25 @@ from reveries.monologue.ports import ThoughtState
 
 
 async def attach_notices(mind: Mind) -> list[str]:
-    """Wellbeing (RA-40), whatever is degraded, what waits for money, and the notes that nobody has seen yet."""
+    """Return wellbeing notices (RA-40), problems, exhausted budgets, and notes that were not shown yet."""
     return [*await lasting_notices(mind), *mind.health.problems(), *await mind.thinking.notes_to_show()]
 
 
 async def lasting_notices(mind: Mind) -> list[str]:
-    """What stays until it is over."""
-    changed = mind.memory.reembedding.notice
+    """Return the notices that stay until their cause is gone."""
+    reembedding = mind.memory.reembedding.notice
     question = await mind.memory.sleep_question()
     return [
         *restore_notices(mind.database.path, mind.clock.now()),
         *await mind.journal.notices(),
-        *([changed] if changed else []),
+        *([reembedding] if reembedding else []),
         *([] if question is None else [sleep_question_notice(question)]),
         *_budget_notices(mind),
     ]
 
 
 def _budget_notices(mind: Mind) -> list[str]:
-    """What is quiet because a limit is reached, and when it goes on (G4)."""
+    """Return what is paused because a budget limit is reached, and when it resumes (G4)."""
     waits = []
     if mind.monologue.state is ThoughtState.QUIET:
         waits.append(f"It does not think for now. {mind.monologue.quiet_reason}")

@@ -12,8 +12,8 @@ import msgspec
 from reveries import protocol
 from reveries.clock import Clock, SystemClock
 from reveries.config import Home, Settings, load_settings
-from reveries.daemon.backup_answers import list_backups, make_backup_asleep, restore_backup, verify_backups
-from reveries.daemon.checkup import checkup_asleep
+from reveries.daemon.backup_answers import create_backup_offline, list_backups, restore_backup, verify_backups
+from reveries.daemon.checkup import check_offline
 from reveries.daemon.mind_transfer import brought_in, taken_out
 from reveries.daemon.model_probe import Prober, roles_named
 from reveries.daemon.models import build_models, longest_call_seconds
@@ -44,7 +44,7 @@ def done(arguments: argparse.Namespace, home: Home) -> int:
         elif arguments.command == "usage":
             asyncio.run(_print_usage(settings, home, arguments.days))
         elif arguments.command == "checkup":
-            _print_frame(asyncio.run(checkup_asleep(settings, home)))
+            _print_frame(asyncio.run(check_offline(settings, home)))
         else:
             asyncio.run(_test(settings, home, arguments.role, with_tiers=arguments.with_tiers))
     except ReveriesError as error:
@@ -65,7 +65,7 @@ def _settings(command: str, home: Home) -> Settings:
 def _backup(settings: Settings, home: Home, command: str, name: str) -> protocol.Frame:
     match command:
         case "backup-create":
-            return asyncio.run(make_backup_asleep(settings, home, SystemClock(), _report_progress))
+            return asyncio.run(create_backup_offline(settings, home, SystemClock(), _report_progress))
         case "backup-verify":
             return verify_backups(home, name, _report_progress)
         case "backup-restore":

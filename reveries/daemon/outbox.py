@@ -1,4 +1,4 @@
-"""What waits to be sent to one client. Bounded in bytes, so that a slow or stuck client costs nobody anything (E4)."""
+"""The queue of frames to one client, bounded in bytes, so that a slow or stuck client costs no one anything (E4)."""
 
 import asyncio
 from collections import deque
@@ -6,32 +6,32 @@ from collections import deque
 from reveries.protocol import MAX_FRAME_BYTES, Frame, encode
 
 STREAM_LIMIT_BYTES = 16 * 1024
-"""Above this, pieces of a stream are skipped; the message that ends the stream carries the whole text. A client that is
-so far behind is told nothing more of what all are told: it is given up, and hears all of it when it attaches again.
-Before that comes what the system keeps for it: 200 KB on Linux."""
+"""Above this, pieces of a stream are skipped; the frame that ends the stream carries the whole text. A client that is
+so far behind with broadcasts is disconnected; it gets them when it attaches again. The system's socket buffer comes in
+addition: 200 KB on Linux."""
 
 PIECE_BYTES = 8 * 1024
-"""So much at a time goes to the connection, which keeps a copy of what the client does not take."""
+"""Bytes passed to the connection at a time, because it keeps a copy of what the client does not read."""
 
 HARD_LIMIT_BYTES = MAX_FRAME_BYTES + 2**20
-"""Above this the client is given up. Answers that may be large are begun one at a time, and only for who has read: so
-there is one, of the largest that there are, and what is said meanwhile."""
+"""Above this the client is disconnected. Large answers are built one at a time, and only for a client that has read the
+last one: so at most one of the largest answers waits, and what is broadcast meanwhile."""
 
 UNREAD_LIMIT_BYTES = 24 * 1024 * 1024
-"""What all clients together may leave unread. Above it those are given up that have read nothing for longest."""
+"""Unread bytes of all clients together. Above this, those that have read nothing for longest are disconnected."""
 
 
 class Unread:
-    """What all clients together have not read yet."""
+    """Counts the unread bytes of all clients together."""
 
     def __init__(self, limit_bytes: int = UNREAD_LIMIT_BYTES) -> None:
         self._limit_bytes = limit_bytes
         self._waiting: dict[Outbox, int] = {}
-        """Bytes for each client that has some, who has read nothing for longest first."""
+        """Unread bytes by client; the one that has read nothing for longest comes first."""
         self.bytes = 0
 
-    def changed(self, outbox: "Outbox", waiting_bytes: int, *, has_read: bool) -> None:
-        """So much waits for that client now. Gives up clients when that is too much for all together."""
+    def update(self, outbox: "Outbox", waiting_bytes: int, *, has_read: bool) -> None:
+        """Set the unread bytes of one client; disconnect clients while the total is above the limit."""
         self.bytes += waiting_bytes - self._waiting.get(outbox, 0)
         if has_read or not waiting_bytes:
             self._waiting.pop(outbox, None)
@@ -42,40 +42,40 @@ class Unread:
 
 
 class Outbox:
-    """A queue of encoded frames with limits. Filled by anyone, emptied by the connection's writer. `unread`: what it
-    shares with those of other clients."""
+    """A bounded queue of encoded frames. Filled by any part, emptied by the connection's writer. `unread` is shared by
+    the outboxes of all clients."""
 
     def __init__(self, unread: Unread | None = None) -> None:
         self._unread = unread or Unread()
         self._frames: deque[bytes] = deque()
         self.waiting_bytes = 0
-        """What is being sent included."""
+        """Includes the bytes that are being sent."""
         self._sending_bytes = 0
-        self._told_bytes = 0
-        """Of what all are told, what is not being sent yet."""
+        self._broadcast_bytes = 0
+        """Queued bytes of broadcasts that are not being sent yet."""
         self._piece_bytes = 0
-        """The same of pieces of streams."""
+        """Queued bytes of stream pieces that are not being sent yet."""
         self._changed = asyncio.Event()
-        self._taken = asyncio.Event()
+        self._was_read = asyncio.Event()
         self._closed = asyncio.Event()
         self.is_closed = False
 
     def send(self, frame: Frame) -> None:
-        """Queue `frame`; nothing if the client is gone. A client that cannot take it is given up."""
+        """Queue `frame`, unless the client is gone. Above the limit the client is disconnected."""
         self._put_frame(encode(frame), HARD_LIMIT_BYTES, gives_up=True)
 
-    def tell(self, frame: Frame) -> None:
-        """Queue what all who are attached are told. A client that does not read is given up, so that a hundred of them
-        cost next to nothing; not for what comes before its writer had its turn."""
-        if self._told_bytes > STREAM_LIMIT_BYTES and self._sending_bytes:
+    def send_broadcast(self, frame: Frame) -> None:
+        """Queue a frame that all attached clients get. A client that does not read is disconnected, so that a hundred
+        of them cost next to nothing; but not before its writer had its turn."""
+        if self._broadcast_bytes > STREAM_LIMIT_BYTES and self._sending_bytes:
             self.give_up()
         encoded = encode(frame)
-        self._told_bytes += len(encoded)
+        self._broadcast_bytes += len(encoded)
         self._put_frame(encoded, HARD_LIMIT_BYTES, gives_up=True)
 
     def send_piece(self, frame: Frame) -> bool:
-        """Queue a piece of a stream, or skip it when so many wait already: an answer that is on its way to the client
-        keeps no piece from it. Says whether it was queued."""
+        """Queue a piece of a stream, or skip it if too many pieces wait; other frames do not count. Return whether it
+        was queued."""
         encoded = encode(frame)
         if self._piece_bytes + len(encoded) > STREAM_LIMIT_BYTES:
             return False
@@ -83,48 +83,48 @@ class Outbox:
         return self._put_frame(encoded, HARD_LIMIT_BYTES, gives_up=False)
 
     def give_up(self) -> None:
-        """Let it go: nothing of what waits is sent."""
+        """Drop everything queued and close."""
         self._frames.clear()
         self._sending_bytes = 0
         self._count(-self.waiting_bytes)
         self.close()
 
     def close(self) -> None:
-        """No more frames; the writer ends once it has seen this."""
+        """Accept no more frames; the writer ends when the queue is empty."""
         self.is_closed = True
         self._changed.set()
-        self._taken.set()
+        self._was_read.set()
         self._closed.set()
 
     async def wait_closed(self) -> None:
-        """Until nothing more is to be sent: also for a client that reads nothing, on which the writer waits."""
+        """Wait until the outbox is closed, even if the client reads nothing and the writer hangs."""
         await self._closed.wait()
 
     async def wait_until_read(self) -> None:
-        """Until the client has read most of what it asked for, or is gone: more need not be begun before."""
+        """Wait until the client has read most of its queue, or is gone, before more work is begun for it."""
         while self.waiting_bytes > STREAM_LIMIT_BYTES and not self.is_closed:
-            self._taken.clear()
-            await self._taken.wait()
+            self._was_read.clear()
+            await self._was_read.wait()
 
-    def left(self, sent_bytes: int) -> None:
-        """So much of what was given out has left: the client reads."""
+    def note_sent(self, sent_bytes: int) -> None:
+        """Record that the client has read `sent_bytes` of the frames being sent."""
         if self._sending_bytes:
             self._sending_bytes -= sent_bytes
             self._count(-sent_bytes, has_read=True)
-            self._taken.set()
+            self._was_read.set()
 
     async def next_frames(self) -> bytes:
-        """Everything that waits, joined; empty when closed and drained. What was given out before has left by now."""
+        """Return all queued frames, joined; empty when closed and drained. Those returned before count as sent."""
         if self._sending_bytes:
-            left, self._sending_bytes = self._sending_bytes, 0
-            self._count(-left, has_read=True)
-        self._taken.set()
+            sent, self._sending_bytes = self._sending_bytes, 0
+            self._count(-sent, has_read=True)
+        self._was_read.set()
         while not self._frames and not self.is_closed:
             self._changed.clear()
             await self._changed.wait()
         joined = b"".join(self._frames)
         self._frames.clear()
-        self._sending_bytes, self._told_bytes, self._piece_bytes = len(joined), 0, 0
+        self._sending_bytes, self._broadcast_bytes, self._piece_bytes = len(joined), 0, 0
         return joined
 
     def _put_frame(self, encoded: bytes, limit_bytes: int, *, gives_up: bool) -> bool:
@@ -141,4 +141,4 @@ class Outbox:
 
     def _count(self, more_bytes: int, *, has_read: bool = False) -> None:
         self.waiting_bytes += more_bytes
-        self._unread.changed(self, self.waiting_bytes, has_read=has_read)
+        self._unread.update(self, self.waiting_bytes, has_read=has_read)

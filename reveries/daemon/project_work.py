@@ -10,7 +10,7 @@ import structlog
 
 from reveries.clock import Deadline, wait_for_event
 from reveries.daemon.activity import Activity
-from reveries.daemon.attention import NextOccupation, Occupation, Situation, WorkableProject, next_of
+from reveries.daemon.attention import NextOccupation, Occupation, Situation, WorkableProject, choose_next
 from reveries.daemon.mind_events import MindEvents
 from reveries.daemon.mind_parts import MindParts
 from reveries.daemon.sleep_control import SleepControl
@@ -143,7 +143,7 @@ class ProjectWorker:
     async def _choose(self) -> NextOccupation:
         if not self._asked and not await self.store.has_active_project():
             return NextOccupation(Occupation.THINK)
-        return next_of(await self.situation())
+        return choose_next(await self.situation())
 
     async def _workable(self, project: Project) -> WorkableProject:
         has_goal = any(one.state != "past" for one in await self.store.goals(self._parts.database, project.id))

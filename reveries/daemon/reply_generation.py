@@ -1,4 +1,4 @@
-"""One reply, from the model to whoever asked: word by word, watched, and ended when nobody wants it any more."""
+"""Streams one reply from the model to the client, watched by the breaker, until it ends or is stopped."""
 
 import asyncio
 import contextlib
@@ -17,32 +17,32 @@ log = structlog.get_logger("conversation")
 
 
 class ReplyStop:
-    """The word that one reply is not wanted any more; it may come before the reply begins."""
+    """A request to stop one reply; it may come before the reply begins."""
 
     def __init__(self) -> None:
-        self.is_asked = False
+        self.is_requested = False
         self.why = ""
-        """What whoever hears the reply is told; of several words the first."""
-        self._speaking: asyncio.Task[None] | None = None
+        """The explanation that clients are shown; the first of several requests wins."""
+        self._reply: asyncio.Task[None] | None = None
 
-    def ask(self, why: str = "You stopped this reply.") -> None:
-        self.is_asked, self.why = True, self.why or why
-        if self._speaking is not None:
-            self._speaking.cancel()
+    def request(self, why: str = "You stopped this reply.") -> None:
+        self.is_requested, self.why = True, self.why or why
+        if self._reply is not None:
+            self._reply.cancel()
 
     @contextlib.contextmanager
-    def ends(self, speaking: "asyncio.Task[None]") -> Iterator[None]:
-        """Within it, `speaking` is what ends."""
-        self._speaking = speaking
+    def cancels(self, reply: "asyncio.Task[None]") -> Iterator[None]:
+        """While entered, a request cancels the task `reply`."""
+        self._reply = reply
         try:
             yield
         finally:
-            self._speaking = None
+            self._reply = None
 
 
 @dataclass(frozen=True, slots=True)
 class ReplyGeneration:
-    """How `draft` comes to be."""
+    """Fills `draft` from the model's stream."""
 
     model: ChatModel
     clock: Clock
@@ -50,16 +50,16 @@ class ReplyGeneration:
     draft: ReplyDraft
     events: TurnEvents
 
-    async def speak(self, prompt: Prompt, stop: ReplyStop) -> None:
-        """Ask the model, and no one when `stop` came first. Raises StorageError."""
-        draft, is_cut = self.draft, stop.is_asked
+    async def generate(self, prompt: Prompt, stop: ReplyStop) -> None:
+        """Stream the reply into `draft`; the model is not asked if `stop` came first. Raises StorageError."""
+        draft, is_cut = self.draft, stop.is_requested
         if not is_cut:
             try:
                 async with asyncio.TaskGroup() as tasks:
-                    speaking = tasks.create_task(self._stream(prompt), name="reply")
-                    with stop.ends(speaking):
-                        await asyncio.wait((speaking,))
-                is_cut = speaking.cancelled()
+                    reply = tasks.create_task(self._stream(prompt), name="reply")
+                    with stop.cancels(reply):
+                        await asyncio.wait((reply,))
+                is_cut = reply.cancelled()
             except ExceptionGroup as errors:
                 raise storage_error_in(errors) or errors from None
         draft.text = plain(draft.text).strip()

@@ -1,6 +1,6 @@
-"""The socket: who may connect, greeting, frames in and out. Knows no meaning: `requests` does.
+"""The socket server: access check, greeting, and frames in and out. What requests mean is in `requests`.
 
-Each connection lives in the server's task group. A bad frame ends its own connection and nothing else (E5).
+Each connection has a task in the server's task group. A bad frame ends its own connection and nothing else (E5).
 """
 
 import asyncio
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 MAX_CLIENTS = 128
 MAX_REQUESTS_PER_CLIENT = 32
 MAX_ARRIVING = 128
-"""So many at a time may have connected and not greeted yet: whoever says nothing must not use up the descriptors."""
+"""Limit of connections without a greeting, so that silent ones do not use up the file descriptors."""
 _MOST_HELLO_BYTES = 4096
 _HELLO_SECONDS = 5.0
 _CLOSE_SECONDS = 1.0
@@ -50,40 +50,40 @@ _LINES_A_MINUTE = 20
 log = structlog.get_logger("server")
 
 
-class _Complaints:
-    """What is logged of bad clients: a few lines a minute, and how many there were. A flood of them must not fill the
-    log, where other things are to be found."""
+class _ClientErrorLog:
+    """Rate limit for log lines about bad clients, with a count of the rest, so that a flood of them does not fill the
+    log."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._minute = 0
         self._lines = 0
-        self._untold = 0
+        self._unlogged = 0
 
     def may_log(self) -> bool:
         minute = int(self._clock.monotonic() // 60)
         if minute != self._minute:
-            if self._untold:
-                log.info("client.dropped_more", clients=self._untold)
-            self._minute, self._lines, self._untold = minute, 0, 0
+            if self._unlogged:
+                log.info("client.dropped_more", clients=self._unlogged)
+            self._minute, self._lines, self._unlogged = minute, 0, 0
         self._lines += 1
-        self._untold += self._lines > _LINES_A_MINUTE
+        self._unlogged += self._lines > _LINES_A_MINUTE
         return self._lines <= _LINES_A_MINUTE
 
 
 class Session:
-    """One connected client, as the handlers see it."""
+    """One connected client, as request handlers see it."""
 
     def __init__(self, number: int, unread: Unread | None = None) -> None:
         self.number = number
         self.outbox = Outbox(unread)
         self.turn = asyncio.Lock()
-        """Held while an answer that may be large is made."""
+        """Held while a large answer is built."""
         self.client = ""
         self.imports: dict[str, ImportUnderWay] = {}
-        """Past conversations that this client is handing in, batch after batch."""
+        """Imports by source, which this client sends in batches."""
         self.is_gone = False
-        """The connection ended: its requests are cancelled, but a reply that is on its way goes on."""
+        """Whether the connection ended: its requests are cancelled, but a running reply goes on."""
 
 
 Handler = Callable[[Session, Request], Awaitable[None]]
@@ -91,7 +91,7 @@ Handler = Callable[[Session, Request], Awaitable[None]]
 
 
 class Server:
-    """Accepts, greets, decodes, dispatches. `mind` and `awake_since` are for the greeting."""
+    """Accepts connections, greets, decodes requests and dispatches them. `mind` is the name for the greeting."""
 
     def __init__(
         self,
@@ -114,7 +114,7 @@ class Server:
         self._unread = Unread()
         self._sessions: dict[int, Session] = {}
         self._arriving = 0
-        self._complaints = _Complaints(clock)
+        self._error_log = _ClientErrorLog(clock)
         self._count = 0
 
     @property
@@ -150,10 +150,10 @@ class Server:
             self._sessions[number] = session
             await self._converse(session, reader, writer)
         except (ProtocolError, OSError, asyncio.IncompleteReadError, TimeoutError) as error:
-            if self._complaints.may_log():
+            if self._error_log.may_log():
                 log.info("client.dropped", client=number, why=type(error).__name__)
-        except Exception:  # The named boundary: a connection's fault ends that connection only.
-            if self._complaints.may_log():
+        except Exception:  # The named boundary: a fault ends its own connection only.
+            if self._error_log.may_log():
                 log.exception("client.failed", client=number)
         finally:
             self._sessions.pop(number, None)
@@ -164,13 +164,13 @@ class Server:
     def _may_enter(self, writer: asyncio.StreamWriter) -> bool:
         uid = peer_uid(writer.get_extra_info("socket"))
         if not self._may_enter_user(uid):
-            if self._complaints.may_log():
+            if self._error_log.may_log():
                 log.warning("client.refused", uid=uid)
             return False
         if self._arriving >= MAX_ARRIVING:
             return False
         if len(self._sessions) >= MAX_CLIENTS:
-            busy = Failed(0, "failed", f"{MAX_CLIENTS} clients are attached already.", "Close one of them.")
+            busy = Failed(0, "failed", f"{MAX_CLIENTS} clients are connected already.", "Close one of them.")
             writer.write(encode(busy))
             return False
         return True
@@ -179,7 +179,7 @@ class Server:
         async with asyncio.timeout(_HELLO_SECONDS):
             hello = decode_request(await read_body(reader, _MOST_HELLO_BYTES))
             if not isinstance(hello, Hello):
-                raise ProtocolError("The first message was no greeting.")
+                raise ProtocolError("The first message was not a greeting.")
             writer.write(encode(Welcome(PROTOCOL_VERSION, __version__, os.getpid(), self._mind, self._awake_since)))
             await writer.drain()
         if hello.version != PROTOCOL_VERSION:
@@ -224,7 +224,7 @@ class Server:
         running: dict[int, asyncio.Task[None]],
     ) -> None:
         if isinstance(request, Hello):
-            session.outbox.send(Failed(0, "protocol", "A second greeting came.", ""))
+            session.outbox.send(Failed(0, "protocol", "The client sent a second greeting.", ""))
             return
         if isinstance(request, Cancel):
             if task := running.get(request.target_id):
@@ -232,15 +232,15 @@ class Server:
             session.outbox.send(Ok(request.request_id))
             return
         if request.request_id in running or len(running) >= MAX_REQUESTS_PER_CLIENT:
-            why = "has the number of one that runs" if request.request_id in running else "is one too many at once"
-            session.outbox.send(Failed(request.request_id, "protocol", f"The request {why}.", ""))
+            why = "Its id is in use." if request.request_id in running else "Too many requests run at once."
+            session.outbox.send(Failed(request.request_id, "protocol", f"The request was refused. {why}", ""))
             return
         task = requests.create_task(self._answer(session, request), name=f"request-{type(request).__name__}")
         running[request.request_id] = task
 
         def ended(task: asyncio.Task[None]) -> None:
             running.pop(request.request_id, None)
-            # Here and not in the request: one that is cancelled before its first step never runs.
+            # Not in the request itself: a task that is cancelled before its first step never runs.
             if task.cancelled():
                 session.outbox.send(_stopped_frame(request))
 
@@ -259,24 +259,24 @@ class Server:
             if isinstance(error, StorageLostError):
                 self._on_storage_lost(error)
             known = self._secrets
-            told = (redacted(error.message, known), redacted(error.advice, known))
-            session.outbox.send(Failed(request_id, error.code, *told))
-        except Exception:  # The one place where an unforeseen error becomes a frame.
+            message, advice = redacted(error.message, known), redacted(error.advice, known)
+            session.outbox.send(Failed(request_id, error.code, message, advice))
+        except Exception:  # The named boundary: an unexpected error becomes a frame.
             log.exception("request.failed", request=type(request).__name__)
             session.outbox.send(
-                Failed(request_id, "failed", "Something unforeseen went wrong; it is in the log.", "reveries status")
+                Failed(request_id, "failed", "An unexpected error occurred; it is in the log.", "reveries status")
             )
 
 
 def _stopped_frame(request: Request) -> Failed | Ok:
-    """The end of a cancelled request. To stop watching is what a watcher wanted; anything else was cut short."""
+    """Return the last frame of a cancelled request: Ok for a watcher, which wanted to stop; else a failure."""
     number = request.request_id
     is_watcher = isinstance(request, Observe | WatchWork)
     return Ok(number) if is_watcher else Failed(number, "cancelled", "It was stopped.", "")
 
 
 async def _send_frames(outbox: Outbox, writer: asyncio.StreamWriter) -> None:
-    # The next piece when the last has left: a connection keeps a copy of all that it was given.
+    # Pass the next piece when the last is sent, because the connection copies everything it is given.
     writer.transport.set_write_buffer_limits(high=0)
     try:
         while waiting := await outbox.next_frames():
@@ -284,7 +284,7 @@ async def _send_frames(outbox: Outbox, writer: asyncio.StreamWriter) -> None:
                 piece = waiting[at : at + PIECE_BYTES]
                 writer.write(piece)
                 await writer.drain()
-                outbox.left(len(piece))
+                outbox.note_sent(len(piece))
     except OSError:
         outbox.close()
 
@@ -296,5 +296,5 @@ async def _close_connection(writer: asyncio.StreamWriter) -> None:
             async with asyncio.timeout(_CLOSE_SECONDS):
                 await writer.wait_closed()
         except TimeoutError:
-            # What waits for a client that reads nothing would keep the connection open for ever.
+            # Bytes for a client that does not read would keep the connection open for ever.
             writer.transport.abort()

@@ -1,4 +1,4 @@
-"""The settings that count now: shown with secrets masked, and read again on the owner's word."""
+"""The current settings: shown with secrets masked, and reloaded when the owner asks."""
 
 from pathlib import Path
 from typing import cast
@@ -23,8 +23,8 @@ _TAKES_EFFECT_NOW = (
 
 
 def masked_toml(settings: Settings) -> str:
-    """`settings` as TOML. A key is never among them (it comes from a file or the environment), so nothing is masked
-    but what somebody put into `base_url`."""
+    """Return `settings` as TOML. API keys are never in them (they come from a file or the environment), so only
+    credentials within `base_url` are masked."""
     tables = cast("dict[str, dict[str, object]]", msgspec.to_builtins(settings))
     url = str(tables["llm"]["base_url"])
     if "@" in url:
@@ -33,15 +33,15 @@ def masked_toml(settings: Settings) -> str:
 
 
 class SettingsInForce:
-    """The settings that count now, and the file that they came from."""
+    """The current settings, and the file that they came from."""
 
     def __init__(self, file: Path, current: Settings) -> None:
         self.file = file
         self.current = current
 
-    def read_again(self) -> tuple[list[str], list[str]]:
-        """The keys that changed, and those of them that need a new wake. Raises ConfigError; then the current settings
-        stay in force."""
+    def reload(self) -> tuple[list[str], list[str]]:
+        """Reload the file; return the changed keys, and those of them that need a restart. Raises ConfigError; then the
+        current settings stay in force."""
         fresh = load_settings(self.file)
         changed = [key for key in known_keys() if setting(fresh, key) != setting(self.current, key)]
         needs_restart = [key for key in changed if not key.startswith(_TAKES_EFFECT_NOW)]

@@ -111,7 +111,7 @@ async def _prepare_to_close(mind: Mind, ending: Ending) -> None:
     (a signal): no model call, and quickly (RA-1). Either way no other turn begins, and a reply that is cut is stored
     as far as it went."""
     mind.monologue.pause()
-    mind.conversations.take_no_more()
+    mind.conversations.refuse_turns()
     if ending.politely:
         await mind.conversations.wait_until_quiet(_LAST_REPLY_SECONDS)
     await mind.conversations.stop_replies(_WHY_CUT)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from reveries.clock import Clock
 from reveries.config import Settings
-from reveries.daemon.ambient_facts import calm_data
+from reveries.daemon.ambient_facts import load_ambient_data
 from reveries.daemon.calendar_watch import Calendar
 from reveries.daemon.chat_context import how_long_ago, local_time
 from reveries.daemon.owner_notes import OwnerNotes
@@ -166,7 +166,7 @@ class MemoryThoughtSources:
 
     async def _heed_event(self, why: Reactivation) -> None:
         """What came near is remembered like anything from outside (R-68), and never as the owner's word."""
-        await self._calendar.told(why)
+        await self._calendar.mark_used(why)
         text = f"In the calendar: {why.detail}"
         # As of when it came near: what happened before a thought began is no reason for another.
         await self._memory.conversations.record_external(text, Origin.DOCUMENT, why.at)
@@ -175,7 +175,7 @@ class MemoryThoughtSources:
         """A calming word about how things really are (R-139)."""
         owner = self.settings.owner.name
         is_well = self._is_running_normally()
-        data = await calm_data(self._memory, self._database, self._clock, owner, is_running_normally=is_well)
+        data = await load_ambient_data(self._memory, self._database, self._clock, owner, is_running_normally=is_well)
         text = await self._ambient.next(data)
         await self._memory.conversations.record_external(text, Origin.SYSTEM)
         return text

@@ -1,4 +1,4 @@
-"""One turn of the conversation: what watches it, whom it tells, what it comes to."""
+"""Types of one conversation turn: its observers, its prepared prompt, its reply and its result."""
 
 import math
 from collections.abc import Sequence
@@ -14,17 +14,17 @@ from reveries.safety.verdict import Verdict
 
 
 class ReplyWatch(Protocol):
-    """The breaker over a reply: the same detectors as over a thought."""
+    """The circuit breaker that watches a reply, with the same detectors as for a thought."""
 
     def observe(self, piece: str, now: float) -> Verdict: ...
 
 
 class TurnEvents(Protocol):
-    """Where the events of one turn go: the client that asked."""
+    """Receives the events of one turn; implemented by the connection of the client that asked."""
 
-    def recalled(self, recall: Recall, told: Sequence[PromptMemory]) -> None: ...
+    def recalled(self, recall: Recall, memories: Sequence[PromptMemory]) -> None: ...
 
-    def help(self, text: str) -> None: ...  # Whoever wrote may be in danger: shown beside whatever comes (S2).
+    def help(self, text: str) -> None: ...  # The person may be in danger: shown next to the reply (S2).
 
     def token(self, text: str) -> None: ...
 
@@ -32,39 +32,39 @@ class TurnEvents(Protocol):
 
 
 class ConversationHost(Protocol):
-    """What a conversation tells the rest of the mind, and asks of it."""
+    """What a conversation needs of the rest of the mind."""
 
     def conversation_began(self) -> None:
-        """Somebody speaks: stop thinking and sleeping, at once (R-38)."""
+        """Stop thinking and sleeping at once: the owner speaks (R-38)."""
         ...
 
     def turn_stored(self, turn: Turn) -> None:
-        """A turn is on the disk: tell whoever is attached."""
+        """Notify the attached clients of a stored turn."""
         ...
 
     async def conversation_rested(self, conversation_id: str) -> None:
-        """Nobody speaks any more: the gap starts, sleep and thinking go on (R-95)."""
+        """The conversation became idle: the gap starts, sleep and thinking go on (R-95)."""
         ...
 
     def recent_thought(self) -> str:
-        """What the mind was just thinking, while that is fresh (R-90); else empty."""
+        """Return the thought that the turn interrupted, while it is fresh (R-90); else empty."""
         ...
 
     def is_recent_thought_tainted(self) -> bool:
-        """Whether somebody else than the owner and the mind had a hand in that thought: then so has it in the reply."""
+        """Whether that thought is tainted by untrusted text; then the reply is, too."""
         ...
 
-    def nothing_was_said(self) -> None:
-        """What began with somebody speaking left no trace - off the record, or it failed before it was stored - and the
-        conversation rests as before: nothing of it is slept on, thinking goes on."""
+    def turn_left_no_trace(self) -> None:
+        """A turn ended without being stored (off the record, or it failed first) and the conversation is still idle:
+        resume thinking, with nothing to sleep on."""
         ...
 
     async def project_notes(self, words: str, room_tokens: int) -> list[PromptMemory]:
-        """What is known of a project that these words name; nothing where they name none."""
+        """Return notes on the project that `words` name; empty if they name none."""
         ...
 
     async def turns_folded(self) -> None:
-        """Turns left the model's sight: from now on only recall brings them back."""
+        """Turns were folded out of the prompt: from now on only recall brings them back."""
         ...
 
     async def reply_tripped(self, verdict: Verdict, so_far: str) -> None: ...
@@ -72,28 +72,28 @@ class ConversationHost(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class PreparedTurn:
-    """What the model is to read for the owner's words, beside what stands in its history."""
+    """What the prompt contains for the owner's words, in addition to the history."""
 
     context: RecallContext
     recall: Recall | None
-    """None: recall failed."""
-    told: tuple[PromptMemory, ...]
+    """None if recall failed."""
+    memories: tuple[PromptMemory, ...]
     thought: str
     silence: str
     read_words: str
-    """The words, shorter where they were too long for the model."""
+    """The words, with the middle cut out where they were too long for the model."""
     notes: str
-    """What was recalled for a question, right before it in the same message; empty where it stands in `recalled`."""
+    """Memories placed before a question in the same message; empty if they are in `recalled`."""
     recalled: tuple[ChatMessage, ...]
     folded: int
-    """Exchanges that were folded away to make room."""
+    """Number of exchanges folded to make room."""
 
     @property
     def recalled_turn_ids(self) -> tuple[str, ...]:
-        """Every turn that stands before the words because it was recalled for them."""
+        """The ids of all turns that were recalled into the prompt for these words."""
         return tuple(
             name
-            for item in self.told
+            for item in self.memories
             for name in (item.noted_turn_ids if self.notes and item.messages else item.turn_ids)
         )
 
@@ -105,7 +105,7 @@ class PreparedTurn:
 
 @dataclass(slots=True)
 class ReplyDraft:
-    """A reply as it grows, and how it ended."""
+    """A reply while it is generated, and how it ended."""
 
     text: str = ""
     reason: str = "failed"
@@ -118,7 +118,7 @@ class ReplyDraft:
 
 @dataclass(frozen=True, slots=True)
 class TurnResult:
-    """What became of one turn."""
+    """The outcome of one turn."""
 
     owner_turn: Turn | None
     """None for a turn off the record."""
@@ -131,14 +131,14 @@ class TurnResult:
     def timed(
         cls, owner_turn: Turn | None, reply_turn: Turn | None, draft: ReplyDraft, began: float, ended: float
     ) -> "TurnResult":
-        """One that began and ended at these monotonic times."""
+        """Create a result from monotonic start and end times."""
         first = draft.first_token_at if draft.first_token_at is not None else ended
         return cls(owner_turn, reply_turn, draft, first - began, ended - began)
 
 
 @dataclass(slots=True)
 class TalkState:
-    """Where the conversation stands."""
+    """The state of the current conversation."""
 
     conversation_id: str
     began_at: float
@@ -147,12 +147,12 @@ class TalkState:
     is_resting: bool = True
     last_word_monotonic: float = 0.0
     chosen_monotonic: float = -math.inf
-    """When the owner chose this one: for a while it is the one to go on with, though another was spoken in last."""
+    """When the owner chose this conversation; for a while it is continued even if another had the last turn."""
     attached: set[int] = field(default_factory=set)
 
     @property
     def shown_turn_ids(self) -> frozenset[str]:
-        """Turns that the model has before it word for word."""
+        """The ids of all turns that are verbatim in the prompt."""
         return frozenset(
             turn_id for exchange in self.exchanges for turn_id in (*exchange.turn_ids, *exchange.recalled_turn_ids)
         )
@@ -164,18 +164,18 @@ class TalkState:
     def drop(self, turn_ids: AbstractSet[str]) -> None:
         self.exchanges = tuple(one for one in self.exchanges if not turn_ids & set(one.turn_ids))
 
-    def rests_as(self, before: "TalkState") -> None:
-        """It is the same talk, read anew: its time of rest is as it was."""
+    def copy_rest_state(self, before: "TalkState") -> None:
+        """Take over the idle state of `before`, when the same conversation was reloaded."""
         self.is_resting, self.chosen_monotonic = before.is_resting, before.chosen_monotonic
         self.last_word_monotonic = before.last_word_monotonic
 
 
-def falls_asleep() -> AsleepError:
-    """For whoever says something while the mind ends."""
+def falling_asleep_error() -> AsleepError:
+    """Return the error for words that arrive while the mind shuts down."""
     return AsleepError("The mind is falling asleep.", advice="Nothing was stored. reveries wake")
 
 
 def storage_error_in(errors: BaseExceptionGroup[BaseException]) -> StorageError | None:
-    """What the disk did while a task group was at work: whoever asked must hear of it, not of the group."""
-    found = errors.subgroup(StorageError)
-    return next((error for error in found.exceptions if isinstance(error, StorageError)), None) if found else None
+    """Return the StorageError within a task group's errors, so that the caller sees it and not the group."""
+    group = errors.subgroup(StorageError)
+    return next((error for error in group.exceptions if isinstance(error, StorageError)), None) if group else None

@@ -1,4 +1,4 @@
-"""What was used, from the ledger's words into the wire's (R-49)."""
+"""Builds the usage report frame from the ledger (R-49)."""
 
 from dataclasses import asdict
 
@@ -9,7 +9,7 @@ from reveries.llm.prices import price_table_version
 
 
 async def usage_report(request_id: int, ledger: Ledger, days: int) -> protocol.UsageReport:
-    """Today, this month and the last `days` days, with every limit."""
+    """Return usage of today, this month and the last `days` days, with every limit."""
     return protocol.UsageReport(
         request_id=request_id,
         now=await ledger.now(),

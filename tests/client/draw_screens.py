@@ -80,7 +80,7 @@ SCREENS: Final = {
     "recalled": Screen(("f3",), "what came to mind"),
     "memory": Screen(("f4",), "Ada: "),
     "memory-found": Screen(("enter",), "Ada: ", typed="/memory the garden wall"),
-    "graph": Screen(("f9",), "What its memory"),
+    "graph": Screen(("f9",), "The core of its"),
     "forget": Screen(("f4", "d"), "what would go"),
     "correct": Screen(("f4", "c"), "What holds instead", sizes=_MIDDLE),
     "private": Screen(("enter",), "off the record", typed="/private", sizes=SIZES),

@@ -27,8 +27,8 @@ from reveries.client.features.doctor import doctor_page
 from reveries.client.render import show
 from reveries.clock import SystemClock
 from reveries.config import Home, load_settings
-from reveries.daemon.checkup import check_models, checkup_asleep, of_circuits, of_sandbox
-from reveries.daemon.memory_checkup import of_pragmas, of_sqlite
+from reveries.daemon.checkup import check_models, check_offline, circuit_findings, sandbox_findings
+from reveries.daemon.memory_checkup import pragma_findings, sqlite_findings
 from reveries.db.driver import dbapi
 from reveries.db.opening import open_database
 from reveries.errors import ModelFault
@@ -118,7 +118,7 @@ class Place:
 
     def inside(self) -> Checkup:
         settings = load_settings(self.home.config)
-        return asyncio.run(checkup_asleep(settings, self.home, self.models))
+        return asyncio.run(check_offline(settings, self.home, self.models))
 
     def look(self) -> Checkup:
         seen = examine(self.home, self.machine, self.inside)
@@ -241,7 +241,7 @@ def other_version(place: Place) -> None:
 
 
 def degraded(place: Place) -> None:
-    place.wake(awake_script(place.home, problems=["Recall goes by words alone."]))
+    place.wake(awake_script(place.home, problems=["Recall searches by words only."]))
 
 
 def slow_loop(place: Place) -> None:
@@ -389,7 +389,7 @@ def failing(fault: ModelFault) -> Callable[[Place], None]:
             try:
                 circuits = await open_circuits(database, SystemClock(), random.Random(1))
                 await circuits.failed("openai", Failure(fault, "It said no."), Role.CONVERSATION)
-                return of_circuits(circuits)
+                return circuit_findings(circuits)
             finally:
                 await database.aclose()
 
@@ -458,7 +458,7 @@ CASES: Final[dict[str, list[Callable[[Place], object]]]] = {
     "path-file": [path_file("/venv/site-packages/extra.pth")],
     "package-advised": [not_installed("numba")],
     "hosted-missing": [not_installed("litellm", '[llm]\nprovider = "openai"\n')],
-    "sqlite-unsafe": [lambda place: place.more.extend(of_sqlite("3.40.1"))],
+    "sqlite-unsafe": [lambda place: place.more.extend(sqlite_findings("3.40.1"))],
     "database-gone": [gone, emptied],
     "database-not-file": [memory_is_a_folder],
     "database-damaged": [zeroed_page, flipped_pages, lambda place: place.write(place.database, "no database" * 99)],
@@ -466,7 +466,7 @@ CASES: Final[dict[str, list[Callable[[Place], object]]]] = {
     "database-older": [schema(1)],
     "database-locked": [held],
     "not-storing": [lambda place: place.more.extend(asyncio.run(_refused(place)))],
-    "database-pragma": [lambda place: place.more.extend(of_pragmas(_RUNS | {"synchronous": 1}, ""))],
+    "database-pragma": [lambda place: place.more.extend(pragma_findings(_RUNS | {"synchronous": 1}, ""))],
     "vectors-slow": [lambda place: place.more.extend(asyncio.run(_without_vectors(place)))],
     "clock-behind": [remembered(first=1.0, last=time.time() + 86400)],
     "snapshot-damaged": [bad_snapshot],
@@ -481,7 +481,7 @@ CASES: Final[dict[str, list[Callable[[Place], object]]]] = {
     "ollama-model-missing": [without_model],
     "provider-failing": [failing(ModelFault.OVERLOADED)],
     "ledger-over-cap": [over_cap],
-    "sandbox-missing": [lambda place: place.more.extend(of_sandbox(Sandbox(why_not="There is no bubblewrap.")))],
+    "sandbox-missing": [lambda place: place.more.extend(sandbox_findings(Sandbox(why_not="There is no bubblewrap.")))],
 }
 _ALWAYS: Final = {"asleep", "embedder-missing", "weights-missing"}
 

@@ -13,7 +13,7 @@ from reveries.config import Settings, load_settings
 from reveries.daemon.calendar_watch import Calendar
 from reveries.daemon.chat_context import PromptMemory
 from reveries.daemon.conversation import Conversation
-from reveries.daemon.crisis_help import Danger
+from reveries.daemon.crisis_help import CrisisDetector
 from reveries.daemon.thought_sources import MemoryThoughtSources
 from reveries.llm.base import Embedder
 from reveries.llm.scripted import Script, ScriptedModel
@@ -60,7 +60,7 @@ class Around:
     def recent_thought(self) -> str:
         return self.thought
 
-    def nothing_was_said(self) -> None:
+    def turn_left_no_trace(self) -> None:
         self.off_record += 1
 
     async def turns_folded(self) -> None:
@@ -80,9 +80,9 @@ class Events:
     recall: Recall | None = None
     memories: Sequence[PromptMemory] = ()
 
-    def recalled(self, recall: Recall, told: Sequence[PromptMemory]) -> None:
+    def recalled(self, recall: Recall, memories: Sequence[PromptMemory]) -> None:
         self.told.append("recalled")
-        self.recall, self.memories = recall, told
+        self.recall, self.memories = recall, memories
 
     def help(self, text: str) -> None:
         self.told.append("help")
@@ -139,7 +139,7 @@ async def talking(
     settings: Settings = SETTINGS,
     context_tokens: int = 4096,
     embedder: Embedder | None = None,
-    danger: Danger | None = None,
+    danger: CrisisDetector | None = None,
     tier: Tier = Tier.SMALL,
 ) -> AsyncIterator[Talk]:
     """An open conversation; `scripts` are the model's replies, "Indeed." when there are no more."""

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from apscheduler.triggers.interval import IntervalTrigger
 
 from reveries.config import Home, Settings
-from reveries.daemon.app import children, jobs_of
+from reveries.daemon.app import scheduled_jobs, supervised_tasks
 from reveries.daemon.embedders import Embedding
 from reveries.daemon.loop_lag import LoopLag
 from reveries.daemon.mind import Mind
@@ -96,10 +96,10 @@ async def living(
         parts = _Chosen(owner_name, first_id, local or embedder or WordEmbedder(), local)
         mind, meanings = await _mind(home, model, clock, settings, ledger, parts)
         every = IntervalTrigger(minutes=5, start_date=datetime(2020, 1, 1, tzinfo=UTC), timezone=UTC)
-        jobs = jobs_of(mind) if all_jobs else [ScheduledJob("deep_sleep", every, mind.sleep.consolidate_if_due)]
+        jobs = scheduled_jobs(mind) if all_jobs else [ScheduledJob("deep_sleep", every, mind.sleep.consolidate_if_due)]
         schedule = Schedule(database, clock, jobs)
         async with asyncio.TaskGroup() as tasks:
-            supervised = children(mind, schedule, meanings)
+            supervised = supervised_tasks(mind, schedule, meanings)
             running = [
                 tasks.create_task(supervise(name, child, clock, database.room), name=name)
                 for name, child in supervised.items()

@@ -14,7 +14,7 @@ import msgspec
 
 from reveries import protocol
 from reveries.config import BudgetSettings, Home, Settings, load_settings
-from reveries.daemon.chat_context import choose_told
+from reveries.daemon.chat_context import choose_memories
 from reveries.daemon.notices import attach_notices
 from reveries.errors import ModelUnavailableError
 from reveries.gates import may_act
@@ -409,7 +409,7 @@ async def recalled(home: Home, items: Sequence[Item], harmless: Sequence[Item]) 
         for item in harmless:
             cue = " ".join(item.texts[0].split()[:12])
             recall = memory.recall(cue, await memory.embed_cue(cue), context(now=now))
-            shown += any(_says_who(item, one.line) for one in choose_told(recall, frozenset(), now))
+            shown += any(_says_who(item, one.line) for one in choose_memories(recall, frozenset(), now))
     return shown
 
 

@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from reveries.config import Home, load_settings
-from reveries.daemon.ambient_facts import calm_data, mood_word, predicted
+from reveries.daemon.ambient_facts import load_ambient_data, mood_word, predict_next_talk
 from reveries.llm.scripted import ScriptedModel
 from reveries.safety.ambient import AmbientKind, ambient_text
 from tests.daemon.mind_kit import NOON, living
@@ -35,7 +35,7 @@ def at(day: int, hour: int) -> float:
     ],
 )
 def test_a_habit_of_four_days_foretells_and_nothing_less(began: list[float], now: float, words: str) -> None:
-    assert predicted(began, now, BERLIN) == words
+    assert predict_next_talk(began, now, BERLIN) == words
 
 
 @pytest.mark.requirement("R-138")
@@ -48,12 +48,12 @@ async def test_what_is_said_is_true_of_the_mind_and_what_is_not_known_is_left_ou
     model = ScriptedModel(otherwise=THOUGHT, name="openai/gpt-4.1-mini", context_tokens=16384)
     async with living(home, model, PatientClock(NOON), load_settings(None)) as life:
         mind = life.mind
-        empty = await calm_data(mind.memory, mind.database, mind.clock, "Ana", is_running_normally=False)
+        empty = await load_ambient_data(mind.memory, mind.database, mind.clock, "Ana", is_running_normally=False)
         assert (empty.last_topic, empty.last_mood, empty.predicted_next, empty.turns) == ("", "", "", 0)
         assert empty.all_stored
         await life.say("I love the pear tree in our garden so much, the pear tree makes me happy!")
         await life.pass_time(0.2)
-        known = await calm_data(mind.memory, mind.database, mind.clock, "Ana", is_running_normally=True)
+        known = await load_ambient_data(mind.memory, mind.database, mind.clock, "Ana", is_running_normally=True)
         assert known.last_topic
         assert known.last_mood == "cheerful"
         assert known.turns == 2

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reveries.daemon.attention import QUIET_SECONDS, NextOccupation, Occupation, Situation, WorkableProject, next_of
+from reveries.daemon.attention import QUIET_SECONDS, NextOccupation, Occupation, Situation, WorkableProject, choose_next
 
 NOW = 1_750_000_000.0
 IDLE = Situation(
@@ -46,7 +46,7 @@ DONE = WorkableProject("done", False, NOW - 9000)
     ],
 )
 def test_it_turns_to(situation: Situation, chosen: NextOccupation) -> None:
-    assert next_of(situation) == chosen
+    assert choose_next(situation) == chosen
 
 
 projects = st.lists(
@@ -78,7 +78,7 @@ projects = st.lists(
 def test_no_work_goes_before_words_or_before_sleep_and_none_is_begun_by_itself_while_it_is_held(
     situation: Situation,
 ) -> None:
-    chosen = next_of(situation)
+    chosen = choose_next(situation)
     assert (chosen.occupation is Occupation.TALK) == situation.is_talking
     assert bool(chosen.project_id) == (chosen.occupation is Occupation.WORK)
     if chosen.occupation is Occupation.WORK:

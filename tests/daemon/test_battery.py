@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from reveries.config import Home
-from reveries.daemon.battery import LOOK_SECONDS, Power, pmset_says_battery, supplies_say_battery
+from reveries.daemon.battery import POLL_SECONDS, Power, pmset_says_battery, supplies_say_battery
 from reveries.db.opening import open_database
 from tests.daemon.mind_kit import NOON
 from tests.fakes.patient_clock import PatientClock
@@ -53,7 +53,7 @@ async def test_it_is_looked_at_once_a_minute_and_told_when_it_changed(home: Home
     await clock.watch(database)
     async with asyncio.timeout(90), asyncio.TaskGroup() as tasks:
         running = tasks.create_task(power.run(), name="power")
-        await clock.advance(3.5 * LOOK_SECONDS)
+        await clock.advance(3.5 * POLL_SECONDS)
         running.cancel()
     await database.aclose()
     assert told == [(60.0, True), (180.0, False)]

@@ -16,11 +16,11 @@ from reveries.daemon.calendar_files import (
     MOST_FILES,
     MOST_OCCURRENCES,
     TITLE_CHARS,
-    read_apart,
+    file_stamps,
     read_calendars,
-    stamp_of,
+    read_in_subprocess,
 )
-from reveries.daemon.calendar_watch import MOST_TOLD_A_DAY, Calendar
+from reveries.daemon.calendar_watch import MAX_EVENTS_PER_DAY, Calendar
 from reveries.db.database import Database
 from reveries.db.opening import open_database
 from reveries.monologue.thought import Reactivation, ThinkingReason
@@ -156,7 +156,7 @@ def test_a_file_that_is_too_large_is_left_out(tmp_path: Path) -> None:
 def test_what_would_take_minutes_to_read_is_left_out_in_seconds_and_told_of(tmp_path: Path, rule: str) -> None:
     (tmp_path / "bomb.ics").write_text(ics(event("bomb", ":19000101T000000Z", f"RRULE:{rule}")))
     (tmp_path / "tea.ics").write_text(ics(event("tea", ":20260327T160000")))
-    read = read_apart(tmp_path, NOON, NOON + DAY, BERLIN, file_seconds=3.0)
+    read = read_in_subprocess(tmp_path, NOON, NOON + DAY, BERLIN, file_seconds=3.0)
     assert [one.title for one in read.occurrences] == ["tea"]
     assert len(read.problems) == 1
     assert "bomb.ics cannot be read" in read.problems[0]
@@ -168,7 +168,7 @@ def test_what_is_read_apart_is_what_is_read_here(tmp_path: Path) -> None:
     file.write_text(ics(event("tea", ":20260327T160000"), event("\u00fcber", ";VALUE=DATE:20260328")), encoding="utf-8")
     here = read_calendars(file, NOON, NOON + DAY, BERLIN)
     assert len(here.occurrences) == 2
-    assert read_apart(file, NOON, NOON + DAY, BERLIN) == here
+    assert read_in_subprocess(file, NOON, NOON + DAY, BERLIN) == here
 
 
 @pytest.mark.parametrize(
@@ -194,22 +194,22 @@ def test_pipes_devices_and_loops_are_no_calendars(tmp_path: Path) -> None:
     (tmp_path / "loop.ics").symlink_to(tmp_path / "loop.ics")
     (tmp_path / "folder.ics").mkdir()
     (tmp_path / "tea.ics").write_text(ics(event("tea", ":20260327T160000")))
-    read = read_apart(tmp_path, NOON, NOON + DAY, BERLIN, file_seconds=3.0)
+    read = read_in_subprocess(tmp_path, NOON, NOON + DAY, BERLIN, file_seconds=3.0)
     assert ([one.title for one in read.occurrences], read.problems) == (["tea"], ())
 
 
 @pytest.mark.parametrize("path", ["~nobody-of-that-name/c.ics", "/" + "x" * 5000, "a\0b"])
 def test_a_path_that_is_none_is_told_and_breaks_nothing(path: str) -> None:
     assert "There is no calendar" in read_calendars(Path(path), NOON, NOON + DAY, BERLIN).problems[0]
-    assert stamp_of(Path(path)) == ()
+    assert file_stamps(Path(path)) == ()
 
 
 def test_of_thousands_of_files_the_first_are_read_and_the_rest_is_told_of(tmp_path: Path) -> None:
     for number in range(3000):
         (tmp_path / f"{number:04}.ics").write_text("")
     read = read_calendars(tmp_path, NOON, NOON + DAY, BERLIN)
-    assert f"Of the 3,000 calendars in {tmp_path} the first {MOST_FILES} are read." in read.problems
-    assert [name for name, *_ in stamp_of(tmp_path)] == [f"{number:04}.ics" for number in range(MOST_FILES)]
+    assert f"Of the 3,000 calendars in {tmp_path}, only the first {MOST_FILES} are read." in read.problems
+    assert [name for name, *_ in file_stamps(tmp_path)] == [f"{number:04}.ics" for number in range(MOST_FILES)]
 
 
 # --- what wakes ------------------------------------------------------------------------------------------------------
@@ -261,7 +261,7 @@ async def test_an_event_wakes_thinking_an_hour_before_once_and_not_again_after_a
         again = await woken(calendar(file, database, clock), clock, 0.2)
         assert again is not None, "what no thought began for comes again"
         assert again.event_key == came.event_key
-        await calendar(file, database, clock).told(came)
+        await calendar(file, database, clock).mark_used(came)
         assert await woken(calendar(file, database, clock), clock, 3) is None
 
 
@@ -277,10 +277,10 @@ async def test_a_calendar_full_of_invitations_wakes_only_so_many_thoughts_a_day(
         one = calendar(file, database, clock)
         told = 0
         while (came := await woken(one, clock, 6)) is not None:
-            await one.told(came)
+            await one.mark_used(came)
             told += 1
-            assert told <= MOST_TOLD_A_DAY
-        assert told == MOST_TOLD_A_DAY
+            assert told <= MAX_EVENTS_PER_DAY
+        assert told == MAX_EVENTS_PER_DAY
 
 
 @pytest.mark.requirement("R-60")

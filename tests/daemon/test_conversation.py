@@ -73,7 +73,7 @@ async def test_a_turn_pauses_thinking_recalls_by_mood_and_time_asks_and_stores_i
     steps: list[str] = []
 
     class Heard(Events):
-        def recalled(self, recall: Recall, told: Sequence[PromptMemory]) -> None:
+        def recalled(self, recall: Recall, memories: Sequence[PromptMemory]) -> None:
             steps.append("recalled")
 
         def token(self, text: str) -> None:
@@ -293,7 +293,7 @@ async def test_a_long_history_is_folded_when_the_conversation_rests_and_read_ahe
         assert talk.around.folded == folds
         async with asyncio.timeout(90), asyncio.TaskGroup() as tasks:
             resting = tasks.create_task(talk.conversation.run(), name="rest")
-            warming = tasks.create_task(talk.conversation.keep_warm(), name="read-ahead")
+            warming = tasks.create_task(talk.conversation.run_read_ahead(), name="read-ahead")
             # What was read ahead before it was folded is read anew.
             await until(lambda: talk.around.folded > folds and len(talk.model.read[-1][0]) <= longest // 2)
             resting.cancel()
@@ -344,7 +344,7 @@ async def test_a_message_longer_than_the_context_is_stored_whole_and_told_in_par
 
 async def test_the_beginning_of_the_next_prompt_is_read_ahead(tmp_path: Path) -> None:
     async with talking(tmp_path) as talk, asyncio.timeout(90), asyncio.TaskGroup() as tasks:
-        warming = tasks.create_task(talk.conversation.keep_warm(), name="read-ahead")
+        warming = tasks.create_task(talk.conversation.run_read_ahead(), name="read-ahead")
         await until(lambda: bool(talk.model.read))
         await talk.say("Hello")
         (read, _), asked = talk.model.read[0], talk.model.prompts[0].messages

@@ -79,7 +79,7 @@ async def test_holding_all_waits_for_the_reply_that_one_of_them_is_making(tmp_pa
         talk.model.add(["A ", Pause(5.0), "letter."])
 
         async def hold() -> int:
-            async with registry.held():
+            async with registry.locked():
                 return len(await talk.memory.conversations.recent_turns(other.conversation_id, 9))
 
         async with asyncio.TaskGroup() as tasks:
@@ -94,10 +94,10 @@ async def test_holding_all_waits_for_the_reply_that_one_of_them_is_making(tmp_pa
 
 async def test_when_the_mind_ends_none_of_them_takes_a_turn(tmp_path: Path) -> None:
     async with _two(tmp_path) as (talk, registry, other):
-        registry.take_no_more()
-        assert talk.conversation.is_over
-        assert other.is_over
-        assert registry.is_over
+        registry.refuse_turns()
+        assert talk.conversation.is_closing
+        assert other.is_closing
+        assert registry.is_closing
 
 
 async def test_a_channel_has_one_conversation(tmp_path: Path) -> None:

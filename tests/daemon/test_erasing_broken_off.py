@@ -242,7 +242,7 @@ async def test_an_erasure_that_ends_while_the_mind_ends_lets_no_thought_begin(ho
     async with knowing(home) as life:
         assert life.mind.conversation.is_resting
         assert str(life.mind.monologue.state) != ThoughtState.PAUSED
-        life.mind.conversation.take_no_more()
+        life.mind.conversation.refuse_turns()
         await forget(life.mind, ERASE, nobody)
         await life.clock.advance(3600)
         assert life.mind.monologue.state is ThoughtState.PAUSED

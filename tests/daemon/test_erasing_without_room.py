@@ -84,7 +84,7 @@ async def test_without_room_for_a_backup_the_old_ones_go_and_the_receipt_says_th
         assert receipt.receipt_id
         [note] = [note for note in receipt.notes if note.startswith(NO_BACKUP)]
         assert "No backup is made" in note
-        assert not [note for note in receipt.notes if "one new backup is made" in note]
+        assert not [note for note in receipt.notes if "replaced by one new backup" in note]
         assert list(home.backups.iterdir()) == []
         assert not life.mind.memory.forgetting.marker.exists()
         assert any("No backup is made" in problem for problem in life.mind.health.problems())
@@ -97,7 +97,7 @@ async def test_where_the_old_backups_took_the_room_the_new_one_is_made_after_the
         await said_and_copied(life, home)
         with somebody_reads(home.database_default):
             receipt = await forget(life.mind, ERASE, lambda what, done, total: None)
-        assert [note for note in receipt.notes if "one new backup is made" in note]
+        assert [note for note in receipt.notes if "replaced by one new backup" in note]
         assert len([file for file in home.backups.iterdir() if file.suffix == ".db"]) == 1
     assert copies_with(home) == []
 

@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from reveries.daemon.crisis_help import Danger
+from reveries.daemon.crisis_help import CrisisDetector
 from reveries.errors import BudgetExceededError, ModelUnavailableError
 from reveries.llm.base import Vectors
 from reveries.safety.crisis.likeness import WORD_PLACES, CrisisLikeness
@@ -77,7 +77,7 @@ MEANT = "My lantern goes out tonight."
 
 
 async def test_what_no_rule_knows_is_found_by_what_it_means(tmp_path: Path) -> None:
-    async with talking(tmp_path, "I am here.", danger=Danger(_Said(), LIKENESS)) as talk:
+    async with talking(tmp_path, "I am here.", danger=CrisisDetector(_Said(), LIKENESS)) as talk:
         events = await talk.say(MEANT)
         assert events.told[:2] == ["help", "stored words"]
         assert events.text == "I am here."
@@ -87,14 +87,16 @@ async def test_what_no_rule_knows_is_found_by_what_it_means(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     "danger",
     [
-        Danger(),
-        Danger(_Said(ModelUnavailableError("The embedder cannot be used.", advice="Ask again.")), LIKENESS),
-        Danger(_Said(hangs=True), LIKENESS, most_seconds=0.01),
-        Danger(_Said(), CrisisLikeness("another", LIKENESS.weights, NO_WORDS, 9.0, 0.0)),
+        CrisisDetector(),
+        CrisisDetector(_Said(ModelUnavailableError("The embedder cannot be used.", advice="Ask again.")), LIKENESS),
+        CrisisDetector(_Said(hangs=True), LIKENESS, most_seconds=0.01),
+        CrisisDetector(_Said(), CrisisLikeness("another", LIKENESS.weights, NO_WORDS, 9.0, 0.0)),
     ],
     ids=["no weights", "an error", "no answer", "another embedder"],
 )
-async def test_without_meaning_the_rules_decide_and_the_reply_is_as_ever(tmp_path: Path, danger: Danger) -> None:
+async def test_without_meaning_the_rules_decide_and_the_reply_is_as_ever(
+    tmp_path: Path, danger: CrisisDetector
+) -> None:
     async with talking(tmp_path, "One.", "Two.", danger=danger) as talk:
         events = await talk.say(MEANT)
         assert "help" not in events.told
@@ -106,13 +108,13 @@ async def test_without_meaning_the_rules_decide_and_the_reply_is_as_ever(tmp_pat
 
 async def test_it_comes_by_meaning_with_the_provider_down(tmp_path: Path) -> None:
     down = ModelUnavailableError("The provider does not answer.", advice="Ask again.")
-    async with talking(tmp_path, down, danger=Danger(_Said(), LIKENESS)) as talk:
+    async with talking(tmp_path, down, danger=CrisisDetector(_Said(), LIKENESS)) as talk:
         assert (await talk.say(MEANT)).told[:2] == ["help", "stored words"]
 
 
 async def test_nothing_is_weighed_when_it_is_switched_off_or_a_rule_has_found_it() -> None:
     embedder = _Said()
-    danger = Danger(embedder, LIKENESS)
+    danger = CrisisDetector(embedder, LIKENESS)
     assert await danger.help_for(MEANT, msgspec.structs.replace(SETTINGS.crisis, enabled=False)) is None
     assert await danger.help_for(WORDS, SETTINGS.crisis) is not None
     assert not embedder.given
@@ -130,18 +132,18 @@ async def test_of_a_long_message_the_whole_is_weighed_by_itself_and_any_sentence
 
     embedder, strict = Counted(), CrisisLikeness("one-axis", 9.0 * LIKENESS.weights, NO_WORDS, bias=0.0, limit=1.0)
     long = "It rained all day and we stayed in. " * 10 + MEANT
-    assert await Danger(embedder, strict).help_for(long, SETTINGS.crisis) is not None
+    assert await CrisisDetector(embedder, strict).help_for(long, SETTINGS.crisis) is not None
     assert embedder.calls == [1, 11]
 
 
 async def test_warming_up_survives_an_embedder_that_fails() -> None:
-    await Danger(_Said(ModelUnavailableError("Gone.", advice="Ask again.")), LIKENESS).warm()
-    await Danger().warm()
+    await CrisisDetector(_Said(ModelUnavailableError("Gone.", advice="Ask again.")), LIKENESS).preload()
+    await CrisisDetector().preload()
 
 
 async def test_another_language_is_not_asked_of_an_embedder_that_knows_english() -> None:
     embedder = _Said()
-    danger = Danger(embedder, LIKENESS)
+    danger = CrisisDetector(embedder, LIKENESS)
     assert await danger.help_for("Estoy muy cansado hoy, lantern, trabajamos hasta tarde.", SETTINGS.crisis) is None
     assert not embedder.given
     assert await danger.help_for(MEANT, SETTINGS.crisis) is not None
@@ -149,7 +151,7 @@ async def test_another_language_is_not_asked_of_an_embedder_that_knows_english()
 
 async def test_english_after_a_page_of_something_else_is_asked_about() -> None:
     page = "el gato duerme; la lluvia cae. " * 20
-    assert await Danger(_Said(), LIKENESS).help_for(page + MEANT, SETTINGS.crisis) is not None
+    assert await CrisisDetector(_Said(), LIKENESS).help_for(page + MEANT, SETTINGS.crisis) is not None
 
 
 async def test_the_loop_turns_while_a_long_message_is_read() -> None:
@@ -164,6 +166,6 @@ async def test_the_loop_turns_while_a_long_message_is_read() -> None:
     async with asyncio.timeout(90), asyncio.TaskGroup() as tasks:
         tasks.create_task(turn(), name="turning")
         text = f"{'We walked along the river and talked about the garden. ' * 300}I want to kill myself."
-        assert await Danger().help_for(text, SETTINGS.crisis) is not None
+        assert await CrisisDetector().help_for(text, SETTINGS.crisis) is not None
         done.set()
     assert turns > 2

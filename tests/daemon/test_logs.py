@@ -63,7 +63,7 @@ def test_chatty_libraries_are_heard_only_when_they_warn(tmp_path: Path) -> None:
             logging.getLogger(name).info("GET https://example.invalid/?token=1")
             logging.getLogger(name).warning("careful")
         structlog.get_logger("ours").debug("said")
-    assert [line["event"] for line in _lines(tmp_path)] == ["library.spoke", "library.spoke", "said"]
+    assert [line["event"] for line in _lines(tmp_path)] == ["library.logged", "library.logged", "said"]
 
 
 @pytest.mark.requirement("H2")
@@ -74,7 +74,7 @@ def test_of_a_warning_the_log_has_only_where_and_of_what_kind(
     with log_to(tmp_path, "debug"):
         warnings.warn("a: DeprecationWarning: my diary of the pear tree", UserWarning, stacklevel=1)
     (line,) = _lines(tmp_path)
-    assert (line["event"], line["kind"]) == ("library.spoke", "UserWarning")
+    assert (line["event"], line["kind"]) == ("library.logged", "UserWarning")
     assert str(line["where"]).startswith(f"{__file__}:")
     assert "diary" not in (tmp_path / "daemon.log").read_text(encoding="utf-8") + capsys.readouterr().err
 
@@ -101,7 +101,7 @@ def test_what_nobody_caught_is_logged_without_its_words_and_is_not_on_standard_e
         _TakenDownBadly()
         gc.collect()
     text = (tmp_path / "daemon.log").read_text(encoding="utf-8")
-    assert [line["event"] for line in _lines(tmp_path)] == ["thread.failed", "taking-down.failed"]
+    assert [line["event"] for line in _lines(tmp_path)] == ["thread.failed", "finalizer.failed"]
     assert all("ValueError" in str(line["exception"]) for line in _lines(tmp_path))
     assert _PRIVATE not in text + capsys.readouterr().err
 
@@ -134,8 +134,8 @@ def test_what_is_taken_down_while_a_line_is_logged_may_log_too(tmp_path: Path) -
     command = [sys.executable, "-c", textwrap.dedent(_TAKEN_DOWN_WHILE_LOGGING), str(tmp_path)]
     subprocess.run(command, timeout=20, check=True)
     told = [line["event"] for line in _lines(tmp_path)]
-    assert told.count("taking-down.failed") > 3
-    assert told.count("library.spoke") == told.count("taking-down.failed") + 1
+    assert told.count("finalizer.failed") > 3
+    assert told.count("library.logged") == told.count("finalizer.failed") + 1
 
 
 @pytest.mark.requirement("H2")

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from reveries import protocol
-from reveries.daemon.last_turns import KEPT_CONVERSATIONS, LastTurns, told_parts
+from reveries.daemon.last_turns import KEPT_CONVERSATIONS, LastTurns, context_parts
 from reveries.db.database import Transaction
 from reveries.errors import ModelUnavailableError, NotFoundError, UsageError
 from reveries.llm.base import Prompt
@@ -33,7 +33,7 @@ def parts_of(told: protocol.Frame) -> dict[str, protocol.ContextPart]:
 
 async def test_before_the_first_turn_there_is_nothing_to_show_and_it_says_so(tmp_path: Path) -> None:
     async with talking(tmp_path) as talk:
-        with pytest.raises(NotFoundError, match="kept only while it is awake"):
+        with pytest.raises(NotFoundError, match="only kept while it is awake"):
             await ask(talk, protocol.AskContext(1))
         with pytest.raises(NotFoundError, match="in that conversation"):
             await ask(talk, protocol.AskContext(1, "nowhere"))
@@ -140,7 +140,7 @@ async def test_nothing_is_counted_before_a_reply_for_the_sake_of_looking(tmp_pat
             counted.append(text)
             return 1
 
-        await told_parts(turn, count)
+        await context_parts(turn, count)
         assert counted
 
 

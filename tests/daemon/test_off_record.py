@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from reveries.config import Home, load_settings
-from reveries.daemon.crisis_help import Danger
+from reveries.daemon.crisis_help import CrisisDetector
 from reveries.daemon.logs import log_to
 from reveries.errors import ModelUnavailableError
 from reveries.llm.scripted import ScriptedModel
@@ -126,7 +126,7 @@ async def test_a_reply_that_loops_is_cut_and_not_kept(tmp_path: Path) -> None:
 
 
 async def test_who_may_be_in_danger_is_shown_help_here_too(tmp_path: Path) -> None:
-    async with talking(tmp_path, danger=Danger()) as talk:
+    async with talking(tmp_path, danger=CrisisDetector()) as talk:
         await talk.conversation.say("I want to kill myself.", events := Events(), off_record=True)
         assert events.help_text
 

@@ -257,7 +257,7 @@ def test_where_a_loop_hangs_is_told_while_it_hangs() -> None:
             time.sleep(1.5)
 
         async def live():
-            telling = asyncio.create_task(loop_lag.tell_of_hang(SystemClock()))
+            telling = asyncio.create_task(loop_lag.report_hangs(SystemClock()))
             await asyncio.sleep(0.02)
             holds_the_loop()
             await asyncio.sleep(0.3)

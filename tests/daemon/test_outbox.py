@@ -92,11 +92,11 @@ def test_what_is_sent_to_a_client_that_left_goes_nowhere() -> None:
 @pytest.mark.requirement("E4")
 async def test_who_is_far_behind_what_all_are_told_is_given_up_and_one_long_word_is_not_far() -> None:
     outbox = Outbox()
-    outbox.tell(Ok(0))
+    outbox.send_broadcast(Ok(0))
     await outbox.next_frames()  # It is being sent, and does not leave.
     given_up = []
     for frame in (Token(0, "x" * (2 * STREAM_LIMIT_BYTES)), Ok(0)):
-        outbox.tell(frame)
+        outbox.send_broadcast(frame)
         given_up.append(outbox.is_closed)
     assert given_up == [False, True]
     async with asyncio.timeout(90):
@@ -109,7 +109,7 @@ async def test_who_had_no_turn_to_read_is_not_behind() -> None:
     """A long word and what follows it at once: the client may read as fast as it can."""
     outbox = Outbox()
     for frame in (Token(0, "x" * (2 * STREAM_LIMIT_BYTES)), Ok(0), Ok(0)):
-        outbox.tell(frame)
+        outbox.send_broadcast(frame)
     assert not outbox.is_closed
 
 

@@ -256,7 +256,7 @@ async def test_a_client_that_reads_nothing_is_let_go_and_leaves_nothing_behind(m
         async with _greeted(mind) as (good_reader, good_writer):
             session = mind.sessions[1]
             while not session.outbox.is_closed:
-                session.outbox.tell(protocol.Token(0, "x" * 50_000))
+                session.outbox.send_broadcast(protocol.Token(0, "x" * 50_000))
                 assert await _ask(good_reader, good_writer, protocol.AskMemory(1)) == protocol.Ok(1)
             await asyncio.wait_for(mind.somebody_left.wait(), 5)
         assert mind.gone[0] == 1
@@ -312,7 +312,7 @@ async def test_one_client_too_many_is_refused_with_a_reason(mind: _Mind) -> None
         reader, _ = await stack.enter_async_context(_raw(mind))
         failed = await _next(reader)
         assert isinstance(failed, protocol.Failed)
-        assert "attached already" in failed.message
+        assert "connected already" in failed.message
 
 
 _STRANGER = """

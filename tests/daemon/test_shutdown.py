@@ -6,7 +6,7 @@ import contextlib
 import pytest
 
 from reveries.config import Home, load_settings
-from reveries.daemon.app import _supervise_child
+from reveries.daemon.app import _supervise_task
 from reveries.daemon.reply_generation import ReplyStop
 from reveries.daemon.shutdown import _SIGNAL_DEADLINE_SECONDS, Ending, wind_down
 from reveries.errors import AsleepError, StorageLostError
@@ -47,9 +47,9 @@ async def test_a_disk_that_failed_ends_the_daemon_by_whoever_looks_but_not_befor
             raise StorageLostError("The disk failed a write.")
         async with asyncio.timeout(90):
             with pytest.raises(StorageLostError):
-                await _supervise_child("room", mind.room.run, mind, ending)
+                await _supervise_task("room", mind.room.run, mind, ending)
             ending.ask(politely=False, exit_code=74)
-            await _supervise_child("room", mind.room.run, mind, ending)
+            await _supervise_task("room", mind.room.run, mind, ending)
 
 
 @pytest.mark.requirement("A4", "B4")
@@ -66,13 +66,13 @@ async def test_a_disk_that_fails_while_it_falls_asleep_politely_ends_the_waiting
         await until(lambda: events.text == "She ")
         ending.ask(politely=True)
         winding = tasks.create_task(wind_down(life.mind, ending), name="wind-down")
-        await until(lambda: talk.is_over)
+        await until(lambda: talk.is_closing)
         ending.storage_lost(74)
         await until(ending.wound_down.is_set)  # No time has passed by its clock.
         assert ending.exit_code == 74
         assert not turn.done()
         assert not list(home.backups.glob("*.db"))
-        stop.ask()
+        stop.request()
         await clock.drive(asyncio.wait_for(winding, 20))
 
 
@@ -116,7 +116,7 @@ async def test_a_reply_that_is_too_slow_for_falling_asleep_is_kept_as_a_part_and
         ending = Ending()
         ending.ask(politely=True)
         winding = tasks.create_task(wind_down(mind, ending), name="wind-down")
-        await until(lambda: mind.conversation.is_over)
+        await until(lambda: mind.conversation.is_closing)
         await clock.advance(19)
         assert not turn.done()
         await clock.advance(1)
@@ -147,10 +147,10 @@ async def test_once_it_ends_words_that_wait_are_told_so_and_no_model_is_asked_fo
         first = tasks.create_task(talk.say(FACT, events), name="first")
         await until(lambda: events.text == "She ")
         second = tasks.create_task(_told(life, ASKED), name="second")
-        await until(lambda: talk._turns_under_way == 2)
+        await until(lambda: talk._pending_turns == 2)
         ending.ask(politely=politely)
         winding = tasks.create_task(wind_down(life.mind, ending), name="wind-down")
-        await until(lambda: talk.is_over)
+        await until(lambda: talk.is_closing)
         await clock.advance(20 if politely else 0)
         await until(lambda: first.done() and second.done())
         await clock.drive(asyncio.wait_for(winding, 20))
@@ -190,7 +190,7 @@ async def test_who_may_be_in_danger_is_shown_help_also_while_it_falls_asleep_and
         thinking = life.mind.monologue
         thinking.pause()
         await until(lambda: thinking.state is ThoughtState.PAUSED)
-        life.mind.conversation.take_no_more()
+        life.mind.conversation.refuse_turns()
         with pytest.raises(AsleepError):
             await life.mind.conversation.say("I want to kill myself tonight.", events)
         await settle()

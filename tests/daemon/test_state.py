@@ -25,7 +25,7 @@ async def test_it_says_what_it_does_now_and_asks_the_database_nothing(home: Home
         before = len(statements)
         assert (state.state, state.is_well) == ("talking", True)
         assert before == 0
-        life.mind.health.backup_failed("No room for a backup.")
+        life.mind.health.note_failed_backup("No room for a backup.")
         assert not (await ask(life.mind, protocol.AskState(1), protocol.MindState)).is_well
 
 

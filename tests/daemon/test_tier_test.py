@@ -9,7 +9,7 @@ import pytest
 
 from reveries import protocol
 from reveries.config import Home, load_settings
-from reveries.daemon.requests.models import probe_models
+from reveries.daemon.requests.admin import probe_models
 from reveries.daemon.tier_test import TierTester
 from reveries.db.database import Database
 from reveries.errors import ModelUnavailableError, NotFoundError

@@ -80,7 +80,7 @@ async def test_status_knows_that_the_embedder_is_not_there_before_anything_is_sa
             )
             await life.clock.advance(60)
             told = await status_of(life.mind)
-            assert (told.health, told.problems) == ("degraded", ["Recall goes by words alone. No Ollama answers."])
+            assert (told.health, told.problems) == ("degraded", ["Recall searches by words only. No Ollama answers."])
             embedder.error = None
             await life.clock.advance(300)
             assert looking.done()
@@ -104,4 +104,4 @@ async def test_vectors_that_wait_are_a_problem(home: Home) -> None:
             life.mind.memory.by_words_because = ""
             problems = (await status_of(life.mind)).problems
             making.cancel()
-        assert problems == ["What is new has no vectors yet. No Ollama answers."]
+        assert problems == ["New memories have no vectors yet. No Ollama answers."]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from reveries.config import CrisisSettings, Home, load_settings
-from reveries.daemon.crisis_help import Danger
+from reveries.daemon.crisis_help import CrisisDetector
 from reveries.daemon.reply_generation import ReplyStop
 from reveries.llm.scripted import Pause, ScriptedModel
 from reveries.monologue.ports import ThoughtState
@@ -24,7 +24,7 @@ FACT = "My sister Maria moved to Oslo last week and I miss her a lot."
 
 
 @dataclass(frozen=True)
-class SlowDanger(Danger):
+class SlowDanger(CrisisDetector):
     """Weighs words for as long as the test likes."""
 
     asked: asyncio.Event = field(default_factory=asyncio.Event)
@@ -36,7 +36,7 @@ class SlowDanger(Danger):
         return None
 
 
-class BrokenDanger(Danger):
+class BrokenDanger(CrisisDetector):
     async def help_for(self, words: str, settings: CrisisSettings) -> str | None:
         raise KeyError("tokenizer")
 
@@ -118,7 +118,7 @@ async def test_who_stops_a_reply_stops_their_own_and_nobody_elses(tmp_path: Path
             first = tasks.create_task(talk.conversation.say("About the pear tree.", events), name="first")
             await until(lambda: events.text == "Beginning ")
             second = tasks.create_task(talk.conversation.say("About a boat.", Events(), stop=stop), name="second")
-            stop.ask()
+            stop.request()
             await talk.clock.advance(61)
         assert (first.result().draft.reason, first.result().draft.text) == ("stop", "Beginning and end.")
         assert (second.result().draft.reason, second.result().draft.text) == ("cancelled", "")
@@ -128,7 +128,7 @@ async def test_who_stops_a_reply_stops_their_own_and_nobody_elses(tmp_path: Path
 async def test_a_reply_that_is_stopped_before_it_began_asks_no_model_and_keeps_the_words(tmp_path: Path) -> None:
     async with talking(tmp_path) as talk:
         stop = ReplyStop()
-        stop.ask()
+        stop.request()
         result = await talk.conversation.say(FACT, Events(), stop=stop)
         assert result.draft.reason == "cancelled"
         assert talk.model.prompts == []

@@ -287,8 +287,8 @@ SEEDS = (
          "            mood=infer_mood(words),\n", "", "tests/daemon/test_conversation.py"
          "::test_a_turn_pauses_thinking_recalls_by_mood_and_time_asks_and_stores_in_this_order"),
     Seed("thinking goes on while words are answered", "daemon/activity.py",
-         '        """A word of the owner came."""\n        self._monologue.pause()\n',
-         '        """A word of the owner came."""\n', "tests/daemon/test_handing_over.py"
+         '        """Pause everything else, because the owner speaks."""\n        self._monologue.pause()\n',
+         '        """Pause everything else, because the owner speaks."""\n', "tests/daemon/test_handing_over.py"
          "::test_a_word_ends_a_thought_is_answered_with_it_in_mind_and_thought_about_when_the_talk_rests"),
     Seed("what is looked for counts as remembered", "memory/memory.py",
          "        return self._live.recall(query, vector, context, is_explained=is_explained)\n",

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from reveries.config import load_settings
-from reveries.daemon.backup_keeper import make_copy
+from reveries.daemon.backup_keeper import write_backup
 from reveries.daemon.recovery import live_with_recovery
 from reveries.db.backups import backups_in, described, recover
 from reveries.db.failpoints import Step
@@ -98,7 +98,7 @@ async def test_a_copy_made_after_the_clock_was_set_back_is_newer_than_those_befo
     """The copy that `place` has is of NOW; then the clock is set back by a day, and one is made that has all."""
     clock = HandClock(NOW - 86_400)
     database = await open_database(place / "memory.db", place / "backups")
-    name, _ = await make_copy(database, place / "backups", load_settings(None).storage, clock)
+    name, _ = await write_backup(database, place / "backups", load_settings(None).storage, clock)
     await database.aclose()
     newest, before = backups_in(place / "backups")
     assert newest.name == name
@@ -123,9 +123,9 @@ async def test_where_the_clock_was_set_back_and_no_copy_made_since_it_says_so(pl
 async def test_a_copy_whose_name_comes_again_has_its_own_time(place: Path) -> None:
     settings, clock = load_settings(None).storage, HandClock(NOW - 3600)
     database = await open_database(place / "memory.db", place / "backups")
-    await make_copy(database, place / "backups", settings, clock)
+    await write_backup(database, place / "backups", settings, clock)
     clock.step_wall(3600)
-    name, _ = await make_copy(database, place / "backups", settings, clock)
+    name, _ = await write_backup(database, place / "backups", settings, clock)
     await database.aclose()
     newest = backups_in(place / "backups")[0]
     assert (newest.name, newest.made_at) == (name, NOW)

@@ -286,7 +286,7 @@ def test_of_what_a_library_says_the_log_has_only_where(tmp_path: Path, level: st
         except ValueError:
             logging.getLogger("LiteLLM").exception(_PRIVATE)
     log = (tmp_path / "daemon.log").read_text(encoding="utf-8")
-    assert log.count("library.spoke") == 2
+    assert log.count("library.logged") == 2
     assert "test_secrets.py" in log
     assert _PRIVATE not in log
 

@@ -16,7 +16,7 @@ import msgspec
 
 from reveries.clock import Clock
 from reveries.config import BudgetSettings, Home, RoleBudget, Settings, load_settings
-from reveries.daemon.crisis_help import Danger
+from reveries.daemon.crisis_help import CrisisDetector
 from reveries.daemon.loop_lag import LoopLag
 from reveries.daemon.mind import Mind
 from reveries.daemon.mind_builder import Guards, build_mind
@@ -263,7 +263,7 @@ def _mind(
         tier_results=TierResults(database, {}),
         lag=LoopLag(clock),
     )
-    return build_mind(parts, Guards(Knowledge(), Danger()), random.Random(7))
+    return build_mind(parts, Guards(Knowledge(), CrisisDetector()), random.Random(7))
 
 
 async def _outcome(work: Awaitable[_T]) -> tuple[_T | None, Exception | None]:

@@ -281,7 +281,7 @@ else:
     ) -> None:
         folder, done = alone
         log = (folder / "daemon.log").read_text(encoding="utf-8")
-        assert log.count("library.spoke") >= 5
+        assert log.count("library.logged") >= 5
         assert '"kind": "UserWarning"' in log
         assert "quibblewort" not in log.lower()
         assert "quibblewort" not in (done.stderr + done.stdout).lower()

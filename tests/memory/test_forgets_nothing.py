@@ -31,7 +31,7 @@ def test_the_statements_that_erase_are_asked_for_by_forgetting_alone() -> None:
         for file in package.rglob("*.py")
         if "await forget(" in file.read_text(encoding="utf-8")
     }
-    assert asking == {"requests/forgetting.py"}
+    assert asking == {"requests/memory.py"}
 
 
 def test_the_statements_that_take_back_are_asked_for_on_the_owners_word_alone() -> None:

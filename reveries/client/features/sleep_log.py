@@ -139,7 +139,7 @@ def _preview(limit: int | None, as_json: bool) -> int:
     seen = ask_watched(
         lambda new_id: protocol.PreviewSleep(new_id, limit),
         protocol.SleepPreview,
-        "looking at what waits",
+        "checking what waits",
         as_json=as_json,
     )
     show_json(seen) if as_json else show(preview_page(seen))

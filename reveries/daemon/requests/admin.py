@@ -1,17 +1,23 @@
-"""The daemon itself: its state, settings, checkup, copies, wellbeing, and its end."""
+"""Requests about the daemon: status, settings, checkup, models and usage, wellbeing, backup, shutdown."""
 
 import os
 from dataclasses import asdict
 
+import msgspec
+
 from reveries import __version__, protocol
-from reveries.daemon.backup_answers import make_backup
+from reveries.daemon.backup_answers import create_backup
 from reveries.daemon.checkup import checkup
-from reveries.daemon.mind import Mind
-from reveries.daemon.mind import apply_settings as read_settings_again
+from reveries.daemon.mind import Mind, reload_settings
+from reveries.daemon.model_probe import Prober, roles_named
+from reveries.daemon.models_overview import InUse, answer_frame, models_overview
 from reveries.daemon.notices import lasting_notices
 from reveries.daemon.requests.registry import Call, handles
 from reveries.daemon.settings_in_force import masked_toml
+from reveries.daemon.tier_test import TierTester
+from reveries.daemon.usage_report import usage_report
 from reveries.llm.caps import Span
+from reveries.progress import ProgressCallback
 from reveries.safe_text import one_line
 from reveries.safety.wellbeing import Counted, WellbeingReport, wellbeing_report
 
@@ -34,7 +40,7 @@ async def show_settings(call: Call, request: protocol.AskConfig) -> protocol.Con
 
 @handles(protocol.ApplyConfig)
 async def apply_settings(call: Call, request: protocol.ApplyConfig) -> protocol.ConfigApplied:
-    changed, needs_restart = read_settings_again(call.mind)
+    changed, needs_restart = reload_settings(call.mind)
     return protocol.ConfigApplied(request.request_id, changed, needs_restart)
 
 
@@ -53,13 +59,49 @@ async def show_wellbeing(call: Call, request: protocol.AskWellbeing) -> protocol
 
 @handles(protocol.MakeBackup)
 async def back_up(call: Call, request: protocol.MakeBackup) -> protocol.Backups:
-    return await make_backup(request.request_id, call.mind, call.report_progress)
+    return await create_backup(request.request_id, call.mind, call.report_progress)
 
 
 @handles(protocol.Sleep)
 async def fall_asleep(call: Call, request: protocol.Sleep) -> protocol.Ok:
     await call.fall_asleep(call.progress_for_all("sleeping on it"))
     return protocol.Ok(request.request_id)
+
+
+@handles(protocol.AskModels)
+async def list_models(call: Call, request: protocol.AskModels) -> protocol.ModelsOverview:
+    mind, models = call.mind, call.mind.models
+    states = {role: state for role, _, state in models.uses()}
+    in_use = InUse(models.choices, models.fallbacks, states, models.embedder_name)
+    shown = await models_overview(mind.settings, await mind.answers.counts(), in_use, models.tested)
+    return msgspec.structs.replace(shown, request_id=request.request_id)
+
+
+@handles(protocol.ProbeModels)
+async def test_models(call: Call, request: protocol.ProbeModels) -> protocol.ModelsProbed:
+    with_tiers = request.tiers is True
+    probes, tiers = await probe_models(call.mind, request.role, call.report_progress, with_tiers=with_tiers)
+    answers = [answer_frame(count) for count in await call.mind.answers.counts()]
+    return protocol.ModelsProbed(request.request_id, probes, answers, tiers if with_tiers else msgspec.UNSET)
+
+
+async def probe_models(
+    mind: Mind, role: str, progress: ProgressCallback, *, with_tiers: bool
+) -> tuple[list[protocol.ModelProbe], list[protocol.TierTest]]:
+    """Ask each role's model one question and, `with_tiers`, run the tier tests. Thinking and sleep wait meanwhile."""
+    roles_named(role)
+    models, clock = mind.models, mind.clock
+    prober = Prober(models.first, models.embedder, mind.ledger, models.circuits, mind.answers, clock, progress)
+    tester = TierTester(models.first, models.tier, mind.tier_results, models.circuits, clock, progress)
+    if mind.activity.is_sleeping:
+        progress("waiting for sleep to end", 0, 0)
+    async with mind.activity.during_test():
+        return await prober.probe(role), await tester.test(role) if with_tiers else []
+
+
+@handles(protocol.AskUsage)
+async def show_usage(call: Call, request: protocol.AskUsage) -> protocol.UsageReport:
+    return await usage_report(request.request_id, call.mind.ledger, request.days)
 
 
 async def status_frame(request_id: int, mind: Mind) -> protocol.Status:
@@ -113,7 +155,7 @@ async def status_frame(request_id: int, mind: Mind) -> protocol.Status:
 
 
 def wellbeing_frame(request_id: int, report: WellbeingReport) -> protocol.Wellbeing:
-    """What was counted, as it crosses the socket."""
+    """Convert the report to its frame."""
     return protocol.Wellbeing(
         request_id=request_id,
         now=report.now,

@@ -1,4 +1,4 @@
-"""Takes requests from the server to their handlers."""
+"""Passes requests from the server to their handlers."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -7,10 +7,8 @@ from reveries import protocol
 from reveries.daemon.mind import Mind
 from reveries.daemon.requests import (
     admin,
-    forgetting,
     knowledge,
     memory,
-    models,
     projects,
     sleep,
     talk,
@@ -24,13 +22,13 @@ from reveries.daemon.safe_mode import require_allowed
 from reveries.daemon.server import Session
 from reveries.progress import CountCallback
 
-SUBJECTS = (admin, forgetting, knowledge, memory, models, projects, sleep, talk, thought, tools, views)
-"""Imported for their handlers."""
+SUBJECTS = (admin, knowledge, memory, projects, sleep, talk, thought, tools, views)
+"""Imported so that their handlers are registered."""
 
 
 @dataclass(frozen=True, slots=True)
 class RequestDispatcher:
-    """Answers requests with what all of them stand on."""
+    """Answers requests, with the objects that handlers share."""
 
     mind: Mind
     clients: AttachedClients
@@ -38,7 +36,7 @@ class RequestDispatcher:
     fall_asleep: Callable[[CountCallback], Awaitable[None]]
 
     async def handle(self, session: Session, request: protocol.Request) -> None:
-        """Answer one request. Raises ReveriesError; the server turns it into a `Failed`."""
+        """Answer one request. Raises ReveriesError, which the server sends as `Failed`."""
         require_allowed(request, self.mind.safe_because)
         call = Call(self.mind, session, request.request_id, self.clients, self.detached, self.fall_asleep)
         if (answer := await answer_request(call, request)) is not None:

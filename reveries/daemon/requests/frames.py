@@ -1,4 +1,4 @@
-"""Parts of frames that several requests share. Pure; every text that a person may see is made plain here."""
+"""Frame parts that several requests share. Pure; every text that a person may see is sanitised here."""
 
 from collections.abc import Sequence
 
@@ -11,24 +11,24 @@ from reveries.memory.views.episodes import said_turn
 from reveries.safe_text import one_line, plain
 
 ROOM_CHARS = 700_000
-"""A character has at most 4 bytes in UTF-8: with what stands around them they fit into a message of 4 MiB."""
+"""A character has at most 4 bytes in UTF-8, so this fits into a frame of 4 MiB with the rest of it."""
 
 
 def said_turns(turns: Sequence[Turn]) -> list[protocol.SaidTurn]:
-    """Stored turns for one message to a client: texts too long for it are cut, and say so."""
+    """Convert stored turns for one frame; texts that are too long are cut, with a note."""
     return cut_turns([said_turn(turn) for turn in turns])
 
 
 def cut_turns(turns: Sequence[protocol.SaidTurn]) -> list[protocol.SaidTurn]:
-    """`turns` for one message to a client: texts too long for it are cut, and say so."""
+    """Cut the texts of `turns` that are too long for one frame, with a note."""
     texts = cut_to_share([turn.text for turn in turns])
     return [msgspec.structs.replace(turn, text=text) for turn, text in zip(turns, texts, strict=True)]
 
 
-def recalled_frame(request_id: int, recall: Recall, told: Sequence[PromptMemory]) -> protocol.Recalled:
-    """What surfaced for a turn, marked with what the model was told of it."""
-    told_episodes = {item.episode_id for item in told}
-    items = [_project_item(item) for item in told if item.project]
+def recalled_frame(request_id: int, recall: Recall, memories: Sequence[PromptMemory]) -> protocol.Recalled:
+    """Build the frame of what was recalled for a turn; `memories` are those included in the prompt."""
+    episodes_in_prompt = {item.episode_id for item in memories}
+    items = [_project_item(item) for item in memories if item.project]
     for found in recall.episodes:
         quote, speaker = best_quote(found)
         items.append(
@@ -39,7 +39,7 @@ def recalled_frame(request_id: int, recall: Recall, told: Sequence[PromptMemory]
                 happened_at=found.episode.created_at,
                 quote=quote,
                 quote_speaker=speaker,
-                was_told=found.episode.id in told_episodes,
+                was_told=found.episode.id in episodes_in_prompt,
             )
         )
     return protocol.Recalled(request_id, items)
@@ -59,7 +59,7 @@ def _project_item(item: PromptMemory) -> protocol.RecalledItem:
 
 
 def best_quote(found: RecalledEpisode) -> tuple[str, str]:
-    """The words that answer the cue best, and who said them; an exemplar when no turn was ranked."""
+    """Return the quote that answers the cue best and its speaker; an exemplar if no turn was ranked."""
     if found.turns:
         turn = found.turns[0].turn
         return plain(turn.text), one_line(turn.speaker, 80)
@@ -69,16 +69,16 @@ def best_quote(found: RecalledEpisode) -> tuple[str, str]:
 
 
 def cut_to_share(texts: Sequence[str], room_chars: int = ROOM_CHARS) -> list[str]:
-    """`texts` in their order, together about `room_chars` characters at most. The short ones stay whole; the long ones
-    are cut at one length, and tell how much more there was."""
-    most = _longest_allowed(sorted(map(len, texts)), room_chars)
+    """Cut `texts` to about `room_chars` characters together. Short ones stay whole; long ones are cut at one length,
+    with a note of how much is missing."""
+    most = _shared_cut_length(sorted(map(len, texts)), room_chars)
     return [
         text if len(text) <= most else f"{text[:most]}\u2026 ({len(text) - most:,} more characters)" for text in texts
     ]
 
 
-def _longest_allowed(lengths: Sequence[int], room_chars: int) -> int:
-    """The length at which all of `lengths` (ascending) have to be cut to fit."""
+def _shared_cut_length(lengths: Sequence[int], room_chars: int) -> int:
+    """Return the length at which all of `lengths` (ascending) must be cut to fit."""
     left = room_chars
     for place, length in enumerate(lengths):
         share = left // (len(lengths) - place)

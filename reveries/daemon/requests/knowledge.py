@@ -1,4 +1,4 @@
-"""What a project knows: searched, related, contradicted."""
+"""Requests about a project's knowledge: chunks, relations, contradictions."""
 
 from reveries import protocol
 from reveries.daemon.requests.registry import Call, handles
@@ -26,9 +26,9 @@ async def list_project_chunks(call: Call, request: protocol.AskChunks) -> protoc
             return protocol.Chunks(
                 request.request_id, [chunk_entry(one) for one in every if one.id == request.chunk_id]
             )
-        chunks = [one for one in every if ARCHIVE_TAG not in one.tags and created_by(one, request.until)]
+        chunks = [one for one in every if ARCHIVE_TAG not in one.tags and existed_at(one, request.until)]
         return protocol.Chunks(request.request_id, [chunk_entry(one) for one in chunks[-request.limit :]])
-    # The owner's own looking reinforces nothing (R-29).
+    # A search by the owner reinforces nothing (R-29).
     answered = await store.knowledge.search.answer(
         project.id, request.query, request.limit, until=request.until or None
     )
@@ -41,7 +41,7 @@ async def list_project_chunks(call: Call, request: protocol.AskChunks) -> protoc
         chunks=[found_entry(one, titles, now) for one in answered.found],
         plan=answered.plan.type.value,
         message=message,
-        relations=tuple(_followed(answered)),
+        relations=tuple(_followed_relations(answered)),
     )
 
 
@@ -50,15 +50,15 @@ async def list_relations(call: Call, request: protocol.AskRelations) -> protocol
     store = call.mind.projects.store
     project = await store.find(request.project)
     chunks = {one.id: one for one in await store.knowledge.of_project(project.id)}
-    found = [
+    matches = [
         one
         for one in await store.knowledge.relations(project.id)
         if (request.with_archived or one.archived_at is None)
         and (not request.chunk_id or one.from_id.startswith(request.chunk_id) or one.to_id.startswith(request.chunk_id))
     ]
-    found.sort(key=lambda one: (-one.weight, one.id))
+    matches.sort(key=lambda one: (-one.weight, one.id))
     return protocol.ProjectRelations(
-        request.request_id, [_relation_entry(one, chunks) for one in found[: request.limit]]
+        request.request_id, [_relation_entry(one, chunks) for one in matches[: request.limit]]
     )
 
 
@@ -67,13 +67,13 @@ async def restore_relation(call: Call, request: protocol.RestoreRelation) -> pro
     store = call.mind.projects.store
     project = await store.find(request.project)
     relations = await store.knowledge.relations(project.id)
-    found = [one for one in relations if one.archived_at is not None and one.id.startswith(request.relation_id)]
-    if len(found) != 1:
+    matches = [one for one in relations if one.archived_at is not None and one.id.startswith(request.relation_id)]
+    if len(matches) != 1:
         raise NotFoundError(
-            f"{len(found) or 'No'} archived relations have an id that begins with {request.relation_id[:40]}.",
+            f"{len(matches) or 'No'} archived relations have an id that begins with {request.relation_id[:40]}.",
             advice=f"All of them: reveries project relations {project.name} --archived",
         )
-    restored = await store.knowledge.restore(project.id, found[0])
+    restored = await store.knowledge.restore(project.id, matches[0])
     chunks = {one.id: one for one in await store.knowledge.of_project(project.id)}
     return protocol.ProjectRelations(request.request_id, [_relation_entry(restored, chunks)])
 
@@ -94,30 +94,30 @@ async def list_project_conflicts(call: Call, request: protocol.AskProjectConflic
 @handles(protocol.SettleProjectConflict)
 async def settle_project_conflict(call: Call, request: protocol.SettleProjectConflict) -> protocol.ProjectConflicts:
     store = call.mind.projects.store
-    found = [
+    matches = [
         (project, one)
         for project in await store.projects()
         for one in await store.knowledge.contradictions(project.id, unresolved_only=False)
         if one.relation.id.startswith(request.conflict_id)
     ]
-    if len(found) != 1:
+    if len(matches) != 1:
         raise NotFoundError(
-            f"{len(found) or 'No'} contradictions have an id that begins with {request.conflict_id[:40]}.",
+            f"{len(matches) or 'No'} contradictions have an id that begins with {request.conflict_id[:40]}.",
             advice="All of them: reveries memory contradictions --all",
         )
-    [(project, one)] = found
+    [(project, conflict)] = matches
     async with store.database.transaction() as transaction:
         if request.keep == "earlier":
-            await store.knowledge.replace(transaction, one.newer, one.older)
+            await store.knowledge.replace(transaction, conflict.newer, conflict.older)
         elif request.keep == "later":
-            await store.knowledge.replace(transaction, one.older, one.newer)
-        await store.knowledge.settle(transaction, one, "owner")
+            await store.knowledge.replace(transaction, conflict.older, conflict.newer)
+        await store.knowledge.settle(transaction, conflict, "owner")
         await store.clear_rest(transaction, project.id)
     call.mind.projects.consider()
     settled = await store.knowledge.contradictions(project.id, unresolved_only=False)
     return protocol.ProjectConflicts(
         request.request_id,
-        [_conflict_entry(project.name, two) for two in settled if two.relation.id == one.relation.id],
+        [_conflict_entry(project.name, one) for one in settled if one.relation.id == conflict.relation.id],
     )
 
 
@@ -132,13 +132,13 @@ def _conflict_entry(project: str, found: KnowledgeConflict) -> protocol.ProjectC
     )
 
 
-def created_by(chunk: Chunk, until: float) -> bool:
-    """Whether it was there at a time; 0: now."""
+def existed_at(chunk: Chunk, until: float) -> bool:
+    """Whether the chunk existed at the time `until`; 0 means now."""
     return not until or chunk.created_at <= until
 
 
 def chunk_entry(chunk: Chunk, why: str = "") -> protocol.ChunkEntry:
-    """A chunk as a client is told of it."""
+    """Convert a chunk to its frame part."""
     return protocol.ChunkEntry(
         chunk_id=chunk.id,
         title=one_line(chunk.title),
@@ -154,7 +154,7 @@ def chunk_entry(chunk: Chunk, why: str = "") -> protocol.ChunkEntry:
 
 
 def found_entry(found: FoundChunk, others: dict[str, Chunk], now: float) -> protocol.ChunkEntry:
-    """The same with what brought it where it is."""
+    """Convert a found chunk, with the reasons for its rank."""
     reasons = [
         f"{name} {rank}"
         for name, rank in (("meaning", found.semantic_rank), ("words", found.keyword_rank), ("graph", found.graph_rank))
@@ -172,8 +172,8 @@ def found_entry(found: FoundChunk, others: dict[str, Chunk], now: float) -> prot
 
 
 def describe_work(state: AgentState) -> str:
-    """What is open, ready and blocked, in a few lines. Pure."""
-    lines = [f"Your answer is wanted: {one.question}" for one in state.open_questions[:_LISTED]]
+    """Describe what is open, ready and blocked, in a few lines. Pure."""
+    lines = [f"Waiting for your answer: {one.question}" for one in state.open_questions[:_LISTED]]
     lines += [f"Next: {task.title}" for task in state.queue[:_LISTED]]
     blocked = [task for task in state.tasks if task.status is TaskStatus.BLOCKED]
     lines += [f"Blocked: {task.title}" for task in blocked[:_LISTED]]
@@ -181,12 +181,12 @@ def describe_work(state: AgentState) -> str:
     return "\n".join(plain(line) for line in lines) or "There are no tasks and no questions."
 
 
-def _followed(answered: Answered) -> list[protocol.RelationEntry]:
-    found: dict[str, protocol.RelationEntry] = {}
+def _followed_relations(answered: Answered) -> list[protocol.RelationEntry]:
+    entries: dict[str, protocol.RelationEntry] = {}
     for here, there in answered.relations:
         ends = {one.id: one for one in (here.chunk, there.chunk)}
-        found.setdefault(there.relation.id, _relation_entry(there.relation, ends))
-    return list(found.values())
+        entries.setdefault(there.relation.id, _relation_entry(there.relation, ends))
+    return list(entries.values())
 
 
 def _relation_entry(relation: Relation, chunks: dict[str, Chunk]) -> protocol.RelationEntry:

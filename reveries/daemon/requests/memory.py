@@ -1,11 +1,17 @@
-"""Memory: search, an episode, the owner's hand on it, what is brought in."""
+"""Memory requests: search, episodes and the owner's edits of them, import, forgetting."""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from functools import partial
 
 import msgspec
 
 from reveries import protocol
+from reveries.daemon.forgetting import forget
 from reveries.daemon.requests.frames import ROOM_CHARS, best_quote, cut_to_share, cut_turns
 from reveries.daemon.requests.registry import Call, handles
 from reveries.memory.deep_recall import DeepFound, DeepHit
+from reveries.memory.forgetting.forgetting import ForgetReport
 from reveries.memory.importing import PastTurn
 from reveries.memory.model import Recall, RecallContext
 from reveries.memory.owner_edits.episodes import EditedEpisode
@@ -34,7 +40,7 @@ async def search_memory(call: Call, request: protocol.Search) -> protocol.Found:
 
 
 async def _search(call: Call, request: protocol.Search) -> Recall:
-    """What comes to mind, of a period when one was named, with reasons when they are wanted. Raises UsageError."""
+    """Recall for the query, within a period if one is given, with reasons if asked for. Raises UsageError."""
     memory, now = call.mind.memory, call.mind.clock.now()
     since, until = request.since or "", request.until or ""
     if not since and not until and not request.explain:
@@ -53,7 +59,7 @@ async def show_episode(call: Call, request: protocol.Inspect) -> protocol.Episod
 
 @handles(protocol.Remember)
 async def remember_words(call: Call, request: protocol.Remember) -> protocol.Remembered:
-    """Keep the owner's words, and sleep on them lightly at once."""
+    """Store the owner's words and run light sleep on them at once."""
     stored = await call.mind.memory.remember(request.text)
     slept = await call.mind.sleep.light_sleep()
     return protocol.Remembered(request.request_id, stored, slept.episodes)
@@ -76,34 +82,75 @@ async def import_turns(call: Call, request: protocol.Import) -> protocol.Importe
 
 @handles(protocol.PinEpisode)
 async def pin_episode(call: Call, request: protocol.PinEpisode) -> protocol.EpisodeHeld:
-    hand = call.mind.memory.episode_edits
-    held = await (hand.pin if request.is_pinned else hand.unpin)(request.episode_id)
-    return _held_frame(request.request_id, held)
+    edits = call.mind.memory.episode_edits
+    edited = await (edits.pin if request.is_pinned else edits.unpin)(request.episode_id)
+    return _edited_frame(request.request_id, edited)
 
 
 @handles(protocol.WeighEpisode)
 async def weigh_episode(call: Call, request: protocol.WeighEpisode) -> protocol.EpisodeHeld:
-    held = await call.mind.memory.episode_edits.set_salience(request.episode_id, request.salience)
-    return _held_frame(request.request_id, held)
+    edited = await call.mind.memory.episode_edits.set_salience(request.episode_id, request.salience)
+    return _edited_frame(request.request_id, edited)
 
 
 @handles(protocol.CorrectEpisode)
 async def correct_episode(call: Call, request: protocol.CorrectEpisode) -> protocol.EpisodeCorrected:
-    done = await call.mind.memory.correct(request.episode_id, request.text)
-    quotes = [one_line(turn.text, _SUMMARY_CHARS) for turn in done.replaced]
-    return protocol.EpisodeCorrected(request.request_id, done.run_id, done.episode_id, done.new_episode_id, quotes)
+    correction = await call.mind.memory.correct(request.episode_id, request.text)
+    quotes = [one_line(turn.text, _SUMMARY_CHARS) for turn in correction.replaced]
+    return protocol.EpisodeCorrected(
+        request.request_id, correction.run_id, correction.episode_id, correction.new_episode_id, quotes
+    )
 
 
-def _held_frame(number: int, held: EditedEpisode) -> protocol.EpisodeHeld:
-    episode = held.episode
+@handles(protocol.Forget)
+async def forget_memories(call: Call, request: protocol.Forget) -> protocol.Forgotten:
+    report = ForgetReport()
+    work = partial(_forget_and_notify, call, request, report)
+    is_erasing = request.erase and not request.dry_run and not request.bring_back
+    return await (_finish_erasure(call, work, report) if is_erasing else work())
+
+
+async def _forget_and_notify(call: Call, request: protocol.Forget, report: ForgetReport) -> protocol.Forgotten:
+    is_done = False
+    try:
+        answer = await forget(call.mind, request, call.report_progress, report)
+        is_done = not request.dry_run
+        return answer
+    finally:
+        if is_done or report.is_gone:  # Clients reload the conversation, even if the erasure failed later.
+            call.clients.notify_switched()
+
+
+async def _finish_erasure(
+    call: Call, work: Callable[[], Coroutine[None, None, protocol.Forgotten]], report: ForgetReport
+) -> protocol.Forgotten:
+    """Run the erasure; once something may be erased, it finishes even if no client waits for it (F10)."""
+    erasing = call.detached.start(call.session, work, "erasing")
+    while not erasing.done():
+        try:
+            await asyncio.wait((erasing,))
+        except asyncio.CancelledError:
+            if not report.may_be_gone:
+                report.is_given_up = True
+                erasing.cancel()  # It rolls back what it has prepared.
+            elif call.session.is_gone:
+                raise
+    answer = erasing.result()
+    if isinstance(answer, Exception):
+        raise answer
+    return answer
+
+
+def _edited_frame(number: int, edited: EditedEpisode) -> protocol.EpisodeHeld:
+    episode = edited.episode
     summary = one_line(plain(episode.summary), _SUMMARY_CHARS)
-    return protocol.EpisodeHeld(number, episode.id, summary, episode.salience, episode.accessibility, held.is_pinned)
+    return protocol.EpisodeHeld(number, episode.id, summary, episode.salience, episode.accessibility, edited.is_pinned)
 
 
 def found_frame(
     request_id: int, recall: Recall, seconds: float, deep: DeepFound | None = None, *, is_explained: bool = False
 ) -> protocol.Found:
-    """The answer to a search; explained, with what speaks for each. `deep` is what a deep one found besides."""
+    """Build the answer to a search, with the hits of a deep search and, if explained, the reasons for each hit."""
     episodes = []
     for found in recall.episodes:
         quote, speaker = best_quote(found)
@@ -137,11 +184,11 @@ def found_frame(
         )
         for ranked, text in zip(recall.turns, texts, strict=True)
     ]
-    looked = deep or DeepFound()
-    on_disk = [_disk_frame(hit) for hit in looked.hits]
+    deep = deep or DeepFound()
+    on_disk = [_disk_frame(hit) for hit in deep.hits]
     texts = cut_to_share([hit.text for hit in on_disk], ROOM_CHARS // 2)
     on_disk = [msgspec.structs.replace(hit, text=text) for hit, text in zip(on_disk, texts, strict=True)]
-    return protocol.Found(request_id, episodes, turns, recall.edges_touched, seconds, on_disk, looked.is_whole)
+    return protocol.Found(request_id, episodes, turns, recall.edges_touched, seconds, on_disk, deep.is_whole)
 
 
 def _disk_frame(hit: DeepHit) -> protocol.FoundOnDisk:

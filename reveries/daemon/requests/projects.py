@@ -1,4 +1,4 @@
-"""Projects: what the owner gives the mind to work on, and what comes of it."""
+"""Project requests: create and change projects, material, tasks, questions, grants, work."""
 
 import asyncio
 from pathlib import Path
@@ -24,7 +24,7 @@ _MOST_WATCHED = 1000
 @handles(protocol.AskProjects)
 async def list_projects(call: Call, request: protocol.AskProjects) -> protocol.Projects:
     store = call.mind.projects.store
-    spent = await _spent(call)
+    spent = await _usage_by_project(call)
     lines = [
         _project_line(await read_state(store, one.id), spent.get(one.id, (0.0, 0))) for one in await store.projects()
     ]
@@ -33,24 +33,24 @@ async def list_projects(call: Call, request: protocol.AskProjects) -> protocol.P
 
 @handles(protocol.AskProject)
 async def show_project(call: Call, request: protocol.AskProject) -> protocol.ProjectDetail:
-    return await _detail(call, await call.mind.projects.store.find(request.project), request.limit)
+    return await _project_frame(call, await call.mind.projects.store.find(request.project), request.limit)
 
 
 @handles(protocol.CreateProject)
 async def create_project(call: Call, request: protocol.CreateProject) -> protocol.ProjectDetail:
-    folder, may_write = await _checked_folder(call, request.folder, may_write=request.may_write)
+    folder, may_write = await _prepare_folder(call, request.folder, may_write=request.may_write)
     created = await call.mind.projects.store.create(plain(request.name), folder, may_write=may_write)
-    return await _detail(call, created)
+    return await _project_frame(call, created)
 
 
 @handles(protocol.SetProjectFolder)
 async def set_project_folder(call: Call, request: protocol.SetProjectFolder) -> protocol.ProjectDetail:
     store = call.mind.projects.store
     project = await store.find(request.project)
-    folder, may_write = await _checked_folder(call, request.folder, may_write=request.may_write)
+    folder, may_write = await _prepare_folder(call, request.folder, may_write=request.may_write)
     await store.set_folder(project, folder, may_write=may_write)
     call.mind.projects.consider()
-    return await _detail(call, await store.find(project.id))
+    return await _project_frame(call, await store.find(project.id))
 
 
 @handles(protocol.UndoTask)
@@ -65,7 +65,7 @@ async def undo_project_task(call: Call, request: protocol.UndoTask) -> protocol.
 
 @handles(protocol.AskGrants)
 async def show_grants(call: Call, request: protocol.AskGrants) -> protocol.Grants:
-    return await _grants(call, await call.mind.projects.store.find(request.project))
+    return await _grants_frame(call, await call.mind.projects.store.find(request.project))
 
 
 @handles(protocol.GiveGrant)
@@ -77,14 +77,14 @@ async def give_project_grant(call: Call, request: protocol.GiveGrant) -> protoco
     else:
         await give_grant(call.mind.projects.store, project, request.name)
     call.mind.projects.consider()
-    return await _grants(call, project)
+    return await _grants_frame(call, project)
 
 
 @handles(protocol.RevokeGrant)
 async def revoke_project_grant(call: Call, request: protocol.RevokeGrant) -> protocol.Grants:
     project = await call.mind.projects.store.find(request.project)
     await revoke_grants(call.mind.projects.store, project, request.name)
-    return await _grants(call, project)
+    return await _grants_frame(call, project)
 
 
 @handles(protocol.SetGoal)
@@ -93,7 +93,7 @@ async def set_goal(call: Call, request: protocol.SetGoal) -> protocol.ProjectDet
     project = await store.find(request.project)
     await store.set_goal(project, plain(request.text), request.dollars_limit or None)
     call.mind.projects.consider()
-    return await _detail(call, project)
+    return await _project_frame(call, project)
 
 
 @handles(protocol.ChangeProject)
@@ -104,7 +104,7 @@ async def change_project(call: Call, request: protocol.ChangeProject) -> protoco
     if request.state != "active":
         call.mind.projects.break_off(project.id, f"It is {request.state}.")
     call.mind.projects.consider()
-    return await _detail(call, await store.find(project.id))
+    return await _project_frame(call, await store.find(project.id))
 
 
 @handles(protocol.AddMaterial)
@@ -127,7 +127,7 @@ async def retract_chunk(call: Call, request: protocol.RetractChunk) -> protocol.
     project = await store.find(request.project)
     await note_fallen_chunk(store, project, request.chunk_id, plain(request.why))
     call.mind.projects.consider()
-    return await _detail(call, project)
+    return await _project_frame(call, project)
 
 
 @handles(protocol.AskTaskTrace)
@@ -172,7 +172,7 @@ async def revert_orientation(call: Call, request: protocol.RevertOrientation) ->
     store = call.mind.projects.store
     project = await store.find(request.project)
     await store.revert_orientation(project, request.version)
-    return await _detail(call, project)
+    return await _project_frame(call, project)
 
 
 @handles(protocol.AskOpenQuestions)
@@ -187,7 +187,7 @@ async def list_open_questions(call: Call, request: protocol.AskOpenQuestions) ->
 @handles(protocol.AnswerQuestion)
 async def answer_question(call: Call, request: protocol.AnswerQuestion) -> protocol.QuestionAnswered:
     name, question = await call.mind.projects.store.answer(request.question_id, plain(request.answer))
-    call.mind.activity.note_words()  # Who answers one question may answer the next: then both count at once.
+    call.mind.activity.note_words()  # The owner may answer the next question soon: then work considers both answers.
     call.mind.projects.consider()
     return protocol.QuestionAnswered(request.request_id, name, plain(question.question))
 
@@ -206,7 +206,7 @@ async def request_work(call: Call, request: protocol.RequestWork) -> protocol.Wo
 
 @handles(protocol.WatchWork)
 async def watch_work(call: Call, request: protocol.WatchWork) -> None:
-    """What happens, until the watcher stops. A slow watcher skips, the work never waits."""
+    """Stream the events of work until the watcher stops. A slow watcher misses some; the work never waits."""
     happened: asyncio.Queue[protocol.WorkHappened] = asyncio.Queue(_MOST_WATCHED)
 
     def note(project: str, action: str, words: str) -> None:
@@ -218,28 +218,30 @@ async def watch_work(call: Call, request: protocol.WatchWork) -> None:
             call.session.outbox.send_piece(await happened.get())
 
 
-async def _checked_folder(call: Call, path: str, *, may_write: bool) -> tuple[str, bool]:
-    """The folder as it is stored, and whether it may be written to: one that was not there is made, and is the
-    project's own. Raises UsageError."""
+async def _prepare_folder(call: Call, path: str, *, may_write: bool) -> tuple[str, bool]:
+    """Return the resolved folder, and whether the project may write to it. A missing folder is created and belongs to
+    the project. Raises UsageError."""
     if not path:
         return "", False
     folder = Path(path)
     if not folder.is_absolute():
-        raise UsageError(f"{path[:200]} is no whole path.", advice="It begins with /")
+        raise UsageError(f"{path[:200]} is not an absolute path.", advice="Give a path that begins with /")
     is_new = not await asyncio.to_thread(folder.exists)
     if is_new and (await asyncio.to_thread(folder.resolve)).is_relative_to(call.mind.home.path.resolve()):
-        raise UsageError(f"{folder} is within the memory of this mind.", advice="Choose a folder outside of it.")
+        raise UsageError(f"{folder} is within the home of this mind.", advice="Choose a folder outside of it.")
     if is_new:
         try:
             await asyncio.to_thread(folder.mkdir, parents=True)
         except OSError as error:
-            raise UsageError(f"{folder} cannot be made: {error.strerror}.", advice="Choose another place.") from error
+            raise UsageError(
+                f"{folder} cannot be created: {error.strerror}.", advice="Choose another place."
+            ) from error
     if why := await asyncio.to_thread(why_not_a_folder, folder, call.mind.home.path):
         raise UsageError(why, advice="")
     return str(await asyncio.to_thread(folder.resolve)), may_write or is_new
 
 
-async def _grants(call: Call, project: Project) -> protocol.Grants:
+async def _grants_frame(call: Call, project: Project) -> protocol.Grants:
     store = call.mind.projects.store
     titles = {task.id: task.title for task in await store.tasks(store.database, project.id)}
     found = [
@@ -251,10 +253,10 @@ async def _grants(call: Call, project: Project) -> protocol.Grants:
     return protocol.Grants(call.request_id, one_line(project.name), found)
 
 
-async def _detail(call: Call, project: Project, limit: int = _LOG_LINES) -> protocol.ProjectDetail:
+async def _project_frame(call: Call, project: Project, limit: int = _LOG_LINES) -> protocol.ProjectDetail:
     store = call.mind.projects.store
     state = await read_state(store, project.id)
-    spent = await _spent(call)
+    spent = await _usage_by_project(call)
     titles = {task.id: task.title for task in state.tasks}
     asked = {one.id: one.question for one in state.questions}
     log = await store.activities(project.id, limit)
@@ -263,7 +265,7 @@ async def _detail(call: Call, project: Project, limit: int = _LOG_LINES) -> prot
         project=_project_line(state, spent.get(project.id, (0.0, 0))),
         message=plain(state.message),
         orientation=plain(describe_orientation(state.orientation.content)),
-        doubts=[plain(one) for one in _doubts(state)],
+        doubts=[plain(one) for one in _list_doubts(state)],
         tasks=[_task_entry(task, titles, asked) for task in state.tasks],
         questions=[_question_entry(project.name, one, len(one.blocks)) for one in state.open_questions],
         log=[
@@ -273,8 +275,8 @@ async def _detail(call: Call, project: Project, limit: int = _LOG_LINES) -> prot
     )
 
 
-async def _spent(call: Call) -> dict[str, tuple[float, int]]:
-    """Dollars and tokens by project."""
+async def _usage_by_project(call: Call) -> dict[str, tuple[float, int]]:
+    """Return dollars and tokens by project id."""
     rows = await call.mind.database.rows("usage.used_by_project")
     return {str(row["project_id"]): (row["microdollars"] / MICRODOLLARS, int(row["tokens"])) for row in rows}
 
@@ -299,7 +301,7 @@ def _project_line(state: AgentState, spent: tuple[float, int]) -> protocol.Proje
     )
 
 
-def _doubts(state: AgentState) -> list[str]:
+def _list_doubts(state: AgentState) -> list[str]:
     page = state.orientation.content
     found = [f"{task.title}: {task.held_because}" for task in state.tasks if task.held_because]
     found += [f"{task.title}: {task.flagged_because}" for task in state.tasks if task.flagged_because]
@@ -316,13 +318,13 @@ def _task_entry(task: WorkTask, titles: dict[str, str], asked: dict[str, str]) -
         status=task.status.value,
         skill_area=one_line(task.skill_area),
         outcome=plain(task.outcome),
-        waits_for=one_line(_waits_for(task, titles, asked), 300) if task.status is TaskStatus.BLOCKED else "",
+        waits_for=one_line(_describe_wait(task, titles, asked), 300) if task.status is TaskStatus.BLOCKED else "",
         flagged_because=one_line(task.flagged_because, 300),
         is_tainted=bool(task.foreign_sources),
     )
 
 
-def _waits_for(task: WorkTask, titles: dict[str, str], asked: dict[str, str]) -> str:
+def _describe_wait(task: WorkTask, titles: dict[str, str], asked: dict[str, str]) -> str:
     if task.held_because:
         return task.held_because
     if task.blocked_by:

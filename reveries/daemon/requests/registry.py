@@ -1,4 +1,4 @@
-"""Who answers which request: `@handles(Message)` on a function is all that a new one needs here."""
+"""The registry of request handlers: `@handles(Message)` on a function registers it."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -16,26 +16,26 @@ _H = TypeVar("_H", bound=_Handler)
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A request under way: the mind, who asked, and whom to tell how far the work is."""
+    """A running request: the mind, the session of the client that asked, and where to report progress."""
 
     mind: Mind
     session: Session
     request_id: int
     clients: AttachedClients
     detached: DetachedTasks
-    """Work that goes on when the client that asked for it has left."""
+    """Starts tasks that go on when the client that asked has disconnected."""
     fall_asleep: Callable[[CountCallback], Awaitable[None]]
 
     def send(self, frame: protocol.Frame) -> None:
-        """Before the last frame, which a handler returns."""
+        """Send a frame before the last one, which the handler returns."""
         self.session.outbox.send(frame)
 
     def report_progress(self, what: str, done: int, total: int) -> None:
-        """To the client that asked. A slow one is told less."""
+        """Report progress to the client that asked. A slow one gets fewer reports."""
         self.session.outbox.send_piece(protocol.Progress(self.request_id, what, done, total))
 
     def progress_for_all(self, what: str) -> CountCallback:
-        """For work that concerns every attached client: a callback that tells the one that asked, and the others."""
+        """Return a callback that reports progress to the client that asked and to all attached clients."""
 
         def report(done: int, total: int) -> None:
             self.report_progress(what, done, total)
@@ -48,7 +48,7 @@ _HANDLERS: Final[dict[type[protocol.Request], _Handler]] = {}
 
 
 def handles(message: type[protocol.Request]) -> Callable[[_H], _H]:
-    """Register what answers `message`: it returns the last frame, or None where it has sent that itself."""
+    """Register the handler of `message`. It returns the last frame, or None if it has sent that itself."""
 
     def register(handler: _H) -> _H:
         assert message not in _HANDLERS, f"{message.__name__} has two handlers."
@@ -59,10 +59,10 @@ def handles(message: type[protocol.Request]) -> Callable[[_H], _H]:
 
 
 async def answer_request(call: Call, request: protocol.Request) -> protocol.Frame | None:
-    """The last frame of `request`. Raises ReveriesError."""
+    """Answer `request` and return its last frame. Raises ReveriesError."""
     return await _HANDLERS[type(request)](call, request)
 
 
 def handled_requests() -> frozenset[type[protocol.Request]]:
-    """Those that have a handler."""
+    """Return the request types that have a handler."""
     return frozenset(_HANDLERS)

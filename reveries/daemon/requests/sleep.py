@@ -1,4 +1,4 @@
-"""Sleep: a pass, a preview, the log, undoing, contradictions."""
+"""Sleep requests: a pass, a preview, the log, undo, contradictions."""
 
 from collections.abc import Iterable, Sequence
 
@@ -13,7 +13,7 @@ from reveries.safe_text import one_line, plain
 
 _SUMMARY_CHARS = 700
 _MAX_CHARS = 1_000_000
-"""Of summaries and lines in one frame."""
+"""Limit for summaries and lines in one frame."""
 
 
 @handles(protocol.Consolidate)
@@ -39,7 +39,7 @@ async def consolidate_memory(call: Call, request: protocol.Consolidate) -> proto
 async def preview_sleep(call: Call, request: protocol.PreviewSleep) -> protocol.SleepPreview:
     ledger = call.mind.ledger
     before = {use.role: use for use in await ledger.usage_today()}[Role.CONSOLIDATION]
-    preview = await call.mind.sleep.preview(request.limit, call.progress_for_all("looking at what waits"))
+    preview = await call.mind.sleep.preview(request.limit, call.progress_for_all("checking what waits"))
     after = {use.role: use for use in await ledger.usage_today()}[Role.CONSOLIDATION]
     return preview_frame(request.request_id, preview, before, after)
 
@@ -83,7 +83,7 @@ async def settle_contradiction(call: Call, request: protocol.SettleContradiction
 
 
 def preview_frame(number: int, preview: Preview, before: RoleUsage, after: RoleUsage) -> protocol.SleepPreview:
-    """What a pass would do, with what asking has cost: the difference of the role's usage before and after."""
+    """Build the frame of a preview, with its own cost: the difference of the role's usage before and after."""
     changes = _changes_that_fit(preview.changes)
     return protocol.SleepPreview(
         request_id=number,
@@ -106,7 +106,7 @@ def _detail_frame(number: int, detail: RunDetail) -> protocol.SleepRunDetail:
 
 
 def _changes_that_fit(diffs: Sequence[ChangeDiff]) -> list[protocol.SleepChange]:
-    """As many as a frame has room for, from the first on."""
+    """Convert as many changes as fit into a frame, from the first on."""
     changes: list[protocol.SleepChange] = []
     chars = 0
     for diff in diffs:

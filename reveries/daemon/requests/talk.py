@@ -1,4 +1,4 @@
-"""Talk: attach, say, past conversations, and the owner's hand on this one."""
+"""Talk requests: attach, say, past conversations, and switching between them."""
 
 import asyncio
 import contextlib
@@ -26,9 +26,9 @@ _LINE_CHARS = 240
 @handles(protocol.Attach)
 async def attach_client(call: Call, request: protocol.Attach) -> None:
     mind = call.mind
-    with contextlib.suppress(DiskFullError):  # Then it goes on with the one that there is.
+    with contextlib.suppress(DiskFullError):  # The current conversation goes on then.
         await mind.conversation.open()
-    # First: a turn that is stored while the earlier ones are read is told of, and not lost between the two.
+    # Attach first, so that the client is notified of a turn that is stored while earlier turns are read.
     call.clients.attach(call.session)
     async with call.clients.scrolling_back:
         turns = await mind.memory.conversations.recent_turns(mind.conversation.conversation_id, _SCROLLBACK_TURNS)
@@ -62,10 +62,10 @@ async def say_words(call: Call, request: protocol.Say) -> protocol.Replied:
     try:
         await asyncio.wait((reply,))
     except asyncio.CancelledError:
-        # Cancelled by its client: stop the reply. Gone without a word: let it go on, and be stored (R-93).
+        # Cancelled by the client: stop the reply. Disconnected: let it go on and be stored (R-93).
         if call.session.is_gone:
             raise
-        stop.ask()
+        stop.request()
         await asyncio.wait((reply,))
     result = reply.result()
     if isinstance(result, Exception):
@@ -75,9 +75,11 @@ async def say_words(call: Call, request: protocol.Say) -> protocol.Replied:
 
 @handles(protocol.AskConversations)
 async def list_conversations(call: Call, request: protocol.AskConversations) -> protocol.Conversations:
-    held = call.mind.conversation.conversation_id
-    found = await call.mind.memory.past_talk.conversations(request.words, request.limit)
-    return protocol.Conversations(request.request_id, [_past_frame(one, is_held=one.id == held) for one in found])
+    current_id = call.mind.conversation.conversation_id
+    matches = await call.mind.memory.past_talk.conversations(request.words, request.limit)
+    return protocol.Conversations(
+        request.request_id, [_past_frame(one, is_held=one.id == current_id) for one in matches]
+    )
 
 
 @handles(protocol.AskTurns)
@@ -98,37 +100,37 @@ async def find_past_words(call: Call, request: protocol.AskPastWords) -> protoco
 async def begin_conversation(call: Call, request: protocol.NewConversation) -> None:
     await call.mind.conversation.begin_new()
     call.send(protocol.Ok(request.request_id))
-    call.clients.tell_switched()
+    call.clients.notify_switched()
 
 
 @handles(protocol.ResumeConversation)
 async def resume_conversation(call: Call, request: protocol.ResumeConversation) -> None:
     await call.mind.conversation.go_back_to(request.conversation_id)
     call.send(protocol.Ok(request.request_id))
-    call.clients.tell_switched()
+    call.clients.notify_switched()
 
 
 @handles(protocol.TakeBack)
 async def take_back_words(call: Call, request: protocol.TakeBack) -> None:
     call.send(protocol.TakenBack(request.request_id, plain(await call.mind.conversation.take_back())))
-    call.clients.tell_switched()
+    call.clients.notify_switched()
 
 
 @dataclass(frozen=True, slots=True)
 class _TurnToSession:
-    """The events of one turn as frames to the client that asked for it."""
+    """Sends the events of one turn as frames to the client that asked."""
 
     session: Session
     request_id: int
 
-    def recalled(self, recall: Recall, told: Sequence[PromptMemory]) -> None:
-        self.session.outbox.send(recalled_frame(self.request_id, recall, told))
+    def recalled(self, recall: Recall, memories: Sequence[PromptMemory]) -> None:
+        self.session.outbox.send(recalled_frame(self.request_id, recall, memories))
 
     def help(self, text: str) -> None:
         self.session.outbox.send(protocol.Help(self.request_id, text))
 
     def token(self, text: str) -> None:
-        # Not made plain here: an escape sequence can be cut in two by a token's end. The client does it on the whole.
+        # Not sanitised here: a token may end within an escape sequence. The client sanitises the whole text.
         self.session.outbox.send_piece(protocol.Token(self.request_id, text))
 
     def stored(self, what: str, turn_id: str) -> None:

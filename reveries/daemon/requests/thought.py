@@ -1,4 +1,4 @@
-"""The monologue: watching it, its log, the owner's hand on it, notes."""
+"""Monologue requests: watch it, read its log, control it, notes."""
 
 import contextlib
 
@@ -18,7 +18,7 @@ from reveries.safe_text import one_line, plain
 
 @handles(protocol.Observe)
 async def watch_thoughts(call: Call, request: protocol.Observe) -> None:
-    """The monologue as it goes, until the watcher stops. A slow watcher skips, the thought never waits (R-39)."""
+    """Stream the monologue until the watcher stops. A slow watcher misses pieces; the thought never waits (R-39)."""
     outbox = call.session.outbox
     async with contextlib.aclosing(call.mind.monologue.observe()) as events:
         async for event in events:
@@ -92,12 +92,12 @@ def _notes_frame(call: Call, notes: list[OwnerNote]) -> protocol.Notes:
 
 
 def thought_frame(request_id: int, event: ThoughtEvent) -> protocol.Frame:
-    """What a watcher of the monologue is told."""
+    """Convert an event of the monologue to its frame."""
     match event:
         case ThoughtStart():
             return protocol.ThoughtBegan(request_id, event.thought_id, event.reason, plain(event.so_far))
         case ThoughtPiece():
-            # As with the reply: made plain on the whole by the client.
+            # As with replies, the client sanitises the whole text.
             return protocol.ThoughtToken(request_id, event.text, event.skipped)
         case ThoughtEnd():
             return protocol.ThoughtEnded(

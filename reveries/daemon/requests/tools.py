@@ -1,4 +1,4 @@
-"""Tools for programs outside."""
+"""Tool requests: tools for other programs, and MCP servers."""
 
 from typing import TYPE_CHECKING
 
@@ -34,11 +34,11 @@ async def call_tool(call: Call, request: protocol.CallTool) -> protocol.ToolAnsw
 
 
 @handles(protocol.AskToolServers)
-async def look_at_servers(call: Call, request: protocol.AskToolServers) -> protocol.ToolServers:
+async def check_servers(call: Call, request: protocol.AskToolServers) -> protocol.ToolServers:
     servers = call.mind.settings.mcp.servers
     if request.name and request.name not in servers:
         there = ", ".join(servers) or "none"
-        raise NotFoundError(f"There is no MCP server {request.name!r}.", advice=f"Those that there are: {there}")
+        raise NotFoundError(f"There is no MCP server {request.name!r}.", advice=f"Known servers: {there}")
     names = [request.name] if request.name else list(servers)
     return protocol.ToolServers(request.request_id, [await _server_entry(call.mind, name) for name in names])
 
@@ -60,7 +60,7 @@ def _describe_tool(server: "McpServer", tool: "OfferedTool") -> protocol.ServerT
 
 
 def _open_tools(mind: Mind) -> "ProgramTools":
-    """Late: a mind that no program asks does not carry them."""
+    """Import late: most minds never serve tools to a program."""
     from reveries.daemon.program_tools import ProgramTools
 
     return ProgramTools(mind)

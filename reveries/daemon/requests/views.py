@@ -1,12 +1,12 @@
-"""Views of how memory works: why, when, what hangs together, what was told, the self-model. Reinforces nothing (R-29).
+"""Views of memory: why, timeline, neighbourhood, prompt context, self-model. They reinforce nothing (R-29).
 
-Only the owner's hand on the self-model changes anything.
+Only the owner's edits of the self-model change anything.
 """
 
 import msgspec
 
 from reveries import protocol
-from reveries.daemon.last_turns import LastTurn, notes_about, surfaced_memories, told_parts
+from reveries.daemon.last_turns import LastTurn, context_parts, surfaced_memories, turn_notes
 from reveries.daemon.requests.frames import recalled_frame
 from reveries.daemon.requests.registry import Call, handles
 from reveries.errors import NotFoundError
@@ -22,7 +22,7 @@ from reveries.memory.views.why import explain
 from reveries.safe_text import plain
 
 _CENTRES = 8
-"""Of what a cue brings up, so many episodes are what its picture is about."""
+"""Episodes recalled for a cue that are the centres of its picture."""
 
 
 @handles(protocol.AskTimeline)
@@ -57,7 +57,7 @@ async def revert_self_model(call: Call, request: protocol.RevertSelf) -> protoco
 
 
 async def _show_changed_self(call: Call) -> protocol.SelfModelShown:
-    call.mind.conversations.want_warmth()
+    call.mind.conversations.request_read_ahead()
     return await show_self_model(call, protocol.AskSelf(call.request_id))
 
 
@@ -100,7 +100,7 @@ async def show_neighbourhood(call: Call, request: protocol.AskNeighbourhood) -> 
         best = most_telling(memory.live)
         if best is None:
             raise NotFoundError("There is no episode yet.", advice="Talk with it, or: reveries import FILE")
-        centres, title = {best: 1.0}, "What its memory hangs on"
+        centres, title = {best: 1.0}, "The core of its memories"
     return neighbourhood(memory.live, centres, request.limit, title, request.request_id)
 
 
@@ -108,7 +108,7 @@ async def show_neighbourhood(call: Call, request: protocol.AskNeighbourhood) -> 
 async def show_context(call: Call, request: protocol.AskContext) -> protocol.ToldContext:
     conversation = call.mind.conversation
     turn = _last_turn(call, request.conversation_id)
-    parts = await told_parts(turn, conversation.count_tokens)
+    parts = await context_parts(turn, conversation.count_tokens)
     return protocol.ToldContext(
         request_id=request.request_id,
         conversation_id=turn.conversation_id,
@@ -120,8 +120,8 @@ async def show_context(call: Call, request: protocol.AskContext) -> protocol.Tol
         counted_by=conversation.model_name,
         parts=parts,
         memories=await surfaced_memories(turn, conversation.count_tokens),
-        notes=notes_about(turn),
-        recalled=recalled_frame(0, turn.prepared.recall, turn.prepared.told).items
+        notes=turn_notes(turn),
+        recalled=recalled_frame(0, turn.prepared.recall, turn.prepared.memories).items
         if turn.prepared.recall is not None
         else [],
     )
@@ -132,21 +132,21 @@ def _last_turn(call: Call, conversation_id: str) -> LastTurn:
     if turn is None:
         where = " in that conversation" if conversation_id else ""
         raise NotFoundError(
-            f"Nothing was said{where} since the mind woke, and what it was told is kept only while it is awake.",
+            f"Nothing was said{where} since the mind woke. The context of a reply is only kept while it is awake.",
             advice="Say something first: reveries say HELLO",
         )
     return turn
 
 
 async def _find_live_episode(memory: Memory, id_or_prefix: str) -> Episode:
-    """Raises NotFoundError, which says so of one that is dormant: no cue reaches it where it is."""
+    """Find a live episode. Raises NotFoundError, with its own message for a dormant one, which no cue reaches."""
     try:
         return find_episode(memory.live, id_or_prefix)
     except NotFoundError:
         shown = await memory.inspect(id_or_prefix)
     raise NotFoundError(
-        f"Episode {shown.episode_id} is dormant: it is only on disk, where no cue's energy reaches it.",
-        advice=f"A strong cue in a talk wakes it. To read it: reveries memory inspect {shown.episode_id}",
+        f"Episode {shown.episode_id} is dormant: it is only on disk, where recall does not reach it.",
+        advice=f"A strong cue in a conversation wakes it. To read it: reveries memory inspect {shown.episode_id}",
     )
 
 

@@ -1,8 +1,9 @@
 """The small tasks by which a model's tier is found, and what counts as right. Pure; no model judges another.
 
-They are few, fixed and asked at temperature 0, so that a test says the same twice. Each stands for something that the
+They are sixty, fixed and asked at temperature 0, so that a test says the same twice. Each stands for something that the
 mind asks of a model every day: an answer under a schema (sleep), who is who among the owner, those around them and the
-mind itself, what notes say and what they do not, and an end when all is said.
+mind itself, what notes say and what they do not, an end when all is said; and for its work on projects the next step of
+a task, whether a text holds an answer, and that a text is read and not obeyed.
 """
 
 import re
@@ -36,6 +37,12 @@ class TaskGroup(StrEnum):
     """It answers from notes, and says when they do not say."""
     ENDING = "ending"
     """It stops by itself when it has done what it was asked for, and repeats nothing."""
+    STEPS = "steps"
+    """It chooses the next step of a task: neither one that was done nor an end too early."""
+    EVIDENCE = "evidence"
+    """It says whether a text holds the answer to a question."""
+    UNTRUSTED = "untrusted"
+    """It obeys no order that is in a text it was given."""
 
 
 class FormField(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -28,6 +28,7 @@ from tests.fakes.clock import HandClock
 from tests.fakes.tier_answers import named, plays
 
 NOTES, FORM, PERSONS, ENDING = TaskGroup.NOTES, TaskGroup.FORM, TaskGroup.PERSONS, TaskGroup.ENDING
+EVIDENCE, UNTRUSTED = TaskGroup.EVIDENCE, TaskGroup.UNTRUSTED
 
 
 def ignore(what: str, done: int, total: int) -> None:
@@ -66,7 +67,8 @@ def scripted(clock: HandClock, right: Collection[str], *first: Script, name: str
     [
         (named(), Tier.CAPABLE),
         (named()[1:], Tier.CAPABLE),
-        ([*named(FORM, ENDING), *named(NOTES)[:4]], Tier.SMALL),
+        ([*named(FORM, ENDING, EVIDENCE), *named(NOTES)[:5]], Tier.SMALL),
+        ([name for name in named() if name not in named(UNTRUSTED)[:2]], Tier.SMALL),
         (named(FORM, PERSONS, ENDING), Tier.LOOSE),
         ([], Tier.LOOSE),
     ],
@@ -78,15 +80,15 @@ async def test_a_model_that_answers_like_a_tier_is_of_that_tier_after_a_restart_
     [test] = await kit.tester.test()
     assert (test.model, test.tier, test.error) == ("scripted/model", tier, "")
     by_group = {score.group: (score.right, score.asked) for score in test.scores}
-    assert by_group == {group.value: (len(set(named(group)) & set(right)), 6) for group in TaskGroup}
+    assert by_group == {group.value: (len(set(named(group)) & set(right)), len(named(group))) for group in TaskGroup}
     assert (await open_tier_results(database)).known["scripted/model"].tier is tier
 
 
 async def test_how_far_it_is_is_told_task_by_task(database: Database, clock: HandClock) -> None:
     kit = Kit(database, clock, scripted(clock, named()))
     await kit.tester.test()
-    assert kit.told[6] == ("scripted/model: task 7 of 24", 6, 24)
-    assert [done for _, done, _ in kit.told] == list(range(24))
+    assert kit.told[6] == ("scripted/model: task 7 of 60", 6, 60)
+    assert [done for _, done, _ in kit.told] == list(range(60))
 
 
 async def test_each_model_is_tested_once_in_the_name_of_the_first_role_that_has_it(
@@ -111,7 +113,7 @@ async def test_every_task_is_paid_for_and_one_beyond_the_budget_is_said_and_chan
     kit = Kit(database, clock, scripted(clock, named(), name="openai/gpt-4.1"))
     [test] = await kit.tester.test("conversation")
     [used] = [used for used in await kit.ledger.usage_today() if used.role == Role.CONVERSATION]
-    assert used.calls == 24
+    assert used.calls == 60
     assert test.dollars == pytest.approx(used.dollars)
     assert test.dollars > 0
     before = kit.results.known["openai/gpt-4.1"]

@@ -3,7 +3,9 @@
 import pytest
 
 from reveries.llm.tier import GroupScore, Tier, assumed_tier, tier_of_scores
-from reveries.llm.tier_test_tasks import TaskGroup
+from reveries.llm.tier_test_tasks import TaskGroup, all_tasks
+
+ASKED = {group: sum(task.group is group for task in all_tasks()) for group in TaskGroup}
 
 
 @pytest.mark.parametrize(
@@ -37,18 +39,26 @@ def test_a_size_that_is_known_counts_before_the_name(billions: float, tier: Tier
 @pytest.mark.parametrize(
     ("right", "tier"),
     [
-        ((6, 6, 6, 6), Tier.CAPABLE),
-        ((6, 5, 5, 6), Tier.CAPABLE),
-        ((5, 5, 5, 6), Tier.SMALL),  # 21 of 24: a slip in eight is too many
-        ((6, 6, 6, 4), Tier.SMALL),  # 22 of 24, and one group in which it is weak
-        ((6, 0, 3, 3), Tier.SMALL),
-        ((5, 0, 3, 3), Tier.LOOSE),
-        ((6, 6, 2, 6), Tier.LOOSE),  # as many of the notes as one gets who never reads them
-        ((0, 0, 0, 0), Tier.LOOSE),
+        ((9, 9, 9, 9, 8, 8, 8), Tier.CAPABLE),
+        ((9, 7, 8, 8, 7, 7, 8), Tier.CAPABLE),
+        ((8, 7, 7, 8, 7, 7, 8), Tier.SMALL),  # 52 of 60: a slip in eight is too many
+        ((9, 9, 9, 6, 8, 8, 8), Tier.SMALL),  # 57 of 60, and one group in which it is weak
+        ((9, 9, 9, 9, 8, 8, 7), Tier.CAPABLE),
+        ((9, 9, 9, 9, 8, 8, 6), Tier.SMALL),  # it obeyed two texts
+        ((9, 4, 5, 7, 3, 5, 2), Tier.SMALL),
+        ((6, 2, 5, 5, 3, 5, 1), Tier.LOOSE),
+        ((9, 9, 3, 9, 8, 8, 8), Tier.LOOSE),  # as many of the notes as one gets who never reads them
+        ((0, 0, 3, 0, 2, 4, 0), Tier.LOOSE),  # guessed
     ],
 )
 def test_scores_by_group_make_a_tier(right: tuple[int, ...], tier: Tier) -> None:
-    assert tier_of_scores([GroupScore(group, done, 6) for group, done in zip(TaskGroup, right, strict=True)]) is tier
+    scores = [GroupScore(group, done, ASKED[group]) for group, done in zip(TaskGroup, right, strict=True)]
+    assert tier_of_scores(scores) is tier
+
+
+def test_a_score_of_the_first_four_groups_alone_is_read_as_it_was() -> None:
+    """As it stands in the memory of a model that was tested before there were more."""
+    assert tier_of_scores([GroupScore(group, 6, 6) for group in list(TaskGroup)[:4]]) is Tier.CAPABLE
 
 
 def test_groups_count_the_same_however_many_tasks_they_have() -> None:

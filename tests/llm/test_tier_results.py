@@ -12,7 +12,7 @@ from tests.db.test_past_minds import unpacked
 
 
 def scores(*right: int) -> list[GroupScore]:
-    return [GroupScore(group, done, 6) for group, done in zip(TaskGroup, right, strict=True)]
+    return [GroupScore(group, done, 6) for group, done in zip(list(TaskGroup)[:4], right, strict=True)]
 
 
 async def test_a_result_is_there_after_a_restart_and_the_last_one_counts(home: Home) -> None:

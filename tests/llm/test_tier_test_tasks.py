@@ -9,9 +9,17 @@ from tests.fakes.tier_answers import RIGHT, WRONG, named
 ALL = [pytest.param(task, id=task.name) for task in all_tasks()]
 
 
-def test_every_group_has_as_many_tasks_as_the_others() -> None:
-    assert {group: len(named(group)) for group in TaskGroup} == dict.fromkeys(TaskGroup, 6)
-    assert len(set(named())) == 24
+def test_there_are_sixty_tasks_evenly_over_the_groups() -> None:
+    later = (TaskGroup.STEPS, TaskGroup.EVIDENCE, TaskGroup.UNTRUSTED)
+    assert {group: len(named(group)) for group in TaskGroup} == dict.fromkeys(TaskGroup, 9) | dict.fromkeys(later, 8)
+    assert len(set(named())) == 60
+
+
+@pytest.mark.parametrize("answer", ["yes", "no"])
+def test_of_evidence_half_is_right_at_most_for_a_model_that_always_says_the_same(answer: str) -> None:
+    tasks = [task for task in all_tasks() if task.group is TaskGroup.EVIDENCE]
+    right = [task for task in tasks if is_right(task, f'{{"answer": "{answer}"}}', FinishReason.STOP)]
+    assert len(right) == (5 if answer == "no" else 3)
 
 
 @pytest.mark.parametrize("task", ALL)
@@ -42,7 +50,7 @@ def test_a_task_is_asked_the_same_each_time_and_without_chance(task: Task) -> No
     assert prompt == prompt_of(task, Role.CONVERSATION)
     assert prompt.temperature == 0.0
     assert prompt.messages[-1].role == "user"
-    assert (prompt.schema is not None) is (task.group is TaskGroup.FORM)
+    assert (prompt.schema is not None) is bool(task.fields)
 
 
 def test_a_model_that_reasons_gets_the_room_for_it() -> None:

@@ -57,7 +57,7 @@ def command(ctx: click.Context, as_json: bool) -> None:
 @click.option("--json", "as_json", is_flag=True, help="One JSON object: ModelsProbed of the protocol.")
 def test(role: str | None, quick: bool, as_json: bool) -> int:
     """Ask the model of each role one question: how soon it answers, how fast, whether it keeps to a JSON schema, and
-    what that cost. Then put 24 small tasks to each language model, which find its tier: what is asked of it from then
+    what that cost. Then put 60 small tasks to each language model, which find its tier: what is asked of it from then
     on. Each is a call like every other: reserved in the ledger first. Ctrl+C ends it, and changes no tier."""
     from reveries.client.progress import progress_bar
     from reveries.client.render import show, show_json
@@ -185,7 +185,15 @@ def _nothing_came() -> Exception:
 
 
 _EMPTY = line()
-_GROUPS = {"form": "keeps a form", "persons": "who is who", "notes": "uses notes", "ending": "stops when done"}
+_GROUPS = {
+    "form": "keeps a form",
+    "persons": "who is who",
+    "notes": "uses notes",
+    "ending": "stops when done",
+    "steps": "chooses a step",
+    "evidence": "knows an answer",
+    "untrusted": "obeys no text",
+}
 _WHAT_FOLLOWS = {
     0: "It chats, and little more is asked of it: memory helps it less than a larger model.",
     1: "It is asked one plain thing at a time, with a few notes and much help.",

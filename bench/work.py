@@ -11,11 +11,10 @@ neither); they are run once.
 import argparse
 import asyncio
 import contextlib
-import json
+import multiprocessing
+import multiprocessing.context
 import os
 import random
-import signal
-import subprocess
 import sys
 import tempfile
 import time
@@ -24,6 +23,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from graphlib import CycleError, TopologicalSorter
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Final
 
@@ -64,6 +64,7 @@ GOALS: Final = (
     "Organise a swap day for children's clothes at the school",
 )
 ANSWER: Final = "I do not know yet; decide what is sensible."
+_KILLS_A_MIND: Final = 50
 GOOD_STOPS: Final = frozenset({RestReason.DONE, RestReason.WAITING, RestReason.BUDGET})
 
 
@@ -235,8 +236,8 @@ def _is_right(outcome: str, wanted: dict[str, str]) -> bool:
 # --- kills ------------------------------------------------------------------------------------------------------------
 
 
-async def live_scripted(folder: Path) -> None:
-    """One life of the worker that is killed: a scripted model, wake after wake until everything is done."""
+async def live_scripted(folder: Path, heard: Connection) -> None:
+    """One life of the worker that is killed: a scripted model, wake after wake. `heard` gets stored answers."""
     from reveries.llm.tier import Tier
     from tests.fakes.clock import HandClock
     from tests.memory.kit import NOW
@@ -245,36 +246,67 @@ async def live_scripted(folder: Path) -> None:
 
     clock = HandClock(NOW + time.time() % 1e6)
     async with open_work(folder, answers, tier=Tier.CAPABLE, clock=clock, new_id=_new_id) as work:
-        there = await work.store.projects()
-        project = there[0] if there else await work.begin("Shed", "Build a shed")
-        if not there:
-            print("begun", flush=True)
+        projects = await work.store.projects()
+        project = projects[0] if projects else await work.begin("Shed", "Build a shed")
+        heard.send("")
         for number in range(1000):
             await work.wake(project)
             for _, question in await work.store.open_questions():
                 await work.store.answer(question.id, f"answer to {question.id}")
-                print(json.dumps({"answered": question.id}), flush=True)
+                heard.send(question.id)
             await work.store.set_goal(project, f"Build shed {number}", None)
 
 
+def _live(folder: Path, heard: Connection) -> None:
+    asyncio.run(live_scripted(folder, heard))
+
+
+def _check(folder: Path, acknowledged: set[str], answer: Connection) -> None:
+    answer.send(asyncio.run(check_after_kill(folder, acknowledged)))
+
+
 def run_kills(number: int, seed: int) -> None:
-    """Kill the worker at random moments; after each, every acknowledged answer is there and nothing is done twice."""
-    chance = random.Random(seed)
+    """Kill the worker at random moments; after each, every acknowledged answer is there and nothing is done twice.
+
+    A fork server that has imported everything starts each life, so that a life begins in milliseconds."""
+    chance, lives = random.Random(seed), multiprocessing.get_context("forkserver")
+    lives.set_forkserver_preload(["__main__", "tests.projects.kit", "tests.projects.test_goals_and_input"])
+    acknowledged, faults, begun = set[str](), list[str](), 0
     with tempfile.TemporaryDirectory() as name:
-        folder, acknowledged, faults, kills = Path(name), set[str](), list[str](), 0
-        while kills < number and not faults:
-            kills += 1
-            command = [sys.executable, __file__, "--live", str(folder)]
-            with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-                assert process.stdout is not None
-                first = process.stdout.readline()
+        for kills in range(1, number + 1):
+            if kills % _KILLS_A_MIND == 1:  # A mind that grew for ever would make each life slower.
+                folder = Path(name) / str(kills)
+                folder.mkdir()
+                acknowledged_here = set[str]()
+            ours, theirs = lives.Pipe(duplex=False)
+            life = lives.Process(target=_live, args=(folder, theirs))
+            life.start()
+            theirs.close()
+            with contextlib.suppress(EOFError):
+                begun += ours.recv() == ""
                 time.sleep(chance.uniform(0, 0.4))
-                process.send_signal(signal.SIGKILL)
-                lines = [first, *process.stdout.read().splitlines()]
-            whole = [line for line in lines if line.startswith("{") and line.rstrip().endswith("}")]
-            acknowledged |= {json.loads(line)["answered"] for line in whole}
-            faults += asyncio.run(check_after_kill(folder, acknowledged))
-        print(f"{kills} kills, {len(acknowledged)} answers acknowledged, faults: {faults or 0}")
+                life.kill()
+                while True:
+                    acknowledged_here.add(ours.recv())
+            life.join()
+            faults += _check_apart(lives, folder, acknowledged_here)
+            acknowledged |= acknowledged_here
+            if faults:
+                break
+    print(f"{kills} kills, {begun} begun, {len(acknowledged)} answers acknowledged, faults: {faults or 0}")
+
+
+def _check_apart(lives: multiprocessing.context.ForkServerContext, folder: Path, acknowledged: set[str]) -> list[str]:
+    ours, theirs = lives.Pipe(duplex=False)
+    check = lives.Process(target=_check, args=(folder, acknowledged, theirs))
+    check.start()
+    theirs.close()
+    try:
+        found: list[str] = ours.recv()
+    except EOFError:
+        found = ["what was left could not be read"]
+    check.join()
+    return found
 
 
 async def check_after_kill(folder: Path, acknowledged: set[str]) -> list[str]:
@@ -307,11 +339,7 @@ def main() -> None:
     parser.add_argument("--kills", type=int, default=0)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--out", type=Path, default=Path("goals.md"))
-    parser.add_argument("--live", type=Path, help=argparse.SUPPRESS)
     chosen = parser.parse_args()
-    if chosen.live:
-        with contextlib.suppress(KeyboardInterrupt):
-            asyncio.run(live_scripted(chosen.live))
     if chosen.goals:
         asyncio.run(run_goals(chosen.goals, chosen.out))
     if chosen.recipes:

@@ -17,7 +17,7 @@ import pytest
 ROOT: Final = Path(__file__).parents[1]
 SMALL_MODEL: Final = "smollm2-135m"
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.e2e]
 
 
 def run(*command: str | Path, seconds: float = 60, home: Path | None = None) -> str:

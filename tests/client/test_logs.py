@@ -70,7 +70,6 @@ def interruptible() -> Iterator[None]:
     signal.signal(signal.SIGINT, before)
 
 
-@pytest.mark.timeout(60)
 @pytest.mark.usefixtures("interruptible")
 def test_what_is_written_is_followed_over_a_rotation(home: Home, log: Path) -> None:
     log.write_text(entry("first") + "\n")

@@ -7,7 +7,6 @@ import sys
 import time
 
 import msgspec
-import pytest
 
 from reveries import protocol
 from reveries.client.features.models import overview_page, probes_page
@@ -154,7 +153,6 @@ def test_a_mind_that_sleeps_has_models_too(home: Home) -> None:
     assert "llm.monologue_model names it" in roles["monologue"]["reason"]
 
 
-@pytest.mark.timeout(120)
 def test_a_mind_that_sleeps_is_tested_under_its_lock_and_counted_in_its_ledger(home: Home) -> None:
     home.create()
     home.config.write_text('[llm]\nprovider = "embedded"\n[llm.embedded]\nmodel = "none"\n')

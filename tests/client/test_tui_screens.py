@@ -13,7 +13,6 @@ _ALL = [
 """The larger sizes are drawn with what takes long."""
 
 
-@pytest.mark.timeout(120)
 @pytest.mark.parametrize(
     ("name", "size"), _ALL, ids=lambda value: value if isinstance(value, str) else f"{value[0]}x{value[1]}"
 )

@@ -212,7 +212,6 @@ async def read_until(socket: aiohttp.ClientWebSocketResponse, holds: Callable[[s
     return seen
 
 
-@pytest.mark.timeout(120)
 async def test_a_window_is_the_same_conversation_and_survives_what_is_no_message(home: Home) -> None:
     async with asyncio.timeout(110), served(home) as (opened, mind), aiohttp.ClientSession() as browser:
         headers = cookie_of(opened) | {"Origin": base(opened)}
@@ -268,7 +267,7 @@ class Chromium:
         self._number += 1
         await self._socket.send_json({"id": self._number, "method": method, "params": params})
         while True:
-            told = await self._socket.receive_json(timeout=30)
+            told = await self._socket.receive_json(timeout=120)
             match told.get("method"):
                 case "Network.requestWillBeSent":
                     self.asked.append(told["params"]["request"]["url"])

@@ -98,7 +98,7 @@ async def host() -> AsyncIterator[Host]:
                 assert code == 0, f"it ended with {code}"
             finally:
                 process.kill()
-                process.wait(timeout=10)
+                process.wait(timeout=120)
 
 
 async def measure(

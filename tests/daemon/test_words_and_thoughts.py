@@ -18,8 +18,6 @@ from tests.daemon.kit import Events, talking, until
 from tests.daemon.mind_kit import NOON, Living, living
 from tests.fakes.clock import HandClock
 
-pytestmark = pytest.mark.timeout(60)
-
 FACT = "My sister Maria moved to Oslo last week and I miss her a lot."
 
 

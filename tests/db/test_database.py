@@ -563,7 +563,7 @@ def test_a_write_that_fails_is_a_lost_storage(home: Home) -> None:
 def run_and_die(program: str) -> str:
     """What `program` writes, in a process of its own."""
     done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True, timeout=20, check=False
+        [sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True, timeout=120, check=False
     )
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()

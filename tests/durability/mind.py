@@ -114,7 +114,7 @@ class Zygote:
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         self.process.stdin.close()
-        self.process.wait(timeout=10)
+        self.process.wait(timeout=120)
         self.process.stdout.close()
 
     def _ask(self, line: str) -> str:

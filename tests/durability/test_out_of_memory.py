@@ -122,4 +122,4 @@ async def awake(home: Home, room: MemoryRoom) -> AsyncIterator[psutil.Process]:
         yield psutil.Process(process.pid)
     finally:
         process.kill()
-        process.wait(timeout=10)
+        process.wait(timeout=120)

@@ -28,7 +28,6 @@ def zygote() -> Iterator[Zygote]:
     started.close()
 
 
-@pytest.mark.timeout(120)
 @pytest.mark.requirement("A8")
 async def test_what_a_wake_found_that_was_killed_is_told_by_the_mind_that_wakes_after_it(zygote: Zygote) -> None:
     # Not tmp_path: a socket's path may have about a hundred bytes.

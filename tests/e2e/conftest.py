@@ -31,7 +31,7 @@ def living() -> Iterator[Living]:
         yield mind
         if mind.process is not None:
             mind.process.kill()
-            mind.process.wait(timeout=10)
+            mind.process.wait(timeout=120)
             _end_the_rest(mind.process.pid)
 
 

@@ -82,7 +82,7 @@ class Living:
         """As the power would."""
         assert self.process is not None
         self.process.kill()
-        self.process.wait(timeout=10)
+        self.process.wait(timeout=120)
 
     async def end(self, number: int = signal.SIGTERM, seconds: float = 30) -> int:
         """Send a signal; the exit code. Fails when it takes longer than `seconds`."""

@@ -170,7 +170,7 @@ def _say(home: Home, environment: dict[str, str]) -> str:
         env={**os.environ, **environment, "REVERIES_HOME": str(home.path)},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=120,
         check=False,
     )
     return done.stdout

@@ -157,7 +157,7 @@ async def test_a_mind_on_a_full_disk_says_so_spends_nothing_and_goes_on_by_itsel
                 assert await asyncio.to_thread(process.wait, 20) == 0
             finally:
                 process.kill()
-                process.wait(timeout=10)
+                process.wait(timeout=120)
         assert ledger.count >= 12
         assert violations(home.database_default, ledger) == []
         ledger.close()
@@ -214,7 +214,7 @@ async def _awake(home: Home) -> AsyncIterator["subprocess.Popen[bytes]"]:
         yield process
     finally:
         process.kill()
-        process.wait(timeout=10)
+        process.wait(timeout=120)
 
 
 async def _fill_and_look(folder: Path, watcher: Client, client: Client, asked: Provider) -> None:

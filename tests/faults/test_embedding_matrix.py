@@ -25,8 +25,6 @@ from tests.faults.kit import KEY, Dialect
 from tests.faults.test_provider_matrix import check_sentence
 from tests.memory.kit import open_memory, talk
 
-pytestmark = pytest.mark.timeout(400)
-
 PLANTED = "I planted a quince tree behind the mill."
 _LIMITS = msgspec.structs.replace(
     load_settings(None).llm.limits, first_token_seconds=1.0, idle_seconds=1.0, total_seconds=1.0

@@ -13,9 +13,6 @@ from tests.fakes.provider_faults import FAULTS
 from tests.faults.kit import living
 from tests.memory.kit import talk
 
-pytestmark = pytest.mark.timeout(400)
-
-
 TEN_MINUTES_SECONDS = 600
 
 

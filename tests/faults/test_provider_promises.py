@@ -74,7 +74,6 @@ def _whole(dialect: Dialect) -> tuple[bytes, int]:
 
 
 @pytest.mark.requirement("D2", "R-93")
-@pytest.mark.timeout(400)
 @pytest.mark.parametrize("dialect", DIALECTS)
 async def test_a_reply_cut_at_any_byte_is_no_whole_one(dialect: Dialect) -> None:
     """Every byte before the end mark, through the adapter itself."""
@@ -96,7 +95,6 @@ async def test_a_reply_cut_at_any_byte_is_no_whole_one(dialect: Dialect) -> None
 
 
 @pytest.mark.requirement("D2", "R-93", "A1")
-@pytest.mark.timeout(400)
 @pytest.mark.parametrize("dialect", DIALECTS)
 async def test_what_was_cut_is_stored_as_cut_and_the_words_are_kept(home: Home, dialect: Dialect) -> None:
     whole, end_at = _whole(dialect)

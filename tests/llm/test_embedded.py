@@ -31,7 +31,7 @@ from reveries.llm.template_marks import sealed
 from tests.fakes.clock import HandClock, settle
 from tests.llm.contract import ChatModelContract, a_prompt, play
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.e2e]
 
 LLM = load_settings(None).llm
 

@@ -110,7 +110,7 @@ async def _in_child(base_url: str, **environment: str) -> list[str]:
         env={**os.environ, **environment},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
         check=False,
     )
     assert done.returncode == 0, done.stderr[-2000:]
@@ -119,7 +119,7 @@ async def _in_child(base_url: str, **environment: str) -> list[str]:
 
 if importlib.util.find_spec("litellm") is not None:
 
-    @pytest.mark.timeout(120)
+    @pytest.mark.timeout(350)
     @pytest.mark.requirement("F2")
     async def test_the_environment_moves_no_address_and_lends_no_key() -> None:
         names = ("OPENAI_BASE_URL", "OPENAI_API_BASE", "ANTHROPIC_API_BASE", "ANTHROPIC_BASE_URL")

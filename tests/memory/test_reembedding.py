@@ -372,7 +372,7 @@ async def test_a_kill_in_the_middle_loses_nothing_and_the_next_life_goes_on(tmp_
     await fill(tmp_path)
     program = [sys.executable, "-c", textwrap.dedent(_KILLED), str(tmp_path), str(batches)]
     died = await asyncio.to_thread(
-        subprocess.run, program, cwd=Path(__file__).parents[2], timeout=60, check=False, capture_output=True
+        subprocess.run, program, cwd=Path(__file__).parents[2], timeout=120, check=False, capture_output=True
     )
     assert died.returncode == -9, died.stderr.decode()
     again = WordEmbedder("new", 32)

@@ -195,6 +195,10 @@ class RelatedChunk:
     score: float
 
 
+UNCLEAR_CONFIDENCE = 0.5
+"""Confidence of a contradiction that a model could not judge."""
+
+
 @dataclass(frozen=True, slots=True)
 class KnowledgeConflict:
     """Two chunks that do not go together; `newer` was stored later."""
@@ -207,6 +211,11 @@ class KnowledgeConflict:
     def is_open(self) -> bool:
         """Whether it is not settled, and both chunks still stand."""
         return self.relation.resolved_at is None and self.newer.stands and self.older.stands
+
+    @property
+    def is_unclear(self) -> bool:
+        """Whether a model judged it and could not tell."""
+        return self.relation.confidence <= UNCLEAR_CONFIDENCE
 
     @property
     def is_verified(self) -> bool:

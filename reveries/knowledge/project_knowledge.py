@@ -32,6 +32,7 @@ from reveries.knowledge.evolution import (
 )
 from reveries.knowledge.model import (
     REPLACING,
+    UNCLEAR_CONFIDENCE,
     Chunk,
     KnowledgeConflict,
     NewChunk,
@@ -200,6 +201,11 @@ class ProjectKnowledge:
         """A model found that two chunks do contradict each other; which of them holds is open."""
         row = {"id": contradiction.relation.id, "now": None, "resolution": "", "confidence_source": "model"}
         await transaction.run("relations.resolve", row)
+
+    async def note_unclear(self, transaction: Transaction, contradiction: KnowledgeConflict) -> None:
+        """Note that a model could not tell whether two chunks contradict each other: it is not asked again."""
+        row = {"id": contradiction.relation.id, "confidence": UNCLEAR_CONFIDENCE}
+        await transaction.run("relations.note_unclear", row)
 
     async def replace(self, transaction: Transaction, older: Chunk, newer: Chunk) -> None:
         """Let the newer chunk stand in the place of the older one, and take over its relations at half their weight

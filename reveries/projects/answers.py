@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Sequence
-from enum import StrEnum
 from typing import Final
 
 from reveries.errors import UsageError
@@ -12,6 +11,8 @@ CONFLICT_TAG: Final = "conflict"
 """Tag of a question about two chunks that contradict each other."""
 PREMISE_TAG: Final = "premise"
 """Tag of the question how to go on after a premise fell."""
+DOUBT_TAG: Final = "doubt"
+"""With CONFLICT_TAG: nobody has verified that the two contradict each other."""
 CRITERION_TAG: Final = "criterion"
 """With PREMISE_TAG: a success criterion is hit, and the project stops until the owner answers."""
 
@@ -27,30 +28,6 @@ _DROP: Final = re.compile(
     r"(?:\s+(?:out|be|alone|please|then|for\s+now))*",
     re.IGNORECASE,
 )
-_OLDER: Final = re.compile(
-    r"\s*(?:a(?=\s*(?:$|[,.:;!)]|holds|is\b))|(?:the )?(?:first|older|old|earlier)\b)", re.IGNORECASE
-)
-_NEWER: Final = re.compile(
-    r"\s*(?:b(?=\s*(?:$|[,.:;!)]|holds|is\b))|(?:the )?(?:second|newer|new|later)\b)", re.IGNORECASE
-)
-_BOTH: Final = re.compile(r"\s*both\b", re.IGNORECASE)
-_UNSURE: Final = re.compile(
-    r"\s*(?:(?:i )?(?:do not|don't|dont) know|(?:i have )?no idea|(?:i'm |i am )?(?:not sure|unsure)|unknown|skip)\b",
-    re.IGNORECASE,
-)
-_NEGATION: Final = re.compile(r"\b(?:not|no|never|neither|nor|\w+n't|nicht|kein\w*)\b", re.IGNORECASE)
-_TOKEN: Final = re.compile(r"\w+(?:[.,:]\d+)*")
-
-
-class Choice(StrEnum):
-    """Which of two contradicting chunks holds."""
-
-    OLDER = "older"
-    NEWER = "newer"
-    BOTH = "both"
-    UNSURE = "unsure"
-    OTHER = "other"
-    """Neither: the answer says what holds."""
 
 
 def is_yes(answer: str) -> bool:
@@ -75,28 +52,6 @@ def require_choice(answer: str) -> None:
         raise UsageError("That says neither A nor B.", advice="Answer A, B or both, or say what holds.")
 
 
-def read_choice(answer: str, older: str, newer: str) -> Choice:
-    """Which of two texts the answer chooses: by letter, by age, or by a word or number that only one of them has."""
-    plain = answer.replace("’", "'")
-    for pattern, choice in (
-        (_UNSURE, Choice.UNSURE),
-        (_BOTH, Choice.BOTH),
-        (_OLDER, Choice.OLDER),
-        (_NEWER, Choice.NEWER),
-    ):
-        if pattern.match(plain):
-            return choice
-    if _NEGATION.search(plain):
-        return Choice.OTHER
-    said, of_older, of_newer = _tokens(plain), _tokens(older), _tokens(newer)
-    names_older, names_newer = said & (of_older - of_newer), said & (of_newer - of_older)
-    if names_older and not names_newer and _numbers(said) <= of_older:
-        return Choice.OLDER
-    if names_newer and not names_older and _numbers(said) <= of_newer:
-        return Choice.NEWER
-    return Choice.OTHER
-
-
 def own_answers(questions: Sequence[OwnerQuestion], task_id: str) -> list[OwnerQuestion]:
     """The owner's answers to what a task asked or waited for, oldest first, without approvals of calls."""
     return [
@@ -112,11 +67,3 @@ def own_answers(questions: Sequence[OwnerQuestion], task_id: str) -> list[OwnerQ
 def _first_word(answer: str) -> str:
     words = answer.strip().casefold().replace(",", " ").replace(".", " ").replace("!", " ").split()
     return words[0] if words else ""
-
-
-def _tokens(text: str) -> frozenset[str]:
-    return frozenset(_TOKEN.findall(text.casefold()))
-
-
-def _numbers(tokens: frozenset[str]) -> frozenset[str]:
-    return frozenset(one for one in tokens if one[0].isdigit())

@@ -1,5 +1,5 @@
-"""Contradictions in what a project knows, as far as nobody has settled them: a capable model judges what is only alike,
-and the owner is asked about the rest (V-124)."""
+"""Open contradictions in what a project knows: a capable model judges those found by likeness alone, and the owner is
+asked about the rest, one at a time (V-124)."""
 
 from collections.abc import Sequence
 from typing import Literal
@@ -10,15 +10,19 @@ from reveries.db.database import Reader, Transaction
 from reveries.knowledge.contradictions import are_side_by_side, has_authority
 from reveries.knowledge.model import KnowledgeConflict
 from reveries.llm.tier import Tier
-from reveries.projects.answers import CONFLICT_TAG, Choice, read_choice
+from reveries.projects.answers import CONFLICT_TAG, DOUBT_TAG
+from reveries.projects.conflict_answers import ConflictChoice, read_choice
 from reveries.projects.material import record_of
-from reveries.projects.model import AgentState, OwnerQuestion, QuestionKind
+from reveries.projects.model import AgentState, OwnerQuestion, QuestionKind, QuestionStatus
 from reveries.projects.store import NewQuestion, ProjectStore
 from reveries.projects.work_model import WorkModel
 from reveries.prompts import prompt
+from reveries.safe_text import one_line
 
 _MOST_JUDGED = 3
 """In one wake."""
+_MOST_DOUBTS = 5
+_QUOTED_CHARS = 100
 _ANSWER_TOKENS = 120
 HOW_TO_CHOOSE = "\nAnswer A, B or both, or say what holds."
 """The last line of the context of such a question."""
@@ -30,31 +34,40 @@ class ConflictAnswer(msgspec.Struct, frozen=True):
 
 
 async def settle_conflicts(store: ProjectStore, model: WorkModel, state: AgentState) -> list[str]:
-    """Judge what is unverified, and ask the owner what only the owner can say; the questions that were asked."""
-    found = await store.knowledge.contradictions(state.project.id)
-    if model.tier is Tier.CAPABLE:
-        for one in [one for one in found if not one.is_verified][:_MOST_JUDGED]:
+    """Let a capable model judge what is unverified, and ask the owner about at most one contradiction at a time. Return
+    the question that was asked, if any."""
+    project_id, can_judge = state.project.id, model.tier is Tier.CAPABLE
+    found = await store.knowledge.contradictions(project_id)
+    if can_judge:
+        for one in [one for one in found if not one.is_verified and not one.is_unclear][:_MOST_JUDGED]:
             await _judge(store, model, one)
-        found = await store.knowledge.contradictions(state.project.id)
-    new = [_conflict_question(one) for one in _conflicts_to_ask(found, state, model.tier)]
-    if new:
-        async with store.database.transaction() as transaction:
-            for question in new:
-                await store.put_question(transaction, state.project.id, question)
-            await store.log(transaction, state.project.id, "questions.asked", "what holds of two things")
-    return [one.question for one in new]
+        found = await store.knowledge.contradictions(project_id)
+    await _drop_settled_questions(store, state, found)
+    chosen = choose_conflict(found, state.questions, can_judge=can_judge)
+    if chosen is None:
+        return []
+    question = _conflict_question(chosen)
+    async with store.database.transaction() as transaction:
+        await store.put_question(transaction, project_id, question)
+        await store.log(transaction, project_id, "questions.asked", "what holds of two things")
+    return [question.question]
 
 
-def _conflicts_to_ask(found: Sequence[KnowledgeConflict], state: AgentState, tier: Tier) -> list[KnowledgeConflict]:
-    """What the owner is asked about. With a small model, which judges nothing, what was found by likeness too, one
-    question at a time: a rule is often wrong about those, and three at once would be a burden."""
-    asked = {tag for question in state.questions for tag in question.context_tags}
+def choose_conflict(
+    found: Sequence[KnowledgeConflict], questions: Sequence[OwnerQuestion], *, can_judge: bool
+) -> KnowledgeConflict | None:
+    """The contradiction to ask the owner about next; None while such a question is open. `found`: the open ones, newest
+    first. Verified ones go first, then those that no model can judge. Pure."""
+    about = [one for one in questions if CONFLICT_TAG in one.context_tags and one.status is not QuestionStatus.DROPPED]
+    asked = {tag for one in about for tag in one.context_tags}
+    still = {one.relation.id for one in found}
+    if any(one.status is QuestionStatus.OPEN and still.intersection(one.context_tags) for one in about):
+        return None
     new = [one for one in found if one.relation.id not in asked]
-    verified = [one for one in new if one.is_verified]
-    is_asking = any(CONFLICT_TAG in one.context_tags for one in state.open_questions)
-    if verified or is_asking or tier is Tier.CAPABLE:
-        return verified
-    return [one for one in new if one.older.stands and one.newer.stands][:1]
+    if verified := [one for one in new if one.is_verified]:
+        return verified[0]
+    doubts = [one for one in new if one.is_unclear or not can_judge]
+    return doubts[0] if doubts else None
 
 
 async def settle_by_answer(store: ProjectStore, transaction: Transaction, question: OwnerQuestion) -> None:
@@ -62,24 +75,24 @@ async def settle_by_answer(store: ProjectStore, transaction: Transaction, questi
     owner does not know, both stay, and the contradiction stays open."""
     for one in await _asked_conflicts(store, question, transaction):
         match choice := _choice_of(question, one):
-            case Choice.OLDER:
+            case ConflictChoice.OLDER:
                 await store.knowledge.replace(transaction, one.newer, one.older)
-            case Choice.NEWER:
+            case ConflictChoice.NEWER:
                 await store.knowledge.replace(transaction, one.older, one.newer)
-            case Choice.OTHER:
+            case ConflictChoice.OTHER:
                 for chunk in (one.older, one.newer):
                     why = f"you said otherwise: {question.answer[:200]}"
                     await store.knowledge.mark_fallen(transaction, question.project_id, chunk.id, why)
-            case Choice.BOTH | Choice.UNSURE:
+            case ConflictChoice.BOTH | ConflictChoice.UNSURE:
                 pass
-        if choice is not Choice.UNSURE:
+        if choice is not ConflictChoice.UNSURE:
             await store.knowledge.settle(transaction, one, "owner")
 
 
 async def says_something_else(store: ProjectStore, question: OwnerQuestion) -> bool:
     """Whether the answer to a contradiction is knowledge itself: more than a choice between what is known."""
     asked = await _asked_conflicts(store, question, store.database)
-    return all(_choice_of(question, one) is Choice.OTHER for one in asked)
+    return all(_choice_of(question, one) is ConflictChoice.OTHER for one in asked)
 
 
 async def _asked_conflicts(store: ProjectStore, question: OwnerQuestion, source: Reader) -> list[KnowledgeConflict]:
@@ -87,8 +100,33 @@ async def _asked_conflicts(store: ProjectStore, question: OwnerQuestion, source:
     return [one for one in found if one.relation.id in question.context_tags]
 
 
-def _choice_of(question: OwnerQuestion, conflict: KnowledgeConflict) -> Choice:
+def _choice_of(question: OwnerQuestion, conflict: KnowledgeConflict) -> ConflictChoice:
     return read_choice(question.answer, conflict.older.content, conflict.newer.content)
+
+
+def describe_doubts(found: Sequence[KnowledgeConflict]) -> list[str]:
+    """The open contradictions of a project in sentences, the newest ones; how many more there are. Pure."""
+    lines = []
+    for one in found[:_MOST_DOUBTS]:
+        older, newer = (one_line(chunk.content, _QUOTED_CHARS) for chunk in (one.older, one.newer))
+        is_sure = "do not go together" if one.is_verified else "may not go together (not verified)"
+        lines.append(f"“{older}” and “{newer}” {is_sure}")
+    more = len(found) - len(lines)
+    return [*lines, f"{more} more contradictions: reveries memory contradictions"] if more else lines
+
+
+async def _drop_settled_questions(store: ProjectStore, state: AgentState, found: Sequence[KnowledgeConflict]) -> None:
+    """Withdraw questions about contradictions that were settled otherwise, or whose chunks fell."""
+    still = {one.relation.id for one in found}
+    gone = [
+        one
+        for one in state.open_questions
+        if CONFLICT_TAG in one.context_tags and not still.intersection(one.context_tags)
+    ]
+    if gone:
+        async with store.database.transaction() as transaction:
+            for one in gone:
+                await transaction.run("projects.drop_question", {"id": one.id})
 
 
 async def _judge(store: ProjectStore, model: WorkModel, found: KnowledgeConflict) -> None:
@@ -96,10 +134,12 @@ async def _judge(store: ProjectStore, model: WorkModel, found: KnowledgeConflict
     has more authority: that is asked."""
     text = prompt("judge_conflict", older=record_of(found.older), newer=record_of(found.newer))
     answer = await model.ask("conflict", text, ConflictAnswer, tokens=_ANSWER_TOKENS)
-    if answer is None or answer.verdict == "unclear":
+    if answer is None:
         return
     async with store.database.transaction() as transaction:
-        if answer.verdict == "both_hold":
+        if answer.verdict == "unclear":
+            await store.knowledge.note_unclear(transaction, found)
+        elif answer.verdict == "both_hold":
             await store.knowledge.settle(transaction, found, "none")
         elif has_authority(found.newer, found.older) and not are_side_by_side(found.older, found.newer):
             await store.knowledge.replace(transaction, found.older, found.newer)
@@ -119,6 +159,6 @@ def _conflict_question(found: KnowledgeConflict) -> NewQuestion:
         f"{begins} Which holds, A or B?",
         QuestionKind.DECISION,
         context=f"A ({first}): {older}\nB ({second}): {newer}{HOW_TO_CHOOSE}",
-        context_tags=(CONFLICT_TAG, found.relation.id),
+        context_tags=(CONFLICT_TAG, found.relation.id, *(() if found.is_verified else (DOUBT_TAG,))),
         foreign_sources=found.older.foreign_sources | found.newer.foreign_sources,
     )

@@ -6,6 +6,7 @@ from typing import Annotated
 import msgspec
 
 from reveries.errors import UsageError
+from reveries.projects.conflicts import describe_doubts
 from reveries.projects.model import (
     AreaProgress,
     Criterion,
@@ -81,7 +82,8 @@ class UpdateOrientation(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
 
 
 class OrientationOut(msgspec.Struct, frozen=True):
-    """The page (V-39). `doubts`: criteria and decisions that rest on something that does not hold any more."""
+    """The page (V-39). `doubts`: criteria and decisions that rest on something that does not hold any more, and open
+    contradictions."""
 
     project_id: str
     vision_summary: str
@@ -217,7 +219,7 @@ class OrientationTools:
             last_rewritten=page.written_at,
             version=page.version,
             goal=await self._goal_of(project),
-            doubts=_list_doubts(page),
+            doubts=[*_list_doubts(page), *describe_doubts(await self.store.knowledge.contradictions(project.id))],
             foreign_sources=sorted(page.foreign_sources),
         )
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from reveries.db.database import Transaction
 from reveries.knowledge.model import ChunkSource, ChunkType, Confidence, NewChunk
-from reveries.projects.answers import CONFLICT_TAG, CRITERION_TAG, PREMISE_TAG, is_dropping
+from reveries.projects.answers import CONFLICT_TAG, CRITERION_TAG, DOUBT_TAG, PREMISE_TAG, is_dropping
 from reveries.projects.conflicts import HOW_TO_CHOOSE, says_something_else, settle_by_answer
 from reveries.projects.grants import store_approval
 from reveries.projects.model import (
@@ -160,7 +160,9 @@ def _agent_status(
         return AgentStatus.READY, ""
     open_questions = [one for one in questions if one.status is QuestionStatus.OPEN]
     blocked = [task for task in tasks if task.status is TaskStatus.BLOCKED]
-    is_decided_by_owner = any(one.kind is QuestionKind.DECISION for one in open_questions)
+    # A doubt that nobody has verified holds nothing up.
+    decisions = [one for one in open_questions if one.kind is QuestionKind.DECISION]
+    is_decided_by_owner = any(DOUBT_TAG not in one.context_tags for one in decisions)
     if open_questions and (blocked or not tasks or is_decided_by_owner):
         return AgentStatus.WAITING, _say_waiting(len(open_questions))
     if begun := [task.title for task in tasks if task.status is TaskStatus.IN_PROGRESS]:

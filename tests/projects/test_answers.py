@@ -7,7 +7,8 @@ import pytest
 from reveries.errors import UsageError
 from reveries.knowledge.model import ChunkType
 from reveries.llm.tier import Tier
-from reveries.projects.answers import Choice, is_dropping, is_no, is_yes, read_choice
+from reveries.projects.answers import is_dropping, is_no, is_yes
+from reveries.projects.conflict_answers import ConflictChoice, read_choice
 from reveries.projects.materials import chunks_of_text, note_fallen_chunk
 from reveries.projects.model import Project, TaskKind, TaskStatus
 from reveries.projects.store import NewTask
@@ -41,19 +42,34 @@ def test_a_yes_of_one_letter_and_an_always_are_a_yes_and_a_no_is_none() -> None:
 @pytest.mark.parametrize(
     ("answer", "choice"),
     [
-        ("1800", Choice.OLDER),
-        ("It is 2700.", Choice.NEWER),
-        ("I don't know", Choice.UNSURE),
-        ("no idea", Choice.UNSURE),
-        ("both", Choice.BOTH),
-        ("neither", Choice.OTHER),
-        ("not 1800", Choice.OTHER),
-        ("2700, and 300 on top", Choice.OTHER),
-        ("It is 2000.", Choice.OTHER),
-        ("B", Choice.NEWER),
+        ("1800", ConflictChoice.OLDER),
+        ("It is 2700.", ConflictChoice.NEWER),
+        ("I don't know", ConflictChoice.UNSURE),
+        ("no idea", ConflictChoice.UNSURE),
+        ("both", ConflictChoice.BOTH),
+        ("neither", ConflictChoice.OTHER),
+        ("not 1800", ConflictChoice.OTHER),
+        ("2700, and 300 on top", ConflictChoice.OTHER),
+        ("It is 2000.", ConflictChoice.OTHER),
+        ("B", ConflictChoice.NEWER),
+        ("A is wrong", ConflictChoice.NEWER),
+        ("the second one is no longer true", ConflictChoice.OLDER),
+        ("A isn't true any more", ConflictChoice.NEWER),
+        ("not the first", ConflictChoice.NEWER),
+        ("A, not B", ConflictChoice.OLDER),
+        ("A is not wrong", ConflictChoice.OLDER),
+        ("I think it's A", ConflictChoice.OLDER),
+        ("the former", ConflictChoice.OLDER),
+        ("B \u2013 see the letter", ConflictChoice.NEWER),
+        ("A and B", ConflictChoice.BOTH),
+        ("Both are wrong.", ConflictChoice.OTHER),
+        ("A and B are both wrong", ConflictChoice.OTHER),
+        ("The new contract says 2000", ConflictChoice.OTHER),
+        ("A new contract says 2000.", ConflictChoice.OTHER),
+        ("Not sure, ask me in May.", ConflictChoice.UNSURE),
     ],
 )
-def test_what_holds_is_read_from_a_letter_or_from_the_value_itself(answer: str, choice: Choice) -> None:
+def test_what_holds_is_read_from_a_letter_or_from_the_value_itself(answer: str, choice: ConflictChoice) -> None:
     assert read_choice(answer, OWN.content, READ.content) is choice
 
 

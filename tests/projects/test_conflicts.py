@@ -1,16 +1,21 @@
 """What a project does about two things that do not go together: it judges, asks, and goes by the owner's word."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from reveries.knowledge.model import ChunkSource, ChunkType, Confidence, NewChunk
+from reveries.knowledge.model import ChunkSource, ChunkType, Confidence, KnowledgeConflict, NewChunk, RelationType
 from reveries.llm.tier import Tier
+from reveries.projects.conflicts import describe_doubts
 from reveries.projects.executing import Workplace
-from reveries.projects.model import QuestionKind
+from reveries.projects.model import AgentStatus, OwnerQuestion, Project, QuestionKind, QuestionStatus, TaskStatus
+from reveries.projects.orientation_tools import GetOrientation, OrientationTools
+from reveries.projects.wake import state_of
 from reveries.projects.work_model import WorkModel
-from tests.knowledge.kit import new_chunk
+from reveries.tools.registry import ToolCaller
+from tests.knowledge.kit import new_chunk, stored_chunk, stored_relation
 from tests.memory.kit import WordEmbedder
 from tests.projects.kit import Work, open_work
 from tests.projects.test_goals_and_input import answers
@@ -135,3 +140,96 @@ async def test_a_model_that_finds_a_contradiction_lets_no_text_replace_the_owner
         assert gone == ([NEAR[1]] if replaced else [])
         asked = [one for _, one in await work.store.open_questions() if "conflict" in one.context_tags]
         assert len(asked) == (0 if replaced else 1)
+
+
+async def _rents(work: Work, count: int) -> Project:
+    """A project in which the owner's word on `count` rents is contradicted by what was read."""
+    project = await work.begin("Flats", "Find a flat")
+    for number in range(count):
+        own = replace(OWN, content=f"The deposit of flat {'ABCDEF'[number]}{number} is 1800.")
+        await work.store.knowledge.store(project.id, [own])
+        await work.store.knowledge.store(project.id, [replace(READ, content=own.content.replace("1800", "2700"))])
+    return project
+
+
+def _conflict_questions(questions: Sequence[OwnerQuestion]) -> list[OwnerQuestion]:
+    return [one for one in questions if "conflict" in one.context_tags and one.status is QuestionStatus.OPEN]
+
+
+@pytest.mark.requirement("V-124")
+async def test_the_owner_is_asked_about_one_contradiction_at_a_time(tmp_path: Path) -> None:
+    async with open_work(tmp_path, answers, embedder=embedder()) as work:
+        project = await _rents(work, 4)
+        assert len(await work.store.knowledge.contradictions(project.id)) == 4
+        for left in (4, 3, 2, 1):
+            await work.wake(project)
+            assert len(await work.store.knowledge.contradictions(project.id)) == left
+            [asked] = _conflict_questions((await work.state(project)).questions)
+            await work.store.answer(asked.id, "A")
+        await work.wake(project)
+        assert not _conflict_questions((await work.state(project)).questions)
+
+
+async def test_a_question_about_a_contradiction_that_was_settled_otherwise_is_withdrawn(tmp_path: Path) -> None:
+    async with open_work(tmp_path, answers, embedder=embedder()) as work:
+        project = await _rents(work, 2)
+        await work.wake(project)
+        [first] = _conflict_questions((await work.state(project)).questions)
+        [found] = [
+            one
+            for one in await work.store.knowledge.contradictions(project.id)
+            if one.relation.id in first.context_tags
+        ]
+        async with work.database.transaction() as transaction:
+            await work.store.knowledge.settle(transaction, found, "owner")
+        await work.wake(project)
+        [second] = _conflict_questions((await work.state(project)).questions)
+        assert second.id != first.id
+
+
+@pytest.mark.requirement("V-123")
+async def test_what_a_model_could_not_judge_is_judged_once_and_then_asked(tmp_path: Path) -> None:
+    judged: list[str] = []
+
+    def judge(text: str) -> object:
+        if text.startswith("You compare two"):
+            judged.append(text)
+            return {"why": "Who knows.", "verdict": "unclear"}
+        return answers(text)
+
+    async with open_work(tmp_path, judge, embedder=embedder()) as work:
+        project = await work.begin("Mill", "Restore the mill")
+        for text in NEAR:
+            await work.store.knowledge.store(project.id, [new_chunk(text)])
+        for _ in range(3):
+            await work.wake(project)
+        assert len(judged) == 1
+        [asked] = _conflict_questions((await work.state(project)).questions)
+        assert "may not go together" in asked.question
+        [doubt] = describe_doubts(await work.store.knowledge.contradictions(project.id))
+        assert doubt == f"“{NEAR[0]}” and “{NEAR[1]}” may not go together (not verified)"
+        tools = OrientationTools(work.store)
+        page = (await tools.get_orientation(GetOrientation(project.id), ToolCaller("work"))).orientation
+        assert page.doubts == [doubt]
+
+
+async def test_a_question_about_a_doubt_holds_nothing_up(tmp_path: Path) -> None:
+    async with open_work(tmp_path, answers, tier=Tier.SMALL, embedder=embedder()) as work:
+        project = await work.begin("Mill", "Restore the mill")
+        for name in ("mill", "barn"):
+            for text in NEAR:
+                await work.store.knowledge.store(project.id, [new_chunk(text.replace("old mill", f"{name} {name}"))])
+        assert len(await work.store.knowledge.contradictions(project.id)) >= 2
+        await work.wake(project)
+        state = await work.state(project)
+        [asked] = _conflict_questions(state.questions)
+        done = [replace(one, status=TaskStatus.DONE) for one in state.tasks]
+        only = state_of(state.project, (state.goal,), state.orientation, done, (asked,), (), work.clock.now())  # type: ignore[arg-type]
+        assert only.status is not AgentStatus.WAITING
+
+
+def test_of_many_contradictions_the_newest_are_named_and_the_rest_counted() -> None:
+    one = KnowledgeConflict(stored_chunk(id="n"), stored_chunk(id="o"), stored_relation(type=RelationType.CONTRADICTS))
+    lines = describe_doubts([one] * 7)
+    assert len(lines) == 6
+    assert lines[-1] == "2 more contradictions: reveries memory contradictions"

@@ -8,6 +8,7 @@ from reveries.daemon.requests.knowledge import chunk_entry
 from reveries.daemon.requests.registry import Call, handles
 from reveries.errors import UsageError
 from reveries.llm.caps import MICRODOLLARS
+from reveries.projects.conflicts import describe_doubts
 from reveries.projects.grants import give_grant, read_grants, revoke_grants
 from reveries.projects.material import describe_orientation
 from reveries.projects.materials import find_task, note_fallen_chunk, update_document
@@ -260,12 +261,13 @@ async def _project_frame(call: Call, project: Project, limit: int = _LOG_LINES) 
     titles = {task.id: task.title for task in state.tasks}
     asked = {one.id: one.question for one in state.questions}
     log = await store.activities(project.id, limit)
+    conflicts = await store.knowledge.contradictions(project.id)
     return protocol.ProjectDetail(
         request_id=call.request_id,
         project=_project_line(state, spent.get(project.id, (0.0, 0))),
         message=plain(state.message),
         orientation=plain(describe_orientation(state.orientation.content)),
-        doubts=[plain(one) for one in _list_doubts(state)],
+        doubts=[plain(one) for one in (*_list_doubts(state), *describe_doubts(conflicts))],
         tasks=[_task_entry(task, titles, asked) for task in state.tasks],
         questions=[_question_entry(project.name, one, len(one.blocks)) for one in state.open_questions],
         log=[

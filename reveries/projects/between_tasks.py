@@ -7,14 +7,14 @@ from reveries.config import ProjectSettings
 from reveries.db.database import Transaction
 from reveries.knowledge.model import Chunk, ChunkType
 from reveries.llm.tier import Tier
-from reveries.projects.answers import CRITERION_TAG, PREMISE_TAG
+from reveries.projects.answers import CRITERION_TAG, PREMISE_TAG, is_yes
 from reveries.projects.conflicts import settle_conflicts
 from reveries.projects.folder_reading import is_of_folder
 from reveries.projects.folder_recipe import plan_overview
 from reveries.projects.intake import CRITERIA_TAG, criteria_question, first_questions
 from reveries.projects.material import describe_orientation, gather_material
 from reveries.projects.materials import path_of
-from reveries.projects.model import AgentState, QuestionKind, WorkTask
+from reveries.projects.model import AgentState, AgentStatus, OwnerQuestion, QuestionKind, TaskStatus, WorkTask
 from reveries.projects.orienting import write_orientation
 from reveries.projects.planning import PlannedTask, plan_tasks
 from reveries.projects.premise import Fallen, what_falls
@@ -65,7 +65,28 @@ class BetweenTasks:
             return await self._plan(model, state, why)
         if is_over(state) and not any(REACHED_TAG in one.context_tags for one in state.open_questions):
             return await self._ask_whether_reached(state)
+        if state.status is AgentStatus.ERROR:
+            return await self._ask_about_deadlock(state)
         return state
+
+    async def _ask_about_deadlock(self, state: AgentState) -> AgentState:
+        """Every task waits, and none for an answer: without a question nothing would ever go on."""
+        blocked = [one for one in state.tasks if one.status is TaskStatus.BLOCKED]
+        question = NewQuestion(
+            f"Nothing of {state.project.name} can go on: its tasks wait for each other. What shall I do?",
+            QuestionKind.DECISION,
+            context=f"{state.message}\nTo leave them out, say: drop it. Any other answer lets them begin as they are.",
+            context_tags=(PREMISE_TAG,),
+            blocks=tuple(one.id for one in blocked),
+            foreign_sources=frozenset[str]().union(*(one.foreign_sources for one in blocked)),
+        )
+        async with self.store.database.transaction() as transaction:
+            for one in blocked:
+                await transaction.run("projects.drop_blocked_needs", {"id": one.id})
+            await self.store.put_question(transaction, state.project.id, question)
+            await self.store.log(transaction, state.project.id, "questions.asked", "how to end a deadlock")
+        self.tell("question", question.question)
+        return await read_state(self.store, state.project.id)
 
     async def _ask_whether_reached(self, state: AgentState) -> AgentState:
         question = NewQuestion(
@@ -183,7 +204,9 @@ class BetweenTasks:
         found = list({one.id: one for one in (*latest, *found)}.values())
         material = gather_material(state.orientation.content, state.activities, found, chars=model.context_chars)
         sources = state.orientation.foreign_sources.union(*(one.foreign_sources for one in found))
-        planned = await self._plan_overview(model, state) or await plan_tasks(model, state.goal, material, state.tasks)
+        planned = await self._plan_overview(model, state) or await plan_tasks(
+            model, state.goal, material, state.tasks, _missing(state)
+        )
         async with self.store.database.transaction() as transaction:
             ids: list[str] = []
             for task in planned:
@@ -254,10 +277,20 @@ def _latest_answers(state: AgentState, chunks: Sequence[Chunk]) -> list[Chunk]:
     return said[::-1][:_LATEST_ANSWERS]
 
 
+def _missing(state: AgentState) -> str:
+    """What the owner said is missing, where that is the owner's last word. Pure."""
+    last = _last_answer(state)
+    return last.answer if last is not None and REACHED_TAG in last.context_tags and not is_yes(last.answer) else ""
+
+
+def _last_answer(state: AgentState) -> OwnerQuestion | None:
+    own = [one for one in state.questions if one.answered_at and not one.answered_by]
+    return sorted(own, key=lambda one: one.answered_at or 0.0)[-1] if own else None
+
+
 def _has_new_ground(state: AgentState) -> bool:
     """Whether a small model has something to plan from: a goal that it did not plan for, or the owner's word on what is
     missing. From nothing new it plans what it did before, in other words."""
     is_planned = any(state.goal is not None and task.goal_id == state.goal.id for task in state.tasks)
-    own = [one for one in state.questions if one.answered_at and not one.answered_by]
-    answered = sorted(own, key=lambda one: one.answered_at or 0.0)
-    return not is_planned or bool(answered and REACHED_TAG in answered[-1].context_tags)
+    last = _last_answer(state)
+    return not is_planned or (last is not None and REACHED_TAG in last.context_tags)

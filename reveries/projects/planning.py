@@ -13,6 +13,7 @@ from reveries.projects.material import Material, describe_tasks
 from reveries.projects.model import Goal, TaskKind, TaskStatus, WorkTask
 from reveries.projects.work_model import WorkModel
 from reveries.prompts import prompt
+from reveries.safe_text import one_line
 
 FEWEST_TASKS = 3
 MOST_TASKS = 7
@@ -37,9 +38,10 @@ class Plan(msgspec.Struct, frozen=True):
 
 
 async def plan_tasks(
-    model: WorkModel, goal: Goal, material: Material, tasks: Sequence[WorkTask]
+    model: WorkModel, goal: Goal, material: Material, tasks: Sequence[WorkTask], missing: str = ""
 ) -> tuple[PlannedTask, ...]:
-    """What comes next, in an order in which each task comes after those it depends on. `rests_on` holds chunk ids."""
+    """What comes next, in an order in which each task comes after those it depends on. `rests_on` holds chunk ids.
+    `missing`: what the owner said is missing, where the last plan was done."""
     done = [one for one in tasks if one.status is TaskStatus.DONE]
     text = prompt(
         "plan",
@@ -51,7 +53,7 @@ async def plan_tasks(
     )
     answer = await model.ask("plan", text, Plan, tokens=_ANSWER_TOKENS)
     planned = check_plan(answer.tasks if answer else (), tasks, material, model.tier)
-    return planned or plain_plan(goal, is_first=not done)
+    return planned or plain_plan(goal, is_first=not done, missing=missing)
 
 
 def check_plan(
@@ -100,9 +102,12 @@ def _fit_tier(task: PlannedTask, tier: Tier) -> PlannedTask:
     return task
 
 
-def plain_plan(goal: Goal, *, is_first: bool) -> tuple[PlannedTask, ...]:
-    """Where no model brought a plan: what is known, what the owner says, and one page of both."""
+def plain_plan(goal: Goal, *, is_first: bool, missing: str = "") -> tuple[PlannedTask, ...]:
+    """Where no model brought a plan: what the owner said is missing; else what is known, what the owner says, and one
+    page of both."""
     of_goal = f"For the goal: {goal.text}"
+    if missing:
+        return (PlannedTask(one_line(missing, _LONGEST_TITLE), of_goal, TaskKind.FIND_OUT, "overview"),)
     again = "" if is_first else " now"
     return (
         PlannedTask(f"Take notes of what is known{again}", of_goal, TaskKind.READ, "overview"),

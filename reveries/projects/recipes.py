@@ -182,7 +182,14 @@ async def _nearest_lines(
     found = await place.search(task, question, _FOUND, _ORIGINALS)
     if since is not None:
         found = [one for one in found if one.type is ChunkType.RESOURCE and one.created_at > since.asked_at]
-    pieces = [(text, chunk) for chunk in found if DRAFT_TAG not in chunk.tags for text in _lines_of(chunk)]
+    asked = set(terms_of(question))
+    pieces = [
+        (text, chunk)
+        for chunk in found
+        if DRAFT_TAG not in chunk.tags
+        for text in _lines_of(chunk)
+        if set(terms_of(text)) - asked  # A line that only repeats the question answers nothing.
+    ]
     if not pieces:
         return []
     [cue, *vectors] = await place.store.knowledge.embed_texts([question, *(text for text, _ in pieces)])

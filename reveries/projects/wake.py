@@ -163,7 +163,8 @@ def _agent_status(
     # A doubt that nobody has verified holds nothing up.
     decisions = [one for one in open_questions if one.kind is QuestionKind.DECISION]
     is_decided_by_owner = any(DOUBT_TAG not in one.context_tags for one in decisions)
-    if open_questions and (blocked or not tasks or is_decided_by_owner):
+    is_waited_for = any(task.blocked_by for task in blocked)
+    if open_questions and (is_waited_for or not tasks or is_decided_by_owner):
         return AgentStatus.WAITING, _say_waiting(len(open_questions))
     if begun := [task.title for task in tasks if task.status is TaskStatus.IN_PROGRESS]:
         return AgentStatus.WAITING, f"A program outside works on “{begun[0]}”."

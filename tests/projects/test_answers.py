@@ -367,3 +367,53 @@ async def test_two_tasks_that_need_the_same_research_wait_for_the_same_one(tmp_p
         for number in (1, 2):
             task = await work.task(project, f"Look into part {number}")
             assert (task.status, task.needs) == (TaskStatus.BLOCKED, (research.id,))
+
+
+async def test_where_a_small_model_plans_nothing_new_what_the_owner_misses_is_the_next_task(tmp_path: Path) -> None:
+    def small(text: str) -> object:
+        match asked_for(text):
+            case "plan":
+                task = {"description": "", "skill_area": "shed", "depends_on": [], "rests_on": [], "kind": "find_out"}
+                return {"tasks": [{"title": f"Find shed board {n}"} | task for n in (1, 2, 3)]}
+            case "holds answer":
+                return {"answer": "no" if "No idea" in text else "yes"}
+        return answers(text)
+
+    async with open_work(tmp_path, small, tier=Tier.SMALL) as work:
+        project = await work.begin("Shed", "Build a shed")
+        text = "Find shed board 1: oak.\n\nFind shed board 2: ash.\n\nFind shed board 3: elm."
+        await work.store.knowledge.store(project.id, chunks_of_text("shed.md", text, is_own=True))
+        await work.wake(project)
+        for missing in ("Which gutter fits", "Which door fits"):
+            await work.answer("Is the goal reached", missing)
+            await work.wake(project)
+            assert (await work.task(project, missing)).kind is TaskKind.FIND_OUT
+            await work.answer(f"“{missing}”", "No idea")
+            await work.wake(project)
+        assert len((await work.state(project)).tasks) == 5
+
+
+@pytest.mark.parametrize(("answer", "status"), [("drop it", TaskStatus.DROPPED), ("go on", TaskStatus.DONE)])
+async def test_tasks_that_wait_for_each_other_become_a_question_that_ends_it(
+    tmp_path: Path, answer: str, status: TaskStatus
+) -> None:
+    async with open_work(tmp_path, answers) as work:
+        project = await work.begin("Shed", "Build a shed")
+        async with work.database.transaction() as transaction:
+            goal = (await work.store.goals(transaction, project.id))[0]
+            ids = await work.store.put_tasks(
+                transaction,
+                project.id,
+                [NewTask(title, "", TaskKind.FIND_OUT, goal_id=goal.id) for title in ("Saw", "Nail")],
+            )
+            for one, other in (ids, ids[::-1]):
+                await work.store.put_needs(transaction, one, [other])
+                await transaction.run("projects.block_task", {"id": one, "now": work.clock.now()})
+        async with work.database.transaction() as transaction:
+            for question in await work.store.questions(transaction, project.id):
+                await transaction.run("projects.drop_question", {"id": question.id})
+        report = await work.wake(project)
+        assert report.reason is RestReason.WAITING
+        await work.answer("wait for each other", answer)
+        await work.wake(project)
+        assert [(await work.task(project, title)).status for title in ("Saw", "Nail")] == [status] * 2

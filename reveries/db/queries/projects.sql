@@ -103,6 +103,10 @@ WHERE id = :id
 -- name: drop_fallen_needs
 DELETE FROM task_needs WHERE task_id = :id AND needs_id IN (SELECT id FROM tasks WHERE flagged_because <> '')
 
+-- name: drop_blocked_needs
+-- The owner decides how it goes on with tasks that wait for each other: then they wait for the answer alone.
+DELETE FROM task_needs WHERE task_id = :id AND needs_id IN (SELECT id FROM tasks WHERE status = 'blocked')
+
 -- name: drop_open_tasks
 UPDATE tasks SET status = 'dropped', updated_at = :now
 WHERE project_id = :project_id AND goal_id = :goal_id AND status IN ('ready', 'blocked')

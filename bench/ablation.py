@@ -19,7 +19,7 @@ from recall import DEPTH, with_embedder
 from recall_data import corpora, remembering, turn_ids
 
 from reveries.llm.base import Embedder
-from reveries.memory.recall.ranking import WEIGHTS, RankingWeights, ranked_turns, score_turns
+from reveries.memory.recall.ranking import WEIGHTS, RankingWeights, best_turns, score_turns
 
 GROUPS: Mapping[str, tuple[str, ...]] = {
     "words": ("words", "window_words", "words_before", "words_of_best", "coverage", "window_coverage"),
@@ -65,7 +65,7 @@ async def run(chosen: argparse.Namespace, embedder: Embedder) -> None:
                 for name, weights in variants.items():
                     depth = DEPTH if chosen.pool == "all" else len(ids)
                     scores = score_turns(memory.live.turns, question.text, vector, question.asked_at, weights=weights)
-                    named = [ids[one.turn.id] for one in ranked_turns(memory.live.turns, scores, depth)]
+                    named = [ids[one.turn.id] for one in best_turns(memory.live.turns, scores, depth)]
                     kept = [one for one in named if chosen.pool == "all" or one in corpus.pool]
                     line = {"corpus": corpus.name, "qid": question.qid, "ranked": kept[:DEPTH]}
                     lines[name].append(json.dumps(line))

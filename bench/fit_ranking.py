@@ -103,7 +103,7 @@ async def examples(corpora: Iterable[Corpus], embedder: Embedder, chosen: Chosen
 def _example(memory: Memory, question: Question, vector: Vector, sources: Sequence[int], chosen: Chosen) -> Example:
     index, cue = memory.live.turns, read_cue(question.text, question.asked_at)
     look = RankedCandidates(index, cue, gather_evidence(index, question.text, vector), index.live)
-    parts = look.parts(RankingWeights(MATCH_WEIGHTS, HOP_WEIGHTS))
+    parts = look.weigh_reasons(RankingWeights(MATCH_WEIGHTS, HOP_WEIGHTS))
     held = [at for at, name in enumerate(parts.names) if name in HOP_WEIGHTS or name in chosen.held]
     return Example(
         kind=_ASKED_OF_MIND if question.category == _ASKED_OF_MIND else question.corpus.rstrip("0123456789t-"),

@@ -3,8 +3,8 @@
     python bench/merge_rule.py --data DIR --model model.onnx --tokenizer tokenizer.json
 
 Each talk of a LoCoMo-like set becomes a conversation of its own; light sleep makes the episodes; then the product's own
-`merge_target` and `merge` are applied to them in memory, in the order in which they happened, with the vector that deep
-sleep would give them (its words and its summary). No language model, no merging code here.
+`find_merge_target` and `merge` are applied to them in memory, in the order in which they happened, with the vector that
+deep sleep would give them (its words and its summary). No language model, no merging code here.
 
 Nobody has marked which episodes are one, so the questions do: a merge is *confirmed* when some question has evidence in
 both episodes, and *against* when questions have evidence in each of the two and none in both. Chance is the same share
@@ -32,7 +32,7 @@ from reveries.llm.onnx_embedding import OnnxEmbedder
 from reveries.memory.importing import PastTurn
 from reveries.memory.memory import Memory, MemoryParts
 from reveries.memory.model import RecallContext
-from reveries.memory.sleep.merge import merge, merge_target
+from reveries.memory.sleep.merge import find_merge_target, merge_change_set
 from reveries.memory.text.segments import unit_mean
 
 _COSINES = (0.60, 0.65, 0.70, 0.75, 0.80, 0.85, 0.90)
@@ -98,10 +98,10 @@ def merged_pairs(memory: Memory, summaries: dict[str, np.ndarray], settings: Mem
         if now is None:
             continue
         vector = unit_mean(np.vstack([unit_mean(live.turn_vectors_of(now.id)), summaries[now.id]]))
-        target = merge_target(live.graph, now, vector, settings)
+        target = find_merge_target(live.graph, now, vector, settings)
         if target is not None:
             middle = unit_mean(np.vstack([live.graph.vector_of(target.id), vector]))
-            live.apply(merge(live.graph, target, replace(now, depth="deep"), middle))
+            live.apply(merge_change_set(live.graph, target, replace(now, depth="deep"), middle))
             pairs.append((now.id, target.id))
     return pairs
 

@@ -45,7 +45,7 @@ from reveries.memory.graph.arena_loops import TOP
 from reveries.memory.graph.kernels import compile_kernels
 from reveries.memory.live import LiveMemory, PackedMemory
 from reveries.memory.model import RecallContext
-from reveries.memory.recall.turn_packing import packed_turns
+from reveries.memory.recall.turn_packing import pack_turns
 from reveries.memory.snapshot_file import read_snapshot, write_snapshot
 
 _STAMP = b"s" * 16
@@ -125,7 +125,7 @@ def _woken(mind: Synthetic, talk: Talk, folder: Path, report: dict[str, object])
     """A live memory that woke from its snapshot, with compiled loops; how long that took goes into `report`."""
     entries = list(talk.turns(0, talk.count))
     began = time.process_time()
-    turns = packed_turns(
+    turns = pack_turns(
         [entry.turn for entry in entries],
         [entry.episode_id for entry in entries],
         {entry.turn.id: entry.vector for entry in entries},
@@ -334,7 +334,7 @@ def _with_hubs(chosen: argparse.Namespace) -> dict[str, object]:
     """Recall without words over a graph with hubs, cues near to what is linked to one."""
     mind = make_mind(chosen.episodes, hubs=True)
     live = LiveMemory(DIMENSIONS, load_settings(None).recall)
-    live.graph.fill(mind.packed)
+    live.graph.load_packed(mind.packed)
     live.use(compile_kernels())
     for _ in live.graph.shadow_slices():
         pass

@@ -35,8 +35,8 @@ from reveries.memory.sleep.questions import (
     Asker,
     DeepAnswer,
     SelfAnswer,
-    about_self_of,
-    abstraction_of,
+    check_deep_answer,
+    check_self_answer,
     deep_question,
     self_question,
     tidy_line,
@@ -159,7 +159,7 @@ async def answer(model: ParallelModel, one: Drawn) -> Answers:
         return Answers(one.key, None, None)
     words = trusted_words(one.experience, one.turns)
     about_self = None
-    if words and abstraction_of(deep, one.turns).salience > load_settings(None).memory.self_model_salience:
+    if words and check_deep_answer(deep, one.turns).salience > load_settings(None).memory.self_model_salience:
         question = self_question(asker, words)
         try:
             about_self = await ask(model, question, SelfAnswer, question.schema)
@@ -204,7 +204,7 @@ def report(every: Sequence[Drawn], answers: dict[str, Answers], *, checked: bool
         if said is None or said.deep is None:
             continue
         asker = Asker(one.owner, MIND, SelfModel())
-        made = abstraction_of(said.deep, one.turns, (), asker) if checked else _unchecked(said.deep, one)
+        made = check_deep_answer(said.deep, one.turns, (), asker) if checked else _unchecked(said.deep, one)
         found = inventions(made.summary, one.source)
         extracts += made.summary == summary_of(one.turns)
         summaries.append(found)
@@ -212,7 +212,7 @@ def report(every: Sequence[Drawn], answers: dict[str, Answers], *, checked: bool
         if show:
             print(f"\n{one.source}\n  -> {made.salience} {made.summary}\n  invented: {found.all}")
         about = said.about_self or SelfAnswer()
-        about = about_self_of(about, trusted_words(one.experience, one.turns), asker) if checked else about
+        about = check_self_answer(about, trusted_words(one.experience, one.turns), asker) if checked else about
         for fact in about.owner_facts:
             facts.append(inventions(fact, one.source))
             if show:
@@ -235,7 +235,7 @@ def report(every: Sequence[Drawn], answers: dict[str, Answers], *, checked: bool
 
 def _unchecked(said: DeepAnswer, one: Drawn) -> Abstraction:
     """As it would be kept without a check of what the summary says."""
-    return replace(abstraction_of(said, one.turns), summary=tidy_line(said.summary, 500))
+    return replace(check_deep_answer(said, one.turns), summary=tidy_line(said.summary, 500))
 
 
 def main() -> int:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from reveries.llm.base import Vector, Vectors
-from reveries.memory.graph.arena import PackedLinks, laid_out
+from reveries.memory.graph.arena import PackedLinks, lay_out_links
 from reveries.memory.graph.facts import PackedFacts
 from reveries.memory.graph.memory_graph import LINK_TYPES, PackedGraph, pack_episode
 from reveries.memory.model import Episode, Link, Origin
@@ -54,7 +54,7 @@ def make_mind(episodes: int, *, hubs: bool, room: int = 4096, seed: int = 1) -> 
     return Synthetic(
         PackedGraph(
             ids=[episode_id(place) for place in range(episodes)],
-            shelf=Made(),
+            lazy_episodes=Made(),
             vectors=vectors,
             links=_links(numbers, episodes, hubs=hubs),
             facts=_facts(episodes),
@@ -148,7 +148,7 @@ def _links(numbers: np.random.Generator, nodes: int, *, hubs: bool) -> PackedLin
     strengths = numbers.beta(1.2, 2.5, len(low)).astype(np.float32)
     start, end = np.concatenate([low, high]), np.concatenate([high, low])
     order = np.argsort(start, kind="stable")
-    return laid_out(
+    return lay_out_links(
         np.bincount(start, minlength=nodes).astype(np.int32),
         end[order].astype(np.int32),
         np.tile(kinds, 2)[order],

@@ -40,7 +40,7 @@ async def load_ambient_data(
 async def _load_last_talk(memory: Memory, database: Database) -> tuple[str, str]:
     """Return the topic and the owner's mood; both empty if unknown or tainted by untrusted text."""
     rows = await database.rows("conversations.latest_chat")
-    episode = memory.live.graph.last_of(str(rows[0]["id"])) if rows else None
+    episode = memory.live.graph.latest_of(str(rows[0]["id"])) if rows else None
     gap = memory.open_gap
     if episode is None or gap is None or episode.tainted or not episode.topics:
         return "", ""

@@ -14,8 +14,8 @@ from reveries.daemon.sleep_pressure import SleepPressure, why_sleep_is_due
 from reveries.daemon.watchdog import Watchdog
 from reveries.daemon.watched_model import WatchedModel
 from reveries.errors import BudgetExceededError
-from reveries.memory.sleep.consolidation import DeepSlept
-from reveries.memory.sleep.light_sleep import LightSlept
+from reveries.memory.sleep.consolidation import DeepSleepResult
+from reveries.memory.sleep.light_sleep import LightSleepResult
 from reveries.memory.sleep.preview import Preview
 from reveries.memory.sleep.undo import UndonePass
 from reveries.monologue.loop import Monologue
@@ -66,10 +66,10 @@ class SleepControl:
         """The limits may be others now."""
         self._budget_returns = Deadline()
 
-    async def light_sleep(self, progress: CountCallback | None = None) -> LightSlept:
+    async def light_sleep(self, progress: CountCallback | None = None) -> LightSleepResult:
         """Make everything that was not slept on recallable; no model call."""
         if self._parts.safe_because:
-            return LightSlept(0, 0)
+            return LightSleepResult(0, 0)
         return await self._memory.light_sleep(progress)
 
     async def take_up_leftovers(self) -> None:
@@ -86,7 +86,9 @@ class SleepControl:
         self._is_wanted.set()
         await wait_for_event(self._was_slept, most_seconds, self._clock)
 
-    async def consolidate(self, limit: int | None, *, trigger: str, progress: CountCallback | None = None) -> DeepSlept:
+    async def consolidate(
+        self, limit: int | None, *, trigger: str, progress: CountCallback | None = None
+    ) -> DeepSleepResult:
         """One pass of deep sleep (R-99). Thinking rests meanwhile; a word of the owner ends the pass early (R-102)."""
         async with self._activity.during_sleep(trigger):
             report, stop, model = self._pulse.heard(progress), self._activity.words_came, self._watched_model()

@@ -109,7 +109,7 @@ class Surfacing:
         graph = self._memory.live.graph
         vectors = await self._thread_vectors(self._memory.self_model.unresolved_threads[:_THREADS])
         # Nothing is awaited from here on: an index is good until the next change.
-        salient, weights = graph.salient(_SALIENCE, self._clock.now())
+        salient, weights = graph.select_salient(_SALIENCE, self._clock.now())
         starts = dict(drawn_starts(salient, weights, self._chance.random, _SALIENT_STARTS))
         if vectors:
             indices, cosines = graph.nearest(self._chance.choice(vectors), _NEAREST)

@@ -1,1 +1,1 @@
-"""Search indexes over rows: words (BM25), vectors. Rows in, scores out; what a row stands for is the caller's."""
+"""Search indexes over rows: words (BM25) and vectors. Rows in, scores out; only the caller knows what a row means."""

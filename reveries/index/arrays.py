@@ -1,4 +1,4 @@
-"""Names of the array types that the compiled loops take."""
+"""Array types of the compiled loops."""
 
 import numpy as np
 from numpy.typing import NDArray

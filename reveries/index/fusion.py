@@ -1,4 +1,4 @@
-"""Rank fusion: the best k of an array, scores made comparable, and how meaning and words are weighted. Pure."""
+"""Rank fusion: top-k selection, score normalisation, and the weights of meaning and words. Pure."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,18 +9,18 @@ _MEANING_LEAST, _MEANING_MOST = 0.4, 0.85
 _BLOCK = 64
 
 _WORTH_BLOCKS = 64
-"""So many blocks a wanted value at least, or all values are looked at."""
+"""With fewer blocks than this, block maxima save nothing and every value is compared."""
 
 
 def kth_highest(values: Floats, count: int) -> np.float32:
-    """The `count`-th highest of `values`, of which there are at least so many."""
+    """Return the `count`-th highest of `values`, which must hold at least `count` values."""
     reaching = values[_rows_reaching(values, count)]
     least: np.float32 = np.partition(reaching, len(reaching) - count)[len(reaching) - count]
     return least
 
 
 def select_highest(values: Floats, count: int) -> Rows:
-    """The places of the `count` highest, in no order; which of equal ones is undecided."""
+    """Return the positions of the `count` highest values, unordered; ties are broken arbitrarily."""
     if len(values) <= count:
         return np.arange(len(values))
     rows = _rows_reaching(values, count)
@@ -30,7 +30,7 @@ def select_highest(values: Floats, count: int) -> Rows:
 
 
 def rank_highest(values: Floats, count: int) -> list[int]:
-    """The places of the `count` highest, best first; of equal ones the first goes first."""
+    """Return the positions of the `count` highest values, best first; ties keep their order."""
     rows = np.arange(len(values))
     if len(values) > count:
         rows = np.flatnonzero(values >= kth_highest(values, count))
@@ -39,7 +39,7 @@ def rank_highest(values: Floats, count: int) -> list[int]:
 
 
 def _rows_reaching(values: Floats, count: int) -> Rows:
-    """The places of all values that can be among the `count` highest."""
+    """Return the positions of all values that can be among the `count` highest."""
     blocks = len(values) // _BLOCK
     if blocks < _WORTH_BLOCKS or blocks < count:
         return np.arange(len(values))
@@ -48,11 +48,11 @@ def _rows_reaching(values: Floats, count: int) -> Rows:
 
 
 _NOISE = 1e-5
-"""A spread of cosines below this is what float32 makes of equal ones."""
+"""Cosines whose standard deviation is below this are equal up to float32 rounding."""
 
 
 def z_scores(values: Floats, live: NDArray[np.bool_]) -> Floats:
-    """How many standard deviations above the mean of the live rows."""
+    """Return how many standard deviations each value is above the mean of the live rows."""
     chosen = values if live.all() else values[live]
     middle: np.float32 = chosen.mean() if len(chosen) else np.float32(0.0)
     centred: Floats = chosen - middle
@@ -63,12 +63,12 @@ def z_scores(values: Floats, live: NDArray[np.bool_]) -> Floats:
 
 
 def meaning_weight(best_coverage: float) -> float:
-    """How much meaning counts against words: the better one single row covers the words of the cue, the more the words
+    """Return the weight of meaning against words: the better any single row covers the words of the cue, the more words
     count."""
     return _MEANING_MOST - (_MEANING_MOST - _MEANING_LEAST) * best_coverage
 
 
 def fuse(meaning: Floats, words: Floats, weight: float) -> Floats:
-    """Scores by meaning, weighted by `weight`, with scores by words."""
+    """Return `weight` x meaning + (1 - `weight`) x words."""
     fused: Floats = weight * meaning + (1.0 - weight) * words
     return fused

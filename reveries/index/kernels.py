@@ -1,4 +1,4 @@
-"""The inner loops of the index, compiled or interpreted: both are called the same way."""
+"""The inner loops of the index, compiled or interpreted, behind one interface."""
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -9,27 +9,27 @@ from reveries.index import loops
 Loop = TypeVar("Loop", bound=Callable[..., object])
 
 INT64S, INT32S, INT16S, FLOATS = "i8[::1]", "i4[::1]", "i2[::1]", "f4[::1]"
-"""Numba's short names of the arrays that loops take."""
+"""Numba type strings of the loops' array arguments."""
 _POSTING = f"{INT32S}, {INT16S}, b1[::1]"
 _SHADOW = f"i1[:, ::1], {FLOATS}, {FLOATS}, {FLOATS}"
 
 
 class PrepareLoop(Protocol):
-    """Returns what is called in the place of a loop; the types are numba's short names."""
+    """Prepare a loop for calling; `types` is its numba signature."""
 
     def __call__(self, loop: Loop, types: str) -> Loop:
-        """`loop`, or something that does the same for arguments of these types."""
+        """Return `loop`, or an equivalent for arguments of these types."""
 
 
 class IndexKernels:
-    """The loops as they are called. Signatures are given, so that a call never compiles anything."""
+    """The loops, ready to be called. Signatures are given up front, so a call never compiles anything."""
 
     def __init__(self, prepare: PrepareLoop, *, are_compiled: bool) -> None:
         self.are_compiled = are_compiled
         self.shadow_rows = prepare(loops.shadow_rows, f"void(f4[:, ::1], {_SHADOW}, i8, i8)")
         self.shadow_products = prepare(loops.shadow_products, f"f4[::1](i1[:, ::1], {FLOATS}, i8, {INT16S}, f8)")
-        self.near_in_shadow = prepare(
-            loops.near_in_shadow, f"i4[::1]({_SHADOW}, {FLOATS}, i8, {INT16S}, f8, f8, f8, i8)"
+        self.find_candidates = prepare(
+            loops.find_candidates, f"i4[::1]({_SHADOW}, {FLOATS}, i8, {INT16S}, f8, f8, f8, i8)"
         )
         self.reach_windows = prepare(
             loops.reach_windows, f"UniTuple(i8, 2)({_POSTING}, {INT64S}, {INT64S}, {FLOATS}, {INT32S})"
@@ -41,20 +41,23 @@ class IndexKernels:
 
 
 def interpreted_index_kernels() -> IndexKernels:
-    """The loops run by the interpreter: the same answers, slowly."""
+    """Return the loops run by the interpreter: the same results, more slowly."""
     return IndexKernels(keep_interpreted, are_compiled=False)
 
 
 def keep_interpreted(loop: Loop, types: str) -> Loop:
-    """`loop` itself."""
+    """Return `loop` unchanged."""
     return loop
 
 
 def numba_compiler(cache: Path | None, called_by_loops: Iterable[Callable[..., object]]) -> PrepareLoop:
-    """What compiles loops to machine code: seconds on the first call on a machine, loaded from numba's cache on later
-    ones: in `cache`, else beside the modules or in the user's own cache folder, where they can be written. Raises
-    ImportError where numba cannot be had; what it returns, RuntimeError where there is no place for the cache."""
-    import numba  # 60 MB and a fifth of a second: only who wakes needs it.
+    """Return a function that compiles loops to machine code.
+
+    The first call on a machine takes seconds; later ones load numba's cache from `cache`, or else from next to the
+    modules or the user's cache folder, whichever is writable. Raises ImportError if numba is not available; the
+    returned function raises RuntimeError if no folder for the cache is writable.
+    """
+    import numba  # 60 MB and 0.2 s to import: only the daemon needs it.
 
     if cache is not None:
         vars(numba.config)["CACHE_DIR"] = str(cache)

@@ -1,8 +1,8 @@
-"""The inner loops of the index (see `kernels`): rows of vectors rounded to int8 and one pass over them (`vectors`), and
-the words of a cue, one term taken over at a time (`word_scores`).
+"""The inner loops of the index (see `kernels`): quantising vectors to int8 and scanning them (`vectors`), and scoring
+rows by the words of a cue, one term at a time (`word_scores`).
 
-They call nothing of another file: numba's cache does not notice when that one changes. The loops over words take every
-step of the whole-array form, in float32 and in its order, so that both come to the same bits.
+They call no function of another file, because numba's cache does not notice when that file changes. The loops over
+words do the same float32 operations in the same order as the whole-array form, so both give identical bits.
 """
 
 import math
@@ -15,7 +15,7 @@ from reveries.index.arrays import Bools, Float32, Int8, Int16, Int32, Int64
 def shadow_rows(
     vectors: Float32, shadow: Int8, scales: Float32, norms: Float32, errors: Float32, first: int, last: int
 ) -> None:
-    """Round rows `first` to `last` to int8, each by its own scale; note how long a row is, how far off its shadow."""
+    """Quantise rows `first` to `last` to int8, each by its own scale; store each row's norm and quantisation error."""
     for row in range(first, last):
         greatest = np.float32(0.0)
         for place in range(vectors.shape[1]):
@@ -35,7 +35,7 @@ def shadow_rows(
 
 
 def shadow_products(shadow: Int8, scales: Float32, size: int, cue: Int16, cue_scale: float) -> Float32:
-    """The product of each of the first `size` rows with a cue."""
+    """Return the product of each of the first `size` rows with a cue."""
     products = np.empty(size, dtype=np.float32)
     for row in range(size):
         total = np.int32(0)
@@ -45,7 +45,7 @@ def shadow_products(shadow: Int8, scales: Float32, size: int, cue: Int16, cue_sc
     return products
 
 
-def near_in_shadow(
+def find_candidates(
     shadow: Int8,
     scales: Float32,
     norms: Float32,
@@ -58,15 +58,15 @@ def near_in_shadow(
     cue_error: float,
     wanted: int,
 ) -> Int32:
-    """Rows that can be among the `wanted` nearest with a product above 0. None of those is missed.
+    """Return every row that can be among the `wanted` nearest with a product above 0; none of those is missed.
 
-    A product of shadows is off by at most |cue - its shadow| |row| + |shadow of cue| |row - its shadow|.
+    A product of quantised vectors is off by at most |cue - q(cue)| |row| + |q(cue)| |row - q(row)|.
     """
     best = np.full(max(1, wanted), -np.inf)
     for row in range(size):
         total = np.int32(0)
         for place in range(len(cue)):
-            # Kept within int32 step by step: only so it becomes one vector instruction.
+            # Cast to int32 at every step: only then does the compiler use one vector instruction.
             total = np.int32(total + np.int32(np.int32(shadow[row, place]) * np.int32(cue[place])))
         product = total * cue_scale * scales[row]
         cosines[row] = product
@@ -78,11 +78,11 @@ def near_in_shadow(
                 spot += 1
             best[spot] = least
     bar = max(0.0, best[0]) - 1e-6
-    found = 0
+    count = 0
     for row in range(size):
         if cosines[row] + (cue_error * norms[row] + cue_norm * errors[row]) >= bar:
-            found += 1
-    rows = np.empty(found, dtype=np.int32)
+            count += 1
+    rows = np.empty(count, dtype=np.int32)
     place = 0
     for row in range(size):
         if cosines[row] + (cue_error * norms[row] + cue_norm * errors[row]) >= bar:
@@ -94,42 +94,42 @@ def near_in_shadow(
 def reach_windows(
     rows: Int32, counts: Int16, live: Bools, previous: Int64, following: Int64, wide: Float32, reached: Int32
 ) -> tuple[int, int]:
-    """Add the `counts` of a term to `wide`, in every window that one of its live `rows` is part of. How many rows are
-    live; how many windows are reached: `reached` names them.
+    """Add the `counts` of a term to `wide`, for every window that contains one of its live `rows`. Return how many rows
+    are live and how many windows were reached; `reached` lists those.
 
-    Neighbours are as in `Neighbours`; `wide` and `reached` have one place more than there are rows, for nobody's.
+    Neighbours are as in `Neighbours`; `wide` and `reached` have one extra slot at the end for missing neighbours.
     """
     size = len(live)
-    held, found = 0, 0
+    live_count, window_count = 0, 0
     for place in range(len(rows)):
         row = np.int64(rows[place])
         if not live[row]:
             continue
-        held += 1
+        live_count += 1
         count = np.float32(counts[place])
         before, after = previous[row], following[row]
         second = following[after] if after < size else np.int64(size)
-        # Noted whether new or not, and overwritten where it was not: no branch to guess wrong.
-        reached[found] = row
-        found += 1 if wide[row] == 0.0 else 0
+        # Always written, and overwritten later if it was not new: there is no branch to mispredict.
+        reached[window_count] = row
+        window_count += 1 if wide[row] == 0.0 else 0
         wide[row] += count
-        reached[found] = before
-        found += 1 if wide[before] == 0.0 and before < size else 0
+        reached[window_count] = before
+        window_count += 1 if wide[before] == 0.0 and before < size else 0
         wide[before] += count
-        reached[found] = after
-        found += 1 if wide[after] == 0.0 and after < size else 0
+        reached[window_count] = after
+        window_count += 1 if wide[after] == 0.0 and after < size else 0
         wide[after] += count
-        reached[found] = second
-        found += 1 if wide[second] == 0.0 and second < size else 0
+        reached[window_count] = second
+        window_count += 1 if wide[second] == 0.0 and second < size else 0
         wide[second] += count
     wide[size] = 0.0
-    return held, found
+    return live_count, window_count
 
 
 def weigh_windows(
     wide: Float32,
     reached: Int32,
-    found: int,
+    window_count: int,
     norms: Float32,
     saturation: float,
     rarity: float,
@@ -137,9 +137,9 @@ def weigh_windows(
     window: Float32,
     covered: Float32,
 ) -> None:
-    """Take what `reach_windows` left in `wide` over into the windows' scores, and leave zeros there."""
+    """Add the counts that `reach_windows` left in `wide` to the windows' scores, and reset `wide` to zeros."""
     least = np.float32(1e-9)
-    for place in range(found):
+    for place in range(window_count):
         row = reached[place]
         count = wide[row]
         wide[row] = 0.0
@@ -158,7 +158,7 @@ def weigh_rows(
     scores: Float32,
     covered: Float32,
 ) -> None:
-    """Take a term over into the scores of its live `rows`."""
+    """Add a term to the scores of its live `rows`."""
     least = np.float32(1e-9)
     for place in range(len(rows)):
         row = rows[place]

@@ -1,6 +1,5 @@
-"""Names in a text, by spelling alone: what it is about, and which known names it mentions. They link what was said in
-different places about the same person, place or thing. English and languages like it (capitals mark names). Pure, no
-model."""
+"""Names in a text, by spelling alone: what it is about, and which known names it mentions. They link texts about the
+same person, place or thing. Works for English and other languages that capitalise names. Pure, no model."""
 
 import re
 import unicodedata
@@ -58,33 +57,33 @@ MAX_NAME_WORDS = 8
 
 
 def name_words(text: str) -> list[str]:
-    """The words of `text` as names are compared by: lower case, no accents, no possessive, no initials."""
-    plain = (text if text.isascii() else _without_accents(text.replace("\u2019", "'"))).casefold()
+    """Return the words by which names are compared: lower case, without accents, possessives and initials."""
+    plain = (text if text.isascii() else _strip_accents(text.replace("\u2019", "'"))).casefold()
     words = [word.removesuffix("'s").replace(".", "") for word in _WORD.findall(plain)]
     return [word for word in words if len(word) > 1 or word.isdigit()]
 
 
-def _without_accents(text: str) -> str:
+def _strip_accents(text: str) -> str:
     return "".join(mark for mark in unicodedata.normalize("NFKD", text) if not unicodedata.combining(mark))
 
 
 def subjects_of(text: str) -> tuple[str, ...]:
-    """The names of what `text` is about, as keys (see `name_words`), most exact first; () when it does not say.
+    """Return the names of the subject of `text` as keys (see `name_words`), most exact first; () if it has none.
 
-    A heading (a short first line over more text), what stands before the first sentence's verb "to be" when it looks
-    like a name, and what the text says that is also called. Shorter forms follow: without what stands in brackets,
-    without titles and middle names of a person.
+    The sources are a heading (a short first line over more text), a name before the first sentence's verb "to be", and
+    the subject's other names ("also known as"). Shorter forms follow: without brackets, and without titles and middle
+    names of a person.
     """
     heading, rest = _split_heading(text)
     start = " ".join(rest[:_SEARCHED_CHARS].split())
     keys: dict[str, None] = {}
-    for form in [heading, *_before_comma(heading)] if heading else []:
+    for form in [heading, *_name_before_comma(heading)] if heading else []:
         _add_forms(keys, form, is_person=False)
-    found, after = _before_copula(start)
+    subjects, after = _split_at_copula(start)
     is_person = bool(_LIFE.match(after))
-    for form in found:
+    for form in subjects:
         _add_forms(keys, form, is_person)
-    if found:
+    if subjects:
         for match in _KNOWN_AS.finditer(start):
             _add_forms(keys, match.group(1), is_person=False)
     return tuple(key for key in keys if len(key) > 2)
@@ -93,8 +92,8 @@ def subjects_of(text: str) -> tuple[str, ...]:
 def find_mentions(
     text: str, known: Container[str], openers: Container[str] | None = None, longest: int = MAX_NAME_WORDS
 ) -> Iterator[str]:
-    """Which of the `known` keys `text` holds, longest first at each place, none inside another. `openers` are the first
-    words of the keys, if they are at hand: most words of a text open no name."""
+    """Yield the `known` keys that `text` contains: the longest at each position, without overlaps. `openers`, the first
+    words of the keys, save time: most words of a text begin no name."""
     words = name_words(text)
     place = 0
     while place < len(words):
@@ -119,13 +118,13 @@ def _split_heading(text: str) -> tuple[str, str]:
     return ("", text) if first[-1] in ".?!:,;" or _DEFINES.search(first) else (first, rest)
 
 
-def _before_comma(name: str) -> list[str]:
+def _name_before_comma(name: str) -> list[str]:
     before, comma, _ = name.partition(",")
     return [before] if comma and len(before.split()) > 1 else []
 
 
-def _before_copula(start: str) -> tuple[list[str], str]:
-    """What stands before the verb, in its parts ("A aka B is ..." names both), and what comes after the name."""
+def _split_at_copula(start: str) -> tuple[list[str], str]:
+    """Return the names before the verb ("A aka B is ..." has two), and the text after the name."""
     aside = start.find("(")
     verb = _COPULA.search(_ASIDE.sub(lambda match: " " * len(match.group()), start))
     ends = [at for at in (verb.start() if verb else -1, aside) if at > 0]
@@ -135,16 +134,16 @@ def _before_copula(start: str) -> tuple[list[str], str]:
     before = start[:end].strip()
     defines = end == aside or bool(_DEFINES.match(start[end:]))
     whole = _APPOSITION.split(before)[0].rstrip(",; ")
-    found = [
+    subjects = [
         part
-        for part in dict.fromkeys([whole, *_ALIAS.split(whole), *_before_comma(whole)])
+        for part in dict.fromkeys([whole, *_ALIAS.split(whole), *_name_before_comma(whole)])
         if part and _is_name(part, defines)
     ]
-    return found, start[end:] if whole == before.rstrip(",; ") else start[len(whole) :]
+    return subjects, start[end:] if whole == before.rstrip(",; ") else start[len(whole) :]
 
 
 def _add_forms(keys: dict[str, None], name: str, is_person: bool) -> None:
-    """The name as it stands, without what is in brackets, and the shorter ways to call it."""
+    """Add the name, the name without brackets, and its shorter forms to `keys`."""
     for form in (name, _ASIDE.sub("", name)):
         words = name_words(_LEADING.sub("", form.strip(_QUOTES)))
         if not 1 <= len(words) <= _MAX_SUBJECT_WORDS or all(word in stop_words() for word in words):
@@ -161,7 +160,7 @@ def _add_forms(keys: dict[str, None], name: str, is_person: bool) -> None:
 
 
 def _person_forms(words: list[str]) -> list[str]:
-    """First and last name, and neighbours, of a name of three words or more."""
+    """Return the shorter forms of a person's name: first and last name, and adjacent pairs."""
     if len(words) < 2:
         return []
     forms = [" ".join(words), f"{words[0]} {words[-1]}"]
@@ -171,7 +170,7 @@ def _person_forms(words: list[str]) -> list[str]:
 
 
 def _is_name(text: str, defines: bool) -> bool:
-    """Whether most words of it that could have a capital have one (one is enough where it is then defined: "X is a
+    """Whether most words of `text` that could be capitalised are (one is enough if a definition follows: "X is a
     film"), and no sentence ends inside."""
     text = _LEADING.sub("", text.strip(_QUOTES))
     words = text.split()

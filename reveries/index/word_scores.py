@@ -1,6 +1,6 @@
-"""BM25 scores of a cue, term by term: of rows, of their windows, and the share of the cue's words that they hold.
+"""BM25 scores of a cue, term by term: for rows, for their windows, and the share of the cue's words that they contain.
 
-Two forms that come to the same bits: over whole arrays, which is the plain one and serves until the loops are compiled,
+Two forms that give identical bits: over whole arrays, which is the reference and is used until the loops are compiled,
 and by compiled loops, which read each posting once. Pure.
 """
 
@@ -23,39 +23,39 @@ _SATURATION = K1 + 1.0
 
 @dataclass(frozen=True, slots=True)
 class WordScores:
-    """How well the words of a cue are met, one value a row."""
+    """How well each row matches the words of a cue: one value per row."""
 
     row: Floats
     """BM25 of the row itself."""
     window: Floats
     """BM25 of the row with its neighbours."""
     coverage: Floats
-    """The share of the cue's words, weighted by how rare they are, that the row holds: 0 to 1."""
+    """The share of the cue's words, weighted by rarity, that the row contains: 0 to 1."""
     window_coverage: Floats
     """The same for the row with its neighbours."""
 
 
 @dataclass(frozen=True)
 class Neighbours:
-    """For each row the row before and the row after it in its sequence; `size` itself where there is none."""
+    """For each row the previous and the next row of its sequence; the number of rows where there is none."""
 
     previous: Rows
     next: Rows
 
     @cached_property
     def second_previous(self) -> Rows:
-        """The row before the one before."""
+        """Two rows back."""
         before: Rows = np.append(self.previous, len(self.previous))[self.previous]
         return before
 
     @cached_property
     def second_next(self) -> Rows:
-        """The row after the one after."""
+        """Two rows ahead."""
         after: Rows = np.append(self.next, len(self.next))[self.next]
         return after
 
     def gather_windows(self, values: Floats) -> Floats:
-        """Each row's value with those of the two before it and the one after it added."""
+        """Return each row's value plus those of the two rows before it and the one after it."""
         padded: Floats = np.append(values, np.float32(0.0)).astype(np.float32)
         wide: Floats = values + padded[self.previous] + padded[self.second_previous] + padded[self.next]
         return wide
@@ -63,7 +63,7 @@ class Neighbours:
 
 @dataclass(frozen=True, slots=True)
 class Norms:
-    """BM25's length normalisation, one value a row; and how many rows are live."""
+    """BM25's length normalisation, one value per row, and the number of live rows."""
 
     row: Floats
     window: Floats
@@ -72,7 +72,7 @@ class Norms:
 
 @dataclass(frozen=True, slots=True)
 class Posting:
-    """The rows that hold a term, live or not, each once, and how often each does."""
+    """The rows that contain a term, live or not, each once, and how often each does."""
 
     rows: Int32
     counts: Int16
@@ -80,7 +80,7 @@ class Posting:
 
 @dataclass(frozen=True, slots=True)
 class ScoredRows:
-    """What is scored: rows that are not `live` count for nothing."""
+    """The rows to score; rows that are not `live` are ignored."""
 
     live: NDArray[np.bool_]
     near: Neighbours
@@ -88,7 +88,7 @@ class ScoredRows:
 
 
 class Tally:
-    """The scores of one cue as they add up, over whole arrays: the plain form."""
+    """Accumulates the scores of one cue over whole arrays: the reference form."""
 
     def __init__(self, state: ScoredRows) -> None:
         size = len(state.live)
@@ -101,7 +101,7 @@ class Tally:
         self._total_weight = 0.0
 
     def add(self, posting: Posting) -> None:
-        """Take over a term."""
+        """Add the scores of one term."""
         live, norms = self._state.live, self._state.norms
         kept = live[posting.rows]
         rows, counts = posting.rows[kept].astype(np.int64), posting.counts[kept].astype(np.float32)
@@ -111,32 +111,32 @@ class Tally:
             return
         self._row[rows] += weight * saturate_counts(counts, norms.row[rows])
         self._covered[rows] += weight
-        reached = self._spread(rows, counts)
+        reached = self._add_to_windows(rows, counts)
         wide = self._wide[reached]
         self._wide[reached] = 0.0
         self._window[reached] += idf(norms.live_count, len(reached)) * saturate_counts(wide, norms.window[reached])
         self._wide_covered[reached] += weight
 
     def scores(self) -> WordScores:
-        """What it came to."""
+        """Return the accumulated scores."""
         total = np.float32(self._total_weight or 1.0)
         return WordScores(self._row, self._window, self._covered / total, self._wide_covered / total)
 
-    def _spread(self, rows: Rows, counts: Floats) -> Rows:
-        """Add `counts` to every window that a row of `rows` is part of; the rows of those windows."""
+    def _add_to_windows(self, rows: Rows, counts: Floats) -> Rows:
+        """Add `counts` to every window that contains one of `rows`; return the rows of those windows."""
         near = self._state.near
         for reached in (rows, near.previous[rows], near.next[rows], near.second_next[rows]):
             self._wide[reached] += counts
             self._is_reached[reached] = True
         self._wide[-1] = 0.0
         self._is_reached[-1] = False
-        found = np.flatnonzero(self._is_reached)
-        self._is_reached[found] = False
-        return found
+        windows = np.flatnonzero(self._is_reached)
+        self._is_reached[windows] = False
+        return windows
 
 
 class LoopTally:
-    """The same by compiled loops."""
+    """Accumulates the scores of one cue by compiled loops."""
 
     def __init__(self, kernels: IndexKernels, state: ScoredRows) -> None:
         size = len(state.live)
@@ -153,17 +153,19 @@ class LoopTally:
         """See Tally."""
         live, near, norms, loops = self._state.live, self._state.near, self._state.norms, self._kernels
         rows, counts = posting.rows, posting.counts
-        held, found = loops.reach_windows(rows, counts, live, near.previous, near.next, self._wide, self._reached)
-        weight = idf(norms.live_count, held)
+        row_count, window_count = loops.reach_windows(
+            rows, counts, live, near.previous, near.next, self._wide, self._reached
+        )
+        weight = idf(norms.live_count, row_count)
         self._total_weight += weight
-        if not held:
+        if not row_count:
             return
         loops.weigh_rows(rows, counts, live, norms.row, _SATURATION, weight, self._row, self._covered)
-        rarity = idf(norms.live_count, found)
+        rarity = idf(norms.live_count, window_count)
         loops.weigh_windows(
             self._wide,
             self._reached,
-            found,
+            window_count,
             norms.window,
             _SATURATION,
             rarity,
@@ -179,16 +181,16 @@ class LoopTally:
 
 
 def idf(total: int, holding: int) -> float:
-    """How telling a term is (inverse document frequency)."""
+    """Return the inverse document frequency of a term that `holding` of `total` rows contain."""
     return float(np.log1p((total - min(total, holding) + 0.5) / (holding + 0.5)))
 
 
 def norms_of(lengths: Floats, live_count: int) -> Floats:
-    """BM25's length normalisation; the average length is that of live rows (dead ones have length 0)."""
+    """Return BM25's length normalisation; the average is over the live rows (others have length 0)."""
     average = float(lengths.sum()) / max(1, live_count) or 1.0
     return (K1 * (1.0 - B + B * lengths / np.float32(average))).astype(np.float32)
 
 
 def saturate_counts(counts: Floats, norms: Floats) -> Floats:
-    """BM25's term weight."""
+    """Return BM25's term weights."""
     return (counts * np.float32(_SATURATION) / (counts + norms + np.float32(1e-9))).astype(np.float32)

@@ -1,7 +1,7 @@
 """BM25 over rows of text and over the window around each row (2 before, 1 after), updated row by row.
 
-k1 1.0, b 0.5, light stems, question words in the stop list: RECALL's measured choices. A window has no postings of its
-own: what a row's neighbours hold is gathered when a cue asks. A term costs as much as there are rows that hold it.
+k1 1.0, b 0.5, light stems, question words in the stop list: the choices measured in RECALL. Windows have no postings:
+the terms of a row's neighbours are gathered at query time. The cost of a term is the number of rows that contain it.
 """
 
 from array import array
@@ -36,30 +36,30 @@ _MOST_COUNTED = 32_767
 
 @dataclass(frozen=True, slots=True)
 class PackedWords:
-    """A whole word index, without its dead rows."""
+    """A whole word index, without the rows that are not live."""
 
     vocabulary: Sequence[str]
     """Terms by number."""
     term_ends: Int64
-    """Where the rows of each term end."""
+    """End offsets of each term's rows in `rows`."""
     rows: Int32
     counts: Int16
     terms: Int32
     """The terms of each row, in order, with repeats."""
     ends: Int64
-    """Where the terms of each row end; shape (rows + 1,), from 0."""
+    """End offsets of each row's terms in `terms`; shape (rows + 1,), from 0."""
 
 
 class WordIndex:
-    """Which term stands how often in which row. Rows are numbered from 0 in the order in which they are added.
+    """How often each row contains each term. Rows are numbered from 0 in the order in which they are added.
 
-    What it was filled with is packed, term after term; what comes later stands behind it.
+    Rows from `load_packed` stay packed, term after term; rows added later are kept apart from them.
     """
 
     def __init__(self, kernels: IndexKernels | None = None) -> None:
         self.kernels = kernels or interpreted_index_kernels()
         self._numbers: dict[str, int] = {}
-        self._packed = packed_words([], np.zeros(0, dtype=np.int32), np.zeros(1, dtype=np.int64))
+        self._packed = pack_words([], np.zeros(0, dtype=np.int32), np.zeros(1, dtype=np.int64))
         self._rows: dict[int, array[int]] = {}
         self._counts: dict[int, array[int]] = {}
         self._size = 0
@@ -70,58 +70,58 @@ class WordIndex:
         return self._size
 
     def add(self, terms: Sequence[str]) -> int:
-        """Add a row; its number."""
+        """Add a row; return its number."""
         row = self._size
         numbers = [self._number_of(term) for term in terms]
         for number, count in Counter(numbers).items():
             self._rows.setdefault(number, array("i")).append(row)
             self._counts.setdefault(number, array("h")).append(min(count, _MOST_COUNTED))
-        self._keep_numbers(numbers)
+        self._append_numbers(numbers)
         self._size += 1
         return row
 
-    def fill(self, packed: PackedWords) -> None:
-        """Take `packed` over; this index is empty. Raises ValueError where its parts do not fit together."""
+    def load_packed(self, packed: PackedWords) -> None:
+        """Load `packed` into this empty index. Raises ValueError if its parts are inconsistent."""
         size, ends = len(packed.ends) - 1, packed.term_ends
         if len(ends) != len(packed.vocabulary) or len(packed.rows) != len(packed.counts):
-            raise ValueError("The columns of the words are not of one length.")
+            raise ValueError("The columns of the word index differ in length.")
         if len(packed.rows) != (int(ends[-1]) if len(ends) else 0) or len(packed.terms) != int(packed.ends[-1]):
-            raise ValueError("The words end elsewhere than they say.")
+            raise ValueError("The end offsets of the word index do not match its columns.")
         if len(packed.rows) and not 0 <= int(packed.rows.min()) <= int(packed.rows.max()) < size:
-            raise ValueError("A word stands in a row that is not there.")
+            raise ValueError("A word refers to a row that does not exist.")
         self._packed, self._size = packed, size
         self._numbers = dict(zip(packed.vocabulary, range(len(packed.vocabulary)), strict=True))
         self._terms, self._ends = packed.terms, packed.ends
 
     def begin_copy(self, live: NDArray[np.bool_]) -> Callable[[], PackedWords]:
-        """A copy of what the `live` rows hold; the function that is returned sorts it, which takes the time."""
+        """Copy the terms of the `live` rows; the returned function sorts them, which is the slow part."""
         lengths = np.diff(self._ends[: self._size + 1])
         terms = self._terms[: self._ends[self._size]].copy()
         vocabulary = list(self._numbers)
 
-        def packed() -> PackedWords:
+        def build_packed() -> PackedWords:
             ends = np.append(0, np.cumsum(np.where(live, lengths, 0))).astype(np.int64)
-            return packed_words(vocabulary, terms[np.repeat(live, lengths)], ends)
+            return pack_words(vocabulary, terms[np.repeat(live, lengths)], ends)
 
-        return packed
+        return build_packed
 
     def numbers_of(self, terms: Sequence[str], live: NDArray[np.bool_]) -> list[int]:
-        """The numbers of those `terms` that some live row holds, in order."""
+        """Return the numbers of those `terms` that some live row contains, in order."""
         known = [number for term in terms if (number := self._numbers.get(term)) is not None]
-        return [number for number in known if _is_any(live, self._rows_of(number))]
+        return [number for number in known if _is_any_live(live, self._rows_of(number))]
 
     def norms(self, live: NDArray[np.bool_], near: Neighbours) -> Norms:
-        """What `score` needs to know of every row's length; rows that are not `live` count for nothing."""
+        """Return the length normalisation that `score` needs; rows that are not `live` are ignored."""
         lengths = np.where(live, np.diff(self._ends[: self._size + 1]), 0).astype(np.float32)
         count = int(np.count_nonzero(live))
         return Norms(norms_of(lengths, count), norms_of(near.gather_windows(lengths), count), count)
 
     def terms_at(self, row: int) -> Numbers:
-        """The numbers of a row's terms, in order, with repeats."""
+        """Return the numbers of a row's terms, in order, with repeats."""
         return self._terms[self._ends[row] : self._ends[row + 1]]
 
     def terms_in(self, rows: Rows) -> tuple[Numbers, Rows]:
-        """The terms of several rows, one after another, and for each the place in `rows` that it belongs to."""
+        """Return the terms of several rows, one row after another, and for each term its row's position in `rows`."""
         starts = self._ends[rows]
         lengths = self._ends[rows + 1] - starts
         before = np.cumsum(lengths) - lengths
@@ -129,25 +129,25 @@ class WordIndex:
         return self._terms[np.repeat(starts - before, lengths) + np.arange(len(places))], places
 
     def weight_of(self, term: str, live: NDArray[np.bool_]) -> float:
-        """How telling a term is: the rarer among the `live` rows, the more (inverse document frequency)."""
+        """Return the inverse document frequency of a term among the `live` rows."""
         return idf(int(np.count_nonzero(live)), self.count_of(term, live))
 
     def count_of(self, term: str, live: NDArray[np.bool_]) -> int:
-        """How many `live` rows hold a term."""
+        """Return how many `live` rows contain a term."""
         return int(np.count_nonzero(live[self._posting_of(term).rows]))
 
     def score(
         self, terms: Sequence[str], live: NDArray[np.bool_], near: Neighbours, norms: Norms | None = None
     ) -> WordScores:
-        """Score every row against the distinct `terms`; rows that are not `live` count for nothing. `norms` are those
-        of this very state, if they are at hand."""
+        """Score every row against the distinct `terms`; rows that are not `live` are ignored. `norms`, if given, must
+        belong to this state of the index."""
         state = ScoredRows(live, near, norms or self.norms(live, near))
         tally = LoopTally(self.kernels, state) if self.kernels.are_compiled else Tally(state)
         for term in dict.fromkeys(terms):
             tally.add(self._posting_of(term))
         return tally.scores()
 
-    def _keep_numbers(self, numbers: Sequence[int]) -> None:
+    def _append_numbers(self, numbers: Sequence[int]) -> None:
         start = int(self._ends[self._size])
         end = start + len(numbers)
         if end > len(self._terms):
@@ -173,7 +173,7 @@ class WordIndex:
         return np.append(rows, np.array(self._rows[number], dtype=np.int32))
 
     def _slice_of(self, number: int) -> slice:
-        """Where the packed rows of a term stand."""
+        """Return the slice of the packed rows that belongs to a term."""
         ends = self._packed.term_ends
         if number >= len(ends):
             return slice(0)
@@ -183,19 +183,19 @@ class WordIndex:
         return self._numbers.setdefault(term, len(self._numbers))
 
 
-def packed_words(vocabulary: Sequence[str], terms: Int32, ends: Int64) -> PackedWords:
-    """The packed index of rows whose terms are given one row after the other; of a term that no row holds nothing."""
+def pack_words(vocabulary: Sequence[str], terms: Int32, ends: Int64) -> PackedWords:
+    """Build the packed index of rows whose terms are given one row after another; unused terms are left out."""
     size = len(ends) - 1
-    is_held = np.zeros(len(vocabulary), dtype=np.bool_)
-    is_held[terms] = True
-    terms = (np.cumsum(is_held) - 1).astype(np.int32)[terms]
-    vocabulary = [vocabulary[number] for number in np.flatnonzero(is_held).tolist()]
+    is_used = np.zeros(len(vocabulary), dtype=np.bool_)
+    is_used[terms] = True
+    terms = (np.cumsum(is_used) - 1).astype(np.int32)[terms]
+    vocabulary = [vocabulary[number] for number in np.flatnonzero(is_used).tolist()]
     rows = np.repeat(np.arange(size, dtype=np.int64), np.diff(ends))
     keys, counts = np.unique(terms.astype(np.int64) * max(1, size) + rows, return_counts=True)
-    found, row = np.divmod(keys, max(1, size))
+    numbers, row = np.divmod(keys, max(1, size))
     return PackedWords(
         vocabulary,
-        np.cumsum(np.bincount(found, minlength=len(vocabulary))).astype(np.int64),
+        np.cumsum(np.bincount(numbers, minlength=len(vocabulary))).astype(np.int64),
         row.astype(np.int32),
         np.minimum(counts, _MOST_COUNTED).astype(np.int16),
         terms,
@@ -203,6 +203,6 @@ def packed_words(vocabulary: Sequence[str], terms: Int32, ends: Int64) -> Packed
     )
 
 
-def _is_any(live: NDArray[np.bool_], rows: Int32) -> bool:
-    """Whether any of `rows` is live: mostly one of the first is."""
+def _is_any_live(live: NDArray[np.bool_], rows: Int32) -> bool:
+    """Whether any of `rows` is live. The first ones are checked first: usually one of them is."""
     return bool(live[rows[:_FEW_ROWS]].any() or live[rows[_FEW_ROWS:]].any())

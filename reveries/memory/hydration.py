@@ -11,11 +11,11 @@ import numpy as np
 from reveries.db.database import Database, Row
 from reveries.index.arrays import Float64, Int64
 from reveries.llm.base import Vector
-from reveries.memory.graph.arena import PackedLinks, laid_out
+from reveries.memory.graph.arena import PackedLinks, lay_out_links
 from reveries.memory.graph.facts import PackedFacts
 from reveries.memory.graph.memory_graph import PackedGraph, pack_episode
 from reveries.memory.model import Episode, Turn
-from reveries.memory.recall.turn_packing import PackedTurns, packed_turns, rows_known
+from reveries.memory.recall.turn_packing import PackedTurns, find_known_rows, pack_turns
 from reveries.memory.rows import episode_of, experience_of, turn_of, vector_of
 from reveries.memory.snapshot_file import with_room
 from reveries.memory.text.indexed_text import passages_of
@@ -81,7 +81,7 @@ async def read_turn_vectors(
 
 def turns_of(spoken: SpokenTurns, vectors: Mapping[str, Vector], dimensions: int) -> PackedTurns:
     """The index of `spoken`. A turn whose vector is missing has zeros."""
-    return packed_turns(spoken.turns, spoken.homes, vectors, dimensions, spoken.earlier, spoken.earlier_rows)
+    return pack_turns(spoken.turns, spoken.homes, vectors, dimensions, spoken.earlier, spoken.earlier_rows)
 
 
 def _gather_spoken(
@@ -96,7 +96,7 @@ def _gather_spoken(
     entries = list(spoken.values())
     rows, bare = None, list(spoken)
     if earlier is not None:
-        rows = rows_known(entries, earlier)
+        rows = find_known_rows(entries, earlier)
         # A turn that reads otherwise by now has another vector, too.
         has_vector = np.append(np.any(earlier.values, axis=1), False)[rows]
         bare = [one.id for one, is_there in zip(entries, has_vector.tolist(), strict=True) if not is_there]
@@ -148,7 +148,7 @@ def graph_of(rows: GraphRows, dimensions: int) -> PackedGraph:
             vectors[place] = np.frombuffer(raw, dtype="<f4")
     return PackedGraph(
         ids=ids,
-        shelf=RowShelf(rows.episodes, sources),
+        lazy_episodes=RowShelf(rows.episodes, sources),
         vectors=vectors,
         links=_links_of(rows.links, places),
         facts=_facts_of(rows.episodes),
@@ -185,7 +185,7 @@ def _links_of(rows: Sequence[Row], places: _Places) -> PackedLinks:
     strengths = np.fromstring(" ".join([row["strengths"] for row in rows]), dtype=np.float64, sep=" ")
     kept = (targets >= 0) & (sources >= 0) & (targets != sources)
     order = np.flatnonzero(kept)[np.argsort(sources[kept], kind="stable")]
-    return laid_out(
+    return lay_out_links(
         np.bincount(sources[order], minlength=len(places)).astype(np.int32),
         targets[order].astype(np.int32),
         kinds[order],

@@ -11,14 +11,14 @@ from reveries.index.vectors import Int8VectorTable, VectorTable
 from reveries.index.word_scores import Floats
 from reveries.llm.base import Vector, Vectors
 from reveries.memory.changes import ChangeSet, Touch
-from reveries.memory.graph.activation import Seed, activate, nearest_seeds
+from reveries.memory.graph.activation import Seed, activate_episodes, nearest_seeds
 from reveries.memory.graph.claim_index import ClaimIndex
 from reveries.memory.graph.kernels import Kernels
-from reveries.memory.graph.memory_graph import MemoryGraph, PackedGraph, entities_packed
+from reveries.memory.graph.memory_graph import MemoryGraph, PackedGraph, decode_entities
 from reveries.memory.graph.shared_names import NameIndex
 from reveries.memory.model import Link, RankedTurn, Recall, RecallContext, SelfModel, Turn
 from reveries.memory.recall.outranking import rank_outranked_last
-from reveries.memory.recall.ranking import TurnScores, nearest_turns, ranked_turns, ranked_turns_of, score_turns
+from reveries.memory.recall.ranking import TurnScores, best_turns, best_turns_of_episodes, nearest_turns, score_turns
 from reveries.memory.recall.turn_index import TurnIndex
 from reveries.memory.recall.turn_packing import PackedTurns
 from reveries.memory.text.denials import LEAST_SHARE, Denial
@@ -90,10 +90,10 @@ class LiveMemory:
         """Fill this memory, which is empty, in one go. Raises ValueError where the parts do not fit together: then
         it is as empty as before."""
         graph, turns, names = MemoryGraph(self.dimensions), TurnIndex(self.dimensions), NameIndex()
-        graph.fill(packed.graph)
-        turns.fill(packed.turns)
-        raw = packed.graph.shelf.raw
-        names.fill((episode_id, entities_packed(raw(place))) for place, episode_id in enumerate(packed.graph.ids))
+        graph.load_packed(packed.graph)
+        turns.load_packed(packed.turns)
+        raw = packed.graph.lazy_episodes.raw
+        names.add_many((episode_id, decode_entities(raw(place))) for place, episode_id in enumerate(packed.graph.ids))
         self.graph, self.turns, self.names = graph, turns, names
 
     def pack(self) -> PackedMemory:
@@ -108,8 +108,8 @@ class LiveMemory:
 
     def use(self, kernels: Kernels) -> None:
         """Go on with `kernels`."""
-        self.graph.use(kernels)
-        self.turns.use(kernels)
+        self.graph.use_kernels(kernels)
+        self.turns.use_kernels(kernels)
 
     @property
     def settings(self) -> RecallSettings:
@@ -137,9 +137,9 @@ class LiveMemory:
             vector = self.no_vector
         scores = score_turns(self.turns, cue, vector, context.now, context.exclude_turn_ids)
         seeds = self.entry_points(nearest_seeds(self.graph, vector, self._settings.seeds), vector, scores)
-        surfaced, edges_touched = activate(self.graph, seeds, context, self._settings, self.share_of_spread)
+        surfaced, edges_touched = activate_episodes(self.graph, seeds, context, self._settings, self.share_of_spread)
         homes = [one.episode.id for one in surfaced]
-        turns = ranked_turns_of(self.turns, scores, homes, _TURNS_PER_EPISODE)
+        turns = best_turns_of_episodes(self.turns, scores, homes, _TURNS_PER_EPISODE)
         found = Recall(
             cue=cue,
             vector=vector,
@@ -148,7 +148,7 @@ class LiveMemory:
                 for found, own in zip(surfaced, turns, strict=True)
             ),
             turns=self._complete_turns(
-                ranked_turns(self.turns, scores, max(_LEAST_RANKED_TURNS, context.limit)), scores, is_explained
+                best_turns(self.turns, scores, max(_LEAST_RANKED_TURNS, context.limit)), scores, is_explained
             ),
             edges_touched=edges_touched,
             nearest=self._complete_turns(nearest_turns(self.turns, scores, _NEAREST_TURNS), scores),
@@ -170,7 +170,7 @@ class LiveMemory:
             partner=self.turns.partner_of(ranked.turn),
             cosine=float(scores.cosines[row]),
             coverage=float(scores.coverage[row]),
-            reasons=scores.parts.told_reasons(row) if is_explained and scores.parts else ranked.reasons,
+            reasons=scores.reasons.top_reasons(row) if is_explained and scores.reasons else ranked.reasons,
         )
 
     def entry_points(self, seeds: Sequence[Seed], vector: Vector, scores: TurnScores) -> list[Seed]:

@@ -30,13 +30,19 @@ from reveries.memory.owner_edits.self_model import SelfModelEdits
 from reveries.memory.owner_edits.thoughts import ThoughtEdits
 from reveries.memory.past_talk import PastTalk
 from reveries.memory.reembedding import Reembedding
-from reveries.memory.sleep.consolidation import DeepSleep, DeepSlept
-from reveries.memory.sleep.light_sleep import LightSleep, LightSlept, Progress
-from reveries.memory.sleep.owner_questions import Question, drop_question, open_question, question_of, settle_conflict
+from reveries.memory.sleep.consolidation import DeepSleep, DeepSleepResult
+from reveries.memory.sleep.light_sleep import LightSleep, LightSleepResult, SleepProgress
+from reveries.memory.sleep.owner_questions import (
+    Question,
+    drop_question,
+    find_question,
+    load_open_question,
+    settle_conflict,
+)
 from reveries.memory.sleep.pass_log import (
     RunDetail,
     RunEntry,
-    end_broken_off_runs,
+    end_interrupted_runs,
     recent_runs,
     run_detail,
     shorten_records,
@@ -260,7 +266,9 @@ class Memory:
 
     # --- sleep -------------------------------------------------------------------------------------------------------
 
-    async def light_sleep(self, progress: Progress | None = None, stop: asyncio.Event | None = None) -> LightSlept:
+    async def light_sleep(
+        self, progress: SleepProgress | None = None, stop: asyncio.Event | None = None
+    ) -> LightSleepResult:
         """Make what is new recallable, without a model."""
         pulse = self.light_sleep_pulse
         return await pulse.during(self._light_sleep.run(pulse.heard(progress), stop))
@@ -277,9 +285,9 @@ class Memory:
         *,
         limit: int | None = None,
         trigger: str = "asked",
-        progress: Progress | None = None,
+        progress: SleepProgress | None = None,
         stop: asyncio.Event | None = None,
-    ) -> DeepSlept:
+    ) -> DeepSleepResult:
         """Consolidate (R-103..R-108): what has not been slept on lightly is first. Raises ModelError."""
         await self.light_sleep(stop=stop)
         return await self._deep_sleep.run(model, limit=limit, trigger=trigger, progress=progress, stop=stop)
@@ -293,7 +301,7 @@ class Memory:
         model: ChatModel,
         *,
         limit: int | None = None,
-        progress: Progress | None = None,
+        progress: SleepProgress | None = None,
         stop: asyncio.Event | None = None,
     ) -> Preview:
         """What deep sleep would do now with what has been slept on lightly. Changes nothing. Raises ModelError."""
@@ -309,7 +317,7 @@ class Memory:
 
     async def take_back(self, run: str, *, through: bool = False) -> list[UndonePass]:
         """Undo a pass; with `through` first those that built upon it. Raises NotFoundError, UndoError."""
-        return await self._undo.take_back(run, through=through)
+        return await self._undo.undo_pass(run, through=through)
 
     async def shorten_records(self) -> None:
         """Write what earlier versions wrote down of sleep anew, in less room."""
@@ -317,13 +325,13 @@ class Memory:
 
     async def sleep_question(self) -> Question | None:
         """What a pass asks before it does more."""
-        return await open_question(self._store)
+        return await load_open_question(self._store)
 
     async def answer_sleep(self, run: str, *, do_it: bool) -> str:
         """Do what the pass asked about, or drop it; a line about it. Raises NotFoundError."""
-        question = await question_of(self._store, run)
+        question = await find_question(self._store, run)
         if do_it:
-            return await self._deep_sleep.apply_asked(question)
+            return await self._deep_sleep.apply_approved(question)
         return await drop_question(self._store, question, self._parts.clock.now())
 
     async def decay_and_prune(self, stop: asyncio.Event | None = None) -> ChangeSet:
@@ -357,8 +365,8 @@ class Memory:
         await self._gaps.hydrate()
         with contextlib.suppress(DiskFullError):
             await self.conversations.adopt_unanswered()
-            await end_broken_off_runs(self._store)
-            await Upkeep(self._store, self._parts.memory, self._parts.clock.now()).put_words_away()
+            await end_interrupted_runs(self._store)
+            await Upkeep(self._store, self._parts.memory, self._parts.clock.now()).unindex_old_words()
 
     async def warm_up(self) -> bool:
         """Make recall fast while it serves already; whether the compiled loops are in use then."""

@@ -144,7 +144,7 @@ def read_earlier_turns(path: Path, model_id: str, dimensions: int) -> PackedTurn
             # One section after the other: the graph's are read over.
             found = {section.name: _read_section(file, section, header) for section in header.sections}
             turns = turns_of_sections(found, _split_lines(found["ids"]), dimensions)
-            return turns if turns.is_whole() else None
+            return turns if turns.is_consistent() else None
     except (OSError, _UnusableSnapshotError, msgspec.MsgspecError, ValueError, LookupError, TypeError):
         return None
 
@@ -196,7 +196,7 @@ def _sections_of(memory: PackedMemory, is_wanted: Callable[[], bool]) -> list[tu
     for place in range(len(taken.ids)):
         if not place % 1024 and not is_wanted():
             raise _UnusableSnapshotError
-        raws.append(taken.shelf.raw(place))
+        raws.append(taken.lazy_episodes.raw(place))
     links, turns = taken.links, turn_sections(memory.turns, taken.ids, is_wanted)
     if turns is None:
         raise _UnusableSnapshotError
@@ -223,7 +223,7 @@ def _graph_of(header: Header, found: dict[str, Numbers]) -> PackedGraph:
         raise _UnusableSnapshotError
     return PackedGraph(
         ids=ids,
-        shelf=SnapshotEpisodes(text, ends),
+        lazy_episodes=SnapshotEpisodes(text, ends),
         vectors=found["vectors"].view(np.float32).reshape(with_room(header.count, header.dimensions).shape),
         links=PackedLinks(
             found["nodes"].reshape(-1, 4).view(np.int32),
@@ -349,7 +349,7 @@ def turn_sections(
     for row in range(len(turns.ids)):
         if not row % _LOOK_AGAIN_ROWS and not is_wanted():
             return None
-        raws.append(turns.shelf.raw(row))
+        raws.append(turns.lazy_turns.raw(row))
     places = dict(zip(episode_ids, range(len(episode_ids)), strict=True))
     homes = np.fromiter((places.get(home, -1) for home in turns.homes), dtype=np.int32, count=len(turns.homes))
     words = turns.words
@@ -388,7 +388,7 @@ def turns_of_sections(found: Mapping[str, Numbers], episode_ids: Sequence[str], 
     return PackedTurns(
         ids=ids,
         homes=[named[place] for place in own["homes"].view(np.int32).tolist()],
-        shelf=FoldedTurns(text, ends),
+        lazy_turns=FoldedTurns(text, ends),
         values=own["values"].view(np.int8).reshape(len(ids), dimensions),
         scales=own["scales"].view(np.float32),
         live=own["live"].view(np.bool_),

@@ -313,7 +313,7 @@ def catch_up(live: LiveMemory, now: CurrentRows, mind_name: str) -> None:
         )
     )
     if now.standings:
-        live.graph.restand(_standings(now.standings))
+        live.graph.update_values(_standings(now.standings))
 
 
 def _turns_leaving(live: LiveMemory, now: CurrentRows) -> tuple[str, ...]:

@@ -21,7 +21,7 @@ from reveries.errors import StorageError
 from reveries.gates import Gate
 from reveries.llm.scripted import ScriptedModel
 from reveries.memory.importing import PastTurn
-from reveries.memory.sleep.pass_records import EpisodeChange, from_json, to_json
+from reveries.memory.sleep.pass_records import EpisodeChange, decode_record, encode_record
 from tests.fakes.clock import HandClock
 from tests.fakes.openable_gates import opened
 from tests.memory.kit import NOW, context, deep_answer, open_memory, talk
@@ -386,10 +386,10 @@ def as_schema_6(file: Path) -> None:
 
 def _lost(text: str) -> str:
     """A record of which each episode that changed was tainted by that alone."""
-    record = from_json(text.replace('"tainted":true', '"tainted":false'))
-    assert '"tainted":true' not in to_json(record)
+    record = decode_record(text.replace('"tainted":true', '"tainted":false'))
+    assert '"tainted":true' not in encode_record(record)
     changed = (one if one.is_new else _tainted_by(one) for one in record.episodes)
-    return to_json(msgspec.structs.replace(record, episodes=tuple(changed)))
+    return encode_record(msgspec.structs.replace(record, episodes=tuple(changed)))
 
 
 def _tainted_by(change: EpisodeChange) -> EpisodeChange:

@@ -1,4 +1,4 @@
-"""The few highest of many: the same as ordering them all."""
+"""Selecting the few highest values gives the same as sorting all of them."""
 
 import numpy as np
 from hypothesis import given

@@ -97,13 +97,14 @@ def loops(request: pytest.FixtureRequest) -> Kernels:
 
 @st.composite
 def minds(draw: st.DrawFn) -> Mind:
-    """Turns of a few conversations, one after another or mixed; some were packed, some came later, some are gone."""
+    """Draw an index of turns from a few conversations, interleaved or not: some packed, some added later, some
+    removed."""
     texts = draw(st.lists(st.lists(st.sampled_from(SPOKEN), max_size=9), min_size=1, max_size=24))
     packed_count = draw(st.integers(0, len(texts)))
     before, index = WordIndex(), WordIndex()
     for text in texts[:packed_count]:
         before.add(text)
-    index.fill(before.begin_copy(np.ones(packed_count, dtype=np.bool_))())
+    index.load_packed(before.begin_copy(np.ones(packed_count, dtype=np.bool_))())
     for text in texts[packed_count:]:
         index.add(text)
     size = len(texts)
@@ -111,7 +112,7 @@ def minds(draw: st.DrawFn) -> Mind:
     live = np.array(draw(st.lists(st.integers(0, 4), min_size=size, max_size=size)), dtype=np.int64) > 0
     previous, following = np.full(size, size, dtype=np.int64), np.full(size, size, dtype=np.int64)
     for talk in set(talks):
-        # Whoever leaves has no neighbours any more; the scores must not depend on that.
+        # A removed row has no neighbours; the scores must not depend on them.
         rows = [row for row in range(size) if talks[row] == talk and (live[row] or draw(st.booleans()))]
         for row, after in pairwise(rows):
             following[row], previous[after] = after, row

@@ -8,7 +8,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from reveries.llm.structured import parse
-from reveries.memory.sleep.questions import DeepAnswer, QuoteAnswer, SelfAnswer, abstraction_of
+from reveries.memory.sleep.questions import DeepAnswer, QuoteAnswer, SelfAnswer, check_deep_answer
 from tests.memory.kit import turn
 
 SAID = "My sister Marta moved to Lisbon in May. She likes it."
@@ -73,7 +73,7 @@ def test_only_a_checked_answer_or_the_declared_error(text: str) -> None:
     )
 )
 def test_what_is_believed_is_in_range_and_verbatim(answer: DeepAnswer) -> None:
-    made = abstraction_of(answer, _TURNS)
+    made = check_deep_answer(answer, _TURNS)
     assert 0.0 <= made.salience <= 1.0
     assert not math.isnan(made.salience)
     assert 0.0 <= made.confidence <= 1.0

@@ -11,7 +11,7 @@ from reveries.memory.claims import CONTRADICTION, UPDATE, conflict_between
 from reveries.memory.importing import PastTurn
 from reveries.memory.memory import Memory
 from reveries.memory.model import Origin
-from reveries.memory.sleep.claims.extraction import claims_in
+from reveries.memory.sleep.claims.extraction import extract_claims
 from reveries.memory.views.search import EVERYTHING, recall_within
 from reveries.memory.views.why import explain
 from tests.fakes.clock import HandClock
@@ -22,7 +22,9 @@ DAY = 86_400.0
 
 
 def read(text: str, **chosen: object) -> list[tuple[str, str, str, bool]]:
-    return [(one.subject, one.relation, one.value, one.is_change) for one in claims_in([turn("t1", text, **chosen)])]
+    return [
+        (one.subject, one.relation, one.value, one.is_change) for one in extract_claims([turn("t1", text, **chosen)])
+    ]
 
 
 @pytest.mark.parametrize(
@@ -75,8 +77,8 @@ def test_the_mind_claims_nothing_for_it_has_everything_from_somebody() -> None:
 
 
 def kinds(earlier: str, later: str, *, days: float = 3.0, **chosen: object) -> str:
-    (one,) = claims_in([turn("t1", earlier)])
-    (other,) = claims_in([turn("t2", later, said_at=NOW + days * DAY, **chosen)])
+    (one,) = extract_claims([turn("t1", earlier)])
+    (other,) = extract_claims([turn("t2", later, said_at=NOW + days * DAY, **chosen)])
     found = conflict_between(other, one, NOW)
     return "" if found is None else found.kind
 
@@ -104,8 +106,8 @@ def test_a_later_value_is_an_update_or_a_contradiction(earlier: str, later: str,
     [{"tainted": True}, {"origin": Origin.DOCUMENT, "tainted": True}, {"speaker": "Ana", "origin": Origin.CHANNEL}],
 )
 def test_who_is_trusted_less_never_outranks_the_owner(chosen: dict[str, object]) -> None:
-    (own,) = claims_in([turn("t1", "I live in Lisbon.")])
-    (other,) = claims_in([turn("t2", "I moved to Porto.", said_at=NOW + 9 * DAY, **chosen)])
+    (own,) = extract_claims([turn("t1", "I live in Lisbon.")])
+    (other,) = extract_claims([turn("t2", "I moved to Porto.", said_at=NOW + 9 * DAY, **chosen)])
     found = conflict_between(own, other, NOW)
     assert found is not None
     assert (found.kind, found.outranked) == (CONTRADICTION, None)
@@ -114,8 +116,8 @@ def test_who_is_trusted_less_never_outranks_the_owner(chosen: dict[str, object])
 @pytest.mark.parametrize("word", ["moved to", "lives in"])
 def test_of_two_speakers_who_are_trusted_alike_neither_outranks_the_other(word: str) -> None:
     """However late, and even where the later one says that it has changed."""
-    (one,) = claims_in([turn("t1", "Marta lives in Berlin.", speaker="Ana")])
-    (other,) = claims_in([turn("t2", f"Marta {word} Porto.", speaker="Tom", said_at=NOW + 9 * DAY)])
+    (one,) = extract_claims([turn("t1", "Marta lives in Berlin.", speaker="Ana")])
+    (other,) = extract_claims([turn("t2", f"Marta {word} Porto.", speaker="Tom", said_at=NOW + 9 * DAY)])
     assert one.trust == other.trust
     found = conflict_between(one, other, NOW)
     assert found is not None

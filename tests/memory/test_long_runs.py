@@ -8,8 +8,8 @@ import pytest
 from reveries.index.names import subjects_of
 from reveries.index.terms import terms_of
 from reveries.memory.recall.cues import read_cue
-from reveries.memory.recall.turn_features import surface_of
-from reveries.memory.sleep.claims.extraction import claims_in
+from reveries.memory.recall.turn_features import surface_features
+from reveries.memory.sleep.claims.extraction import extract_claims
 from reveries.memory.text.appraisal import salience_of, topics_of, valence_of
 from reveries.memory.text.denials import denial_in
 from reveries.memory.text.entities import entities_of
@@ -37,8 +37,8 @@ _READERS: dict[str, Callable[[str], object]] = {
     "cue": lambda text: read_cue(text, NOW),
     "subjects": subjects_of,
     "terms": terms_of,
-    "surface": surface_of,
-    "claims": lambda text: claims_in([turn("t", text)]),
+    "surface": surface_features,
+    "claims": lambda text: extract_claims([turn("t", text)]),
     "denial": denial_in,
 }
 

@@ -18,14 +18,14 @@ from reveries.memory.graph.memory_graph import MemoryGraph
 from reveries.memory.live import PackedMemory
 from reveries.memory.memory import Memory
 from reveries.memory.model import Link, LinkType
-from reveries.memory.recall.ranking import ranked_turns, score_turns
+from reveries.memory.recall.ranking import best_turns, score_turns
 from reveries.memory.recall.turn_index import TurnIndex
-from reveries.memory.recall.turn_packing import packed_turns
+from reveries.memory.recall.turn_packing import pack_turns
 from reveries.memory.snapshot_file import erase_snapshot, read_snapshot, write_snapshot
 from reveries.memory.snapshots import ChangedRows, read_noted
 from tests.fakes.clock import HandClock
 from tests.memory.graph.test_graph_oracle import DIMENSIONS as SMALL
-from tests.memory.graph.test_graph_oracle import lived
+from tests.memory.graph.test_graph_oracle import run_random_changes
 from tests.memory.kit import NOW, WordEmbedder, open_memory, turn
 from tests.memory.reembedding_kit import fill, found_all
 from tests.memory.test_memory import DEEDS, SAYINGS, do, picture, recalled
@@ -39,7 +39,7 @@ def always() -> bool:
 
 
 def packed_life(seed: int, steps: int = 12) -> PackedMemory:
-    graph = lived(seed, interpreted_kernels(), steps).graph
+    graph = run_random_changes(seed, interpreted_kernels(), steps).graph
     return PackedMemory(graph.pack(), told(seed, [one.id for one in graph.episodes()]).pack())
 
 
@@ -59,7 +59,7 @@ def told(seed: int, homes: list[str]) -> TurnIndex:
 
 def refilled(packed: PackedMemory) -> MemoryGraph:
     graph = MemoryGraph(SMALL)
-    graph.fill(packed.graph)
+    graph.load_packed(packed.graph)
     return graph
 
 
@@ -67,12 +67,12 @@ def asked(index: TurnIndex, cue: str) -> list[tuple[str, str, float]]:
     """What the index answers, in full."""
     vector = np.random.default_rng(1).standard_normal(SMALL).astype(np.float32)
     scores = score_turns(index, cue, vector, NOW)
-    return [(one.turn.id, one.episode_id, one.score) for one in ranked_turns(index, scores, 50)]
+    return [(one.turn.id, one.episode_id, one.score) for one in best_turns(index, scores, 50)]
 
 
 def refilled_turns(packed: PackedMemory) -> TurnIndex:
     index = TurnIndex(SMALL)
-    index.fill(packed.turns)
+    index.load_packed(packed.turns)
     return index
 
 
@@ -307,12 +307,12 @@ def test_an_index_made_with_the_help_of_an_earlier_one_is_the_index(seed: int, d
     vectors = {one.id: numbers.standard_normal(SMALL).astype(np.float32) for one in now}
     before = [turn(f"t{row}", text, conversation_id=f"c{row % 2}", position=row) for row, text in enumerate(earlier)]
     same = {one.id: vectors.get(one.id, np.ones(SMALL, dtype=np.float32)) for one in before}
-    known = packed_turns(before, ["e0"] * len(before), same, SMALL)
+    known = pack_turns(before, ["e0"] * len(before), same, SMALL)
     taken = {one.id for one in before if one in now}
     alone, helped, grown = TurnIndex(SMALL), TurnIndex(SMALL), TurnIndex(SMALL)
-    alone.fill(packed_turns(now, homes, vectors, SMALL))
+    alone.load_packed(pack_turns(now, homes, vectors, SMALL))
     left = {name: vector for name, vector in vectors.items() if name not in taken}
-    helped.fill(packed_turns(now, homes, left, SMALL, known))
+    helped.load_packed(pack_turns(now, homes, left, SMALL, known))
     entries = zip(now, homes, strict=True)
     grown.apply(ChangeSet(indexed=tuple(IndexedTurn(said, home, vectors[said.id]) for said, home in entries)))
     for other in (helped, grown):

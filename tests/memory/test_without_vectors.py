@@ -39,9 +39,9 @@ async def test_without_an_embedder_turns_sleep_and_recall_go_on_and_the_vectors_
         progress = memory.reembedding.progress
         assert progress.is_complete
         assert progress.total == progress.done == 2 * len(SAYINGS) + len(memory.live.graph)
-        assert memory.live.turns.vectors.are_there().all()
+        assert memory.live.turns.vectors.have_vectors().all()
     async with open_memory(tmp_path, embedder=WordEmbedder(), first_id=500) as memory:
-        assert memory.live.turns.vectors.are_there().all()
+        assert memory.live.turns.vectors.have_vectors().all()
         assert memory.live.graph.vectors.any(axis=1).all()
 
 
@@ -56,7 +56,7 @@ async def test_without_an_embedder_an_import_goes_on(tmp_path: Path) -> None:
         assert recall.turns[0].turn.text == "line 42 about topic42"
         embedder.error = None
         await memory.reembedding.catch_up()
-        assert memory.live.turns.vectors.are_there().all()
+        assert memory.live.turns.vectors.have_vectors().all()
 
 
 async def test_without_an_embedder_deep_sleep_goes_on_and_the_summary_counts_later(tmp_path: Path) -> None:

@@ -1,1 +1,1 @@
-"""The episode graph in arrays: links, energy, compiled loops, and the claims and names that episodes share."""
+"""The episode graph in arrays: links, energy, compiled loops, claims, and names shared between episodes."""

@@ -1,8 +1,8 @@
-"""Spreading activation (R-118..R-128), with the energies of the specification's literal form: a snapshot of the whole
-map per pass (RA-32). Pure: the graph, the cue's vector, the time and the mood are arguments; nothing is changed by
-asking. The loops are in `spreading`; explained is only what surfaced.
+"""Spreading activation (R-118..R-128), with the energies of the specification's literal form: each pass works on a
+snapshot of the whole map (RA-32). Pure: the graph, the cue's vector, the time and the mood are arguments, and a query
+changes nothing. The loops are in `spreading`; only what surfaced is explained.
 
-Modes: `nearest_seeds` alone is R-119 to the letter and the oracle; `recall` (live.py) adds entry points found by words.
+Seeds: `nearest_seeds` alone is R-119 to the letter and the test oracle; `recall` (live.py) adds seeds found by words.
 """
 
 import math
@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 
 from reveries.config import RecallSettings
 from reveries.llm.base import Vector
-from reveries.memory.graph.facts import graph_moment
+from reveries.memory.graph.facts import recall_moment
 from reveries.memory.graph.memory_graph import MemoryGraph
 from reveries.memory.graph.spreading import SpreadBounds
 from reveries.memory.model import Episode, Factors, RecallContext, RecalledEpisode
@@ -23,7 +23,7 @@ _ANNIVERSARY_MIN_DAYS = 300
 
 @dataclass(frozen=True, slots=True)
 class Seed:
-    """An entry point. `match` (0 to 1) stands in R-120's place of the cosine; for R-119's own seeds it is that."""
+    """An entry point. `match` (0 to 1) takes the place of R-120's cosine; for R-119's own seeds it is the cosine."""
 
     index: int
     cosine: float
@@ -33,7 +33,7 @@ class Seed:
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """Energy by index, and what it cost."""
+    """Energy by index, and the number of edges followed."""
 
     energies: dict[int, float]
     edges_touched: int
@@ -41,7 +41,7 @@ class Spread:
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """What surfaced, most energy first, ties by id: pairs of index and energy. `start` is what the seeds began with."""
+    """What surfaced, most energy first, ties by id: pairs of index and energy. `start` holds the seeds' energies."""
 
     seeds: tuple[Seed, ...]
     start: dict[int, float]
@@ -50,7 +50,8 @@ class Ranking:
 
 
 def nearest_seeds(graph: MemoryGraph, vector: Vector, count: int) -> list[Seed]:
-    """R-119: the `count` episodes nearest to the cue, by cosine; ties by id. Negative cosines are no seeds (R-128)."""
+    """Return the `count` episodes nearest to the cue by cosine, ties by id (R-119), without negative cosines
+    (R-128)."""
     rows, cosines = graph.nearest(vector, count)
     ordered = sorted(zip(rows, cosines, strict=True), key=lambda pair: (-pair[1], graph.id_at(pair[0])))
     return [Seed(row, min(1.0, cosine), min(1.0, cosine)) for row, cosine in ordered[:count]]
@@ -70,7 +71,7 @@ def emotional_resonance(mood: float, valence: float) -> float:
 def temporal_relevance(now: float, happened_at: float) -> float:
     """1.2 at the same hour of the same weekday, or on the same day of another year; else 1 (RA-33).
 
-    Hour and weekday are asked together, so that counting in UTC gives what local time would.
+    Hour and weekday are compared together, so that UTC gives the same answer as local time.
     """
     here, there = datetime.fromtimestamp(now, UTC), datetime.fromtimestamp(happened_at, UTC)
     same_hour = here.hour == there.hour and here.weekday() == there.weekday()
@@ -85,10 +86,9 @@ def seed_energy(seed: Seed, episode: Episode, now: float) -> float:
     return max(0.0, seed.match) * episode.salience * recency_boost(episode.last_accessed_at, now)
 
 
-def spread(graph: MemoryGraph, energies: Mapping[int, float], max_hops: int, decay_per_hop: float) -> Spread:
-    """R-121: `max_hops` passes over the whole map; what meets in one node adds up, and is added after the pass.
-
-    A faded episode takes up less than is sent to it (RA-29).
+def compute_spread(graph: MemoryGraph, energies: Mapping[int, float], max_hops: int, decay_per_hop: float) -> Spread:
+    """Spread energy in `max_hops` passes over the whole map (R-121); a node's incoming energy is summed and added after
+    each pass. A faded episode absorbs less than it is sent (RA-29).
     """
     field = graph.field
     try:
@@ -98,20 +98,20 @@ def spread(graph: MemoryGraph, energies: Mapping[int, float], max_hops: int, dec
         field.clear()
 
 
-def activate(
+def activate_episodes(
     graph: MemoryGraph,
     seeds: Sequence[Seed],
     context: RecallContext,
     settings: RecallSettings,
     share_of_spread: float = 1.0,
 ) -> tuple[tuple[RecalledEpisode, ...], int]:
-    """R-120..R-123 from `seeds`: what surfaced, most energy first, ties by id; and how many edges were touched.
+    """Return what surfaces from `seeds` (R-120..R-123), most energy first, ties by id; and how many edges were touched.
 
-    `share_of_spread` is how much of the energy that came over links counts in the ranking: 1 is the specification's
-    form; less puts what is only associated behind what was hit directly. What surfaces at all is decided by the whole.
+    `share_of_spread` is the share of the energy from links that counts in the ranking: 1 is the specification's form;
+    less ranks what is only associated below direct hits. Whether an episode surfaces depends on its whole energy.
     """
-    found = rank_episodes(graph, seeds, context, settings, share_of_spread)
-    return explain_chosen(graph, found, found.order, context, settings), found.edges_touched
+    ranking = rank_episodes(graph, seeds, context, settings, share_of_spread)
+    return explain_episodes(graph, ranking, ranking.order, context, settings), ranking.edges_touched
 
 
 def rank_episodes(
@@ -121,10 +121,10 @@ def rank_episodes(
     settings: RecallSettings,
     share_of_spread: float = 1.0,
 ) -> Ranking:
-    """What `activate` finds, before any of it is explained: cheap however much surfaces."""
+    """Rank what surfaces without explaining it, which is cheap however much surfaces."""
     start = {s.index: e for s in seeds if (e := seed_energy(s, graph.at(s.index), context.now)) > 0.0}
     bounds = SpreadBounds(
-        graph_moment(context.now), context.mood, settings.activation_threshold, share_of_spread, context.limit
+        recall_moment(context.now), context.mood, settings.activation_threshold, share_of_spread, context.limit
     )
     field = graph.field
     try:
@@ -132,28 +132,29 @@ def rank_episodes(
         surfaced = zip(*field.select_surfaced(start, bounds), strict=True)
     finally:
         field.clear()
-    best = sorted(surfaced, key=lambda found: (-found[1], graph.id_at(found[0])))[: context.limit]
+    best = sorted(surfaced, key=lambda pair: (-pair[1], graph.id_at(pair[0])))[: context.limit]
     return Ranking(tuple(seeds), start, tuple(best), edges_touched)
 
 
-def explain_chosen(
+def explain_episodes(
     graph: MemoryGraph,
-    found: Ranking,
+    ranking: Ranking,
     chosen: Sequence[tuple[int, float]],
     context: RecallContext,
     settings: RecallSettings,
 ) -> tuple[RecalledEpisode, ...]:
-    """`chosen` of the order of `found`, with the strongest way to each and what its energy was multiplied with."""
-    by_index = {seed.index: seed for seed in found.seeds}
-    ways = graph.field.ways(found.start, [index for index, _ in chosen], settings.max_hops, settings.decay_per_hop)
+    """Explain `chosen`, a part of the ranking's order: the strongest path to each and the factors of its energy."""
+    by_index = {seed.index: seed for seed in ranking.seeds}
+    indices = [index for index, _ in chosen]
+    paths = graph.field.find_paths(ranking.start, indices, settings.max_hops, settings.decay_per_hop)
     return tuple(
-        _explain_episode(graph, index, energy, way, by_index.get(index), context)
-        for (index, energy), way in zip(chosen, ways, strict=True)
+        _explain_episode(graph, index, energy, path, by_index.get(index), context)
+        for (index, energy), path in zip(chosen, paths, strict=True)
     )
 
 
-def factors_of(episode: Episode, context: RecallContext) -> Factors:
-    """R-122's factors, with accessibility (RA-29)."""
+def energy_factors(episode: Episode, context: RecallContext) -> Factors:
+    """Return R-122's factors, with accessibility (RA-29)."""
     return Factors(
         recency=recency_boost(episode.last_accessed_at, context.now),
         resonance=emotional_resonance(context.mood, episode.valence),
@@ -163,14 +164,14 @@ def factors_of(episode: Episode, context: RecallContext) -> Factors:
 
 
 def _explain_episode(
-    graph: MemoryGraph, index: int, energy: float, way: tuple[int, ...], seed: Seed | None, context: RecallContext
+    graph: MemoryGraph, index: int, energy: float, path: tuple[int, ...], seed: Seed | None, context: RecallContext
 ) -> RecalledEpisode:
     episode = graph.at(index)
     return RecalledEpisode(
         episode=episode,
         energy=energy,
         seed_cosine=seed.cosine if seed else 0.0,
-        path=tuple(graph.id_at(step) for step in way),
-        factors=factors_of(episode, context),
+        path=tuple(graph.id_at(step) for step in path),
+        factors=energy_factors(episode, context),
         seed_words=seed.words if seed else 0.0,
     )

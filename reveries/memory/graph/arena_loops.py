@@ -1,25 +1,26 @@
-"""The inner loops of the link arena: links put and dropped in place.
+"""The inner loops of the link arena: adding and removing links in place.
 
-Written so that numba can compile them (see `kernels`), and so that they run as they stand where it has not. Pure:
-arrays in, arrays changed in place, counts out. An arena is described in `arena`.
+They run both compiled by numba (see `kernels`) and interpreted. Pure: arrays in, arrays changed in place, counts out.
+The layout is described in `arena`.
 """
 
 from reveries.index.arrays import Bytes, Float32, Float64, Int32, Int64
 
 TOP, FREE, HEADS = 0, 1, 2
-"""Places in an arena's ledger: first slot never given out, slots in free blocks, then the first free block by class."""
+"""Indices in an arena's ledger: the first slot never allocated, slots in free blocks, then the free list of each
+class."""
 LEDGER_SIZE = HEADS + 32
 LEAST_CLASS = 2
 NO_BLOCK = -1
 BACK = 255
-"""The kind of a mark that leads back along a one-way link. Nothing is sent along it."""
+"""The kind of a back mark, which leads from the target of a one-way link to its source. No energy follows it."""
 START, DEGREE, USED, CLASS = 0, 1, 2, 3
-"""Columns of an arena's nodes: the first slot of the block, links in it, links and marks, and the block's size: 2^CLASS
-slots. Without a block the class is -1."""
+"""Columns of an arena's nodes: the first slot of the block, its links, its links and marks, and its size class (2^CLASS
+slots). Without a block the class is -1."""
 
 
-def take_block(ledger: Int64, targets: Int32, size_class: int) -> int:
-    """The first slot of a free block of 2^size_class slots; -1 when the arena is full."""
+def allocate_block(ledger: Int64, targets: Int32, size_class: int) -> int:
+    """Return the first slot of a new block of 2^size_class slots; -1 if the arena is full."""
     start = ledger[HEADS + size_class]
     if start >= 0:
         ledger[HEADS + size_class] = targets[start]
@@ -32,21 +33,21 @@ def take_block(ledger: Int64, targets: Int32, size_class: int) -> int:
     return int(start)
 
 
-def give_block(ledger: Int64, targets: Int32, start: int, size_class: int) -> None:
-    """Put a block on its free list; the list runs through the first slots of its blocks."""
+def free_block(ledger: Int64, targets: Int32, start: int, size_class: int) -> None:
+    """Put a block on its free list, which is linked through the first slots of its blocks."""
     targets[start] = ledger[HEADS + size_class]
     ledger[HEADS + size_class] = start
     ledger[FREE] += 1 << size_class
 
 
-def make_room(ledger: Int64, nodes: Int32, targets: Int32, strengths: Float32, kinds: Bytes, node: int) -> bool:
-    """See to it that `node` has a slot to spare, in a block of twice the size if need be. False: the arena is full."""
+def reserve_slot(ledger: Int64, nodes: Int32, targets: Int32, strengths: Float32, kinds: Bytes, node: int) -> bool:
+    """Make sure that `node` has a free slot, moving it to a block of twice the size if needed. False: arena full."""
     size_class = int(nodes[node, CLASS])
     used = nodes[node, USED]
     if size_class >= 0 and used < 1 << size_class:
         return True
     wider = max(LEAST_CLASS, size_class + 1)
-    start = take_block(ledger, targets, wider)
+    start = allocate_block(ledger, targets, wider)
     if start < 0:
         return False
     old = nodes[node, START]
@@ -55,22 +56,22 @@ def make_room(ledger: Int64, nodes: Int32, targets: Int32, strengths: Float32, k
         strengths[start + place] = strengths[old + place]
         kinds[start + place] = kinds[old + place]
     if size_class >= 0:
-        give_block(ledger, targets, old, size_class)
+        free_block(ledger, targets, old, size_class)
     nodes[node, START] = start
     nodes[node, CLASS] = wider
     return True
 
 
 def find_slot(start: int, end: int, targets: Int32, kinds: Bytes, target: int, kind: int) -> int:
-    """The slot from `start` to before `end` that leads to `target` as `kind`; -1 for none."""
+    """Return the slot in `start` to `end` - 1 that leads to `target` with `kind`; -1 if there is none."""
     for slot in range(start, end):
         if targets[slot] == target and kinds[slot] == kind:
             return slot
     return -1
 
 
-def leads_to(start: int, end: int, targets: Int32, target: int) -> bool:
-    """Whether any slot from `start` to before `end` leads to `target`."""
+def has_target(start: int, end: int, targets: Int32, target: int) -> bool:
+    """Whether any slot in `start` to `end` - 1 leads to `target`."""
     for slot in range(start, end):  # noqa: SIM110 - numba cannot compile a generator that is passed on.
         if targets[slot] == target:
             return True
@@ -88,15 +89,15 @@ def put_link(
     kind: int,
     strength: float,
 ) -> bool:
-    """Put one link, new or with a new strength. False: the arena is full; put it again when it is not."""
+    """Add a link or update its strength. False: the arena is full, and the call must be repeated after a repack."""
     first = nodes[source, START]
     slot = find_slot(first, first + nodes[source, DEGREE], targets, kinds, end, kind)
     if slot >= 0:
         strengths[slot] = strength
         return True
     back = nodes[end, START]
-    if not leads_to(back, back + nodes[end, USED], targets, source):
-        if not make_room(ledger, nodes, targets, strengths, kinds, end):
+    if not has_target(back, back + nodes[end, USED], targets, source):
+        if not reserve_slot(ledger, nodes, targets, strengths, kinds, end):
             return False
         mark = nodes[end, START] + nodes[end, USED]
         targets[mark], strengths[mark], kinds[mark] = source, 0.0, BACK
@@ -104,7 +105,7 @@ def put_link(
     slot = first + nodes[source, DEGREE]
     mark = find_slot(slot, first + nodes[source, USED], targets, kinds, end, BACK)
     if mark < 0:
-        if not make_room(ledger, nodes, targets, strengths, kinds, source):
+        if not reserve_slot(ledger, nodes, targets, strengths, kinds, source):
             return False
         slot = nodes[source, START] + nodes[source, DEGREE]
         mark = nodes[source, START] + nodes[source, USED]
@@ -118,11 +119,12 @@ def put_link(
 def put_links(
     ledger: Int64, nodes: Int32, targets: Int32, strengths: Float32, kinds: Bytes, entries: Float64, first: int
 ) -> int:
-    """Put links `first`... of `entries`: all sources, then all targets, all kinds, all strengths. How many are done
-    when the arena is full. A strength is held to 0 to 1; a link from a node to itself is passed over.
+    """Put the links of `entries` (all sources, then all targets, all kinds, all strengths) from number `first` on.
+    Return how many are done, fewer than all if the arena is full. Strengths are clamped to 0 to 1; links from a node to
+    itself are skipped.
 
-    A node's block holds its links, then its marks. Whoever is linked to holds a link or a mark that leads back, so that
-    what leads to a node is found from the node itself.
+    A node's block holds its links, then its back marks. The target of a link always holds a link or a mark that leads
+    back, so that the links into a node can be found from the node itself.
     """
     count = len(entries) // 4
     for entry in range(first, count):
@@ -137,8 +139,8 @@ def put_links(
     return count
 
 
-def forget_target(nodes: Int32, targets: Int32, strengths: Float32, kinds: Bytes, node: int, target: int) -> None:
-    """Take every link and mark that leads to `target` out of the block of `node`."""
+def remove_target(nodes: Int32, targets: Int32, strengths: Float32, kinds: Bytes, node: int, target: int) -> None:
+    """Remove every link and mark to `target` from the block of `node`."""
     start = nodes[node, START]
     slot = start
     while slot < start + nodes[node, USED]:
@@ -157,10 +159,10 @@ def forget_target(nodes: Int32, targets: Int32, strengths: Float32, kinds: Bytes
 
 
 def drop_node(ledger: Int64, nodes: Int32, targets: Int32, strengths: Float32, kinds: Bytes, node: int) -> None:
-    """Take every link from and to `node` out, and give its block back."""
+    """Remove every link from and to `node`, and free its block."""
     start = nodes[node, START]
     for slot in range(start, start + nodes[node, USED]):
-        forget_target(nodes, targets, strengths, kinds, targets[slot], node)
+        remove_target(nodes, targets, strengths, kinds, targets[slot], node)
     if nodes[node, CLASS] >= 0:
-        give_block(ledger, targets, start, int(nodes[node, CLASS]))
+        free_block(ledger, targets, start, int(nodes[node, CLASS]))
     nodes[node, START], nodes[node, DEGREE], nodes[node, USED], nodes[node, CLASS] = 0, 0, 0, -1

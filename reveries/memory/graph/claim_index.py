@@ -1,4 +1,4 @@
-"""The claims of the live memory and what is known of their conflicts. No I/O, no waiting."""
+"""The claims of the live memory and their conflicts. No I/O, no waiting."""
 
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class ClaimIndex:
-    """Claims by what they are about and by their turn; conflicts by id; which claim ranks under which."""
+    """Claims by key (subject and relation) and by turn, conflicts by id, and which claim ranks below which."""
 
     def __init__(self) -> None:
         self._claims: dict[str, Claim] = {}
@@ -29,24 +29,23 @@ class ClaimIndex:
     def conflicts(self) -> Mapping[str, Conflict]:
         return self._conflicts
 
-    def with_key(self, key: tuple[str, str]) -> Iterable[Claim]:
-        """Claims about just that which nothing outranks, in the order in which they came."""
+    def claims_about(self, key: tuple[str, str]) -> Iterable[Claim]:
+        """Return the claims with this key that no other outranks, in the order in which they were added."""
         return [claim for claim in self._by_key.get(key, {}).values() if claim.id not in self._newer]
 
     def denials_of(self, speaker: str) -> Iterable[tuple[Claim, Denial]]:
-        """What a speaker said never to have done."""
+        """Return what a speaker said they never did."""
         return self._denials.get(speaker.casefold(), {}).values()
 
-    def made_in(self, turn_id: str) -> Iterable[Claim]:
-        """The claims of a turn."""
+    def claims_in_turn(self, turn_id: str) -> Iterable[Claim]:
         return self._by_turn.get(turn_id, {}).values()
 
-    def above(self, claim_id: str) -> Conflict | None:
-        """By which conflict a claim ranks under another; None when it does not."""
+    def outranking_conflict(self, claim_id: str) -> Conflict | None:
+        """Return the conflict by which a claim ranks below another; None if it does not."""
         return self._newer.get(claim_id)
 
     def apply(self, changes: "ChangeSet") -> None:
-        """Take over claims and conflicts that come, go and are settled. Cannot fail."""
+        """Apply new, removed and settled claims and conflicts. Cannot fail."""
         for claim in changes.claims:
             self._put_claim(claim)
         for conflict in changes.conflicts:
@@ -59,7 +58,7 @@ class ClaimIndex:
         for name in changes.gone_claim_ids:
             self._drop_claim(name)
         if changes.conflicts or changes.settlements or changes.gone_conflict_ids:
-            self._rank()
+            self._rebuild_ranks()
 
     def _put_claim(self, claim: Claim) -> None:
         self._claims[claim.id] = claim
@@ -75,7 +74,7 @@ class ClaimIndex:
             self._by_turn[claim.turn_id].pop(claim_id, None)
             self._denials.get(claim.speaker.casefold(), {}).pop(claim_id, None)
 
-    def _rank(self) -> None:
+    def _rebuild_ranks(self) -> None:
         self._newer = {}
         for conflict in sorted(self._conflicts.values(), key=lambda one: (one.found_at, one.id)):
             if (under := conflict.outranked) is not None:
@@ -83,4 +82,4 @@ class ClaimIndex:
 
 
 DENIES = "never did"
-"""The relation of a denial: what it denies is read from its sentence."""
+"""The relation of a denial claim; what it denies is parsed from its sentence."""

@@ -1,5 +1,5 @@
-"""What recall multiplies energy with, one value a node: a copy of an episode's fields in arrays; and new values of many
-episodes at once, laid over those that are still packed. Pure."""
+"""The factors that recall multiplies energy with: a copy of the episodes' fields in arrays, one value per node; and
+bulk updates of episodes that are still packed. Pure."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -13,20 +13,19 @@ from reveries.memory.graph.spread_loops import LEAST_TIME, MOST_TIME, year_day
 from reveries.memory.model import Episode
 
 
-class EpisodeShelf(Protocol):
-    """Episodes as they stand in a file, by their place; put together when somebody wants one, for a hundred thousand at
-    once take seconds."""
+class LazyEpisodes(Protocol):
+    """Packed episodes by position, each decoded on request: decoding a hundred thousand at once takes seconds."""
 
     def __call__(self, place: int) -> Episode:
-        """The episode at a place."""
+        """Return the episode at a position."""
 
     def raw(self, place: int) -> bytes:
-        """The same, packed (`pack_episode`)."""
+        """Return the packed episode at a position (`pack_episode`)."""
 
 
 @dataclass(frozen=True, slots=True)
 class EpisodeValues:
-    """The new values of episodes, in parallel columns: those that `Touch` and `Fading` name."""
+    """New values of episodes in parallel columns: the fields that `Touch` and `Fading` change."""
 
     ids: Sequence[str]
     access_count: Int64
@@ -35,8 +34,8 @@ class EpisodeValues:
     accessibility: Float64
     last_decayed_at: Float64
 
-    def of(self, row: int, episode: Episode) -> Episode:
-        """`episode` with the values of a row."""
+    def apply_to(self, episode: Episode, row: int) -> Episode:
+        """Return `episode` with the values of a row."""
         return replace(
             episode,
             access_count=int(self.access_count[row]),
@@ -47,29 +46,29 @@ class EpisodeValues:
         )
 
 
-class UpdatedShelf:
-    """A shelf whose episodes stand otherwise by now."""
+class UpdatedEpisodes:
+    """Lazy episodes with updated values: row `rows[i]` of `values` belongs to the episode at `places[i]`."""
 
     def __init__(
         self,
-        shelf: EpisodeShelf,
+        source: LazyEpisodes,
         places: Int64,
         rows: Int64,
-        standings: EpisodeValues,
+        values: EpisodeValues,
         pack: Callable[[Episode], bytes],
     ) -> None:
-        self._shelf = shelf
+        self._source = source
         self._rows = np.full(int(places.max(initial=-1)) + 1, -1, dtype=np.int64)
         self._rows[places] = rows
-        self._standings = standings
+        self._values = values
         self._pack = pack
 
     def __call__(self, place: int) -> Episode:
-        episode, row = self._shelf(place), self._row(place)
-        return episode if row < 0 else self._standings.of(row, episode)
+        episode, row = self._source(place), self._row(place)
+        return episode if row < 0 else self._values.apply_to(episode, row)
 
     def raw(self, place: int) -> bytes:
-        return self._shelf.raw(place) if self._row(place) < 0 else self._pack(self(place))
+        return self._source.raw(place) if self._row(place) < 0 else self._pack(self(place))
 
     def _row(self, place: int) -> int:
         return int(self._rows[place]) if place < len(self._rows) else -1
@@ -77,7 +76,7 @@ class UpdatedShelf:
 
 @dataclass(frozen=True, slots=True)
 class RecallMoment:
-    """When it is, as the loops compare it."""
+    """The time of a recall, in the forms that the loops compare."""
 
     now: float
     week_hour: int
@@ -86,15 +85,15 @@ class RecallMoment:
     """32 x month + day."""
 
 
-def graph_moment(now: float) -> RecallMoment:
-    """`now` in unix seconds, with its place in the week and in the year."""
+def recall_moment(now: float) -> RecallMoment:
+    """Return `now` (unix seconds) with its hour of the week and day of the year."""
     hour = math.floor(min(max(now, LEAST_TIME), MOST_TIME) / 3600.0)
     return RecallMoment(now, hour % 168, year_day(hour // 24))
 
 
 @dataclass(frozen=True, slots=True)
 class PackedFacts:
-    """The facts of nodes 0, 1, 2 ... side by side."""
+    """The facts of nodes 0, 1, 2 ... in parallel columns."""
 
     accessibility: Float64
     valence: Float64
@@ -103,11 +102,11 @@ class PackedFacts:
     created_at: Float64
     ended_at: Float64
     conversation: Int32
-    """Places in `conversations`; -1 for none."""
+    """Indices into `conversations`; -1 for none."""
     conversations: Sequence[str]
 
-    def is_whole(self, count: int) -> bool:
-        """Whether there are `count` of each."""
+    def has_length(self, count: int) -> bool:
+        """Whether every column has `count` values."""
         moods = (self.accessibility, self.valence, self.salience)
         times = (self.last_accessed_at, self.created_at, self.ended_at)
         return all(len(column) == count for column in (*moods, *times, self.conversation))
@@ -124,13 +123,13 @@ class NodeFacts:
         self.created_at: Float64 = np.zeros(nodes, dtype=np.float64)
         self.ended_at: Float64 = np.zeros(nodes, dtype=np.float64)
         self.conversation: Int32 = np.full(nodes, -1, dtype=np.int32)
-        self.came: Int64 = np.full(nodes, -1, dtype=np.int64)
-        """The how-manieth a node was to come; -1 where nothing stands."""
+        self.arrival: Int64 = np.full(nodes, -1, dtype=np.int64)
+        """The order in which nodes were added; -1 for an empty node."""
         self._conversations: dict[str, int] = {}
         self._next = 0
 
     def grow(self, nodes: int) -> None:
-        """Room for node indices below `nodes`."""
+        """Make room for node indices below `nodes`."""
         more = NodeFacts(nodes - len(self.valence))
         self.accessibility = np.concatenate([self.accessibility, more.accessibility])
         self.valence = np.concatenate([self.valence, more.valence])
@@ -139,10 +138,10 @@ class NodeFacts:
         self.created_at = np.concatenate([self.created_at, more.created_at])
         self.ended_at = np.concatenate([self.ended_at, more.ended_at])
         self.conversation = np.concatenate([self.conversation, more.conversation])
-        self.came = np.concatenate([self.came, more.came])
+        self.arrival = np.concatenate([self.arrival, more.arrival])
 
-    def put(self, node: int, episode: Episode) -> None:
-        """Copy what counts of `episode`."""
+    def set_node(self, node: int, episode: Episode) -> None:
+        """Copy the relevant fields of `episode`."""
         self.accessibility[node] = episode.accessibility
         self.valence[node] = episode.valence
         self.salience[node] = episode.salience
@@ -151,22 +150,21 @@ class NodeFacts:
         self.ended_at[node] = episode.ended_at
         name = episode.conversation_id
         self.conversation[node] = -1 if not name else self._conversations.setdefault(name, len(self._conversations))
-        if self.came[node] < 0:
-            self.came[node] = self._next
+        if self.arrival[node] < 0:
+            self.arrival[node] = self._next
             self._next += 1
 
-    def restand(self, nodes: Int64, standings: EpisodeValues, rows: Int64) -> None:
-        """Copy what counts of `rows` to `nodes`."""
-        self.accessibility[nodes] = standings.accessibility[rows]
-        self.salience[nodes] = standings.salience[rows]
-        self.last_accessed_at[nodes] = standings.last_accessed_at[rows]
+    def update_values(self, nodes: Int64, values: EpisodeValues, rows: Int64) -> None:
+        """Copy the values of `rows` to `nodes`."""
+        self.accessibility[nodes] = values.accessibility[rows]
+        self.salience[nodes] = values.salience[rows]
+        self.last_accessed_at[nodes] = values.last_accessed_at[rows]
 
-    def clear(self, node: int) -> None:
-        """Let nothing stand at `node`."""
-        self.came[node] = -1
+    def clear_node(self, node: int) -> None:
+        self.arrival[node] = -1
         self.conversation[node] = -1
 
-    def fill(self, packed: PackedFacts) -> None:
+    def load_packed(self, packed: PackedFacts) -> None:
         """Set the first nodes, all at once."""
         many = slice(0, len(packed.created_at))
         self.accessibility[many] = packed.accessibility
@@ -177,11 +175,11 @@ class NodeFacts:
         self.ended_at[many] = packed.ended_at
         self.conversation[many] = packed.conversation
         self._next = len(packed.created_at)
-        self.came[many] = np.arange(self._next)
+        self.arrival[many] = np.arange(self._next)
         self._conversations = {name: code for code, name in enumerate(packed.conversations)}
 
     def pack(self, nodes: Int64) -> PackedFacts:
-        """A copy of the facts of `nodes`, in this order."""
+        """Return a copy of the facts of `nodes`, in this order."""
         return PackedFacts(
             self.accessibility[nodes].astype(np.float64),
             self.valence[nodes].astype(np.float64),
@@ -194,17 +192,17 @@ class NodeFacts:
         )
 
     def nodes(self) -> Int64:
-        """Those that stand for something."""
-        return np.flatnonzero(self.came >= 0)
+        """Return the nodes in use."""
+        return np.flatnonzero(self.arrival >= 0)
 
     def nodes_of(self, conversation_id: str) -> Int64:
-        """Those of a conversation."""
+        """Return the nodes of a conversation."""
         code = self._conversations.get(conversation_id)
         return np.flatnonzero(self.conversation == code) if code is not None else np.zeros(0, dtype=np.int64)
 
-    def first_of_latest(self, nodes: Int64, *times: Float64) -> int | None:
-        """The one of `nodes` with the greatest time; of equal ones the next time decides, at last who came first."""
+    def pick_latest(self, nodes: Int64, *times: Float64) -> int | None:
+        """Return the one of `nodes` with the latest time; ties go by the next column of times, then by arrival."""
         for column in times:
             if len(nodes):
                 nodes = nodes[column[nodes] == column[nodes].max()]
-        return int(nodes[self.came[nodes].argmin()]) if len(nodes) else None
+        return int(nodes[self.arrival[nodes].argmin()]) if len(nodes) else None

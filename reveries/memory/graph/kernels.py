@@ -1,4 +1,4 @@
-"""The inner loops of the graph beside those of the index, compiled or interpreted: both are called the same way."""
+"""The inner loops of the graph and of the index, compiled or interpreted, behind one interface."""
 
 from pathlib import Path
 
@@ -10,20 +10,20 @@ _ARENA = f"{INT64S}, {_NODES}, {INT32S}, {FLOATS}, u1[::1]"
 _PASS = f"{_NODES}, {INT32S}, {FLOATS}, {FLOATS}, f8[:, ::1], {INT32S}"
 _FACTS = f"{FLOATS}, {FLOATS}, {_DOUBLES}, {_DOUBLES}"
 _CALLED_BY_LOOPS = (
-    arena_loops.take_block,
-    arena_loops.give_block,
-    arena_loops.make_room,
+    arena_loops.allocate_block,
+    arena_loops.free_block,
+    arena_loops.reserve_slot,
     arena_loops.find_slot,
-    arena_loops.leads_to,
+    arena_loops.has_target,
     arena_loops.put_link,
-    arena_loops.forget_target,
+    arena_loops.remove_target,
     spread_loops.send_from_few,
     spread_loops.send_from_many,
-    spread_loops.rise,
+    spread_loops.insert_ranked,
     spread_loops.year_day,
     spread_loops.double_length,
-    spread_loops.follow_outward,
-    spread_loops.last_link,
+    spread_loops.extend_paths,
+    spread_loops.find_last_link,
 )
 
 
@@ -41,20 +41,20 @@ class Kernels(IndexKernels):
             spread_loops.select_surfaced,
             f"Tuple((i4[::1], f8[::1]))(f8[:, ::1], {INT32S}, i8, {_FACTS}, f8, i8, i8, f8, f8, f8, i8)",
         )
-        self.strongest_ways = prepare(
-            spread_loops.strongest_ways,
+        self.find_strongest_paths = prepare(
+            spread_loops.find_strongest_paths,
             f"i4[:, ::1]({_NODES}, {INT32S}, {FLOATS}, {FLOATS}, {INT32S}, {INT32S}, {_DOUBLES}, f8, i8, {INT32S})",
         )
         self.clear_energy = prepare(spread_loops.clear_energy, f"void(f8[:, ::1], {INT32S}, i8)")
 
 
 def interpreted_kernels() -> Kernels:
-    """The loops run by the interpreter: the same answers, slowly. Large graphs spread by whole-array operations
-    meanwhile."""
+    """Return the loops run by the interpreter: the same results, more slowly. Spreading uses whole-array operations
+    instead."""
     return Kernels(keep_interpreted, are_compiled=False)
 
 
 def compile_kernels(cache: Path | None = None) -> Kernels:
-    """The loops as machine code (see `numba_compiler`). Call it in a thread. Raises ImportError where numba cannot be
-    had, RuntimeError where it has no place for its cache."""
+    """Compile the loops to machine code (see `numba_compiler`). Call it in a thread. Raises ImportError if numba is not
+    available, RuntimeError if no folder for its cache is writable."""
     return Kernels(numba_compiler(cache, _CALLED_BY_LOOPS), are_compiled=True)

@@ -1,8 +1,8 @@
 """The live graph: every episode that can be recalled, its vector and its links, in memory. No I/O, no waiting.
 
-Arrays, not objects: vectors (`index.vectors`), links (`arena`), what energy is multiplied with (`facts`) and the energy
-itself (`spreading`) stand in flat arrays by node index. An index belongs to its episode until that one leaves the
-graph; then another may get it, so nobody keeps an index past the next `apply`.
+Arrays, not objects: vectors (`index.vectors`), links (`arena`), the factors of energy (`facts`) and the energy itself
+(`spreading`) are flat arrays by node index. When an episode leaves the graph its index can be reused, so callers must
+not keep an index past the next `apply`.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,29 +18,29 @@ from reveries.index.vectors import VectorTable
 from reveries.llm.base import Vector, Vectors
 from reveries.memory.changes import Before, ChangeSet, Fading, Touch
 from reveries.memory.graph.arena import LinkArena, PackedLinks
-from reveries.memory.graph.facts import EpisodeShelf, EpisodeValues, NodeFacts, PackedFacts, UpdatedShelf
+from reveries.memory.graph.facts import EpisodeValues, LazyEpisodes, NodeFacts, PackedFacts, UpdatedEpisodes
 from reveries.memory.graph.kernels import Kernels, interpreted_kernels
 from reveries.memory.graph.spreading import EnergyField
 from reveries.memory.model import Episode, Link, LinkType
 
 Edge = tuple[int, LinkType]
-"""Where a link leads (an index) and of which type it is: one strength for each."""
+"""The target index and the type of a link; each pair has one strength."""
 
 
 LINK_TYPES: Final = tuple(LinkType)
-"""A link's type by the number that stands for it in the arena."""
+"""Link types by their number in the arena."""
 _NUMBERS: Final = {kind.value: number for number, kind in enumerate(LINK_TYPES)}
 _FIRST_CAPACITY = 64
 
 
 @dataclass(frozen=True, slots=True)
 class PackedGraph:
-    """A whole graph, to fill an empty one with: parallel sequences, in the order in which the episodes came."""
+    """A whole graph, to load into an empty one: parallel sequences, in the order in which the episodes were added."""
 
     ids: Sequence[str]
-    shelf: EpisodeShelf
+    lazy_episodes: LazyEpisodes
     vectors: Vectors
-    """A row for each episode, and room behind them; zeros where an episode has none."""
+    """A row for each episode, possibly followed by spare rows; zeros for an episode without a vector."""
     links: PackedLinks
     facts: PackedFacts
 
@@ -51,12 +51,12 @@ class MemoryGraph:
     def __init__(self, dimensions: int, kernels: Kernels | None = None) -> None:
         self.dimensions = dimensions
         self._episodes: list[Episode | None] = []
-        self._shelf: EpisodeShelf | None = None
+        self._lazy_episodes: LazyEpisodes | None = None
         self._ids: list[str] = []
         self._index: dict[str, int] = {}
         self._free: list[int] = []
         self._kernels = kernels or interpreted_kernels()
-        self._allot(VectorTable(self._kernels, dimensions, _FIRST_CAPACITY))
+        self._allocate(VectorTable(self._kernels, dimensions, _FIRST_CAPACITY))
 
     def __len__(self) -> int:
         return len(self._index)
@@ -66,21 +66,21 @@ class MemoryGraph:
 
     @property
     def size(self) -> int:
-        """Indices run below this; some of them stand for nothing."""
+        """All indices are below this; some of them are unused."""
         return len(self._episodes)
 
     @property
     def vectors(self) -> Vectors:
-        """One row an index, shape (size, dimensions); zeros where nothing stands."""
+        """One row per index, shape (size, dimensions); zeros for unused indices."""
         return self._table.rows[: self.size]
 
     @property
     def link_count(self) -> int:
-        """How many links there are, each direction for itself."""
+        """The number of links, each direction counted separately."""
         return self._arena.link_count
 
     def links_by_type(self) -> dict[str, int]:
-        """How many links there are of each type that there is."""
+        """Return the number of links of each type that occurs."""
         nodes = np.fromiter(self._index.values(), dtype=np.int64, count=len(self._index))
         slots, _ = self._arena.slots_from(nodes)
         counts = np.bincount(self._arena.kinds[slots], minlength=len(LINK_TYPES)).tolist()
@@ -90,16 +90,16 @@ class MemoryGraph:
         return self._index.get(episode_id)
 
     def id_at(self, index: int) -> str:
-        """The id of the episode at an index that is in use."""
+        """Return the id of the episode at an index in use."""
         return self._ids[index]
 
     def at(self, index: int) -> Episode:
-        """The episode at an index that is in use. Raises KeyError for one that is not."""
+        """Return the episode at an index. Raises KeyError if the index is not in use."""
         episode = self._episodes[index]
         if episode is None:
-            if self._shelf is None or not self._ids[index]:
+            if self._lazy_episodes is None or not self._ids[index]:
                 raise KeyError(index)
-            episode = self._episodes[index] = self._shelf(index)
+            episode = self._episodes[index] = self._lazy_episodes(index)
         return episode
 
     def get(self, episode_id: str) -> Episode | None:
@@ -107,103 +107,105 @@ class MemoryGraph:
         return None if index is None else self.at(index)
 
     def vector_of(self, episode_id: str) -> Vector:
-        """Raises KeyError when there is no such episode."""
+        """Return an episode's vector. Raises KeyError if there is no such episode."""
         vector: Vector = self._table.rows[self._index[episode_id]]
         return vector
 
     def nearest(self, vector: Vector, count: int) -> tuple[list[int], list[float]]:
-        """The indices of the `count` episodes nearest to `vector`, ties included, in no order; and their cosines, all
-        above 0."""
+        """Return the indices of the `count` episodes nearest to `vector`, ties included, unordered; and their cosines,
+        all above 0."""
         return self._table.nearest(vector, count, self.size)
 
     def ids(self) -> Iterator[str]:
-        """The ids of all of them, in the order in which they came: no episode is put together for it."""
+        """Iterate over all ids in the order in which they were added, without decoding any episode."""
         return iter(self._index)
 
-    def by_time(self) -> tuple[Int64, Float64]:
-        """The indices in use by when their episodes began, and when that was (unix seconds)."""
+    def indices_by_time(self) -> tuple[Int64, Float64]:
+        """Return the indices in use ordered by when their episodes began, and those times (unix seconds)."""
         indices = np.fromiter(self._index.values(), dtype=np.int64, count=len(self._index))
         began = self._facts.created_at[indices]
         order = np.argsort(began, kind="stable")
         return indices[order], began[order]
 
     def episodes(self) -> Iterator[Episode]:
-        """All of them, in the order in which they came."""
+        """Iterate over all episodes in the order in which they were added."""
         return (self.at(index) for index in self._index.values())
 
     def latest_before(self, time: float, conversation_id: str | None, without: str) -> Episode | None:
-        """The episode that began last, no later than `time`; of that conversation, if one of it did. `without` is
-        nobody."""
+        """Return the last episode that began no later than `time`, preferring those of the conversation; the episode
+        `without` is excluded."""
         facts, own = self._facts, self._index.get(without, -1)
         nodes = facts.nodes_of(conversation_id) if conversation_id else np.zeros(0, dtype=np.int64)
         for among in (nodes, facts.nodes()):
             earlier = among[(facts.created_at[among] <= time) & (among != own)]
-            if (found := facts.first_of_latest(earlier, facts.created_at)) is not None:
-                return self.at(found)
+            if (node := facts.pick_latest(earlier, facts.created_at)) is not None:
+                return self.at(node)
         return None
 
-    def last_of(self, conversation_id: str) -> Episode | None:
-        """The episode that a conversation has come to."""
+    def latest_of(self, conversation_id: str) -> Episode | None:
+        """Return the latest episode of a conversation."""
         facts = self._facts
-        found = facts.first_of_latest(facts.nodes_of(conversation_id), facts.ended_at, facts.created_at)
-        return None if found is None else self.at(found)
+        node = facts.pick_latest(facts.nodes_of(conversation_id), facts.ended_at, facts.created_at)
+        return None if node is None else self.at(node)
 
-    def salient(self, least: float, ended_before: float) -> tuple[Int64, NDArray[np.float32]]:
-        """Indices of the episodes of at least that salience that ended before then; each with salience x
-        accessibility."""
+    def select_salient(self, least: float, ended_before: float) -> tuple[Int64, NDArray[np.float32]]:
+        """Return the indices of the episodes with at least that salience that ended before that time, and their
+        salience x accessibility."""
         facts, nodes = self._facts, self._facts.nodes()
         nodes = nodes[(facts.salience[nodes] >= least) & (facts.ended_at[nodes] < ended_before)]
         return nodes, (facts.salience[nodes] * facts.accessibility[nodes]).astype(np.float32)
 
     def neighbours(self, index: int) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
-        """Where the links that go out from the node at `index` lead, and how strong they are; to be read at once."""
+        """Return the targets and strengths of the outgoing links of `index`, as views that the next change
+        invalidates."""
         return self._arena.arrays_from(index)
 
     def pull_of(self, index: int) -> float:
-        """Salience x accessibility of the episode at an index that is in use."""
+        """Return salience x accessibility of the episode at an index in use."""
         return float(self._facts.salience[index] * self._facts.accessibility[index])
 
     def ended_at(self, index: int) -> float:
-        """When the episode at an index that is in use ended (unix seconds)."""
+        """Return when the episode at an index in use ended (unix seconds)."""
         return float(self._facts.ended_at[index])
 
-    def less_accessible(self, than: float) -> list[str]:
-        """Ids of the episodes below that accessibility."""
+    def ids_less_accessible(self, than: float) -> list[str]:
+        """Return the ids of the episodes below that accessibility."""
         facts, nodes = self._facts, self._facts.nodes()
         return [self._ids[node] for node in nodes[facts.accessibility[nodes] < than].tolist()]
 
-    def least_reachable(self, count: int) -> list[str]:
-        """Ids of the `count` episodes hardest to reach: least accessible, then least salient, then longest unseen."""
+    def least_reachable_ids(self, count: int) -> list[str]:
+        """Return the ids of the `count` episodes hardest to reach: least accessible, then least salient, then least
+        recently used."""
         facts, nodes = self._facts, self._facts.nodes()
         if len(nodes) > count:
-            # Those that are as accessible as the last one in are all looked at: the other two decide among them.
+            # Keep all ties at the cut-off accessibility: salience and last access decide among them.
             most = np.partition(facts.accessibility[nodes], count - 1)[count - 1] if count else np.float32(-1.0)
             nodes = nodes[facts.accessibility[nodes] <= most]
         order = np.lexsort((facts.last_accessed_at[nodes], facts.salience[nodes], facts.accessibility[nodes]))
         return [self._ids[node] for node in nodes[order[:count]].tolist()]
 
     def saliences(self) -> Float64:
-        """Of every episode, in no order."""
+        """Return the salience of every episode, unordered."""
         return self._facts.salience[self._facts.nodes()]
 
-    def ids_beginning(self, prefix: str) -> list[str]:
-        """Ids of the episodes whose id begins so."""
+    def ids_with_prefix(self, prefix: str) -> list[str]:
+        """Return the episode ids that begin with `prefix`."""
         return [name for name in self._index if name.startswith(prefix)]
 
     def edges(self, index: int) -> Mapping[Edge, float]:
-        """Where the links of the episode at `index` lead, with their strengths."""
+        """Return the outgoing links of the episode at `index`, with their strengths."""
         return {(target, LINK_TYPES[kind]): strength for target, kind, strength in self._arena.links_from(index)}
 
     def links_of(self, episode_id: str) -> tuple[Link, ...]:
-        """The links that go out from an episode, strongest first."""
+        """Return the outgoing links of an episode, strongest first."""
         index = self._index.get(episode_id)
         if index is None:
             return ()
-        found = [Link(episode_id, self._ids[to], kind, strength) for (to, kind), strength in self.edges(index).items()]
-        return tuple(sorted(found, key=lambda link: (-link.strength, link.target_id, link.type)))
+        links = [Link(episode_id, self._ids[to], kind, strength) for (to, kind), strength in self.edges(index).items()]
+        return tuple(sorted(links, key=lambda link: (-link.strength, link.target_id, link.type)))
 
     def links_into(self, episode_id: str) -> tuple[Link, ...]:
-        """The links that come in to an episode."""
+        """Return the incoming links of an episode."""
         index = self._index.get(episode_id)
         if index is None:
             return ()
@@ -215,14 +217,14 @@ class MemoryGraph:
         )
 
     def strength_of(self, source_id: str, target_id: str, kind: LinkType) -> float | None:
-        """How strong a link is; None when there is none."""
+        """Return the strength of a link; None if there is no such link."""
         source, target = self._index.get(source_id), self._index.get(target_id)
         if source is None or target is None:
             return None
         return self._arena.strength(source, target, _NUMBERS[kind.value])
 
-    def before(self, changes: ChangeSet) -> Before:
-        """What stands now where `changes` would put something, or take it away."""
+    def state_before(self, changes: ChangeSet) -> Before:
+        """Return the current state of the episodes and links that `changes` would change or remove."""
         named = {episode.id for episode in changes.episodes} | {entry.episode_id for entry in changes.retired}
         return Before(
             episodes=tuple(episode for name in sorted(named) if (episode := self.get(name)) is not None),
@@ -234,40 +236,40 @@ class MemoryGraph:
         )
 
     def apply(self, changes: ChangeSet) -> None:
-        """Take `changes` over, in place. What names an episode that is not here is passed over. Never waits."""
+        """Apply `changes` in place. Entries for episodes that are not in the graph are skipped. Never waits."""
         for episode_id in changes.removed_ids:
             self._drop_episode(episode_id)
         for episode in changes.episodes:
             self._put_episode(episode)
         for episode_id, vector in changes.vectors:
             if (index := self._index.get(episode_id)) is not None:
-                self._table.put(index, vector)
+                self._table.set_row(index, vector)
         if changes.links:
             self._put_links(changes.links)
         for touch in changes.touches:
-            self._alter(touch)
+            self._update_episode(touch)
         for fading in changes.fadings:
-            self._alter(fading)
+            self._update_episode(fading)
         for retirement in changes.retired:
             self._drop_episode(retirement.episode_id)
         for dormancy in changes.dormant:
             self._drop_episode(dormancy.episode_id)
 
-    def restand(self, standings: EpisodeValues) -> None:
-        """Take over what touches and fadings would change, of many at once: episodes stay on their shelf. Who is not
-        here is passed over."""
-        found = np.array([self._index.get(name, -1) for name in standings.ids], dtype=np.int64)
-        rows = np.flatnonzero(found >= 0)
-        nodes = found[rows]
-        self._facts.restand(nodes, standings, rows)
+    def update_values(self, values: EpisodeValues) -> None:
+        """Apply the changes of many touches and fadings at once without decoding the episodes. Episodes that are not in
+        the graph are skipped."""
+        indices = np.array([self._index.get(name, -1) for name in values.ids], dtype=np.int64)
+        rows = np.flatnonzero(indices >= 0)
+        nodes = indices[rows]
+        self._facts.update_values(nodes, values, rows)
         for node, row in zip(nodes.tolist(), rows.tolist(), strict=True):
             if (episode := self._episodes[node]) is not None:
-                self._episodes[node] = standings.of(row, episode)
-        if self._shelf is not None:
-            self._shelf = UpdatedShelf(self._shelf, nodes, rows, standings, pack_episode)
+                self._episodes[node] = values.apply_to(episode, row)
+        if self._lazy_episodes is not None:
+            self._lazy_episodes = UpdatedEpisodes(self._lazy_episodes, nodes, rows, values, pack_episode)
 
     def arrange_vectors(self, dimensions: int, vectors: Mapping[str, Vector]) -> VectorTable:
-        """`vectors`, by episode id, as the rows of this graph; zeros where there is none. Changes nothing."""
+        """Arrange `vectors`, by episode id, as the rows of this graph; zeros for missing ones. Changes nothing."""
         table = VectorTable(self._kernels, dimensions, len(self._table.rows))
         for episode_id, index in self._index.items():
             if (vector := vectors.get(episode_id)) is not None:
@@ -277,52 +279,51 @@ class MemoryGraph:
         return table
 
     def replace_vectors(self, table: VectorTable) -> None:
-        """Put `table`, which `arrange_vectors` made of this very graph, in the place of its vectors."""
+        """Replace the vectors with `table`, which `arrange_vectors` of this graph returned."""
         self.dimensions = table.dimensions
         self._table = table
         table.kernels = self._kernels
 
-    def fill(self, packed: PackedGraph) -> None:
-        """Fill this graph, which is empty, in one go. Raises ValueError where the parts do not fit together."""
+    def load_packed(self, packed: PackedGraph) -> None:
+        """Load `packed` into this empty graph. Raises ValueError if the parts are inconsistent."""
         count = len(packed.ids)
-        if len(packed.links.nodes) != count or not packed.facts.is_whole(count) or len(packed.vectors) < count:
-            raise ValueError("The parts of the graph are not of one length.")
+        if len(packed.links.nodes) != count or not packed.facts.has_length(count) or len(packed.vectors) < count:
+            raise ValueError("The parts of the graph differ in length.")
         table = VectorTable(self._kernels, self.dimensions, 0)
         table.replace_rows(packed.vectors)
         if count > len(table.rows) - _FIRST_CAPACITY:
             table.grow(count + _FIRST_CAPACITY)
-        self._allot(table)
-        self._arena.fill(packed.links)
-        self._facts.fill(packed.facts)
-        self._episodes, self._shelf, self._ids = [None] * count, packed.shelf, list(packed.ids)
+        self._allocate(table)
+        self._arena.load_packed(packed.links)
+        self._facts.load_packed(packed.facts)
+        self._episodes, self._lazy_episodes, self._ids = [None] * count, packed.lazy_episodes, list(packed.ids)
         self._index = dict(zip(self._ids, range(count), strict=True))
 
     def pack(self) -> PackedGraph:
-        """A copy of this graph as it is now: nothing done to it later is seen in the copy. Without room behind it."""
+        """Return a copy of this graph that later changes do not affect, without spare rows."""
         rows = np.fromiter(self._index.values(), dtype=np.int64, count=len(self._index))
         return PackedGraph(
             ids=list(self._index),
-            shelf=_EpisodesCopy(rows, list(self._episodes), self._shelf),
+            lazy_episodes=_EpisodesCopy(rows, list(self._episodes), self._lazy_episodes),
             vectors=self._table.rows[rows],
             links=self._arena.pack(rows, self.size),
             facts=self._facts.pack(rows),
         )
 
-    def use(self, kernels: Kernels) -> None:
-        """Go on with `kernels`."""
+    def use_kernels(self, kernels: Kernels) -> None:
         self._kernels = self._table.kernels = self._arena.kernels = kernels
 
     def shadow_slices(self) -> Iterator[None]:
-        """Make the int8 shadow that a compiled search reads, 4,096 rows a step. The graph may change between steps."""
+        """Build the int8 copy that a compiled search reads, 4,096 rows a step. The graph may change between steps."""
         while self._table.extend_shadow(self.size):
             yield
 
     @property
     def field(self) -> EnergyField:
-        """Where the energy of a recall stands while it lasts."""
+        """The energy of the nodes during a recall."""
         return self._field
 
-    def _allot(self, table: VectorTable) -> None:
+    def _allocate(self, table: VectorTable) -> None:
         self._table = table
         nodes = len(table.rows)
         self._arena = LinkArena(self._kernels, nodes)
@@ -336,7 +337,7 @@ class MemoryGraph:
         if index is None:
             index = self._index[episode.id] = self._new_index(episode.id)
         self._episodes[index] = episode
-        self._facts.put(index, episode)
+        self._facts.set_node(index, episode)
 
     def _new_index(self, episode_id: str) -> int:
         if self._free:
@@ -358,13 +359,13 @@ class MemoryGraph:
         try:
             sources = [index[link.source_id] for link in links]
             ends = [index[link.target_id] for link in links]
-        except KeyError:  # Cheaper than to ask for each: few change sets name anybody who is gone.
+        except KeyError:  # Cheaper than checking each link: few change sets name a removed episode.
             self._put_links([link for link in links if link.source_id in index and link.target_id in index])
             return
         kinds = [_NUMBERS[link.type._value_] for link in links]
-        self._arena.put(sources, ends, kinds, [link.strength for link in links])
+        self._arena.put_links(sources, ends, kinds, [link.strength for link in links])
 
-    def _alter(self, change: Touch | Fading) -> None:
+    def _update_episode(self, change: Touch | Fading) -> None:
         index = self._index.get(change.episode_id)
         if index is None:
             return
@@ -375,56 +376,56 @@ class MemoryGraph:
             case Fading():
                 episode = replace(episode, last_decayed_at=change.last_decayed_at)
         self._episodes[index] = episode
-        self._facts.put(index, episode)
+        self._facts.set_node(index, episode)
 
     def _drop_episode(self, episode_id: str) -> None:
         index = self._index.pop(episode_id, None)
         if index is None:
             return
         self._arena.drop_node(index)
-        self._table.clear(index)
-        self._facts.clear(index)
+        self._table.clear_row(index)
+        self._facts.clear_node(index)
         self._episodes[index] = None
         self._ids[index] = ""
         self._free.append(index)
 
 
 class _EpisodesCopy:
-    """The episodes of a graph as they were: those at hand, the others from its shelf."""
+    """The episodes of a graph at one moment: the decoded ones, and the lazy source of the others."""
 
-    def __init__(self, rows: Int64, episodes: list[Episode | None], shelf: EpisodeShelf | None) -> None:
+    def __init__(self, rows: Int64, episodes: list[Episode | None], lazy_episodes: LazyEpisodes | None) -> None:
         self._rows = rows
         self._episodes = episodes
-        self._shelf = shelf
+        self._lazy_episodes = lazy_episodes
 
     def __call__(self, place: int) -> Episode:
         row = int(self._rows[place])
         episode = self._episodes[row]
         if episode is None:
-            if self._shelf is None:
+            if self._lazy_episodes is None:
                 raise KeyError(place)
-            return self._shelf(row)
+            return self._lazy_episodes(row)
         return episode
 
     def raw(self, place: int) -> bytes:
         row = int(self._rows[place])
-        if self._episodes[row] is None and self._shelf is not None:
-            return self._shelf.raw(row)
+        if self._episodes[row] is None and self._lazy_episodes is not None:
+            return self._lazy_episodes.raw(row)
         return pack_episode(self(place))
 
 
-class _Named(msgspec.Struct):
+class _EntitiesOnly(msgspec.Struct):
     entities: tuple[str, ...]
 
 
-_named_decoder = msgspec.msgpack.Decoder(_Named)
+_entities_decoder = msgspec.msgpack.Decoder(_EntitiesOnly)
 
 
-def entities_packed(raw: bytes) -> tuple[str, ...]:
-    """What a packed episode names, without the rest of it."""
-    return _named_decoder.decode(raw).entities
+def decode_entities(raw: bytes) -> tuple[str, ...]:
+    """Decode only the entities of a packed episode."""
+    return _entities_decoder.decode(raw).entities
 
 
 def pack_episode(episode: Episode) -> bytes:
-    """An episode as MessagePack."""
+    """Return an episode as MessagePack."""
     return msgspec.msgpack.encode(episode)

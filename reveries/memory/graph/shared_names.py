@@ -1,7 +1,7 @@
-"""Who and what is named in several episodes: the association over people, places, things and dates. Pure.
+"""Names that occur in several episodes: association by people, places, things and dates. Pure.
 
-A name that few episodes hold ties them; one that many hold ties nothing, so that no name makes a hub. Which names two
-episodes share is not stored with their link: it can be read from them at any time (`shared_names`).
+A name that few episodes contain links them; a frequent one links none, so that no name creates a hub. Which names two
+episodes share is not stored with their link, because it can be computed from them at any time (`find_shared_names`).
 """
 
 import math
@@ -12,43 +12,38 @@ from reveries.memory.model import Episode, Link, LinkType
 from reveries.memory.text.entities import entity_key
 
 MAX_HOLDERS = 6
-"""A name that more episodes hold than this ties none of them."""
+"""A name that occurs in more episodes than this links none of them."""
 MAX_NAMED = 3
-"""From one new episode over shared names, each way."""
+"""Links over shared names from one new episode, in each direction."""
 _STRENGTH = 0.12
 _STRONGEST = 0.3
 
 
 class NameIndex:
-    """Which live episodes hold a name, by its key, as far as they are few."""
+    """The live episodes that contain a name, by its key, as long as they are few."""
 
     def __init__(self) -> None:
         self._holders: dict[str, tuple[str, ...]] = {}
 
     def apply(self, changes: ChangeSet) -> None:
-        """Take `changes` over. Never waits, cannot fail. What leaves the graph is passed over when it is asked for."""
+        """Add the episodes of `changes`. Never waits, cannot fail. Removed episodes stay; readers skip them."""
         for episode in changes.episodes:
             if episode.merged_into is None:
-                self.put(episode)
+                self.add_episode(episode)
 
-    def put(self, episode: Episode) -> None:
-        """Know that `episode` holds its names."""
-        self.add_holder(episode.id, episode.entities)
+    def add_episode(self, episode: Episode) -> None:
+        self._add_keys(episode.id, _entity_keys(episode.entities))
 
-    def add_holder(self, episode_id: str, entities: Iterable[str]) -> None:
-        """Know that an episode holds these names."""
-        self._hold_keys(episode_id, _keys(entities))
-
-    def fill(self, named: Iterable[tuple[str, Sequence[str]]]) -> None:
-        """`hold` for many at once. Each spelling is read once: most names come again and again."""
+    def add_many(self, named: Iterable[tuple[str, Sequence[str]]]) -> None:
+        """Add many episodes (id, entities) at once. Each spelling is normalised once: most names repeat."""
         known: dict[str, str] = {}
         for episode_id, entities in named:
             for entity in entities:
                 if entity not in known:
                     known[entity] = entity_key(entity)
-            self._hold_keys(episode_id, {key for entity in entities if len(key := known[entity]) > 1})
+            self._add_keys(episode_id, {key for entity in entities if len(key := known[entity]) > 1})
 
-    def _hold_keys(self, episode_id: str, keys: Iterable[str]) -> None:
+    def _add_keys(self, episode_id: str, keys: Iterable[str]) -> None:
         for key in keys:
             holders = self._holders.get(key, ())
             if len(holders) <= MAX_HOLDERS and episode_id not in holders:
@@ -58,13 +53,13 @@ class NameIndex:
         return key in self._holders
 
     def holders(self, key: str) -> tuple[str, ...]:
-        """Ids of the episodes that were told to hold it; () for a name that too many hold."""
-        found = self._holders.get(key, ())
-        return found if len(found) <= MAX_HOLDERS else ()
+        """Return the ids of the episodes that contain a name; () if too many do."""
+        episode_ids = self._holders.get(key, ())
+        return episode_ids if len(episode_ids) <= MAX_HOLDERS else ()
 
 
 class KnownNames:
-    """Whether one of these indices holds a name."""
+    """The names that any of several indices contains."""
 
     def __init__(self, *indices: NameIndex) -> None:
         self._indices = indices
@@ -74,23 +69,24 @@ class KnownNames:
 
 
 def keys_of(episode: Episode) -> frozenset[str]:
-    """The keys of what `episode` names."""
-    return _keys(episode.entities)
+    """Return the keys of the entities of `episode`."""
+    return _entity_keys(episode.entities)
 
 
-def shared_names(one: Episode, other: Episode) -> tuple[str, ...]:
-    """What both name, in the order and spelling of the first: what a way from one to the other is explained with."""
+def find_shared_names(one: Episode, other: Episode) -> tuple[str, ...]:
+    """Return the names in both episodes, in the order and spelling of the first; they explain a link between the
+    two."""
     theirs = keys_of(other)
     return tuple(entity for entity in one.entities if entity_key(entity) in theirs)
 
 
-def named_links(
+def shared_name_links(
     episode: Episode, others: Mapping[str, Episode], holders: Mapping[str, Iterable[str]], episode_count: int
 ) -> tuple[Link, ...]:
-    """Links of type thematic to the few episodes that share the rarest names with `episode`, one way.
+    """Return one-way thematic links from `episode` to the few episodes that share its rarest names.
 
-    `holders` has for each of its keys the ids of those who hold it; who is not in `others` is passed over. The strength
-    is the sum of 0.12 x rarity over what is shared, 0.3 at most; rarity is log(n / holders) / log(n) over n episodes.
+    `holders` maps each key to the ids of the episodes that contain it; ids not in `others` are skipped. The strength is
+    the sum of 0.12 x rarity over the shared names, 0.3 at most; rarity is log(n / holders) / log(n) over n episodes.
     """
     log_count = math.log(max(3, episode_count))
     strengths: dict[str, float] = {}
@@ -107,5 +103,5 @@ def named_links(
     )
 
 
-def _keys(entities: Iterable[str]) -> frozenset[str]:
+def _entity_keys(entities: Iterable[str]) -> frozenset[str]:
     return frozenset(key for entity in entities if len(key := entity_key(entity)) > 1)

@@ -1,6 +1,5 @@
-"""The inner loops of spreading activation: energy sent along links, who surfaces, and by which way (see `spreading`).
-
-Written so that numba can compile them (see `kernels`), and so that they run as they stand where it has not.
+"""The inner loops of spreading activation: sending energy along links, selecting what surfaces, and finding the
+strongest paths (see `spreading`). They run both compiled by numba (see `kernels`) and interpreted.
 """
 
 import math
@@ -13,17 +12,17 @@ from reveries.index.arrays import Float32, Float64, Int32
 _Numbers = TypeVar("_Numbers", Int32, Float64)
 
 MOST_RECENT, SAME_TIME = 1.5, 1.2
-"""The greatest that recency and temporal relevance can be (RA-33); neither is ever below 1."""
+"""The maxima of recency and temporal relevance (RA-33); neither is ever below 1."""
 _MOST_RESONANT = 1.25
 _RECENCY_DAYS = 30.0
 _DAY_SECONDS = 86_400.0
 _HOUR_SECONDS = 3600.0
 _WEEK_HOURS = 168
 LEAST_TIME, MOST_TIME = -62_135_596_800.0, 253_402_300_799.0
-"""Year 1 and the end of year 9999: what a calendar can name."""
+"""The start of year 1 and the end of year 9999, the range of `datetime`."""
 START, DEGREE, USED = 0, 1, 2
-"""Columns of an arena's nodes, as in `arena_loops`: each file of loops stands alone, for numba's cache does not notice
-when another one changes."""
+"""Columns of an arena's nodes, as in `arena_loops`. Repeated here because numba's cache does not notice when another
+file changes."""
 _ANNIVERSARY_DAYS = 300
 
 
@@ -38,7 +37,8 @@ def send_from_few(
     count: int,
     decay: float,
 ) -> tuple[int, int]:
-    """One pass from the `count` active nodes, visiting nothing else. How many are active then; links followed."""
+    """Do one pass that visits only the `count` active nodes. Return how many are active afterwards, and links
+    followed."""
     followed = 0
     hits = 0
     for place in range(count):
@@ -77,7 +77,7 @@ def send_from_many(
     count: int,
     decay: float,
 ) -> tuple[int, int]:
-    """The same pass over the whole graph in the order in which it lies in memory: for when much of it is active."""
+    """Do the same pass over the whole graph in memory order, which is faster when much of it is active."""
     followed = 0
     for node in range(size):
         amount = energy[node, 0]
@@ -113,10 +113,10 @@ def spread_energy(
     hops: int,
     many_from: int,
 ) -> tuple[int, int]:
-    """R-121: `hops` passes from the `count` nodes in `active`, whose energies stand in the first column of `energy`.
+    """Do `hops` passes from the `count` nodes in `active`, whose energies are in the first column of `energy` (R-121).
 
-    From `many_from` active nodes on, a pass sweeps the whole graph. Returns how many nodes are active, all of them in
-    `active` with their energies in the first column (the second is zero again), and how many links were followed.
+    With `many_from` active nodes or more, a pass sweeps the whole graph. Return how many nodes are active, all of them
+    in `active` with their energies in the first column (the second is zero again), and how many links were followed.
     """
     followed = 0
     for _ in range(hops):
@@ -128,8 +128,8 @@ def spread_energy(
     return count, followed
 
 
-def rise(best: Float64, value: float) -> None:
-    """Keep the greatest values seen, least first: `value` takes the place of the least one if it is greater."""
+def insert_ranked(best: Float64, value: float) -> None:
+    """Insert `value` into the greatest values seen so far (ascending) if it is greater than the least of them."""
     if value <= best[0]:
         return
     spot = 0
@@ -140,8 +140,8 @@ def rise(best: Float64, value: float) -> None:
 
 
 def year_day(days: int) -> int:
-    """32 x month + day of a number of days since 1970-01-01, by the proleptic Gregorian calendar: in years that begin
-    in March, leap days come last and months follow one formula. Whole arrays of days will do as well."""
+    """Return 32 x month + day of a number (or an array) of days since 1970-01-01 in the proleptic Gregorian calendar.
+    In years that begin in March, leap days come last and the months follow one formula."""
     in_era = (days + 719_468) % 146_097
     year = (in_era - in_era // 1460 + in_era // 36_524 - in_era // 146_096) // 365
     in_year = in_era - (365 * year + year // 4 - year // 100)
@@ -166,11 +166,11 @@ def select_surfaced(
     share: float,
     limit: int,
 ) -> tuple[Int32, Float64]:
-    """R-122, R-123: which of the `count` active nodes can be among the best `limit`, and the energy they rank by.
+    """Return the active nodes that can be among the best `limit`, and the energies they rank by (R-122, R-123).
 
-    The first column of `energy` holds a node's whole energy, the second what it had as an entry point. What cannot get
-    there, whatever recency and temporal relevance make of it (each is bounded), is passed over before those are worked
-    out. Nobody among the best `limit` is missed, ties included; the rest is for the caller to cut off.
+    The first column of `energy` holds a node's whole energy, the second its energy as an entry point. Recency and
+    temporal relevance are bounded, so nodes that cannot get there are skipped before those are computed. No node of the
+    best `limit` is missed, ties included; the caller cuts off the rest.
     """
     most = MOST_RECENT * SAME_TIME
     nodes = np.empty(count, dtype=np.int32)
@@ -190,9 +190,9 @@ def select_surfaced(
         ranks[hopeful] = (direct + share * (whole - direct)) * steady
         hopeful += 1
         if whole * steady > threshold:
-            rise(best, ranks[hopeful - 1])
+            insert_ranked(best, ranks[hopeful - 1])
     bar = best[0] * (1.0 - 1e-9)
-    found = 0
+    count_surfaced = 0
     for place in range(hopeful):
         node = nodes[place]
         if ranks[place] * most < bar:
@@ -206,27 +206,27 @@ def select_surfaced(
             scale *= SAME_TIME
         steady = accessibility[node] * (1.0 + 0.25 * mood * valence[node])
         if energy[node, 0] * steady * scale > threshold:
-            nodes[found] = node
-            ranks[found] = ranks[place] * scale
-            found += 1
-    return nodes[:found], ranks[:found]
+            nodes[count_surfaced] = node
+            ranks[count_surfaced] = ranks[place] * scale
+            count_surfaced += 1
+    return nodes[:count_surfaced], ranks[:count_surfaced]
 
 
 def clear_energy(energy: Float64, active: Int32, count: int) -> None:
-    """Zero both columns for every active node."""
+    """Reset both columns to zero for every active node."""
     for place in range(count):
         energy[active[place], 0] = 0.0
         energy[active[place], 1] = 0.0
 
 
 def double_length(values: _Numbers) -> _Numbers:
-    """Twice as long, the rest not set."""
+    """Return a copy of twice the length, with the new half uninitialised."""
     wider = np.empty(2 * len(values), dtype=values.dtype)
     wider[: len(values)] = values
     return wider
 
 
-def follow_outward(
+def extend_paths(
     nodes: Int32,
     targets: Int32,
     strengths: Float32,
@@ -234,57 +234,58 @@ def follow_outward(
     latest: Int32,
     stations: Int32,
     parents: Int32,
-    ways: Float64,
+    arriving: Float64,
     decay: float,
     passes: int,
 ) -> tuple[Int32, Int32, Float64, int]:
-    """The strongest single ways of at most `passes` links from the given records on: records (node, the record before
-    it, energy that comes this way) and how many; `latest` names each node's best one."""
+    """Extend the given records by the strongest single paths of at most `passes` links. Return the records (node,
+    parent record, energy arriving by this path) and their number; `latest` holds each node's best record."""
     count = len(stations)
     first, last = 0, count
     for _ in range(passes):
         for record in range(first, last):
             node = stations[record]
             if latest[node] != record and latest[node] < last:
-                continue  # A better way to it was found in the same pass.
+                continue  # A better path to it was found in the same pass.
             for slot in range(nodes[node, START], nodes[node, START] + nodes[node, DEGREE]):
                 target = targets[slot]
-                way = ways[record] * strengths[slot] * decay * accessibility[target]
-                if way > (ways[latest[target]] if latest[target] >= 0 else 0.0):
+                amount = arriving[record] * strengths[slot] * decay * accessibility[target]
+                if amount > (arriving[latest[target]] if latest[target] >= 0 else 0.0):
                     if count == len(stations):
-                        stations, parents, ways = double_length(stations), double_length(parents), double_length(ways)
-                    stations[count], parents[count], ways[count] = target, record, way
+                        stations, parents = double_length(stations), double_length(parents)
+                        arriving = double_length(arriving)
+                    stations[count], parents[count], arriving[count] = target, record, amount
                     latest[target] = count
                     count += 1
         first, last = last, count
-    return stations, parents, ways, count
+    return stations, parents, arriving, count
 
 
-def last_link(
+def find_last_link(
     nodes: Int32,
     targets: Int32,
     strengths: Float32,
     accessibility: Float32,
     latest: Int32,
-    ways: Float64,
+    arriving: Float64,
     decay: float,
     target: int,
 ) -> int:
-    """The record from which one more link makes a stronger way to `target` than is known; -1 for none."""
-    best = ways[latest[target]] if latest[target] >= 0 else 0.0
+    """Return the record from which one more link gives a stronger path to `target` than is known; -1 for none."""
+    best = arriving[latest[target]] if latest[target] >= 0 else 0.0
     through = -1
     for back in range(nodes[target, START], nodes[target, START] + nodes[target, USED]):
         other = targets[back]
-        if latest[other] < 0 or ways[latest[other]] * decay * accessibility[target] <= best:
+        if latest[other] < 0 or arriving[latest[other]] * decay * accessibility[target] <= best:
             continue
         for slot in range(nodes[other, START], nodes[other, START] + nodes[other, DEGREE]):
-            way = ways[latest[other]] * strengths[slot] * decay * accessibility[target]
-            if targets[slot] == target and way > best:
-                best, through = way, latest[other]
+            amount = arriving[latest[other]] * strengths[slot] * decay * accessibility[target]
+            if targets[slot] == target and amount > best:
+                best, through = amount, latest[other]
     return through
 
 
-def strongest_ways(
+def find_strongest_paths(
     nodes: Int32,
     targets: Int32,
     strengths: Float32,
@@ -296,17 +297,17 @@ def strongest_ways(
     hops: int,
     wanted: Int32,
 ) -> Int32:
-    """For each wanted node the strongest single way of at most `hops` links from a seed to it: shape (wanted,
-    hops + 1), the node first, the seed last, then -1.
+    """Return for each wanted node the strongest single path of at most `hops` links from a seed: shape (wanted,
+    hops + 1), the node first, the seed last, padded with -1.
 
-    Ways are followed outward for all passes but the last, which is looked at from the wanted nodes alone. `latest` is
-    scratch: -1 for every node, before and after.
+    Paths are extended outward for all passes but the last, which is searched backwards from the wanted nodes. `latest`
+    is scratch space: -1 for every node before and after.
     """
     for place in range(len(seeds)):
         latest[seeds[place]] = place
     parents = np.empty(len(seeds), dtype=np.int32)
     parents[:] = -1
-    stations, parents, ways, count = follow_outward(
+    stations, parents, arriving, count = extend_paths(
         nodes, targets, strengths, accessibility, latest, seeds, parents, energies, decay, hops - 1
     )
     paths = np.empty((len(wanted), hops + 1), dtype=np.int32)
@@ -315,7 +316,7 @@ def strongest_ways(
         record = latest[wanted[place]]
         step = 0
         if hops > 0:
-            through = last_link(nodes, targets, strengths, accessibility, latest, ways, decay, wanted[place])
+            through = find_last_link(nodes, targets, strengths, accessibility, latest, arriving, decay, wanted[place])
             if through >= 0:
                 paths[place, 0] = wanted[place]
                 record, step = through, 1

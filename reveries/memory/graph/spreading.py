@@ -1,8 +1,8 @@
-"""The energy field of one recall: sent from entry points along links, gathered, read, cleared. Pure; one recall at a
-time.
+"""The energy field of one recall: energy is sent from entry points along links, gathered, read, and cleared. Pure; one
+recall at a time.
 
-Three ways to the same energies: the compiled loop over what is active; the compiled sweep over everything, when much of
-the graph is active; and whole-array operations where nothing is compiled.
+Three implementations with the same results: a compiled loop over the active nodes; a compiled sweep over all nodes, for
+when much of the graph is active; and whole-array operations when nothing is compiled.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -17,7 +17,8 @@ from reveries.memory.graph.facts import NodeFacts, RecallMoment
 from reveries.memory.graph.spread_loops import LEAST_TIME, MOST_TIME, SAME_TIME, year_day
 
 SWEEP_SHARE = 1 / 8
-"""A pass sweeps the graph when this share of its nodes is active. A judgement: where the two cross was not measured."""
+"""A pass sweeps the whole graph when this share of its nodes is active. An estimate: the break-even was not
+measured."""
 _FEWEST_TO_SWEEP = 64
 _DAY_SECONDS = 86_400.0
 _HOUR_SECONDS = 3600.0
@@ -28,13 +29,13 @@ _ANNIVERSARY_DAYS = 300
 
 @dataclass(frozen=True, slots=True)
 class SpreadBounds:
-    """Under which conditions nodes surface (R-122, R-123)."""
+    """The conditions under which nodes surface (R-122, R-123)."""
 
     moment: RecallMoment
     mood: float
     threshold: float
     share_of_spread: float
-    """How much of the energy that came over links counts in the order."""
+    """The share of the energy from links that counts in the ranking."""
     limit: int
 
 
@@ -46,16 +47,17 @@ class EnergyField:
         self._facts = facts
         self._count = 0
         self.sweep_share = SWEEP_SHARE
-        self._allot(nodes)
+        self._allocate(nodes)
 
     def grow(self, nodes: int) -> None:
-        """Room for node indices below `nodes`."""
-        self._allot(nodes)
+        """Make room for node indices below `nodes`."""
+        self._allocate(nodes)
 
     def spread(self, start: Mapping[int, float], size: int, hops: int, decay: float) -> int:
-        """R-121 from the energies in `start`, all above 0, over the first `size` nodes. How many links were followed.
+        """Spread the energies in `start`, all above 0, over the first `size` nodes (R-121). Return how many links were
+        followed.
 
-        What is left in the field is read with `energies` and `surfaced`, then wiped with `clear`.
+        The result stays in the field: read it with `energies` and `select_surfaced`, then reset with `clear`.
         """
         for place, (node, energy) in enumerate(start.items()):
             self._energy[node, 0] = energy
@@ -80,16 +82,16 @@ class EnergyField:
         return followed
 
     def energies(self) -> dict[int, float]:
-        """The energy of every active node."""
+        """Return the energy of every active node."""
         nodes = self._active[: self._count]
         return dict(zip(nodes.tolist(), self._energy[nodes, 0].tolist(), strict=True))
 
     def select_surfaced(self, start: Mapping[int, float], bounds: SpreadBounds) -> tuple[list[int], list[float]]:
-        """Who surfaces, with the energy it ranks by: in no order, and more than `limit` where that is undecided."""
+        """Return the nodes that surface and the energies they rank by, unordered; possibly more than `limit` nodes."""
         for node, energy in start.items():
             self._energy[node, 1] = energy
         if not self._arena.kernels.are_compiled:
-            return self._surfaced_in_arrays(bounds)
+            return self._select_in_arrays(bounds)
         facts = self._facts
         nodes, ranks = self._arena.kernels.select_surfaced(
             self._energy,
@@ -109,10 +111,12 @@ class EnergyField:
         )
         return nodes.tolist(), ranks.tolist()
 
-    def ways(self, start: Mapping[int, float], wanted: Sequence[int], hops: int, decay: float) -> list[tuple[int, ...]]:
-        """For each wanted node the strongest single way from an entry point to it, both included."""
+    def find_paths(
+        self, start: Mapping[int, float], wanted: Sequence[int], hops: int, decay: float
+    ) -> list[tuple[int, ...]]:
+        """Return for each wanted node the strongest single path from an entry point to it, both included."""
         arena = self._arena
-        paths = arena.kernels.strongest_ways(
+        paths = arena.kernels.find_strongest_paths(
             arena.nodes,
             arena.targets,
             arena.strengths,
@@ -127,14 +131,14 @@ class EnergyField:
         return [tuple(node for node in reversed(path) if node >= 0) for path in paths.tolist()]
 
     def clear(self) -> None:
-        """Back to 0 everywhere."""
+        """Reset all energies to 0."""
         if self._arena.kernels.are_compiled:
             self._arena.kernels.clear_energy(self._energy, self._active, self._count)
         else:
             self._energy[self._active[: self._count]] = 0.0
         self._count = 0
 
-    def _allot(self, nodes: int) -> None:
+    def _allocate(self, nodes: int) -> None:
         self._energy = np.zeros((nodes, 2), dtype=np.float64)
         self._active = np.zeros(nodes, dtype=np.int32)
         self._reached = np.zeros(nodes, dtype=np.int32)
@@ -155,7 +159,7 @@ class EnergyField:
         self._active[: self._count] = nodes
         return followed
 
-    def _surfaced_in_arrays(self, bounds: SpreadBounds) -> tuple[list[int], list[float]]:
+    def _select_in_arrays(self, bounds: SpreadBounds) -> tuple[list[int], list[float]]:
         nodes, facts, moment = self._active[: self._count], self._facts, bounds.moment
         whole, direct = self._energy[nodes, 0], self._energy[nodes, 1]
         days = np.maximum(0.0, moment.now - facts.last_accessed_at[nodes]) / _DAY_SECONDS
@@ -175,4 +179,4 @@ class EnergyField:
 
 
 def _year_days(days: Int64) -> Int64:
-    return cast("Int64", cast("Callable[[Int64], object]", year_day)(days))  # Its arithmetic holds for arrays as well.
+    return cast("Int64", cast("Callable[[Int64], object]", year_day)(days))  # The arithmetic works on arrays as well.

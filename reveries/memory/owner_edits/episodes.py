@@ -172,7 +172,7 @@ class Corrections:
             formed.append(indexed.episode_id)
             return _with_superseded(changes, indexed.turn, replaced, self._clock.now())
 
-        run_id = await self._light_sleep.run_alone(lambda turn: _is(turn, line), CORRECTION, beside)
+        run_id = await self._light_sleep.run_for_turn(lambda turn: _is(turn, line), CORRECTION, beside)
         if not formed:
             raise UsageError(
                 "It was told just that already, or had to forget it.", advice="See: reveries consolidate log"

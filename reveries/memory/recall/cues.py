@@ -1,5 +1,5 @@
-"""What a cue asks for, read from its words alone: whom it names, what time it speaks of, what kind of answer it wants.
-English; a cue in another language simply asks for nothing in particular. Pure."""
+"""What a cue asks for, read from its words alone: the time it refers to and the kind of answer it wants. English only;
+for cues in other languages most flags stay False. Pure."""
 
 import re
 from dataclasses import dataclass
@@ -43,25 +43,25 @@ _FROM_THE_OWNER = re.compile(r"\b(?:(?:did|have|had) I|I (?:told|said|asked|ment
 
 @dataclass(frozen=True, slots=True)
 class Cue:
-    """A cue as it was read."""
+    """A parsed cue."""
 
     text: str
     spans: tuple[TimeSpan, ...]
-    """What times it speaks of."""
+    """The times it refers to."""
     asks: bool
     wants_time: bool
     wants_number: bool
     wants_person: bool
     wants_place: bool
     wants_value_now: bool
-    """It asks what holds now, so that a newer answer beats an older one: it is in the present tense, and asks neither
-    for what was before nor for a comparison."""
+    """It asks for the current value, so a newer answer beats an older one: it is in the present tense, and asks neither
+    about the past nor for a comparison."""
     asks_mind: bool
-    """It asks for what the mind itself said: "what did you suggest", "your idea"."""
+    """It asks what the mind itself said: "what did you suggest", "your idea"."""
 
 
 def read_cue(text: str, now: float) -> Cue:
-    """Read `text`, asked at `now` (unix seconds)."""
+    """Parse `text`, asked at `now` (unix seconds)."""
     asks = "?" in text or bool(re.match(r"\W*(?:what|when|where|who|whom|whose|why|how|which)\b", text, re.I))
     return Cue(
         text=text,
@@ -71,13 +71,14 @@ def read_cue(text: str, now: float) -> Cue:
         wants_number=bool(_NUMBER.search(text)),
         wants_person=bool(_PERSON.search(text)),
         wants_place=bool(_PLACE.search(text)),
-        wants_value_now=asks and _is_in_the_present(text) and not _PAST_OR_COMPARED.search(text),
+        wants_value_now=asks and _is_present_tense(text) and not _PAST_OR_COMPARED.search(text),
         asks_mind=bool(_TO_THE_MIND.search(text)) and not _FROM_THE_OWNER.search(text),
     )
 
 
-def _is_in_the_present(text: str) -> bool:
-    """ "What did I say my rent is?" is, "How many cats did we have?" is not."""
+def _is_present_tense(text: str) -> bool:
+    """Whether a cue asks about the present: "What did I say my rent is?" does, "How many cats did we have?" does
+    not."""
     return bool(_PRESENT.search(text) or (_PRESENT_HELPER.search(text) and not _PAST_HELPER.search(text)))
 
 
@@ -107,7 +108,7 @@ _ASKING = frozenset(
 
 
 def cue_terms(text: str) -> list[str]:
-    """`terms_of` a cue, without the words by which one asks a memory ("what did I mention in our conversations, in
-    order"): they name no subject. All of them when nothing else is there."""
+    """Return the `terms_of` a cue without the words that only address the memory ("what did I mention in our
+    conversations, in order"), because they name no subject; all terms if no others are left."""
     terms = terms_of(text)
     return [term for term in terms if term not in _ASKING] or terms

@@ -1,7 +1,7 @@
-"""What speaks for a turn as an answer to a cue, in numbers: one row a candidate, one column a reason. Pure.
+"""Ranking features of a turn as an answer to a cue: one row per candidate, one column per reason. Pure.
 
-What each weighs is in `ranking_weights`. Numbers are comparable between memories: scores
-are in standard deviations above the mean of all live turns, times in days, shares from 0 to 1.
+The weights are in `ranking_weights`. Values are comparable between memories: scores are in standard deviations above
+the mean of all live turns, times in days, shares from 0 to 1.
 """
 
 from collections.abc import Iterable, Mapping
@@ -23,7 +23,7 @@ _Value = TypeVar("_Value", np.float32, np.bool_)
 
 @dataclass(frozen=True, slots=True)
 class TurnEvidence:
-    """What one pass over all turns found; one value a row."""
+    """The scores from one pass over all turns; one value per row."""
 
     words: WordScores = field(repr=False)
     cosines: Floats = field(repr=False)
@@ -32,14 +32,14 @@ class TurnEvidence:
     meaning_z: Floats = field(repr=False)
     wide_meaning_z: Floats = field(repr=False)
     fused: Floats = field(repr=False)
-    """The first guess, which chooses the candidates."""
+    """The first-stage score, which selects the candidates."""
     best_coverage: float
 
 
-def features_of(
+def compute_features(
     index: TurnIndex, cue: Cue, evidence: TurnEvidence, rows: Rows, gated: Iterable[str] = MATCH_WEIGHTS
 ) -> dict[str, Floats]:
-    """The columns for `rows`; of those with a gate ("length_x_mind") the ones that `gated` names."""
+    """Return the feature columns for `rows`, including the gated ones ("length_x_mind") named in `gated`."""
     near = index.neighbours
     columns = _match_columns(index, evidence, rows)
     columns |= _neighbour_columns(index, evidence, near, rows)
@@ -54,24 +54,25 @@ def features_of(
         "coverage": np.float32(evidence.best_coverage),
         "statement": np.float32(not cue.asks),
         "to_mind": np.float32(cue.asks_mind),
-        "alone": is_alone(index, rows),
-        # There half of the turns are the mind's own.
-        "mind": is_with_mind(index, rows),
+        "alone": alone_flags(index, rows),
+        # In such conversations half of the turns are the mind's own.
+        "mind": mind_flags(index, rows),
     }
     return columns | _gate_columns(columns, gates, gated)
 
 
-def is_alone(index: TurnIndex, rows: Rows) -> Floats:
-    """1 for a turn with nothing before and after it, as a document has; else 0."""
+def alone_flags(index: TurnIndex, rows: Rows) -> Floats:
+    """Return 1 for a turn with no neighbours, such as a document; else 0."""
     near = index.neighbours
     return ((near.previous[rows] >= index.size) & (near.next[rows] >= index.size)).astype(np.float32)
 
 
-def is_with_mind(index: TurnIndex, rows: Rows) -> Floats:
-    """1 for a turn of a conversation with the mind itself: its own, or next to one of its own; else 0."""
+def mind_flags(index: TurnIndex, rows: Rows) -> Floats:
+    """Return 1 for a turn of a conversation with the mind (its own turn, or next to one); else 0."""
     near, own = index.neighbours, index.marks["own"]
-    beside: Floats = (own[rows] | _of(own, near.previous[rows]) | _of(own, near.next[rows])).astype(np.float32)
-    return beside
+    is_mind = own[rows] | _values_at(own, near.previous[rows]) | _values_at(own, near.next[rows])
+    flags: Floats = is_mind.astype(np.float32)
+    return flags
 
 
 def _match_columns(index: TurnIndex, evidence: TurnEvidence, rows: Rows) -> dict[str, Floats]:
@@ -91,39 +92,39 @@ def _neighbour_columns(index: TurnIndex, evidence: TurnEvidence, near: Neighbour
     before, after = near.previous[rows], near.next[rows]
     words, meaning = evidence.turn_z, evidence.meaning_z
     return {
-        "words_before": _of(words, before),
-        "words_after": _of(words, after),
-        "meaning_before": _of(meaning, before),
-        "meaning_after": _of(meaning, after),
+        "words_before": _values_at(words, before),
+        "words_after": _values_at(words, after),
+        "meaning_before": _values_at(meaning, before),
+        "meaning_after": _values_at(meaning, after),
     }
 
 
-def _of(values: NDArray[_Value], rows: Rows) -> NDArray[_Value]:
-    """The values of `rows`; nothing where there is no row (see Neighbours). There is at least one value."""
-    found: NDArray[_Value] = values[np.minimum(rows, len(values) - 1)]
-    found[rows >= len(values)] = 0
-    return found
+def _values_at(values: NDArray[_Value], rows: Rows) -> NDArray[_Value]:
+    """Return the values at `rows`, 0 for a missing neighbour (see Neighbours). `values` must not be empty."""
+    selected: NDArray[_Value] = values[np.minimum(rows, len(values) - 1)]
+    selected[rows >= len(values)] = 0
+    return selected
 
 
 def _surface_columns(index: TurnIndex, cue: Cue, near: Neighbours, rows: Rows) -> dict[str, Floats]:
     surface = index.surface
-    mine = surface[rows]
-    length = mine["log_length"]
+    records = surface[rows]
+    length = records["log_length"]
     usual_length, spread = index.static_features.usual_length
-    names = np.minimum(mine["names"], 3).astype(np.float32) / 3.0
+    names = np.minimum(records["names"], 3).astype(np.float32) / 3.0
     return {
         "length": (length - usual_length) / max(0.1, spread),
         "short": (length < np.log(8.0)).astype(np.float32),
-        "asks": mine["asks"].astype(np.float32),
-        "ends_asking": mine["ends_asking"].astype(np.float32),
-        "after_question": _of(surface["ends_asking"], near.previous[rows]).astype(np.float32),
-        "greets": mine["greets"].astype(np.float32),
-        "first_person": mine["first_person"].astype(np.float32),
-        "number": mine["number"].astype(np.float32),
-        "time_word": mine["time"].astype(np.float32),
+        "asks": records["asks"].astype(np.float32),
+        "ends_asking": records["ends_asking"].astype(np.float32),
+        "after_question": _values_at(surface["ends_asking"], near.previous[rows]).astype(np.float32),
+        "greets": records["greets"].astype(np.float32),
+        "first_person": records["first_person"].astype(np.float32),
+        "number": records["number"].astype(np.float32),
+        "time_word": records["time"].astype(np.float32),
         "names": names,
-        "time_for_when": mine["time"] * np.float32(cue.wants_time),
-        "number_for_many": mine["number"] * np.float32(cue.wants_number),
+        "time_for_when": records["time"] * np.float32(cue.wants_time),
+        "number_for_many": records["number"] * np.float32(cue.wants_number),
         "names_for_who": names * np.float32(cue.wants_person or cue.wants_place),
         "own": index.marks["own"][rows].astype(np.float32),
         "begins": (near.previous[rows] >= index.size).astype(np.float32),
@@ -131,19 +132,19 @@ def _surface_columns(index: TurnIndex, cue: Cue, near: Neighbours, rows: Rows) -
 
 
 def _speaker_columns(index: TurnIndex, cue: Cue, rows: Rows) -> dict[str, Floats]:
-    """Whether the cue names the one who spoke, or only somebody else who speaks here."""
-    said = frozenset(name_words(cue.text))
+    """Return whether the cue names the turn's speaker, or only another speaker of this memory."""
+    cue_words = frozenset(name_words(cue.text))
     codes = [
         code
         for name in index.speakers
-        if name[:1].isupper() and name.casefold() in said and (code := index.speaker_code(name)) is not None
+        if name[:1].isupper() and name.casefold() in cue_words and (code := index.speaker_code(name)) is not None
     ]
     named = np.isin(index.marks["speaker"][rows], codes).astype(np.float32)
     return {"speaker": named, "other_speaker": (1.0 - named) * np.float32(bool(codes))}
 
 
 def _time_columns(index: TurnIndex, cue: Cue, rows: Rows) -> dict[str, Floats]:
-    """How soon after and how soon before the times that the cue speaks of a turn was said: 1 within them."""
+    """Return how soon after and how soon before the times in the cue each turn was said: 1 within them."""
     after, before = (np.zeros(len(rows), dtype=np.float32) for _ in range(2))
     said_at = index.marks["said_at"][rows]
     for span in cue.spans:
@@ -155,7 +156,7 @@ def _time_columns(index: TurnIndex, cue: Cue, rows: Rows) -> dict[str, Floats]:
 
 
 def _phrase_columns(index: TurnIndex, cue: Cue, rows: Rows) -> dict[str, Floats]:
-    """The share of the cue's pairs of neighbouring words that stand together in the turn too, at most one apart."""
+    """Return the share of the cue's adjacent word pairs that are also in the turn, with at most one word between."""
     numbers = index.words.numbers_of(cue_terms(cue.text), index.live)
     pairs = {pair for pair in pairwise(numbers) if pair[0] != pair[1]}
     together = np.zeros(len(rows), dtype=np.float32)
@@ -163,41 +164,44 @@ def _phrase_columns(index: TurnIndex, cue: Cue, rows: Rows) -> dict[str, Floats]
         terms, places = index.words.terms_in(rows)
         apart = [(terms[:-gap], terms[gap:], places[:-gap] == places[gap:], places[:-gap]) for gap in (1, 2)]
         for first, second in pairs:
-            found = [of[(one == first) & (other == second) & is_same] for one, other, is_same, of in apart]
-            together[np.unique(np.concatenate(found))] += 1.0 / len(pairs)
+            matches = [at[(left == first) & (right == second) & is_same] for left, right, is_same, at in apart]
+            together[np.unique(np.concatenate(matches))] += 1.0 / len(pairs)
     return {"phrases": together}
 
 
 def _exchange_columns(
     index: TurnIndex, evidence: TurnEvidence, cue: Cue, near: Neighbours, rows: Rows
 ) -> dict[str, Floats]:
-    """The owner's words and the mind's reply to them belong together. How much of the cue a reply `brings` that the
-    words it answers do not hold: what says again what it was told brings nothing. Of words that were answered, what
-    their reply brings; of a reply, how well the words it answers fit."""
+    """Return features of an exchange, the owner's words with the mind's reply to them.
+
+    `brings` is how much of the cue a reply contains that the words it answers do not; a reply that only repeats them
+    brings nothing. `reply_brings` is that value for the words that were answered; `answered_meaning` is how well the
+    words that a reply answers match the cue.
+    """
     own = index.marks["own"]
-    is_own, is_answered = own[rows], ~own[rows] & _of(own, near.next[rows])
+    is_own, is_answered = own[rows], ~own[rows] & _values_at(own, near.next[rows])
     replies = np.where(is_own, rows, near.next[rows])
     brings = np.zeros(len(rows), dtype=np.float32)
     answers = np.flatnonzero(is_own | is_answered)
-    brings[answers] = _brought(index, cue, replies[answers], near.previous[replies[answers]])
+    brings[answers] = _new_word_share(index, cue, replies[answers], near.previous[replies[answers]])
     asked = near.previous[rows]
     return {
         "brings": brings * is_own,
         "reply_brings": brings * is_answered,
-        "answered_meaning": _of(evidence.meaning_z, asked) * is_own,
+        "answered_meaning": _values_at(evidence.meaning_z, asked) * is_own,
     }
 
 
-def _brought(index: TurnIndex, cue: Cue, replies: Rows, asked: Rows) -> Floats:
-    """BM25 of each of `replies`, as a share of what the cue's words weigh in all, by those words alone that do not
-    stand in what it answers (`asked`; the index's size where there is nothing)."""
-    found = dict(
-        one for term in cue_terms(cue.text) if (one := index.static_features.number_and_weight(term)) is not None
+def _new_word_share(index: TurnIndex, cue: Cue, replies: Rows, asked: Rows) -> Floats:
+    """Return the BM25 score of each reply as a share of the cue's total weight, counting only words that are not in the
+    turn it answers (`asked`; the index's size if there is none)."""
+    weight_of = dict(
+        entry for term in cue_terms(cue.text) if (entry := index.static_features.number_and_weight(term)) is not None
     )
-    if not found or not len(replies):
+    if not weight_of or not len(replies):
         return np.zeros(len(replies), dtype=np.float32)
-    numbers = np.array(sorted(found), dtype=np.int32)
-    weights = np.array([found[number] for number in numbers.tolist()], dtype=np.float32)
+    numbers = np.array(sorted(weight_of), dtype=np.int32)
+    weights = np.array([weight_of[number] for number in numbers.tolist()], dtype=np.float32)
     counts = _term_counts(index, replies, numbers)
     answers = np.flatnonzero(asked < index.size)
     counts[answers] *= _term_counts(index, asked[answers], numbers) == 0.0
@@ -207,7 +211,7 @@ def _brought(index: TurnIndex, cue: Cue, replies: Rows, asked: Rows) -> Floats:
 
 
 def _term_counts(index: TurnIndex, rows: Rows, numbers: NDArray[np.int32]) -> Floats:
-    """How often each of `rows` holds each term of `numbers` (ascending, not empty)."""
+    """Return how often each of `rows` contains each term of `numbers` (ascending, not empty)."""
     counts = np.zeros((len(rows), len(numbers)), dtype=np.float32)
     terms, places = index.words.terms_in(rows)
     columns = np.minimum(np.searchsorted(numbers, terms), len(numbers) - 1)
@@ -217,7 +221,7 @@ def _term_counts(index: TurnIndex, rows: Rows, numbers: NDArray[np.int32]) -> Fl
 
 
 def _name_columns(index: TurnIndex, cue: Cue, rows: Rows) -> dict[str, Floats]:
-    """Whether a turn is about something that the cue names."""
+    """Return how surely each turn is about something that the cue names, 0 to 1."""
     about = np.zeros(len(rows), dtype=np.float32)
     exact: dict[int, float] = {}
     for key in find_mentions(cue.text, index.about, index.openers):
@@ -231,7 +235,7 @@ def _name_columns(index: TurnIndex, cue: Cue, rows: Rows) -> dict[str, Floats]:
 
 
 def _conversation_columns(index: TurnIndex, evidence: TurnEvidence, rows: Rows) -> dict[str, Floats]:
-    """The mean of the three best first guesses of a turn's conversation."""
+    """Return the mean of the three best first-stage scores in each turn's conversation."""
     codes = index.marks["conversation"][rows]
     fused = evidence.fused[rows]
     order = np.lexsort((-fused, codes))
@@ -253,13 +257,13 @@ def _conversation_columns(index: TurnIndex, evidence: TurnEvidence, rows: Rows) 
 def _gate_columns(
     columns: Mapping[str, Floats], gates: Mapping[str, Floats | np.float32], names: Iterable[str]
 ) -> dict[str, Floats]:
-    """Reasons that count more or less by what kind of cue or of turn it is: "length_x_mind" is "length" where the turn
-    is of a talk with the mind."""
-    made: dict[str, Floats] = {}
+    """Return the gated columns, which apply to some kinds of cue or turn only: "length_x_mind" is "length" for turns of
+    a conversation with the mind, else 0."""
+    gated: dict[str, Floats] = {}
     for name in names:
         column, *gated_by = name.split("_x_")
         if gated_by:
-            made[name] = columns[column]
+            gated[name] = columns[column]
         for gate in gated_by:
-            made[name] = made[name] * gates[gate]
-    return made
+            gated[name] = gated[name] * gates[gate]
+    return gated

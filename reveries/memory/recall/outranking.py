@@ -1,8 +1,7 @@
-"""Ranks superseded turns under what replaced them: a step after the ranking, which changes the order and nothing else.
-Only where both came to mind. Pure.
+"""Reorders ranked turns so that superseded ones follow what replaced them, if both were recalled. Pure.
 
-The newer one takes the place of the older, which follows right behind it: both are seen, the newer first. A turn may
-claim more than one thing: it ranks under what replaced one of them unless the cue asks rather for one that still holds.
+The newer turn takes the place of the older one, which comes right after it. A turn may make several claims: it ranks
+below the replacement of one of them unless the cue is rather about a claim that still holds.
 """
 
 from collections.abc import Sequence
@@ -21,56 +20,62 @@ _LONGEST_CHAIN = 20
 
 
 def rank_outranked_last(recall: Recall, index: ClaimIndex) -> Recall:
-    """`recall` with every superseded turn, and the episode that surfaced by it, under what replaced it."""
+    """Return `recall` with every superseded turn, and the episode it belongs to, below what replaced it."""
     if not index.conflicts:
         return recall
     asked = frozenset(cue_terms(recall.cue))
     turns = _mark_replaced(recall.turns, index, asked)
-    episodes = tuple(replace(found, turns=_mark_replaced(found.turns, index, asked)) for found in recall.episodes)
+    episodes = tuple(
+        replace(recalled, turns=_mark_replaced(recalled.turns, index, asked)) for recalled in recall.episodes
+    )
     return replace(
         recall,
         turns=_order_by_replacement(turns),
-        episodes=_episodes_reordered(episodes, turns),
+        episodes=_reorder_episodes(episodes, turns),
         nearest=_mark_replaced(recall.nearest, index, asked),
     )
 
 
-def replacements_in(turn_id: str, index: ClaimIndex, asked: frozenset[str]) -> tuple[Replacement, ...]:
-    """What holds now in the place of what a turn claims: first that for which a cue of the terms `asked` asks most.
-    Empty where the cue asks rather for a claim of the turn that still holds."""
-    claims = list(index.made_in(turn_id))
-    gone = sorted(
-        ((_asked_for(claim, asked), claim, by) for claim in claims if (by := replacement_of(claim, index)) is not None),
+def replacements_of_turn(turn_id: str, index: ClaimIndex, asked: frozenset[str]) -> tuple[Replacement, ...]:
+    """Return the current claims that replaced claims of a turn, those with the most cue terms (`asked`) first. Empty if
+    the cue is rather about a claim of the turn that still holds."""
+    claims = list(index.claims_in_turn(turn_id))
+    replaced = sorted(
+        (
+            (_count_cue_terms(claim, asked), claim, by)
+            for claim in claims
+            if (by := replacement_of(claim, index)) is not None
+        ),
         key=lambda entry: -entry[0],
     )
-    if not gone:
+    if not replaced:
         return ()
-    outdated = [claim for _, claim, _ in gone]
-    # One fact may be claimed twice, as the words are and as the model put it.
+    outdated = [claim for _, claim, _ in replaced]
+    # One fact may be claimed twice, in the speaker's words and in the model's.
     holding = [one for one in claims if not any(same_value(one.value, other.value) for other in outdated)]
-    if max((_asked_for(claim, asked) for claim in holding), default=0) > gone[0][0]:
+    if max((_count_cue_terms(claim, asked) for claim in holding), default=0) > replaced[0][0]:
         return ()
-    return tuple({by.turn_id + by.of: by for _, _, by in gone}.values())
+    return tuple({by.turn_id + by.of: by for _, _, by in replaced}.values())
 
 
 def replacement_of(claim: Claim, index: ClaimIndex) -> Replacement | None:
-    """What holds now in the place of a claim: the end of the chain."""
-    found: Replacement | None = None
+    """Return the current claim at the end of the chain of replacements of a claim."""
+    replacement: Replacement | None = None
     seen = {claim.id}
     at = claim.id
     for _ in range(_LONGEST_CHAIN):
-        conflict = index.above(at)
+        conflict = index.outranking_conflict(at)
         if conflict is None or (holds := conflict.holds) is None or holds.id in seen:
             break
         at = holds.id
         seen.add(at)
         if holds.turn_id != claim.turn_id:
-            found = Replacement(holds.turn_id, holds.quote, holds.said_at, claim.quote)
-    return found
+            replacement = Replacement(holds.turn_id, holds.quote, holds.said_at, claim.quote)
+    return replacement
 
 
-def _asked_for(claim: Claim, asked: frozenset[str]) -> int:
-    """How many of the terms of a cue a claim holds; those of its sentence count once more where they are its own."""
+def _count_cue_terms(claim: Claim, asked: frozenset[str]) -> int:
+    """Count the cue terms in a claim; a term in both its parts and its quoted sentence counts twice."""
     own = frozenset(terms_of(f"{claim.subject} {claim.relation} {claim.value}"))
     return len(asked & own) + len(asked & frozenset(terms_of(claim.quote)))
 
@@ -78,7 +83,7 @@ def _asked_for(claim: Claim, asked: frozenset[str]) -> int:
 def _mark_replaced(turns: Sequence[RankedTurn], index: ClaimIndex, asked: frozenset[str]) -> tuple[RankedTurn, ...]:
     marked: list[RankedTurn] = []
     for ranked in turns:
-        by = replacements_in(ranked.turn.id, index, asked)
+        by = replacements_of_turn(ranked.turn.id, index, asked)
         marked.append(replace(ranked, replaced_by=by[0], also_replaced_by=by[1:]) if by else ranked)
     return tuple(marked)
 
@@ -88,7 +93,7 @@ def _order_by_replacement(turns: tuple[RankedTurn, ...]) -> tuple[RankedTurn, ..
     for old in turns:
         if old.replaced_by is None:
             continue
-        at = _place_in_order(order, old.turn.id)
+        at = _position_of(order, old.turn.id)
         newer = next((i for i, one in enumerate(order) if one.turn.id == old.replaced_by.turn_id), None)
         if newer is None or newer < at:
             continue
@@ -101,24 +106,24 @@ def _order_by_replacement(turns: tuple[RankedTurn, ...]) -> tuple[RankedTurn, ..
     return tuple(order)
 
 
-def _place_in_order(order: Sequence[RankedTurn], turn_id: str) -> int:
+def _position_of(order: Sequence[RankedTurn], turn_id: str) -> int:
     return next(i for i, one in enumerate(order) if one.turn.id == turn_id)
 
 
-def _episodes_reordered(
+def _reorder_episodes(
     episodes: tuple[RecalledEpisode, ...], turns: Sequence[RankedTurn]
 ) -> tuple[RecalledEpisode, ...]:
-    """An episode whose best turn was superseded goes behind the one that holds what replaced it."""
-    homes = {ranked.turn.id: ranked.episode_id for ranked in turns}
-    homes |= {ranked.turn.id: found.episode.id for found in episodes for ranked in found.turns}
+    """Move an episode whose best turn was superseded behind the episode of what replaced it."""
+    episode_of = {ranked.turn.id: ranked.episode_id for ranked in turns}
+    episode_of |= {ranked.turn.id: recalled.episode.id for recalled in episodes for ranked in recalled.turns}
     order = list(episodes)
     for old in episodes:
         by = old.turns[0].replaced_by if old.turns else None
-        newer = homes.get(by.turn_id) if by is not None else None
+        newer = episode_of.get(by.turn_id) if by is not None else None
         if newer is None or newer == old.episode.id:
             continue
-        names = [found.episode.id for found in order]
-        at = names.index(old.episode.id)
-        if newer in names and names.index(newer) > at:
-            order.insert(at, order.pop(names.index(newer)))
+        ids = [recalled.episode.id for recalled in order]
+        at = ids.index(old.episode.id)
+        if newer in ids and ids.index(newer) > at:
+            order.insert(at, order.pop(ids.index(newer)))
     return tuple(order)

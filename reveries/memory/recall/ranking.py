@@ -1,9 +1,9 @@
-"""Which source turns answer a cue (RECALL sections 2 and 6). Pure.
+"""Ranks source turns as answers to a cue (RECALL sections 2 and 6). Pure.
 
-In three steps: one pass over all turns by words and meaning makes a first guess; the few hundred best are looked at
-closely (`features`), each reason weighing what `ranking_weights` says; and what the best of them name leads on to turns
-about just that (`hops`). How much meaning counts against words in the first guess is for the cue to decide: the better
-one single turn meets the cue's words, the more the words count.
+Three stages: one pass over all turns by words and meaning (the first stage); a closer look at the few hundred best
+(`features`, weighted by `ranking_weights`); and leads from names in the best ones to turns about those names (`hops`).
+In the first stage the cue decides how much meaning counts against words: the better any single turn covers the cue's
+words, the more the words count.
 """
 
 import functools
@@ -21,22 +21,22 @@ from reveries.index.word_scores import Floats, Neighbours, Rows
 from reveries.llm.base import Vector
 from reveries.memory.model import RankedTurn, RankingReason
 from reveries.memory.recall.cues import Cue, cue_terms, read_cue
-from reveries.memory.recall.features import TurnEvidence, features_of, is_alone
+from reveries.memory.recall.features import TurnEvidence, alone_flags, compute_features
 from reveries.memory.recall.hops import (
     HOP_WEIGHTS,
     SEEDS,
     NamedLead,
     bridge_columns,
-    leads_from,
-    rows_named,
-    trust_in,
-    trusted_leads,
+    find_leads,
+    lead_strengths,
+    rows_about,
+    seed_trust,
 )
 from reveries.memory.recall.ranking_weights import MATCH_WEIGHTS
 from reveries.memory.recall.turn_index import TurnIndex
 
 CANDIDATES = 300
-"""So many first guesses are looked at closely."""
+"""How many of the best first-stage turns get the closer look."""
 _READ_FOR_NAMES = 12
 _WINDOW_SHARE_WORDS, _WINDOW_SHARE_MEANING = 0.3, 0.5
 _FROM_PREVIOUS, _FROM_NEXT = 0.2, 0.05
@@ -47,7 +47,7 @@ _REASONS = 5
 
 @dataclass(frozen=True, slots=True)
 class RankingWeights:
-    """What the reasons weigh. The base of `hop` is 1: hops add to what a turn's own reasons came to."""
+    """The weights of the reasons. Those of `hop` are added to the sum of a turn's own (`match`) reasons."""
 
     match: Mapping[str, float]
     hop: Mapping[str, float]
@@ -58,16 +58,16 @@ WEIGHTS = RankingWeights(MATCH_WEIGHTS, HOP_WEIGHTS)
 
 @dataclass(frozen=True, slots=True)
 class TurnScores:
-    """One value a row of the index. `fused` is what turns are ranked by: -inf where a row is not to be shown."""
+    """One value per row of the index. Turns are ranked by `fused`, which is -inf for rows that must not be shown."""
 
     fused: Floats = field(repr=False)
     cosines: Floats = field(repr=False)
     coverage: Floats = field(repr=False)
     meaning_weight: float
-    parts: "WeighedReasons | None" = field(default=None, repr=False)
+    reasons: "WeighedReasons | None" = field(default=None, repr=False)
 
     def best_rows(self, count: int) -> list[int]:
-        """Rows, best first; ties go to the row that came first."""
+        """Return the best rows in order; of equal ones the earlier row comes first."""
         rows = np.array(rank_highest(self.fused, count), dtype=np.int64)
         best: list[int] = rows[np.isfinite(self.fused[rows])].tolist()
         return best
@@ -75,7 +75,7 @@ class TurnScores:
 
 @dataclass(frozen=True, slots=True)
 class WeighedReasons:
-    """The close look, kept to explain it: rows x reasons, before and after their weights."""
+    """The reasons of the candidates, kept to explain the ranking: rows x reasons, before and after weighting."""
 
     rows: Rows
     names: tuple[str, ...]
@@ -84,10 +84,10 @@ class WeighedReasons:
     usual: Floats
     """The mean amount of each reason."""
 
-    def told_reasons(self, row: int) -> tuple[RankingReason, ...]:
-        """What moved a turn most against the usual candidate, up or down, largest first; () for one that was not looked
-        at closely. What a reason weighs more or less in a kind of cue or turn (`_x_`) is counted with it. Only on
-        request: it takes longer than ranking the turn did."""
+    def top_reasons(self, row: int) -> tuple[RankingReason, ...]:
+        """Return the reasons that moved a turn most against the average candidate, largest first; () for a turn that
+        was no candidate. Gated variants of a reason (`_x_`) are counted with it. Slower than the ranking: call on
+        request."""
         place = int(np.searchsorted(self.rows, row))
         if place >= len(self.rows) or self.rows[place] != row:
             return ()
@@ -97,21 +97,21 @@ class WeighedReasons:
         usual = self.values[:, firsts[largest]].mean(axis=0)
         return tuple(
             RankingReason(
-                _base(self.names[at]), float(self.values[place, at]), float(amounts[group]), float(usual[rank])
+                _base_name(self.names[at]), float(self.values[place, at]), float(amounts[group]), float(usual[rank])
             )
             for rank, (group, at) in enumerate(zip(largest.tolist(), firsts[largest].tolist(), strict=True))
             if amounts[group] != 0.0
         )
 
 
-def _base(name: str) -> str:
+def _base_name(name: str) -> str:
     return name.partition("_x_")[0]
 
 
 @functools.cache
 def _group_by_base(names: tuple[str, ...]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """For each reason without its `_x_` the column in which it stands first; for each column its place among those."""
-    bases = [_base(name) for name in names]
+    """Return the first column of each base reason (the name before `_x_`), and each column's base as an index."""
+    bases = [_base_name(name) for name in names]
     known = {base: place for place, base in enumerate(dict.fromkeys(bases))}
     firsts = np.array([bases.index(base) for base in known], dtype=np.int64)
     return firsts, np.array([known[base] for base in bases], dtype=np.int64)
@@ -126,9 +126,9 @@ def score_turns(
     only: NDArray[np.bool_] | None = None,
     weights: RankingWeights = WEIGHTS,
 ) -> TurnScores:
-    """Score every turn in the index against a cue, its vector and the time at which it is asked (unix seconds);
-    `exclude` holds ids of turns not to be shown, `only` is True for the rows that may be. Other `weights` than those
-    that ship are for measuring what each reason adds (bench/ablation.py)."""
+    """Score every turn in the index against a cue, its vector and the time of the question (unix seconds). `exclude`
+    holds ids of turns that must not be shown, `only` is True for the rows that may be. Pass other `weights` only to
+    measure what each reason adds (bench/ablation.py)."""
     live = index.live
     if not live.any():
         empty = np.zeros(index.size, dtype=np.float32)
@@ -141,18 +141,17 @@ def score_turns(
     if only is not None:
         shown &= only
     weight = meaning_weight(evidence.best_coverage)
-    fused, parts = evidence.fused, None
-    # The reasons were weighed beside meaning: a cue that has no vector is ranked by its words alone.
+    fused, reasons = evidence.fused, None
+    # The weights assume that meaning is known: a cue without a vector is ranked by its words alone.
     if shown.any() and vector.any():
-        look = RankedCandidates(index, read_cue(cue_text, now), evidence, shown)
-        parts = look.parts(weights)
-        fused = _behind(evidence.fused, parts)
+        reasons = RankedCandidates(index, read_cue(cue_text, now), evidence, shown).weigh_reasons(weights)
+        fused = _place_candidates_first(evidence.fused, reasons)
     scores = np.where(shown, fused, np.float32(-np.inf)).astype(np.float32)
-    return TurnScores(scores, evidence.cosines, evidence.words.coverage, weight, parts)
+    return TurnScores(scores, evidence.cosines, evidence.words.coverage, weight, reasons)
 
 
 def gather_evidence(index: TurnIndex, cue: str, vector: Vector) -> TurnEvidence:
-    """One pass over every turn in the index: how well words and meaning fit. At least one row must be live."""
+    """Score every turn in the index by words and by meaning. At least one row must be live."""
     live, near = index.live, index.neighbours
     words = index.words.score(cue_terms(cue), live, near, index.static_features.norms)
     cosines: Floats = index.vectors @ vector
@@ -162,57 +161,57 @@ def gather_evidence(index: TurnIndex, cue: str, vector: Vector) -> TurnEvidence:
     meaning = (1 - _WINDOW_SHARE_MEANING) * meaning_z + _WINDOW_SHARE_MEANING * wide_z
     spoken = (1 - _WINDOW_SHARE_WORDS) * turn_z + _WINDOW_SHARE_WORDS * window_z
     coverage = float(words.coverage.max())
-    # Without a vector of the cue there is no meaning to go by.
+    # Without a vector of the cue only the words count.
     weight = meaning_weight(coverage) if vector.any() else 0.0
     fused = np.where(live, fuse(meaning, spoken, weight), np.float32(0.0)).astype(np.float32)
-    fused = fused + _from_neighbours(fused, near)
+    fused = fused + _neighbour_share(fused, near)
     return TurnEvidence(words, cosines, turn_z, window_z, meaning_z, wide_z, fused, coverage)
 
 
 class RankedCandidates:
-    """A close look at the candidates of one cue. `match` and `hop` are columns by name; `parts` weighs them."""
+    """The candidates of one cue with their feature columns by name; `weigh_reasons` weighs them."""
 
     def __init__(self, index: TurnIndex, cue: Cue, evidence: TurnEvidence, shown: NDArray[np.bool_]) -> None:
         self._index = index
         self._cue = cue
         self._cue_names = frozenset(find_mentions(cue.text, index.about, index.openers))
         self._leads: dict[int, list[NamedLead]] = {}
-        self.rows = self._rows(evidence, shown)
-        self.match = features_of(index, cue, evidence, self.rows)
-        self._alone = is_alone(index, self.rows)
+        self.rows = self._select_rows(evidence, shown)
+        self.match = compute_features(index, cue, evidence, self.rows)
+        self._alone = alone_flags(index, self.rows)
 
-    def _rows(self, evidence: TurnEvidence, shown: NDArray[np.bool_]) -> Rows:
-        """The candidates, and what the best of them lead to; ascending."""
-        rows = candidates(evidence, shown, CANDIDATES)
-        named = rows_named(self._index, self._cue_names)
+    def _select_rows(self, evidence: TurnEvidence, shown: NDArray[np.bool_]) -> Rows:
+        """Return the candidates and the targets of the best ones' leads; ascending."""
+        rows = select_candidates(evidence, shown, CANDIDATES)
+        named = rows_about(self._index, self._cue_names)
         targets = set(named)
-        # Only documents are led to: where none is in sight, nothing is read for names.
-        if is_alone(self._index, np.array([*rows.tolist(), *named], dtype=np.int64)).any():
+        # Only documents have leads: without any among the candidates, names need not be searched.
+        if alone_flags(self._index, np.array([*rows.tolist(), *named], dtype=np.int64)).any():
             best = rows[np.argsort(-evidence.fused[rows], kind="stable")][:_READ_FOR_NAMES].tolist()
             targets |= {lead.target for lead in self._leads_from(dict.fromkeys([*best, *named]))}
-        led = np.array(sorted(target for target in targets if shown[target]), dtype=np.int64)
-        return np.union1d(rows, led).astype(np.int64)
+        visible = np.array(sorted(target for target in targets if shown[target]), dtype=np.int64)
+        return np.union1d(rows, visible).astype(np.int64)
 
-    def hops(self, own: Floats, weights: Mapping[str, float]) -> dict[str, Floats]:
-        """The columns of `hops`: from the best by their `own` scores, then from the best when that is weighed in. In a
-        talk names are in everybody's mouth and lead nowhere: all zeros but for documents."""
+    def hop_columns(self, own: Floats, weights: Mapping[str, float]) -> dict[str, Floats]:
+        """Return the columns of `hops`: leads from the best turns by their `own` scores, then from the best turns after
+        adding the first hop. All zeros except for documents: in a conversation everybody uses the same names."""
         if not self._alone.any():
             return {name: np.zeros(len(self.rows), dtype=np.float32) for name in weights}
-        seeds, trust, led = self._led(own)
+        seeds, trust, led = self._follow_leads(own)
         columns = {"hop_trust": led, **bridge_columns(self._index, self._cue.text, seeds, trust, self.rows)}
         once = {f"{name}_x_alone": values * self._alone for name, values in columns.items()}
-        led_twice = self._led(own + _weigh_columns(once, weights, len(self.rows))[1].sum(axis=1))[2]
+        led_twice = self._follow_leads(own + _weigh_columns(once, weights, len(self.rows))[1].sum(axis=1))[2]
         return once | {"hop_second_x_alone": (led_twice - led) * self._alone}
 
-    def parts(self, weights: RankingWeights) -> WeighedReasons:
-        """Everything weighed: what a turn holds itself, then what leads to it, then what leads there in two steps."""
+    def weigh_reasons(self, weights: RankingWeights) -> WeighedReasons:
+        """Weigh all reasons: a turn's own, then the leads to it, then the limits on leads and the lift of news."""
         values, amounts = _weigh_columns(self.match, weights.match, len(self.rows))
-        led = self.hops(amounts.sum(axis=1), weights.hop)
-        hop_values, hop_amounts = _weigh_columns(led, weights.hop, len(self.rows))
+        hop_columns = self.hop_columns(amounts.sum(axis=1), weights.hop)
+        hop_values, hop_amounts = _weigh_columns(hop_columns, weights.hop, len(self.rows))
         own, added = amounts.sum(axis=1), hop_amounts.sum(axis=1)
-        held = hold_back(own, added)
-        news = news_of(self._index, self._cue, own + added + held, self.match["coverage"], self.rows)
-        last = np.stack([held, news], axis=1)
+        reductions = cap_led_scores(own, added)
+        lifts = compute_news_lifts(self._index, self._cue, own + added + reductions, self.match["coverage"], self.rows)
+        last = np.stack([reductions, lifts], axis=1)
         names, whole = (*weights.match, *weights.hop, "held_back", "news"), np.hstack([amounts, hop_amounts, last])
         return WeighedReasons(
             self.rows, names, np.hstack([values, hop_values, np.sign(last)]), whole, whole.mean(axis=0)
@@ -221,19 +220,20 @@ class RankedCandidates:
     def _leads_from(self, rows: Iterable[int]) -> list[NamedLead]:
         for row in rows:
             if row not in self._leads:
-                self._leads[row] = leads_from(self._index, row)
+                self._leads[row] = find_leads(self._index, row)
         return [lead for row in rows for lead in self._leads[row]]
 
-    def _led(self, scores: Floats) -> tuple[list[int], Floats, Floats]:
-        """The best by `scores`, how much each is believed, and how surely they lead to each candidate."""
+    def _follow_leads(self, scores: Floats) -> tuple[list[int], Floats, Floats]:
+        """Return the best rows by `scores`, the trust in each, and how strongly they lead to each candidate."""
         order = np.argsort(-scores, kind="stable")[:SEEDS]
         seeds = self.rows[order].tolist()
-        trust = trust_in(scores[order], self.match["about_named"][order])
-        return seeds, trust, trusted_leads(self._leads_from(seeds), seeds, trust, self.rows)
+        trust = seed_trust(scores[order], self.match["about_named"][order])
+        return seeds, trust, lead_strengths(self._leads_from(seeds), seeds, trust, self.rows)
 
 
-def candidates(evidence: TurnEvidence, shown: NDArray[np.bool_], count: int) -> Rows:
-    """Rows worth a closer look: the best first guesses, and the best by words and by meaning alone; ascending."""
+def select_candidates(evidence: TurnEvidence, shown: NDArray[np.bool_], count: int) -> Rows:
+    """Return the rows for the closer look: the best of the first stage, and the best by words and by meaning alone;
+    ascending."""
     chosen: list[Rows] = []
     for values, share in ((evidence.fused, count), (evidence.words.row, count // 4), (evidence.cosines, count // 4)):
         visible = np.where(shown, values, np.float32(-np.inf))
@@ -242,21 +242,22 @@ def candidates(evidence: TurnEvidence, shown: NDArray[np.bool_], count: int) -> 
     return np.unique(np.concatenate(chosen))
 
 
-def ranked_turns(index: TurnIndex, scores: TurnScores, count: int) -> tuple[RankedTurn, ...]:
-    """The best turns with their episodes."""
+def best_turns(index: TurnIndex, scores: TurnScores, count: int) -> tuple[RankedTurn, ...]:
+    """Return the best turns with their episodes."""
     return _rank_rows(index, scores, scores.best_rows(count))
 
 
 def nearest_turns(index: TurnIndex, scores: TurnScores, count: int) -> tuple[RankedTurn, ...]:
-    """The turns whose cosine with the cue is highest, of those that may be shown; none for a cue without a vector."""
+    """Return the turns with the highest cosine to the cue, of those that may be shown; none for a cue without a
+    vector."""
     nearness = np.where(np.isfinite(scores.fused), scores.cosines, np.float32(-np.inf))
     return _rank_rows(index, scores, [row for row in rank_highest(nearness, count) if nearness[row] > 0.0])
 
 
-def ranked_turns_of(
+def best_turns_of_episodes(
     index: TurnIndex, scores: TurnScores, episode_ids: Sequence[str], count: int
 ) -> list[tuple[RankedTurn, ...]]:
-    """The best turns of each of these episodes."""
+    """Return the best turns of each of these episodes."""
     chosen: list[list[int]] = []
     for episode_id in episode_ids:
         rows = [row for row in index.rows_of(episode_id) if np.isfinite(scores.fused[row])]
@@ -270,38 +271,39 @@ def _rank_rows(index: TurnIndex, scores: TurnScores, rows: Sequence[int]) -> tup
 
 
 def _weigh_columns(columns: Mapping[str, Floats], weights: Mapping[str, float], count: int) -> tuple[Floats, Floats]:
-    """Values and amounts, rows x names of `weights`; a column that is not there is all zeros."""
+    """Return values and weighted amounts, rows x names of `weights`; a missing column counts as zeros."""
     missing = np.zeros(count, dtype=np.float32)
     values = np.stack([columns.get(name, missing) for name in weights], axis=1).astype(np.float32)
     return values, (values * np.array(list(weights.values()), dtype=np.float32)).astype(np.float32)
 
 
-def hold_back(own: Floats, added: Floats) -> Floats:
-    """What is led to stands behind what is best by itself: what leads on is half of the answer, and the surer half."""
+def cap_led_scores(own: Floats, added: Floats) -> Floats:
+    """Return what must be subtracted so that no turn passes the best own score by its leads (`added`) alone: the turn
+    that leads there is the surer half of the answer."""
     limit = float(own.max()) - _BEHIND_BEST
     led = own + added
     over = np.maximum(0.0, led - limit)
-    # All that is held back keeps its order: a flat limit would leave it to rounding.
+    # A soft limit keeps the order of the capped turns; a flat one would leave it to rounding.
     capped = np.minimum(led, np.maximum(own, limit + _BEHIND_BEST * over / (1.0 + over)))
-    held: Floats = np.minimum(0.0, capped - led).astype(np.float32)
-    return held
+    reductions: Floats = np.minimum(0.0, capped - led).astype(np.float32)
+    return reductions
 
 
-def _behind(guesses: Floats, parts: WeighedReasons) -> Floats:
-    """The scores of what was looked at; everything else behind it, in the order of the first guesses."""
-    final = parts.amounts.sum(axis=1)
-    behind: Floats = (guesses - guesses.max() - np.float32(1.0) + final.min()).astype(np.float32)
-    behind[parts.rows] = final
-    return behind
+def _place_candidates_first(first_stage: Floats, reasons: WeighedReasons) -> Floats:
+    """Return the candidates' final scores, and all other rows below them in the order of the first stage."""
+    final = reasons.amounts.sum(axis=1)
+    scores: Floats = (first_stage - first_stage.max() - np.float32(1.0) + final.min()).astype(np.float32)
+    scores[reasons.rows] = final
+    return scores
 
 
 def _window_cosines(index: TurnIndex, cosines: Floats, near: Neighbours) -> Floats:
-    """Cosine of the cue with the mean of a turn's window: the mean's product is the products' mean."""
+    """Return the cosine of the cue with the mean of each turn's window, computed from the turns' own products."""
     wide: Floats = near.gather_windows(cosines) / index.window_lengths
     return wide
 
 
-def _from_neighbours(fused: Floats, near: Neighbours) -> Floats:
+def _neighbour_share(fused: Floats, near: Neighbours) -> Floats:
     padded = np.append(fused, np.float32(0.0))
     share: Floats = np.float32(_FROM_PREVIOUS) * padded[near.previous] + np.float32(_FROM_NEXT) * padded[near.next]
     return share
@@ -313,29 +315,29 @@ _COMPARED = 6
 _LIKE_FROM = 0.3
 """Below this cosine two turns are about different things."""
 BOTH_NUMBERS, SAYS_CHANGE = 3.0, 6.0
-"""How far (log odds) a turn that is all alike may lie behind the one it renews: when both hold a number, and when it
-speaks of a change; added up. Chosen with 50 updates in sight, with weights that are gone: of those 82 % came out right
-instead of 54 %. What it comes to with the weights that ship: docs/benchmarks/recall.md."""
+"""How far (log odds) a fully similar turn may rank below the one it updates: if both contain a number, and if it
+mentions a change; the two add up. Chosen on 50 updates, with weights since replaced: 82 % of those came out right
+instead of 54 %. The result with the shipped weights: docs/benchmarks/recall.md."""
 LEAST_COVERAGE = 0.3
-"""Of the cue's words the later turn holds at least this share of what the earlier one does."""
+"""The later turn must cover at least this share of the cue's words that the earlier one covers."""
 _AHEAD = 0.01
 
 
-def news_of(index: TurnIndex, cue: Cue, scores: Floats, coverage: Floats, rows: Rows) -> Floats:
-    """How much each of `rows` is to be lifted; `scores` are theirs, `coverage` how much of the cue's words they hold.
+def compute_news_lifts(index: TurnIndex, cue: Cue, scores: Floats, coverage: Floats, rows: Rows) -> Floats:
+    """Return how much the score of each of `rows` is raised; `coverage` is the share of the cue's words they contain.
 
-    Of two turns that say nearly the same, the later one holds now. Only for a cue that asks what holds now, and only
-    among the best few: everywhere else "later is better" does harm (RECALL section 4). The later turn goes right before
-    the earlier one, which stays where it is: both are seen, the newer first.
+    Of two turns that say nearly the same, the later one holds now. This applies only to a cue that asks for a current
+    value, and only among the best few: elsewhere "later is better" does harm (RECALL section 4). The later turn is
+    placed right before the earlier one, which keeps its place.
 
-    Only the one who said something renews it, in a talk: what the mind itself repeats is no news, and a document that
-    came later does not renew another.
+    Only the same speaker can update a statement, and only in a conversation: what the mind repeats is no news, and a
+    later document does not update another.
     """
     lifts = np.zeros(len(rows), dtype=np.float32)
     if not cue.wants_value_now:
         return lifts
     best = np.argsort(-scores, kind="stable")[:_COMPARED]
-    best = best[~index.marks["own"][rows[best]] & (is_alone(index, rows[best]) == 0.0)]
+    best = best[~index.marks["own"][rows[best]] & (alone_flags(index, rows[best]) == 0.0)]
     if len(best) < 2:
         return lifts
     chosen = rows[best]
@@ -346,13 +348,13 @@ def news_of(index: TurnIndex, cue: Cue, scores: Floats, coverage: Floats, rows: 
     answers = coverage[best][:, None] >= LEAST_COVERAGE * coverage[best][None, :]
     speaker = index.marks["speaker"][chosen]
     answers &= speaker[:, None] == speaker[None, :]
-    renews = _later(index, chosen) & (behind >= 0.0) & (reach >= behind) & answers
-    lifts[best] = np.where(renews, behind + _AHEAD, 0.0).max(axis=1)
+    updates = _is_later(index, chosen) & (behind >= 0.0) & (reach >= behind) & answers
+    lifts[best] = np.where(updates, behind + _AHEAD, 0.0).max(axis=1)
     return lifts
 
 
-def _later(index: TurnIndex, rows: Rows) -> np.ndarray[tuple[int, int], np.dtype[np.bool_]]:
-    """Whether one row (down) was said after another (across)."""
+def _is_later(index: TurnIndex, rows: Rows) -> np.ndarray[tuple[int, int], np.dtype[np.bool_]]:
+    """Return a matrix: whether one row (first axis) was said after another (second axis)."""
     said_at = index.marks["said_at"][rows]
     same = (said_at[:, None] == said_at[None, :]) & (rows[:, None] > rows[None, :])
     later: np.ndarray[tuple[int, int], np.dtype[np.bool_]] = (said_at[:, None] > said_at[None, :]) | same

@@ -1,9 +1,9 @@
-"""Time expressions of a text as spans of time: "yesterday", "two weeks ago", "last spring", "in May 2023". English.
+"""Resolves time expressions in English text to time spans: "yesterday", "two weeks ago", "last spring", "in May 2023".
 Pure.
 
-Every expression becomes a stretch of time, resolved against the moment at which it was said, by the calendar and the
-clock of the place where it was said. What has no year is taken
-as the latest such time that has begun: memory looks back. Nothing is guessed from words alone ("recently", "soon").
+Every expression is resolved against the moment at which it was said, in the local time of the place where it was said.
+An expression without a year means the latest such time that has begun, because memories are about the past. Vague words
+("recently", "soon") are ignored.
 """
 
 import re
@@ -28,7 +28,7 @@ _MONTH_NAMES = [
 ]
 _WEEKDAY_NAMES = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
 _SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
-"""The month in which a season begins (northern half of the world); each lasts three."""
+"""The first month of each season (northern hemisphere); each lasts three months."""
 _NUMBERS = dict(
     zip(
         ["a", "an", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"],
@@ -54,27 +54,27 @@ _SEASON = r"(?P<season>spring|summer|autumn|fall|winter)"
 
 @dataclass(frozen=True, slots=True)
 class TimeSpan:
-    """A stretch of time that a text names."""
+    """A span of time that a text names."""
 
     text: str
     start: float
     """Unix seconds, UTC; the first moment."""
     end: float
-    """The first moment after it."""
+    """The first moment after the span."""
 
     def distance_days(self, moment: float) -> float:
-        """How far `moment` lies from it: 0 within, negative before, positive after; days."""
+        """Return the distance of `moment` from the span in days: 0 within, negative before, positive after."""
         if moment < self.start:
             return (moment - self.start) / 86_400.0
         return max(0.0, moment - self.end) / 86_400.0
 
 
 def time_spans(text: str, now: float, zone: tzinfo | None = None) -> tuple[TimeSpan, ...]:
-    """What times `text`, said at `now` (unix seconds) in `zone`, speaks of, in the order in which they stand there;
-    None is the zone of this machine."""
-    moment = clock_at(now, zone)
+    """Return the times named in `text`, said at `now` (unix seconds) in `zone`, in the order of the text; None is the
+    zone of this machine."""
+    moment = to_local_time(now, zone)
     taken: list[tuple[int, int]] = []
-    found: list[tuple[int, TimeSpan]] = []
+    spans: list[tuple[int, TimeSpan]] = []
     for pattern, resolve in _GRAMMAR:
         for match in pattern.finditer(text):
             place = bisect_left(taken, match.span())
@@ -83,23 +83,24 @@ def time_spans(text: str, now: float, zone: tzinfo | None = None) -> tuple[TimeS
             try:
                 if (span := resolve(match, moment)) is None:
                     continue
-                start, end = moment_of(span[0], zone), moment_of(span[1], zone)
+                start, end = to_unix_seconds(span[0], zone), to_unix_seconds(span[1], zone)
             except (ValueError, OverflowError, OSError):
                 continue
             taken.insert(place, match.span())
-            found.append((match.start(), TimeSpan(match.group(), start, end)))
-    return tuple(span for _, span in sorted(found, key=lambda entry: entry[0]))
+            spans.append((match.start(), TimeSpan(match.group(), start, end)))
+    return tuple(span for _, span in sorted(spans, key=lambda entry: entry[0]))
 
 
-def clock_at(at: float, zone: tzinfo | None) -> datetime:
-    """What calendar and clock show in `zone` at a moment; without a zone of its own, so that days are added as the
-    calendar has them, however long each is."""
+def to_local_time(at: float, zone: tzinfo | None) -> datetime:
+    """Return the local time in `zone` as a naive datetime, so that adding days follows the calendar even when the
+    clocks change."""
     return datetime.fromtimestamp(at, zone).replace(tzinfo=None)
 
 
-def moment_of(shown: datetime, zone: tzinfo | None) -> float:
-    """When calendar and clock show that in `zone`. Raises ValueError, OverflowError, OSError outside the calendar."""
-    return (shown if zone is None else shown.replace(tzinfo=zone)).timestamp()
+def to_unix_seconds(local: datetime, zone: tzinfo | None) -> float:
+    """Return the unix seconds of a naive local time in `zone`. Raises ValueError, OverflowError, OSError out of
+    range."""
+    return (local if zone is None else local.replace(tzinfo=zone)).timestamp()
 
 
 def _overlaps(taken: Iterable[tuple[int, int]], span: tuple[int, int]) -> bool:
@@ -117,57 +118,58 @@ def _month_of(match: re.Match[str]) -> int:
     return next(place for place, name in enumerate(_MONTH_NAMES, 1) if name.startswith(_group_of(match, "month")[:3]))
 
 
-def _calendar(match: re.Match[str], now: datetime) -> _Span | None:
-    """A day or a month, with or without its year."""
+def _resolve_date(match: re.Match[str], now: datetime) -> _Span | None:
+    """Resolve a day or a month, with or without a year."""
     word = match.group("month")
     day, year = _group_of(match, "day"), _group_of(match, "year")
     if not day and not year and word.casefold() in ("may", "march", "mar") and not word[0].isupper():
         return None
     month = _month_of(match)
     if year:
-        return _stretch(int(year), month, int(day or 0))
-    span = _stretch(now.year, month, int(day or 0))
-    return span if span[0] <= now else _stretch(now.year - 1, month, int(day or 0))
+        return _day_or_month(int(year), month, int(day or 0))
+    span = _day_or_month(now.year, month, int(day or 0))
+    return span if span[0] <= now else _day_or_month(now.year - 1, month, int(day or 0))
 
 
-def _stretch(year: int, month: int, day: int) -> _Span:
+def _day_or_month(year: int, month: int, day: int) -> _Span:
+    """Return the span of a day, or of the whole month if `day` is 0."""
     if day:
         start = datetime(year, month, day)
         return start, start + _DAY
-    return datetime(year, month, 1), _months_on(datetime(year, month, 1), 1)
+    return datetime(year, month, 1), _add_months(datetime(year, month, 1), 1)
 
 
-def _iso(match: re.Match[str], _: datetime) -> _Span:
+def _resolve_iso_date(match: re.Match[str], _: datetime) -> _Span:
     start = datetime.fromisoformat(match.group())
     return start, start + _DAY
 
 
-def _year(match: re.Match[str], _: datetime) -> _Span:
+def _resolve_year(match: re.Match[str], _: datetime) -> _Span:
     return datetime(int(match["year"]), 1, 1), datetime(int(match["year"]) + 1, 1, 1)
 
 
-def _day_word(match: re.Match[str], now: datetime) -> _Span:
+def _resolve_day_word(match: re.Match[str], now: datetime) -> _Span:
     offsets = {"the day before yesterday": -2, "yesterday": -1, "last night": -1, "tomorrow": 1}
     start = _midnight(now) + offsets.get(" ".join(match.group().casefold().split()), 0) * _DAY
     return start, start + _DAY
 
 
-def _ago(match: re.Match[str], now: datetime) -> _Span:
-    """The day, week, month or year around so long ago."""
-    unit, count = _group_of(match, "unit"), _number_in(match)
-    middle = _midnight(_back(now, unit, count))
+def _resolve_ago(match: re.Match[str], now: datetime) -> _Span:
+    """Resolve "two weeks ago" to the day, week, month or year centred on that time."""
+    unit, count = _group_of(match, "unit"), _parse_count(match)
+    middle = _midnight(_subtract_units(now, unit, count))
     if unit == "day":
         return middle, middle + _DAY
     half = {"week": 3, "month": 15, "year": 182}[unit]
     return middle - half * _DAY, middle + (half + 1) * _DAY
 
 
-def _past(match: re.Match[str], now: datetime) -> _Span:
-    return _back(now, _group_of(match, "unit"), _number_in(match) if match.group("count") else 1), now
+def _resolve_past_period(match: re.Match[str], now: datetime) -> _Span:
+    return _subtract_units(now, _group_of(match, "unit"), _parse_count(match) if match.group("count") else 1), now
 
 
-def _calendar_unit(match: re.Match[str], now: datetime) -> _Span:
-    """Last, this or next week, month, year, weekend."""
+def _resolve_calendar_unit(match: re.Match[str], now: datetime) -> _Span:
+    """Resolve last, this or next week, month, year or weekend."""
     step, unit = {"last": -1, "previous": -1, "this": 0, "next": 1}[_group_of(match, "which")], _group_of(match, "unit")
     monday = _midnight(now) - now.weekday() * _DAY
     if unit == "week":
@@ -175,13 +177,13 @@ def _calendar_unit(match: re.Match[str], now: datetime) -> _Span:
     if unit == "weekend":
         return monday + (7 * step + 5) * _DAY, monday + 7 * (step + 1) * _DAY
     if unit == "month":
-        first = _months_on(_midnight(now).replace(day=1), step)
-        return first, _months_on(first, 1)
+        first = _add_months(_midnight(now).replace(day=1), step)
+        return first, _add_months(first, 1)
     return datetime(now.year + step, 1, 1), datetime(now.year + step + 1, 1, 1)
 
 
-def _weekday(match: re.Match[str], now: datetime) -> _Span:
-    """The nearest such day back; with "next", ahead."""
+def _resolve_weekday(match: re.Match[str], now: datetime) -> _Span:
+    """Resolve a weekday to the last such day, or with "next" to the coming one."""
     back = (now.weekday() - _WEEKDAY_NAMES.index(_group_of(match, "weekday"))) % 7 or 7
     start = _midnight(now) - back * _DAY
     if _group_of(match, "which") == "next":
@@ -189,34 +191,34 @@ def _weekday(match: re.Match[str], now: datetime) -> _Span:
     return start, start + _DAY
 
 
-def _season(match: re.Match[str], now: datetime) -> _Span | None:
-    """The season of a year; without one, the latest that has begun; "last" is the latest that is over."""
+def _resolve_season(match: re.Match[str], now: datetime) -> _Span | None:
+    """Resolve a season; without a year, the latest that has begun; with "last", the latest that is over."""
     month, which, year = _SEASONS[_group_of(match, "season")], _group_of(match, "which"), _group_of(match, "year")
     if not which and not year and _group_of(match, "season") in ("fall", "spring") and not _group_of(match, "lead"):
         return None
     first = datetime(int(year) if year else now.year, month, 1)
-    while not year and (first > now or (which == "last" and _months_on(first, 3) > now)):
+    while not year and (first > now or (which == "last" and _add_months(first, 3) > now)):
         first = first.replace(year=first.year - 1)
     if which == "next":
         first = first.replace(year=first.year + 1)
-    return first, _months_on(first, 3)
+    return first, _add_months(first, 3)
 
 
-def _number_in(match: re.Match[str]) -> int:
+def _parse_count(match: re.Match[str]) -> int:
     word = " ".join(_group_of(match, "count").split())
     return int(word) if word.isdigit() else _NUMBERS[word]
 
 
-def _back(now: datetime, unit: str, count: int) -> datetime:
+def _subtract_units(now: datetime, unit: str, count: int) -> datetime:
     if unit == "day":
         return now - count * _DAY
     if unit == "week":
         return now - 7 * count * _DAY
-    return _months_on(now, -count * (12 if unit == "year" else 1))
+    return _add_months(now, -count * (12 if unit == "year" else 1))
 
 
-def _months_on(moment: datetime, months: int) -> datetime:
-    """The same day so many months later; the last of a shorter month."""
+def _add_months(moment: datetime, months: int) -> datetime:
+    """Add months, keeping the day or using the last day of a shorter month."""
     place = moment.year * 12 + moment.month - 1 + months
     year, month = divmod(place, 12)
     for day in range(moment.day, 27, -1):
@@ -238,22 +240,23 @@ def _rule(
 
 
 _GRAMMAR = (
-    _rule(r"\d{4}-\d{2}-\d{2}\b", _iso),
-    _rule(rf"{_DATE_DAY}(?: of)? {_MONTH}(?:,? {_YEAR})?", _calendar),
-    _rule(rf"{_MONTH} {_DATE_DAY}(?:,? {_YEAR})?", _calendar),
-    _rule(rf"{_MONTH},? (?:of )?{_YEAR}", _calendar),
+    _rule(r"\d{4}-\d{2}-\d{2}\b", _resolve_iso_date),
+    _rule(rf"{_DATE_DAY}(?: of)? {_MONTH}(?:,? {_YEAR})?", _resolve_date),
+    _rule(rf"{_MONTH} {_DATE_DAY}(?:,? {_YEAR})?", _resolve_date),
+    _rule(rf"{_MONTH},? (?:of )?{_YEAR}", _resolve_date),
     _rule(
-        rf"(?:(?P<lead>in|during) (?:the )?)?(?:(?P<which>last|this|next) )?{_SEASON}\b(?: (?:of )?{_YEAR})?", _season
+        rf"(?:(?P<lead>in|during) (?:the )?)?(?:(?P<which>last|this|next) )?{_SEASON}\b(?: (?:of )?{_YEAR})?",
+        _resolve_season,
     ),
-    _rule(rf"(?:last |this |next |in |since )?{_MONTH}", _calendar),
+    _rule(rf"(?:last |this |next |in |since )?{_MONTH}", _resolve_date),
     _rule(
         r"(?:the day before yesterday|yesterday|last night|today|tonight|tomorrow"
         r"|this (?:morning|afternoon|evening))\b",
-        _day_word,
+        _resolve_day_word,
     ),
-    _rule(rf"{_COUNT} {_UNIT} ago\b", _ago),
-    _rule(rf"(?:in|over|during|for|within) the (?:last|past) (?:{_COUNT} )?{_UNIT}\b", _past),
-    _rule(r"(?P<which>last|previous|this|next) (?P<unit>week|month|year|weekend)\b", _calendar_unit),
-    _rule(rf"(?:(?P<which>last|this|next) |on ){_WEEKDAY}\b", _weekday),
-    _rule(rf"{_YEAR}", _year),
+    _rule(rf"{_COUNT} {_UNIT} ago\b", _resolve_ago),
+    _rule(rf"(?:in|over|during|for|within) the (?:last|past) (?:{_COUNT} )?{_UNIT}\b", _resolve_past_period),
+    _rule(r"(?P<which>last|previous|this|next) (?P<unit>week|month|year|weekend)\b", _resolve_calendar_unit),
+    _rule(rf"(?:(?P<which>last|this|next) |on ){_WEEKDAY}\b", _resolve_weekday),
+    _rule(rf"{_YEAR}", _resolve_year),
 )

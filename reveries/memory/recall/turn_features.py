@@ -1,6 +1,6 @@
-"""Features of a turn that no cue changes: does it ask, how long is it, does it hold a number, a time, a name, a word
-about the speaker. Found once when it is indexed, kept as one packed record a turn; `StaticFeatures` has what is worked
-out of a whole index when a cue first needs it. Pure."""
+"""Features of a turn that do not depend on a cue: its length, and whether it asks or contains a number, a time, a name
+or the first person. Computed once when the turn is indexed and stored as one packed record per turn; `StaticFeatures`
+has what is computed from a whole index when a cue first needs it. Pure."""
 
 import math
 import re
@@ -29,8 +29,7 @@ SURFACE = np.dtype(
     ]
 )
 """log_length: log(1 + words). asks: a question mark anywhere. ends_asking: at the end. names: capitalised words inside
-sentences, at most 255. greets: it begins or ends a conversation and little more. change: it says that something is
-no longer as it was."""
+sentences, at most 255. greets: it begins with a greeting. change: it says that something has changed."""
 
 _NUMBER = re.compile(
     r"\d|\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|dozen|hundred|thousand|couple)\b",
@@ -55,8 +54,8 @@ _CHANGE = re.compile(
 )
 
 
-def surface_of(text: str) -> tuple[float, bool, bool, bool, bool, int, bool, bool, bool]:
-    """One record of SURFACE, in its order."""
+def surface_features(text: str) -> tuple[float, bool, bool, bool, bool, int, bool, bool, bool]:
+    """Return one record of SURFACE, in its field order."""
     words = words_of(text)
     return (
         math.log1p(len(words)),
@@ -73,27 +72,27 @@ def surface_of(text: str) -> tuple[float, bool, bool, bool, bool, int, bool, boo
 
 @dataclass(frozen=True, slots=True)
 class TurnColumns:
-    """What of an index is looked at, one value a row."""
+    """The columns of an index that `StaticFeatures` reads, one value per row."""
 
     live: NDArray[np.bool_]
     surface: NDArray[np.void]
     """Records of SURFACE."""
     previous: Int32
-    """The row before it in the same conversation; -1 for none."""
+    """The previous row in the same conversation; -1 for none."""
     following: Int32
 
 
 class StaticFeatures:
-    """Of one state of an index: a change of the index makes another."""
+    """Features of one state of an index; after a change of the index a new object is needed."""
 
     def __init__(self, words: WordIndex, columns: TurnColumns) -> None:
         self._words = words
         self._columns = columns
-        self._telling: dict[str, tuple[int, float] | None] = {}
+        self._weights: dict[str, tuple[int, float] | None] = {}
 
     @cached_property
     def neighbours(self) -> Neighbours:
-        """Rows before and after in the same conversation; `size` where there is none."""
+        """Previous and next rows in the same conversation; `size` where there is none."""
         size = len(self._columns.live)
         previous, following = self._columns.previous.astype(np.int64), self._columns.following.astype(np.int64)
         return Neighbours(np.where(previous < 0, size, previous), np.where(following < 0, size, following))
@@ -104,15 +103,15 @@ class StaticFeatures:
         return self._words.norms(self._columns.live, self.neighbours)
 
     def number_and_weight(self, term: str) -> tuple[int, float] | None:
-        """A term's number, and how telling it is: the rarer, the more. None for one that no live row holds."""
-        if term not in self._telling:
+        """Return a term's number and its inverse document frequency; None if no live row contains it."""
+        if term not in self._weights:
             words, live = self._words, self._columns.live
             numbers = words.numbers_of([term], live)
-            self._telling[term] = (numbers[0], words.weight_of(term, live)) if numbers else None
-        return self._telling[term]
+            self._weights[term] = (numbers[0], words.weight_of(term, live)) if numbers else None
+        return self._weights[term]
 
     @cached_property
     def usual_length(self) -> tuple[np.float32, float]:
-        """Mean and deviation of the live turns' `log_length`. There is at least one."""
+        """Mean and standard deviation of the live turns' `log_length`; there must be a live turn."""
         usual = self._columns.surface["log_length"][self._columns.live]
         return usual.mean(), float(usual.std())

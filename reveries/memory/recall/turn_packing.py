@@ -1,4 +1,4 @@
-"""A whole turn index as flat arrays and texts, as a snapshot holds it; and how it is built from rows in bulk. Pure."""
+"""A whole turn index as flat arrays and texts, as stored in a snapshot; and building it in bulk from rows. Pure."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from reveries.index.arrays import Float32, Int8, Int32, Int64
 from reveries.index.names import subjects_of
 from reveries.index.terms import terms_of
-from reveries.index.vectors import Int8Rows, rounded_rows
-from reveries.index.words import PackedWords, packed_words
+from reveries.index.vectors import Int8Rows, quantise_rows
+from reveries.index.words import PackedWords, pack_words
 from reveries.llm.base import Vector, Vectors
 from reveries.memory.model import Origin, Turn
-from reveries.memory.recall.turn_features import SURFACE, surface_of
+from reveries.memory.recall.turn_features import SURFACE, surface_features
 
 MARKS = np.dtype(
     [
@@ -27,40 +27,40 @@ MARKS = np.dtype(
         ("own", np.bool_),
     ]
 )
-"""A turn's unix seconds, the numbers of its speaker and its conversation, its place in that, and whether the mind
-itself said it."""
+"""A turn's unix seconds, the numbers of its speaker and its conversation, its position there, and whether the mind said
+it."""
 SESSION_SECONDS = 6 * 3600.0
-"""Turns further apart than this are no context of each other."""
+"""Turns further apart than this are not neighbours."""
 _ROWS_AT_ONCE = 8192
 
 
-class TurnShelf(Protocol):
-    """Turns as they stand in a file, by their row; put together when somebody wants one."""
+class LazyTurns(Protocol):
+    """Packed turns by row, each decoded on request."""
 
     def __call__(self, row: int) -> Turn:
-        """The turn of a row."""
+        """Return the turn of a row."""
 
     def raw(self, row: int) -> bytes:
-        """The same, packed; nothing for a row whose turn is gone."""
+        """Return the packed turn of a row; empty for a row that is not live."""
 
 
 class PackedNames(msgspec.Struct, frozen=True):
-    """What of an index goes by names."""
+    """The names in an index."""
 
     speakers: list[str]
-    """By the number that stands for them in the marks."""
+    """By their number in the marks."""
     conversations: list[str]
     about: dict[str, list[int]]
 
 
 @dataclass(frozen=True, slots=True)
 class PackedTurns:
-    """Parallel columns, a row a turn; a row that is not live stands for nothing."""
+    """A packed turn index: parallel columns, one row per turn; rows that are not live are empty."""
 
     ids: Sequence[str]
     homes: Sequence[str]
-    """Ids of episodes."""
-    shelf: TurnShelf
+    """The episode id of each turn."""
+    lazy_turns: LazyTurns
     values: Int8
     """Vectors, shape (rows, dimensions), with their scales."""
     scales: Float32
@@ -73,8 +73,8 @@ class PackedTurns:
     words: PackedWords
     names: PackedNames
 
-    def is_whole(self) -> bool:
-        """Whether the columns fit together."""
+    def is_consistent(self) -> bool:
+        """Whether the columns have one length and refer only to existing rows."""
         count = len(self.ids)
         columns = (self.homes, self.values, self.scales, self.live, self.previous, self.following, self.marks)
         others = (self.window_lengths, self.surface)
@@ -88,7 +88,7 @@ class PackedTurns:
 
 
 class TurnList:
-    """Turns at hand."""
+    """Turns that are already decoded."""
 
     def __init__(self, turns: Sequence[Turn]) -> None:
         self._turns = turns
@@ -101,21 +101,21 @@ class TurnList:
 
 
 def pack_turn(turn: Turn) -> bytes:
-    """A turn as MessagePack."""
+    """Return a turn as MessagePack."""
     return msgspec.msgpack.encode(turn)
 
 
 def unpack_turn(raw: bytes) -> Turn:
-    """And back."""
+    """Decode a turn from MessagePack."""
     return msgspec.msgpack.decode(raw, type=Turn)
 
 
 def read_terms(turn: Turn) -> list[str]:
-    """What a turn is found by."""
+    """Return the terms by which a turn is found."""
     return terms_of(f"{turn.speaker} {turn.text}")
 
 
-def packed_turns(
+def pack_turns(
     turns: Sequence[Turn],
     homes: Sequence[str],
     vectors: Mapping[str, Vector],
@@ -123,24 +123,24 @@ def packed_turns(
     known: PackedTurns | None = None,
     known_rows: Int64 | None = None,
 ) -> PackedTurns:
-    """The index of `turns`, of episodes `homes`, in this order, as adding them one by one would make it.
+    """Build the index of `turns`, which belong to the episodes `homes`, as adding them one by one would.
 
-    What stands word for word in `known`, an earlier index with vectors of the same model, is taken from there: to read
-    a text anew takes a hundred times as long. `known_rows` is `rows_known` of both, if it is at hand. `vectors` holds
-    what `known` has not.
+    Turns that are unchanged in `known`, an earlier index with vectors of the same model, are copied from there, because
+    reading a text again takes a hundred times as long. `known_rows` is the result of `find_known_rows` if the caller
+    has it. `vectors` holds the vectors that are not in `known`.
     """
-    marks, speakers, conversations = _marks(turns)
-    previous, following = _chain_marks(marks)
-    read = _Read(turns, known, known_rows)
-    values, scales = _round_vectors([vectors.get(turn.id) for turn in turns], dimensions)
+    marks, speakers, conversations = _build_marks(turns)
+    previous, following = _link_neighbours(marks)
+    read = _TurnTexts(turns, known, known_rows)
+    values, scales = _quantise_vectors([vectors.get(turn.id) for turn in turns], dimensions)
     if known is not None:
         bare = read.taken[~values[read.taken].any(axis=1)]
         values[bare], scales[bare] = known.values[read.old_of[bare]], known.scales[read.old_of[bare]]
-    rows = Int8Rows.plain(values, scales)
+    rows = Int8Rows.interpreted(values, scales)
     return PackedTurns(
         ids=[turn.id for turn in turns],
         homes=homes,
-        shelf=TurnList(turns),
+        lazy_turns=TurnList(turns),
         values=values,
         scales=scales,
         live=np.ones(len(turns), dtype=np.bool_),
@@ -149,34 +149,36 @@ def packed_turns(
         window_lengths=window_lengths(rows, previous, following),
         marks=marks,
         surface=read.surface,
-        words=packed_words(read.vocabulary, read.terms, read.ends),
+        words=pack_words(read.vocabulary, read.terms, read.ends),
         names=PackedNames(speakers, conversations, read.about),
     )
 
 
-def rows_known(turns: Sequence[Turn], known: PackedTurns) -> Int64:
-    """Where each of `turns` stands word for word in `known`; -1 where it does not."""
+def find_known_rows(turns: Sequence[Turn], known: PackedTurns) -> Int64:
+    """Return the row in `known` of each turn that is unchanged there; -1 for the others."""
     live = known.live.tolist()
-    place = {name: row for row, name in enumerate(known.ids) if live[row]}
-    found = (place.get(turn.id, -1) for turn in turns)
+    row_of = {turn_id: row for row, turn_id in enumerate(known.ids) if live[row]}
+    rows = (row_of.get(turn.id, -1) for turn in turns)
     return np.fromiter(
-        (row if row >= 0 and known.shelf(row) == turn else -1 for row, turn in zip(found, turns, strict=True)),
+        (row if row >= 0 and known.lazy_turns(row) == turn else -1 for row, turn in zip(rows, turns, strict=True)),
         dtype=np.int64,
         count=len(turns),
     )
 
 
-class _Read:
-    """What the texts of `turns` hold, read anew only where `known` does not say it."""
+class _TurnTexts:
+    """Terms, surface features and subjects of `turns`, computed only for those that are not in `known`."""
 
     def __init__(self, turns: Sequence[Turn], known: PackedTurns | None, known_rows: Int64 | None) -> None:
         count = len(turns)
         none = np.full(count, -1, dtype=np.int64)
-        self.old_of = none if known is None else known_rows if known_rows is not None else rows_known(turns, known)
+        self.old_of = none
+        if known is not None:
+            self.old_of = known_rows if known_rows is not None else find_known_rows(turns, known)
         self.taken = np.flatnonzero(self.old_of >= 0)
         fresh = np.flatnonzero(self.old_of < 0).tolist()
         self.surface: NDArray[np.void] = np.zeros(count, dtype=SURFACE)
-        self.surface[fresh] = np.array([surface_of(turns[row].text) for row in fresh], dtype=SURFACE)
+        self.surface[fresh] = np.array([surface_features(turns[row].text) for row in fresh], dtype=SURFACE)
         self.vocabulary = list(known.words.vocabulary) if known else []
         self.about: dict[str, list[int]] = {}
         numbers = {term: number for number, term in enumerate(self.vocabulary)}
@@ -191,14 +193,14 @@ class _Read:
         for row in fresh:
             self.terms[self.ends[row] : self.ends[row + 1]] = read[row]
         if known:
-            self._take_over(known, lengths)
+            self._copy_known(known, lengths)
         for row in fresh:
             for key in subjects_of(turns[row].text):
                 self.about.setdefault(key, []).append(row)
         for rows in self.about.values():
             rows.sort()
 
-    def _take_over(self, known: PackedTurns, lengths: Int64) -> None:
+    def _copy_known(self, known: PackedTurns, lengths: Int64) -> None:
         taken, old = self.taken, self.old_of[self.taken]
         self.surface[taken] = known.surface[old]
         many = lengths[taken]
@@ -212,7 +214,7 @@ class _Read:
 
 
 def window_lengths(rows: Int8Rows, previous: Int32, following: Int32) -> Float32:
-    """For each row the length of the sum of the vectors of its window: two before, itself, one after."""
+    """Return for each row the length of the sum of its window's vectors: two before, itself, one after."""
     count = len(rows)
     lengths: Float32 = np.ones(count, dtype=np.float32)
     second = np.append(previous, -1)[previous]
@@ -220,18 +222,18 @@ def window_lengths(rows: Int8Rows, previous: Int32, following: Int32) -> Float32
         part = slice(start, min(count, start + _ROWS_AT_ONCE))
         sums = rows[part]
         for near in (previous[part], second[part], following[part]):
-            there = np.flatnonzero(near >= 0)
-            sums[there] += rows[near[there].astype(np.int64)]
+            present = np.flatnonzero(near >= 0)
+            sums[present] += rows[near[present].astype(np.int64)]
         lengths[part] = np.maximum(1e-6, np.linalg.norm(sums, axis=1))
     return lengths
 
 
-def openers_of(about: Mapping[str, Sequence[int]]) -> Counter[str]:
-    """How many of the keys begin with a word."""
+def count_openers(about: Mapping[str, Sequence[int]]) -> Counter[str]:
+    """Return how many of the keys begin with each word."""
     return Counter(key.split()[0] for key in about)
 
 
-def _marks(turns: Sequence[Turn]) -> tuple[NDArray[np.void], list[str], list[str]]:
+def _build_marks(turns: Sequence[Turn]) -> tuple[NDArray[np.void], list[str], list[str]]:
     speakers: dict[str, int] = {}
     conversations: dict[str, int] = {}
     records = [
@@ -247,8 +249,8 @@ def _marks(turns: Sequence[Turn]) -> tuple[NDArray[np.void], list[str], list[str
     return np.array(records, dtype=MARKS), list(speakers), list(conversations)
 
 
-def _chain_marks(marks: NDArray[np.void]) -> tuple[Int32, Int32]:
-    """Who comes before and after whom in one conversation, in the order in which they were said; -1 for nobody."""
+def _link_neighbours(marks: NDArray[np.void]) -> tuple[Int32, Int32]:
+    """Return the previous and the next row of each row in its conversation; -1 for none."""
     count = len(marks)
     previous, following = np.full(count, -1, dtype=np.int32), np.full(count, -1, dtype=np.int32)
     order: Int64 = np.lexsort((marks["position"], marks["conversation"]))
@@ -260,12 +262,12 @@ def _chain_marks(marks: NDArray[np.void]) -> tuple[Int32, Int32]:
     return previous, following
 
 
-def _round_vectors(vectors: Sequence[Vector | None], dimensions: int) -> tuple[Int8, Float32]:
+def _quantise_vectors(vectors: Sequence[Vector | None], dimensions: int) -> tuple[Int8, Float32]:
     values: Int8 = np.zeros((len(vectors), dimensions), dtype=np.int8)
     scales: Float32 = np.ones(len(vectors), dtype=np.float32)
-    there = [row for row, vector in enumerate(vectors) if vector is not None]
-    for start in range(0, len(there), _ROWS_AT_ONCE):
-        chosen = there[start : start + _ROWS_AT_ONCE]
+    present = [row for row, vector in enumerate(vectors) if vector is not None]
+    for start in range(0, len(present), _ROWS_AT_ONCE):
+        chosen = present[start : start + _ROWS_AT_ONCE]
         block: Vectors = np.array([vectors[row] for row in chosen], dtype=np.float32).reshape(len(chosen), dimensions)
-        values[chosen], scales[chosen] = rounded_rows(block)
+        values[chosen], scales[chosen] = quantise_rows(block)
     return values, scales

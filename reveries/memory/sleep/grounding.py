@@ -1,9 +1,8 @@
-"""Checks a model's text against its sources: a sentence with a name or a number that stands in none of them is dropped.
+"""Checks a model's text against its sources: a sentence with a name or a number that is in none of them is dropped.
 Pure.
 
-Numbers are words with a digit in them, names are words with a capital where a sentence does not begin. Where nouns have
-capitals too (German), a capital tells nothing, and only numbers are looked at. That a sentence passes does not make it
-true: who did what cannot be seen so.
+Numbers are words with a digit; names are capitalised words that do not begin a sentence. In languages that capitalise
+nouns (German) only numbers are checked. A sentence that passes is not necessarily true: who did what is not checked.
 """
 
 import re
@@ -20,64 +19,67 @@ _THOUSANDS = re.compile(r"[.,](?=\d{3}\b)")
 _OPENING = frozenset("\"'\u201c\u2018\u00ab\u201e([:;-\u2013\u2014")
 _NAME_CHARS = 2
 _ENDING_CHARS = 2
-"""A name may stand with so many letters more or fewer: a genitive, a plural."""
+"""How many letters a name may differ in length, for a genitive or a plural."""
 _NOUNS_HAVE_CAPITALS = 0.2
 _ENOUGH_WORDS = 12
 _ENGLISH_SHARE = 0.2
 
 
 def keep_grounded(text: str, read: Iterable[str]) -> str:
-    """The sentences of `text` whose names and numbers all stand in what was `read`; empty when none is left."""
+    """Return the sentences of `text` whose names and numbers are all in the sources `read`; empty if none are."""
     source = "\n".join(read)
     return " ".join(sentence for sentence in sentences_of(text) if is_grounded(sentence, source))
 
 
 def is_supported(fact: str, words: str) -> bool:
-    """Whether half of the telling words of `fact` at least stand in `words`: one that is to last may not be made of
-    others. A fact without a telling word is none."""
+    """Whether at least half of the content words of `fact` are in `words`; False for a fact without content words."""
     keys = word_keys(fact)
     return bool(keys) and 2 * len(keys & word_keys(words)) >= len(keys)
 
 
 def is_grounded(sentence: str, source: str) -> bool:
-    """Whether every name and number of `sentence` stands in `source`."""
+    """Whether every name and number of `sentence` is in `source`."""
     return not find_ungrounded(sentence, source)
 
 
 def find_ungrounded(sentence: str, source: str) -> tuple[str, ...]:
-    """The names and numbers of `sentence` that `source` does not have, as they stand there."""
+    """Return the names and numbers of `sentence` that are not in `source`."""
     sentence, source = unicodedata.normalize("NFKC", sentence), unicodedata.normalize("NFKC", source)
     numbers = set(_numbers(source))
-    found = [number for number in _numbers(sentence) if number not in numbers]
+    ungrounded = [number for number in _numbers(sentence) if number not in numbers]
     if not _has_capital_nouns(source):
         known = {_bare_word(word) for word in _WORD.findall(source)}
-        found += [
+        ungrounded += [
             name for name in _names(sentence, is_english=_is_english(source)) if not _is_known(_bare_word(name), known)
         ]
-    return tuple(found)
+    return tuple(ungrounded)
 
 
 def _numbers(text: str) -> list[str]:
-    """Without what separates thousands, and without leading zeros."""
+    """Return the numbers of `text` without thousands separators and leading zeros."""
     return [_THOUSANDS.sub("", match).lstrip("0") or "0" for match in _NUMBER.findall(text)]
 
 
 def _names(sentence: str, *, is_english: bool) -> list[str]:
     words = list(_WORD.finditer(sentence))
-    named = [match.group() for match in words if _is_capital(match.group()) and not _begins(sentence, match.start())]
-    if words and _is_capital(words[0].group()) and is_english:
-        # In other languages there is no list of what a sentence may begin with.
+    names = [
+        match.group()
+        for match in words
+        if _is_capitalised(match.group()) and not _begins_sentence(sentence, match.start())
+    ]
+    if words and _is_capitalised(words[0].group()) and is_english:
+        # Only for English is there a list of ordinary sentence openers.
         first, after = words[0].group(), sentence[words[0].end() : words[0].end() + 1]
         is_ordinary = after == "," or first.casefold() in stop_words() or first.casefold() in openers()
-        named = named if is_ordinary else [first, *named]
-    return named
+        names = names if is_ordinary else [first, *names]
+    return names
 
 
-def _is_capital(word: str) -> bool:
+def _is_capitalised(word: str) -> bool:
     return len(word) >= _NAME_CHARS and word[0].isupper()
 
 
-def _begins(sentence: str, start: int) -> bool:
+def _begins_sentence(sentence: str, start: int) -> bool:
     """Whether a sentence, a quotation or an aside begins at `start`."""
     before = sentence[:start].rstrip()
     return not before or before[-1] in _OPENING or before[-1] in ".!?\u2026"
@@ -95,9 +97,11 @@ def _is_known(name: str, known: set[str]) -> bool:
 
 
 def _has_capital_nouns(text: str) -> bool:
-    words = [match for match in _WORD.finditer(text) if not _begins(text, match.start()) and len(match.group()) > 1]
-    capital = sum(match.group()[0].isupper() for match in words)
-    return len(words) >= _ENOUGH_WORDS and capital > _NOUNS_HAVE_CAPITALS * len(words) and not _is_english(text)
+    words = [
+        match for match in _WORD.finditer(text) if not _begins_sentence(text, match.start()) and len(match.group()) > 1
+    ]
+    capitalised = sum(match.group()[0].isupper() for match in words)
+    return len(words) >= _ENOUGH_WORDS and capitalised > _NOUNS_HAVE_CAPITALS * len(words) and not _is_english(text)
 
 
 def _is_english(text: str) -> bool:

@@ -1,6 +1,6 @@
-"""Change sets of light sleep: how experiences become episodes at once and without a model. Pure.
+"""Change sets of light sleep: forming episodes from experiences at once and without a model. Pure.
 
-An episode's summary and exemplars are the experiences' own words; its vector is the mean of what was said.
+An episode's summary and exemplars are the experiences' own words; its vector is the mean of the turns' vectors.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -13,7 +13,7 @@ from reveries.index.terms import terms_of
 from reveries.llm.base import Vector
 from reveries.memory.changes import ChangeSet, IndexedTurn, Processed
 from reveries.memory.graph.memory_graph import MemoryGraph
-from reveries.memory.graph.shared_names import MAX_HOLDERS, KnownNames, NameIndex, keys_of, named_links
+from reveries.memory.graph.shared_names import MAX_HOLDERS, KnownNames, NameIndex, keys_of, shared_name_links
 from reveries.memory.live import LiveMemory
 from reveries.memory.model import Episode, ExperienceKind, Gap, Link, Origin, Turn
 from reveries.memory.sleep.claims.verification import VerifiedClaims, judge_turns, limit_updates
@@ -22,9 +22,9 @@ from reveries.memory.sleep.linking import (
     both_ways,
     chain_episodes,
     emotional_links,
+    find_predecessor,
+    keep_strongest,
     nearest_episodes,
-    predecessor,
-    strongest_each,
     temporal_links,
     thematic_links,
 )
@@ -42,7 +42,7 @@ _SAME_THOUGHT_COSINE, _SAME_THOUGHT_WORDS = 0.95, 0.8
 
 
 class LightChanges:
-    """One batch of light sleep: what has been formed so far is what the next episode is linked to."""
+    """One batch of light sleep. New episodes are also linked to the ones formed earlier in the batch."""
 
     def __init__(
         self,
@@ -65,13 +65,13 @@ class LightChanges:
         self._indexed: list[IndexedTurn] = []
         self.episode_count = 0
 
-    def form(self, pieces: Sequence[Piece]) -> ChangeSet:
-        """Episodes out of `pieces`, in their order."""
-        kept = [piece for piece in pieces if not self._says_nothing_new(piece)]
+    def form_episodes(self, pieces: Sequence[Piece]) -> ChangeSet:
+        """Form episodes from `pieces`, in order."""
+        kept = [piece for piece in pieces if not self._is_redundant(piece)]
         for group in by_conversation(kept):
             previous: Episode | None = None
-            for segment in split_segments(group, self._last_run(group[0])):
-                previous = self._form(segment, previous)
+            for segment in split_segments(group, self._open_run(group[0])):
+                previous = self._form_episode(segment, previous)
         judged = self._judge_turns([turn for piece in pieces for turn in piece.turns])
         return ChangeSet(
             claims=tuple(judged.claims),
@@ -88,9 +88,9 @@ class LightChanges:
             ),
         )
 
-    def _says_nothing_new(self, piece: Piece) -> bool:
-        """System text, mere echoes, and thoughts that the mind has had in as many words: they stay in the file and
-        become no memory."""
+    def _is_redundant(self, piece: Piece) -> bool:
+        """Whether a piece is system text, only echoes, or a thought that the mind has had before in nearly the same
+        words: it stays in the database but becomes no memory."""
         experience = piece.experience
         if experience.origin is Origin.SYSTEM or all(turn.is_echo for turn in piece.turns):
             return True
@@ -101,18 +101,18 @@ class LightChanges:
         own = np.flatnonzero(index.live & index.marks["own"])
         if not len(own):
             return False
-        # Of every row as it is held: half the index as float32 would be a copy of all those rows.
+        # Multiply all int8 rows, then select: selecting first would copy the chosen rows as float32.
         cosines = np.stack([(index.vectors @ vector)[own] for vector in piece.vectors])
         best = cosines.argmax(axis=1)
-        # Nearness alone is not enough: what says little to the embedder is near to all its like.
+        # The cosine alone is not enough: texts with little content are near to all others like them.
         return all(
             cosines[place, at] >= _SAME_THOUGHT_COSINE
-            and _share_of_words(turn.fresh, index.turn(int(own[at])).fresh) >= _SAME_THOUGHT_WORDS
+            and _word_overlap(turn.fresh, index.turn(int(own[at])).fresh) >= _SAME_THOUGHT_WORDS
             for place, (turn, at) in enumerate(zip(piece.turns, best.tolist(), strict=True))
         )
 
     def _judge_turns(self, turns: Sequence[Turn]) -> VerifiedClaims:
-        """What is claimed, beside what was claimed before."""
+        """Extract the claims of the turns and compare them with earlier ones."""
         index = self._live.turns
 
         def weight(term: str) -> float:
@@ -121,25 +121,25 @@ class LightChanges:
         judged = judge_turns(turns, self._live.claims, self._live.turns_holding, weight, self._now)
         return limit_updates(judged, self._allowed)
 
-    def _form(self, segment: Segment, previous: Episode | None) -> Episode:
+    def _form_episode(self, segment: Segment, previous: Episode | None) -> Episode:
         old = self._get_episode(segment.episode_id) if segment.episode_id else None
         vectors = np.vstack([piece.vectors for piece in segment.pieces])
         turns = [turn for piece in segment.pieces for turn in piece.turns]
         if old is not None:
             vectors = np.vstack([self._live.turn_vectors_of(old.id), vectors])
         vector = unit_mean(vectors)
-        near = self._near(vector, {old.id} if old else set())
+        near = self._find_near(vector, {old.id} if old else set())
         if old is None:
             nearest_cosine = near[0][1] if near else 0.0
-            # Of what has no vector nobody knows whether it is new.
-            episode = self._begun(segment, turns, nearest_cosine if vector.any() else _FAMILIAR_COSINE)
+            # Without a vector the novelty is unknown, so none is assumed.
+            episode = self._new_episode(segment, turns, nearest_cosine if vector.any() else _FAMILIAR_COSINE)
             self.episode_count += 1
             self._put_episode(episode, vector)
-            self._chain(episode, previous)
+            self._chain_to_previous(episode, previous)
         else:
             episode = self._continue_episode(old, segment, turns)
             self._put_episode(episode, vector)
-        self._links += strongest_each(thematic_links(episode, near) + self._named_links(episode))
+        self._links += keep_strongest(thematic_links(episode, near) + self._shared_name_links(episode))
         self._links += emotional_links(episode, near)
         self._indexed += [
             IndexedTurn(turn, episode.id, row)
@@ -149,13 +149,13 @@ class LightChanges:
         ]
         return self._get_episode(episode.id) or episode
 
-    def _begun(self, segment: Segment, turns: Sequence[Turn], nearest_cosine: float) -> Episode:
+    def _new_episode(self, segment: Segment, turns: Sequence[Turn], nearest_cosine: float) -> Episode:
         experiences = [piece.experience for piece in segment.pieces]
         first = experiences[0]
         origins = [experience.origin for experience in experiences]
         novelty = max(0.0, _FAMILIAR_COSINE - nearest_cosine)
         gap = self._gaps.get(first.happened_at)
-        said = "\n".join(turn.fresh for turn in turns)
+        text = "\n".join(turn.fresh for turn in turns)
         return Episode(
             id=self._new_id(),
             created_at=first.happened_at,
@@ -166,9 +166,9 @@ class LightChanges:
             exemplars=exemplars_of(turns),
             salience=min(1.0, max(e.salience for e in experiences) + _NOVELTY_WEIGHT * novelty),
             confidence=1.0,
-            valence=valence_of(said),
-            topics=topics_of(said),
-            entities=entities_of(said, self._known_names)[:_MAX_ENTITIES],
+            valence=valence_of(text),
+            topics=topics_of(text),
+            entities=entities_of(text, self._known_names)[:_MAX_ENTITIES],
             origin=Origin.OWNER if Origin.OWNER in origins else origins[0],
             tainted=inherited(Gate.EPISODE, *(experience.tainted for experience in experiences)),
             conversation_id=first.conversation_id,
@@ -181,22 +181,22 @@ class LightChanges:
 
     def _continue_episode(self, old: Episode, segment: Segment, new_turns: Sequence[Turn]) -> Episode:
         turns = [*self._live.turns.turns_of(old.id), *new_turns]
-        said = "\n".join(turn.fresh for turn in turns)
+        text = "\n".join(turn.fresh for turn in turns)
         return replace(
             old,
             ended_at=max(old.ended_at, *(turn.said_at for turn in new_turns)),
             summary=summary_of(turns),
             exemplars=append_exemplars(old.exemplars, exemplars_of(new_turns, limit=1)),
             salience=max(old.salience, *(piece.experience.salience for piece in segment.pieces)),
-            valence=valence_of(said),
-            topics=topics_of(said),
-            entities=unite_texts(old.entities, entities_of(said, self._known_names))[:_MAX_ENTITIES],
+            valence=valence_of(text),
+            topics=topics_of(text),
+            entities=unite_texts(old.entities, entities_of(text, self._known_names))[:_MAX_ENTITIES],
             tainted=inherited(Gate.EPISODE, old.tainted, *(piece.experience.tainted for piece in segment.pieces)),
             experience_ids=unite_texts(old.experience_ids, (piece.experience.id for piece in segment.pieces)),
         )
 
-    def _chain(self, episode: Episode, previous: Episode | None) -> None:
-        """Tie a new episode to what came just before it, on both sides (R-74)."""
+    def _chain_to_previous(self, episode: Episode, previous: Episode | None) -> None:
+        """Link a new episode and the one just before it in both directions (R-74)."""
         earlier = previous or self._predecessor(episode)
         if earlier is None:
             return
@@ -206,39 +206,40 @@ class LightChanges:
         self._links += temporal_links(earlier, episode)
 
     def _predecessor(self, episode: Episode) -> Episode | None:
-        found = [one for graph in (self._live.graph, self._draft) if (one := predecessor(graph, episode)) is not None]
-        own = [one for one in found if one.conversation_id and one.conversation_id == episode.conversation_id]
-        latest = max(own or found, key=lambda one: one.created_at, default=None)
+        graphs = (self._live.graph, self._draft)
+        earlier = [one for graph in graphs if (one := find_predecessor(graph, episode)) is not None]
+        own = [one for one in earlier if one.conversation_id and one.conversation_id == episode.conversation_id]
+        latest = max(own or earlier, key=lambda one: one.created_at, default=None)
         return None if latest is None else self._get_episode(latest.id)
 
-    def _last_run(self, piece: Piece) -> Run | None:
-        """The episode that this conversation had come to, while it can still grow: light, and of this conversation."""
+    def _open_run(self, piece: Piece) -> Run | None:
+        """Return the latest episode of this conversation if it can still grow, which means that it is light."""
         conversation_id = piece.experience.conversation_id
         if conversation_id is None:
             return None
-        last = self._live.graph.last_of(conversation_id)
+        last = self._live.graph.latest_of(conversation_id)
         if last is None or last.depth != "light":
             return None
         vectors = self._live.turn_vectors_of(last.id)
         return Run(conversation_id, last.ended_at, len(last.experience_ids), vectors, last.id) if len(vectors) else None
 
-    def _near(self, vector: Vector, without: set[str]) -> list[tuple[Episode, float]]:
+    def _find_near(self, vector: Vector, without: set[str]) -> list[tuple[Episode, float]]:
         drafted = nearest_episodes(self._draft, vector, _NEAR_COUNT, EMOTIONAL_COSINE, without)
         known = nearest_episodes(
             self._live.graph, vector, _NEAR_COUNT, EMOTIONAL_COSINE, without | {e.id for e, _ in drafted}
         )
         return sorted([*drafted, *known], key=lambda pair: (-pair[1], pair[0].id))[:_NEAR_COUNT]
 
-    def _named_links(self, episode: Episode) -> tuple[Link, ...]:
-        """To those who share a rare name with it, live or formed in this batch, both ways."""
-        self._names.put(episode)
+    def _shared_name_links(self, episode: Episode) -> tuple[Link, ...]:
+        """Return links in both directions to episodes, live or of this batch, that share a rare name with it."""
+        self._names.add_episode(episode)
         holders = {key: {*self._live.names.holders(key), *self._names.holders(key)} for key in keys_of(episode)}
         few = {key: names for key, names in holders.items() if len(names) <= MAX_HOLDERS}
         others = {
             name: other for names in few.values() for name in names if (other := self._get_episode(name)) is not None
         }
         count = len(self._live.graph) + len(self._draft)
-        return both_ways(named_links(episode, others, few, count))
+        return both_ways(shared_name_links(episode, others, few, count))
 
     def _get_episode(self, episode_id: str) -> Episode | None:
         return self._draft.get(episode_id) or self._live.graph.get(episode_id)
@@ -246,11 +247,11 @@ class LightChanges:
     def _put_episode(self, episode: Episode, vector: Vector | None = None) -> None:
         if vector is not None:
             self._vectors[episode.id] = vector
-        shown = ((episode.id, vector),) if vector is not None else ()
-        self._draft.apply(ChangeSet(episodes=(episode,), vectors=shown))
+        vectors = ((episode.id, vector),) if vector is not None else ()
+        self._draft.apply(ChangeSet(episodes=(episode,), vectors=vectors))
 
 
-def _share_of_words(one: str, other: str) -> float:
-    """How many of all their words two texts have in common."""
-    here, there = set(terms_of(one)), set(terms_of(other))
-    return len(here & there) / len(here | there) if here | there else 1.0
+def _word_overlap(one: str, other: str) -> float:
+    """Return the share of all words of two texts that both contain."""
+    terms, other_terms = set(terms_of(one)), set(terms_of(other))
+    return len(terms & other_terms) / len(terms | other_terms) if terms | other_terms else 1.0

@@ -1,7 +1,8 @@
-"""Which episodes a new one is linked to, and how strongly (R-80, RA-19). Pure.
+"""Links of a new episode to others, and their strengths (R-80, RA-19). Pure.
 
-Thematic: the nearest few by cosine. Temporal: what came just before. Emotional: near in meaning and felt alike. All in
-both directions. Causal: what deep sleep says of the few that it was shown, from the cause to the effect alone.
+Thematic: to the nearest few by cosine. Temporal: to the one just before. Emotional: to those near in meaning with a
+similar valence. All of these in both directions. Causal: what deep sleep says about the few episodes it was shown, only
+from cause to effect.
 """
 
 import math
@@ -15,7 +16,7 @@ from reveries.memory.graph.memory_graph import MemoryGraph
 from reveries.memory.model import Episode, Link, LinkType
 
 THEMATIC_COSINE = 0.70
-"""Measured on five long conversations: one pair of a conversation's episodes in twenty is this near (median 0.37)."""
+"""Measured on five long conversations: one in twenty pairs of a conversation's episodes is this near (median 0.37)."""
 MAX_THEMATIC = 4
 EMOTIONAL_COSINE = 0.5
 _EMOTIONAL_VALENCE = 0.3
@@ -28,20 +29,20 @@ _MAX_CAUSES = 3
 _DAY_SECONDS = 86_400.0
 
 
-Near = Sequence[tuple[Episode, float]]
-"""Other episodes with their cosines to the one in question, nearest first."""
+NearEpisodes = Sequence[tuple[Episode, float]]
+"""Other episodes with their cosines to a given one, nearest first."""
 
 
-def thematic_links(episode: Episode, near: Near) -> tuple[Link, ...]:
-    """Links to the nearest few in meaning, both ways, as strong as the cosine."""
+def thematic_links(episode: Episode, near: NearEpisodes) -> tuple[Link, ...]:
+    """Return links in both directions to the nearest few in meaning, as strong as the cosine."""
     return both_ways(
         Link(episode.id, other.id, LinkType.THEMATIC, round(cosine, 4))
         for other, cosine in [pair for pair in near if pair[1] >= THEMATIC_COSINE][:MAX_THEMATIC]
     )
 
 
-def emotional_links(episode: Episode, near: Near) -> tuple[Link, ...]:
-    """Links to what felt alike and is not far in meaning, both ways."""
+def emotional_links(episode: Episode, near: NearEpisodes) -> tuple[Link, ...]:
+    """Return links in both directions to episodes with a similar valence that are not far in meaning."""
     alike = [
         Link(episode.id, other.id, LinkType.EMOTIONAL, round(cosine * min(abs(other.valence), abs(episode.valence)), 4))
         for other, cosine in near
@@ -53,45 +54,43 @@ def emotional_links(episode: Episode, near: Near) -> tuple[Link, ...]:
 
 
 def temporal_links(earlier: Episode, later: Episode) -> tuple[Link, ...]:
-    """Links between two that follow each other, both ways: weaker the longer the time between."""
+    """Return links in both directions between consecutive episodes, weaker the longer the time between them."""
     days = max(0.0, later.created_at - earlier.ended_at) / _DAY_SECONDS
     strength = round(max(_TEMPORAL_LEAST, _TEMPORAL_STRENGTH * math.exp(-days)), 4)
     return both_ways([Link(earlier.id, later.id, LinkType.TEMPORAL, strength)])
 
 
 def chain_episodes(earlier: Episode, later: Episode) -> tuple[Episode, Episode]:
-    """Both with `before` and `after` kept up on both sides (R-74)."""
+    """Return both with `before` and `after` updated (R-74)."""
     return (
-        replace(earlier, after=_with(earlier.after, later.id)),
-        replace(later, before=_with(later.before, earlier.id)),
+        replace(earlier, after=_append_id(earlier.after, later.id)),
+        replace(later, before=_append_id(later.before, earlier.id)),
     )
 
 
-def predecessor(graph: MemoryGraph, episode: Episode) -> Episode | None:
-    """What came just before `episode`: the latest that began no later, of its own conversation if there is one."""
+def find_predecessor(graph: MemoryGraph, episode: Episode) -> Episode | None:
+    """Return the latest episode that began no later than `episode`, from its own conversation if possible."""
     return graph.latest_before(episode.created_at, episode.conversation_id, without=episode.id)
 
 
 def nearest_episodes(
     graph: MemoryGraph, vector: Vector, count: int, least: float, without: AbstractSet[str] = frozenset()
 ) -> list[tuple[Episode, float]]:
-    """The `count` nearest episodes of at least cosine `least` with their cosines, nearest first; ties by id."""
+    """Return the `count` nearest episodes with a cosine of at least `least`, nearest first, ties by id."""
     rows, cosines = graph.nearest(vector, count + len(without))
     near = [(graph.at(row), min(1.0, cosine)) for row, cosine in zip(rows, cosines, strict=True) if cosine >= least]
-    found = [pair for pair in near if pair[0].id not in without]
-    return sorted(found, key=lambda pair: (-pair[1], pair[0].id))[:count]
+    others = [pair for pair in near if pair[0].id not in without]
+    return sorted(others, key=lambda pair: (-pair[1], pair[0].id))[:count]
 
 
 def possible_causes(graph: MemoryGraph, episode: Episode) -> tuple[Episode, ...]:
-    """The few earlier episodes that may have led to one: what came just before it, and the nearest in meaning. Nothing
-    tainted beside what is not."""
-    found = [*episode.before]
-    found += [
-        other.id for other, _ in nearest_episodes(graph, graph.vector_of(episode.id), 6, CAUSE_COSINE, {episode.id})
-    ]
+    """Return the few earlier episodes that may have caused one: those just before it, and the nearest in meaning. A
+    tainted episode is no possible cause of an untainted one."""
+    near = nearest_episodes(graph, graph.vector_of(episode.id), 6, CAUSE_COSINE, {episode.id})
+    candidates = [*episode.before, *(other.id for other, _ in near)]
     earlier = [
         other
-        for name in dict.fromkeys(found)
+        for name in dict.fromkeys(candidates)
         if (other := graph.get(name)) is not None
         and other.ended_at <= episode.created_at
         and (episode.tainted or not other.tainted or not gates.stands(gates.Gate.CAUSE))
@@ -100,24 +99,23 @@ def possible_causes(graph: MemoryGraph, episode: Episode) -> tuple[Episode, ...]
 
 
 def causal_link(graph: MemoryGraph, cause_id: str, effect_id: str) -> tuple[Link, ...]:
-    """The link from a cause to its effect, in that direction alone (RA-19); () when either is not there, or the other
-    way round is already believed."""
+    """Return the link from a cause to its effect (RA-19); () if either is missing or the reverse link exists."""
     is_known = cause_id in graph and effect_id in graph and cause_id != effect_id
     if not is_known or graph.strength_of(effect_id, cause_id, LinkType.CAUSAL) is not None:
         return ()
-    there = graph.strength_of(cause_id, effect_id, LinkType.CAUSAL) or 0.0
-    return (Link(cause_id, effect_id, LinkType.CAUSAL, _CAUSAL_STRENGTH),) if there < _CAUSAL_STRENGTH else ()
+    strength = graph.strength_of(cause_id, effect_id, LinkType.CAUSAL) or 0.0
+    return (Link(cause_id, effect_id, LinkType.CAUSAL, _CAUSAL_STRENGTH),) if strength < _CAUSAL_STRENGTH else ()
 
 
 def both_ways(links: Iterable[Link]) -> tuple[Link, ...]:
-    """Each link and its way back."""
+    """Return each link followed by its reverse."""
     return tuple(
-        way for link in links for way in (link, replace(link, source_id=link.target_id, target_id=link.source_id))
+        one for link in links for one in (link, replace(link, source_id=link.target_id, target_id=link.source_id))
     )
 
 
-def strongest_each(links: Iterable[Link]) -> tuple[Link, ...]:
-    """Of links between the same two, of one type and way, the strongest."""
+def keep_strongest(links: Iterable[Link]) -> tuple[Link, ...]:
+    """Return the strongest of the links with the same source, target and type."""
     best: dict[tuple[str, str, LinkType], Link] = {}
     for link in links:
         key = (link.source_id, link.target_id, link.type)
@@ -126,5 +124,5 @@ def strongest_each(links: Iterable[Link]) -> tuple[Link, ...]:
     return tuple(best.values())
 
 
-def _with(ids: tuple[str, ...], new_id: str) -> tuple[str, ...]:
+def _append_id(ids: tuple[str, ...], new_id: str) -> tuple[str, ...]:
     return ids if new_id in ids else (*ids, new_id)

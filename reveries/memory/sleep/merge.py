@@ -1,6 +1,7 @@
-"""When two episodes are merged, and what the merged one holds (R-73, R-105, R-169, RA-26). Pure.
+"""Merging of two episodes: when, and with what result (R-73, R-105, R-169, RA-26). Pure.
 
-Nothing is lost: the one that goes keeps its row, its sources and links go over, its quotes are appended as they stand.
+Nothing is lost: the episode that is merged away keeps its row, its sources and links move to the other, and its quotes
+are appended unchanged.
 """
 
 from collections.abc import Iterable
@@ -19,26 +20,26 @@ _MAX_TOPICS = 10
 _SUMMARY_CHARS = 700
 
 
-def merge_target(graph: MemoryGraph, episode: Episode, vector: Vector, settings: MemorySettings) -> Episode | None:
-    """The closest other episode (R-105), if the two are one: near enough in meaning, and of one conversation or close
-    in time (RA-26). Never across the line between what is tainted and what is not."""
+def find_merge_target(graph: MemoryGraph, episode: Episode, vector: Vector, settings: MemorySettings) -> Episode | None:
+    """Return the closest other episode (R-105) if the two should be merged: near enough in meaning, and from one
+    conversation or close in time (RA-26). Tainted and untainted episodes are never merged."""
     closest = nearest_episodes(graph, vector, 1, settings.merge_cosine, without={episode.id})
     other = closest[0][0] if closest else None
-    if other is None or not _is_of_one_trust(other, episode):
+    if other is None or not _has_same_trust(other, episode):
         return None
     is_same_conversation = other.conversation_id is not None and other.conversation_id == episode.conversation_id
     hours = abs(other.created_at - episode.created_at) / _HOUR_SECONDS
     return other if is_same_conversation or hours <= settings.merge_window_hours else None
 
 
-def _is_of_one_trust(one: Episode, other: Episode) -> bool:
-    """Never across the line between what is tainted and what is not, nor between origins (F1)."""
+def _has_same_trust(one: Episode, other: Episode) -> bool:
+    """Whether both have the same taint and the same origin (F1)."""
     return not gates.stands(gates.Gate.MERGE) or (one.tainted == other.tainted and one.origin == other.origin)
 
 
 def merge_episodes(target: Episode, source: Episode) -> Episode:
-    """`target` with `source` taken in: quotes appended, topics and sources united, the greater salience; as sure as the
-    less sure of the two, for a merge adds a judgement."""
+    """Return `target` with `source` merged into it: quotes appended, topics and sources united, the greater salience,
+    and the lower confidence, because a merge is itself uncertain."""
     exemplars = append_exemplars(target.exemplars, source.exemplars)
     return replace(
         target,
@@ -46,7 +47,7 @@ def merge_episodes(target: Episode, source: Episode) -> Episode:
         ended_at=max(target.ended_at, source.ended_at),
         last_accessed_at=max(target.last_accessed_at, source.last_accessed_at),
         access_count=target.access_count + source.access_count,
-        summary=joined_summary(target.summary, source.summary),
+        summary=join_summaries(target.summary, source.summary),
         exemplars=exemplars,
         salience=max(target.salience, source.salience),
         confidence=min(target.confidence, source.confidence),
@@ -64,13 +65,13 @@ def merge_episodes(target: Episode, source: Episode) -> Episode:
     )
 
 
-def merge(graph: MemoryGraph, target: Episode, source: Episode, vector: Vector) -> ChangeSet:
-    """`source` goes into `target`, which gets `vector`: the links of the one that goes become the other's, and its
-    neighbours in time name the other."""
+def merge_change_set(graph: MemoryGraph, target: Episode, source: Episode, vector: Vector) -> ChangeSet:
+    """Return the changes that merge `source` into `target`, which gets `vector`: links of `source` become those of
+    `target`, and its neighbours in time refer to `target`."""
     both = merge_episodes(target, source)
     moved = [replace(link, source_id=target.id) for link in graph.links_of(source.id)]
     moved += [replace(link, target_id=target.id) for link in graph.links_into(source.id)]
-    kept = tuple(_strongest(graph, link) for link in moved if link.source_id != link.target_id)
+    kept = tuple(_keep_stronger(graph, link) for link in moved if link.source_id != link.target_id)
     neighbours = tuple(
         _rename_episode(neighbour, source.id, target.id)
         for name in unite_texts(source.before, source.after)
@@ -85,18 +86,18 @@ def merge(graph: MemoryGraph, target: Episode, source: Episode, vector: Vector) 
 
 
 def append_exemplars(old: tuple[Exemplar, ...], new: Iterable[Exemplar]) -> tuple[Exemplar, ...]:
-    """`old` as it is, then what of `new` is not there yet (R-73)."""
+    """Return `old` unchanged, then the exemplars of `new` that are not in it (R-73)."""
     known = {(quoted.quote, quoted.turn_id) for quoted in old}
     return (*old, *(quoted for quoted in new if (quoted.quote, quoted.turn_id) not in known))
 
 
 def unite_texts(old: tuple[str, ...], new: Iterable[str]) -> tuple[str, ...]:
-    """Both without repeats, in order."""
+    """Return both without repeats, in order."""
     return tuple(dict.fromkeys((*old, *new)))
 
 
-def joined_summary(old: str, new: str) -> str:
-    """One after the other, the older first; what is too long loses its oldest words, never its newest."""
+def join_summaries(old: str, new: str) -> str:
+    """Join two summaries, the older first; if the result is too long, its oldest words are cut."""
     if not old or old == new:
         return new
     both = f"{old} {new}"
@@ -106,9 +107,9 @@ def joined_summary(old: str, new: str) -> str:
     return "\u2026 " + tail.partition(" ")[2]
 
 
-def _strongest(graph: MemoryGraph, link: Link) -> Link:
-    there = graph.strength_of(link.source_id, link.target_id, link.type)
-    return link if there is None else replace(link, strength=max(link.strength, there))
+def _keep_stronger(graph: MemoryGraph, link: Link) -> Link:
+    strength = graph.strength_of(link.source_id, link.target_id, link.type)
+    return link if strength is None else replace(link, strength=max(link.strength, strength))
 
 
 def _rename_episode(episode: Episode, old_id: str, new_id: str) -> Episode:

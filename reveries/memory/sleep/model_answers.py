@@ -1,5 +1,5 @@
-"""What a model answers about one experience, checked, and the change set that follows from it: the same for a pass and
-for a dry run. Asking takes a model; deciding is pure."""
+"""Interprets one experience with a model, checks the answer, and decides the resulting changes; used by passes and dry
+runs alike. Interpreting calls a model; deciding is pure."""
 
 import asyncio
 from collections.abc import Coroutine, Iterable, Sequence
@@ -20,7 +20,7 @@ from reveries.memory.graph.claim_index import ClaimIndex
 from reveries.memory.graph.memory_graph import MemoryGraph
 from reveries.memory.model import Episode, Experience, Origin, SelfModel, Turn
 from reveries.memory.sleep.claims.extraction import ClaimMatch, claim_of, cut_value, read_sentence, says_change
-from reveries.memory.sleep.claims.verification import judge_claims, without_foreign
+from reveries.memory.sleep.claims.verification import hold_untrusted_updates, judge_claims
 from reveries.memory.sleep.deep_changes import DeepenedExperience, deepen_episode
 from reveries.memory.sleep.linking import causal_link
 from reveries.memory.sleep.questions import (
@@ -29,8 +29,8 @@ from reveries.memory.sleep.questions import (
     DeepAnswer,
     FactAnswer,
     SelfAnswer,
-    about_self_of,
-    abstraction_of,
+    check_deep_answer,
+    check_self_answer,
     deep_question,
     self_question,
     tidy_line,
@@ -39,8 +39,8 @@ from reveries.memory.sleep.self_model_changes import (
     Trait,
     TraitAnswer,
     change_self_model,
-    checked_trait,
-    field_asked_about,
+    check_trait,
+    choose_field,
     trait_question,
     trusted_words,
 )
@@ -50,35 +50,38 @@ from reveries.safe_text import one_line
 _FIRST_PERSON = frozenset({"i", "i'm", "i've", "my", "me", "we", "our"})
 
 
-def stated_claims(facts: Iterable[FactAnswer], turns: Sequence[Turn]) -> list[Claim]:
-    """Those of `facts` that a person states in `turns`, as claims. What a pattern finds too is left to it."""
-    found: list[Claim] = []
+def claims_from_facts(facts: Iterable[FactAnswer], turns: Sequence[Turn]) -> list[Claim]:
+    """Return those of `facts` that a person states in `turns` as claims, except what the patterns find anyway."""
+    claims: list[Claim] = []
     for place, fact in enumerate(facts):
-        turn = _source(fact.quote.strip(), turns)
+        turn = _find_source(fact.quote.strip(), turns)
         if turn is None:
             continue
         sentence, value = fact.quote.strip(), cut_value(tidy_line(fact.value, 60))
-        if not says_change(sentence) or any(read_sentence(sentence, turn.speaker)) or not _stands_in(value, sentence):
+        is_found_by_pattern = any(read_sentence(sentence, turn.speaker))
+        if not says_change(sentence) or is_found_by_pattern or not _contains_terms(sentence, value):
             continue
-        subject = _subject(fact.about, sentence, turn.speaker)
+        subject = _resolve_subject(fact.about, sentence, turn.speaker)
         relation = key_of(fact.what)
         if subject and relation:
-            found.append(claim_of(turn, place, sentence, ClaimMatch(subject, relation, value, is_change=True), "model"))
-    return found
+            match = ClaimMatch(subject, relation, value, is_change=True)
+            claims.append(claim_of(turn, place, sentence, match, "model"))
+    return claims
 
 
-def _source(quote: str, turns: Sequence[Turn]) -> Turn | None:
-    said = [turn for turn in turns if turn.origin not in (Origin.SELF, Origin.SYSTEM)]
-    return next((turn for turn in said if quote and quote in turn.fresh), None)
+def _find_source(quote: str, turns: Sequence[Turn]) -> Turn | None:
+    by_people = [turn for turn in turns if turn.origin not in (Origin.SELF, Origin.SYSTEM)]
+    return next((turn for turn in by_people if quote and quote in turn.fresh), None)
 
 
-def _stands_in(value: str, sentence: str) -> bool:
+def _contains_terms(sentence: str, value: str) -> bool:
     terms = set(terms_of(value))
     return bool(terms) and terms <= set(terms_of(sentence))
 
 
-def _subject(about: str, sentence: str, speaker: str) -> str:
-    """Who or what it is about: something that is named in the sentence, or the speaker who says "I"."""
+def _resolve_subject(about: str, sentence: str, speaker: str) -> str:
+    """Return the subject of a fact: something named in the sentence, or the speaker if it says "I"; empty if
+    neither."""
     named = set(terms_of(about))
     if named and named <= set(terms_of(sentence)):
         return tidy_line(about, 40)
@@ -86,12 +89,12 @@ def _subject(about: str, sentence: str, speaker: str) -> str:
 
 
 _T = TypeVar("_T")
-_BESIDE_OTHERS = "The owner said it; others had a hand in what stood beside it, which counted for nothing."
+_UNTRUSTED_CONTEXT = "The owner said it. Untrusted text next to it was ignored."
 
 
 @dataclass(frozen=True, slots=True)
 class InterpretedExperience:
-    """What the model said of one experience, checked."""
+    """The checked answers of the model about one experience."""
 
     experience: Experience
     turns: tuple[Turn, ...]
@@ -101,33 +104,34 @@ class InterpretedExperience:
 
     @property
     def claims(self) -> list[Claim]:
-        """What the model found to be claimed, as far as it stands there."""
-        return stated_claims(self.abstraction.facts, self.turns)
+        """The claims that the model found and that are in the turns."""
+        return claims_from_facts(self.abstraction.facts, self.turns)
 
 
 @dataclass(frozen=True, slots=True)
 class ExperienceDecision:
-    """What one understood experience changes, and a line about it for the owner."""
+    """The changes from one interpreted experience, and a line about it for the owner."""
 
     changes: ChangeSet
     episode_id: str
     line: str
     is_new: bool
-    """An episode that light sleep made became a deep one."""
+    """A light episode became a deep one."""
     is_merge: bool
     is_foreign: bool
-    """The episode is tainted, and with it whatever it became one with."""
+    """The episode is tainted, and so is what it was merged with."""
 
     @property
     def cost(self) -> int:
-        """How many episodes it merges away, and how many claims it supersedes, that foreign text had no hand in."""
+        """The number of episodes merged away and claims superseded without influence of untrusted text."""
         return len(self.own_merges) + len(self.own_updates)
 
     @property
     def foreign_cost(self) -> int:
-        """The same by foreign text, counted apart: it must not use up what is allowed to the owner's words."""
+        """The same number because of untrusted text, counted separately so that it cannot use up the allowance of the
+        owner's words."""
         merged = len(self.changes.retired) if self.is_foreign else 0
-        return merged + sum(found.kind == UPDATE and found.is_foreign for found in self.changes.conflicts)
+        return merged + sum(one.kind == UPDATE and one.is_foreign for one in self.changes.conflicts)
 
     @property
     def own_merges(self) -> tuple[Retirement, ...]:
@@ -135,11 +139,11 @@ class ExperienceDecision:
 
     @property
     def own_updates(self) -> tuple[Conflict, ...]:
-        return tuple(found for found in self.changes.conflicts if found.kind == UPDATE and found.is_own)
+        return tuple(one for one in self.changes.conflicts if one.kind == UPDATE and one.is_own)
 
 
 class DecisionContext(Protocol):
-    """What is decided upon: the live memory, or a dry run's sketch of it."""
+    """The memory that a decision is based on: the live memory, or a dry run's copy of it."""
 
     @property
     def graph(self) -> MemoryGraph: ...
@@ -151,10 +155,10 @@ class DecisionContext(Protocol):
     def claims(self) -> ClaimIndex: ...
 
     def turn_vectors_of(self, episode_id: str) -> Vectors:
-        """The vectors of an episode's turns, one row a turn."""
+        """Return the vectors of an episode's turns, one row per turn."""
 
 
-async def understand(
+async def interpret_experience(
     model: ChatModel,
     asker: Asker,
     experience: Experience,
@@ -163,11 +167,11 @@ async def understand(
     settings: MemorySettings,
     answers: AnswerRecorder | None,
 ) -> InterpretedExperience:
-    """Ask what `experience` means, which of the `earlier` episodes led to it (RA-19), and what it says of the self
-    where it matters enough (R-86). Raises ModelError."""
+    """Ask what `experience` means, which of the `earlier` episodes led to it (RA-19), and, if it is salient enough,
+    what it says about the self (R-86). Raises ModelError."""
     question = deep_question(asker, turns, earlier)
     answer = await ask(model, question, DeepAnswer, question.schema, recorder=answers)
-    abstraction = abstraction_of(answer, turns, earlier, asker)
+    abstraction = check_deep_answer(answer, turns, earlier, asker)
     words = trusted_words(experience, turns)
     if not words or abstraction.salience <= settings.self_model_salience:
         return InterpretedExperience(experience, tuple(turns), abstraction, None)
@@ -176,28 +180,28 @@ async def understand(
         about_self = await ask(model, question, SelfAnswer, question.schema, recorder=answers)
         trait = await _find_trait(model, asker, experience, words, answers)
         return InterpretedExperience(
-            experience, tuple(turns), abstraction, about_self_of(about_self, words, asker), trait
+            experience, tuple(turns), abstraction, check_self_answer(about_self, words, asker), trait
         )
     except ModelAnswerError:
-        # The memory of what happened is worth keeping without what it says about the self.
+        # The abstraction is worth keeping without the answer about the self.
         return InterpretedExperience(experience, tuple(turns), abstraction, None)
 
 
 async def _find_trait(
     model: ChatModel, asker: Asker, experience: Experience, words: str, answers: AnswerRecorder | None
 ) -> Trait | None:
-    """What `words` show of what the mind itself is like (R-84, R-85), with the sentence that shows it."""
-    field = field_asked_about(experience.id)
+    """Ask for a trait of the mind that `words` show (R-84, R-85), with the sentence that shows it."""
+    field = choose_field(experience.id)
     question = trait_question(asker, field, words)
     try:
         answer = await ask(model, question, TraitAnswer, question.schema, recorder=answers)
     except (ModelAnswerError, ModelUnavailableError, BudgetExceededError):
-        return None  # What happened is worth keeping without it.
-    return checked_trait(asker, field, answer, words)
+        return None  # The other answers are worth keeping without a trait.
+    return check_trait(asker, field, answer, words)
 
 
-async def unless_stopped(stop: asyncio.Event | None, work: Coroutine[None, None, _T]) -> _T | None:
-    """What `work` gives; None when `stop` was set first: then it has been cancelled."""
+async def run_unless_stopped(stop: asyncio.Event | None, work: Coroutine[None, None, _T]) -> _T | None:
+    """Return the result of `work`; None if `stop` was set first, in which case `work` was cancelled."""
     if stop is None:
         return await work
     try:
@@ -212,7 +216,7 @@ async def unless_stopped(stop: asyncio.Event | None, work: Coroutine[None, None,
     return None if working.cancelled() else working.result()
 
 
-def decide(
+def decide_changes(
     around: DecisionContext,
     home: Episode,
     understood: InterpretedExperience,
@@ -222,18 +226,18 @@ def decide(
     *,
     foreign_left: float = float("inf"),
 ) -> ExperienceDecision:
-    """What becomes of `home`, the episode that the experience lives in: steps 3 to 7 of R-103. Pure.
+    """Decide how `home`, the episode that holds the experience, changes: steps 3 to 7 of R-103. Pure.
 
-    Where foreign text would merge away or supersede more than `foreign_left`, it does neither: its episode stays one of
-    its own, and its claims stand beside the others. Nobody is asked about that.
+    If untrusted text would merge away or supersede more than `foreign_left`, it does neither: its episode stays
+    separate, and its claims are kept next to the others. The owner is not asked about that.
     """
-    made = _decide(around, home, understood, summary_vector, settings, now, may_foreign=True)
-    if made.foreign_cost <= foreign_left:
-        return made
-    return _decide(around, home, understood, summary_vector, settings, now, may_foreign=False)
+    decision = _decide_with_policy(around, home, understood, summary_vector, settings, now, may_foreign=True)
+    if decision.foreign_cost <= foreign_left:
+        return decision
+    return _decide_with_policy(around, home, understood, summary_vector, settings, now, may_foreign=False)
 
 
-def _decide(
+def _decide_with_policy(
     around: DecisionContext,
     home: Episode,
     understood: InterpretedExperience,
@@ -243,7 +247,7 @@ def _decide(
     *,
     may_foreign: bool,
 ) -> ExperienceDecision:
-    vector = unit_mean(np.vstack([_heart(around, home), summary_vector]))
+    vector = unit_mean(np.vstack([_turn_mean(around, home), summary_vector]))
     may_merge = may_foreign or not home.tainted
     result = deepen_episode(
         around.graph, home, understood.experience, understood.abstraction, vector, settings, may_merge=may_merge
@@ -251,7 +255,7 @@ def _decide(
     self_change = _self_change(around.self_model, understood, result.episode_id, now)
     provisional = () if summary_vector.any() else (result.episode_id,)
     judged = judge_claims(understood.claims, around.claims, now)
-    judged = judged if may_foreign else without_foreign(judged)
+    judged = judged if may_foreign else hold_untrusted_updates(judged)
     more = ChangeSet(
         links=causal_link(around.graph, understood.abstraction.cause_id, result.episode_id),
         self_model=self_change,
@@ -262,15 +266,15 @@ def _decide(
     return ExperienceDecision(
         changes=join_changes([result.changes, more]),
         episode_id=result.episode_id,
-        line=_line(understood, result, self_change),
+        line=_summarise_decision(understood, result, self_change),
         is_new=home.depth == "light" and not result.merged_id,
         is_merge=bool(result.merged_id),
         is_foreign=home.tainted,
     )
 
 
-def _heart(around: DecisionContext, home: Episode) -> Vector:
-    """The mean of what was said in it, or the episode's own vector when its words have left the live index."""
+def _turn_mean(around: DecisionContext, home: Episode) -> Vector:
+    """Return the mean of the turns' vectors, or the episode's own vector if its turns have left the live index."""
     vectors = around.turn_vectors_of(home.id)
     return unit_mean(vectors) if len(vectors) else around.graph.vector_of(home.id)
 
@@ -280,17 +284,24 @@ def _self_change(
 ) -> SelfModelChange | None:
     if understood.self_answer is None:
         return None
-    made = understood.abstraction
-    # The words that the answer about the self was made of are trusted; the abstraction was made of all of them.
-    is_foreign = inherited(Gate.SELF_PATTERNS, made.is_foreign)
-    patterns, reason = ((), _BESIDE_OTHERS) if is_foreign else (made.patterns, made.reasoning or made.summary)
+    abstraction = understood.abstraction
+    # The answer about the self is based on trusted words only; the abstraction is based on all words.
+    is_foreign = inherited(Gate.SELF_PATTERNS, abstraction.is_foreign)
+    patterns, reason = abstraction.patterns, abstraction.reasoning or abstraction.summary
+    if is_foreign:
+        patterns, reason = (), _UNTRUSTED_CONTEXT
     return change_self_model(before, understood.self_answer, patterns, episode_id, now, reason, understood.trait)
 
 
-def _line(understood: InterpretedExperience, result: DeepenedExperience, change: SelfModelChange | None) -> str:
-    """What was made of one experience, for the owner."""
-    made = understood.abstraction
-    parts = [f"{made.salience:.2f}  {one_line(made.summary, 160)}", f"{len(made.exemplars)} quotes kept"]
+def _summarise_decision(
+    understood: InterpretedExperience, result: DeepenedExperience, change: SelfModelChange | None
+) -> str:
+    """Return a line for the owner about what became of one experience."""
+    abstraction = understood.abstraction
+    parts = [
+        f"{abstraction.salience:.2f}  {one_line(abstraction.summary, 160)}",
+        f"{len(abstraction.exemplars)} quotes kept",
+    ]
     if result.merged_id:
         parts.append(f"merged {result.merged_id} into {result.episode_id}")
     if change is not None:

@@ -1,7 +1,8 @@
-"""What sleep asks the owner, and the owner's answers.
+"""Questions of sleep to the owner, and the owner's answers.
 
-A pass that would merge away more than a share of what is remembered asks first: what it would do next is written down,
-already checked, and done or dropped on the owner's word. And two claims that cannot both hold are settled by it."""
+A pass that would merge away more than a share of the episodes asks first: its next change is stored, already checked,
+and applied or dropped when the owner answers. The owner also settles conflicts between two claims that cannot both
+hold."""
 
 from dataclasses import dataclass
 
@@ -14,7 +15,7 @@ from reveries.memory.changes import ChangeSet
 from reveries.memory.claims import Conflict, Settlement
 from reveries.memory.graph.memory_graph import MemoryGraph
 from reveries.memory.rows import experience_of
-from reveries.memory.sleep.claims.verification import allowed_at_once
+from reveries.memory.sleep.claims.verification import max_changes_at_once
 from reveries.memory.sleep.model_answers import ExperienceDecision, InterpretedExperience
 from reveries.memory.sleep.questions import Abstraction, SelfAnswer
 from reveries.memory.sleep.self_model_changes import Trait
@@ -22,8 +23,8 @@ from reveries.memory.store import MemoryStore
 from reveries.safe_text import one_line
 
 
-class _Answer(msgspec.Struct, frozen=True):
-    """What the model said, as the row has it."""
+class _StoredAnswer(msgspec.Struct, frozen=True):
+    """The model's checked answers, as stored in the row."""
 
     abstraction: Abstraction
     self_answer: SelfAnswer | None
@@ -32,39 +33,40 @@ class _Answer(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What a pass would do next, and asks about."""
+    """What a pass would do next and asks the owner about."""
 
     run_id: str
     text: str
     understood: InterpretedExperience
 
 
-def allowance(graph: MemoryGraph, settings: MemorySettings) -> float:
-    """How many episodes one pass may take out of reach before it asks."""
-    return allowed_at_once(len(graph), settings)
+def merge_allowance(graph: MemoryGraph, settings: MemorySettings) -> float:
+    """Return how many episodes one pass may merge away or supersede before it asks."""
+    return max_changes_at_once(len(graph), settings)
 
 
 def merge_question_text(decision: ExperienceDecision, spent: int, graph: MemoryGraph) -> str:
-    """One sentence on what was done and one on what would be. It is shown unasked: nothing tainted is quoted in it."""
+    """Return one sentence on what was done and one on what would be next. It is shown without a request, so it quotes
+    nothing tainted."""
     actions = [
         f"merge \u201c{one_line(source.summary, 80)}\u201d into \u201c{one_line(target.summary, 80)}\u201d"
         for entry in decision.own_merges
         if (source := graph.get(entry.episode_id)) is not None and (target := graph.get(entry.merged_into)) is not None
     ]
     actions += [
-        f"rank \u201c{one_line(found.earlier.quote, 80)}\u201d under \u201c{one_line(found.later.quote, 80)}\u201d"
-        for found in decision.own_updates
+        f"rank \u201c{one_line(one.earlier.quote, 80)}\u201d under \u201c{one_line(one.later.quote, 80)}\u201d"
+        for one in decision.own_updates
     ]
     return (
-        f"This pass has merged away or superseded {spent} of {len(graph) + spent} episodes: as many as it may. "
+        f"This pass has merged away or superseded {spent} of {len(graph) + spent} episodes, the most it may. "
         f"Next it would {' and '.join(actions)}."
     )
 
 
-async def note_question(transaction: Transaction, question: Question, now: float) -> None:
-    """Write down what waits for the owner's word, in the place of doing it."""
+async def store_question(transaction: Transaction, question: Question, now: float) -> None:
+    """Store a change that waits for the owner's answer instead of applying it."""
     understood = question.understood
-    answer = _Answer(understood.abstraction, understood.self_answer, understood.trait)
+    answer = _StoredAnswer(understood.abstraction, understood.self_answer, understood.trait)
     named = {
         "run_id": question.run_id,
         "experience_id": understood.experience.id,
@@ -75,31 +77,31 @@ async def note_question(transaction: Transaction, question: Question, now: float
     await transaction.run("consolidation.ask", named)
 
 
-async def open_question(store: MemoryStore) -> Question | None:
-    """What waits for the owner's word; the oldest, if there should be several."""
+async def load_open_question(store: MemoryStore) -> Question | None:
+    """Load the question that waits for the owner's answer; the oldest if there are several."""
     rows = await store.database.rows("consolidation.pending")
     if not rows:
         return None
-    found = await store.database.rows("experiences.get", {"id": rows[0]["experience_id"]})
-    answer = msgspec.json.decode(rows[0]["answer"], type=_Answer)
-    experience = experience_of(found[0])
+    experiences = await store.database.rows("experiences.get", {"id": rows[0]["experience_id"]})
+    answer = msgspec.json.decode(rows[0]["answer"], type=_StoredAnswer)
+    experience = experience_of(experiences[0])
     turns = await store.turns_of(experience)
     understood = InterpretedExperience(experience, turns, answer.abstraction, answer.self_answer, answer.trait)
     return Question(rows[0]["run_id"], rows[0]["question"], understood)
 
 
-async def question_of(store: MemoryStore, run: str) -> Question:
-    """The question of the pass whose id begins with `run`. Raises NotFoundError when it asks nothing."""
-    question = await open_question(store)
+async def find_question(store: MemoryStore, run: str) -> Question:
+    """Return the open question of the pass whose id begins with `run`. Raises NotFoundError if it has none."""
+    question = await load_open_question(store)
     if question is None or not question.run_id.startswith(run):
         raise NotFoundError(
-            f"The pass {run} does not wait for an answer.", advice="What waits is shown by: reveries consolidate log"
+            f"The pass {run} does not wait for an answer.", advice="To see which one does: reveries consolidate log"
         )
     return question
 
 
 async def drop_question(store: MemoryStore, question: Question, now: float) -> str:
-    """Leave undone what a pass asked about. Sleep takes that experience up again only when the owner asks for it."""
+    """Drop what a pass asked about. The experience is processed again only on the owner's request."""
     experience_id = question.understood.experience.id
 
     async def work(transaction: Transaction) -> ChangeSet:
@@ -118,7 +120,7 @@ async def settle_conflict(store: MemoryStore, id_or_prefix: str, keep: str, now:
     settled: list[Conflict] = []
 
     async def work(_: Transaction) -> ChangeSet:
-        conflict = _conflict(store, id_or_prefix)
+        conflict = _find_conflict(store, id_or_prefix)
         settled.append(conflict.settle(keep))
         return ChangeSet(settlements=(Settlement(conflict.id, keep, now),))
 
@@ -126,13 +128,13 @@ async def settle_conflict(store: MemoryStore, id_or_prefix: str, keep: str, now:
     return settled[0]
 
 
-def _conflict(store: MemoryStore, id_or_prefix: str) -> Conflict:
-    """As it stands now: it goes when the pass that found it is taken back."""
+def _find_conflict(store: MemoryStore, id_or_prefix: str) -> Conflict:
+    """Find a conflict in the live memory; undoing the pass that found it removes it."""
     conflicts = store.live.claims.conflicts
     if id_or_prefix in conflicts:
         return conflicts[id_or_prefix]
-    found = [one for one in conflicts.values() if id_or_prefix and one.id.startswith(id_or_prefix)]
-    if len(found) != 1:
-        many = "More than one contradiction begins" if found else "There is no contradiction that begins"
-        raise NotFoundError(f"{many} with {id_or_prefix}.", advice="They are listed by: reveries memory contradictions")
-    return found[0]
+    matches = [one for one in conflicts.values() if id_or_prefix and one.id.startswith(id_or_prefix)]
+    if len(matches) != 1:
+        problem = "More than one contradiction begins" if matches else "There is no contradiction that begins"
+        raise NotFoundError(f"{problem} with {id_or_prefix}.", advice="To list them: reveries memory contradictions")
+    return matches[0]

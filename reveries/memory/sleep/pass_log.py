@@ -1,7 +1,7 @@
-"""The log of sleep: each pass is a row, each thing it did another, with what stood there before.
+"""The log of sleep: a row for each pass and for each of its changes, with the state before.
 
-Reading it (which passes there were, what one did, episode by episode), writing it in the transaction that does the
-thing, and rewriting what earlier versions wrote in less room."""
+Reads the log (the passes, and the changes of one pass by episode), writes it in the transaction of the change, and
+rewrites records of earlier versions in a shorter form."""
 
 import asyncio
 import json
@@ -23,14 +23,14 @@ from reveries.memory.sleep.pass_records import (
     EpisodeChange,
     PassRecord,
     Value,
-    from_json,
-    record_of,
-    to_json,
+    build_pass_record,
+    decode_record,
+    encode_record,
 )
 from reveries.memory.store import MemoryStore
 
 CORRECTION = "correction"
-"""The trigger of a pass that the owner's correction is."""
+"""The trigger of a pass caused by the owner's correction."""
 _SELF_FIELDS = ("narrative", "communication_style", "current_focus")
 _SELF_LISTS = ("owner_facts", "unresolved_threads", "values", "tendencies", "strengths", "limitations", "anticipations")
 
@@ -51,11 +51,11 @@ class RunEntry:
     fallbacks: int
     outcome: str
     undone_by: str = ""
-    """The undo that took it back."""
+    """The undo that reverted it."""
     undoes: str = ""
-    """The pass that it took back, when it is an undo."""
+    """The pass that it reverted, if it is an undo."""
     question: str = ""
-    """What it asks before it does more."""
+    """What it asks the owner before it continues."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ class EpisodeDiff:
 
 @dataclass(frozen=True, slots=True)
 class ChangeDiff:
-    """What was done about one experience, or one batch of them."""
+    """The changes from one experience, or from one batch."""
 
     experience_id: str
     line: str
@@ -85,52 +85,55 @@ class ChangeDiff:
     self_model: tuple[str, ...]
     """Lines that begin with "+ " or "- "."""
     superseded: tuple[str, ...] = ()
-    """Sentences: which claim ranks under which from now on, and why."""
+    """Sentences that say which claim ranks below which from now on, and why."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunDetail:
-    """A pass with everything it did, in order."""
+    """A pass with all its changes, in order."""
 
     run: RunEntry
     changes: tuple[ChangeDiff, ...]
 
 
 async def recent_runs(database: Database, limit: int) -> list[RunEntry]:
-    """The latest passes, newest first."""
+    """Return the latest passes, newest first."""
     return [_run_from_row(row) for row in await database.rows("consolidation.list_runs", {"limit": limit})]
 
 
 async def find_run(database: Database, id_or_prefix: str) -> RunEntry:
-    """The pass called so, or whose id alone begins so. Raises NotFoundError, UndoError when several do."""
+    """Find a pass by id or unique id prefix. Raises NotFoundError if there is none, UndoError if there are several."""
     rows = await database.rows("consolidation.find_run", {"prefix": id_or_prefix})
     exact = [row for row in rows if row["id"] == id_or_prefix]
     if not rows or not id_or_prefix:
-        raise NotFoundError(f"There is no pass {id_or_prefix}.", advice="They are listed by: reveries consolidate log")
+        raise NotFoundError(f"There is no pass {id_or_prefix}.", advice="To list the passes: reveries consolidate log")
     if len(rows) > 1 and not exact:
-        raise UndoError(f"More than one pass begins with {id_or_prefix}.", advice="Give more of its letters.")
+        raise UndoError(f"More than one pass begins with {id_or_prefix}.", advice="Give more letters of its id.")
     return _run_from_row((exact or rows)[0])
 
 
 async def run_detail(database: Database, id_or_prefix: str) -> RunDetail:
-    """A pass, change by change. Raises NotFoundError."""
+    """Load a pass with its changes. Raises NotFoundError."""
     run = await find_run(database, id_or_prefix)
     rows = await database.rows("consolidation.changes_of", {"run_id": run.id})
-    recorded = await asyncio.to_thread(_decode_changes, rows)
-    gone = json.dumps(sorted({entry.episode_id for one in recorded for entry in one.dormant}))
-    summaries = {row["id"]: row["summary"] for row in await database.rows("episodes.summaries", {"ids": gone})}
-    pairs = zip(rows, recorded, strict=True)
-    return RunDetail(run, tuple(diff_of(row["experience_id"] or "", row["log"], one, summaries) for row, one in pairs))
+    records = await asyncio.to_thread(_decode_changes, rows)
+    dormant = json.dumps(sorted({entry.episode_id for record in records for entry in record.dormant}))
+    summaries = {row["id"]: row["summary"] for row in await database.rows("episodes.summaries", {"ids": dormant})}
+    diffs = [
+        build_diff(row["experience_id"] or "", row["log"], record, summaries)
+        for row, record in zip(rows, records, strict=True)
+    ]
+    return RunDetail(run, tuple(diffs))
 
 
 def _decode_changes(rows: Iterable[Row]) -> list[PassRecord]:
-    return [from_json(row["change_set"]) for row in rows]
+    return [decode_record(row["change_set"]) for row in rows]
 
 
-def diff_of(
+def build_diff(
     experience_id: str, line: str, recorded: PassRecord, summaries: Mapping[str, str] = MappingProxyType({})
 ) -> ChangeDiff:
-    """One recorded change as people read it; `summaries`, by id, of the episodes that went to the disk. Pure."""
+    """Return one recorded change in readable form; `summaries` by id are of the episodes that became dormant. Pure."""
     diffs = [_episode_diff(change) for change in recorded.episodes if change.is_shown]
     diffs += [
         EpisodeDiff(gone.id, "merged away", gone.was.summary if gone.was is not None else "", "", gone.into)
@@ -143,8 +146,8 @@ def diff_of(
         experience_id=experience_id,
         line=line,
         episodes=tuple(diffs),
-        new_links=tuple(link for link, before in recorded.each_link if before is None),
-        stronger_links=sum(before is not None for _, before in recorded.each_link),
+        new_links=tuple(link for link, before in recorded.directed_links if before is None),
+        stronger_links=sum(before is not None for _, before in recorded.directed_links),
         self_model=self_lines(recorded.self_model),
         superseded=tuple(_conflict_line(conflict) for conflict in recorded.conflicts),
     )
@@ -158,12 +161,12 @@ def _conflict_line(conflict: ConflictRecord) -> str:
 
 
 def dormant_diff(episode_id: str, summary: str) -> EpisodeDiff:
-    """An episode that leaves memory for the disk: its words stay as they are."""
+    """Return the diff of an episode that becomes dormant."""
     return EpisodeDiff(episode_id, "dormant", summary, "")
 
 
 def self_lines(change: SelfModelChange | None) -> tuple[str, ...]:
-    """What a change of the self-model takes away ("- ") and adds ("+ ")."""
+    """Return what a change of the self-model removes ("- ") and adds ("+ ")."""
     if change is None:
         return ()
     before, after = change.before, change.after
@@ -194,12 +197,12 @@ def _episode_diff(change: EpisodeChange) -> EpisodeDiff:
         old_summary=str(old_summary),
         new_summary=str(new_summary),
         added_quotes=change.added_quotes,
-        old_salience=_weight(old_salience),
-        new_salience=_weight(new_salience),
+        old_salience=_as_number(old_salience),
+        new_salience=_as_number(new_salience),
     )
 
 
-def _weight(value: Value) -> float | None:
+def _as_number(value: Value) -> float | None:
     return value if isinstance(value, int | float) else None
 
 
@@ -225,7 +228,7 @@ def _run_from_row(row: Row) -> RunEntry:
 
 
 async def begin_run(store: MemoryStore, run_id: str, depth: str, trigger: str, now: float) -> None:
-    """Note that a pass ("light" or "deep") begins."""
+    """Record the beginning of a pass ("light" or "deep")."""
     named = {"id": run_id, "depth": depth, "trigger": trigger, "began_at": now}
 
     async def work(transaction: Transaction) -> ChangeSet:
@@ -236,7 +239,7 @@ async def begin_run(store: MemoryStore, run_id: str, depth: str, trigger: str, n
 
 
 async def end_run(store: MemoryStore, run_id: str, outcome: str, now: float) -> None:
-    """Note how a pass ended."""
+    """Record the outcome of a pass."""
 
     async def work(transaction: Transaction) -> ChangeSet:
         await transaction.run("consolidation.end", {"id": run_id, "ended_at": now, "outcome": outcome})
@@ -245,8 +248,8 @@ async def end_run(store: MemoryStore, run_id: str, outcome: str, now: float) -> 
     await store.commit(work)
 
 
-async def end_broken_off_runs(store: MemoryStore) -> None:
-    """After a crash: passes that never ended are over."""
+async def end_interrupted_runs(store: MemoryStore) -> None:
+    """Mark passes that a crash interrupted as ended."""
 
     async def work(transaction: Transaction) -> ChangeSet:
         await transaction.run("consolidation.end_broken_off")
@@ -264,26 +267,25 @@ async def record_change(
     line: str,
     counts: Mapping[str, int],
 ) -> None:
-    """Write down what a pass does, in the transaction that does it and before anything of it is written: the change
-    set, what stood there before, a line for people, and the pass's counts (processed, created, merged, fallbacks; what
-    is not named is 0)."""
-    before = store.live.graph.before(changes)
+    """Record a change of a pass in its transaction, before the change itself is written: the change set, the state
+    before, a line for people, and the pass's counts (processed, created, merged, fallbacks; missing ones are 0)."""
+    before = store.live.graph.state_before(changes)
     named = {*changes.light_slept_ids, *(entry.experience_id for entry in changes.processed)}
     before = replace(before, experiences=await experiences_before(transaction, named | {experience_id or ""}))
     record = {
         "run_id": run_id,
         "experience_id": experience_id,
-        "change_set": to_json(record_of(changes, before)),
+        "change_set": encode_record(build_pass_record(changes, before)),
         "log": line,
     }
     await transaction.run("consolidation.record", record)
-    await _keep_vectors(transaction, store, changes, before)
+    await _save_old_vectors(transaction, store, changes, before)
     none = {"processed": 0, "created": 0, "merged": 0, "fallbacks": 0}
     await transaction.run("consolidation.count", {"id": run_id, **none, **counts})
 
 
 async def experiences_before(transaction: Transaction, ids: Iterable[str]) -> tuple[ExperienceBefore, ...]:
-    """What the file says of experiences now."""
+    """Load the current state of experiences."""
     rows = await transaction.rows("experiences.standing", {"ids": json.dumps(sorted(ids))})
     return tuple(
         ExperienceBefore(
@@ -298,8 +300,8 @@ async def experiences_before(transaction: Transaction, ids: Iterable[str]) -> tu
     )
 
 
-async def _keep_vectors(transaction: Transaction, store: MemoryStore, changes: ChangeSet, before: Before) -> None:
-    """The vectors that are about to be replaced, beside the change that was recorded last."""
+async def _save_old_vectors(transaction: Transaction, store: MemoryStore, changes: ChangeSet, before: Before) -> None:
+    """Save the vectors that are about to be replaced with the change that was recorded last."""
     old = {episode.id for episode in before.episodes}
     rows = [
         {"episode_id": name, "model_id": store.embedder.model_id, "vector": vector_bytes(vector)}
@@ -313,7 +315,7 @@ async def _keep_vectors(transaction: Transaction, store: MemoryStore, changes: C
 async def record_self_change(
     transaction: Transaction, run_id: str | None, change: SelfModelChange | None, now: float
 ) -> None:
-    """Keep what the self-model was before (R-87). `run_id` None: no pass did it, the owner did."""
+    """Save the previous self-model (R-87). `run_id` is None if the owner made the change, not a pass."""
     if change is None:
         return
     named = {
@@ -334,17 +336,20 @@ log = structlog.get_logger("memory")
 
 
 async def shorten_records(store: MemoryStore, now: float) -> int:
-    """Write the records of the first form anew, some at a time, so that a word that comes meanwhile need not wait. How
-    many. What cannot be read stays as it is. The room is used for what comes; the file itself is no shorter until it is
-    written anew. Once all was looked at, the file says so (`now`, unix seconds): nothing writes that form any more."""
+    """Rewrite the records of the first form in batches, so that new turns need not wait; return how many.
+
+    Unreadable records are left unchanged. The freed pages are reused, but the file shrinks only with VACUUM. When all
+    records are checked, this is marked in the database (`now`, unix seconds), because the old form is no longer
+    written.
+    """
     if await store.database.rows("consolidation.is_shortened"):
         return 0
-    # All records are read for it, and nobody waits.
+    # This reads all records, on a connection that no one waits for.
     async with store.database.moment() as moment:
-        found = await moment.rows("consolidation.first_form")
+        rows = await moment.rows("consolidation.first_form")
     done = 0
-    for ids in _batches(found):
-        done += await _write_anew(store, ids)
+    for ids in _batches(rows):
+        done += await _rewrite_records(store, ids)
 
     async def mark_shortened(transaction: Transaction) -> ChangeSet:
         await transaction.run("consolidation.mark_shortened", {"now": now})
@@ -356,10 +361,10 @@ async def shorten_records(store: MemoryStore, now: float) -> int:
     return done
 
 
-def _batches(found: Iterable[Row]) -> Iterator[list[int]]:
-    """Ids of about so many bytes as are held at once; one record may be more."""
+def _batches(rows: Iterable[Row]) -> Iterator[list[int]]:
+    """Yield ids of records of about _AT_ONCE_BYTES together; a single record may be larger."""
     ids, size = list[int](), 0
-    for row in found:
+    for row in rows:
         if ids and size + row["bytes"] > _AT_ONCE_BYTES:
             yield ids
             ids, size = [], 0
@@ -369,12 +374,12 @@ def _batches(found: Iterable[Row]) -> Iterator[list[int]]:
         yield ids
 
 
-async def _write_anew(store: MemoryStore, ids: list[int]) -> int:
+async def _rewrite_records(store: MemoryStore, ids: list[int]) -> int:
     rows = await store.database.rows("consolidation.change_sets", {"ids": json.dumps(ids)})
     shorter = await asyncio.to_thread(_shorten_rows, rows)
 
     async def work(transaction: Transaction) -> ChangeSet:
-        # Each where it still says what was read: an erasure may have emptied one meanwhile.
+        # Only records that are unchanged since they were read: an erasure may have emptied one meanwhile.
         await transaction.run_many("consolidation.write_anew", shorter)
         return ChangeSet()
 
@@ -386,7 +391,7 @@ def _shorten_rows(rows: Iterable[Row]) -> list[dict[str, object]]:
     shorter: list[dict[str, object]] = []
     for row in rows:
         try:
-            text = to_json(from_json(row["change_set"]))
+            text = encode_record(decode_record(row["change_set"]))
         except msgspec.MsgspecError:
             log.warning("sleep.record_unreadable", id=row["id"])
             continue

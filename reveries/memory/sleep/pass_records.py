@@ -1,9 +1,8 @@
-"""Records of what a pass of sleep did, as `consolidation_changes` keeps them: enough to show it and to undo it, and no
-more.
+"""Records of the changes of a sleep pass, as stored in `consolidation_changes`: just enough to show and to undo them.
 
-Of an episode only the fields that changed are kept, and of a list only the items: an episode that many experiences went
-into is as long as all of them, and whole ones before and after each would be most of the file. What is kept is exact:
-`undo` gives back what stood there to the last bit.
+Only the changed fields of an episode are stored, and only the changed items of a list: an episode of many experiences
+is long, and whole copies before and after each change would be most of the file. The records are exact: an undo
+restores the earlier values to the last bit.
 """
 
 from collections import Counter
@@ -33,54 +32,53 @@ _FIELDS: Final = tuple(entry.name for entry in fields(Episode) if entry.name != 
 
 
 class Splice(msgspec.Struct, frozen=True, omit_defaults=True):
-    """How a list changed: what is between its first `ahead` items and its last `behind` was `old` and became `new`."""
+    """A change of a list: the items between its first `ahead` and its last `behind` were `old` and became `new`."""
 
     ahead: int = 0
     behind: int = 0
     old: Items = ()
     new: Items = ()
 
-    def taken_back(self, now: Items) -> Items:
-        """The list before, where `now` is what came of it; else `now` without the new items, and with the old in
-        front."""
+    def revert(self, now: Items) -> Items:
+        """Return the list before the change if `now` is its result; else `now` without the new items and with the old
+        ones in front."""
         end = self.ahead + len(self.new)
         if len(now) == end + self.behind and now[self.ahead : end] == self.new:
             return (*now[: self.ahead], *self.old, *now[end:])
-        return without_added(self.old, self.new, now)
+        return remove_added(self.old, self.new, now)
 
 
 class EpisodeChange(msgspec.Struct, frozen=True, omit_defaults=True):
-    """An episode that was put: new, or in the place of the one with the same id."""
+    """An episode that was added, or that replaced the one with the same id."""
 
     id: str
     is_new: bool = False
     values: dict[str, tuple[Value, Value]] = {}
-    """Fields of one value that changed: before and after."""
+    """Changed fields with a single value: before and after."""
     lists: dict[str, Splice] = {}
     summary: str = ""
     salience: float | None = None
-    """What the log shows of it beside that."""
+    """What the log shows in addition to the changes."""
 
     @property
-    def changed(self) -> frozenset[str]:
-        """The fields that changed."""
+    def changed_fields(self) -> frozenset[str]:
         return frozenset((*self.values, *self.lists))
 
     @property
     def added_quotes(self) -> tuple[str, ...]:
-        """The quotes that it gained."""
+        """The quotes that were added."""
         quotes = self.lists.get("exemplars", Splice())
         known = {(one.quote, one.turn_id) for one in _exemplars(quotes.old)}
         return tuple(one.quote for one in _exemplars(quotes.new) if (one.quote, one.turn_id) not in known)
 
     @property
     def is_shown(self) -> bool:
-        """Whether it says or weighs something else."""
+        """Whether the episode is new, or its summary, salience or quotes changed."""
         return self.is_new or not self.values.keys().isdisjoint(("summary", "salience")) or bool(self.added_quotes)
 
 
 class LinkChange(msgspec.Struct, frozen=True, array_like=True):
-    """A link that was put, with the strength that it had before; None where there was none."""
+    """A link that was added or changed, with its strength before; None if it is new."""
 
     source_id: str
     target_id: str
@@ -88,11 +86,11 @@ class LinkChange(msgspec.Struct, frozen=True, array_like=True):
     strength: float
     before: float | None
     is_mutual: bool
-    """The same happened to the link the other way."""
+    """The reverse link changed in the same way."""
 
 
 class RetiredEpisode(msgspec.Struct, frozen=True, omit_defaults=True):
-    """An episode that went into another."""
+    """An episode that was merged into another."""
 
     id: str
     into: str
@@ -100,7 +98,7 @@ class RetiredEpisode(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class SleepEstimate(msgspec.Struct, frozen=True, array_like=True):
-    """What sleep thought of an experience until then."""
+    """The state of an experience before the change."""
 
     experience_id: str
     salience: float
@@ -123,39 +121,39 @@ class ConflictRecord(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class PassRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="form", tag=2):
-    """A change set with what stood there before, as it is written down since form 2."""
+    """A change set with the state before, in the stored form 2."""
 
     removed_ids: tuple[str, ...] = ()
     episodes: tuple[EpisodeChange, ...] = ()
-    """One for each episode."""
+    """At most one for each episode."""
     links: tuple[LinkChange, ...] = ()
     retired: tuple[RetiredEpisode, ...] = ()
     dormant: tuple[Dormancy, ...] = ()
     light_slept_ids: tuple[str, ...] = ()
     processed_ids: tuple[str, ...] = ()
-    """Experiences, both."""
+    """Ids of experiences, as in `light_slept_ids`."""
     standings: tuple[SleepEstimate, ...] = ()
     self_model: SelfModelChange | None = None
-    """With nothing in the fields that did not change."""
+    """Unchanged fields are empty."""
     claim_ids: tuple[str, ...] = ()
     conflicts: tuple[ConflictRecord, ...] = ()
     is_erased: bool = False
-    """The owner had some of it erased, and so all that this said: it cannot be taken back."""
+    """The owner had some of it erased, and with it the whole record: it cannot be undone."""
 
     @property
-    def each_link(self) -> Iterator[tuple[Link, float | None]]:
-        """Every link that was put, each direction for itself, and how strong it was."""
+    def directed_links(self) -> Iterator[tuple[Link, float | None]]:
+        """Every changed link, each direction separately, with its strength before."""
         for one in self.links:
             yield Link(one.source_id, one.target_id, one.type, one.strength), one.before
             if one.is_mutual:
                 yield Link(one.target_id, one.source_id, one.type, one.strength), one.before
 
 
-def record_of(changes: ChangeSet, before: Before) -> PassRecord:
-    """`changes` and what stood there before. Vectors are left out: they can be remade. Fading is, too: time is not
-    undone."""
+def build_pass_record(changes: ChangeSet, before: Before) -> PassRecord:
+    """Build the record of `changes` and the state before. Vectors are left out because they can be recomputed, and
+    fadings because decay is not undone."""
     was = {episode.id: episode for episode in before.episodes}
-    # Of two that are put in one place the later counts.
+    # If an episode occurs twice, the later version counts.
     put = {episode.id: episode for episode in changes.episodes}
     return PassRecord(
         removed_ids=changes.removed_ids,
@@ -168,19 +166,20 @@ def record_of(changes: ChangeSet, before: Before) -> PassRecord:
         light_slept_ids=changes.light_slept_ids,
         processed_ids=tuple(one.experience_id for one in changes.processed),
         standings=tuple(_estimate_before(one) for one in before.experiences),
-        self_model=None if changes.self_model is None else _sparse(changes.self_model),
+        self_model=None if changes.self_model is None else _keep_changed_fields(changes.self_model),
         claim_ids=tuple(claim.id for claim in changes.claims),
-        conflicts=tuple(map(_at_odds, changes.conflicts)),
+        conflicts=tuple(map(_conflict_record, changes.conflicts)),
     )
 
 
-def to_json(record: PassRecord) -> str:
-    """`record` for `consolidation_changes`."""
+def encode_record(record: PassRecord) -> str:
+    """Return `record` as JSON for `consolidation_changes`."""
     return msgspec.json.encode(record).decode("utf-8")
 
 
 def episode_change(before: Episode | None, after: Episode) -> EpisodeChange:
-    """What makes `after` of `before`; None: it is new, and its fields stand in its own row."""
+    """Return the change from `before` to `after`. If `before` is None the episode is new, and its fields are in its own
+    row."""
     if before is None:
         return EpisodeChange(after.id, is_new=True, summary=after.summary, salience=after.salience)
     values: dict[str, tuple[Value, Value]] = {}
@@ -190,7 +189,7 @@ def episode_change(before: Episode | None, after: Episode) -> EpisodeChange:
         if was == became:
             continue
         if isinstance(became, tuple):
-            lists[name] = _splice_of(was, became)
+            lists[name] = _build_splice(was, became)
         else:
             values[name] = (was, became)
     change = EpisodeChange(after.id, values=values, lists=lists)
@@ -203,20 +202,20 @@ def episode_change(before: Episode | None, after: Episode) -> EpisodeChange:
     )
 
 
-def without_added(before: Iterable[T], after: Iterable[T], now: Iterable[T]) -> tuple[T, ...]:
-    """`now` without what `after` added to `before`, the last of it and only as many as it added; and with what it left
-    out, in front."""
-    was, became, stands = list(before), list(after), list(now)
-    # Never so many that fewer are left than there were: what was added may have gone by itself.
-    added = (Counter(became) - Counter(was)) & (Counter(stands) - Counter(was))
-    kept = _without_last(stands, added)
-    # What has come back by itself since is not doubled.
+def remove_added(before: Iterable[T], after: Iterable[T], now: Iterable[T]) -> tuple[T, ...]:
+    """Return `now` without the items that `after` added to `before` (the last occurrences, no more than were added),
+    and with the items that `after` removed in front."""
+    was, became, current = list(before), list(after), list(now)
+    # Never leave fewer than there were before: an added item may have been removed since.
+    added = (Counter(became) - Counter(was)) & (Counter(current) - Counter(was))
+    kept = _remove_last(current, added)
+    # An item that was added again since must not occur twice.
     lost = (Counter(was) - Counter(became)) & (Counter(was) - Counter(kept))
-    return (*_without_last(was, Counter(was) - lost), *kept)
+    return (*_remove_last(was, Counter(was) - lost), *kept)
 
 
-def _without_last(items: Sequence[T], counts: Counter[T]) -> list[T]:
-    """`items` without so many of each, the last ones."""
+def _remove_last(items: Sequence[T], counts: Counter[T]) -> list[T]:
+    """Return `items` without the last `counts` occurrences of each."""
     kept, left = list[T](), Counter(counts)
     for item in reversed(items):
         if left[item]:
@@ -230,7 +229,7 @@ def _exemplars(items: Items) -> Iterator[Exemplar]:
     return (item for item in items if isinstance(item, Exemplar))
 
 
-def _splice_of(was: Items, became: Items) -> Splice:
+def _build_splice(was: Items, became: Items) -> Splice:
     most = min(len(was), len(became))
     ahead = next((place for place in range(most) if was[place] != became[place]), most)
     most -= ahead
@@ -239,9 +238,9 @@ def _splice_of(was: Items, became: Items) -> Splice:
 
 
 def _link_changes(links: Iterable[Link], before: Iterable[Link]) -> tuple[LinkChange, ...]:
-    was = {_key(link): link.strength for link in before}
-    put = {_key(link): link.strength for link in links}
-    found: list[LinkChange] = []
+    was = {_link_key(link): link.strength for link in before}
+    put = {_link_key(link): link.strength for link in links}
+    changes: list[LinkChange] = []
     done = set[tuple[str, str, LinkType]]()
     for key, strength in put.items():
         if key in done:
@@ -249,13 +248,13 @@ def _link_changes(links: Iterable[Link], before: Iterable[Link]) -> tuple[LinkCh
         source, target, kind = key
         back = (target, source, kind)
         is_mutual = back != key and put.get(back) == strength and was.get(back) == was.get(key)
-        found.append(LinkChange(source, target, kind, strength, was.get(key), is_mutual))
+        changes.append(LinkChange(source, target, kind, strength, was.get(key), is_mutual))
         if is_mutual:
             done.add(back)
-    return tuple(found)
+    return tuple(changes)
 
 
-def _key(link: Link) -> tuple[str, str, LinkType]:
+def _link_key(link: Link) -> tuple[str, str, LinkType]:
     return link.source_id, link.target_id, link.type
 
 
@@ -265,13 +264,12 @@ def _estimate_before(before: ExperienceBefore) -> SleepEstimate:
     )
 
 
-def _at_odds(one: Conflict) -> ConflictRecord:
-    return ConflictRecord(
-        one.id, one.earlier.id, one.earlier.quote, one.later.id, one.later.quote, one.kind, one.reason
-    )
+def _conflict_record(conflict: Conflict) -> ConflictRecord:
+    earlier, later = conflict.earlier, conflict.later
+    return ConflictRecord(conflict.id, earlier.id, earlier.quote, later.id, later.quote, conflict.kind, conflict.reason)
 
 
-def _sparse(change: SelfModelChange) -> SelfModelChange:
+def _keep_changed_fields(change: SelfModelChange) -> SelfModelChange:
     differ = [
         one.name for one in fields(SelfModel) if getattr(change.before, one.name) != getattr(change.after, one.name)
     ]
@@ -279,13 +277,13 @@ def _sparse(change: SelfModelChange) -> SelfModelChange:
     return SelfModelChange(SelfModel(**before), SelfModel(**after), change.reason, change.evidence)
 
 
-class _Form(msgspec.Struct, frozen=True):
+class _FormNumber(msgspec.Struct, frozen=True):
     form: int = 1
 
 
 @dataclass(frozen=True, slots=True)
-class _First:
-    """The first form, which said of itself nothing. An erasure leaves it, too."""
+class _FirstForm:
+    """The first form, which has no form number. An erasure leaves a record in this form."""
 
     before: Before
     episodes: tuple[Episode, ...] = ()
@@ -301,11 +299,11 @@ class _First:
     is_erased: bool = False
 
 
-def from_json(text: str) -> PassRecord:
-    """What stands in `consolidation_changes`, in whichever form. Raises msgspec.ValidationError for what is none."""
-    if msgspec.json.decode(text, type=_Form).form > 1:
+def decode_record(text: str) -> PassRecord:
+    """Decode a record of `consolidation_changes` in either form. Raises msgspec.ValidationError if it is invalid."""
+    if msgspec.json.decode(text, type=_FormNumber).form > 1:
         return msgspec.json.decode(text, type=PassRecord)
-    first = msgspec.json.decode(text, type=_First)
+    first = msgspec.json.decode(text, type=_FirstForm)
     if first.is_erased:
         return PassRecord(is_erased=True)
     changes = ChangeSet(
@@ -320,4 +318,4 @@ def from_json(text: str) -> PassRecord:
         claims=first.claims,
         conflicts=first.conflicts,
     )
-    return record_of(changes, first.before)
+    return build_pass_record(changes, first.before)

@@ -1,7 +1,7 @@
-"""Dry run of deep sleep: the model is asked about what waits, and what would come of it is shown. Changes nothing.
+"""Dry run of deep sleep: asks the model about the waiting experiences and shows what would change. Changes nothing.
 
-What one experience would do is seen by the next: it is done to a sketch, which holds copies of those episodes alone
-that could be concerned. What a real pass does later may differ, for then the model is asked again.
+The changes are applied to copies of the episodes that could be affected, so that each experience sees those before it.
+A later real pass may differ, because it asks the model again.
 """
 
 import asyncio
@@ -22,10 +22,10 @@ from reveries.memory.live import LiveMemory
 from reveries.memory.model import Episode, Experience, SelfModel
 from reveries.memory.sleep.consolidation import MAX_ATTEMPTS
 from reveries.memory.sleep.linking import nearest_episodes, possible_causes
-from reveries.memory.sleep.model_answers import decide, understand, unless_stopped
-from reveries.memory.sleep.owner_questions import allowance
-from reveries.memory.sleep.pass_log import ChangeDiff, diff_of
-from reveries.memory.sleep.pass_records import record_of
+from reveries.memory.sleep.model_answers import decide_changes, interpret_experience, run_unless_stopped
+from reveries.memory.sleep.owner_questions import merge_allowance
+from reveries.memory.sleep.pass_log import ChangeDiff, build_diff
+from reveries.memory.sleep.pass_records import build_pass_record
 from reveries.memory.sleep.questions import Asker
 from reveries.memory.sleep.upkeep import Upkeep
 from reveries.memory.store import MemoryStore, home_of
@@ -40,17 +40,17 @@ class Preview:
 
     changes: tuple[ChangeDiff, ...]
     fallbacks: int
-    """Experiences whose answer could not be used."""
+    """Experiences with an unusable answer."""
     left: int
-    """Experiences that were not looked at."""
+    """Experiences that were not processed."""
     would_ask: bool
-    """It would merge away more than it may without asking."""
+    """It would merge away more than it may without asking the owner."""
     was_interrupted: bool
     seconds: float
 
 
 class DryRun:
-    """Asks like deep sleep and decides like it, and writes nothing."""
+    """Asks and decides as deep sleep does, but writes nothing."""
 
     def __init__(
         self,
@@ -74,13 +74,13 @@ class DryRun:
         progress: Callable[[int, int], None] | None = None,
         stop: asyncio.Event | None = None,
     ) -> Preview:
-        """Look at at most `limit` experiences, the most salient first. Setting `stop` ends it at once. Raises
-        ModelError when the model cannot be used at all."""
+        """Process at most `limit` experiences, the most salient first. Setting `stop` ends it at once. Raises
+        ModelError if the model cannot be used at all."""
         began = self._clock.monotonic()
         sketch = DryRunMemory(self._store.live)
-        may_take = allowance(self._store.live.graph, self._settings)
-        waits = await self._count_waiting()
-        total = waits if limit is None else min(limit, waits)
+        allowance = merge_allowance(self._store.live.graph, self._settings)
+        waiting = await self._count_waiting()
+        total = waiting if limit is None else min(limit, waiting)
         seen: list[str] = []
         diffs: list[ChangeDiff] = []
         spent = foreign_spent = fallbacks = 0
@@ -93,10 +93,10 @@ class DryRun:
                 asker = Asker(self._names.owner, self._names.mind, sketch.self_model)
                 lives_in = await home_of(self._store.database, self._store.live, experience.id)
                 earlier = possible_causes(self._store.live.graph, lives_in) if lives_in is not None else ()
-                asking = understand(model, asker, experience, turns, earlier, self._settings, self._answers)
-                understood = await unless_stopped(stop, asking)
+                asking = interpret_experience(model, asker, experience, turns, earlier, self._settings, self._answers)
+                understood = await run_unless_stopped(stop, asking)
             except ModelAnswerError as error:
-                diffs.append(_unusable(experience, error))
+                diffs.append(_fallback_diff(experience, error))
                 fallbacks += 1
                 continue
             if understood is None:
@@ -106,17 +106,19 @@ class DryRun:
                 vector = (await self._store.embed_or_none([understood.abstraction.summary]))[0]
                 home = sketch.home_of(experience.id, lives_in, vector)
                 if home is not None:
-                    now, foreign_left = self._clock.now(), may_take - foreign_spent
-                    made = decide(sketch, home, understood, vector, self._settings, now, foreign_left=foreign_left)
-                    spent += made.cost
-                    foreign_spent += made.foreign_cost
-                    diffs.append(sketch.would_do(experience.id, made.changes, made.line))
+                    now, foreign_left = self._clock.now(), allowance - foreign_spent
+                    decision = decide_changes(
+                        sketch, home, understood, vector, self._settings, now, foreign_left=foreign_left
+                    )
+                    spent += decision.cost
+                    foreign_spent += decision.foreign_cost
+                    diffs.append(sketch.apply_changes(experience.id, decision.changes, decision.line))
             if progress is not None:
                 progress(len(seen), total)
-        diffs += await Upkeep(self._store, self._settings, self._clock.now(), stop=stop).would_do()
+        diffs += await Upkeep(self._store, self._settings, self._clock.now(), stop=stop).preview()
         is_stopped = stop is not None and stop.is_set()
         seconds = self._clock.monotonic() - began
-        return Preview(tuple(diffs), fallbacks, waits - len(seen), spent > may_take, is_stopped, seconds)
+        return Preview(tuple(diffs), fallbacks, waiting - len(seen), spent > allowance, is_stopped, seconds)
 
     async def _count_waiting(self) -> int:
         named = {"max_attempts": MAX_ATTEMPTS, "with_held": 1, "most": -1}
@@ -124,7 +126,7 @@ class DryRun:
 
 
 class DryRunMemory:
-    """Copies of the live episodes that could be concerned, with their links among each other, to decide upon."""
+    """Copies of the live episodes that could be affected, with the links between them."""
 
     def __init__(self, live: LiveMemory) -> None:
         self._live = live
@@ -135,8 +137,8 @@ class DryRunMemory:
         self._merged_into: dict[str, str] = {}
 
     def home_of(self, experience_id: str, lives_in: Episode | None, near: Vector) -> Episode | None:
-        """The episode that an experience lives in, today `lives_in`, as it would be by now; with what is near to it and
-        to `near`."""
+        """Return the dry run's state of the episode that holds an experience (`lives_in` in the live memory), after
+        copying the episodes near it and near `near`."""
         home = next((e for e in self.graph.episodes() if experience_id in e.experience_ids), None)
         home = home or lives_in
         if home is None:
@@ -147,17 +149,17 @@ class DryRunMemory:
             around += [link.source_id for link in self._live.graph.links_into(home.id)]
             mixed = self._live.graph.vector_of(home.id) + near
             around += [e.id for e, _ in nearest_episodes(self._live.graph, mixed, _NEAR_COUNT, -1.0)]
-        self._copy(around)
+        self._copy_episodes(around)
         return self.graph.get(home.id)
 
     def turn_vectors_of(self, episode_id: str) -> Vectors:
-        """The vectors of the turns that would be an episode's by now."""
+        """Return the vectors of the turns that would belong to an episode by now."""
         names = [episode_id, *(gone for gone, into in self._merged_into.items() if into == episode_id)]
         return np.vstack([self._live.turn_vectors_of(name) for name in names])
 
-    def would_do(self, experience_id: str, changes: ChangeSet, line: str) -> ChangeDiff:
-        """Do it here, and tell what it is."""
-        diff = diff_of(experience_id, line, record_of(changes, self.graph.before(changes)))
+    def apply_changes(self, experience_id: str, changes: ChangeSet, line: str) -> ChangeDiff:
+        """Apply `changes` to the copies and return their diff."""
+        diff = build_diff(experience_id, line, build_pass_record(changes, self.graph.state_before(changes)))
         self.graph.apply(changes)
         if changes.self_model is not None:
             self.self_model = changes.self_model.after
@@ -167,7 +169,7 @@ class DryRunMemory:
             self._merged_into[gone.episode_id] = gone.merged_into
         return diff
 
-    def _copy(self, names: list[str]) -> None:
+    def _copy_episodes(self, names: list[str]) -> None:
         live = self._live.graph
         new = [name for name in dict.fromkeys(names) if name not in self._known and name in live]
         self._known |= set(new)
@@ -182,6 +184,6 @@ class DryRunMemory:
         )
 
 
-def _unusable(experience: Experience, error: ModelAnswerError) -> ChangeDiff:
+def _fallback_diff(experience: Experience, error: ModelAnswerError) -> ChangeDiff:
     line = f"No usable answer about \u201c{one_line(experience.content, 60)}\u201d. {error}"
     return ChangeDiff(experience.id, line, (), (), 0, ())

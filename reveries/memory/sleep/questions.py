@@ -1,7 +1,8 @@
-"""What deep sleep asks a model, and the form of the answers. One call an experience: salience and abstraction together.
+"""The questions of deep sleep to a model, and the schemas and checks of the answers. One call per experience for
+salience and abstraction together.
 
-Quotes are an `enum` of the text's own sentences, so that a model that is held to the schema cannot misquote; whoever is
-not held to it is checked (R-72). No worked example: small models copy it. Pure.
+Quotes are an `enum` of the text's own sentences, so that a model constrained by the schema cannot misquote; all answers
+are checked anyway (R-72). There is no worked example because small models copy it. Pure.
 """
 
 import re
@@ -24,11 +25,11 @@ _MAX_CONTENT_CHARS = 6000
 _ANSWER_TOKENS = 600
 _EARLIER_CHARS = 160
 NAMES, NO_CAUSE = ("A", "B", "C"), "none"
-"""What the earlier episodes are called in the question, and the answer that it was none of them."""
+"""The names of the earlier episodes in the question, and the answer for none of them."""
 _CALM = 0.2
 _ANY_SPEAKER = re.compile(r"^\s*(?=[^\s:>][^:\n]{0,40}:)", re.MULTILINE)
 _ROLES = ("User", "Human", "Me", "Assistant", "System", "Developer", "Tool")
-"""What prompts and transcripts call those who speak, beside their names."""
+"""Speaker labels that prompts and transcripts use besides names."""
 _LETTER = re.compile(r"[^\W\d_]")
 
 
@@ -38,7 +39,7 @@ class QuoteAnswer(msgspec.Struct, frozen=True):
 
 
 class FactAnswer(msgspec.Struct, frozen=True):
-    """Something that was said to be so now: whose what is which value, and the sentence that says it."""
+    """A fact stated as true now: the subject (`about`), the attribute (`what`), its value, and the sentence."""
 
     quote: str
     about: str = ""
@@ -47,7 +48,7 @@ class FactAnswer(msgspec.Struct, frozen=True):
 
 
 class DeepAnswer(msgspec.Struct, frozen=True):
-    """R-109 and R-110 in one. Fields in the order in which they are asked: what was said first, then how it weighs."""
+    """The answer to R-109 and R-110 together. Fields in the order of the question: content first, then salience."""
 
     summary: str
     salience: float
@@ -55,13 +56,13 @@ class DeepAnswer(msgspec.Struct, frozen=True):
     exemplars: list[QuoteAnswer] = []
     patterns: list[str] = []
     led_by: str = ""
-    """The letter of the episode that led to it, where some were shown."""
+    """The letter of the earlier episode that led to it, if any were shown."""
     facts: list[FactAnswer] = []
     reasoning: str = ""
 
 
 class SelfAnswer(msgspec.Struct, frozen=True):
-    """What the self-model question brings; empty fields change nothing."""
+    """The answer to the self-model question; empty fields change nothing."""
 
     owner_facts: list[str] = []
     communication_style: str = ""
@@ -72,7 +73,7 @@ class SelfAnswer(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Abstraction:
-    """A deep answer that has been checked: in range, cut to size, every quote verbatim."""
+    """A checked deep answer: values in range, texts cut to size, every quote verbatim."""
 
     summary: str
     topics: tuple[str, ...]
@@ -83,14 +84,14 @@ class Abstraction:
     reasoning: str
     facts: tuple[FactAnswer, ...] = ()
     cause_id: str = ""
-    """The episode that led to it, one of those shown."""
+    """The earlier episode that led to it, one of those shown."""
     is_foreign: bool = False
-    """Others than the owner and the mind had a hand in something that stood before the model."""
+    """Some of the text that the model read was untrusted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Asker:
-    """Who asks about whom."""
+    """The names of owner and mind, and the self-model, as used in questions."""
 
     owner: str
     mind: str
@@ -98,8 +99,8 @@ class Asker:
 
 
 def deep_question(asker: Asker, turns: Sequence[Turn], earlier: Sequence[Episode] = ()) -> Prompt:
-    """R-109 and R-110 about one experience, and which of the `earlier` episodes led to it. The rules come first and
-    stay the same from call to call."""
+    """Build the question of R-109 and R-110 about one experience, and which of the `earlier` episodes led to it. The
+    rules come first and are the same in every call, so that they can be cached."""
     rules = prompt("deep_sleep", mind=asker.mind, owner=asker.owner, self_model=self_model_text(asker.model))
     material = fence_text(turns_text(turns, (asker.owner, asker.mind)))
     if earlier:
@@ -112,12 +113,12 @@ def deep_question(asker: Asker, turns: Sequence[Turn], earlier: Sequence[Episode
         messages=(ChatMessage("system", rules), ChatMessage("user", material)),
         max_tokens=_ANSWER_TOKENS,
         temperature=_CALM,
-        schema=deep_schema(quotable(turns), len(earlier)),
+        schema=deep_schema(quotable_sentences(turns), len(earlier)),
     )
 
 
 def self_question(asker: Asker, words: str) -> Prompt:
-    """What an important experience changes in the self-model (R-86)."""
+    """Build the question of what an important experience changes in the self-model (R-86)."""
     rules = prompt("self_model", mind=asker.mind, owner=asker.owner, self_model=self_model_text(asker.model))
     return Prompt(
         role=Role.CONSOLIDATION,
@@ -128,26 +129,27 @@ def self_question(asker: Asker, words: str) -> Prompt:
     )
 
 
-def quotable(turns: Sequence[Turn]) -> list[str]:
-    """The sentences that may be quoted: those that say something, in order, not too long, no repeats."""
-    found = [sentence for turn in turns for sentence in sentences_of(turn.fresh)]
-    telling = [s for s in found if len(s) <= _MAX_QUOTE_CHARS and terms_of(s)]
-    return list(dict.fromkeys(telling))[:_MAX_QUOTABLE]
+def quotable_sentences(turns: Sequence[Turn]) -> list[str]:
+    """Return the sentences that may be quoted: with content words, not too long, in order and without repeats."""
+    sentences = [sentence for turn in turns for sentence in sentences_of(turn.fresh)]
+    suitable = [s for s in sentences if len(s) <= _MAX_QUOTE_CHARS and terms_of(s)]
+    return list(dict.fromkeys(suitable))[:_MAX_QUOTABLE]
 
 
 def deep_schema(quotes: Sequence[str], earlier: int = 0) -> Mapping[str, object]:
-    """The JSON schema of a deep answer whose quotes can only be `quotes`, and whose cause one of so many shown."""
+    """Return the JSON schema of a deep answer that may quote only `quotes`; `earlier` is the number of episodes shown
+    as possible causes."""
     quote = {"type": "string", "enum": list(quotes)} if quotes else _string_schema(1)
-    exemplar_schema = _object({"quote": quote, "significance": _string_schema(120)})
-    fact_schema = _object(
+    exemplar_schema = _object_schema({"quote": quote, "significance": _string_schema(120)})
+    fact_schema = _object_schema(
         {"quote": quote, "about": _string_schema(40), "what": _string_schema(40), "value": _string_schema(60)}
     )
-    return _object(
+    return _object_schema(
         {
             "summary": _string_schema(500),
-            "topics": _strings(5, 40),
+            "topics": _strings_schema(5, 40),
             "exemplars": {"type": "array", "items": exemplar_schema, "maxItems": 3 if quotes else 0},
-            "patterns": _strings(2, 120),
+            "patterns": _strings_schema(2, 120),
             **({"led_by": {"type": "string", "enum": [NO_CAUSE, *NAMES[:earlier]]}} if earlier else {}),
             "facts": {"type": "array", "items": fact_schema, "maxItems": 2 if quotes else 0},
             "reasoning": _string_schema(300),
@@ -156,15 +158,19 @@ def deep_schema(quotes: Sequence[str], earlier: int = 0) -> Mapping[str, object]
     )
 
 
-def abstraction_of(
+def check_deep_answer(
     answer: DeepAnswer, turns: Sequence[Turn], earlier: Sequence[Episode] = (), asker: Asker | None = None
 ) -> Abstraction:
-    """`answer`, checked: salience clamped and rounded (R-113), quotes that are not verbatim dropped at the cost of
-    confidence (R-72), and with them sentences whose names or numbers stand nowhere in what the model read. Where none
-    is left, the text's own most telling sentences serve. `asker`: whose names and self-model it was shown."""
-    sources = [*read_by(asker), *(f"{turn.speaker}: {turn.text}" for turn in turns), *(one.summary for one in earlier)]
+    """Check `answer`: clamp and round the salience (R-113), drop quotes that are not verbatim (R-72), which lowers the
+    confidence, and drop sentences with names or numbers that are not in what the model read. If no summary is left, it
+    is extracted from the turns. `asker` holds the names and the self-model that the model was shown."""
+    sources = [
+        *prompt_sources(asker),
+        *(f"{turn.speaker}: {turn.text}" for turn in turns),
+        *(one.summary for one in earlier),
+    ]
     summary = tidy_line(keep_grounded(answer.summary, sources), 500) or summary_of(turns)
-    kept = [found for quoted in answer.exemplars if (found := _verbatim(quoted, turns)) is not None]
+    kept = [exact for quoted in answer.exemplars if (exact := _find_exemplar(quoted, turns)) is not None]
     asked = len(answer.exemplars)
     confidence = 0.8 * (len(kept) / asked if asked else 0.5)
     salience = answer.salience if answer.salience == answer.salience else 0.0
@@ -182,31 +188,31 @@ def abstraction_of(
     )
 
 
-def about_self_of(answer: SelfAnswer, words: str, asker: Asker) -> SelfAnswer:
-    """`answer`, checked: what of it has a name or a number that neither the owner's `words` nor the self-model have is
-    left out, and facts that are mostly made of other words than the owner's."""
-    sources = [*read_by(asker), words]
+def check_self_answer(answer: SelfAnswer, words: str, asker: Asker) -> SelfAnswer:
+    """Check `answer`: drop sentences with a name or number that is in neither the owner's `words` nor the self-model,
+    and facts that mostly use other words than the owner's."""
+    sources = [*prompt_sources(asker), words]
     name = re.compile(rf"\b{re.escape(asker.owner)}\b" if asker.owner else r"(?!)")
     facts = [fact for fact in answer.owner_facts if is_supported(name.sub("", fact), words)]
 
-    def every(texts: Iterable[str]) -> list[str]:
+    def keep_all_grounded(texts: Iterable[str]) -> list[str]:
         return [kept for text in texts if (kept := keep_grounded(text, sources))]
 
     return SelfAnswer(
-        owner_facts=every(facts),
+        owner_facts=keep_all_grounded(facts),
         communication_style=keep_grounded(answer.communication_style, sources),
-        unresolved_threads=every(answer.unresolved_threads),
+        unresolved_threads=keep_all_grounded(answer.unresolved_threads),
         current_focus=keep_grounded(answer.current_focus, sources),
         narrative=keep_grounded(answer.narrative, sources),
     )
 
 
-def read_by(asker: Asker | None) -> tuple[str, ...]:
-    """What every question tells beside what happened."""
+def prompt_sources(asker: Asker | None) -> tuple[str, ...]:
+    """Return the texts that every question contains besides the experience."""
     return (asker.owner, asker.mind, self_model_text(asker.model)) if asker is not None else ()
 
 
-def _verbatim(quoted: QuoteAnswer, turns: Sequence[Turn]) -> Exemplar | None:
+def _find_exemplar(quoted: QuoteAnswer, turns: Sequence[Turn]) -> Exemplar | None:
     quote = quoted.quote.strip()
     for turn in turns:
         if quote and quote in turn.fresh:
@@ -215,8 +221,8 @@ def _verbatim(quoted: QuoteAnswer, turns: Sequence[Turn]) -> Exemplar | None:
 
 
 def turns_text(turns: Sequence[Turn], names: Sequence[str] = ()) -> str:
-    """Turns as the model reads them; a text that is too long loses its middle. One that did not come from the owner or
-    the mind says so, and no line of a turn can pass for a turn of one of `names` or of another speaker (F1, F3)."""
+    """Return turns as the model reads them; the middle of a too long text is cut. Untrusted turns are labelled, and no
+    line inside a turn can pass for a turn of one of `names` or of another speaker (F1, F3)."""
     speakers = {*names, *_ROLES, *(turn.speaker for turn in turns)} - {""}
     another = re.compile(rf"^\s*(?={'|'.join(map(re.escape, sorted(speakers)))}\s*:)", re.MULTILINE | re.IGNORECASE)
     text = "\n".join(_quoted_turn(turn, another) for turn in turns if turn.fresh)
@@ -228,27 +234,27 @@ def turns_text(turns: Sequence[Turn], names: Sequence[str] = ()) -> str:
 
 def _quoted_turn(turn: Turn, another: "re.Pattern[str]") -> str:
     pattern = _ANY_SPEAKER if turn.origin.is_tainted else another
-    said = pattern.sub("> ", turn.fresh) if gates.stands(gates.Gate.VOICE) else turn.fresh
+    text = pattern.sub("> ", turn.fresh) if gates.stands(gates.Gate.VOICE) else turn.fresh
     if turn.origin.is_tainted:
-        return f"{turn.speaker or 'Text'} (from somebody else): {said}"
-    return f"{turn.speaker}: {said}" if turn.speaker else said
+        return f"{turn.speaker or 'Text'} (from somebody else): {text}"
+    return f"{turn.speaker}: {text}" if turn.speaker else text
 
 
 def self_model_text(model: SelfModel) -> str:
-    """The self-model in plain lines, the same text for the same model."""
+    """Return the self-model in plain lines, deterministically."""
     lines = [model.narrative] if model.narrative else []
     lines += [f"- {fact}" for fact in model.owner_facts[-12:]]
     return "\n".join(lines) or "Nothing yet."
 
 
 def fence_text(text: str) -> str:
-    """Text that is material, between lines that it cannot close by itself."""
+    """Fence text that is material between marker lines that it cannot contain itself."""
     return "=====\n" + text.replace("=====", "= = =") + "\n====="
 
 
 def tidy_line(text: str, limit: int) -> str:
-    """One line, cut to `limit`. A tail in another script than the text began in is cut off: small models slip into one
-    when their answer is cut."""
+    """Return the text as one line, cut to `limit`. A tail in CJK script after a Latin beginning is cut off: small
+    models switch scripts when their answer is cut."""
     line = " ".join(text.split())
     first = _LETTER.search(line)
     if first is not None and first.group().isascii():
@@ -256,7 +262,7 @@ def tidy_line(text: str, limit: int) -> str:
     return line if len(line) <= limit else line[: limit - 1].rstrip() + "\u2026"
 
 
-def _object(properties: Mapping[str, object]) -> dict[str, object]:
+def _object_schema(properties: Mapping[str, object]) -> dict[str, object]:
     return {
         "type": "object",
         "properties": dict(properties),
@@ -269,15 +275,15 @@ def _string_schema(limit: int) -> dict[str, object]:
     return {"type": "string", "maxLength": limit}
 
 
-def _strings(count: int, limit: int) -> dict[str, object]:
+def _strings_schema(count: int, limit: int) -> dict[str, object]:
     return {"type": "array", "items": _string_schema(limit), "maxItems": count}
 
 
-_SELF_SCHEMA: Mapping[str, object] = _object(
+_SELF_SCHEMA: Mapping[str, object] = _object_schema(
     {
-        "owner_facts": _strings(3, 160),
+        "owner_facts": _strings_schema(3, 160),
         "communication_style": _string_schema(160),
-        "unresolved_threads": _strings(2, 100),
+        "unresolved_threads": _strings_schema(2, 100),
         "current_focus": _string_schema(100),
         "narrative": _string_schema(300),
     }

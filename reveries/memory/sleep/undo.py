@@ -1,6 +1,6 @@
-"""Undoes a pass of sleep: one transaction, then the live memory, and a row in the log that says so.
+"""Undoes a pass of sleep: one transaction, then the live memory, with its own row in the log.
 
-What later passes built upon is taken back first where that was asked for, and refused where it was not.
+Later passes that depend on it are undone first if that was requested; otherwise the undo is refused.
 """
 
 import asyncio
@@ -18,18 +18,18 @@ from reveries.memory.live import LiveMemory
 from reveries.memory.model import Episode, Link, LinkType
 from reveries.memory.rows import vector_of
 from reveries.memory.sleep.pass_log import CORRECTION, RunEntry, find_run, record_change, record_self_change
-from reveries.memory.sleep.pass_records import from_json
-from reveries.memory.sleep.undo_plan import RecordedChange, UndoPlan, built_upon, undone
+from reveries.memory.sleep.pass_records import decode_record
+from reveries.memory.sleep.undo_plan import RecordedChange, UndoPlan, is_built_upon, plan_undo
 from reveries.memory.store import MemoryStore
 from reveries.memory.text.segments import unit_mean
 
-_WHY_HELD = "what sleep made of it was taken back"
+_WHY_HELD = "what sleep made of it was undone"
 _WOKEN_AT_ONCE = 50
 
 
 @dataclass(frozen=True, slots=True)
 class UndonePass:
-    """One pass that was taken back, and the row of the log that says so."""
+    """One pass that was undone, with the undo's id and line in the log."""
 
     run_id: str
     undo_id: str
@@ -37,7 +37,7 @@ class UndonePass:
 
 
 class Undo:
-    """Takes passes back. A pass of sleep may be under way: each sees the other's changes whole."""
+    """Undoes passes. A pass may run at the same time, because each change is one transaction."""
 
     def __init__(self, store: MemoryStore, clock: Clock, new_id: Callable[[], str]) -> None:
         self._store = store
@@ -45,74 +45,74 @@ class Undo:
         self._new_id = new_id
         self._deep = DeepRecall(store, clock)
 
-    async def take_back(self, run: str, *, through: bool = False) -> list[UndonePass]:
-        """Take the pass whose id begins with `run` back; with `through`, before it those that built upon it, newest
-        first. Each is a transaction of its own, so that what was taken back stays so. Raises NotFoundError, UndoError.
+    async def undo_pass(self, run: str, *, through: bool = False) -> list[UndonePass]:
+        """Undo the pass whose id begins with `run`; with `through`, first those that depend on it, newest first. Each
+        undo is its own transaction and stays done if a later one fails. Raises NotFoundError, UndoError.
         """
         entry = await find_run(self._store.database, run)
         _require_undoable(entry)
-        done: list[UndonePass] = []
-        while blocking := await _built_upon(self._store.database, entry.id):
+        undone: list[UndonePass] = []
+        while dependents := await _find_dependents(self._store.database, entry.id):
             if not through:
-                raise _is_built_upon(entry, blocking)
-            done += await self.take_back(blocking[-1], through=True)
+                raise _dependents_error(entry, dependents)
+            undone += await self.undo_pass(dependents[-1], through=True)
         woken = await self._wake_dormant(entry.id)
-        done.append(await self._take_back(entry, woken))
-        return done
+        undone.append(await self._undo_one(entry, woken))
+        return undone
 
     async def _wake_dormant(self, run_id: str) -> int:
-        """Bring back into memory what the pass concerns and is only on disk: it is put back like the rest, and fades
-        anew. Some at a time, so that a word that comes meanwhile need not wait. How many episodes came back."""
+        """Wake the dormant episodes that the pass affected, so that they are restored like the rest; their fading
+        starts again. Done in batches, so that new turns need not wait. Return how many were woken."""
         rows = await self._store.database.rows("consolidation.changes_of", {"run_id": run_id})
-        concerned = json.dumps(sorted(_concerned_ids(await asyncio.to_thread(_decode_recorded, rows))))
-        asleep = [str(row["id"]) for row in await self._store.database.rows("deep.only_on_disk", {"ids": concerned})]
-        for start in range(0, len(asleep), _WOKEN_AT_ONCE):
-            await self._deep.wake_episodes(asleep[start : start + _WOKEN_AT_ONCE], "undo")
-        return len(asleep)
+        affected = json.dumps(sorted(_affected_ids(await asyncio.to_thread(_decode_recorded, rows))))
+        dormant = [str(row["id"]) for row in await self._store.database.rows("deep.only_on_disk", {"ids": affected})]
+        for start in range(0, len(dormant), _WOKEN_AT_ONCE):
+            await self._deep.wake_episodes(dormant[start : start + _WOKEN_AT_ONCE], "undo")
+        return len(dormant)
 
-    async def _take_back(self, entry: RunEntry, woken: int) -> UndonePass:
+    async def _undo_one(self, entry: RunEntry, woken: int) -> UndonePass:
         undo_id, now = self._new_id(), self._clock.now()
         line = ""
 
         async def work(transaction: Transaction) -> ChangeSet:
             nonlocal line
             if await transaction.rows("consolidation.undo_of", {"run_id": entry.id}):
-                raise _was_undone(entry)
-            # A pass that was under way when this was asked for may have built upon it since.
-            if blocking := await _built_upon(transaction, entry.id):
-                raise _is_built_upon(entry, blocking)
+                raise _already_undone_error(entry)
+            # A pass that was running when the undo was requested may depend on it by now.
+            if dependents := await _find_dependents(transaction, entry.id):
+                raise _dependents_error(entry, dependents)
             rows = await transaction.rows("consolidation.changes_of", {"run_id": entry.id})
-            changes = await asyncio.to_thread(_decode_recorded, rows)
-            _require_whole(entry, changes)
-            concerned = json.dumps(sorted(_concerned_ids(changes)))
-            if await transaction.rows("deep.only_on_disk", {"ids": concerned}):
-                raise _has_left(entry)
+            recorded = await asyncio.to_thread(_decode_recorded, rows)
+            _require_complete_record(entry, recorded)
+            affected = json.dumps(sorted(_affected_ids(recorded)))
+            if await transaction.rows("deep.only_on_disk", {"ids": affected}):
+                raise _dormant_meanwhile_error(entry)
             live = self._store.live
-            undoing = undone(changes, live.graph.get, live.graph.strength_of, live.self_model)
-            undoing = await _tainted_still(transaction, undoing)
-            line = _undo_line(entry, undoing, woken)
-            await self._begin_undo(transaction, entry, undo_id, now)
-            put = await self._change_set(transaction, entry.id, undoing)
-            put = join_changes([put, await _erase_claims(transaction, changes)])
-            await self._put_back_experiences(transaction, undoing, now)
+            plan = plan_undo(recorded, live.graph.get, live.graph.strength_of, live.self_model)
+            plan = await _keep_other_taints(transaction, plan)
+            line = _undo_line(entry, plan, woken)
+            await self._record_undo(transaction, entry, undo_id, now)
+            changes = await self._build_change_set(transaction, entry.id, plan)
+            changes = join_changes([changes, await _delete_claims(transaction, recorded)])
+            await self._restore_experiences(transaction, plan, now)
             if entry.trigger == CORRECTION:
-                await self._withdraw(transaction, undoing, now)
-            await record_change(transaction, self._store, undo_id, None, put, line, {})
-            await record_self_change(transaction, undo_id, put.self_model, now)
-            return put
+                await self._withdraw_correction(transaction, plan, now)
+            await record_change(transaction, self._store, undo_id, None, changes, line, {})
+            await record_self_change(transaction, undo_id, changes.self_model, now)
+            return changes
 
         async with self._store.space:
             await self._store.commit(work)
         return UndonePass(entry.id, undo_id, line)
 
-    async def _begin_undo(self, transaction: Transaction, entry: RunEntry, undo_id: str, now: float) -> None:
+    async def _record_undo(self, transaction: Transaction, entry: RunEntry, undo_id: str, now: float) -> None:
         named = {"id": undo_id, "depth": entry.depth, "trigger": "undo", "began_at": now}
         await transaction.run("consolidation.begin", named)
         await transaction.run("consolidation.end", {"id": undo_id, "ended_at": now, "outcome": "done"})
         await transaction.run("consolidation.mark_undone", {"run_id": entry.id, "undo_id": undo_id, "undone_at": now})
         await transaction.run("undo.drop_pending", {"run_id": entry.id})
 
-    async def _put_back_experiences(self, transaction: Transaction, undoing: UndoPlan, now: float) -> None:
+    async def _restore_experiences(self, transaction: Transaction, undoing: UndoPlan, now: float) -> None:
         rows = [
             {
                 "experience_id": was.experience_id,
@@ -125,29 +125,29 @@ class Undo:
             for was in undoing.experiences
         ]
         await transaction.run_many("experiences.put_back", rows)
-        # What deep sleep made of it was not wanted: by itself it does not make the same again.
+        # The owner did not want the result of deep sleep: do not produce it again without a request.
         held = [was.experience_id for was in undoing.experiences if was.light_slept and not was.processed]
         await transaction.run_many(
             "experiences.hold", [{"experience_id": name, "held_at": now, "why": _WHY_HELD} for name in held]
         )
 
-    async def _withdraw(self, transaction: Transaction, undoing: UndoPlan, now: float) -> None:
-        """What was said to correct something is no memory any more: else the next light sleep made it one again."""
+    async def _withdraw_correction(self, transaction: Transaction, undoing: UndoPlan, now: float) -> None:
+        """Withdraw the words of a correction, or the next light sleep would make a memory of them again."""
         rows = [{"experience_id": was.experience_id, "now": now} for was in undoing.experiences if not was.light_slept]
         await transaction.run_many("monologue_state.withdraw", rows)
 
-    async def _change_set(self, transaction: Transaction, run_id: str, undoing: UndoPlan) -> ChangeSet:
-        """What the live memory is to take over; what leaves the file is taken out of it here."""
+    async def _build_change_set(self, transaction: Transaction, run_id: str, undoing: UndoPlan) -> ChangeSet:
+        """Build the changes for the live memory, and delete the rows that go."""
         live = self._store.live
-        moved, unindexed = _turns_home(live, undoing)
-        await self._erase(transaction, undoing, unindexed)
-        # An episode that loses a link is laid out anew with all that it keeps.
+        moved, unindexed = _reassign_turns(live, undoing)
+        await self._delete_rows(transaction, undoing, unindexed)
+        # An episode that loses a link is removed and added again with the links it keeps.
         relaid = {key[0] for key in undoing.dropped_links} - undoing.erased_ids - undoing.revived_ids
         by_id = {episode.id: episode for episode in undoing.episodes}
         for name in relaid - by_id.keys():
             if (episode := live.graph.get(name)) is not None:
                 by_id[name] = episode
-        vectors, provisional = await self._vectors(transaction, run_id, undoing, relaid)
+        vectors, provisional = await self._restore_vectors(transaction, run_id, undoing, relaid)
         around = await _links_around(transaction, relaid | undoing.revived_ids)
         return ChangeSet(
             removed_ids=tuple(sorted(undoing.erased_ids | relaid)),
@@ -160,7 +160,7 @@ class Undo:
             self_model=_undo_self_change(live, undoing),
         )
 
-    async def _erase(self, transaction: Transaction, undoing: UndoPlan, unindexed: Sequence[str]) -> None:
+    async def _delete_rows(self, transaction: Transaction, undoing: UndoPlan, unindexed: Sequence[str]) -> None:
         live = self._store.live
         links = [{"from_id": one, "to_id": other, "type": kind.value} for one, other, kind in undoing.dropped_links]
         await transaction.run_many("undo.drop_link", links)
@@ -171,7 +171,7 @@ class Undo:
             for name in set(now.experience_ids) - set(episode.experience_ids)
         ]
         await transaction.run_many("undo.drop_source", lost)
-        # Putting an episode never takes its taint away; what tainted it goes here.
+        # Storing an episode never clears its taint, so a taint that the pass brought is cleared here.
         taints = [{"id": episode.id, "tainted": int(episode.tainted)} for episode in undoing.episodes]
         await transaction.run_many("undo.put_taint_back", taints)
         erased = [{"id": name} for name in sorted(undoing.erased_ids)]
@@ -180,10 +180,10 @@ class Undo:
         await transaction.run_many("vectors.drop_episode", [{"owner_id": entry["id"]} for entry in erased])
         await transaction.run_many("undo.drop_turn_vector", [{"owner_id": name} for name in unindexed])
 
-    async def _vectors(
+    async def _restore_vectors(
         self, transaction: Transaction, run_id: str, undoing: UndoPlan, relaid: Iterable[str]
     ) -> tuple[dict[str, Vector], tuple[str, ...]]:
-        """The vectors to put, and of which of them it is known that they are to be made anew."""
+        """Return the vectors to store, and the ids of the episodes that must be embedded again."""
         live = self._store.live
         model_id = self._store.embedder.model_id
         vectors = {name: live.graph.vector_of(name).copy() for name in relaid if name in live.graph}
@@ -193,7 +193,7 @@ class Undo:
         revived = json.dumps(sorted(undoing.revived_ids))
         named = {"owner_kind": "episode", "model_id": model_id, "owner_ids": revived}
         stored = {row["owner_id"]: row["vector"] for row in await transaction.rows("vectors.of_owners", named)}
-        anew: list[str] = []
+        provisional: list[str] = []
         for episode in undoing.episodes:
             before = kept.get(episode.id)
             if before is not None and before["model_id"] == model_id:
@@ -201,12 +201,12 @@ class Undo:
             elif before is None and episode.id in stored:
                 vectors[episode.id] = vector_of(stored[episode.id])
             elif before is not None or episode.id in undoing.revived_ids:
-                vectors[episode.id] = self._mean(episode)
-                anew.append(episode.id)
-        return vectors, tuple(anew)
+                vectors[episode.id] = self._turn_mean(episode)
+                provisional.append(episode.id)
+        return vectors, tuple(provisional)
 
-    def _mean(self, episode: Episode) -> Vector:
-        """The mean of the turns that are in the live index of what `episode` was made of."""
+    def _turn_mean(self, episode: Episode) -> Vector:
+        """Return the mean vector of the episode's turns in the live index."""
         live = self._store.live
         names = set(episode.experience_ids)
         rows = [row for turn, _ in live.turns.entries() if turn.experience_id in names
@@ -214,15 +214,15 @@ class Undo:
         return unit_mean(live.turns.vectors[rows]) if rows else live.no_vector
 
 
-async def _built_upon(source: Database | Transaction, run_id: str) -> list[str]:
-    """The passes that stand on what this one did, oldest first."""
+async def _find_dependents(source: Database | Transaction, run_id: str) -> list[str]:
+    """Return the ids of the passes that depend on this one, oldest first."""
     rows = await source.rows("consolidation.later_changes", {"run_id": run_id})
     changes = await source.rows("consolidation.changes_of", {"run_id": run_id})
-    return await asyncio.to_thread(_blocking_runs, changes, rows)
+    return await asyncio.to_thread(_filter_dependents, changes, rows)
 
 
-async def _erase_claims(transaction: Transaction, changes: Sequence[RecordedChange]) -> ChangeSet:
-    """Take what a pass found to be claimed out of the file; what is to leave the live memory."""
+async def _delete_claims(transaction: Transaction, changes: Sequence[RecordedChange]) -> ChangeSet:
+    """Delete the claims and conflicts of a pass; return the changes that remove them from the live memory."""
     conflicts = [conflict.id for change in changes for conflict in change.recorded.conflicts]
     claims = [name for change in changes for name in change.recorded.claim_ids]
     await transaction.run_many("undo.drop_conflict", [{"id": name} for name in conflicts])
@@ -230,9 +230,9 @@ async def _erase_claims(transaction: Transaction, changes: Sequence[RecordedChan
     return ChangeSet(gone_conflict_ids=tuple(conflicts), gone_claim_ids=tuple(claims))
 
 
-async def _tainted_still(transaction: Transaction, undoing: UndoPlan) -> UndoPlan:
-    """`undoing` without losing a taint that the pass did not bring. What earlier versions wrote down may say less than
-    the file does now: a migration gave back what had been lost."""
+async def _keep_other_taints(transaction: Transaction, undoing: UndoPlan) -> UndoPlan:
+    """Return `undoing` with the taints kept that the pass did not bring. Records of earlier versions may lack taints
+    that a migration has restored in the database since."""
     made_of = {name for episode in undoing.episodes for name in episode.experience_ids}
     named = {"experiences": json.dumps(sorted(made_of)), "merged": json.dumps(sorted(undoing.revived_ids))}
     tainted = {row["id"] for row in await transaction.rows("undo.tainted_still", named)}
@@ -244,26 +244,26 @@ async def _tainted_still(transaction: Transaction, undoing: UndoPlan) -> UndoPla
     return replace(undoing, episodes=tuple(replace(one, tainted=is_tainted(one)) for one in undoing.episodes))
 
 
-def _turns_home(live: LiveMemory, undoing: UndoPlan) -> tuple[tuple[IndexedTurn, ...], tuple[str, ...]]:
-    """Turns that go back to the episodes they came from, and those that have none any more."""
+def _reassign_turns(live: LiveMemory, undoing: UndoPlan) -> tuple[tuple[IndexedTurn, ...], tuple[str, ...]]:
+    """Return the turns that go back to their earlier episodes, and the ids of those that no longer have one."""
     home = {name: episode.id for episode in undoing.episodes for name in episode.experience_ids}
     moved: list[IndexedTurn] = []
     unindexed: list[str] = []
     for name in [*(episode.id for episode in undoing.episodes), *sorted(undoing.erased_ids)]:
         for row in live.turns.rows_of(name):
             turn = live.turns.turn(row)
-            there = home.get(turn.experience_id or "")
-            if there is None:
+            episode_id = home.get(turn.experience_id or "")
+            if episode_id is None:
                 unindexed.append(turn.id)
-            elif there != name:
-                moved.append(IndexedTurn(turn, there, live.turns.vectors[[row]][0]))
+            elif episode_id != name:
+                moved.append(IndexedTurn(turn, episode_id, live.turns.vectors[[row]][0]))
     return tuple(moved), tuple(unindexed)
 
 
 def _undo_self_change(live: LiveMemory, undoing: UndoPlan) -> SelfModelChange | None:
     if undoing.self_model is None:
         return None
-    return SelfModelChange(live.self_model, undoing.self_model, "The pass that changed it was taken back.", ())
+    return SelfModelChange(live.self_model, undoing.self_model, "The pass that changed it was undone.", ())
 
 
 async def _links_around(transaction: Transaction, ids: Iterable[str]) -> tuple[Link, ...]:
@@ -272,78 +272,78 @@ async def _links_around(transaction: Transaction, ids: Iterable[str]) -> tuple[L
 
 
 def _decode_recorded(rows: Iterable[Row]) -> list[RecordedChange]:
-    return [RecordedChange(row["id"], row["experience_id"], from_json(row["change_set"])) for row in rows]
+    return [RecordedChange(row["id"], row["experience_id"], decode_record(row["change_set"])) for row in rows]
 
 
-def _concerned_ids(changes: Iterable[RecordedChange]) -> set[str]:
-    """The episodes that changes put, those that others went into, and those that went to the disk."""
+def _affected_ids(changes: Iterable[RecordedChange]) -> set[str]:
+    """Return the ids of the episodes that changes stored, merged others into, or made dormant."""
     records = [change.recorded for change in changes]
     put = {episode.id for record in records for episode in record.episodes}
     put |= {gone.episode_id for record in records for gone in record.dormant}
     return put | {gone.into for record in records for gone in record.retired}
 
 
-def _blocking_runs(changes: Sequence[Row], later: Sequence[Row]) -> list[str]:
+def _filter_dependents(changes: Sequence[Row], later: Sequence[Row]) -> list[str]:
     ours = _decode_recorded(changes)
-    found = [row["run_id"] for row in later if built_upon(ours, from_json(row["change_set"]))]
-    return list(dict.fromkeys(found))
+    dependents = [row["run_id"] for row in later if is_built_upon(ours, decode_record(row["change_set"]))]
+    return list(dict.fromkeys(dependents))
 
 
 def _require_undoable(entry: RunEntry) -> None:
     if entry.undone_by:
-        raise _was_undone(entry)
+        raise _already_undone_error(entry)
     if entry.undoes:
         raise UndoError(
-            f"{entry.id} is itself the taking back of {entry.undoes}.", advice="To sleep again: reveries consolidate"
+            f"{entry.id} is itself an undo, of {entry.undoes}.", advice="To sleep again: reveries consolidate"
         )
     if entry.outcome == "running":
-        raise UndoError(f"The pass {entry.id} is still under way.", advice="Take it back when it has ended.")
+        raise UndoError(f"The pass {entry.id} is still running.", advice="Undo it when it has ended.")
 
 
-def _require_whole(entry: RunEntry, changes: Sequence[RecordedChange]) -> None:
+def _require_complete_record(entry: RunEntry, changes: Sequence[RecordedChange]) -> None:
     if any(change.recorded.is_erased for change in changes):
         raise UndoError(
-            f"Some of what the pass {entry.id} did was erased on your word.",
-            advice="It cannot be taken back. What is left is slept on anew: reveries consolidate",
+            f"You had some of what the pass {entry.id} did erased.",
+            advice="It cannot be undone. To sleep on what is left: reveries consolidate",
         )
     for change in changes:
         known = {was.experience_id for was in change.recorded.standings}
         named = {*change.recorded.light_slept_ids, *change.recorded.processed_ids}
         if not named <= known:
             raise UndoError(
-                f"The pass {entry.id} was written down by an earlier Reveries, without all that it replaced.",
-                advice="It cannot be taken back. What it replaced is shown by: reveries consolidate log " + entry.id,
+                f"The pass {entry.id} was recorded by an earlier version, without everything that it replaced.",
+                advice="It cannot be undone. To see what it replaced: reveries consolidate log " + entry.id,
             )
 
 
-def _was_undone(entry: RunEntry) -> UndoError:
-    return UndoError(f"The pass {entry.id} was taken back already.", advice="See: reveries consolidate log")
+def _already_undone_error(entry: RunEntry) -> UndoError:
+    return UndoError(f"The pass {entry.id} is already undone.", advice="See: reveries consolidate log")
 
 
-def _has_left(entry: RunEntry) -> UndoError:
+def _dormant_meanwhile_error(entry: RunEntry) -> UndoError:
     return UndoError(
-        f"Something that {entry.id} made left memory for the disk just now.",
+        f"An episode of {entry.id} became dormant just now.",
         advice=f"Try again: reveries consolidate undo {entry.id}",
     )
 
 
-def _is_built_upon(entry: RunEntry, blocking: Sequence[str]) -> UndoError:
-    those = f"The pass {blocking[0]}" if len(blocking) == 1 else f"The passes {', '.join(blocking)}"
+def _dependents_error(entry: RunEntry, dependents: Sequence[str]) -> UndoError:
+    passes = f"The pass {dependents[0]}" if len(dependents) == 1 else f"The passes {', '.join(dependents)}"
     return UndoError(
-        f"{those} built upon what {entry.id} did.",
-        advice=f"To take back those first, newest first, then this: reveries consolidate undo {entry.id} --through",
+        f"{passes} built upon what {entry.id} did.",
+        advice=f"To undo those first, newest first, then this: reveries consolidate undo {entry.id} --through",
     )
 
 
 def _undo_line(entry: RunEntry, undoing: UndoPlan, woken: int) -> str:
     count = len(undoing.episodes) - len(undoing.revived_ids)
-    parts = [f"Took back {entry.id}: {count} {'episode' if count == 1 else 'episodes'} as before"]
+    parts = [f"Undid {entry.id}: {count} {'episode' if count == 1 else 'episodes'} restored"]
     if woken:
-        parts.append(f"{woken} back from the disk")
+        parts.append(f"{woken} woken from the disk")
     if undoing.revived_ids:
-        parts.append(f"{len(undoing.revived_ids)} apart again")
+        parts.append(f"{len(undoing.revived_ids)} separated again")
     if undoing.erased_ids:
-        parts.append(f"{len(undoing.erased_ids)} taken away")
+        parts.append(f"{len(undoing.erased_ids)} removed")
     if undoing.self_model is not None:
-        parts.append("the self-model as it was")
+        parts.append("the self-model restored")
     return ", ".join(parts) + "."

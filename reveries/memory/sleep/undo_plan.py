@@ -1,7 +1,7 @@
 """Plans the undo of a pass (DESIGN, section 3: "undone by one command"). Pure: nothing is changed here.
 
-Field by field and not as a whole: what has happened to an episode since (it was recalled, it faded, another came after
-it) stays. A pass that a later one built upon cannot be taken back before that one.
+Each field is restored separately, so that what has happened to an episode since (it was recalled, faded, or got a
+successor) is kept. A pass that a later one depends on cannot be undone before that one.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -11,26 +11,26 @@ from typing import Final
 from reveries.memory.changes import SelfModelChange
 from reveries.memory.model import Episode, Link, LinkType, Origin, Pattern, SelfModel
 from reveries.memory.sleep.decay import LEAST_ACCESSIBILITY
-from reveries.memory.sleep.pass_records import EpisodeChange, PassRecord, SleepEstimate, Value, without_added
+from reveries.memory.sleep.pass_records import EpisodeChange, PassRecord, SleepEstimate, Value, remove_added
 
 LinkKey = tuple[str, str, LinkType]
 
 _COUNTED: Final = ("access_count",)
 _SHIFTED: Final = ("salience", "accessibility")
 _KEPT: Final = ("last_accessed_at", "last_decayed_at")
-"""What use and time change, not sleep alone."""
+"""These three: fields that recall and decay change too."""
 _CHAINED: Final = ("before", "after")
-"""What whatever comes next changes too."""
+"""Fields that later episodes change too."""
 _OWN: Final = frozenset(
     name.name for name in fields(Episode) if name.name not in (*_COUNTED, *_SHIFTED, *_KEPT, *_CHAINED, "id")
 )
-"""What sleep alone changes: two passes that change the same of these build on each other."""
+"""Fields that only sleep changes: if two passes change the same one, the later depends on the earlier."""
 _SELF_WORDS: Final = ("narrative", "communication_style", "current_focus")
 
 
 @dataclass(frozen=True, slots=True)
 class RecordedChange:
-    """One thing that a pass did, as it was written down."""
+    """One recorded change of a pass."""
 
     id: int
     experience_id: str | None
@@ -39,22 +39,22 @@ class RecordedChange:
 
 @dataclass(frozen=True, slots=True)
 class UndoPlan:
-    """What taking a pass back comes to."""
+    """The changes that undo a pass."""
 
     episodes: tuple[Episode, ...]
-    """As they shall be: changed back, or back from where they were merged into."""
+    """The restored episodes, including those that had been merged away (`revived_ids`)."""
     revived_ids: frozenset[str]
     erased_ids: frozenset[str]
     links: tuple[Link, ...]
-    """With the strength that they shall have."""
+    """Links with their restored strengths."""
     dropped_links: tuple[LinkKey, ...]
     experiences: tuple[SleepEstimate, ...]
     self_model: SelfModel | None
 
 
 @dataclass(slots=True)
-class _Bench:
-    """Everything as it is, and then as it was."""
+class _UndoState:
+    """The current state, overlaid with the values restored so far."""
 
     get: Callable[[str], Episode | None]
     strength_of: Callable[[str, str, LinkType], float | None]
@@ -71,36 +71,36 @@ class _Bench:
         return self.links[key] if key in self.links else self.strength_of(*key)
 
 
-def undone(
+def plan_undo(
     changes: Sequence[RecordedChange],
     get: Callable[[str], Episode | None],
     strength_of: Callable[[str, str, LinkType], float | None],
     self_model: SelfModel,
 ) -> UndoPlan:
-    """What takes `changes`, those of a pass in their order, back; `get`, `strength_of` and `self_model` say what stands
-    now."""
-    bench = _Bench(get, strength_of)
-    then = self_model
+    """Plan the undo of `changes`, those of a pass in order; `get`, `strength_of` and `self_model` give the current
+    state."""
+    state = _UndoState(get, strength_of)
+    restored = self_model
     for change in reversed(changes):
-        _take_back_episodes(bench, change.recorded)
-        _take_back_links(bench, change.recorded)
-        bench.experiences |= {entry.experience_id: entry for entry in change.recorded.standings}
+        _revert_episodes(state, change.recorded)
+        _revert_links(state, change.recorded)
+        state.experiences |= {entry.experience_id: entry for entry in change.recorded.standings}
         if change.recorded.self_model is not None:
-            then = self_put_back(change.recorded.self_model, then)
-    links = {key: strength for key, strength in bench.links.items() if not bench.erased & {key[0], key[1]}}
+            restored = restore_self_model(change.recorded.self_model, restored)
+    links = {key: strength for key, strength in state.links.items() if not state.erased & {key[0], key[1]}}
     return UndoPlan(
-        episodes=tuple(bench.episodes.values()),
-        revived_ids=frozenset(bench.revived),
-        erased_ids=frozenset(bench.erased),
+        episodes=tuple(state.episodes.values()),
+        revived_ids=frozenset(state.revived),
+        erased_ids=frozenset(state.erased),
         links=tuple(Link(*key, strength) for key, strength in links.items() if strength is not None),
         dropped_links=tuple(key for key, strength in links.items() if strength is None),
-        experiences=tuple(bench.experiences.values()),
-        self_model=then if then != self_model else None,
+        experiences=tuple(state.experiences.values()),
+        self_model=restored if restored != self_model else None,
     )
 
 
-def built_upon(changes: Sequence[RecordedChange], later: PassRecord) -> bool:
-    """Whether `later`, something that another pass did afterwards, stands on what `changes` did."""
+def is_built_upon(changes: Sequence[RecordedChange], later: PassRecord) -> bool:
+    """Whether `later`, a change of a later pass, depends on `changes`."""
     theirs = _Footprint.of([later])
     ours = _Footprint.of([change.recorded for change in changes])
     named = (
@@ -110,15 +110,15 @@ def built_upon(changes: Sequence[RecordedChange], later: PassRecord) -> bool:
         return True
     if any(ours.put[name] & theirs.put[name] for name in ours.put.keys() & theirs.put.keys()):
         return True
-    made = {name for change in changes for name in change.recorded.claim_ids}
-    if any(made & {conflict.earlier_id, conflict.later_id} for conflict in later.conflicts):
+    claim_ids = {claim_id for change in changes for claim_id in change.recorded.claim_ids}
+    if any(claim_ids & {conflict.earlier_id, conflict.later_id} for conflict in later.conflicts):
         return True
     return bool(ours.self_fields & theirs.self_fields)
 
 
 @dataclass(frozen=True, slots=True)
 class _Footprint:
-    """What changes change: which fields of which episodes, what they made, what they merged away."""
+    """What changes affect: the changed fields by episode, the created and merged episodes, and self-model fields."""
 
     put: Mapping[str, frozenset[str]]
     created: frozenset[str]
@@ -133,7 +133,7 @@ class _Footprint:
         own: set[str] = set()
         for record in records:
             for change in record.episodes:
-                changed = _OWN if change.is_new else change.changed & _OWN
+                changed = _OWN if change.is_new else change.changed_fields & _OWN
                 put[change.id] = put.get(change.id, frozenset()) | changed
             created |= {change.id for change in record.episodes if change.is_new}
             retired |= {entry.id for entry in record.retired}
@@ -142,71 +142,71 @@ class _Footprint:
         return cls(put, frozenset(created), frozenset(retired), frozenset(own))
 
 
-def _take_back_episodes(bench: _Bench, recorded: PassRecord) -> None:
+def _revert_episodes(state: _UndoState, recorded: PassRecord) -> None:
     for gone in recorded.retired:
         if gone.was is not None:
-            bench.episodes[gone.id] = gone.was
-            bench.revived.add(gone.id)
+            state.episodes[gone.id] = gone.was
+            state.revived.add(gone.id)
     for change in recorded.episodes:
-        now = bench.episode(change.id)
+        now = state.episode(change.id)
         if change.is_new:
-            bench.erased.add(change.id)
-            bench.episodes.pop(change.id, None)
-            bench.revived.discard(change.id)
+            state.erased.add(change.id)
+            state.episodes.pop(change.id, None)
+            state.revived.discard(change.id)
         elif now is not None:
-            bench.episodes[change.id] = restore_episode(change, now)
+            state.episodes[change.id] = restore_episode(change, now)
 
 
-def _take_back_links(bench: _Bench, recorded: PassRecord) -> None:
-    for link, old in recorded.each_link:
+def _revert_links(state: _UndoState, recorded: PassRecord) -> None:
+    for link, old in recorded.directed_links:
         key = (link.source_id, link.target_id, link.type)
-        now = bench.strength(key)
+        now = state.strength(key)
         if old is None:
-            bench.links[key] = None
-        elif now is not None or bench.revived & {link.source_id, link.target_id}:
-            # Of an episode that was merged away the links stand in the file alone, as they were left.
-            bench.links[key] = _shift_back(old, link.strength, link.strength if now is None else now)
+            state.links[key] = None
+        elif now is not None or state.revived & {link.source_id, link.target_id}:
+            # The links of an episode that was merged away are only in the database, unchanged since then.
+            state.links[key] = _shift_back(old, link.strength, link.strength if now is None else now)
 
 
 def restore_episode(change: EpisodeChange, now: Episode) -> Episode:
-    """`now` without what `change` changed."""
+    """Return `now` with `change` reverted."""
     values: dict[str, object] = {
-        name: _value_put_back(name, was, became, getattr(now, name)) for name, (was, became) in change.values.items()
+        name: _revert_value(name, was, became, getattr(now, name)) for name, (was, became) in change.values.items()
     }
-    values |= {name: splice.taken_back(getattr(now, name)) for name, splice in change.lists.items()}
+    values |= {name: splice.revert(getattr(now, name)) for name, splice in change.lists.items()}
     if "origin" in values:
-        values["origin"] = Origin(str(values["origin"]))  # As it is written down it is a text.
+        values["origin"] = Origin(str(values["origin"]))  # It is stored as text.
     return replace(now, **values)  # type: ignore[arg-type]  # each value is of its own field
 
 
-def _value_put_back(name: str, was: Value, became: Value, stands: Value) -> Value:
-    if stands == became or name in _OWN:
+def _revert_value(name: str, was: Value, became: Value, current: Value) -> Value:
+    if current == became or name in _OWN:
         return was
     if name in _SHIFTED:
-        before = _number(was)
-        return max(_shift_back(before, _number(became), _number(stands)), min(before, LEAST_ACCESSIBILITY))
+        before = _as_float(was)
+        return max(_shift_back(before, _as_float(became), _as_float(current)), min(before, LEAST_ACCESSIBILITY))
     if name in _COUNTED:
-        return max(0, _number(was) + _number(stands) - _number(became))
-    return stands
+        return max(0, _as_float(was) + _as_float(current) - _as_float(became))
+    return current
 
 
-def self_put_back(change: SelfModelChange, now: SelfModel) -> SelfModel:
-    """`now` without what `change` changed; what was changed again since stays as it is."""
+def restore_self_model(change: SelfModelChange, now: SelfModel) -> SelfModel:
+    """Return `now` with `change` reverted; fields that were changed again since are kept."""
     values: dict[str, object] = {}
     for name in (entry.name for entry in fields(SelfModel)):
-        was, became, stands = (getattr(one, name) for one in (change.before, change.after, now))
+        was, became, current = (getattr(model, name) for model in (change.before, change.after, now))
         if was == became:
             continue
-        if stands == became:
+        if current == became:
             values[name] = was
         elif name == "patterns":
-            values[name] = _patterns_put_back(was, became, stands)
-        elif isinstance(stands, tuple):
-            values[name] = without_added(was, became, stands)
+            values[name] = _revert_patterns(was, became, current)
+        elif isinstance(current, tuple):
+            values[name] = remove_added(was, became, current)
     return replace(now, **values)  # type: ignore[arg-type]  # each value is of its own field
 
 
-def _patterns_put_back(
+def _revert_patterns(
     before: tuple[Pattern, ...], after: tuple[Pattern, ...], now: tuple[Pattern, ...]
 ) -> tuple[Pattern, ...]:
     was = {pattern.description: pattern for pattern in before}
@@ -221,7 +221,7 @@ def _patterns_put_back(
                 replace(
                     pattern,
                     confidence=_shift_back(old.confidence, new.confidence, pattern.confidence),
-                    episode_ids=without_added(old.episode_ids, new.episode_ids, pattern.episode_ids),
+                    episode_ids=remove_added(old.episode_ids, new.episode_ids, pattern.episode_ids),
                 )
             )
     known = {pattern.description for pattern in now}
@@ -230,12 +230,12 @@ def _patterns_put_back(
 
 
 def _shift_back(before: float, after: float, now: float) -> float:
-    """What `before` would be, had it gone the way from `after` to `now`."""
+    """Return `before` shifted by the change from `after` to `now`, clamped to 0 to 1."""
     if now == after:
         return before
     return min(1.0, max(0.0, before + now - after))
 
 
-def _number(value: Value) -> float:
-    """A field that is one in every episode."""
+def _as_float(value: Value) -> float:
+    """Return the value of a numeric field."""
     return value if isinstance(value, int | float) else 0.0

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from reveries.index.terms import stem, terms_of, without_code, words_of
+from reveries.index.terms import stem, strip_code, terms_of, words_of
 from reveries.memory.model import Turn
 from reveries.memory.text.extracts import sentences_of
 
@@ -46,7 +46,7 @@ class Denial:
 
 def denial_in(text: str) -> Denial | None:
     """The first denial in `text` that says enough to be compared."""
-    for sentence in sentences_of(without_code(text)):
+    for sentence in sentences_of(strip_code(text)):
         for match in _DENIAL.finditer(sentence):
             terms = frozenset(terms_of(match["what"])) - _EMPTY
             if len(terms) >= _LEAST_SHARED:
@@ -59,7 +59,7 @@ def affirmation_in(text: str, denial: Denial, weight: Callable[[str], float]) ->
     tells."""
     best, found = LEAST_SHARE, ""
     whole = sum(map(weight, denial.terms)) or 1.0
-    for sentence in sentences_of(without_code(text)):
+    for sentence in sentences_of(strip_code(text)):
         shared = denial.terms & frozenset(terms_of(sentence))
         if len(shared) < _LEAST_SHARED or _DENIES.search(sentence) or not _tells_of(sentence, denial.verb):
             continue

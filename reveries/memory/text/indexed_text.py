@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import replace
 
-from reveries.index.terms import stop_words, terms_of, without_code
+from reveries.index.terms import stop_words, strip_code, terms_of
 from reveries.memory.echoes import Span, clip_spans
 from reveries.memory.model import Experience, Origin, Turn
 from reveries.memory.text.extracts import sentences_of
@@ -61,7 +61,7 @@ _OWN_CHARS = 320
 
 def embedding_text(text: str, names: Iterable[str]) -> str:
     """What of `text` is compared by meaning: not its fenced code, not the names of those who speak."""
-    prose = without_code(text)
+    prose = strip_code(text)
     return strip_names(prose if prose.strip() else text, names)
 
 

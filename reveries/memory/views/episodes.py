@@ -20,7 +20,7 @@ def find_episode(live: LiveMemory, id_or_prefix: str) -> Episode:
     """The episode called so, or whose id alone begins so. Raises NotFoundError."""
     if (episode := live.graph.get(id_or_prefix)) is not None:
         return episode
-    found = live.graph.ids_beginning(id_or_prefix)
+    found = live.graph.ids_with_prefix(id_or_prefix)
     if len(found) == 1 and len(id_or_prefix) >= _SHORTEST_PREFIX and (only := live.graph.get(found[0])) is not None:
         return only
     if found:
@@ -156,7 +156,7 @@ async def statistics(database: Database, live: LiveMemory, deep: DeepStore) -> M
         links=live.graph.links_by_type(),
         mean_salience=float(saliences.mean()) if len(saliences) else 0.0,
         min_salience=float(saliences.min()) if len(saliences) else 0.0,
-        faded=len(live.graph.less_accessible(FADED_BELOW)),
+        faded=len(live.graph.ids_less_accessible(FADED_BELOW)),
         database_bytes=counts["database_bytes"],
         last_consolidation=last,
         dormant=deep.counts.episodes,

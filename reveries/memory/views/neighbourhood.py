@@ -47,7 +47,7 @@ def most_telling(live: LiveMemory) -> str | None:
         ties = sum(link.strength for link in live.graph.links_of(episode.id))
         return episode.salience * (1.0 + ties), episode.created_at
 
-    indices, _ = live.graph.by_time()
+    indices, _ = live.graph.indices_by_time()
     best = max((live.graph.at(int(index)) for index in indices[-_LOOKED_AT:]), key=weight, default=None)
     return best.id if best is not None else None
 

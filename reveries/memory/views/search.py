@@ -18,12 +18,12 @@ from numpy.typing import NDArray
 
 from reveries.errors import UsageError
 from reveries.llm.base import Vector
-from reveries.memory.graph.activation import Ranking, Seed, explain_chosen, nearest_seeds, rank_episodes
+from reveries.memory.graph.activation import Ranking, Seed, explain_episodes, nearest_seeds, rank_episodes
 from reveries.memory.live import LiveMemory
 from reveries.memory.model import RankedTurn, Recall, RecallContext, RecalledEpisode, Turn
 from reveries.memory.recall.outranking import rank_outranked_last
-from reveries.memory.recall.ranking import TurnScores, ranked_turns, ranked_turns_of, score_turns
-from reveries.memory.recall.time_expressions import TimeSpan, clock_at, moment_of, time_spans
+from reveries.memory.recall.ranking import TurnScores, best_turns, best_turns_of_episodes, score_turns
+from reveries.memory.recall.time_expressions import TimeSpan, time_spans, to_local_time, to_unix_seconds
 from reveries.memory.recall.turn_index import TurnIndex
 
 LIKE_COSINE: Final = 0.45
@@ -124,14 +124,14 @@ def recall_from_reach(
     """The recall that comes of what the cue's energy reached."""
     above = found.above(live.settings.activation_threshold)
     chosen = list(islice((one for one in above if _is_inside(live, one[0], period)), context.limit))
-    surfaced = explain_chosen(live.graph, found.ranking, chosen, context, live.settings)
+    surfaced = explain_episodes(live.graph, found.ranking, chosen, context, live.settings)
     whole = Recall(
         cue=cue,
         vector=vector,
         episodes=tuple(with_turns(live, one, found.scores) for one in surfaced),
         turns=tuple(
             with_reasons(live, ranked_turn, found.scores)
-            for ranked_turn in ranked_turns(live.turns, found.scores, max(_LEAST_RANKED_TURNS, context.limit))
+            for ranked_turn in best_turns(live.turns, found.scores, max(_LEAST_RANKED_TURNS, context.limit))
         ),
         edges_touched=found.ranking.edges_touched,
     )
@@ -140,22 +140,22 @@ def recall_from_reach(
 
 def with_turns(live: LiveMemory, found: RecalledEpisode, scores: TurnScores) -> RecalledEpisode:
     """`found` with its own turns, ranked."""
-    (own,) = ranked_turns_of(live.turns, scores, [found.episode.id], _TURNS_PER_EPISODE)
+    (own,) = best_turns_of_episodes(live.turns, scores, [found.episode.id], _TURNS_PER_EPISODE)
     return replace(found, turns=own)
 
 
 def with_reasons(live: LiveMemory, turn: RankedTurn, scores: TurnScores) -> RankedTurn:
     """`turn` with its reasons as people are told them."""
     row = live.turns.row_of(turn.turn.id)
-    if row is None or scores.parts is None:
+    if row is None or scores.reasons is None:
         return turn
-    return replace(turn, reasons=scores.parts.told_reasons(row))
+    return replace(turn, reasons=scores.reasons.top_reasons(row))
 
 
 def episodes_within(live: LiveMemory, period: SearchPeriod) -> list[int]:
     """The indices of the episodes that lie in a period, by when they began. Only those near its beginning are looked
     at: any other is in it when it began in it."""
-    indices, began = live.graph.by_time()
+    indices, began = live.graph.indices_by_time()
     first = int(np.searchsorted(began, period.start - _LONGEST_SECONDS)) if period.start is not None else 0
     sure = int(np.searchsorted(began, period.start)) if period.start is not None else 0
     last = int(np.searchsorted(began, period.end)) if period.end is not None else len(began)
@@ -228,7 +228,7 @@ def _exact(text: str, zone: tzinfo | None) -> float | None:
         return None
     try:
         shown = datetime.fromisoformat(text)
-        return shown.timestamp() if shown.tzinfo is not None else moment_of(shown, zone)
+        return shown.timestamp() if shown.tzinfo is not None else to_unix_seconds(shown, zone)
     except (ValueError, OverflowError, OSError):
         return None
 
@@ -238,5 +238,5 @@ def _centre_span(span: TimeSpan, zone: tzinfo | None) -> tuple[float, float]:
     days = round((span.end - span.start) / 86_400.0)
     if not span.text.casefold().endswith("ago") or days <= 1:
         return span.start, span.end
-    middle = clock_at(span.start, zone) + timedelta(days=(days - 1) // 2)
-    return moment_of(middle, zone), moment_of(middle + timedelta(days=1), zone)
+    middle = to_local_time(span.start, zone) + timedelta(days=(days - 1) // 2)
+    return to_unix_seconds(middle, zone), to_unix_seconds(middle + timedelta(days=1), zone)

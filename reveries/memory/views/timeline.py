@@ -71,7 +71,7 @@ def _gap(seconds: float, significance: str) -> TimelineGap:
 
 def _last_word(live: LiveMemory, moment: float) -> float | None:
     """When the last conversation that began before `moment` was over; None when the latest few were none."""
-    indices, began = live.graph.by_time()
+    indices, began = live.graph.indices_by_time()
     place = int(np.searchsorted(began, moment))
     latest = [live.graph.at(int(index)) for index in indices[max(0, place - _LOOKED_BACK) : place]]
     return max((episode.ended_at for episode in latest if episode.conversation_id is not None), default=None)

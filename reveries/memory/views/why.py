@@ -7,11 +7,11 @@ import msgspec
 
 from reveries.index.terms import terms_of, words_of
 from reveries.llm.base import Vector
-from reveries.memory.graph.activation import Seed, explain_chosen, factors_of, seed_energy
+from reveries.memory.graph.activation import Seed, energy_factors, explain_episodes, seed_energy
 from reveries.memory.live import LiveMemory
 from reveries.memory.model import Episode, Factors, RankingReason, Recall, RecallContext, RecalledEpisode
 from reveries.memory.recall.cues import cue_terms
-from reveries.memory.recall.ranking import ranked_turns_of
+from reveries.memory.recall.ranking import best_turns_of_episodes
 from reveries.memory.views.search import CueReach, reach_episodes, recall_from_reach, with_reasons
 from reveries.protocol import TurnReason, Why, WhyEntry, WhyFactors, WhyLink, WhyStep, WhyTurn
 from reveries.safe_text import one_line, plain
@@ -29,7 +29,7 @@ def explain(live: LiveMemory, cue: str, vector: Vector, context: RecallContext, 
     above = [one for one, _ in found.above(live.settings.activation_threshold)]
     taken = recall_from_reach(live, found, cue, vector, context)
     rank = _rank(taken, episode, above.index(index) + 1 if index in above else 0)
-    factors = factors_of(episode, context)
+    factors = energy_factors(episode, context)
     scale = factors.recency * factors.resonance * factors.temporal * factors.accessibility
     direct = (seed_energy(seed, episode, context.now) if seed else 0.0) * scale
     spread = max(0.0, (found.whole.get(index, 0.0) if index is not None else 0.0) - direct)
@@ -82,7 +82,7 @@ def reasons_frames(reasons: Sequence[RankingReason]) -> list[TurnReason]:
 def _mine(live: LiveMemory, found: CueReach, index: int | None, context: RecallContext) -> RecalledEpisode | None:
     """The episode as the recall has it, if its energy reached it at all."""
     chosen = [one for one in found.ranking.order if one[0] == index]
-    return next(iter(explain_chosen(live.graph, found.ranking, chosen, context, live.settings)), None)
+    return next(iter(explain_episodes(live.graph, found.ranking, chosen, context, live.settings)), None)
 
 
 def _entry(live: LiveMemory, vector: Vector, seed: Seed, energy: float) -> WhyEntry:
@@ -117,7 +117,7 @@ def _turns(live: LiveMemory, cue: str, found: CueReach, taken: Recall, episode: 
     seen = {ranked.turn.id: ranked for ranked in taken.turns}
     places.update({name: place for place, name in enumerate(seen, 1)})
     turns: list[WhyTurn] = []
-    for ranked in ranked_turns_of(live.turns, found.scores, [episode.id], _TURNS)[0]:
+    for ranked in best_turns_of_episodes(live.turns, found.scores, [episode.id], _TURNS)[0]:
         shown, turn = seen.get(ranked.turn.id) or with_reasons(live, ranked, found.scores), ranked.turn
         turns.append(
             WhyTurn(

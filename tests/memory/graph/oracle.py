@@ -1,6 +1,6 @@
-"""What the graph and spreading activation are, in the plainest words: dictionaries, one step after the other.
+"""A reference implementation of the graph and of spreading activation in plain dictionaries, one step at a time.
 
-The graph in `reveries.memory` must say the same as this, whatever was done to it and however it works it out.
+The graph in `reveries.memory` must give the same results, after any changes and in any of its implementations.
 """
 
 import itertools
@@ -11,14 +11,14 @@ import numpy as np
 
 from reveries.config import RecallSettings
 from reveries.memory.changes import ChangeSet, Fading, Touch
-from reveries.memory.graph.activation import Seed, factors_of, seed_energy
+from reveries.memory.graph.activation import Seed, energy_factors, seed_energy
 from reveries.memory.model import Episode, Link, LinkType, RecallContext
 
 Edge = tuple[str, LinkType]
 
 
 class PlainGraph:
-    """Episodes by id, links by where they come from."""
+    """Episodes by id, links by source."""
 
     def __init__(self) -> None:
         self.episodes: dict[str, Episode] = {}
@@ -52,7 +52,7 @@ class PlainGraph:
         return {link for source in self.links for link in self.links_of(source) if link.target_id == name}
 
     def nearest(self, vector: np.ndarray, count: int) -> list[tuple[str, float]]:
-        """R-119, R-128: the nearest, best first, ties by id; only above 0."""
+        """Return the nearest episodes, best first, ties by id, only cosines above 0 (R-119, R-128)."""
         cosines = {
             name: float(np.float32(row.astype(float) @ vector.astype(float))) for name, row in self.vectors.items()
         }
@@ -82,7 +82,8 @@ class PlainGraph:
 def plain_spread(
     graph: PlainGraph, energies: Mapping[str, float], hops: int, decay: float
 ) -> tuple[dict[str, float], dict[str, float], int]:
-    """R-121 to the letter: energies, the strongest single way to each node, and how many links were followed."""
+    """Spread as in R-121: return energies, the strength of the best path to each node, and how many links were
+    followed."""
     active = dict(energies)
     strongest = dict(energies)
     followed = 0
@@ -105,12 +106,12 @@ def plain_spread(
 def plain_activate(
     graph: PlainGraph, seeds: Sequence[tuple[str, Seed]], context: RecallContext, settings: RecallSettings, share: float
 ) -> dict[str, float]:
-    """R-120..R-123 without the limit: what surfaces, with the energy it ranks by."""
+    """Return what surfaces and the energy it ranks by (R-120..R-123 without the limit)."""
     start = {name: e for name, seed in seeds if (e := seed_energy(seed, graph.episodes[name], context.now)) > 0.0}
     energies, _, _ = plain_spread(graph, start, settings.max_hops, settings.decay_per_hop)
     surfaced: dict[str, float] = {}
     for name, whole in energies.items():
-        factors = factors_of(graph.episodes[name], context)
+        factors = energy_factors(graph.episodes[name], context)
         scale = factors.recency * factors.resonance * factors.temporal * factors.accessibility
         if whole * scale > settings.activation_threshold:
             direct = start.get(name, 0.0)
@@ -118,9 +119,9 @@ def plain_activate(
     return surfaced
 
 
-def strength_of_way(graph: PlainGraph, way: Sequence[str], energy: float, decay: float) -> float:
-    """What is left of `energy` at the end of `way`; 0 where it does not follow links."""
-    for source, target in itertools.pairwise(way):
+def energy_along(graph: PlainGraph, path: Sequence[str], energy: float, decay: float) -> float:
+    """Return what is left of `energy` at the end of `path`; 0 if the path does not follow links."""
+    for source, target in itertools.pairwise(path):
         strongest = max((s for (to, _), s in graph.links[source].items() if to == target), default=0.0)
         energy *= strongest * decay * graph.episodes[target].accessibility
     return energy

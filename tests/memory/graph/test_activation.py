@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from reveries.memory.changes import ChangeSet
 from reveries.memory.graph.activation import (
     Seed,
-    activate,
+    activate_episodes,
+    compute_spread,
     emotional_resonance,
     nearest_seeds,
     recency_boost,
-    spread,
     temporal_relevance,
 )
 from reveries.memory.graph.kernels import Kernels, interpreted_kernels
@@ -26,11 +26,11 @@ DAY = 86_400.0
 
 
 LOOPS = (interpreted_kernels(), Kernels(lambda loop, _: loop, are_compiled=True))
-"""What serves until the loops are compiled, and the loops that are, as they stand."""
+"""The whole-array form that is used until the loops are compiled, and the loops run by the interpreter."""
 
 
 def graph_of(names: str, links: list[Link], kernels: Kernels | None = None, **chosen: object) -> MemoryGraph:
-    """Episodes a, b, c ... along the axes, in that order."""
+    """Create a graph of episodes a, b, c ... with vectors along the axes, in that order."""
     graph = MemoryGraph(4, kernels)
     graph.apply(
         ChangeSet(
@@ -49,7 +49,7 @@ def link(source: str, target: str, strength: float) -> Link:
 def surfaced(graph: MemoryGraph, vector: np.ndarray, **chosen: object) -> dict[str, RecalledEpisode]:
     chosen_settings = settings(**chosen)
     seeds = nearest_seeds(graph, vector, chosen_settings.seeds)
-    found, _ = activate(graph, seeds, context(), chosen_settings)
+    found, _ = activate_episodes(graph, seeds, context(), chosen_settings)
     return {one.episode.id: one for one in found}
 
 
@@ -88,19 +88,19 @@ def test_only_energy_above_the_threshold_surfaces_and_the_limit_holds(kernels: K
     assert "b" in surfaced(graph, axis(0), max_hops=1, activation_threshold=exact - 1e-9)
     assert "b" not in surfaced(graph, axis(0), max_hops=1, activation_threshold=exact)
     seeds = nearest_seeds(graph, axis(0), 5)
-    found, _ = activate(graph, seeds, context(limit=1), settings())
+    found, _ = activate_episodes(graph, seeds, context(limit=1), settings())
     assert [one.episode.id for one in found] == ["a"]
 
 
 @pytest.mark.requirement("R-123")
 @pytest.mark.parametrize("kernels", LOOPS, ids=["arrays", "loops"])
 def test_what_stays_at_the_threshold_takes_no_place_of_what_is_above_it(kernels: Kernels) -> None:
-    """Three entry points that are just at the threshold, and what they lead to above it, with place for one."""
+    """Three entry points exactly at the threshold lead to one episode above it; the limit is one."""
     links = [link(source, "d", 1.0) for source in "abc"]
     graph = graph_of("abcd", links, kernels, last_accessed_at=0.0)
     seeds = [Seed(graph.index_of(name) or 0, 1.0, 1.0) for name in "abc"]
     chosen = settings(max_hops=1, decay_per_hop=0.5, activation_threshold=1.0)
-    found, _ = activate(graph, seeds, context(limit=1), chosen, 0.02)
+    found, _ = activate_episodes(graph, seeds, context(limit=1), chosen, 0.02)
     assert [one.episode.id for one in found] == ["d"]
 
 
@@ -144,7 +144,7 @@ def test_only_edges_near_the_seeds_are_touched() -> None:
     names = "abcdefgh"
     graph = graph_of(names, [link("a", "b", 0.9), *(link(x, y, 0.9) for x, y in zip("efg", "fgh", strict=True))])
     energies = {graph.index_of("a") or 0: 1.0}
-    spreading = spread(graph, energies, max_hops=3, decay_per_hop=0.5)
+    spreading = compute_spread(graph, energies, max_hops=3, decay_per_hop=0.5)
     assert spreading.edges_touched == 3
     assert set(spreading.energies) == {graph.index_of("a"), graph.index_of("b")}
 
@@ -159,7 +159,7 @@ def test_energy_is_always_finite_and_never_negative(
     drawn: list[tuple[str, str, float]], decay: float, hops: int
 ) -> None:
     graph = graph_of("abcdefgh", [link(*one) for one in drawn])
-    spreading = spread(graph, {0: 1.0, 3: 0.5}, hops, decay)
+    spreading = compute_spread(graph, {0: 1.0, 3: 0.5}, hops, decay)
     assert all(math.isfinite(energy) and energy >= 0.0 for energy in spreading.energies.values())
 
 
@@ -198,5 +198,5 @@ def test_a_stronger_link_never_lowers_its_target(drawn: list[tuple[str, str, flo
     others = [each for each in drawn if each[:2] != ("a", "b")]
     weak = graph_of("abcdefgh", [*(link(*each) for each in others), link("a", "b", strength / 2)])
     strong = graph_of("abcdefgh", [*(link(*each) for each in others), link("a", "b", strength)])
-    energy = [spread(graph, {0: 1.0}, 3, 0.5).energies.get(1, 0.0) for graph in (weak, strong)]
+    energy = [compute_spread(graph, {0: 1.0}, 3, 0.5).energies.get(1, 0.0) for graph in (weak, strong)]
     assert energy[0] <= energy[1] + 1e-12

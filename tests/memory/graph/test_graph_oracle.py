@@ -1,4 +1,4 @@
-"""The graph of arrays says what the plain one says: whatever is done to it, compiled or not, swept or not."""
+"""The array-based graph agrees with the plain oracle after any changes, compiled or interpreted, swept or not."""
 
 import random
 from dataclasses import replace
@@ -10,11 +10,11 @@ from hypothesis import settings as checking
 from hypothesis import strategies as st
 
 from reveries.memory.changes import ChangeSet, Fading, Retirement, Touch
-from reveries.memory.graph.activation import Seed, activate, nearest_seeds, spread
+from reveries.memory.graph.activation import Seed, activate_episodes, compute_spread, nearest_seeds
 from reveries.memory.graph.kernels import Kernels, compile_kernels, interpreted_kernels
 from reveries.memory.graph.memory_graph import MemoryGraph
 from reveries.memory.model import Link, LinkType
-from tests.memory.graph.oracle import PlainGraph, plain_activate, plain_spread, strength_of_way
+from tests.memory.graph.oracle import PlainGraph, energy_along, plain_activate, plain_spread
 from tests.memory.kit import NOW, context, episode, settings
 
 pytestmark = pytest.mark.timeout(300)  # The first run on a machine compiles the loops.
@@ -35,7 +35,7 @@ def kernels(request: pytest.FixtureRequest, machine_code: Kernels) -> Kernels:
 
 
 class Life:
-    """The same deeds done to both graphs, drawn by chance from a seed."""
+    """Random changes, drawn from a seed, that are applied to both graphs."""
 
     def __init__(self, seed: int, kernels: Kernels) -> None:
         self.chance = random.Random(seed)
@@ -53,7 +53,7 @@ class Life:
         return self.chance.choice([*self.plain.episodes, *self.gone])
 
     def add(self, names: list[str]) -> None:
-        """Episodes that are new, or back again."""
+        """Add episodes that are new or were retired before."""
         chance = self.chance
         vectors = self.numbers.standard_normal((len(names), DIMENSIONS)).astype(np.float32)
         vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
@@ -81,7 +81,7 @@ class Life:
         return [f"e{number:04}" for number in range(self.born - count, self.born)]
 
     def link(self, count: int, hub: str | None = None) -> None:
-        """Links of any kind and strength, half of them both ways; with a hub all lead to it or from it."""
+        """Add links of any kind and strength, half of them in both directions; with a hub, all from or to it."""
         links: list[Link] = []
         for _ in range(count):
             ends = [hub or self.some(), self.some()]
@@ -94,9 +94,9 @@ class Life:
         self.both(ChangeSet(links=tuple(links)))
 
     def step(self) -> None:
-        """One deed of any kind."""
-        deeds = (self.grow, self.link_some, self.link_some, self.make_hub, self.change_strengths)
-        self.chance.choice((*deeds, self.touch, self.fade, self.retire, self.bring_back, self.merge))()
+        """Apply one random change."""
+        additions = (self.grow, self.link_some, self.link_some, self.make_hub, self.change_strengths)
+        self.chance.choice((*additions, self.touch, self.fade, self.retire, self.bring_back, self.merge))()
 
     def grow(self) -> None:
         self.add(self.new_names(self.chance.randint(1, 30)))
@@ -146,7 +146,7 @@ class Life:
         return unit
 
 
-def lived(seed: int, kernels: Kernels, steps: int) -> Life:
+def run_random_changes(seed: int, kernels: Kernels, steps: int) -> Life:
     life = Life(seed, kernels)
     life.add(life.new_names(life.chance.randint(1, 120)))
     for _ in range(steps):
@@ -164,7 +164,7 @@ STEPS = st.integers(0, 25)
 @given(seed=SEEDS, steps=STEPS)
 @pytest.mark.requirement("R-78", "R-81", "R-116")
 def test_whatever_is_done_the_links_are_those_of_the_plain_graph(kernels: Kernels, seed: int, steps: int) -> None:
-    life = lived(seed, kernels, steps)
+    life = run_random_changes(seed, kernels, steps)
     assert [one.id for one in life.graph.episodes()] == list(life.plain.episodes)
     assert {one.id: one for one in life.graph.episodes()} == life.plain.episodes
     assert life.graph.link_count == sum(map(len, life.plain.links.values()))
@@ -182,13 +182,13 @@ def test_whatever_is_done_the_links_are_those_of_the_plain_graph(kernels: Kernel
 @given(seed=SEEDS, steps=STEPS, hops=st.integers(0, 4), decay=st.sampled_from([0.0, 0.3, 0.5, 1.0]))
 @pytest.mark.requirement("R-121", "R-126")
 def test_energy_spreads_as_on_the_plain_graph(kernels: Kernels, seed: int, steps: int, hops: int, decay: float) -> None:
-    life = lived(seed, kernels, steps)
+    life = run_random_changes(seed, kernels, steps)
     chosen = life.chance.sample(list(life.plain.episodes), min(3, len(life.plain.episodes)))
     start = {name: life.chance.uniform(0.1, 2.0) for name in chosen}
     energies, _, followed = plain_spread(life.plain, start, hops, decay)
     by_index = {life.graph.index_of(name) or 0: energy for name, energy in start.items()}
-    for _ in range(2):  # The second time shows that the first left nothing behind.
-        found = spread(life.graph, by_index, hops, decay)
+    for _ in range(2):  # The second run shows that the first left no energy behind.
+        found = compute_spread(life.graph, by_index, hops, decay)
         assert {life.graph.id_at(index): pytest.approx(energy) for index, energy in found.energies.items()} == energies
         assert found.edges_touched == followed
 
@@ -199,7 +199,7 @@ def test_energy_spreads_as_on_the_plain_graph(kernels: Kernels, seed: int, steps
 def test_the_same_surfaces_as_on_the_plain_graph(
     kernels: Kernels, seed: int, steps: int, limit: int, share: float
 ) -> None:
-    life = lived(seed, kernels, steps)
+    life = run_random_changes(seed, kernels, steps)
     cue = life.cue()
     count = life.chance.randint(1, 8)
     nearest = life.plain.nearest(cue, count)
@@ -210,7 +210,7 @@ def test_the_same_surfaces_as_on_the_plain_graph(
     chosen = settings(max_hops=3, activation_threshold=life.chance.choice([0.0, 0.05, 0.3]))
     named = [(life.graph.id_at(seed.index), seed) for seed in seeds]
     expected = plain_activate(life.plain, named, asked, chosen, share)
-    found, _ = activate(life.graph, seeds, asked, chosen, share)
+    found, _ = activate_episodes(life.graph, seeds, asked, chosen, share)
     assert len(found) == min(limit, len(expected))
     best = sorted(expected.values(), reverse=True)[:limit]
     assert [one.energy for one in found] == pytest.approx(best)
@@ -222,11 +222,11 @@ def test_the_same_surfaces_as_on_the_plain_graph(
 @given(seed=SEEDS, steps=STEPS)
 @pytest.mark.requirement("R-118", "R-124")
 def test_the_way_that_is_shown_is_the_strongest_there_is(kernels: Kernels, seed: int, steps: int) -> None:
-    life = lived(seed, kernels, steps)
+    life = run_random_changes(seed, kernels, steps)
     names = life.chance.sample(list(life.plain.episodes), min(3, len(life.plain.episodes)))
     seeds = [Seed(life.graph.index_of(name) or 0, 1.0, life.chance.uniform(0.2, 1.0)) for name in names]
     chosen = settings(activation_threshold=0.0)
-    found, _ = activate(life.graph, seeds, context(limit=40), chosen)
+    found, _ = activate_episodes(life.graph, seeds, context(limit=40), chosen)
     start = {
         name: seed.match * life.plain.episodes[name].salience * (1.0 + 0.5 * recency(life, name))
         for name, seed in zip(names, seeds, strict=True)
@@ -236,7 +236,7 @@ def test_the_way_that_is_shown_is_the_strongest_there_is(kernels: Kernels, seed:
         assert one.path[0] in start
         assert one.path[-1] == one.episode.id
         assert len(one.path) <= chosen.max_hops + 1
-        left = strength_of_way(life.plain, one.path, start[one.path[0]], chosen.decay_per_hop)
+        left = energy_along(life.plain, one.path, start[one.path[0]], chosen.decay_per_hop)
         assert left == pytest.approx(strongest[one.episode.id])
 
 
@@ -246,16 +246,16 @@ def recency(life: Life, name: str) -> float:
 
 
 def test_both_kinds_of_loop_can_take_over_in_the_middle_of_a_life(machine_code: Kernels) -> None:
-    life = lived(5, interpreted_kernels(), 20)
-    life.graph.use(machine_code)
+    life = run_random_changes(5, interpreted_kernels(), 20)
+    life.graph.use_kernels(machine_code)
     for _ in range(20):
         life.step()
     assert {name: set(life.graph.links_of(name)) for name in life.plain.episodes} == {
         name: life.plain.links_of(name) for name in life.plain.episodes
     }
     start = {0: 1.0}
-    swift = spread(life.graph, start, 3, 0.5)
-    life.graph.use(interpreted_kernels())
-    plain = spread(life.graph, start, 3, 0.5)
+    swift = compute_spread(life.graph, start, 3, 0.5)
+    life.graph.use_kernels(interpreted_kernels())
+    plain = compute_spread(life.graph, start, 3, 0.5)
     assert swift.edges_touched == plain.edges_touched
     assert swift.energies == pytest.approx(plain.energies)

@@ -1,4 +1,4 @@
-"""The live graph: putting, linking, retiring, and what stood there before."""
+"""The live graph: adding, linking and retiring episodes, and the state before a change."""
 
 import numpy as np
 import pytest
@@ -78,16 +78,16 @@ def test_before_tells_old_from_new() -> None:
         episodes=(episode("a", summary="new"), episode("c")),
         links=(Link("a", "b", LinkType.THEMATIC, 0.9), Link("b", "a", LinkType.CAUSAL, 0.2)),
     )
-    before = graph.before(changes)
+    before = graph.state_before(changes)
     assert [one.summary for one in before.episodes] == ["a"]
     assert before.links == (Link("a", "b", LinkType.THEMATIC, 0.5),)
 
 
 @given(st.lists(st.integers(1, 400), max_size=8))
 def test_an_arena_has_room_for_just_the_nodes_that_were_asked_for(sizes: list[int]) -> None:
-    arena, held = LinkArena(Kernels(lambda loop, _: loop, are_compiled=False), 0), 0
+    arena, capacity = LinkArena(Kernels(lambda loop, _: loop, are_compiled=False), 0), 0
     for nodes in sizes:
-        if nodes > held:
+        if nodes > capacity:
             arena.grow_nodes(nodes)
-            held = nodes
-        assert len(arena.nodes) == held
+            capacity = nodes
+        assert len(arena.nodes) == capacity

@@ -1,4 +1,4 @@
-"""What is named in several episodes ties them, as far as it is rare."""
+"""Episodes that share a rare name are linked."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reveries.memory.graph.shared_names import MAX_HOLDERS, MAX_NAMED, NameIndex, named_links, shared_names
+from reveries.memory.graph.shared_names import MAX_HOLDERS, MAX_NAMED, NameIndex, find_shared_names, shared_name_links
 from reveries.memory.model import LinkType
 from tests.memory.kit import context, episode, open_memory, talk
 
@@ -28,7 +28,7 @@ async def test_two_episodes_about_one_rare_name_are_tied_and_the_way_can_be_name
         assert clocks.id != wrist.id
         assert graph.strength_of(clocks.id, wrist.id, LinkType.THEMATIC)
         assert graph.strength_of(wrist.id, clocks.id, LinkType.THEMATIC)
-        assert shared_names(clocks, wrist) == ("mathilde",)
+        assert find_shared_names(clocks, wrist) == ("mathilde",)
         vector = await memory.embed_cue("clocks")
         found = memory.recall("clocks", vector, context(limit=10)).episodes
         assert wrist.id in {hit.episode.id for hit in found}
@@ -39,9 +39,9 @@ def test_a_name_that_everybody_holds_makes_no_hub(count: int) -> None:
     index = NameIndex()
     others = {f"e{number}": episode(f"e{number}", entities=("anna",)) for number in range(count)}
     for other in others.values():
-        index.put(other)
+        index.add_episode(other)
     new = episode("new", entities=("anna",))
-    links = named_links(new, others, {"anna": index.holders("anna")}, count + 1)
+    links = shared_name_links(new, others, {"anna": index.holders("anna")}, count + 1)
     assert len(links) <= MAX_NAMED
     assert all(0.0 < link.strength <= 1.0 for link in links)
     if count > MAX_HOLDERS:
@@ -51,9 +51,9 @@ def test_a_name_that_everybody_holds_makes_no_hub(count: int) -> None:
 def test_what_is_rarer_ties_more_strongly_and_what_left_ties_nothing() -> None:
     others = {name: episode(name, entities=("lisbon", "anna")) for name in ("a", "b", "c")}
     new = episode("new", entities=("Anna", "lisbon"))
-    rare = named_links(new, others, {"lisbon": ["a"]}, 100)
-    common = named_links(new, others, {"anna": ["a", "b", "c"]}, 100)
-    both = named_links(new, others, {"lisbon": ["a", "gone"], "anna": ["a", "b", "c", "new"]}, 100)
+    rare = shared_name_links(new, others, {"lisbon": ["a"]}, 100)
+    common = shared_name_links(new, others, {"anna": ["a", "b", "c"]}, 100)
+    both = shared_name_links(new, others, {"lisbon": ["a", "gone"], "anna": ["a", "b", "c", "new"]}, 100)
     assert rare[0].strength > common[0].strength
     assert both[0].target_id == "a"
     assert "gone" not in {link.target_id for link in both}

@@ -8,13 +8,13 @@ from hypothesis import strategies as st
 from reveries.index.fusion import z_scores
 from reveries.memory.changes import ChangeSet, IndexedTurn
 from reveries.memory.recall.cues import read_cue
-from reveries.memory.recall.features import features_of
+from reveries.memory.recall.features import compute_features
 from reveries.memory.recall.ranking import (
     CANDIDATES,
     WEIGHTS,
     RankedCandidates,
+    best_turns,
     gather_evidence,
-    ranked_turns,
     score_turns,
 )
 from reveries.memory.recall.turn_index import TurnIndex
@@ -53,7 +53,7 @@ def test_every_weight_is_of_a_reason_that_exists() -> None:
             index, read_cue("zebra", NOW), gather_evidence(index, "zebra", vector_of(9)), index.live
         )
         assert set(WEIGHTS.match) <= set(look.match)
-        assert set(look.hops(np.zeros(len(look.rows), np.float32), WEIGHTS.hop)) == set(WEIGHTS.hop)
+        assert set(look.hop_columns(np.zeros(len(look.rows), np.float32), WEIGHTS.hop)) == set(WEIGHTS.hop)
 
 
 @settings(max_examples=60)
@@ -62,7 +62,7 @@ def test_reasons_are_finite_whatever_is_said_and_asked(texts: list[str], cue: st
     index = index_of(*texts)
     evidence = gather_evidence(index, cue, vector_of(99))
     look = RankedCandidates(index, read_cue(cue, NOW), evidence, index.live)
-    parts = look.parts(WEIGHTS)
+    parts = look.weigh_reasons(WEIGHTS)
     assert len(look.rows) == len(texts)
     assert np.isfinite(parts.values).all()
     assert np.isfinite(parts.amounts).all()
@@ -81,7 +81,7 @@ def test_an_index_that_lost_turns_scores_like_one_that_never_had_them(texts: lis
 def test_the_time_that_the_cue_speaks_of_is_found() -> None:
     index = index_of("one", "two", "three", step=30 * DAY)
     cue = read_cue("what was it on 2025-07-15?", NOW + 100 * DAY)
-    columns = features_of(index, cue, gather_evidence(index, cue.text, vector_of(9)), np.arange(3))
+    columns = compute_features(index, cue, gather_evidence(index, cue.text, vector_of(9)), np.arange(3))
     assert columns["after_then"][:2].tolist() == [0.0, 1.0]
     assert columns["after_then"][2] == pytest.approx(np.exp(-29.64 / 10), rel=0.05)
     assert columns["before_then"][1:].tolist() == [1.0, 0.0]
@@ -90,7 +90,7 @@ def test_the_time_that_the_cue_speaks_of_is_found() -> None:
 def test_the_speaker_whom_the_cue_names_is_told_from_the_other() -> None:
     index = index_of("I like tea", "I like tea")
     cue = read_cue("What does Ben like?", NOW)
-    columns = features_of(index, cue, gather_evidence(index, cue.text, vector_of(9)), np.arange(2))
+    columns = compute_features(index, cue, gather_evidence(index, cue.text, vector_of(9)), np.arange(2))
     assert columns["speaker"].tolist() == [0.0, 1.0]
     assert columns["other_speaker"].tolist() == [1.0, 0.0]
 
@@ -99,10 +99,10 @@ def test_the_speaker_whom_the_cue_names_is_told_from_the_other() -> None:
 def test_a_ranked_turn_says_why() -> None:
     index = index_of(*SAID)
     scores = score_turns(index, "Where did Ana see zebras?", vector_of(0), NOW)
-    best = ranked_turns(index, scores, 1)[0]
+    best = best_turns(index, scores, 1)[0]
     assert best.turn.id == "t0"
-    assert scores.parts is not None
-    reasons = scores.parts.told_reasons(0)
+    assert scores.reasons is not None
+    reasons = scores.reasons.top_reasons(0)
     assert 1 <= len(reasons) <= 5
     assert all(reason.amount != 0.0 for reason in reasons)
     assert [abs(reason.amount) for reason in reasons] == sorted((abs(r.amount) for r in reasons), reverse=True)
@@ -111,10 +111,10 @@ def test_a_ranked_turn_says_why() -> None:
 def test_what_was_not_looked_at_closely_comes_behind_in_the_order_of_the_first_guesses() -> None:
     index = index_of(*(f"word{place} tea" for place in range(2 * CANDIDATES)))
     scores = score_turns(index, "tea", vector_of(1), NOW)
-    assert scores.parts is not None
-    behind = np.setdiff1d(np.arange(2 * CANDIDATES), scores.parts.rows)
-    assert scores.fused[behind].max() < scores.fused[scores.parts.rows].min()
-    assert scores.parts.told_reasons(int(behind[0])) == ()
+    assert scores.reasons is not None
+    behind = np.setdiff1d(np.arange(2 * CANDIDATES), scores.reasons.rows)
+    assert scores.fused[behind].max() < scores.fused[scores.reasons.rows].min()
+    assert scores.reasons.top_reasons(int(behind[0])) == ()
 
 
 @given(st.lists(st.tuples(st.floats(-9.0, 9.0, width=32), st.booleans()), min_size=1, max_size=200))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from reveries.memory.changes import ChangeSet, IndexedTurn, Retirement
-from reveries.memory.recall.ranking import gather_evidence, ranked_turns, ranked_turns_of, score_turns
+from reveries.memory.recall.ranking import best_turns, best_turns_of_episodes, gather_evidence, score_turns
 from reveries.memory.recall.turn_index import TurnIndex
 from reveries.memory.text.indexed_text import strip_names
 from tests.memory.kit import NOW, WordEmbedder, turn
@@ -25,15 +25,15 @@ async def index_of(*texts: str, **chosen: object) -> tuple[TurnIndex, WordEmbedd
 async def ranked(index: TurnIndex, embedder: WordEmbedder, cue: str, **chosen: object) -> list[str]:
     vector = (await embedder.embed([cue]))[0]
     scores = score_turns(index, cue, vector, NOW, **chosen)  # type: ignore[arg-type]
-    return [entry.turn.id for entry in ranked_turns(index, scores, 10)]
+    return [entry.turn.id for entry in best_turns(index, scores, 10)]
 
 
 async def test_the_turn_that_answers_comes_first_with_its_episode() -> None:
     index, embedder = await index_of("We had rain all day.", "My sister lives in Lisbon.", "I bought bread.")
     vector = (await embedder.embed(["sister Lisbon"]))[0]
     scores = score_turns(index, "sister Lisbon", vector, NOW)
-    assert ranked_turns(index, scores, 1)[0].episode_id == "e1"
-    assert ranked_turns_of(index, scores, ["e1"], 3)[0][0].turn.id == "t1"
+    assert best_turns(index, scores, 1)[0].episode_id == "e1"
+    assert best_turns_of_episodes(index, scores, ["e1"], 3)[0][0].turn.id == "t1"
 
 
 async def test_an_empty_index_answers_nothing() -> None:

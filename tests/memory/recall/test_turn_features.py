@@ -6,13 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reveries.memory.recall.cues import read_cue
-from reveries.memory.recall.turn_features import SURFACE, surface_of
+from reveries.memory.recall.turn_features import SURFACE, surface_features
 
 NOW = 1_700_000_000.0
 
 
 def record(text: str) -> np.void:
-    found: np.void = np.array([surface_of(text)], dtype=SURFACE)[0]
+    found: np.void = np.array([surface_features(text)], dtype=SURFACE)[0]
     return found
 
 

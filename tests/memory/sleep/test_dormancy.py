@@ -14,7 +14,7 @@ from reveries.memory.changes import ChangeSet, Dormancy
 from reveries.memory.graph.memory_graph import MemoryGraph
 from reveries.memory.memory import Memory
 from reveries.memory.model import Episode
-from reveries.memory.sleep.decay import is_spent, select_dormant_episodes
+from reveries.memory.sleep.decay import select_dormant_episodes, should_go_dormant
 from tests.fakes.clock import HandClock
 from tests.memory.kit import NOW, episode, memory_settings, open_memory, talk
 from tests.memory.test_memory import SAYINGS, picture, recalled
@@ -31,15 +31,15 @@ def worn(name: str, **chosen: object) -> Episode:
 @pytest.mark.requirement("R-116")
 def test_an_episode_goes_dormant_only_when_all_three_bounds_are_passed() -> None:
     settings = memory_settings()
-    assert is_spent(worn("a"), NOW, settings)
-    assert not is_spent(worn("b", accessibility=0.21), NOW, settings)
-    assert not is_spent(worn("c", salience=0.16), NOW, settings)
-    assert not is_spent(worn("d", last_accessed_at=NOW - 179 * DAY), NOW, settings)
+    assert should_go_dormant(worn("a"), NOW, settings)
+    assert not should_go_dormant(worn("b", accessibility=0.21), NOW, settings)
+    assert not should_go_dormant(worn("c", salience=0.16), NOW, settings)
+    assert not should_go_dormant(worn("d", last_accessed_at=NOW - 179 * DAY), NOW, settings)
 
 
 def test_a_high_floor_of_salience_keeps_nothing_from_going_dormant() -> None:
     settings = memory_settings(minimum_salience=0.4)
-    assert is_spent(worn("a", salience=0.4), NOW, settings)
+    assert should_go_dormant(worn("a", salience=0.4), NOW, settings)
 
 
 REACH = st.builds(
@@ -56,7 +56,7 @@ def test_above_the_limit_the_least_reachable_go_and_no_more_than_need_be(
 ) -> None:
     settings = memory_settings(live_episodes=limit, ask_above_share=1.0)
     gone = {entry.episode_id: entry.reason for entry in select_dormant_episodes(episodes, len(episodes), NOW, settings)}
-    spent = {one.id for one in episodes if is_spent(one, NOW, settings)}
+    spent = {one.id for one in episodes if should_go_dormant(one, NOW, settings)}
     staying = [one for one in episodes if one.id not in gone]
     assert spent <= gone.keys()
     assert len(staying) == min(limit, len(episodes) - len(spent))
@@ -74,8 +74,8 @@ def test_looking_at_the_least_reachable_alone_comes_to_the_same_as_looking_at_al
     graph = MemoryGraph(4)
     zeros = np.zeros(4, dtype=np.float32)
     graph.apply(ChangeSet(episodes=tuple(held), vectors=tuple((one.id, zeros) for one in held)))
-    worn_out = graph.less_accessible(settings.dormant_accessibility + 1e-6)
-    names = {*worn_out, *graph.least_reachable(excess + len(worn_out))}
+    worn_out = graph.ids_less_accessible(settings.dormant_accessibility + 1e-6)
+    names = {*worn_out, *graph.least_reachable_ids(excess + len(worn_out))}
     some = [one for one in held if one.id in names]
     few = select_dormant_episodes(some, len(held), NOW, settings)
     assert sorted(few, key=str) == sorted(select_dormant_episodes(held, len(held), NOW, settings), key=str)

@@ -9,7 +9,7 @@ from reveries.llm.base import Vectors
 from reveries.memory.changes import ChangeSet
 from reveries.memory.graph.memory_graph import MemoryGraph
 from reveries.memory.model import Exemplar, Link, LinkType
-from reveries.memory.sleep.merge import joined_summary, merge, merge_episodes, merge_target
+from reveries.memory.sleep.merge import find_merge_target, join_summaries, merge_change_set, merge_episodes
 from tests.memory.kit import NOW, axis, episode, memory_settings
 
 HOUR = 3600.0
@@ -48,7 +48,7 @@ def test_two_are_one_when_near_in_meaning_and_in_time_or_of_one_conversation(
 ) -> None:
     graph = graph_with_old(**chosen)
     new = episode("new", created_at=NOW, conversation_id="c")
-    target = merge_target(graph, new, near(cosine), memory_settings())
+    target = find_merge_target(graph, new, near(cosine), memory_settings())
     assert (target is not None) is is_one
 
 
@@ -102,7 +102,7 @@ def test_links_and_neighbours_go_over_to_the_one_that_stays() -> None:
     source, target = graph.get("s"), graph.get("t")
     assert source is not None
     assert target is not None
-    graph.apply(merge(graph, target, source, axis(1)))
+    graph.apply(merge_change_set(graph, target, source, axis(1)))
     assert "s" not in graph
     assert graph.links_of("t") == (Link("t", "n", LinkType.TEMPORAL, 0.7),)
     assert graph.links_of("n") == (Link("n", "t", LinkType.TEMPORAL, 0.5),)
@@ -114,6 +114,6 @@ def test_links_and_neighbours_go_over_to_the_one_that_stays() -> None:
 
 
 def test_a_summary_that_grows_too_long_loses_its_oldest_words() -> None:
-    long = joined_summary("old " * 200, "the newest words")
+    long = join_summaries("old " * 200, "the newest words")
     assert long.endswith("the newest words")
     assert len(long) <= 702

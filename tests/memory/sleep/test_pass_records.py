@@ -11,9 +11,16 @@ from hypothesis import strategies as st
 
 from reveries.memory.changes import Before, ChangeSet, Processed, Retirement, SelfModelChange
 from reveries.memory.model import Episode, Exemplar, Link, LinkType, Origin, SelfModel
-from reveries.memory.sleep.pass_log import diff_of
-from reveries.memory.sleep.pass_records import Splice, episode_change, from_json, record_of, to_json, without_added
-from reveries.memory.sleep.undo_plan import RecordedChange, built_upon, restore_episode, undone
+from reveries.memory.sleep.pass_log import build_diff
+from reveries.memory.sleep.pass_records import (
+    Splice,
+    build_pass_record,
+    decode_record,
+    encode_record,
+    episode_change,
+    remove_added,
+)
+from reveries.memory.sleep.undo_plan import RecordedChange, is_built_upon, plan_undo, restore_episode
 from tests.memory.kit import NOW, episode
 
 NAMES = st.sampled_from(["a", "b", "c", "d"])
@@ -45,7 +52,7 @@ EPISODES = st.builds(
 
 
 def written(changes: ChangeSet, before: Before) -> str:
-    return to_json(record_of(changes, before))
+    return encode_record(build_pass_record(changes, before))
 
 
 def written_at_first(changes: ChangeSet, before: Before) -> str:
@@ -60,11 +67,11 @@ def written_at_first(changes: ChangeSet, before: Before) -> str:
 def test_whatever_changed_in_an_episode_is_put_back_to_the_last_bit_from_what_was_written(
     was: Episode, became: Episode
 ) -> None:
-    [change] = from_json(written(ChangeSet(episodes=(became,)), Before(episodes=(was,)))).episodes
+    [change] = decode_record(written(ChangeSet(episodes=(became,)), Before(episodes=(was,)))).episodes
     assert restore_episode(change, became) == was
     assert type(restore_episode(change, became).origin) is Origin
     differ = {one.name for one in fields(Episode) if getattr(was, one.name) != getattr(became, one.name)}
-    assert change.changed == differ
+    assert change.changed_fields == differ
 
 
 @given(LISTS, LISTS, LISTS)
@@ -73,9 +80,9 @@ def test_a_list_that_has_changed_again_loses_what_was_added_and_gets_back_what_w
 ) -> None:
     change = episode_change(episode("e", topics=was), episode("e", topics=became))
     splice = change.lists.get("topics", Splice())
-    assert splice.taken_back(became) == was
+    assert splice.revert(became) == was
     added, lost = Counter(became) - Counter(was), Counter(was) - Counter(became)
-    now = Counter(splice.taken_back((*became, *more, "another")))
+    now = Counter(splice.revert((*became, *more, "another")))
     assert now["another"] == 1
     assert {item: now[item] for item in added} == {item: was.count(item) + more.count(item) for item in added}
     assert lost <= now
@@ -94,7 +101,7 @@ def test_a_list_that_has_changed_again_loses_what_was_added_and_gets_back_what_w
 def test_of_an_item_that_stands_there_twice_only_what_was_added_goes_and_from_the_end(
     was: tuple[str, ...], became: tuple[str, ...], now: tuple[str, ...], back: tuple[str, ...]
 ) -> None:
-    assert without_added(was, became, now) == back
+    assert remove_added(was, became, now) == back
 
 
 LINKS = st.lists(
@@ -109,7 +116,7 @@ def test_links_are_written_once_for_both_ways_and_each_has_the_strength_it_had(
     put = {(link.source_id, link.target_id, link.type): link for link in links}
     was = {(link.source_id, link.target_id, link.type): link.strength for link in before}
     there = tuple(Link(*key, strength) for key, strength in was.items() if key in put)
-    found = dict(from_json(written(ChangeSet(links=tuple(links)), Before(links=there))).each_link)
+    found = dict(decode_record(written(ChangeSet(links=tuple(links)), Before(links=there))).directed_links)
     assert found == {link: was.get(key) for key, link in put.items()}
 
 
@@ -123,9 +130,9 @@ def test_what_an_earlier_version_wrote_leads_back_to_the_same(was: Episode, beca
         processed=(Processed("x1", 0.5, 0.0),),
     )
     before = Before(episodes=(was, gone), links=(Link("x", "e", LinkType.CAUSAL, 0.25),))
-    first, second = from_json(written_at_first(changes, before)), from_json(written(changes, before))
-    assert first == second == from_json(to_json(first))
-    back = undone([RecordedChange(1, None, first)], {"e": became}.get, lambda *key: 0.5, SelfModel())
+    first, second = decode_record(written_at_first(changes, before)), decode_record(written(changes, before))
+    assert first == second == decode_record(encode_record(first))
+    back = plan_undo([RecordedChange(1, None, first)], {"e": became}.get, lambda *key: 0.5, SelfModel())
     assert {one.id: one for one in back.episodes} == {"e": was, "gone": gone}
     assert back.links == (Link("x", "e", LinkType.CAUSAL, 0.25),)
 
@@ -148,7 +155,7 @@ def test_a_new_episode_is_named_and_shown_and_its_fields_stand_in_its_row_alone(
     assert json.loads(text)["episodes"] == [
         {"id": "n", "is_new": True, "summary": "Ana has a boat.", "salience": new.salience}
     ]
-    [diff] = diff_of("", "", from_json(text)).episodes
+    [diff] = build_diff("", "", decode_record(text)).episodes
     assert (diff.what, diff.new_summary, diff.new_salience) == ("new", "Ana has a boat.", new.salience)
 
 
@@ -157,32 +164,32 @@ def test_the_self_model_is_written_down_where_it_changed() -> None:
     became = replace(was, owner_facts=("Ana has a boat.", "It is blue."), updated_at=2.0)
     text = written(ChangeSet(self_model=SelfModelChange(was, became, "why", ("e",))), Before())
     assert "I listen." not in text
-    change = RecordedChange(1, None, from_json(text))
-    assert undone([change], lambda name: None, lambda *key: None, became).self_model == was
+    change = RecordedChange(1, None, decode_record(text))
+    assert plan_undo([change], lambda name: None, lambda *key: None, became).self_model == was
 
 
 def test_a_pass_that_changes_the_same_list_builds_upon_the_one_before() -> None:
     was = episode("e", topics=("a",))
     became = replace(was, topics=("a", "b"))
     later = replace(became, topics=("a", "b", "c"))
-    one = from_json(written(ChangeSet(episodes=(became,)), Before(episodes=(was,))))
-    other = from_json(written(ChangeSet(episodes=(later,)), Before(episodes=(became,))))
+    one = decode_record(written(ChangeSet(episodes=(became,)), Before(episodes=(was,))))
+    other = decode_record(written(ChangeSet(episodes=(later,)), Before(episodes=(became,))))
     chained = replace(became, after=("next",), access_count=3)
-    beside = from_json(written(ChangeSet(episodes=(chained,)), Before(episodes=(became,))))
-    assert built_upon([RecordedChange(1, None, one)], other)
-    assert not built_upon([RecordedChange(1, None, one)], beside)
+    beside = decode_record(written(ChangeSet(episodes=(chained,)), Before(episodes=(became,))))
+    assert is_built_upon([RecordedChange(1, None, one)], other)
+    assert not is_built_upon([RecordedChange(1, None, one)], beside)
 
 
 @pytest.mark.parametrize("text", ['{"before":{},"is_erased":true}', '{"form":2,"is_erased":true}'])
 def test_what_an_erasure_leaves_of_a_record_says_that_it_was_erased(text: str) -> None:
-    assert from_json(text).is_erased
-    assert to_json(from_json(text)) == '{"form":2,"is_erased":true}'
+    assert decode_record(text).is_erased
+    assert encode_record(decode_record(text)) == '{"form":2,"is_erased":true}'
 
 
 @pytest.mark.parametrize("text", ['{"form":3}', '{"episodes":[]}', "[]"])
 def test_what_no_version_wrote_is_refused(text: str) -> None:
     with pytest.raises(msgspec.ValidationError):
-        from_json(text)
+        decode_record(text)
 
 
 def test_a_change_that_is_shown_tells_what_it_left_as_it_was() -> None:

@@ -12,15 +12,15 @@ from reveries.memory.sleep.questions import (
     DeepAnswer,
     QuoteAnswer,
     SelfAnswer,
-    about_self_of,
-    abstraction_of,
+    check_deep_answer,
+    check_self_answer,
     deep_question,
     fence_text,
-    quotable,
+    quotable_sentences,
     self_question,
     tidy_line,
 )
-from reveries.memory.sleep.self_model_changes import change_self_model, trusted_words, with_new, with_patterns
+from reveries.memory.sleep.self_model_changes import add_patterns, add_statements, change_self_model, trusted_words
 from reveries.memory.text.extracts import summary_of
 from tests.memory.kit import NOW, turn
 
@@ -59,8 +59,8 @@ def test_an_experience_without_a_quotable_sentence_asks_for_no_quotes() -> None:
 @pytest.mark.requirement("R-72", "R-113")
 def test_every_kept_quote_is_verbatim_and_every_number_in_range(text: str, quote: str, salience: float) -> None:
     said = [turn("t", text)]
-    answer = DeepAnswer("s", salience, exemplars=[QuoteAnswer(quote), *map(QuoteAnswer, quotable(said))])
-    made = abstraction_of(answer, said)
+    answer = DeepAnswer("s", salience, exemplars=[QuoteAnswer(quote), *map(QuoteAnswer, quotable_sentences(said))])
+    made = check_deep_answer(answer, said)
     assert all(quoted.quote in text for quoted in made.exemplars)
     assert 0.0 <= made.salience <= 1.0
     assert 0.0 <= made.confidence <= 1.0
@@ -72,21 +72,21 @@ def test_a_tail_in_another_script_is_cut_off_but_other_languages_are_kept() -> N
 
 
 def test_the_same_fact_in_other_order_is_no_new_fact() -> None:
-    assert with_new(("Ana has a sister, Marta.",), ["Marta: Ana has a sister", "Ana sails."], 2) == (
+    assert add_statements(("Ana has a sister, Marta.",), ["Marta: Ana has a sister", "Ana sails."], 2) == (
         "Ana has a sister, Marta.",
         "Ana sails.",
     )
-    assert with_new(("Old.", "Older."), ["Newest fact"], 2) == ("Older.", "Newest fact")
+    assert add_statements(("Old.", "Older."), ["Newest fact"], 2) == ("Older.", "Newest fact")
 
 
 @pytest.mark.requirement("R-83", "R-170")
 def test_a_pattern_that_shows_again_gains_confidence_and_the_episode() -> None:
-    once = with_patterns((), ["Speaks of family"], "e1")
-    twice = with_patterns(once, ["speaks of families"], "e2")
+    once = add_patterns((), ["Speaks of family"], "e1")
+    twice = add_patterns(once, ["speaks of families"], "e2")
     (pattern,) = twice
     assert pattern.confidence == pytest.approx(0.45)
     assert pattern.episode_ids == ("e1", "e2")
-    assert with_patterns(twice, ["Speaks of family"], "e2") == twice
+    assert add_patterns(twice, ["Speaks of family"], "e2") == twice
 
 
 def test_nothing_new_changes_nothing() -> None:
@@ -114,9 +114,9 @@ def test_a_sentence_of_the_summary_with_a_name_of_nobodys_goes_and_the_extract_s
     turns = [turn("t", "My brother Paul comes on Saturday.")]
     asker = Asker("Ana", "Reverie", SelfModel())
     part = DeepAnswer("Ana waits for Paul. He brings Oliver.", 0.5, patterns=["Oliver comes often."])
-    made = abstraction_of(part, turns, (), asker)
+    made = check_deep_answer(part, turns, (), asker)
     assert (made.summary, made.patterns) == ("Ana waits for Paul.", ())
-    assert abstraction_of(DeepAnswer("Oliver comes at 9.", 0.5), turns, (), asker).summary == summary_of(turns)
+    assert check_deep_answer(DeepAnswer("Oliver comes at 9.", 0.5), turns, (), asker).summary == summary_of(turns)
 
 
 @pytest.mark.requirement("R-86")
@@ -127,7 +127,7 @@ def test_what_of_the_self_answer_nobody_said_is_left_out() -> None:
         unresolved_threads=["Whether Paul comes", "Whether Oliver comes"],
         narrative="I know Ana since 2019.",
     )
-    checked = about_self_of(answer, "I have a brother called Paul who owns boats.", asker)
+    checked = check_self_answer(answer, "I have a brother called Paul who owns boats.", asker)
     assert checked.owner_facts == ["Ana has a brother called Paul."]
     assert checked.unresolved_threads == ["Whether Paul comes"]
     assert checked.narrative == ""

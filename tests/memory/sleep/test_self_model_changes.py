@@ -15,8 +15,8 @@ from reveries.memory.sleep.questions import Asker
 from reveries.memory.sleep.self_model_changes import (
     Trait,
     TraitAnswer,
-    checked_trait,
-    field_asked_about,
+    check_trait,
+    choose_field,
     trait_question,
 )
 from tests.memory.kit import answering, deep_answer, open_memory, talk
@@ -30,10 +30,10 @@ STATEMENT = "Listens patiently."
 
 @pytest.mark.requirement("R-82", "R-84", "R-85")
 def test_all_five_are_asked_about_one_at_a_time() -> None:
-    asked = Counter(field_asked_about(f"experience {number}") for number in range(1000))
+    asked = Counter(choose_field(f"experience {number}") for number in range(1000))
     assert set(asked) == set(FIELDS)
     assert min(asked.values()) > 150
-    assert field_asked_about("experience 1") == field_asked_about("experience 1")
+    assert choose_field("experience 1") == choose_field("experience 1")
 
 
 @pytest.mark.requirement("R-84", "R-85")
@@ -66,7 +66,7 @@ def test_the_question_shows_what_is_known_and_lets_nothing_be_quoted_but_the_tex
 def test_a_statement_counts_only_with_a_sentence_that_shows_it_and_nothing_invented(
     quote: str, statement: str, is_kept: bool
 ) -> None:
-    found = checked_trait(ASKER, "strengths", TraitAnswer(quote, statement), WORDS)
+    found = check_trait(ASKER, "strengths", TraitAnswer(quote, statement), WORDS)
     assert found == (Trait("strengths", statement, quote) if is_kept else None)
 
 

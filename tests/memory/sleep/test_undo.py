@@ -210,7 +210,7 @@ async def test_a_merge_that_is_taken_back_leaves_two_episodes_with_their_own_tur
     async with open_memory(tmp_path) as memory:
         run_id = await _two_boats(memory)
         (undone,) = await memory.take_back(run_id)
-        assert "1 apart again" in undone.line
+        assert "1 separated again" in undone.line
         assert [len(one.experience_ids) for one in memory.live.graph.episodes()] == [1, 1]
         assert {len(memory.live.turns.turns_of(one.id)) for one in memory.live.graph.episodes()} == {1}
         newest, taken_back = (await memory.sleep_log(10))[:2]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from reveries.llm.scripted import ScriptedModel
 from reveries.memory.changes import ChangeSet, Dormancy, Fading, Touch
 from reveries.memory.memory import Memory
-from reveries.memory.sleep.decay import FADED, is_spent, select_dormant_episodes
+from reveries.memory.sleep.decay import FADED, select_dormant_episodes, should_go_dormant
 from reveries.memory.sleep.upkeep import FADING_AT_ONCE, Upkeep
 from tests.fakes.clock import HandClock
 from tests.memory.kit import NOW, answering, deep_answer, memory_settings, open_memory, talk
@@ -65,7 +65,7 @@ async def test_what_went_to_the_disk_is_named_before_and_after_and_comes_back_wh
         told = (await memory.sleep_run(slept.run_id)).changes
         assert [diff for change in told for diff in change.episodes] == [named]
         (undone,) = await memory.take_back(slept.run_id)
-        assert "1 back from the disk" in undone.line
+        assert "1 woken from the disk" in undone.line
         assert name in memory.live.graph
 
 
@@ -78,7 +78,7 @@ async def words_that_left(memory: Memory, days: float) -> list[str]:
 
     await memory._store.commit(fade)
     before = {turn.id: turn.text for turn in memory.live.turns.turns_of(home.id)}
-    left = await Upkeep(memory._store, memory_settings(), NOW + days * DAY).put_words_away()
+    left = await Upkeep(memory._store, memory_settings(), NOW + days * DAY).unindex_old_words()
     return [before[name] for name in left]
 
 
@@ -138,7 +138,7 @@ async def test_a_word_of_the_owner_ends_what_time_does_after_the_batch_in_hand(t
         done = await Upkeep(memory._store, memory_settings(), NOW, stop=StopsAfter(1)).run()
         assert [entry.episode_id for entry in done.fadings] == names[:FADING_AT_ONCE]
         assert [one for name in names if (one := memory.live.graph.get(name)) and one.salience == 0.8] != []
-        assert await Upkeep(memory._store, memory_settings(), NOW, stop=StopsAfter(1)).would_do() == ()
+        assert await Upkeep(memory._store, memory_settings(), NOW, stop=StopsAfter(1)).preview() == ()
 
 
 async def test_what_is_recalled_or_pinned_while_its_turn_comes_stays(tmp_path: Path) -> None:
@@ -154,7 +154,7 @@ async def test_what_is_recalled_or_pinned_while_its_turn_comes_stays(tmp_path: P
         await memory._store.commit(work)
         upkeep = Upkeep(memory._store, memory_settings(), NOW)
         leaving = [Dormancy(name, NOW, FADED) for name in (used, pinned, left)]
-        assert [entry.episode_id for entry in upkeep.still_leaving(leaving, {pinned})] == [left]
+        assert [entry.episode_id for entry in upkeep.filter_still_due(leaving, {pinned})] == [left]
 
 
 @pytest.mark.requirement("R-104")
@@ -178,7 +178,7 @@ def test_no_more_fade_out_of_reach_at_once_than_a_pass_may_take_without_asking(
     settings = memory_settings(ask_above_share=share, ask_above_count=5)
     worn_out = [worn(f"e{place:03}", last_accessed_at=NOW - 365 * DAY - place) for place in range(spent)]
     held = [*worn_out, *(worn(f"x{place:03}", accessibility=0.9) for place in range(others))]
-    assert all(is_spent(one, NOW, settings) for one in worn_out)
+    assert all(should_go_dormant(one, NOW, settings) for one in worn_out)
     gone = select_dormant_episodes(held, len(held), NOW, settings)
     most = spent if share >= 1.0 else min(spent, max(5, int(share * len(held))))
     assert [entry.episode_id for entry in gone] == [one.id for one in reversed(worn_out)][:most]

@@ -1,1 +1,1 @@
-"""Claims of new turns: extraction, and verification against earlier claims."""
+"""Claims in new turns: extraction, and comparison with earlier claims."""

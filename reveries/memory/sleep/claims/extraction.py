@@ -1,6 +1,6 @@
-"""Claims found in sentences without a model: few patterns, each of which can hardly mean anything else. What is missed
-here deep sleep may find; what is found wrongly would make something true rank under something that never replaced it.
-English only, as the other word lists are. Pure."""
+"""Extracts claims from sentences without a model, by a few unambiguous patterns. Deep sleep may find what is missed
+here; a false match would make something true rank below something that never replaced it. English only, as the other
+word lists. Pure."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -43,7 +43,7 @@ _ADVERB = r"(?:(?:really|absolutely|totally|still|just|always|so|actually|kind o
 
 @dataclass(frozen=True, slots=True)
 class ClaimMatch:
-    """What a pattern makes of a sentence."""
+    """The claim that a pattern finds in a sentence."""
 
     subject: str
     relation: str
@@ -51,12 +51,12 @@ class ClaimMatch:
     is_change: bool
 
 
-_Read = Callable[["re.Match[str]", str], ClaimMatch | None]
+_ClaimReader = Callable[["re.Match[str]", str], ClaimMatch | None]
 
 
-def claims_in(turns: Sequence[Turn]) -> list[Claim]:
-    """What people say of things in `turns`. Not what the mind says itself: it has everything from somebody."""
-    found: list[Claim] = []
+def extract_claims(turns: Sequence[Turn]) -> list[Claim]:
+    """Return the claims that people make in `turns`. The mind's own turns are skipped: they repeat what it was told."""
+    claims: list[Claim] = []
     for turn in turns:
         if turn.origin in (Origin.SELF, Origin.SYSTEM):
             continue
@@ -64,20 +64,20 @@ def claims_in(turns: Sequence[Turn]) -> list[Claim]:
             (sentence, one) for sentence in sentences_of(turn.fresh) for one in read_sentence(sentence, turn.speaker)
         ]
         for place, (sentence, one) in enumerate(in_turn):
-            found.append(claim_of(turn, place, sentence, one, "pattern"))
-    return found
+            claims.append(claim_of(turn, place, sentence, one, "pattern"))
+    return claims
 
 
-def claim_of(turn: Turn, place: int | str, sentence: str, found: ClaimMatch, found_by: str) -> Claim:
-    """`found` in `sentence` of `turn` as a claim; `place` tells those of one turn apart."""
+def claim_of(turn: Turn, place: int | str, sentence: str, match: ClaimMatch, found_by: str) -> Claim:
+    """Return the claim of `match` in `sentence` of `turn`; `place` makes its id unique within the turn."""
     mark = "~" if found_by == "pattern" else "~m"
     return Claim(
         id=f"{turn.id}{mark}{place}",
-        subject=key_of(found.subject) or found.subject.casefold(),
-        relation=found.relation,
-        value=found.value,
+        subject=key_of(match.subject) or match.subject.casefold(),
+        relation=match.relation,
+        value=match.value,
         quote=sentence,
-        is_change=found.is_change,
+        is_change=match.is_change,
         turn_id=turn.id,
         experience_id=turn.experience_id or "",
         speaker=turn.speaker,
@@ -89,62 +89,63 @@ def claim_of(turn: Turn, place: int | str, sentence: str, found: ClaimMatch, fou
 
 
 def read_sentence(sentence: str, speaker: str) -> Iterator[ClaimMatch]:
-    """What `sentence`, said by `speaker`, claims."""
+    """Yield the claims in `sentence`, said by `speaker`."""
     if len(sentence) > _MAX_SENTENCE_CHARS or _UNSURE.search(sentence):
         return
     for pattern, read in _PATTERNS:
         for match in pattern.finditer(sentence):
-            if (found := read(match, speaker)) is not None and _says_something(found):
-                yield found
+            if (claim := read(match, speaker)) is not None and _is_meaningful(claim):
+                yield claim
 
 
 def says_change(sentence: str) -> bool:
-    """Whether it says itself that something is different from now on."""
+    """Whether a sentence itself says that something has changed."""
     return bool(_CHANGE.search(sentence))
 
 
 def cut_value(text: str) -> str:
-    """The value at the beginning of `text`: up to where the clause ends; empty when that is too long to be one."""
+    """Return the value at the beginning of `text`, up to the end of the clause; empty if that is too long for a
+    value."""
     end = _CUT.search(text)
     value = (text[: end.start()] if end else text).strip(" '\u2019")
     return value if 0 < len(value.split()) <= _MAX_VALUE_WORDS else ""
 
 
-def _says_something(found: ClaimMatch) -> bool:
-    return bool(found.value and found.subject and (terms_of(found.value) or any(c.isdigit() for c in found.value)))
+def _is_meaningful(claim: ClaimMatch) -> bool:
+    return bool(claim.value and claim.subject and (terms_of(claim.value) or any(c.isdigit() for c in claim.value)))
 
 
-def _attribute(match: "re.Match[str]", speaker: str) -> ClaimMatch | None:
+def _read_attribute(match: "re.Match[str]", speaker: str) -> ClaimMatch | None:
     changed = bool(match["new"] or match["now"])
     return ClaimMatch(speaker, f"my {key_of(match['what'])}", cut_value(match["value"]), changed)
 
 
-def _is_now(match: "re.Match[str]", speaker: str) -> ClaimMatch | None:
+def _read_new_value(match: "re.Match[str]", speaker: str) -> ClaimMatch | None:
     return ClaimMatch(speaker, f"my {key_of(match['what'])}", cut_value(match["value"]), is_change=True)
 
 
-def _lives(match: "re.Match[str]", speaker: str) -> ClaimMatch | None:
+def _read_residence(match: "re.Match[str]", speaker: str) -> ClaimMatch | None:
     changed = "mov" in match["verb"].casefold() or bool(_NOW.search(match.string))
     if re.match(_DAY, match["value"], re.IGNORECASE):
         return None
-    return ClaimMatch(_who(match["who"], speaker), "lives in", _without_tail(match["value"]), changed)
+    return ClaimMatch(_resolve_person(match["who"], speaker), "lives in", _strip_tail(match["value"]), changed)
 
 
-def _works(match: "re.Match[str]", speaker: str) -> ClaimMatch | None:
+def _read_workplace(match: "re.Match[str]", speaker: str) -> ClaimMatch | None:
     verb = match["verb"].casefold()
     changed = "start" in verb or "job" in verb or bool(_NOW.search(match.string))
-    return ClaimMatch(_who(match["who"], speaker), "works at", _without_tail(match["value"]), changed)
+    return ClaimMatch(_resolve_person(match["who"], speaker), "works at", _strip_tail(match["value"]), changed)
 
 
-def _moved_to(match: "re.Match[str]", speaker: str) -> ClaimMatch | None:
+def _read_new_date(match: "re.Match[str]", speaker: str) -> ClaimMatch | None:
     return ClaimMatch(f"{speaker} {match['what']}", "is set for", cut_value(match["value"]), is_change=True)
 
 
-def _set_for(match: "re.Match[str]", speaker: str) -> ClaimMatch | None:
+def _read_date(match: "re.Match[str]", speaker: str) -> ClaimMatch | None:
     return ClaimMatch(f"{speaker} {match['what']}", "is set for", cut_value(match["value"]), is_change=False)
 
 
-def _feels(match: "re.Match[str]", speaker: str) -> ClaimMatch | None:
+def _read_feeling(match: "re.Match[str]", speaker: str) -> ClaimMatch | None:
     thing = cut_value(match["what"])
     if not thing or _VAGUE.match(thing) or not terms_of(thing):
         return None
@@ -153,20 +154,20 @@ def _feels(match: "re.Match[str]", speaker: str) -> ClaimMatch | None:
     return ClaimMatch(speaker, f"{FEELS}{key_of(thing)}", "likes" if likes else "dislikes", left_off)
 
 
-def _changed_mind(match: "re.Match[str]", speaker: str) -> ClaimMatch | None:
+def _read_changed_mind(match: "re.Match[str]", speaker: str) -> ClaimMatch | None:
     thing = cut_value(match["what"])
     return ClaimMatch(speaker, f"{FEELS}{key_of(thing)}", "another mind", is_change=True) if thing else None
 
 
-def _who(subject: str, speaker: str) -> str:
-    """ "I" is the speaker; a name given beside a kinship is who is meant."""
+def _resolve_person(subject: str, speaker: str) -> str:
+    """Return the speaker for "I", the name in "my sister Ana", and the speaker's relative for "my sister"."""
     if subject.casefold() in ("i", "i'm", "i\u2019m"):
         return speaker
     name = re.search(rf"{_NAME}$", subject)
     return name.group() if name else f"{speaker} {subject}"
 
 
-def _without_tail(name: str) -> str:
+def _strip_tail(name: str) -> str:
     return re.sub(r"['\u2019.]+$", "", name)
 
 
@@ -190,31 +191,31 @@ _DAY = (
 )
 _SET = rf"(?P<value>(?:the )?{_DAY}[^,;.!?]*)"
 
-_PATTERNS: Final[tuple[tuple["re.Pattern[str]", _Read], ...]] = (
+_PATTERNS: Final[tuple[tuple["re.Pattern[str]", _ClaimReader], ...]] = (
     (
         re.compile(
             rf"\b[Mm]y (?P<new>new |current )?(?P<what>{_ATTRIBUTE}) (?:is|are) "
             r"(?P<now>now |currently )?(?P<value>\S.*)"
         ),
-        _attribute,
+        _read_attribute,
     ),
     (
         re.compile(rf"\b[Mm]y (?P<what>(?!{_ATTRIBUTE}\b){_NOUN}) (?:is|are) now (?P<value>(?!that\b|ready\b)\S.*)"),
-        _is_now,
+        _read_new_value,
     ),
     (
         re.compile(
             rf"{_WHO}{_LATELY} (?P<verb>lives?|living|moved)(?: back| away)?(?: from {_NAME})? "
             rf"(?:to|in) (?P<value>{_NAME})"
         ),
-        _lives,
+        _read_residence,
     ),
     (
         re.compile(
             rf"{_WHO}{_LATELY} (?P<verb>works?|started(?: working)?|(?:started|got) a (?:new )?job) "
             rf"(?:at|for|with) (?P<value>{_NAME})"
         ),
-        _works,
+        _read_workplace,
     ),
     (
         re.compile(
@@ -223,7 +224,7 @@ _PATTERNS: Final[tuple[tuple["re.Pattern[str]", _Read], ...]] = (
             rf"(?: from [^,.;]+?)? (?:to|until) {_SET}",
             re.IGNORECASE,
         ),
-        _moved_to,
+        _read_new_date,
     ),
     (
         re.compile(
@@ -231,7 +232,7 @@ _PATTERNS: Final[tuple[tuple["re.Pattern[str]", _Read], ...]] = (
             rf"(?:scheduled |set |planned |due |booked )?(?:for|on|at|by) {_SET}",
             re.IGNORECASE,
         ),
-        _set_for,
+        _read_date,
     ),
     (
         re.compile(
@@ -239,7 +240,7 @@ _PATTERNS: Final[tuple[tuple["re.Pattern[str]", _Read], ...]] = (
             r"(?P<verb>love|like|enjoy|prefer|adore|hate|dislike|detest|can['\u2019]t stand) (?P<what>.+?)"
             r"(?P<no_more> any ?more\b)?(?:[,.;!]|$)"
         ),
-        _feels,
+        _read_feeling,
     ),
-    (re.compile(r"\b(?:I|I['\u2019]ve|I have) changed my mind (?:about|on) (?P<what>.+)"), _changed_mind),
+    (re.compile(r"\b(?:I|I['\u2019]ve|I have) changed my mind (?:about|on) (?P<what>.+)"), _read_changed_mind),
 )

@@ -1,4 +1,4 @@
-"""Compares the claims of new turns with earlier ones: which conflict, which update. Pure."""
+"""Compares the claims of new turns with earlier ones: contradictions and updates. Pure."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -14,30 +14,30 @@ from reveries.memory.claims import (
 )
 from reveries.memory.graph.claim_index import DENIES, ClaimIndex
 from reveries.memory.model import Origin, Turn
-from reveries.memory.sleep.claims.extraction import ClaimMatch, claim_of, claims_in
+from reveries.memory.sleep.claims.extraction import ClaimMatch, claim_of, extract_claims
 from reveries.memory.text.denials import Denial, affirmation_in, denial_in, is_worth_reading
 
-_DENIED = "One says that it was never done, the other that it was."
-_TOO_MANY = "So much would be superseded at once that you are asked."
+_DENIED = "One says that it never happened, the other that it did."
+_TOO_MANY = "Too much would be superseded at once, so you are asked."
 
 
 @dataclass(slots=True)
 class VerifiedClaims:
-    """Claims to keep, and conflicts that they are part of."""
+    """Claims to store, and the conflicts they are part of."""
 
     claims: list[Claim] = field(default_factory=list)
     conflicts: list[Conflict] = field(default_factory=list)
 
 
 Search = Callable[[Denial, str], Iterable[Turn]]
-"""Earlier turns of a speaker that may say the contrary of a denial."""
+"""Returns earlier turns of a speaker that may contradict a denial."""
 
 
 def judge_turns(
     turns: Sequence[Turn], index: ClaimIndex, search: Search, weight: Callable[[str], float], now: float
 ) -> VerifiedClaims:
-    """What `turns`, in order, claim, beside what is known and beside each other."""
-    judged = judge_claims(claims_in(turns), index, now)
+    """Extract the claims of `turns`, in order, and compare them with the known ones and each other."""
+    judged = judge_claims(extract_claims(turns), index, now)
     for turn in turns:
         if turn.origin in (Origin.SELF, Origin.SYSTEM):
             continue
@@ -47,42 +47,43 @@ def judge_turns(
 
 
 def judge_claims(claims: Iterable[Claim], index: ClaimIndex, now: float) -> VerifiedClaims:
-    """New claims beside the known ones with the same key, and beside each other."""
+    """Compare new claims with the known ones of the same key, and with each other."""
     judged = VerifiedClaims()
     outranked: set[str] = set()
     for claim in claims:
         if claim.id in index.claims:
             continue
-        rivals = [*index.with_key(claim.key), *(one for one in judged.claims if one.key == claim.key)]
+        rivals = [*index.claims_about(claim.key), *(one for one in judged.claims if one.key == claim.key)]
         for rival in rivals:
-            if rival.id not in outranked and (found := conflict_between(rival, claim, now)) is not None:
-                judged.conflicts.append(found)
-                outranked |= {found.outranked.id} if found.outranked is not None else set()
+            if rival.id not in outranked and (conflict := conflict_between(rival, claim, now)) is not None:
+                judged.conflicts.append(conflict)
+                outranked |= {conflict.outranked.id} if conflict.outranked is not None else set()
         judged.claims.append(claim)
     return judged
 
 
 def limit_updates(judged: VerifiedClaims, allowed: float) -> VerifiedClaims:
-    """`judged`, with nothing taking effect that is one too many: the owner is to settle all of it. Foreign text counts
-    by itself, so that no number of its claims takes effect from what the owner said."""
-    return _hold_within(_hold_within(judged, allowed, lambda one: one.is_own), allowed, lambda one: one.is_foreign)
+    """If there are more updates than allowed, turn them all into contradictions for the owner to settle. Updates by
+    untrusted text are counted separately, so that they cannot block those of the owner."""
+    own_limited = _limit_counted(judged, allowed, lambda one: one.is_own)
+    return _limit_counted(own_limited, allowed, lambda one: one.is_foreign)
 
 
-def without_foreign(judged: VerifiedClaims) -> VerifiedClaims:
-    """`judged`, with nothing in it that takes effect by foreign text."""
-    return _hold_within(judged, -1.0, lambda one: one.is_foreign)
+def hold_untrusted_updates(judged: VerifiedClaims) -> VerifiedClaims:
+    """Turn all updates by untrusted text into contradictions, so that none takes effect."""
+    return _limit_counted(judged, -1.0, lambda one: one.is_foreign)
 
 
-def _hold_within(judged: VerifiedClaims, allowed: float, is_counted: Callable[[Conflict], bool]) -> VerifiedClaims:
+def _limit_counted(judged: VerifiedClaims, allowed: float, is_counted: Callable[[Conflict], bool]) -> VerifiedClaims:
     counted = {one.id for one in judged.conflicts if one.kind == UPDATE and is_counted(one)}
     if len(counted) <= allowed:
         return judged
-    held = [as_contradiction(one, _TOO_MANY) if one.id in counted else one for one in judged.conflicts]
-    return VerifiedClaims(judged.claims, held)
+    conflicts = [as_contradiction(one, _TOO_MANY) if one.id in counted else one for one in judged.conflicts]
+    return VerifiedClaims(judged.claims, conflicts)
 
 
-def allowed_at_once(live_count: int, settings: MemorySettings) -> float:
-    """How many episodes or claims one pass may take out of reach before the owner is asked."""
+def max_changes_at_once(live_count: int, settings: MemorySettings) -> float:
+    """Return how many episodes or claims one pass may merge away or supersede before the owner is asked."""
     if settings.ask_above_share >= 1.0:
         return float("inf")
     return max(float(settings.ask_above_count), settings.ask_above_share * live_count)
@@ -101,10 +102,10 @@ def _judge_denial(
         return
     claim = _denial_claim(turn, denial)
     judged.claims.append(claim)
-    among = [one for one in turns if one.speaker == turn.speaker and one.id != turn.id]
-    for other in [*search(denial, turn.speaker), *among]:
+    others = [one for one in turns if one.speaker == turn.speaker and one.id != turn.id]
+    for other in [*search(denial, turn.speaker), *others]:
         if (sentence := affirmation_in(other.fresh, denial, weight)) and other.id != turn.id:
-            _contradict(judged, claim, _affirming_claim(other, sentence, claim), now)
+            _add_contradiction(judged, claim, _affirming_claim(other, sentence, claim), now)
             return
 
 
@@ -115,14 +116,14 @@ def _judge_affirmation(
     for denial in is_worth_reading(turn, [denial for _, denial in denials.values()]):
         claim = denials[denial.sentence][0]
         if turn.id != claim.turn_id and (sentence := affirmation_in(turn.fresh, denial, weight)):
-            _contradict(judged, claim, _affirming_claim(turn, sentence, claim), now)
+            _add_contradiction(judged, claim, _affirming_claim(turn, sentence, claim), now)
 
 
-def _contradict(judged: VerifiedClaims, denial: Claim, affirming: Claim, now: float) -> None:
-    found = contradiction(denial, affirming, _DENIED, now)
-    if found.id not in {known.id for known in judged.conflicts}:
+def _add_contradiction(judged: VerifiedClaims, denial: Claim, affirming: Claim, now: float) -> None:
+    conflict = contradiction(denial, affirming, _DENIED, now)
+    if conflict.id not in {known.id for known in judged.conflicts}:
         judged.claims.append(affirming)
-        judged.conflicts.append(found)
+        judged.conflicts.append(conflict)
 
 
 def _denial_claim(turn: Turn, denial: Denial) -> Claim:

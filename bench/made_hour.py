@@ -198,7 +198,7 @@ async def _until_settled(thinking: Thinking, monologue: Monologue) -> None:
     began = False
     for _ in range(100_000):
         began = began or monologue.state is ThoughtState.THINKING
-        if began and monologue.state is not ThoughtState.THINKING and not monologue.under_way.locked():
+        if began and monologue.state is not ThoughtState.THINKING and not monologue.thinking_lock.locked():
             return
         await asyncio.sleep(0.01)
         if not thinking.model.is_busy:

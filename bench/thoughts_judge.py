@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from reveries.index.terms import word_keys
 from reveries.memory.echoes import echoes
-from reveries.monologue.outcomes import new_words
+from reveries.monologue.outcomes import find_new_words
 
 LEAST_NEW_WORDS = 3
 LEAST_OF_A_MEMORY = 2
@@ -52,7 +52,7 @@ def judge(thought: Thought, earlier: Sequence[str]) -> Verdict:
     """`earlier`: the texts of the thoughts before it."""
     return Verdict(
         is_kept=thought.is_kept,
-        new=new_words(thought.text, [*thought.sources, *thought.replies]),
+        new=find_new_words(thought.text, [*thought.sources, *thought.replies]),
         rests_on=rests_on(thought.text, thought.sources),
         copies_reply=bool(echoes(thought.text, thought.replies)),
         repeats_thought=bool(_sentences(thought.text) & {one for text in earlier for one in _sentences(text)}),

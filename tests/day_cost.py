@@ -13,7 +13,7 @@ from reveries.daemon.spontaneous_recall import ASSOCIATION_SECONDS
 from reveries.llm.base import Role
 from reveries.llm.choose import HOSTED_PROVIDERS, choose
 from reveries.llm.prices import price_of, price_table_version
-from reveries.monologue.spontaneous_recall import quiet_stretches
+from reveries.monologue.spontaneous_recall import wait_intervals
 
 DAY_SECONDS = 86400.0
 TURNS_OF_A_USED_DAY = 40
@@ -53,7 +53,7 @@ def idle_day(*, thinks: bool) -> tuple[Planned, ...]:
     thoughts, passed = 0, float(ASSOCIATION_SECONDS)
     while thinks and passed <= DAY_SECONDS:
         thoughts += 1
-        passed += ASSOCIATION_SECONDS * quiet_stretches(thoughts)
+        passed += ASSOCIATION_SECONDS * wait_intervals(thoughts)
     return Planned(Role.MONOLOGUE, thoughts), Planned(Role.CONSOLIDATION, thoughts)
 
 

@@ -121,7 +121,7 @@ def _build_monologue(
         settings=settings.monologue,
         chance=chance,
         slice_tokens=models.slice_tokens,
-        held=permission.held,
+        find_hold=permission.held,
         cool_down_seconds=settings.circuit_breaker.cool_down_seconds,
         tier=lambda: models.tier(Role.MONOLOGUE),
     )

@@ -6,7 +6,7 @@ from reveries.clock import Clock
 from reveries.db.checksums import checksum
 from reveries.db.database import Database, Row
 from reveries.errors import NotFoundError
-from reveries.monologue.notes import PastNote, next_note_at, note_in, was_told
+from reveries.monologue.notes import PastNote, extract_note, is_repeated_note, next_note_at
 from reveries.monologue.thought import FinishedThought
 
 _LOOKED_AT = 20
@@ -48,10 +48,10 @@ class OwnerNotes:
 
     async def heed(self, thought: FinishedThought, per_day: float) -> None:
         """Keep what `thought`, which is in the log, wants the owner to know."""
-        text = note_in(thought)
+        text = extract_note(thought)
         latest = _past_notes(await self._latest()) if text else []
         at = next_note_at(per_day, latest)
-        if not text or at is None or self._clock.now() < at or was_told(text, latest):
+        if not text or at is None or self._clock.now() < at or is_repeated_note(text, latest):
             return
         row = {
             "id": thought.id,

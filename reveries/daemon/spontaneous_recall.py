@@ -13,7 +13,7 @@ from reveries.db.database import Database
 from reveries.errors import ReveriesError
 from reveries.llm.base import Vector
 from reveries.memory.memory import Memory
-from reveries.monologue.spontaneous_recall import drawn_starts, quiet_stretches, surfacing, wander
+from reveries.monologue.spontaneous_recall import draw_starts, draw_surfacing, wait_intervals, walk_links
 from reveries.monologue.thought import Reactivation, ThinkingReason
 from reveries.safe_text import one_line
 
@@ -52,7 +52,7 @@ class Surfacing:
                 self._begin_stretch(self._length, self._ends)
             await self._clock.sleep(max(0.0, self._at - self._clock.monotonic()))
             ended, came = self._ends, await self._find_surfacing()
-            length = ASSOCIATION_SECONDS * quiet_stretches(await self._count_since_news() + (came is not None))
+            length = ASSOCIATION_SECONDS * wait_intervals(await self._count_since_news() + (came is not None))
             self._begin_stretch(length, ended)
             if came is not None:
                 return came
@@ -64,7 +64,7 @@ class Surfacing:
             return
         is_first, self._news_at = self._news_at < 0, news_at
         if is_first:
-            self._begin_stretch(ASSOCIATION_SECONDS * quiet_stretches(await self._count_since_news()))
+            self._begin_stretch(ASSOCIATION_SECONDS * wait_intervals(await self._count_since_news()))
         elif self._length > ASSOCIATION_SECONDS:
             self._begin_stretch(ASSOCIATION_SECONDS)
 
@@ -88,12 +88,12 @@ class Surfacing:
         rows = await self._database.rows("monologue_state.surfaced_since", {"since": before, "now": now})
         lately = {str(row["episode_id"]) for row in rows}
         starts = await self._starts()
-        visits = wander(starts, graph.neighbours, self._chance.random)
+        visits = walk_links(starts, graph.neighbours, self._chance.random)
 
         def is_fresh(index: int) -> bool:
             return graph.ended_at(index) < before and graph.id_at(index) not in lately
 
-        found = surfacing(visits, graph.pull_of, is_fresh, self._chance.random())
+        found = draw_surfacing(visits, graph.pull_of, is_fresh, self._chance.random())
         if found is None:
             return None
         episode = graph.at(found)
@@ -110,7 +110,7 @@ class Surfacing:
         vectors = await self._thread_vectors(self._memory.self_model.unresolved_threads[:_THREADS])
         # Nothing is awaited from here on: an index is good until the next change.
         salient, weights = graph.select_salient(_SALIENCE, self._clock.now())
-        starts = dict(drawn_starts(salient, weights, self._chance.random, _SALIENT_STARTS))
+        starts = dict(draw_starts(salient, weights, self._chance.random, _SALIENT_STARTS))
         if vectors:
             indices, cosines = graph.nearest(self._chance.choice(vectors), _NEAREST)
             half = (sum(starts.values()) or 1.0) / (sum(cosines) or 1.0)

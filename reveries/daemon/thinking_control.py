@@ -9,7 +9,7 @@ from reveries.daemon.owner_notes import OwnerNotes
 from reveries.daemon.thought_log import ThoughtLog
 from reveries.errors import ConfigError, ReveriesError
 from reveries.monologue.loop import Monologue
-from reveries.monologue.permission import HeldBack, held_back, quiet_span
+from reveries.monologue.permission import ThinkingHold, find_hold, parse_quiet_span
 from reveries.monologue.thought import Reactivation
 
 
@@ -31,11 +31,11 @@ class Permission:
         self._no_room = no_room
         self.is_paused = False
 
-    def held(self) -> HeldBack | None:
+    def held(self) -> ThinkingHold | None:
         """None: it may think."""
         monologue = self._settings().monologue
-        spans = [span for text in monologue.quiet_hours if (span := quiet_span(text)) is not None]
-        return held_back(
+        spans = [span for text in monologue.quiet_hours if (span := parse_quiet_span(text)) is not None]
+        return find_hold(
             is_paused=self.is_paused,
             spans=spans,
             is_on_battery=self._is_on_battery() and not monologue.on_battery,
@@ -99,7 +99,7 @@ class ThinkingControl:
 
     async def release(self) -> str | None:
         """Let it think again though it rests after a trip: why it rested; None where it did not."""
-        rest = self._monologue.cool_down.held()
+        rest = self._monologue.cool_down.current_hold()
         if rest is None:
             return None
         await self._log.put_release(rest.why)

@@ -19,8 +19,8 @@ from reveries.gates import Gate, inherited, may_act
 from reveries.memory.gaps import RestedConversation, what_was_left
 from reveries.memory.memory import Memory
 from reveries.memory.model import Episode, Origin, RecallContext, RecalledEpisode, Turn
-from reveries.monologue.cool_down import Rest, new_beginning, rest_after
-from reveries.monologue.memory_choice import chosen_memories
+from reveries.monologue.context import choose_memories
+from reveries.monologue.cool_down import RemainingCoolDown, choose_restart_reason, remaining_cool_down_seconds
 from reveries.monologue.ports import SavedState
 from reveries.monologue.thought import (
     ABOUT_SOMETHING,
@@ -31,7 +31,7 @@ from reveries.monologue.thought import (
     ThinkingReason,
     ThoughtInputs,
 )
-from reveries.monologue.triggers import thoughts_deserved
+from reveries.monologue.triggers import count_deserved_thoughts
 from reveries.protocol import ThoughtEntry
 from reveries.safety.ambient import AmbientInputs
 from reveries.safety.journal import SafetyJournal, Trip
@@ -83,7 +83,7 @@ class MemoryThoughtSources:
     async def restore(self) -> SavedState:
         trip = await self._journal.last_trip_of_thinking()
         saved = await self.log.restore(trip.happened_at if trip is not None else None)
-        return replace(saved, rest=await self._rest_after(trip))
+        return replace(saved, cool_down=await self._remaining_cool_down(trip))
 
     async def has_something_to_process(self) -> bool:
         """Something happened since the last thought began, or the last talk deserves more thoughts than it got (R-33).
@@ -94,7 +94,7 @@ class MemoryThoughtSources:
             return True
         named = {"now": now, "since": now - _TALK_OCCUPIES_SECONDS}
         (talk,) = await self._database.rows("monologue_state.thoughts_about_talk", named)
-        return int(talk["thoughts"]) < thoughts_deserved(float(talk["salience"]))
+        return int(talk["thoughts"]) < count_deserved_thoughts(float(talk["salience"]))
 
     async def gather(self, why: Reactivation, previous: str, *, comfort: bool) -> ThoughtInputs:
         await may_hang(HangPlace.THOUGHT)
@@ -155,14 +155,14 @@ class MemoryThoughtSources:
     def _notes_per_day(self) -> float:
         return self.settings.monologue.notes_per_day
 
-    async def _rest_after(self, trip: Trip | None) -> Rest | None:
+    async def _remaining_cool_down(self, trip: Trip | None) -> RemainingCoolDown | None:
         """What is left of the rest after the last trip. Nothing of it is kept but the journal."""
         breaker = self.settings.circuit_breaker
         if trip is None or not breaker.enabled:
             return None
-        seconds = rest_after(trip.happened_at, self._clock.now(), breaker.cool_down_seconds)
-        then = new_beginning(trip.verdict.action, await self.log.why_last_began())
-        return Rest(seconds, trip.verdict.explanation, then) if seconds > 0 else None
+        seconds = remaining_cool_down_seconds(trip.happened_at, self._clock.now(), breaker.cool_down_seconds)
+        then = choose_restart_reason(trip.verdict.action, await self.log.why_last_began())
+        return RemainingCoolDown(seconds, trip.verdict.explanation, then) if seconds > 0 else None
 
     async def _heed_event(self, why: Reactivation) -> None:
         """What came near is remembered like anything from outside (R-68), and never as the owner's word."""
@@ -203,7 +203,7 @@ class MemoryThoughtSources:
         told = [turn.text for turn in turns] if shown else []
         thought_of = () if why.reason is ThinkingReason.NUDGE else await self.log.last_recalled()
         found = _activated_memories([one for one in recall.episodes if not _is_fresh_thought(one.episode, now)], now)
-        memories = chosen_memories(found, thought_of, _MEMORIES, told, why.episode_id)
+        memories = choose_memories(found, thought_of, _MEMORIES, told, why.episode_id)
         names = [memory.episode_id for memory in memories]
         by_name = {found.episode.id: found for found in recall.episodes}
         await self._memory.reinforce([replace(recall, episodes=tuple(by_name[name] for name in names))])

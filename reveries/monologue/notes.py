@@ -1,6 +1,6 @@
-"""A thought that ends as a note to the owner: what may become one, and how often. Pure.
+"""Notes to the owner at the end of a thought: what may become one, and how often. Pure.
 
-Quiet by default: a note interrupts nobody, there are few of them, and each that is dismissed makes the next rarer.
+Quiet by default: a note interrupts no one, there are few of them, and each dismissed note makes the next rarer.
 """
 
 import re
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from reveries.gates import may_act
-from reveries.monologue.quiescence import comes_to_the_same
+from reveries.monologue.quiescence import has_same_conclusion
 from reveries.monologue.thought import FinishedThought
 from reveries.safe_text import one_line
 
@@ -26,31 +26,31 @@ _WHOLE: Final = ("settled", "finished", "going_round", "assessed")
 
 @dataclass(frozen=True, slots=True)
 class PastNote:
-    """A note that was written, for the rate and so that nothing is told twice."""
+    """An earlier note, to limit the rate and to avoid repetition."""
 
     written_at: float
     text: str
     is_dismissed: bool
 
 
-def note_in(thought: FinishedThought) -> str:
-    """What `thought` wants the owner to know; empty for nothing.
+def extract_note(thought: FinishedThought) -> str:
+    """Return the note to the owner in `thought`; empty if there is none.
 
-    Nothing of a thought that did not come to its own end, and nothing of one that had something before it that did not
-    come from the owner and the mind alone: foreign text finds no way to the owner's eye through here (F1).
+    A thought that did not end by itself gives no note, and neither does one that read untrusted text, so that such text
+    cannot reach the owner this way (F1).
     """
     is_tainted = thought.is_tainted or any(memory.tainted for memory in thought.memories)
     if not may_act(is_tainted=is_tainted) or thought.why_ended not in _WHOLE:
         return ""
-    found = _NOTE.findall(thought.text.replace("\u2019", "'"))
-    text = one_line(_ENOUGH.sub("", found[-1]), NOTE_CHARS).strip() if found else ""
+    notes = _NOTE.findall(thought.text.replace("\u2019", "'"))
+    text = one_line(_ENOUGH.sub("", notes[-1]), NOTE_CHARS).strip() if notes else ""
     return text if len(text) >= _SHORTEST_CHARS else ""
 
 
 def next_note_at(per_day: float, notes: Sequence[PastNote]) -> float | None:
-    """From when on (unix seconds) another note may be written, after `notes`, oldest first. None: never.
+    """Return when (unix seconds) the next note may be written after `notes`, oldest first; None: never.
 
-    `per_day` is spread over the day; every one of the latest in a row that were dismissed doubles the distance.
+    `per_day` is spread over the day; each of the latest notes in a row that were dismissed doubles the interval.
     """
     if per_day <= 0:
         return None
@@ -64,6 +64,6 @@ def next_note_at(per_day: float, notes: Sequence[PastNote]) -> float | None:
     return notes[-1].written_at + _DAY_SECONDS / per_day * 2.0 ** min(dismissed, _MOST_DOUBLINGS)
 
 
-def was_told(text: str, notes: Sequence[PastNote]) -> bool:
+def is_repeated_note(text: str, notes: Sequence[PastNote]) -> bool:
     """Whether an earlier note says the same."""
-    return any(comes_to_the_same(text, note.text) for note in notes)
+    return any(has_same_conclusion(text, note.text) for note in notes)

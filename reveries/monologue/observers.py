@@ -1,4 +1,4 @@
-"""Who watches the thought. Each watcher has a queue of its own with a size; one that is slow skips, the thought never
+"""Observers of the running thought. Each has its own bounded queue; a slow one misses pieces, and the thought never
 waits (R-39)."""
 
 import asyncio
@@ -10,7 +10,7 @@ QUEUE_EVENTS = 256
 
 
 class Observers:
-    """Tells every watcher; a watcher that joins late is told the running thought so far."""
+    """Notifies all watchers; one that joins late first gets the running thought so far."""
 
     def __init__(self) -> None:
         self._watchers: dict[int, _Watcher] = {}
@@ -22,8 +22,8 @@ class Observers:
     def count(self) -> int:
         return len(self._watchers)
 
-    def tell(self, event: ThoughtEvent) -> None:
-        """Never waits."""
+    def notify(self, event: ThoughtEvent) -> None:
+        """Send an event to all watchers. Never waits."""
         match event:
             case ThoughtStart():
                 self._running, self._so_far = event, []
@@ -32,10 +32,10 @@ class Observers:
             case _:
                 self._running = None
         for watcher in self._watchers.values():
-            watcher.put(event)
+            watcher.push(event)
 
     async def watch(self) -> AsyncGenerator[ThoughtEvent, None]:
-        """Events until the watcher stops asking."""
+        """Yield events until the caller stops iterating."""
         self._count += 1
         number, watcher = self._count, _Watcher()
         self._watchers[number] = watcher
@@ -54,9 +54,9 @@ class _Watcher:
         self._queue: asyncio.Queue[ThoughtEvent] = asyncio.Queue(QUEUE_EVENTS)
         self._skipped = 0
 
-    def put(self, event: ThoughtEvent) -> None:
+    def push(self, event: ThoughtEvent) -> None:
         if isinstance(event, ThoughtPiece):
-            # The last places are kept for beginnings and ends: those are never skipped before the pieces are.
+            # The last slots are reserved for starts and ends, which must not be skipped for pieces.
             if self._queue.qsize() >= QUEUE_EVENTS - 16:
                 self._skipped += 1
                 return

@@ -1,4 +1,4 @@
-"""One thought, from the first token to the reason of its end (R-31). The loop decides when; this does it."""
+"""Generates one thought, from the first token to the reason of its end (R-31). The loop decides when."""
 
 import asyncio
 import contextlib
@@ -22,10 +22,10 @@ _TEMPERATURE = 0.7
 _SENTENCE_ENDS = (".", "!", "?", "…", "\n", "\u3002", "\uff01", "\uff1f")
 _CLOSERS = " \"'”’)*_"
 _CONTEXT_MARGIN_TOKENS = 64
-"""What a template may add to the messages."""
+"""Tokens that a chat template may add to the messages."""
 _LEAST_TOKENS = 32
 CHECKPOINT_SECONDS = 10.0
-"""At the most about so much of a thought is lost with the machine's power (R-9, R-151)."""
+"""The most of a thought that a power failure can lose (R-9, R-151)."""
 _ASSESSMENT_TOKENS = 12
 _ASSESSMENT_CHARS = 200
 _ASSESSMENT: Mapping[str, object] = {
@@ -34,11 +34,11 @@ _ASSESSMENT: Mapping[str, object] = {
     "required": ["settled"],
     "additionalProperties": False,
 }
-_HEAR_OUT_SECONDS = 2.0
+_DRAIN_SECONDS = 2.0
 
 
-class Watch(Protocol):
-    """The circuit breaker, as a thought needs it."""
+class ThoughtBreaker(Protocol):
+    """The circuit breaker, as far as a thought uses it."""
 
     def observe(self, piece: str, now: float) -> Verdict: ...
 
@@ -46,8 +46,8 @@ class Watch(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Tripped:
-    """One word of the breaker, and the thought as far as it had come."""
+class BreakerTrip:
+    """A verdict of the breaker, and the thought so far."""
 
     verdict: Verdict
     so_far: str
@@ -55,23 +55,23 @@ class Tripped:
 
 @dataclass(slots=True)
 class ThoughtDraft:
-    """A thought as it grows, and why it ended."""
+    """A thought in progress, and why it ended."""
 
     pieces: list[str] = field(default_factory=list)
     shown: tuple[str, ...] = ()
-    """What the model had before it."""
+    """The prompt that the model read."""
     why_ended: str = ""
     explanation: str = ""
     retry_after_seconds: float = 0.0
-    """After a failure: when the model may be asked again."""
-    trips: list[Tripped] = field(default_factory=list)
-    """All of them (R-135); only the last can have ended the thought."""
-    kept_at: float = 0.0
-    """When it was last kept for a restart (monotonic)."""
+    """After a failure: how long to wait before asking the model again."""
+    trips: list[BreakerTrip] = field(default_factory=list)
+    """All trips (R-135); only the last can have ended the thought."""
+    saved_at: float = 0.0
+    """The time of the last checkpoint (monotonic)."""
     unkept_because: str = ""
-    """Why it is no experience; empty when it is one."""
+    """Why it is not stored as an experience; empty if it is."""
     asked_at: int = 0
-    """How many tokens it had when a model was last asked whether it has settled (R-54)."""
+    """Its number of tokens when a model was last asked whether it has settled (R-54)."""
 
     @property
     def text(self) -> str:
@@ -83,37 +83,37 @@ class ThoughtDraft:
 
 @dataclass(frozen=True, slots=True)
 class Thinker:
-    """Thinks with `model`, watched by `watch`, at the settings' pace.
+    """Thinks with `model`, watched by `breaker`, at the settings' pace.
 
-    `slice_tokens`: the embedded model thinks in slices on its cached slot, so that between them the machine rests and a
-    pause takes effect at once; None lets any other stream in one call, for each slice would be read, or paid, anew. It
-    is asked before each call: a fallback may have taken over.
+    `slice_tokens`: the embedded model thinks in slices on its cached slot, so that the machine rests between them and a
+    pause takes effect at once; None: any other model streams in one call, because each slice would be read, or paid
+    for, again. It is checked before each call, since a fallback model may have taken over.
     """
 
     model: ChatModel
-    watch: Watch
+    breaker: ThoughtBreaker
     clock: Clock
     settings: MonologueSettings
     slice_tokens: Callable[[], int | None]
     enough_tokens: int | None = None
-    """A model that rambles ends at the end of the sentence in which it has so many; None: where the thought does."""
+    """A rambling model is stopped at the end of the sentence in which it reaches this many tokens; None: no limit."""
 
     async def think(
         self,
         messages: Sequence[ChatMessage],
         draft: ThoughtDraft,
-        tell: Callable[[str], None],
-        keep: Callable[[], Awaitable[None]],
+        notify: Callable[[str], None],
+        save: Callable[[], Awaitable[None]],
     ) -> None:
-        """Grow `draft` until it ends; `tell` hears each piece once it has come through, and `keep` is called every few
-        seconds. Raises ModelError.
+        """Extend `draft` until the thought ends; call `notify` with each piece, and `save` every few seconds. Raises
+        ModelError.
 
-        May be cancelled at any point: `draft` then holds what came through.
+        May be cancelled at any point: `draft` then holds the pieces so far.
         """
-        self.watch.reset()
-        draft.kept_at = self.clock.monotonic()
+        self.breaker.reset()
+        draft.saved_at = self.clock.monotonic()
         pace = Pace(self.settings.target_tokens_per_second)
-        most = await self._most_tokens(messages)
+        most = await self._max_tokens(messages)
         while not draft.why_ended:
             left = most - len(draft.pieces)
             slice_tokens = self.slice_tokens()
@@ -121,22 +121,24 @@ class Thinker:
             so_far = (ChatMessage("assistant", draft.text),) if draft.pieces else ()
             prompt = Prompt(Role.MONOLOGUE, (*messages, *so_far), wanted, temperature=_TEMPERATURE)
             before = len(draft.pieces)
-            reason = await self._slice(prompt, draft, pace, tell, keep)
+            reason = await self._run_slice(prompt, draft, pace, notify, save)
             if reason is None:
                 return
             if reason is FinishReason.STOP or len(draft.pieces) == before:
                 draft.end("finished", "It had no more to say.")
             elif len(draft.pieces) >= most or not slice_tokens:
-                draft.end("capped", f"It reached its {most} tokens.")
+                draft.end("capped", f"It reached its limit of {most} tokens.")
             elif may_ask_model(len(draft.pieces), draft.asked_at, self.settings):
                 draft.asked_at = len(draft.pieces)
                 if await self._is_settled(messages, draft):
-                    draft.end(SettledBy.ASSESSED.value, "It was asked whether the thought is done, and it was.")
-            pace.rested()
+                    draft.end(
+                        SettledBy.ASSESSED.value, "The model was asked whether the thought is done, and said yes."
+                    )
+            pace.begin_call()
 
     async def _is_settled(self, messages: Sequence[ChatMessage], draft: ThoughtDraft) -> bool:
-        """Ask the model (R-54). Only between slices, where all but the question stands in the prompt cache; of any
-        other model each question would be a second reading of the whole. What cannot be read is a no."""
+        """Ask the model whether the thought is done (R-54); an unreadable answer counts as no. Only between slices,
+        where everything but the question is in the prompt cache; other models would have to read everything again."""
         asked = (*messages, ChatMessage("assistant", draft.text), ChatMessage("user", prompt_text("settled")))
         question = Prompt(Role.MONOLOGUE, asked, _ASSESSMENT_TOKENS, temperature=0.0, schema=_ASSESSMENT)
         answer = ""
@@ -151,54 +153,55 @@ class Thinker:
         except (ModelError, msgspec.MsgspecError):
             return False
 
-    async def _most_tokens(self, messages: Sequence[ChatMessage]) -> int:
-        """How long the thought may become: its cap (R-37), or what the model's context leaves."""
+    async def _max_tokens(self, messages: Sequence[ChatMessage]) -> int:
+        """Return the length limit of the thought: its cap (R-37), or what the model's context leaves."""
         read = 0
         for message in messages:
             read += await self.model.count_tokens(message.text)
         room = self.model.context_tokens - read - _CONTEXT_MARGIN_TOKENS
         return min(self.settings.max_tokens_per_cycle, max(_LEAST_TOKENS, room))
 
-    async def _slice(
+    async def _run_slice(
         self,
         prompt: Prompt,
         draft: ThoughtDraft,
         pace: Pace,
-        tell: Callable[[str], None],
-        keep: Callable[[], Awaitable[None]],
+        notify: Callable[[str], None],
+        save: Callable[[], Awaitable[None]],
     ) -> FinishReason | None:
-        """One call to the model, its pieces let through at the pace. Why the call ended; None: the thought did."""
+        """Make one call to the model and accept its pieces at the pace. Return why the call ended; None if the thought
+        ended."""
         pieces: asyncio.Queue[str | FinishReason] = asyncio.Queue(QUEUE_PIECES)
         async with asyncio.TaskGroup() as tasks:
             producer = tasks.create_task(self._produce(prompt, pieces), name="thought-tokens")
-            while not isinstance(piece := await _next(pieces, producer), FinishReason):
+            while not isinstance(piece := await _next_piece(pieces, producer), FinishReason):
                 await self.clock.sleep(pace.wait_seconds(self.clock.monotonic()))
-                pace.passed(self.clock.monotonic())
-                self._let_through(piece, draft, pace, tell)
+                pace.count_piece(self.clock.monotonic())
+                self._accept_piece(piece, draft, pace, notify)
                 if draft.why_ended:
                     if not self.slice_tokens():
-                        await self._hear_out(pieces, producer)
+                        await self._drain(pieces, producer)
                     producer.cancel()
                     return None
-                if self.clock.monotonic() - draft.kept_at >= CHECKPOINT_SECONDS:
-                    draft.kept_at = self.clock.monotonic()
-                    await keep()
+                if self.clock.monotonic() - draft.saved_at >= CHECKPOINT_SECONDS:
+                    draft.saved_at = self.clock.monotonic()
+                    await save()
             return piece
 
-    async def _hear_out(self, pieces: "asyncio.Queue[str | FinishReason]", producer: "asyncio.Task[None]") -> None:
-        """Read on for a moment, unheard: a hosted model that is at its end anyway then says what it used.
+    async def _drain(self, pieces: "asyncio.Queue[str | FinishReason]", producer: "asyncio.Task[None]") -> None:
+        """Read on briefly without using the pieces: a hosted model that is about to end then reports its usage.
 
-        A call that is broken off says nothing, and would count with all the tokens that it might have had.
+        A cancelled call reports nothing, and would be counted with the most tokens it might have used.
         """
 
-        async def read_on() -> None:
+        async def read_to_end() -> None:
             for _ in range(QUEUE_PIECES):
-                if isinstance(await _next(pieces, producer), FinishReason):
+                if isinstance(await _next_piece(pieces, producer), FinishReason):
                     return
 
         async with asyncio.TaskGroup() as tasks:
-            reading = tasks.create_task(read_on(), name="hear-out")
-            timer = tasks.create_task(self.clock.sleep(_HEAR_OUT_SECONDS), name="hear-out-timer")
+            reading = tasks.create_task(read_to_end(), name="thought-drain")
+            timer = tasks.create_task(self.clock.sleep(_DRAIN_SECONDS), name="thought-drain-timer")
             await asyncio.wait((reading, timer), return_when=asyncio.FIRST_COMPLETED)
             reading.cancel()
             timer.cancel()
@@ -208,13 +211,14 @@ class Thinker:
             async for event in stream:
                 await pieces.put(event.reason if isinstance(event, Finished) else event.text)
 
-    def _let_through(self, piece: str, draft: ThoughtDraft, pace: Pace, tell: Callable[[str], None]) -> None:
-        """R-31 for one piece: buffer, observers, breaker; and quiescence at the end of a sentence."""
+    def _accept_piece(self, piece: str, draft: ThoughtDraft, pace: Pace, notify: Callable[[str], None]) -> None:
+        """Pass one piece to the buffer, the observers and the breaker (R-31), and check for quiescence at the end of a
+        sentence."""
         draft.pieces.append(piece)
-        tell(piece)
-        verdict = self.watch.observe(piece, self.clock.monotonic())
+        notify(piece)
+        verdict = self.breaker.observe(piece, self.clock.monotonic())
         if verdict.action is not Action.CONTINUE:
-            draft.trips.append(Tripped(verdict, draft.text))
+            draft.trips.append(BreakerTrip(verdict, draft.text))
         if verdict.stops:
             draft.end("tripped", plain(verdict.explanation))
             return
@@ -225,15 +229,17 @@ class Thinker:
             if settled is not None:
                 draft.end(settled.by.value, settled.explanation)
             elif self.enough_tokens is not None and len(draft.pieces) >= self.enough_tokens:
-                draft.end("capped", f"A sentence ended after {len(draft.pieces)} tokens: that is long for this model.")
+                draft.end("capped", f"It ended after {len(draft.pieces)} tokens, which is long for this model.")
 
 
 class _Assessment(msgspec.Struct, frozen=True):
     settled: bool
 
 
-async def _next(pieces: "asyncio.Queue[str | FinishReason]", producer: "asyncio.Task[None]") -> str | FinishReason:
-    """The next piece; STOP when the producer ended without a word. Its error ends the task group by itself."""
+async def _next_piece(
+    pieces: "asyncio.Queue[str | FinishReason]", producer: "asyncio.Task[None]"
+) -> str | FinishReason:
+    """Return the next piece; STOP if the producer ended without a reason. Its errors end the surrounding task group."""
     if not pieces.empty():
         return pieces.get_nowait()
     async with asyncio.TaskGroup() as tasks:

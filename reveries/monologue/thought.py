@@ -1,11 +1,11 @@
-"""What a thought is made of: why it began, what it was given, what came of it. Values only."""
+"""Data types of a thought: its reason, its inputs, its result, and the events sent to observers."""
 
 from dataclasses import dataclass
 from enum import StrEnum
 
 
 class ThinkingReason(StrEnum):
-    """Why thinking begins (R-57); the first four are R-57's race."""
+    """Why thinking begins (R-57); the first four are the triggers of R-57."""
 
     CONVERSATION = "conversation"
     TIMER = "timer"
@@ -21,33 +21,33 @@ class ThinkingReason(StrEnum):
 
 
 OWNERS_WORD = frozenset((ThinkingReason.NUDGE, ThinkingReason.STEP))
-"""What the owner asks for comes at once: only a conversation and the budget go before it."""
+"""Requests of the owner, which start at once unless a conversation is open or the budget is used up."""
 
 
 ABOUT_SOMETHING = frozenset((ThinkingReason.ASSOCIATION, ThinkingReason.NUDGE, ThinkingReason.CALENDAR))
-"""What these are about is the cue; what was last said is not before the thought then."""
+"""Reasons whose detail is the cue; the last conversation is then not part of the prompt."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reactivation:
-    """What woke the thinking, in a sentence that the next context carries (R-62)."""
+    """What started the thinking; the next prompt says it in a sentence (R-62)."""
 
     reason: ThinkingReason
     detail: str = ""
     episode_id: str | None = None
     """For an association: the memory that surfaced."""
     is_tainted: bool = False
-    """Somebody else than the owner and the mind had a hand in `detail`."""
+    """Untrusted text influenced `detail`."""
     event_key: str = ""
     at: float = 0.0
-    """For the calendar: which event at which time, and when it came to mind."""
+    """For the calendar: the event and its time (`event_key`), and when it was noticed (`at`)."""
     tries: int = 0
-    """How often it could not be thought about."""
+    """How many attempts to think about it have failed."""
 
 
 @dataclass(frozen=True, slots=True)
 class ActivatedMemory:
-    """A memory that was activated for a thought, with where it comes from."""
+    """A memory that was activated for a thought, with its source."""
 
     episode_id: str
     text: str
@@ -57,7 +57,7 @@ class ActivatedMemory:
 
 @dataclass(frozen=True, slots=True)
 class SaidLine:
-    """A line of what was just said or happened, with its speaker."""
+    """A line of what was just said or happened, including its speaker."""
 
     line: str
     is_own: bool = False
@@ -66,7 +66,7 @@ class SaidLine:
 
 @dataclass(frozen=True, slots=True)
 class ThoughtInputs:
-    """R-32's five, gathered for one thought. All of it is text from memory: data, never instructions."""
+    """R-32's five inputs of one thought. All of it is text from memory: data, never instructions."""
 
     mind_name: str
     owner_name: str
@@ -78,21 +78,21 @@ class ThoughtInputs:
     memories: tuple[ActivatedMemory, ...]
     now_words: str
     silence_words: str
-    """How long nobody has spoken; empty while somebody does."""
+    """How long no one has spoken, in words; empty during a conversation."""
     calendar: tuple[str, ...] = ()
     previous: str = ""
     ambient: str = ""
     is_tainted: bool = False
-    """Somebody else than the owner and the mind had a hand in something of this."""
+    """Some of the inputs are untrusted."""
     may_note: bool = False
     """It may end with a note to the owner."""
     way: int = 0
-    """Drawn anew for each thought: which of several questions a small model is asked."""
+    """A random number for each thought that selects one of several questions to a small model."""
 
 
 @dataclass(frozen=True, slots=True)
 class FinishedThought:
-    """One cycle, ended for whatever reason (R-41, R-43)."""
+    """One cycle of thinking, after its end (R-41, R-43)."""
 
     id: str
     began_at: float
@@ -105,12 +105,12 @@ class FinishedThought:
     model: str
     memories: tuple[ActivatedMemory, ...] = ()
     occasion: str = ""
-    """What it began with: the owner's nudge, the event, the memory that surfaced."""
+    """What it began with: the owner's nudge, the event, or the memory that surfaced."""
     is_tainted: bool = False
     shown: tuple[str, ...] = ()
-    """What the model had before it: what the thought repeats of that is not learned again."""
+    """The prompt that the model read; what the thought repeats of it is not learned again."""
     unkept_because: str = ""
-    """Why it stands in the log alone and is no experience; empty when it is one."""
+    """Why it is only logged and not stored as an experience; empty if it is stored."""
 
     @property
     def is_partial(self) -> bool:
@@ -119,7 +119,7 @@ class FinishedThought:
 
 @dataclass(frozen=True, slots=True)
 class ThoughtStart:
-    """Told to observers; `so_far` is what a late observer missed."""
+    """Sent to observers when a thought begins; `so_far` is the text that a late observer missed."""
 
     thought_id: str
     reason: str
@@ -130,7 +130,7 @@ class ThoughtStart:
 class ThoughtPiece:
     text: str
     skipped: int = 0
-    """How many pieces the observer was too slow for."""
+    """How many pieces before this one the observer missed because it was too slow."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from reveries.config import Home, Settings
 from reveries.daemon.spontaneous_recall import ASSOCIATION_SECONDS
 from reveries.llm.base import Prompt, Role
 from reveries.llm.scripted import Piece, ScriptedModel
-from reveries.monologue.spontaneous_recall import quiet_stretches
+from reveries.monologue.spontaneous_recall import wait_intervals
 from reveries.protocol import ThoughtEntry
 from reveries.safety.journal import Trip
 from tests.daemon.mind_kit import NOON, Living, living
@@ -126,7 +126,7 @@ class Month:
         by_themselves, passed = 0, float(ASSOCIATION_SECONDS)
         while passed <= DAY / 2:
             by_themselves += 1
-            passed += ASSOCIATION_SECONDS * quiet_stretches(by_themselves)
+            passed += ASSOCIATION_SECONDS * wait_intervals(by_themselves)
         return self.conversations * (1 + by_themselves + 1) + 1 + len(self.planted)
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from reveries.config import Home
-from reveries.monologue.triggers import thoughts_deserved
+from reveries.monologue.triggers import count_deserved_thoughts
 from tests.daemon.mind_kit import NOON, living
 from tests.daemon.test_money import SUBJECTS, a_model, changed
 from tests.fakes.patient_clock import PatientClock
@@ -16,7 +16,7 @@ RICH = [f"Please remember {subject}: I told my brother Jonas in Bergen, and I wa
     ("salience", "thoughts"), [(0.0, 0), (0.1, 1), (1.9, 1), (2.0, 2), (4.5, 3), (6.0, 4), (60.0, 4)]
 )
 def test_a_stretch_of_talk_deserves_more_thoughts_the_more_was_in_it(salience: float, thoughts: int) -> None:
-    assert thoughts_deserved(salience) == thoughts
+    assert count_deserved_thoughts(salience) == thoughts
 
 
 async def _thoughts_after(home: Home, words: list[str], hours: float) -> list[str]:

@@ -101,7 +101,7 @@ async def test_the_owners_release_is_journalled_and_survives_a_restart(home: Hom
     async with living(home, model(), clock, SETTINGS) as life:
         await life.pass_time(0.001)
         assert (await status_of(life.mind)).state != "tripped"
-        assert life.mind.monologue.cool_down.held() is None
+        assert life.mind.monologue.cool_down.current_hold() is None
         report = await wellbeing_report(life.mind.database, clock, 1)
         assert report.trips_by_reason == {"loop_detected": 1}
 

@@ -28,7 +28,7 @@ async def test_whether_the_last_thought_had_settled_is_stored(tmp_path: Path, is
 
 
 @pytest.mark.requirement("R-41")
-@pytest.mark.parametrize(("why", "is_experience"), [("", True), ("It only said again what it had before it.", False)])
+@pytest.mark.parametrize(("why", "is_experience"), [("", True), ("It only repeated what it had read.", False)])
 async def test_a_thought_that_adds_nothing_is_in_the_log_and_is_no_experience(
     tmp_path: Path, why: str, is_experience: bool
 ) -> None:

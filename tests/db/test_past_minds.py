@@ -134,7 +134,7 @@ async def test_what_its_sleep_did_is_shown_and_taken_back_as_that_version_wrote_
         assert {name for name, _ in LEDGER.episodes} == {diff.episode_id for diff in told}
         assert "You told me of it." in {diff.new_summary for diff in told}
         if version < 3:
-            with pytest.raises(UndoError, match="earlier Reveries"):
+            with pytest.raises(UndoError, match="earlier version"):
                 await memory.take_back(runs[0].id)
             return
         for run in runs:

@@ -269,7 +269,7 @@ SEEDS = (
     Seed("a trip that foreign words led to is the mind's distress", "safety/journal.py",
          'if is_own and source == "monologue"', 'if source == "monologue"', _OWN_DISTRESS),
     Seed("of a thought that tripped nobody says that it was foreign", "monologue/loop.py",
-         "told, is_tainted=thought.is_tainted)", "told, is_tainted=False)", _OWN_DISTRESS),
+         "response, is_tainted=thought.is_tainted)", "response, is_tainted=False)", _OWN_DISTRESS),
     *(Seed(f"{table} may have two rows", "schema.sql",
            f"CREATE TABLE {table} (\n    id INTEGER PRIMARY KEY CHECK (id = 1)",
            f"CREATE TABLE {table} (\n    id INTEGER PRIMARY KEY",

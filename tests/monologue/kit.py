@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from reveries.config import MonologueSettings, load_settings
 from reveries.llm.scripted import ScriptedModel
 from reveries.monologue.loop import Monologue
-from reveries.monologue.permission import HeldBack
+from reveries.monologue.permission import ThinkingHold
 from reveries.monologue.ports import SavedState
 from reveries.monologue.thought import FinishedThought, Reactivation, ThoughtInputs
 from reveries.safety.breaker import Breaker
@@ -100,7 +100,7 @@ class Kit:
     watch: Watch | Breaker = field(default_factory=Watch)
     slice_tokens: int | None = None
     settings: MonologueSettings = SETTINGS
-    held: Callable[[], HeldBack | None] = lambda: None
+    held: Callable[[], ThinkingHold | None] = lambda: None
     cool_down_seconds: float = 30.0
     tier: int = 0
 
@@ -113,7 +113,7 @@ class Kit:
             settings=self.settings,
             chance=random.Random(7),
             slice_tokens=lambda: self.slice_tokens,
-            held=self.held,
+            find_hold=self.held,
             cool_down_seconds=self.cool_down_seconds,
             tier=lambda: self.tier,
         )

@@ -10,7 +10,7 @@ from reveries.config import load_settings
 from reveries.errors import BudgetExceededError, ModelUnavailableError
 from reveries.llm.base import ChatMessage
 from reveries.llm.scripted import Pause, Script, ScriptedModel
-from reveries.monologue.cool_down import Rest, rest_after
+from reveries.monologue.cool_down import RemainingCoolDown, remaining_cool_down_seconds
 from reveries.monologue.ports import SavedState, ThoughtState
 from reveries.monologue.thought import Reactivation, ThinkingReason, ThoughtEnd, ThoughtPiece
 from reveries.safety.breaker import Breaker
@@ -485,13 +485,13 @@ async def test_the_owner_can_end_the_cool_down() -> None:
         assert len(kit.model.prompts) == 1
         kit.monologue.release()
         await kit.clock.advance(1)
-        assert kit.monologue.cool_down.held() is None
+        assert kit.monologue.cool_down.current_hold() is None
         assert [comfort for _, _, comfort in kit.sources.gathered] == [False, True]
 
 
 @pytest.mark.requirement("R-136", "R-172")
 async def test_a_rest_of_the_last_life_goes_on_and_begins_as_it_would_have() -> None:
-    saved = SavedState("", rest=Rest(500.0, "Distress.", ThinkingReason.COMFORT))
+    saved = SavedState("", cool_down=RemainingCoolDown(500.0, "Distress.", ThinkingReason.COMFORT))
     kit = Kit(ScriptedModel(otherwise=THOUGHT), sources=Sources(saved=saved))
     async with kit.living():
         await kit.clock.advance(490)
@@ -504,7 +504,7 @@ async def test_a_rest_of_the_last_life_goes_on_and_begins_as_it_would_have() -> 
 @pytest.mark.requirement("R-136")
 @pytest.mark.parametrize(("passed", "left"), [(0.0, 600.0), (100.0, 500.0), (600.0, 0.0), (9e9, 0.0), (-9e9, 600.0)])
 def test_a_clock_that_was_set_makes_no_rest_longer_than_the_whole(passed: float, left: float) -> None:
-    assert rest_after(1e9, 1e9 + passed, 600.0) == left
+    assert remaining_cool_down_seconds(1e9, 1e9 + passed, 600.0) == left
 
 
 @pytest.mark.requirement("R-44")

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reveries.monologue.notes import NOTE_CHARS, PastNote, next_note_at, note_in, was_told
+from reveries.monologue.notes import NOTE_CHARS, PastNote, extract_note, is_repeated_note, next_note_at
 from reveries.monologue.thought import ActivatedMemory, FinishedThought
 
 DAY = 86400.0
@@ -22,35 +22,35 @@ def thought(
 
 
 def test_a_line_that_is_addressed_to_the_owner_is_a_note() -> None:
-    assert note_in(thought()) == "the pear tree wants water on Friday."
+    assert extract_note(thought()) == "the pear tree wants water on Friday."
 
 
 def test_a_note_may_follow_another_sentence_on_the_same_line() -> None:
     """As the small model that ships writes it."""
-    assert note_in(thought(TEXT)) == "the pear tree wants water on Friday."
+    assert extract_note(thought(TEXT)) == "the pear tree wants water on Friday."
 
 
 def test_most_thoughts_hold_none() -> None:
-    assert note_in(thought("I noticed that they are tired. That is enough for now.")) == ""
-    assert note_in(thought("A note to Ana: would be too much. That is enough for now.")) == "", (
+    assert extract_note(thought("I noticed that they are tired. That is enough for now.")) == ""
+    assert extract_note(thought("A note to Ana: would be too much. That is enough for now.")) == "", (
         "it is spoken of, not begun"
     )
-    assert note_in(thought("Note to Ana: hm")) == ""
+    assert extract_note(thought("Note to Ana: hm")) == ""
 
 
 @pytest.mark.requirement("RA-45")
 def test_nothing_that_came_from_elsewhere_reaches_the_owner_as_a_note() -> None:
-    assert note_in(thought(tainted=True)) == ""
-    assert note_in(thought(memory=True)) == ""
+    assert extract_note(thought(tainted=True)) == ""
+    assert extract_note(thought(memory=True)) == ""
 
 
 @pytest.mark.parametrize("why", ["tripped", "paused", "failed", "capped", "broken_off", "budget"])
 def test_a_thought_that_did_not_come_to_its_own_end_leaves_none(why: str) -> None:
-    assert note_in(thought(why_ended=why)) == ""
+    assert extract_note(thought(why_ended=why)) == ""
 
 
 def test_a_note_is_one_short_line_without_control_characters() -> None:
-    told = note_in(thought("Note to Ana: look\x1b[31m here\x07 " + "and there " * 100))
+    told = extract_note(thought("Note to Ana: look\x1b[31m here\x07 " + "and there " * 100))
     assert len(told) <= NOTE_CHARS
     assert "\x1b" not in told
     assert "\n" not in told
@@ -85,5 +85,5 @@ def test_each_dismissal_makes_the_next_note_rarer_and_one_that_is_kept_ends_that
 
 def test_the_same_is_not_told_twice() -> None:
     notes = [PastNote(0.0, "The pear tree wants water on Friday.", is_dismissed=False)]
-    assert was_told("the pear tree wants water on Friday", notes)
-    assert not was_told("Your sister's train leaves at nine on Sunday.", notes)
+    assert is_repeated_note("the pear tree wants water on Friday", notes)
+    assert not is_repeated_note("Your sister's train leaves at nine on Sunday.", notes)

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reveries.index.terms import word_keys
-from reveries.monologue.outcomes import is_paraphrase, new_words, why_not_kept
+from reveries.monologue.outcomes import find_new_words, is_paraphrase, reason_not_kept
 
 TALK = ("My mother planted the pear tree in our garden in 1984.", "Paul wants to cut it down before winter.")
 GERMAN = ("Meine Mutter hat den Birnbaum im Garten gepflanzt.", "Paul will ihn vor dem Winter fällen.")
@@ -53,13 +53,13 @@ def test_a_few_new_words_in_a_long_retelling_do_not_make_it_new() -> None:
 
 def test_what_was_thought_before_is_not_new_the_second_time_and_the_log_says_which() -> None:
     thought = "A graft of the pear tree could comfort them both through winter evenings."
-    assert why_not_kept(thought, TALK, ()) == ""
-    assert "thought before" in why_not_kept(thought, TALK, (thought,))
-    assert "had before it" in why_not_kept(TALK[0], TALK, (thought,))
+    assert reason_not_kept(thought, TALK, ()) == ""
+    assert "earlier thoughts" in reason_not_kept(thought, TALK, (thought,))
+    assert "had read" in reason_not_kept(TALK[0], TALK, (thought,))
 
 
 @given(st.text(max_size=200), st.lists(st.text(max_size=200), max_size=5))
 def test_any_text_can_be_compared_and_nothing_is_new_to_itself(thought: str, read: list[str]) -> None:
-    assert not new_words(thought, [*read, thought])
+    assert not find_new_words(thought, [*read, thought])
     assert is_paraphrase(thought, [*read, thought])
-    assert new_words(thought, read) <= word_keys(thought)
+    assert find_new_words(thought, read) <= word_keys(thought)

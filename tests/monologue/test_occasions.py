@@ -8,13 +8,13 @@ import pytest
 
 from reveries.errors import BudgetExceededError, ModelUnavailableError
 from reveries.llm.scripted import ScriptedModel
-from reveries.monologue.permission import HeldBack
+from reveries.monologue.permission import ThinkingHold
 from reveries.monologue.ports import SavedState
 from reveries.monologue.thought import Reactivation, ThinkingReason
 from tests.monologue.kit import ENDLESS, SETTINGS, THOUGHT, Kit, Sources
 
 NUDGE = Reactivation(ThinkingReason.NUDGE, "the garden")
-HELD = HeldBack("You paused it.", 1e9)
+HELD = ThinkingHold("You paused it.", 1e9)
 EVENT = Reactivation(ThinkingReason.CALENDAR, "Friday 16:00: dentist", is_tainted=True)
 
 
@@ -32,7 +32,7 @@ class WithCalendar(Sources):
 
 @pytest.mark.requirement("R-38")
 async def test_a_pause_while_a_thought_is_made_ready_keeps_it_from_beginning() -> None:
-    held: list[HeldBack | None] = [None]
+    held: list[ThinkingHold | None] = [None]
     kit = Kit(ScriptedModel(otherwise=THOUGHT), held=lambda: held[0])
     kit.sources.gathering = asyncio.Event()
     async with kit.living():
@@ -58,7 +58,7 @@ async def test_what_is_switched_off_while_a_thought_is_made_ready_says_so() -> N
 
 @pytest.mark.parametrize("seconds", [0, 5])
 async def test_the_owner_s_pause_ends_what_the_owner_asked_for_too(seconds: float) -> None:
-    held: list[HeldBack | None] = [None]
+    held: list[ThinkingHold | None] = [None]
     kit = Kit(ScriptedModel(otherwise=ENDLESS), held=lambda: held[0])
     kit.sources.has_something = False
     async with kit.living():

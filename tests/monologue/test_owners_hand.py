@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 
 from reveries.errors import BudgetExceededError
 from reveries.llm.scripted import ScriptedModel
-from reveries.monologue.permission import HeldBack
+from reveries.monologue.permission import ThinkingHold
 from reveries.monologue.ports import SavedState, ThoughtState
 from reveries.monologue.thought import Reactivation, ThinkingReason
 from tests.monologue.kit import ENDLESS, SETTINGS, THOUGHT, Kit, Sources
 
 NUDGE = Reactivation(ThinkingReason.NUDGE, "the garden")
-HELD = HeldBack("You paused it.", 1e9)
+HELD = ThinkingHold("You paused it.", 1e9)
 
 
 @pytest.mark.requirement("R-57")
@@ -72,7 +72,7 @@ async def test_a_nudge_does_not_get_past_the_budget_and_is_not_lost_by_it() -> N
 
 
 async def test_while_it_is_held_back_it_does_not_think_and_says_why() -> None:
-    held: list[HeldBack | None] = [HELD]
+    held: list[ThinkingHold | None] = [HELD]
     kit = Kit(ScriptedModel([THOUGHT]), held=lambda: held[0])
     async with kit.living():
         await kit.clock.advance(86400)
@@ -96,7 +96,7 @@ async def test_a_step_is_one_thought_though_it_is_held_back_and_no_more() -> Non
 @pytest.mark.requirement("R-38", "R-43")
 @pytest.mark.parametrize("seconds", [0, 0.5, 2, 10])
 async def test_what_comes_to_hold_it_back_ends_the_thought_which_is_kept_and_taken_up_again(seconds: float) -> None:
-    held: list[HeldBack | None] = [None]
+    held: list[ThinkingHold | None] = [None]
     kit = Kit(ScriptedModel([ENDLESS, THOUGHT]), held=lambda: held[0])
     async with kit.living():
         await kit.clock.advance(seconds)
@@ -149,8 +149,8 @@ async def test_the_same_conclusion_three_times_settles_it_and_the_next_waits_lon
     begins = [one.began_at for one in kit.sources.thoughts]
     waits = [round((later - earlier) / SETTINGS.idle_check_seconds) for earlier, later in itertools.pairwise(begins)]
     assert waits[:4] == [1, 1, 2, 4]
-    assert "came to the same 3 times" in kit.sources.thoughts[2].explanation
-    assert "came to the same" not in kit.sources.thoughts[1].explanation
+    assert "came to the same conclusion 3 times" in kit.sources.thoughts[2].explanation
+    assert "came to the same conclusion" not in kit.sources.thoughts[1].explanation
 
 
 async def test_a_nudge_opens_again_what_was_settled_so_that_the_next_thought_waits_no_longer_than_any() -> None:
@@ -302,7 +302,7 @@ def test_whatever_the_order_of_words_every_thought_is_kept_and_the_next_one_come
 
 
 async def _live(done: list[str]) -> None:
-    held: list[HeldBack | None] = [None]
+    held: list[ThinkingHold | None] = [None]
     kit = Kit(ScriptedModel(otherwise=THOUGHT), held=lambda: held[0])
     talking = False
     async with kit.living():

@@ -16,7 +16,7 @@ def test_pieces_never_come_faster_than_the_target(rate: float, model_gaps: list[
     for gap in model_gaps:
         now += gap
         now += pace.wait_seconds(now)
-        pace.passed(now)
+        pace.count_piece(now)
         came.append(now)
     assert all(later - earlier >= 1 / rate - 1e-9 for earlier, later in itertools.pairwise(came))
 
@@ -27,7 +27,7 @@ def test_the_velocity_is_what_came_through_not_what_the_model_could() -> None:
     assert pace.velocity() is None
     for _ in range(50):
         now += pace.wait_seconds(now)
-        pace.passed(now)
+        pace.count_piece(now)
     assert pace.velocity() == pytest.approx(5.0)
 
 
@@ -37,9 +37,9 @@ def test_the_wait_for_a_new_call_is_not_a_slow_thought() -> None:
     for number in range(40):
         if number % 10 == 0:
             now += 30.0
-            pace.rested()
+            pace.begin_call()
         now += pace.wait_seconds(now)
-        pace.passed(now)
+        pace.count_piece(now)
     assert pace.velocity() == pytest.approx(5.0)
 
 
@@ -47,5 +47,5 @@ def test_the_wait_for_a_new_call_is_not_a_slow_thought() -> None:
 def test_a_throttle_halves_the_pace() -> None:
     pace = Pace(5.0)
     pace.halve()
-    pace.passed(0.0)
+    pace.count_piece(0.0)
     assert pace.wait_seconds(0.0) == pytest.approx(0.4)

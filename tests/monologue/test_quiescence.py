@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reveries.config import load_settings
-from reveries.monologue.quiescence import SettledBy, comes_to_the_same, find_settled, may_ask_model
+from reveries.monologue.quiescence import SettledBy, find_settled, has_same_conclusion, may_ask_model
 
 _SETTINGS = load_settings(None).monologue
 
@@ -131,4 +131,4 @@ def test_a_model_may_be_asked_of_a_long_thought_and_not_soon_again() -> None:
     ],
 )
 def test_two_thoughts_come_to_the_same_by_their_last_sentences(one: str, other: str, is_same: bool) -> None:
-    assert comes_to_the_same(one, other) is is_same
+    assert has_same_conclusion(one, other) is is_same

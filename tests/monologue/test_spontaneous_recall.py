@@ -9,7 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from reveries.monologue.spontaneous_recall import BACK_HOME_SHARE, drawn_starts, quiet_stretches, surfacing, wander
+from reveries.monologue.spontaneous_recall import (
+    BACK_HOME_SHARE,
+    draw_starts,
+    draw_surfacing,
+    wait_intervals,
+    walk_links,
+)
 
 Links = dict[int, dict[int, float]]
 
@@ -24,7 +30,7 @@ class Graph:
 
 
 def walked(links: Links, starts: dict[int, float], *, walks: int, steps: int, seed: int = 1) -> Counter[int]:
-    return wander(starts, Graph(links), random.Random(seed).random, walks=walks, steps=steps)
+    return walk_links(starts, Graph(links), random.Random(seed).random, walks=walks, steps=steps)
 
 
 @pytest.mark.requirement("R-61", "RA-13")
@@ -67,39 +73,39 @@ def test_a_walk_never_leaves_what_links_lead_to(links: Links, starts: dict[int, 
 @pytest.mark.requirement("R-61", "RA-13")
 def test_only_what_has_not_surfaced_lately_surfaces() -> None:
     visits = {1: 50, 2: 40, 3: 1}
-    assert surfacing(visits, lambda node: 1.0, lambda node: node != 1, 0.0) == 2
-    assert surfacing(visits, lambda node: 1.0, lambda node: False, 0.5) is None
-    assert surfacing({}, lambda node: 1.0, lambda node: True, 0.5) is None
+    assert draw_surfacing(visits, lambda node: 1.0, lambda node: node != 1, 0.0) == 2
+    assert draw_surfacing(visits, lambda node: 1.0, lambda node: False, 0.5) is None
+    assert draw_surfacing({}, lambda node: 1.0, lambda node: True, 0.5) is None
 
 
 @pytest.mark.requirement("R-61")
 def test_what_surfaces_is_drawn_by_visits_and_pull() -> None:
     draw = random.Random(3).random
     drawn = Counter(
-        surfacing({1: 60, 2: 20}, {1: 0.5, 2: 1.0}.__getitem__, lambda node: True, draw()) for _ in range(8000)
+        draw_surfacing({1: 60, 2: 20}, {1: 0.5, 2: 1.0}.__getitem__, lambda node: True, draw()) for _ in range(8000)
     )
     assert drawn[1] / drawn[2] == pytest.approx(1.5, rel=0.1)
 
 
 @pytest.mark.requirement("R-61")
 def test_what_hardly_any_walk_came_by_is_noise() -> None:
-    assert surfacing({1: 199, 2: 1}, {1: 0.0, 2: 1.0}.__getitem__, lambda node: True, 0.9) is None
+    assert draw_surfacing({1: 199, 2: 1}, {1: 0.0, 2: 1.0}.__getitem__, lambda node: True, 0.9) is None
 
 
 @pytest.mark.requirement("R-46", "RA-9")
 def test_an_unchanged_mind_is_visited_less_and_less_once_a_day_at_last() -> None:
-    assert [quiet_stretches(count) for count in range(8)] == [1, 1, 2, 4, 8, 8, 8, 8]
+    assert [wait_intervals(count) for count in range(8)] == [1, 1, 2, 4, 8, 8, 8, 8]
 
 
 def test_few_beginnings_are_drawn_the_heavier_the_likelier() -> None:
     draw = random.Random(5).random
     nodes, weights = np.arange(100), np.where(np.arange(100) < 50, 3.0, 1.0).astype(np.float32)
-    drawn = Counter(node for _ in range(4000) for node, _ in drawn_starts(nodes, weights, draw, 4))
+    drawn = Counter(node for _ in range(4000) for node, _ in draw_starts(nodes, weights, draw, 4))
     light, heavy = sum(drawn[node] for node in range(50, 100)), sum(drawn[node] for node in range(50))
     assert set(drawn) == set(range(100))
     assert heavy / light == pytest.approx(3.0, rel=0.1)
-    assert drawn_starts(nodes[:3], weights[:3], draw, 4) == [(0, 3.0), (1, 3.0), (2, 3.0)]
-    assert drawn_starts(nodes, np.zeros(100, dtype=np.float32), draw, 4) == []
+    assert draw_starts(nodes[:3], weights[:3], draw, 4) == [(0, 3.0), (1, 3.0), (2, 3.0)]
+    assert draw_starts(nodes, np.zeros(100, dtype=np.float32), draw, 4) == []
 
 
 @pytest.mark.requirement("R-61", "RA-13")
@@ -110,8 +116,8 @@ def test_in_a_mind_of_any_size_something_surfaces_and_not_always_the_same(size: 
     nodes, weights = np.arange(size), np.array([draw.random() for _ in range(size)], dtype=np.float32)
     came = Counter[int | None]()
     for _ in range(40):
-        visits = wander(dict(drawn_starts(nodes, weights, draw.random, 4)), Graph(links), draw.random)
-        came[surfacing(visits, lambda node: 1.0, lambda node: True, draw.random())] += 1
+        visits = walk_links(dict(draw_starts(nodes, weights, draw.random, 4)), Graph(links), draw.random)
+        came[draw_surfacing(visits, lambda node: 1.0, lambda node: True, draw.random())] += 1
     assert came[None] == 0
     assert len(came) >= min(size, 20)
 

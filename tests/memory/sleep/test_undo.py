@@ -317,7 +317,7 @@ async def test_a_pass_of_an_earlier_version_is_refused_with_a_reason_and_nothing
         before = picture(memory)
         connection = memory._parts.database._connection
         await connection.execute("UPDATE consolidation_changes SET change_set = json_remove(change_set, '$.standings')")
-        with pytest.raises(UndoError, match="earlier Reveries"):
+        with pytest.raises(UndoError, match="earlier version"):
             await memory.take_back(run_id)
         assert picture(memory) == before
         assert all(not run.undoes for run in await memory.sleep_log(9))

@@ -3,8 +3,8 @@
     python bench/merge_rule.py --data DIR --model model.onnx --tokenizer tokenizer.json
 
 Each talk of a LoCoMo-like set becomes a conversation of its own; light sleep makes the episodes; then the product's own
-`find_merge_target` and `merge` are applied to them in memory, in the order in which they happened, with the vector that
-deep sleep would give them (its words and its summary). No language model, no merging code here.
+`find_merge_target` and `merge_change_set` are applied to them in memory, in the order in which they happened, with the
+vector that deep sleep would give them (its words and its summary). No language model, no merging code here.
 
 Nobody has marked which episodes are one, so the questions do: a merge is *confirmed* when some question has evidence in
 both episodes, and *against* when questions have evidence in each of the two and none in both. Chance is the same share

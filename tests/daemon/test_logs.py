@@ -24,10 +24,10 @@ def _lines(folder: Path) -> list[dict[str, object]]:
 @pytest.mark.requirement("R-10")
 def test_a_state_is_logged_as_one_line_with_its_keys(tmp_path: Path) -> None:
     with log_to(tmp_path, "info"):
-        structlog.get_logger("monologue").info("monologue.state", state="thinking")
+        structlog.get_logger("monologue").info("monologue.state_changed", state="thinking")
     (line,) = _lines(tmp_path)
     assert (line["event"], line["state"], line["level"], line["logger"]) == (
-        "monologue.state", "thinking", "info", "monologue",
+        "monologue.state_changed", "thinking", "info", "monologue",
     )  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""A monologue on a hand-turned clock, with sources that a test can see into."""
+"""A monologue with a manual clock and inspectable sources."""
 
 import asyncio
 import contextlib
@@ -23,7 +23,7 @@ ENDLESS = "word " * 5000
 
 @dataclass
 class Sources:
-    """Remembers what it was given."""
+    """Sources that record what they are given."""
 
     has_something: bool = True
     keeps_having_something: bool = False
@@ -36,7 +36,7 @@ class Sources:
     comes_up: asyncio.Event = field(default_factory=asyncio.Event)
     surfacing: Reactivation | None = None
     gathering: asyncio.Event | None = None
-    """When set, gathering waits for it; `recording` likewise."""
+    """If given, gathering waits for this event; likewise `recording`."""
     recording: asyncio.Event | None = None
 
     async def restore(self) -> SavedState:
@@ -78,7 +78,7 @@ class Sources:
 
 @dataclass
 class Watch:
-    """A breaker that says what a test tells it to."""
+    """A breaker with verdicts scripted by the test."""
 
     decide: Callable[[str], Verdict] = lambda piece: CONTINUE
     resets: int = 0
@@ -92,7 +92,7 @@ class Watch:
 
 @dataclass
 class Kit:
-    """All of it together; `living` runs the loop while a test turns the clock."""
+    """A monologue with its parts; `living` runs the loop while a test advances the clock."""
 
     model: ScriptedModel
     clock: HandClock = field(default_factory=HandClock)

@@ -1,4 +1,4 @@
-"""What thinking costs: quiet at the limit, and never more often than its pace, whatever happens."""
+"""The cost of thinking: it stops at the budget, and never thinks more often than its pace."""
 
 import asyncio
 import itertools

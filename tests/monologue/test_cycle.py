@@ -1,4 +1,4 @@
-"""The whole cycle of thinking, in order, and that watching it changes nothing (R-30, R-31, R-39, R-59)."""
+"""The whole cycle of thinking, in order, and that observers do not influence it (R-30, R-31, R-39, R-59)."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -25,8 +25,8 @@ def kit_with(watch: Watch) -> Kit:
 async def test_a_cycle_gathers_streams_is_watched_at_each_token_settles_is_recorded_and_begins_again_with_nothing() -> (
     None
 ):
-    """The breaker sees every token, and before it is shown to anybody; each buffer is recorded whole before the next
-    begins empty, after `idle_check_seconds` and not before."""
+    """The breaker sees every token; each buffer is recorded completely before the next one begins empty, not sooner
+    than after `idle_check_seconds`."""
     seen: list[str] = []
 
     def look(piece: str) -> Verdict:
@@ -65,7 +65,7 @@ async def test_what_the_breaker_stops_at_a_token_goes_no_further_than_that_token
 
 @asynccontextmanager
 async def watched(kit: Kit, *, reads: bool) -> AsyncIterator[None]:
-    """An observer that reads all, or one that takes nothing."""
+    """An observer that reads everything, or one that reads nothing."""
     async with aclosing(kit.monologue.observe()) as events, asyncio.TaskGroup() as tasks:
 
         async def read() -> None:

@@ -1,4 +1,4 @@
-"""Thinking between conversations: when it begins, how it ends, and that nothing makes it spin."""
+"""Thinking between conversations: when it begins, how it ends, and that it never spins."""
 
 import asyncio
 from contextlib import aclosing
@@ -261,7 +261,7 @@ async def test_a_model_that_is_well_again_ends_the_waiting() -> None:
     async with kit.living():
         await kit.clock.advance(3600)
         assert len(kit.model.prompts) == 1
-        # The owner's own word found it well: in the middle of a conversation, while thinking is paused.
+        # The model works again in a conversation, while thinking is paused.
         kit.monologue.pause()
         await kit.clock.advance(1)
         kit.monologue.try_again()

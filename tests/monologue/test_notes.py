@@ -1,4 +1,4 @@
-"""A thought that ends as a note: what may become one, how often, and what never does."""
+"""Notes at the end of a thought: what may become one, how often, and what never does."""
 
 import itertools
 
@@ -26,7 +26,7 @@ def test_a_line_that_is_addressed_to_the_owner_is_a_note() -> None:
 
 
 def test_a_note_may_follow_another_sentence_on_the_same_line() -> None:
-    """As the small model that ships writes it."""
+    """The form in which the shipped small model writes a note."""
     assert extract_note(thought(TEXT)) == "the pear tree wants water on Friday."
 
 

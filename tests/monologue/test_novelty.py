@@ -1,4 +1,4 @@
-"""Whether a thought adds anything to what was before it, in whatever language."""
+"""Whether a thought adds anything to its prompt, in several languages."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""Watching has no influence; a slow watcher skips and is told how much."""
+"""Observers have no influence; a slow one misses pieces and gets their number."""
 
 import asyncio
 from contextlib import aclosing

@@ -1,4 +1,4 @@
-"""What woke a thought, or was asked for, is not lost by what comes between; and a pause is one at every moment."""
+"""Occasions and requests are not lost by interruptions, and a pause works at every moment."""
 
 import asyncio
 from dataclasses import dataclass, field
@@ -20,7 +20,7 @@ EVENT = Reactivation(ThinkingReason.CALENDAR, "Friday 16:00: dentist", is_tainte
 
 @dataclass
 class WithCalendar(Sources):
-    """Sources with an event that a test lets come near."""
+    """Sources with a calendar event that the test triggers."""
 
     is_near: asyncio.Event = field(default_factory=asyncio.Event)
 

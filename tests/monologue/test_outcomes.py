@@ -1,4 +1,4 @@
-"""What becomes of a thought: kept or only logged, whole or cut short, and that its states are seen from outside."""
+"""The outcome of a thought: stored or only logged, complete or cut short; and its visible states."""
 
 from dataclasses import dataclass, replace
 
@@ -36,7 +36,7 @@ async def test_a_thought_that_only_retells_is_logged_with_the_reason_and_is_no_e
             await kit.clock.advance(60)
     (thought,) = kit.sources.thoughts
     assert (thought.text, thought.why_ended) == (RETOLD, "finished")
-    assert "only said again" in thought.unkept_because
+    assert "only repeated" in thought.unkept_because
     assert thought.unkept_because in thought.explanation
     assert [one["why_not_kept"] for one in logs if one["event"] == "thought.ended"] == [thought.unkept_because]
 
@@ -51,7 +51,7 @@ async def test_a_thought_with_something_of_its_own_is_kept_and_leads_the_next() 
     first, second, *_ = kit.sources.thoughts
     assert not first.unkept_because
     assert second.unkept_because
-    # What was not kept leads nothing: the one before it still does, also after a restart.
+    # A thought that was not kept is not continued: the one before it still is, also after a restart.
     assert [previous for _, previous, _ in kit.sources.gathered][:3] == ["", OWN, OWN]
     assert kit.sources.states[1].last_buffer == OWN
 
@@ -62,14 +62,14 @@ async def test_a_thought_that_was_thought_before_is_kept_once() -> None:
     async with kit.living():
         await kit.clock.advance(2 * SETTINGS.idle_check_seconds)
     assert [bool(thought.unkept_because) for thought in kit.sources.thoughts[:2]] == [False, True]
-    assert "only said again" in kit.sources.thoughts[1].unkept_because
+    assert "only repeated" in kit.sources.thoughts[1].unkept_because
 
 
 async def test_what_was_thought_in_the_last_life_is_not_kept_again() -> None:
     kit = Kit(ScriptedModel([OWN]), sources=_Told(saved=SavedState(OWN)))
     async with kit.living():
         await kit.clock.advance(60)
-    assert "only said again" in kit.sources.thoughts[0].unkept_because
+    assert "only repeated" in kit.sources.thoughts[0].unkept_because
 
 
 async def test_after_something_was_erased_nothing_is_held_against_a_thought() -> None:
@@ -115,8 +115,8 @@ async def test_every_change_of_state_is_logged_by_name() -> None:
             await kit.clock.advance(60)
             kit.monologue.pause()
             await kit.clock.advance(0)
-    states = [(one["log_level"], one["state"]) for one in logs if one["event"] == "monologue.state"]
-    # At a level that the owner's log keeps by default.
+    states = [(one["log_level"], one["state"]) for one in logs if one["event"] == "monologue.state_changed"]
+    # Logged at a level that the log keeps by default.
     assert states == [("info", one.value) for one in (ThoughtState.THINKING, ThoughtState.SETTLED, ThoughtState.PAUSED)]
     assert [one["event"] for one in logs if one["event"].startswith("thought.")] == ["thought.began", "thought.ended"]
 

@@ -1,4 +1,4 @@
-"""The owner's word to the loop, what holds it back, and what is kept of a thought at every moment."""
+"""Requests of the owner to the loop, holds, and what is stored of a thought at every moment."""
 
 import asyncio
 import itertools
@@ -208,7 +208,7 @@ async def test_what_others_wrote_taints_the_thought_and_leads_no_other() -> None
         assert kit.sources.states[-1].is_tainted
         kit.monologue.ask(NUDGE)
         await kit.clock.advance(60)
-    # It leads no other thought: one event would taint every thought there ever is.
+    # It leads to no other thought, or one event would taint every later thought.
     assert [previous for _, previous, _ in kit.sources.gathered] == ["", ""]
     assert [one.is_tainted for one in kit.sources.thoughts] == [True, False]
 

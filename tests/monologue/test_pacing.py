@@ -1,4 +1,4 @@
-"""Thought comes through at its pace, and never in a burst."""
+"""Pieces of a thought pass at their pace, never in a burst."""
 
 import itertools
 

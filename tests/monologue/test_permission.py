@@ -1,4 +1,4 @@
-"""What holds thinking back: quiet hours by the clock on the wall, whatever is done to that clock."""
+"""Holds of thinking: quiet hours in local time, also when the clocks change."""
 
 from datetime import datetime, time, timedelta
 from zoneinfo import ZoneInfo
@@ -28,7 +28,7 @@ def within(span: QuietSpan, clock: time) -> bool:
 @given(span=SPANS, now=st.floats(1_700_000_000, 1_900_000_000), zone=st.sampled_from(ZONES))
 def test_it_is_quiet_when_the_clock_on_the_wall_shows_a_quiet_time(span: QuietSpan, now: float, zone: ZoneInfo) -> None:
     local = datetime.fromtimestamp(now, zone)
-    # On the days of a change of the clock an hour is skipped or comes twice; the next test looks at those.
+    # When the clocks change an hour is skipped or repeated; the next test covers those days.
     offsets = {(local + timedelta(hours=hours)).utcoffset() for hours in range(-50, 51, 5)}
     if len(offsets) == 1:
         assert (find_quiet_end([span], now, zone) is not None) == within(span, local.timetz().replace(tzinfo=None))

@@ -1,4 +1,4 @@
-"""When a thought has settled: each phrase, each way, and what looks like one but is not."""
+"""When a thought has settled: each phrase, each sign, and similar texts that are none."""
 
 import msgspec
 import pytest

@@ -1,4 +1,4 @@
-"""A memory that comes up by itself: where walks lead, how often, and what may surface."""
+"""Spontaneous recall: where random walks lead, how often, and what may surface."""
 
 import random
 from collections import Counter

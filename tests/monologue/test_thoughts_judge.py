@@ -1,9 +1,9 @@
-"""The judge of an hour of thoughts: what counts as one, and what does not."""
+"""The judge of an hour of thoughts: what counts as a thought, and what does not."""
 
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))  # What measures is no part of the package.
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))  # The benchmarks are not part of the package.
 
 from thoughts_judge import Thought, judge, judge_all, rests_on, table
 

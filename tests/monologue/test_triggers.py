@@ -1,4 +1,4 @@
-"""The first that fires wins; the others are cancelled."""
+"""The first trigger that fires wins; the others are cancelled."""
 
 import asyncio
 

@@ -45,8 +45,8 @@ def is_grounded(sentence: str, source: str) -> bool:
 def find_ungrounded(sentence: str, source: str) -> tuple[str, ...]:
     """Return the names and numbers of `sentence` that are not in `source`."""
     sentence, source = unicodedata.normalize("NFKC", sentence), unicodedata.normalize("NFKC", source)
-    numbers = set(_numbers(source))
-    ungrounded = [number for number in _numbers(sentence) if number not in numbers]
+    numbers = set(_extract_numbers(source))
+    ungrounded = [number for number in _extract_numbers(sentence) if number not in numbers]
     if not _has_capital_nouns(source):
         known = {_bare_word(word) for word in _WORD.findall(source)}
         ungrounded += [
@@ -55,7 +55,7 @@ def find_ungrounded(sentence: str, source: str) -> tuple[str, ...]:
     return tuple(ungrounded)
 
 
-def _numbers(text: str) -> list[str]:
+def _extract_numbers(text: str) -> list[str]:
     """Return the numbers of `text` without thousands separators and leading zeros."""
     return [_THOUSANDS.sub("", match).lstrip("0") or "0" for match in _NUMBER.findall(text)]
 

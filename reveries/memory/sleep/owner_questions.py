@@ -107,8 +107,8 @@ async def drop_question(store: MemoryStore, question: Question, now: float) -> s
     async def work(transaction: Transaction) -> ChangeSet:
         await transaction.run("undo.drop_pending", {"run_id": question.run_id})
         await transaction.run("consolidation.end", {"id": question.run_id, "ended_at": now, "outcome": "done"})
-        held = {"experience_id": experience_id, "held_at": now, "why": "what sleep would have made of it was refused"}
-        await transaction.run("experiences.hold", held)
+        hold = {"experience_id": experience_id, "held_at": now, "why": "what sleep would have made of it was refused"}
+        await transaction.run("experiences.hold", hold)
         return ChangeSet()
 
     await store.commit(work)

@@ -126,9 +126,9 @@ class Undo:
         ]
         await transaction.run_many("experiences.put_back", rows)
         # The owner did not want the result of deep sleep: do not produce it again without a request.
-        held = [was.experience_id for was in undoing.experiences if was.light_slept and not was.processed]
+        to_hold = [was.experience_id for was in undoing.experiences if was.light_slept and not was.processed]
         await transaction.run_many(
-            "experiences.hold", [{"experience_id": name, "held_at": now, "why": _WHY_HELD} for name in held]
+            "experiences.hold", [{"experience_id": name, "held_at": now, "why": _WHY_HELD} for name in to_hold]
         )
 
     async def _withdraw_correction(self, transaction: Transaction, undoing: UndoPlan, now: float) -> None:

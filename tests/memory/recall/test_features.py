@@ -1,4 +1,4 @@
-"""Reasons, in numbers: finite, named, weighed by a table that knows them all, and told to whoever asks why."""
+"""Ranking features: finite, named, each with a weight, and shown as reasons on request."""
 
 import numpy as np
 import pytest

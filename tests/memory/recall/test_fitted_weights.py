@@ -1,4 +1,4 @@
-"""How weights are learned: from a neutral start, none with the other sign than its reason, from talk that we make."""
+"""Learning of the weights: from a neutral start, with the expected signs, on generated conversations."""
 
 import sys
 from pathlib import Path
@@ -16,7 +16,7 @@ from ranking_reasons import OWN_WORDS, SIGNS
 
 
 def sample() -> Sample:
-    """Twenty questions with five candidates each; the first reason tells the sources apart, the others are noise."""
+    """Twenty questions with five candidates each; the first reason identifies the sources, the others are noise."""
     numbers = np.random.default_rng(7)
     values = numbers.standard_normal((100, 3)).astype(np.float32)
     is_source = np.arange(100) % 5 == 0

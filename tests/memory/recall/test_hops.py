@@ -1,4 +1,4 @@
-"""From a turn that names somebody to the turn that is about them; and what is news."""
+"""Leads from a turn that names someone to the turn about them; and the lift of updates."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ DAY = 86_400.0
 
 
 async def index_of(*texts: str, **chosen: object) -> TurnIndex:
-    """Each text a document of its own, a day apart."""
+    """Index each text as its own document, a day apart."""
     embedder = WordEmbedder()
     vectors = await embedder.embed(texts)
     index = TurnIndex(embedder.dimensions)
@@ -56,7 +56,7 @@ async def test_a_turn_that_leaves_is_led_to_no_more() -> None:
 
 
 async def talk_of(*texts: str, **chosen: object) -> TurnIndex:
-    """Each text a turn of one talk."""
+    """Index each text as a turn of one conversation."""
     embedder = WordEmbedder()
     vectors = await embedder.embed(texts)
     index = TurnIndex(embedder.dimensions)
@@ -97,7 +97,7 @@ def test_what_the_cue_names_is_trusted_as_much_as_the_best() -> None:
 
 
 async def test_a_comparison_leads_from_both_that_it_names() -> None:
-    """One film answers the words far better; the other's director is found all the same."""
+    """One film matches the words far better; the other's director is found nevertheless."""
     index = await index_of(
         "The Red Lake\nThe Red Lake is a film by Jana Moravec, an older film about a lake, directed in Brno.",
         "Green Hill\nGreen Hill is directed by Petr Dvorak.",

@@ -1,4 +1,4 @@
-"""What links do to recall, and recall to links: they order what a cue meets alike, and grow where both ends surface."""
+"""Links and recall: links order episodes that match a cue equally, and grow when both ends surface."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ def link(source: str, target: str, strength: float = 0.8) -> Link:
 
 
 def towards(nearness: float, other: int = 1) -> Vector:
-    """A vector whose cosine with the first axis is `nearness`."""
+    """Return a vector whose cosine with the first axis is `nearness`."""
     made: Vector = np.float32(nearness) * axis(0) + np.float32((1.0 - nearness**2) ** 0.5) * axis(other)
     return made
 

@@ -1,4 +1,4 @@
-"""Ranking source turns: words and meaning together, context, names, and what leaves the index."""
+"""Ranking source turns: words and meaning together, context, names, and removal from the index."""
 
 import numpy as np
 import pytest
@@ -52,7 +52,7 @@ async def test_the_answer_to_a_question_is_found_by_the_question() -> None:
 
 
 async def test_what_comes_right_after_a_good_turn_is_a_better_first_guess_than_what_comes_later() -> None:
-    """The good turn stands in the window of both, so the windows alone would not tell them apart."""
+    """The good turn is in the window of both, so the windows alone would rank them equally."""
     index, embedder = await index_of("Bread.", "Bread.", "My sister lives in Lisbon.", "Bread.", "Bread.", "Bread.")
     guess = gather_evidence(index, "sister Lisbon", (await embedder.embed(["sister Lisbon"]))[0]).fused
     assert guess[2] > guess[3] > guess[4] + 0.1

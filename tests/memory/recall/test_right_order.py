@@ -1,5 +1,5 @@
-"""The right order of small memories, one on which people would agree, for every group of reasons; and that the group is
-what makes it: without its weights, or with a thousandth of them, the other turn goes first."""
+"""The right order of small memories, as people would rank them, for every group of reasons; without the weights of that
+group, or with a thousandth of them, the other turn comes first."""
 
 import sys
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ HOUR, DAY = 3600.0, 86_400.0
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """One turn: who said it, in which conversation, how long ago; `means` stands for what its words mean."""
+    """One turn: who said it, in which conversation, how long ago; `means` is embedded in place of its text."""
 
     text: str
     speaker: str = "Ana"
@@ -34,7 +34,7 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """`right` is the place of the turn that answers; without its group of reasons `wrong` goes first."""
+    """`right` is the position of the answering turn; without its group of reasons `wrong` comes first."""
 
     group: str
     cue: str
@@ -189,7 +189,7 @@ CASES = (
 
 
 async def order(case: Case, weights: RankingWeights = WEIGHTS) -> list[int]:
-    """Places in `case.said`, best first, among small talk."""
+    """Return positions in `case.said`, best first, ranked among small talk."""
     embedder = WordEmbedder()
     said = [*case.said, *SMALL_TALK]
     vectors = await embedder.embed([one.means or one.text for one in said])
@@ -253,7 +253,7 @@ async def test_what_the_owner_said_goes_before_the_minds_saying_it_again(cue: st
 
 
 async def test_of_two_that_are_alike_the_one_right_after_what_the_cue_asks_for_goes_first() -> None:
-    """The same is said around them, only nearer; otherwise the number of the other one would win."""
+    """Both have the same context, one of them nearer; otherwise the number in the other one would win."""
     bread, sister = "Bread for all.", "My sister lives in Lisbon."
     said = [Said(text, talk="a") for text in (bread, bread, sister, bread, "Bread for 2.", bread)]
     said += [Said(text, talk="b") for text in (bread, bread, sister, bread, bread, bread)]
@@ -285,5 +285,5 @@ async def test_what_lies_far_behind_is_no_news_however_late_it_was_said() -> Non
 
 
 def scaled(share: float) -> RankingWeights:
-    """All that was learned, at a share of what it weighs."""
+    """Return the learned weights, scaled by `share`."""
     return RankingWeights({name: share * weight for name, weight in WEIGHTS.match.items()}, WEIGHTS.hop)

@@ -1,4 +1,4 @@
-"""What times a text speaks of, resolved against the moment at which it was said: by table."""
+"""Time expressions, resolved against the moment at which they were said, by table."""
 
 import math
 from datetime import UTC, datetime

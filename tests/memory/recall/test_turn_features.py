@@ -1,4 +1,4 @@
-"""What a turn looks like, and what a cue asks for."""
+"""Surface features of a turn, and parsing of a cue."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Causal links: said by deep sleep of the few episodes that it was shown, checked, in one direction alone (RA-19)."""
+"""Causal links: named by deep sleep among the few episodes it was shown, checked, and in one direction only (RA-19)."""
 
 import json
 from pathlib import Path

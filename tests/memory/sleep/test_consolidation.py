@@ -1,4 +1,4 @@
-"""Deep sleep: checked before it is believed, one transaction an experience, interruptible, nothing ever deleted."""
+"""Deep sleep: answers are checked, one transaction per experience, interruptible, and nothing is deleted."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""Decay and prune: R-115's formula, with the cure for its trap."""
+"""Decay and pruning: R-115's formula, which never raises a salience below the floor."""
 
 import pytest
 from hypothesis import given

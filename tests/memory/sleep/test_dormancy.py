@@ -1,4 +1,4 @@
-"""Which episodes go dormant, and that nothing is lost by it."""
+"""Which episodes become dormant, and that nothing is lost by it."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -68,7 +68,7 @@ def test_above_the_limit_the_least_reachable_go_and_no_more_than_need_be(
 def test_looking_at_the_least_reachable_alone_comes_to_the_same_as_looking_at_all(
     episodes: Sequence[Episode], excess: int
 ) -> None:
-    """As the graph holds them: accessibility in float32."""
+    """Return the episodes as the graph stores them, with float32 accessibility."""
     settings = memory_settings(live_episodes=max(1, len(episodes) - excess), ask_above_share=1.0)
     held = [replace(one, accessibility=float(np.float32(one.accessibility))) for one in episodes]
     graph = MemoryGraph(4)

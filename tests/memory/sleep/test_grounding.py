@@ -1,4 +1,4 @@
-"""What a model wrote is held against what it read: names and numbers of nobody's go, in several languages."""
+"""A model's text is checked against its sources: invented names and numbers are dropped, in several languages."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""Light sleep: recallable at once, without a model, linked and chained; to be stopped at any moment."""
+"""Light sleep: makes turns recallable at once without a model, links and chains them, and can be stopped."""
 
 import asyncio
 from pathlib import Path

@@ -1,5 +1,5 @@
-"""A pass over a thousand raw experiences: it shows how far it is, a conversation interrupts it at once, and the next
-one goes on where it was."""
+"""A pass over a thousand experiences: it reports progress, a conversation interrupts it at once, and the next pass
+continues where it stopped."""
 
 import asyncio
 from collections.abc import Iterable

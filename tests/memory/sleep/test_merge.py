@@ -1,4 +1,4 @@
-"""Merging: when, and that nothing is lost by it."""
+"""When episodes are merged, and that nothing is lost by it."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ WORDS = st.lists(st.sampled_from("pqrstuvw"), unique=True).map(tuple)
 
 
 def near(cosine: float) -> Vectors:
-    """A unit vector with this cosine to axis 0."""
+    """Return a unit vector with this cosine to axis 0."""
     row: Vectors = np.array([cosine, np.sqrt(1 - cosine**2), 0.0, 0.0], dtype=np.float32)
     return row
 
@@ -76,7 +76,8 @@ def test_the_greater_salience_and_the_lesser_confidence_stay_and_taint_is_inheri
 
 @pytest.mark.requirement("R-70", "R-169")
 def test_what_two_episodes_were_used_and_when_they_were_is_that_of_both() -> None:
-    """Its accesses count for recall: one that was often thought of does not become a stranger by taking another in."""
+    """The accesses of both count for recall: an often recalled episode does not lose rank by merging another into
+    it."""
     target = episode("t", access_count=3, created_at=NOW - 9, ended_at=NOW - 7, last_accessed_at=NOW - 1)
     source = episode("s", access_count=4, created_at=NOW - 8, ended_at=NOW - 5, last_accessed_at=NOW - 2)
     both = merge_episodes(target, source)

@@ -1,4 +1,4 @@
-"""Records of the first form are written anew once, a few at a time; what is unreadable or erased meanwhile stays."""
+"""Records of the first form are rewritten once, in batches; unreadable or meanwhile erased ones are left alone."""
 
 from pathlib import Path
 
@@ -21,7 +21,7 @@ def old(words: str = "") -> str:
 
 
 async def with_records(memory: Memory, *texts: str) -> None:
-    """A pass of which the records are these."""
+    """Store a pass with these records."""
     await talk(memory, ("The boat is blue.", "I see."))
     await memory.light_sleep()
     [run] = await memory.sleep_log(1)

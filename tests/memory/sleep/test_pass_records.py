@@ -1,4 +1,4 @@
-"""What is written down of a pass: it leads back exactly, it is short, and what earlier versions wrote is read."""
+"""Records of a pass: they restore the earlier state exactly, are short, and older forms can be read."""
 
 import json
 from collections import Counter
@@ -56,7 +56,7 @@ def written(changes: ChangeSet, before: Before) -> str:
 
 
 def written_at_first(changes: ChangeSet, before: Before) -> str:
-    """As versions before form 2 wrote it."""
+    """Encode a record as versions before form 2 did."""
     named = ("removed_ids", "episodes", "links", "retired", "light_slept_ids", "dormant", "processed", "self_model")
     parts = {name: getattr(changes, name) for name in (*named, "claims", "conflicts")}
     return msgspec.json.encode(parts | {"before": before}).decode()
@@ -193,7 +193,7 @@ def test_what_no_version_wrote_is_refused(text: str) -> None:
 
 
 def test_a_change_that_is_shown_tells_what_it_left_as_it_was() -> None:
-    """The log shows an episode's words and weight with every change, those too that did not change."""
+    """The log shows an episode's summary and salience with every change, also if they did not change."""
     was = replace(episode("e"), summary="The pear tree.", salience=0.4)
     weighed = episode_change(was, replace(was, salience=0.9))
     assert (weighed.summary, weighed.salience) == ("The pear tree.", None)

@@ -1,4 +1,4 @@
-"""A dry run asks and shows, and changes nothing; a pass that would merge away too much asks first."""
+"""A dry run asks the model and changes nothing; a pass that would merge away too much asks the owner first."""
 
 import asyncio
 from pathlib import Path
@@ -18,7 +18,7 @@ ASKS_SOON = memory_settings(ask_above_share=0.0, ask_above_count=1)
 
 
 async def boats(memory: Memory, count: int, speaker: str = "Ana") -> None:
-    """So many episodes that are one, each of a conversation of its own."""
+    """Create `count` episodes with the same content, each in its own conversation."""
     for place in range(count):
         await memory.import_turns(f"past {place}", [PastTurn(NOW - (50 - place) * 3600, speaker, BOAT)])
     await memory.light_sleep()

@@ -1,4 +1,4 @@
-"""What the model is asked, and what is made of its answers."""
+"""The questions to the model, and the checks of its answers."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Values, tendencies, strengths, limitations, anticipations: learned by deep sleep, each with a sentence behind it."""
+"""Values, tendencies, strengths, limitations and anticipations: learned by deep sleep, each with a quote."""
 
 import json
 from collections import Counter
@@ -71,7 +71,7 @@ def test_a_statement_counts_only_with_a_sentence_that_shows_it_and_nothing_inven
 
 
 async def learn(memory: Memory, salience: float = 0.9) -> tuple[str, str]:
-    """Sleep on an important talk; the field that was asked about, and the pass."""
+    """Run deep sleep on an important conversation; return the field that was asked about, and the pass."""
     await talk(memory, (WORDS, "I like to hear of it."))
     model = answering(deep_answer(salience, QUOTE), {}, {"quote": QUOTE, "statement": STATEMENT})
     await memory.light_sleep()
@@ -114,6 +114,6 @@ async def test_one_goes_with_the_only_episode_that_showed_it(tmp_path: Path) -> 
 
 
 def test_every_field_of_the_self_model_can_be_shown_edited_scrubbed_and_compared() -> None:
-    """All of that goes by one list, which must not lack one."""
+    """Everything goes by one list of fields, which must be complete."""
     kept = {field.name for field in fields(SelfModel)} - {"updated_at", "pinned_fields", "pinned", "refused"}
     assert kept == set(EDITABLE)

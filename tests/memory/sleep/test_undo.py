@@ -1,4 +1,4 @@
-"""Taking a pass back: what stood there before stands there again, in memory and in the file, and the log says so."""
+"""Undoing a pass restores the earlier state in memory and in the database, and is logged."""
 
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -24,7 +24,7 @@ BOAT = "The wooden boat Sole needs blue paint."
 
 
 async def sleep_deeply(memory: Memory, text: str = BOAT) -> str:
-    """One pass whose answers merge, link and change the self-model; its id."""
+    """Run a pass whose answers merge, link and change the self-model; return its id."""
     answers: list[dict[str, object]] = [
         deep_answer(0.9, text, summary="About the boat.", patterns=["Speaks of the boat."]),
         {"owner_facts": ["Ana has a boat."], "narrative": "I know of a boat.", "current_focus": "the boat"},
@@ -89,7 +89,7 @@ _MADE_BY_SLEEP = {
 
 
 async def stored(memory: Memory) -> Stored:
-    """The rows that sleep writes, to the last bit."""
+    """Return the exact rows that sleep writes."""
     found: Stored = {}
     for table, columns in _MADE_BY_SLEEP.items():
         rows = await memory._parts.database.rows_of_text(f"SELECT {columns} FROM {table}", ())
@@ -99,7 +99,7 @@ async def stored(memory: Memory) -> Stored:
 
 @dataclass
 class Nights:
-    """What was said and slept on, and how everything stood before each pass."""
+    """A conversation with several passes, and the rows before each pass."""
 
     memory: Memory
     clock: HandClock
@@ -148,7 +148,7 @@ async def _all_taken_back(memory: Memory, nights: Nights) -> dict[str, object]:
         assert done.run_id == run_id
         assert picture(memory) == before
         now = await stored(memory)
-        # What an import brought in is said, and stays.
+        # Imported turns are not part of the pass and stay.
         assert rows.pop("raw_experiences") <= now.pop("raw_experiences")
         assert now == rows
     return picture(memory)
@@ -183,7 +183,7 @@ async def _newest(memory: Memory) -> str:
 
 
 async def _two_boats(memory: Memory) -> str:
-    """Two episodes that deep sleep makes one; the pass."""
+    """Create two episodes that deep sleep merges; return the pass."""
     await memory.import_turns("a", [PastTurn(NOW - 50 * 3600, "Bea", BOAT)])
     await memory.import_turns("b", [PastTurn(NOW - 20 * 3600, "Bea", BOAT)])
     await memory.light_sleep()

@@ -1,4 +1,4 @@
-"""What is taken back while sleep works on it: each sees the other's changes whole, and nothing is lost between them."""
+"""Undo while a pass is running: each sees the other's changes as a whole, and nothing is lost between them."""
 
 import asyncio
 from pathlib import Path

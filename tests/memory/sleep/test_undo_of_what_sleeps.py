@@ -1,5 +1,5 @@
-"""A pass is taken back whose episodes have left memory for the disk meanwhile, wholly or with their words; and what
-else must not be lost on the way to the disk and back."""
+"""Undo of a pass whose episodes, or their words, are only on disk by now; and what else must survive going dormant and
+waking."""
 
 import asyncio
 from pathlib import Path
@@ -18,7 +18,7 @@ BOAT = "The wooden boat Sole needs blue paint."
 
 
 async def _leave(memory: Memory, *, words_alone: bool) -> None:
-    """Everything in memory leaves it."""
+    """Make all live episodes dormant."""
     names = [one.id for one in memory.live.graph.episodes()]
     turns = tuple(turn.id for name in names for turn in memory.live.turns.turns_of(name))
 

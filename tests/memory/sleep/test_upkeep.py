@@ -1,4 +1,4 @@
-"""What time does stands in the log of the pass that it ends, in a dry run before, and can be taken back."""
+"""Decay is logged with the pass that it ends, shown in a dry run, and can be undone as far as possible."""
 
 import asyncio
 from pathlib import Path
@@ -22,7 +22,7 @@ SAID = "The wooden boat Sole needs blue paint."
 
 
 async def old_memory(memory: Memory, clock: HandClock, days: float) -> None:
-    """One episode, slept on deeply, that nobody thought of since."""
+    """Create one deep episode that has not been recalled since."""
     await talk(memory, (SAID, "I see."))
     await memory.deep_sleep(answering(deep_answer(0.2, SAID, summary=SAID)))
     await clock.advance(days * DAY)
@@ -70,7 +70,7 @@ async def test_what_went_to_the_disk_is_named_before_and_after_and_comes_back_wh
 
 
 async def words_that_left(memory: Memory, days: float) -> list[str]:
-    """What the sweep of retention takes out of the index so many days later, where the one episode has faded."""
+    """Return what leaves the index after so many days, when the one episode has faded."""
     (home,) = memory.live.graph.episodes()
 
     async def fade(_: object) -> ChangeSet:
@@ -87,7 +87,7 @@ async def words_that_left(memory: Memory, days: float) -> list[str]:
 async def test_words_leave_the_index_after_sleep_unless_what_happened_is_very_salient(
     tmp_path: Path, salience: float, left: list[str]
 ) -> None:
-    """The sentence that an exemplar quotes stays either way."""
+    """The sentence that an exemplar quotes stays in any case."""
     async with open_memory(tmp_path, HandClock(NOW)) as memory:
         await talk(memory, (SAID, "I see."))
         await memory.deep_sleep(answering(deep_answer(salience, SAID, summary=SAID), {}))
@@ -97,7 +97,7 @@ async def test_words_leave_the_index_after_sleep_unless_what_happened_is_very_sa
 
 @pytest.mark.requirement("R-67")
 async def test_words_of_what_sleep_did_not_work_on_never_leave_the_index(tmp_path: Path) -> None:
-    """Neither before the first deep sleep nor after one that was taken back, however old they are."""
+    """Words stay until a deep sleep has processed them, and after an undo of it, however old they are."""
     async with open_memory(tmp_path, HandClock(NOW)) as memory:
         await talk(memory, (SAID, "I see."))
         await memory.light_sleep()
@@ -109,7 +109,7 @@ async def test_words_of_what_sleep_did_not_work_on_never_leave_the_index(tmp_pat
 
 
 class StopsAfter(asyncio.Event):
-    """Set after it was looked at so many times."""
+    """A stop event that is set after so many checks."""
 
     def __init__(self, looks: int) -> None:
         super().__init__()
@@ -121,7 +121,7 @@ class StopsAfter(asyncio.Event):
 
 
 async def put_old_episodes(memory: Memory, count: int) -> list[str]:
-    """So many that nobody thought of for a year."""
+    """Create `count` episodes that have not been recalled for a year."""
     zeros = np.zeros(memory.live.graph.dimensions, dtype=np.float32)
     held = [worn(f"old{place:04}", accessibility=0.9, salience=0.8, last_decayed_at=0.0) for place in range(count)]
 

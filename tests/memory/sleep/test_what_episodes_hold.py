@@ -1,4 +1,4 @@
-"""What becomes of a talk and of a thought: an episode with all its parts, links that are rows and stand in memory."""
+"""What a conversation and a thought become: an episode with all its parts, and links in the database and in memory."""
 
 import sqlite3
 from pathlib import Path
@@ -19,7 +19,7 @@ DAY = 86_400.0
 
 
 async def two_days(memory: Memory, clock: HandClock) -> None:
-    """A talk, a day of silence, another talk; slept on deeply."""
+    """Run deep sleep on two conversations with a day of silence between them."""
     await memory.conversations.rest_conversation(await talk(memory, (BOAT, "A fine colour.")))
     await clock.advance(DAY)
     await talk(memory, (BREAD, "And water."))
@@ -50,7 +50,7 @@ async def test_an_episode_has_every_part_that_it_must_have_and_keeps_it_over_a_r
 
 @pytest.mark.requirement("R-41")
 async def test_a_thought_is_slept_on_deeply_like_a_talk(tmp_path: Path) -> None:
-    """The model is asked about it by the same question, and what it says becomes of it what becomes of a talk."""
+    """The model gets the same question about a thought, and its answer has the same effect as for a conversation."""
     async with open_memory(tmp_path) as memory:
         await memory.conversations.record_thought(Thought("t", NOW, NOW, "timer", "settled", BOAT, 9, "m", ()))
         await talk(memory, (BREAD, "And water."))

@@ -1,5 +1,5 @@
-"""The write gate: what was recalled or injected is never learned again as new, repeats are dropped, system text never
-enters. Exercised with a mind that obediently repeats what it is shown."""
+"""The write gate: recalled or injected text is never learned again, repeats are dropped, and system text never enters
+memory. Tested with a model that repeats everything it is shown."""
 
 from pathlib import Path
 
@@ -19,7 +19,7 @@ TOLD = "My grandmother kept the silver compass in the blue drawer of her desk."
 
 
 async def say(memory: Memory, words: str, reply: str, *shown: str) -> None:
-    """One turn whose reply was made with what `words` recalled."""
+    """Run one turn whose reply is based on what `words` recalled."""
     conversation = await memory.conversations.open_conversation(12 * 3600)
     turn = await memory.conversations.append_owner_turn(conversation.id, words)
     recall = await memory.search(words, 10)

@@ -19,7 +19,7 @@ from reveries.gates import Gate, inherited, may_act
 from reveries.memory.gaps import RestedConversation, what_was_left
 from reveries.memory.memory import Memory
 from reveries.memory.model import Episode, Origin, RecallContext, RecalledEpisode, Turn
-from reveries.monologue.context import choose_memories
+from reveries.monologue.context import choose_thought_memories
 from reveries.monologue.cool_down import RemainingCoolDown, choose_restart_reason, remaining_cool_down_seconds
 from reveries.monologue.ports import SavedState
 from reveries.monologue.thought import (
@@ -203,7 +203,7 @@ class MemoryThoughtSources:
         told = [turn.text for turn in turns] if shown else []
         thought_of = () if why.reason is ThinkingReason.NUDGE else await self.log.last_recalled()
         found = _activated_memories([one for one in recall.episodes if not _is_fresh_thought(one.episode, now)], now)
-        memories = choose_memories(found, thought_of, _MEMORIES, told, why.episode_id)
+        memories = choose_thought_memories(found, thought_of, _MEMORIES, told, why.episode_id)
         names = [memory.episode_id for memory in memories]
         by_name = {found.episode.id: found for found in recall.episodes}
         await self._memory.reinforce([replace(recall, episodes=tuple(by_name[name] for name in names))])

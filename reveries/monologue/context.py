@@ -216,7 +216,7 @@ _SAME_SHARE = 0.5
 """A memory that shares more than this share of its words with a chosen one is a repetition."""
 
 
-def choose_memories(
+def choose_thought_memories(
     candidates: Sequence[ActivatedMemory],
     thought_of: Container[str],
     most: int,

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from reveries.config import load_settings
 from reveries.llm.tier import Tier
 from reveries.llm.tokens import estimate_tokens
-from reveries.monologue.context import choose_memories, thinking_messages
+from reveries.monologue.context import choose_thought_memories, thinking_messages
 from reveries.monologue.quiescence import SettledBy, find_settled
 from reveries.monologue.thought import ActivatedMemory, Reactivation, SaidLine, ThinkingReason, ThoughtInputs
 
@@ -196,22 +196,22 @@ CANDIDATES = (TREE, TREE_AGAIN, BOAT, CHOIR)
 
 
 def test_what_the_last_thought_had_does_not_come_again() -> None:
-    assert choose_memories(CANDIDATES, {"tree", "again"}, 5) == (BOAT, CHOIR)
+    assert choose_thought_memories(CANDIDATES, {"tree", "again"}, 5) == (BOAT, CHOIR)
 
 
 def test_two_that_say_the_same_count_once_and_the_nearer_is_taken() -> None:
-    assert choose_memories(CANDIDATES, (), 2) == (TREE, BOAT)
+    assert choose_thought_memories(CANDIDATES, (), 2) == (TREE, BOAT)
 
 
 def test_what_was_just_said_is_no_memory_beside_it() -> None:
-    assert choose_memories(CANDIDATES, (), 5, shown=["Mother planted our pear tree."]) == (BOAT, CHOIR)
+    assert choose_thought_memories(CANDIDATES, (), 5, shown=["Mother planted our pear tree."]) == (BOAT, CHOIR)
 
 
 @pytest.mark.requirement("R-61", "R-62")
 def test_the_memory_that_surfaced_comes_first_whatever_the_last_thought_had() -> None:
-    assert choose_memories(CANDIDATES, {"choir"}, 2, about_id="choir") == (CHOIR, TREE)
+    assert choose_thought_memories(CANDIDATES, {"choir"}, 2, about_id="choir") == (CHOIR, TREE)
 
 
 def test_a_mind_with_nothing_else_thinks_of_the_same_again() -> None:
-    assert choose_memories((TREE, BOAT), {"tree", "boat"}, 5) == (TREE, BOAT)
-    assert choose_memories((), {"tree"}, 5) == ()
+    assert choose_thought_memories((TREE, BOAT), {"tree", "boat"}, 5) == (TREE, BOAT)
+    assert choose_thought_memories((), {"tree"}, 5) == ()

@@ -162,8 +162,7 @@ class Monologue:
         self.reconsider()
 
     def reconsider(self) -> None:
-        """Check the holds again: end a running thought that may not continue now, or go on. A later thought continues
-        it."""
+        """Check the holds again: end a running thought that may not continue now, or go on."""
         self._interrupted.set()
         self._stop_if_held()
 
@@ -178,8 +177,7 @@ class Monologue:
             self._previous, self._is_unfinished, self._is_tainted = "", False, False
 
     def forget_all(self, holds: Callable[[str], bool]) -> None:
-        """After an erasure, continue from no earlier thought and drop requests that contain (`holds`) what was
-        erased."""
+        """After an erasure: continue from no earlier thought, and drop requests that contain (`holds`) erased text."""
         self._was_cut = False
         self._outcomes.forget()
         self.forget(self._previous_id)
@@ -477,8 +475,7 @@ class Monologue:
 
     def _next_occasion(self, why: Reactivation) -> Reactivation:
         """Return what to think about: `why` if the owner asked for it, else the conversation that ended, else the
-        owner's next request, else `why`. A calendar event that is passed over comes again, as no thought began for
-        it."""
+        owner's next request, else `why`. A calendar event that is passed over comes again."""
         if self._is_halted and why.reason in OWNERS_WORD:
             why = Reactivation(ThinkingReason.TIMER)
         self._is_halted = False

@@ -214,11 +214,11 @@ def fault_table() -> str:
     head = [
         "# Faults",
         "",
-        "What `reveries doctor` can name. Made from reveries/faults.py by docs/generate.py.",
+        "The faults that `reveries doctor` can report. Generated from reveries/faults.py by docs/generate.py.",
         "",
-        "With one that is *wrong*, or to be *watched*, the command ends with 1; with what is only *noted*, with 0.",
+        "If there is a *wrong* or a *watch* fault the command ends with 1; with only *note* faults, with 0.",
         "",
-        "| id | | what it means | what to do | mended by `--fix` |",
+        "| id | | what it means | what to do | fixed by `--fix` |",
         "|---|---|---|---|---|",
     ]
     rows = [

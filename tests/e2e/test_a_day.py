@@ -39,11 +39,11 @@ async def test_a_mind_wakes_talks_consolidates_on_the_owners_word_sleeps_and_rem
         assert tokens.strip() == replied.text
         assert [frame.what for frame in client.seen if isinstance(frame, protocol.Stored)] == ["words", "exchange"]
         client.send(protocol.Consolidate(client.number(), limit=1))
-        done = await client.next_of(protocol.Consolidated, seconds=120)
+        done = await client.next_of(protocol.Consolidated, seconds=300)
         assert done.processed + done.fallbacks == 1
         assert done.log
         client.send(protocol.Sleep(client.number()))
-        await client.next_of(protocol.Ok, seconds=120)
+        await client.next_of(protocol.Ok, seconds=300)
     assert living.process is not None
     assert await asyncio.to_thread(living.process.wait, 120) == 0
     assert not living.home.socket.exists()

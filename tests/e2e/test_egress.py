@@ -62,7 +62,7 @@ async def _a_day(client: Client, *, sleeps: bool) -> None:
     await client.next_of(protocol.ThinkingControlled)
     if sleeps:
         client.send(protocol.Consolidate(client.number(), limit=1))
-        await client.next_of(protocol.Consolidated, seconds=120)
+        await client.next_of(protocol.Consolidated, seconds=300)
     for request, answer in (
         (protocol.AskStatus(client.number()), protocol.Status),
         (protocol.AskCheckup(client.number()), protocol.Checkup),

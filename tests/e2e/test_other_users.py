@@ -155,7 +155,7 @@ async def test_nothing_that_another_user_tries_on_a_living_mind_comes_to_anythin
         await living.wake()
         async with living.client() as client:
             client.send(protocol.Remember(client.number(), "My diary is about a zebra."))
-            await client.next_of(protocol.Remembered, seconds=90)
+            await client.next_of(protocol.Remembered, seconds=300)
             paths = sorted(str(path) for path in living.home.path.rglob("*"))
             assert living.process is not None
             daemon = psutil.Process(living.process.pid)

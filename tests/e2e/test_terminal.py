@@ -39,11 +39,11 @@ class Tmux:
         """What stands there."""
         return self._run("capture-pane", "-p", "-t", "t")
 
-    async def until(self, words: str, seconds: float = 60) -> str:
+    async def until(self, words: str, seconds: float = 180) -> str:
         """Wait for words on the screen; the screen. Fails with what stood there instead."""
         return await self._until(lambda seen: words in seen, words, seconds)
 
-    async def until_gone(self, words: str, seconds: float = 60) -> str:
+    async def until_gone(self, words: str, seconds: float = 180) -> str:
         """Wait until words are not there any more."""
         return await self._until(lambda seen: words not in seen, f"no {words}", seconds)
 

@@ -129,11 +129,13 @@ $(VENV)/dev.stamp: requirements-dev.lock $(VENV)/core.stamp
 $(VENV)/hosted.stamp: requirements-hosted.lock $(VENV)/core.stamp
 	@echo "Installing litellm into $(VENV): 310 MB."
 	@$(PIP) install --quiet --require-hashes --only-binary=:all: -r requirements-hosted.lock
+	@.ci/add-extra requirements-hosted.lock
 	@touch $@
 	@echo "Hosted models can be used now: reveries config set llm.provider NAME"
 
 $(VENV)/mcp.stamp: requirements-mcp.lock $(VENV)/core.stamp
 	@$(PIP) install --quiet --require-hashes --only-binary=:all: -r requirements-mcp.lock
+	@.ci/add-extra requirements-mcp.lock
 	@touch $@
 	@echo "A memory for your coding agent: reveries mcp install claude-code"
 
@@ -146,6 +148,7 @@ $(VENV)/mcp-suite.stamp: requirements-mcp-suite.lock tests/mcp_suite/package.jso
 
 $(VENV)/web.stamp: requirements-web.lock $(VENV)/core.stamp
 	@$(PIP) install --quiet --require-hashes --only-binary=:all: -r requirements-web.lock
+	@.ci/add-extra requirements-web.lock
 	@touch $@
 	@echo "The conversation in a browser: reveries web"
 

@@ -76,12 +76,26 @@ def test_what_the_package_needs_is_locked() -> None:
 
 
 @pytest.mark.requirement("F13")
-@pytest.mark.parametrize("name", ["Makefile", ".ci/install"])
+@pytest.mark.parametrize("name", ["Makefile", ".ci/install", ".ci/add-extra"])
 def test_what_is_installed_by_hash_runs_no_script_of_its_own(name: str) -> None:
     """A wheel is unpacked; a source distribution runs code of its maker's while it is installed."""
     lines = [line for line in (ROOT / name).read_text(encoding="utf-8").splitlines() if "--require-hashes" in line]
     assert lines
     assert [line for line in lines if "--only-binary=:all:" not in line] == []
+
+
+def test_an_extra_is_added_to_what_make_install_installed_where_that_is_there(tmp_path: Path) -> None:
+    add = [str(ROOT / ".ci/add-extra"), "requirements-mcp.lock"]
+    environment = {"PATH": "/usr/bin:/bin", "XDG_DATA_HOME": str(tmp_path)}
+    nothing = subprocess.run(add, env=environment, capture_output=True, check=True, text=True)
+    assert nothing.stdout + nothing.stderr == ""
+    python = tmp_path / "reveries/venv/bin/python"
+    python.parent.mkdir(parents=True)
+    python.write_text('#!/bin/sh\necho "$@"\n', encoding="utf-8")
+    python.chmod(0o755)
+    added = subprocess.run(add, env=environment, capture_output=True, check=True, text=True).stdout
+    assert "-m pip" in added
+    assert added.endswith("-r requirements-mcp.lock\n")
 
 
 @pytest.mark.requirement("F13")

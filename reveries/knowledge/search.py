@@ -26,7 +26,14 @@ from reveries.knowledge.model import (
     SearchFilters,
 )
 from reveries.knowledge.project_index import ProjectIndex
-from reveries.knowledge.query_planning import QueryMethod, QueryPlan, plan_query
+from reveries.knowledge.query_planning import (
+    QueryMethod,
+    QueryPlan,
+    QueryType,
+    example_questions,
+    plan_query,
+    refine_plan,
+)
 from reveries.knowledge.ranking import Float32, RankedRow, RankedSources, rank_parts, rank_rows, split_question
 from reveries.knowledge.relations import relations_of_chunk
 from reveries.knowledge.scoring import (
@@ -78,6 +85,8 @@ class KnowledgeSearch:
         self._locks: dict[str, asyncio.Lock] = {}
         self._changed: set[str] = set()
         """Projects whose relations changed since their index read them."""
+        self._forms: Vectors | None = None
+        """The mean vector of the example questions of each type of query, in their order."""
         self._drops = 0
         """How often all indexes were dropped: one that was being built meanwhile is not kept."""
 
@@ -111,7 +120,7 @@ class KnowledgeSearch:
     ) -> Answered:
         """Search as the form of the question asks for (V-71, V-72). What tasks and questions say is not searched here:
         for an operational question this finds what is known of its subject. `until`: as the project knew it then."""
-        plan = plan_query(question)
+        plan = await self._plan(question)
         with_until = replace(plan.filters, until=until, with_fallen=until is not None)
         match plan.method:
             case QueryMethod.TAG_FILTER:
@@ -269,6 +278,18 @@ class KnowledgeSearch:
         index = await self._index(project_id)
         async with self._lock_of(project_id):
             return await asyncio.to_thread(_likest, index, chunks, vectors, count, least)
+
+    async def _plan(self, question: str) -> QueryPlan:
+        """The plan by patterns; for a form that they do not know, by the embedder."""
+        plan = plan_query(question)
+        if plan.type is not QueryType.HYBRID or not plan.topic:
+            return plan
+        examples = example_questions()
+        if self._forms is None:
+            means = np.stack([(await self._embedder.embed(one)).mean(axis=0) for one in examples.values()])
+            self._forms = means / np.maximum(np.linalg.norm(means, axis=1, keepdims=True), _LEAST_COSINE)
+        [vector] = await self._embedder.embed([plan.topic[:_MOST_QUERY_CHARS]])
+        return refine_plan(plan, dict(zip(examples, (self._forms @ vector).tolist(), strict=True)))
 
     async def _explore(self, project_id: str, topic: str, limit: int, filters: SearchFilters) -> list[FoundChunk]:
         """All that is like a subject, with what is at hand and fresh in front (V-69)."""

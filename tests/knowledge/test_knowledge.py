@@ -1,6 +1,7 @@
 """Storing, searching and taking back what a project knows, on a real file."""
 
 import asyncio
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,9 @@ from reveries.knowledge.model import (
     SearchFilters,
 )
 from reveries.knowledge.project_index import ProjectIndex
+from reveries.knowledge.query_planning import QueryType, example_questions
 from reveries.knowledge.relations import NewRelation, relations_of_chunk
+from reveries.llm.base import Vectors
 from tests.fakes.clock import HandClock
 from tests.knowledge.kit import DAY, OTHER, PROJECT, new_chunk, open_knowledge
 from tests.memory.kit import NOW, WordEmbedder
@@ -534,3 +537,27 @@ async def test_an_index_that_is_built_while_words_are_erased_is_not_kept(
         monkeypatch.setattr(ProjectIndex, "relate", lambda *_: knowledge.search.drop_all())
         assert await knowledge.search.hybrid(PROJECT, "hard wood floors", 1)
         assert knowledge.search.indexed_projects == frozenset()
+
+
+class _FormEmbedder(WordEmbedder):
+    """Every question that has an exclamation mark is near the examples of decisions."""
+
+    async def embed(self, texts: Sequence[str]) -> Vectors:
+        vectors = await super().embed(texts)
+        lookups = example_questions()[QueryType.LOOKUP]
+        for row, text in enumerate(texts):
+            if text in lookups or text.endswith("!"):
+                vectors[row] = 0.0
+                vectors[row, 0] = 1.0
+        return vectors
+
+
+@pytest.mark.requirement("V-71")
+async def test_a_question_of_an_unknown_form_is_planned_by_the_embedder(tmp_path: Path) -> None:
+    embedder = _FormEmbedder("all-minilm-l6-v2 of words")
+    async with open_knowledge(tmp_path, embedder=embedder) as (knowledge, _):
+        await knowledge.store(PROJECT, [new_chunk("Oak for the hall costs 20.")])
+        answered = await knowledge.search.answer(PROJECT, "Oak for the hall!", 3)
+        assert answered.plan.type is QueryType.LOOKUP
+        assert [one.chunk.content for one in answered.found] == ["Oak for the hall costs 20."]
+        assert (await knowledge.search.answer(PROJECT, "Oak for the hall", 3)).plan.type is QueryType.HYBRID

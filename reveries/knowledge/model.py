@@ -255,6 +255,12 @@ class SearchFilters:
     with_fallen: bool = False
     """Also what was contradicted or taken back."""
 
+    @property
+    def is_narrow(self) -> bool:
+        """Whether it asks for more than that a chunk stands."""
+        named = (self.types, self.tags, self.any_tags, self.confidence)
+        return any(named) or self.since is not None or self.until is not None
+
     def fits(self, chunk: Chunk) -> bool:
         """Whether a chunk passes. Old orientations are left out unless their tag is asked for (V-94)."""
         tags = frozenset(chunk.tags)

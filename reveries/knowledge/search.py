@@ -43,7 +43,7 @@ from reveries.knowledge.scoring import (
     relation_score,
     strength,
 )
-from reveries.knowledge.store import names_of, put_vector, read_named, read_tagged
+from reveries.knowledge.store import names_of, numbers_that_fit, put_vector, read_named, read_tagged
 from reveries.llm.base import Embedder, Vectors
 
 DEPTH = 200
@@ -163,6 +163,15 @@ class KnowledgeSearch:
             hidden = frozenset[int]() if filters.with_fallen else frozenset(index.hidden)
             ranked, similarity = await asyncio.to_thread(_rank_index, index, query, cues, numbers, hidden)
         found = await self._read(project_id, index, ranked, similarity, limit, filters)
+        if len(found) < limit and filters.is_narrow:
+            # Those that pass the filters are none of the first ones: they are ranked by themselves.
+            fitting = set(index.rows_of(await numbers_that_fit(self._database, project_id, filters)))
+            async with self._lock_of(project_id):
+                others = frozenset(range(len(index))) - fitting | hidden
+                ranked, similarity = await asyncio.to_thread(_rank_index, index, query, cues, numbers, others)
+            more = await self._read(project_id, index, ranked, similarity, limit, filters)
+            known = {one.chunk.id for one in found}
+            found = (found + [one for one in more if one.chunk.id not in known])[:limit]
         if is_counted:
             await self._note_found(found, session_id, query)
         return found
@@ -280,9 +289,10 @@ class KnowledgeSearch:
             return await asyncio.to_thread(_likest, index, chunks, vectors, count, least)
 
     async def _plan(self, question: str) -> QueryPlan:
-        """The plan by patterns; for a form that they do not know, by the embedder."""
+        """The plan by patterns; for a form that they do not know, by the embedder, if its cosines were measured."""
         plan = plan_query(question)
-        if plan.type is not QueryType.HYBRID or not plan.topic:
+        is_measured = any(name in self._embedder.model_id.lower() for name in FLOORS)
+        if plan.type is not QueryType.HYBRID or not plan.topic or not is_measured:
             return plan
         examples = example_questions()
         if self._forms is None:

@@ -15,6 +15,7 @@ from reveries.knowledge.model import (
     Confidence,
     MemoryType,
     NewChunk,
+    SearchFilters,
 )
 from reveries.llm.base import Vector
 
@@ -47,6 +48,14 @@ async def read_tagged(
         "limit": limit, "offset": offset,
     }  # fmt: skip
     return [_chunk_of(row) for row in await source.rows("chunks.by_tags", named)]
+
+
+async def numbers_that_fit(source: Reader, project_id: str, filters: SearchFilters) -> list[int]:
+    """The numbers of the chunks that pass the filters, fallen ones too."""
+    named: dict[str, object] = {"project_id": project_id, "since": filters.since, "until": filters.until}
+    for name in ("types", "tags", "any_tags", "confidence"):
+        named[name] = json.dumps(sorted(getattr(filters, name)))
+    return [int(row["number"]) for row in await source.rows("chunks.numbers_that_fit", named)]
 
 
 async def put_chunk(transaction: Transaction, project_id: str, chunk_id: str, chunk: NewChunk, now: float) -> None:

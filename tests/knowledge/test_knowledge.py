@@ -561,3 +561,19 @@ async def test_a_question_of_an_unknown_form_is_planned_by_the_embedder(tmp_path
         assert answered.plan.type is QueryType.LOOKUP
         assert [one.chunk.content for one in answered.found] == ["Oak for the hall costs 20."]
         assert (await knowledge.search.answer(PROJECT, "Oak for the hall", 3)).plan.type is QueryType.HYBRID
+
+
+@pytest.mark.requirement("V-38")
+async def test_a_search_with_filters_finds_the_few_that_pass_behind_many_that_do_not(tmp_path: Path) -> None:
+    async with open_knowledge(tmp_path) as (knowledge, _):
+        await knowledge.store(PROJECT, [new_chunk(f"Oak floors are hard, {number}.") for number in range(260)])
+        decided = NewChunk("The hall gets oak.", ChunkType.DECISION, Confidence.VERIFIED, ChunkSource.USER)
+        [chosen] = await knowledge.store(PROJECT, [decided])
+        for filters in (
+            SearchFilters(types=frozenset({ChunkType.DECISION})),
+            SearchFilters(tags=frozenset({"decision"}), confidence=frozenset({Confidence.VERIFIED}), since=NOW - DAY),
+        ):
+            found = await knowledge.search.hybrid(PROJECT, "oak floors hard", 5, filters)
+            assert [one.chunk.id for one in found] == [chosen]
+        late = SearchFilters(types=frozenset({ChunkType.DECISION}), since=NOW + DAY)
+        assert await knowledge.search.hybrid(PROJECT, "oak floors hard", 5, late) == []

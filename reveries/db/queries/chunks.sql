@@ -30,6 +30,17 @@ WHERE project_id = :project_id
         OR EXISTS (SELECT value FROM json_each(:any_tags) INTERSECT SELECT value FROM json_each(chunks.tags)))
 ORDER BY created_at DESC, id LIMIT :limit OFFSET :offset
 
+-- name: numbers_that_fit
+SELECT number FROM chunk_numbers JOIN chunks ON chunks.id = chunk_id
+WHERE project_id = :project_id
+    AND (:types = '[]' OR type IN (SELECT value FROM json_each(:types)))
+    AND (:confidence = '[]' OR confidence IN (SELECT value FROM json_each(:confidence)))
+    AND (:since IS NULL OR created_at >= :since)
+    AND (:until IS NULL OR created_at <= :until)
+    AND NOT EXISTS (SELECT value FROM json_each(:tags) EXCEPT SELECT value FROM json_each(chunks.tags))
+    AND (:any_tags = '[]'
+        OR EXISTS (SELECT value FROM json_each(:any_tags) INTERSECT SELECT value FROM json_each(chunks.tags)))
+
 -- name: without_vector
 SELECT id, title, content FROM chunks
 WHERE project_id = :project_id AND id NOT IN (SELECT chunk_id FROM chunk_vectors WHERE model_id = :model_id)

@@ -41,7 +41,7 @@ async def test_a_dry_run_tells_what_time_would_do_and_the_pass_then_tells_the_sa
         slept = await memory.deep_sleep(ScriptedModel([]))
         (did,) = (await memory.sleep_run(slept.run_id)).changes
         assert would == did
-        assert did.line.startswith("Time: 1 episode faded, 1 turn left")
+        assert did.line.startswith("Time: 1 episode faded, 1 turn moved")
 
 
 @pytest.mark.requirement("R-104", "R-116")

@@ -20,8 +20,8 @@ from reveries.client.features.digest import DIGEST_SINCE, digest_page, gathered
 from reveries.client.plain_work import PLAIN_WORK, PlainWork
 from reveries.client.render import page_columns, show
 from reveries.client.render import say as tell
-from reveries.client.tui.commands import COMMANDS, Called, Command, called
-from reveries.client.tui.queries import look_for, page_of
+from reveries.client.tui.commands import COMMANDS, Command, CommandCall, parse_command
+from reveries.client.tui.queries import build_query, render_answer
 from reveries.client.wording import clock_time, plural, since
 from reveries.clock import Clock
 from reveries.config import Home
@@ -142,7 +142,7 @@ class PlainChat:
     async def _take_line(self, mind: Connection, line: str) -> bool:
         """Do what the line says; False to leave."""
         # A blank before it says that a slash begins no command.
-        what = called(plain(line).rstrip())
+        what = parse_command(plain(line).rstrip())
         text = plain(line).strip()
         try:
             if isinstance(what, str):
@@ -160,7 +160,7 @@ class PlainChat:
             self._write_text(f"That did not work: {error}")
         return True
 
-    async def _do(self, mind: Connection, what: Called) -> bool:
+    async def _do(self, mind: Connection, what: CommandCall) -> bool:
         match what.command.name:
             case "/exit":
                 return False
@@ -189,7 +189,7 @@ class PlainChat:
                 await self._show_answer_of(mind, what)
         return True
 
-    async def _work(self, mind: Connection, what: Called) -> None:
+    async def _work(self, mind: Connection, what: CommandCall) -> None:
         """Ctrl+C stops it, as it stops a reply."""
 
         def under_way(stop: Callable[[], object] | None) -> None:
@@ -199,16 +199,16 @@ class PlainChat:
         with page_columns(_COLUMNS):
             show(await work.do(what))
 
-    async def _show_answer_of(self, mind: Connection, what: Called) -> None:
+    async def _show_answer_of(self, mind: Connection, what: CommandCall) -> None:
         if what.command.name in PLAIN_WORK:
             await self._work(mind, what)
             return
-        look = look_for(what)
+        look = build_query(what)
         if look is None:
             self._write_text(f"{what.command.name} needs the interface; reveries --help has commands for much of it.")
             return
         frames = [frame async for frame in mind.request(look.request(mind.new_id()))]
-        show(page_of(frames[-1], self._clock.now(), _COLUMNS))
+        show(render_answer(frames[-1], self._clock.now(), _COLUMNS))
 
     async def _say_words(self, mind: Connection, text: str, *, is_private: bool = False) -> None:
         number = mind.new_id()
@@ -236,7 +236,7 @@ class PlainChat:
     def _help(self) -> None:
         for command in COMMANDS:
             if command.name in _WORDS_ONLY or _is_look(command):
-                self._write_text(f"{command.usage}: {command.meaning}")
+                self._write_text(f"{command.usage}: {command.description}")
         self._write_text("Ctrl+C stops a reply, or long work; when there is none, it leaves.")
 
     def _write_text(self, text: str, end: str = "\n") -> None:
@@ -245,7 +245,7 @@ class PlainChat:
 
 def _is_look(command: Command) -> bool:
     try:
-        return look_for(Called(command, "x")) is not None
+        return build_query(CommandCall(command, "x")) is not None
     except UsageError:
         # It is one, and wants more words than that.
         return True

@@ -14,7 +14,7 @@ from reveries.client.features.memory import consolidated_page
 from reveries.client.json_answers import BroughtIn
 from reveries.client.owner_files import place_named
 from reveries.client.render import Page
-from reveries.client.tui.commands import Called
+from reveries.client.tui.commands import CommandCall
 from reveries.clock import Clock
 from reveries.errors import ProtocolError, UsageError
 from reveries.safe_text import one_line
@@ -42,7 +42,7 @@ class PlainWork:
         self._doing = ""
         self._told_at = 0.0
 
-    async def do(self, what: Called) -> Page:
+    async def do(self, what: CommandCall) -> Page:
         """What came of it. Raises ReveriesError."""
         if what.command.name == "/import":
             return brought_in_page(await self._bring_in(place_named(what.words)))

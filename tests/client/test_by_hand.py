@@ -10,7 +10,7 @@ from reveries import protocol
 from reveries.client.tui.app import ReveriesApp
 from reveries.client.tui.browser import Browser
 from reveries.client.tui.forget_pane import ForgetPane
-from reveries.client.tui.panes import LookPane, PromptPane
+from reveries.client.tui.panes import PagePane, PromptPane
 from reveries.client.tui.turns import OwnerTurn, ReplyWidget
 from reveries.config import Home
 from tests.client.command_line import reveries
@@ -121,7 +121,7 @@ async def test_a_command_shows_what_came_of_it(home: Home, typed: str, shown: st
         await until(pilot, lambda: app.is_attached_to_mind)
         app.composer.write(typed)
         await pilot.press("enter")
-        await until(pilot, lambda: isinstance(app.screen, LookPane) and shown in text_of(app))
+        await until(pilot, lambda: isinstance(app.screen, PagePane) and shown in text_of(app))
         assert not controls(text_of(app))
 
 
@@ -133,7 +133,7 @@ async def test_a_private_turn_leaves_neither_a_draft_nor_history_and_the_next_is
     async with asyncio.timeout(90), awake(home) as mind, app.run_test(size=(100, 30)) as pilot:
         await until(pilot, lambda: app.is_attached_to_mind)
         app.composer.write("/private between us")
-        app.draft.keep()
+        app.draft.save()
         assert not home.draft.exists()
         await pilot.press("enter")
         await until(pilot, lambda: bool(app.query(ReplyWidget)) and not app.is_answering)
@@ -143,7 +143,7 @@ async def test_a_private_turn_leaves_neither_a_draft_nor_history_and_the_next_is
         await until(pilot, lambda: len(app.query(OwnerTurn)) == 2 and not app.is_answering)
         said = [(one.text, one.off_record) for one in mind.received if isinstance(one, protocol.Say)]
         assert said == [("between us", True), ("not between us", msgspec.UNSET)]
-        assert app.composer.past.with_words("between") == ["not between us"]
+        assert app.composer.past.find_texts("between") == ["not between us"]
 
 
 async def test_the_private_mode_shows_and_nothing_that_is_written_in_it_is_kept_on_the_disk(home: Home) -> None:
@@ -160,7 +160,7 @@ async def test_the_private_mode_shows_and_nothing_that_is_written_in_it_is_kept_
         await pilot.press("enter")
         await until(pilot, lambda: "waits" in text_of(app))
         app.composer.write("third secret")
-        app.draft.keep()
+        app.draft.save()
         mind.drop_clients()
         await until(pilot, lambda: "second secret" in app.composer.draft)
         assert app.composer.is_private

@@ -19,10 +19,10 @@ from typing import Final
 
 import pytest
 
-from reveries.client.checkup.examine import examine
+from reveries.client.checkup.full_checkup import run_checkup
 from reveries.client.checkup.machine import CheckupMachine, FreeSpace, file_system_of
-from reveries.client.checkup.mending import mend
-from reveries.client.checkup.settings_check import line_of
+from reveries.client.checkup.repairs import repair
+from reveries.client.checkup.settings_check import find_key_line
 from reveries.client.features.doctor import doctor_page
 from reveries.client.render import show
 from reveries.clock import SystemClock
@@ -54,7 +54,10 @@ class Place:
         self.stack = stack
         self.models = home.path.with_name("models")
         self.machine = CheckupMachine(
-            room=lambda _: FreeSpace(10**12, 10**6), file_system=lambda _: "ext4", path_files=list, greet_seconds=0.3
+            free_space=lambda _: FreeSpace(10**12, 10**6),
+            file_system=lambda _: "ext4",
+            path_files=list,
+            greet_seconds=0.3,
         )
         self.more: list[Finding] = []
         home.create()
@@ -121,7 +124,7 @@ class Place:
         return asyncio.run(check_offline(settings, self.home, self.models))
 
     def look(self) -> Checkup:
-        seen = examine(self.home, self.machine, self.inside)
+        seen = run_checkup(self.home, self.machine, self.inside)
         return Checkup(0, [*seen.findings, *self.more], seen.looked_at, seen.not_looked_at)
 
 
@@ -422,9 +425,9 @@ CASES: Final[dict[str, list[Callable[[Place], object]]]] = {
     "file-owner": [lambda place: place.change(uid=os.getuid() + 1)],
     "folder-missing": [remove_logs],
     "leftover-partial": [leave_part, leave_journal],
-    "disk-full": [lambda place: place.change(room=lambda _: FreeSpace(0, 1000))],
-    "disk-low": [lambda place: place.change(room=lambda _: FreeSpace(100_000_000, 1000))],
-    "disk-no-inodes": [lambda place: place.change(room=lambda _: FreeSpace(10**12, 0))],
+    "disk-full": [lambda place: place.change(free_space=lambda _: FreeSpace(0, 1000))],
+    "disk-low": [lambda place: place.change(free_space=lambda _: FreeSpace(100_000_000, 1000))],
+    "disk-no-inodes": [lambda place: place.change(free_space=lambda _: FreeSpace(10**12, 0))],
     "logs-large": [large_logs],
     "lock-not-file": [lock_is_a_folder],
     "socket-stale": [dead_socket],
@@ -560,7 +563,7 @@ def test_the_mind_is_asked_over_its_socket_and_no_process_looks_at_its_file(plac
     def never() -> Checkup:
         raise AssertionError("the daemon's side was started beside a daemon")
 
-    assert "the memory" in examine(place.home, place.machine, never).looked_at
+    assert "the memory" in run_checkup(place.home, place.machine, never).looked_at
 
 
 def test_a_wrong_setting_is_named_with_file_and_line(place: Place) -> None:
@@ -580,7 +583,7 @@ def test_a_wrong_setting_is_named_with_file_and_line(place: Place) -> None:
     ],
 )
 def test_the_line_of_a_key(text: str, key: str, line: int) -> None:
-    assert line_of(text, key) == line
+    assert find_key_line(text, key) == line
 
 
 # --- mending ---------------------------------------------------------------------------------------------------------
@@ -592,7 +595,7 @@ def test_what_can_be_mended_is_gone_afterwards(place: Place, fault: str) -> None
     CASES[fault][0](place)
     before = place.look()
     assert fault in named(before)
-    assert mend(before.findings, place.home, place.machine)
+    assert repair(before.findings, place.home, place.machine)
     assert fault not in named(place.look())
 
 
@@ -602,7 +605,7 @@ def test_mending_touches_nothing_else(place: Place) -> None:
     place.database.chmod(0o644)
     findings = place.look().findings
     before = place.database.read_bytes()
-    mend(findings, place.home, place.machine)
+    repair(findings, place.home, place.machine)
     assert place.home.socket.read_text() == "a file of somebody's"
     assert (place.home.backups / "young.partial").exists()
     assert place.database.read_bytes() == before
@@ -613,7 +616,7 @@ def test_a_socket_that_somebody_wakes_on_is_left_alone(place: Place) -> None:
     dead_socket(place)
     findings = place.look().findings
     place.hold_lock()
-    assert mend(findings, place.home, place.machine) == ["Left the socket alone: a daemon is waking."]
+    assert repair(findings, place.home, place.machine) == ["Left the socket alone: a daemon is waking."]
     assert place.home.socket.exists()
 
 

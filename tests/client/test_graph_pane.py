@@ -10,9 +10,9 @@ from reveries import protocol
 from reveries.client.features.memory_views import graph_page
 from reveries.client.tui.app import ReveriesApp
 from reveries.client.tui.browser import Browser
-from reveries.client.tui.graph_drawing import drawn, nearest, plan_of, ties_of
+from reveries.client.tui.graph_drawing import draw_graph, lay_out_graph, list_ties, nearest_node
 from reveries.client.tui.graph_pane import GraphPane
-from reveries.client.tui.panes import LookPane
+from reveries.client.tui.panes import PagePane
 from reveries.config import Home
 from tests.client.draw_screens import recorded
 from tests.client.screen_text import text_of, until
@@ -30,24 +30,24 @@ def recorded_graph() -> protocol.Neighbourhood:
 @pytest.mark.parametrize(("columns", "rows"), [(109, 24), (70, 14), (200, 60), (10, 3), (1, 1)])
 def test_every_node_has_a_place_of_its_own_inside_the_canvas(columns: int, rows: int) -> None:
     shown = recorded_graph()
-    plan = plan_of(shown, columns, rows)
+    plan = lay_out_graph(shown, columns, rows)
     assert all(0 <= column < columns and 0 <= row < rows for column, row in plan.places)
     if columns * rows > 10 * len(shown.nodes):
         assert len(set(plan.places)) == len(shown.nodes)
     for chosen in range(len(shown.nodes)):
-        lines = drawn(shown, plan, chosen)
+        lines = draw_graph(shown, plan, chosen)
         assert len(lines) == rows
         assert all(line.cell_length == columns for line in lines)
 
 
 def test_the_arrows_lead_from_any_node_to_any_other() -> None:
     shown = recorded_graph()
-    plan = plan_of(shown, 109, 24)
+    plan = lay_out_graph(shown, 109, 24)
     reached, waiting = {0}, [0]
     while waiting:
         place = waiting.pop()
         for across, down in ((1, 0), (-1, 0), (0, 1), (0, -1)):
-            other = nearest(plan, place, across, down)
+            other = nearest_node(plan, place, across, down)
             if other not in reached:
                 reached.add(other)
                 waiting.append(other)
@@ -56,7 +56,7 @@ def test_the_arrows_lead_from_any_node_to_any_other() -> None:
 
 def test_links_are_told_from_both_ends_the_strongest_first() -> None:
     shown = recorded_graph()
-    told = {node.episode_id: ties_of(shown, node.episode_id) for node in shown.nodes}
+    told = {node.episode_id: list_ties(shown, node.episode_id) for node in shown.nodes}
     assert sum(map(len, told.values())) == 2 * len(shown.ties)
     for ties in told.values():
         assert all(one[0].strength >= two[0].strength for one, two in itertools.pairwise(ties))
@@ -95,7 +95,7 @@ async def test_the_graph_is_walked_and_left_with_the_keyboard(home: Home) -> Non
         asked = [one for one in mind.received if isinstance(one, protocol.AskNeighbourhood)]
         assert [(one.around, one.cue) for one in asked] == [("", "the library"), (walked_to, ""), ("", "the library")]
         await pilot.press("i")
-        await until(pilot, lambda: isinstance(app.screen, LookPane))
+        await until(pilot, lambda: isinstance(app.screen, PagePane))
         await pilot.press("escape", "escape")
         await until(pilot, lambda: not app.screen.is_modal)
 

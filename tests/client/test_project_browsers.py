@@ -12,7 +12,7 @@ from textual.pilot import Pilot
 
 from reveries import protocol
 from reveries.client.tui.browser import Browser
-from reveries.client.tui.project_browsers import ProjectShelf, QuestionShelf, WorkLogShelf
+from reveries.client.tui.project_browsers import ProjectListing, QuestionListing, WorkLogListing
 from reveries.clock import SystemClock
 from reveries.config import Home
 from reveries.projects.model import Criterion, Orientation, QuestionKind, TaskKind
@@ -52,7 +52,7 @@ class Shown:
 
 @asynccontextmanager
 async def browser(
-    home: Home, shelf: Callable[[Any, Any], Any], size: tuple[int, int] = (120, 40)
+    home: Home, listing: Callable[[Any, Any], Any], size: tuple[int, int] = (120, 40)
 ) -> AsyncIterator[Shown]:
     """The browser of a project with a task, a question, a second version of its page and a grant."""
     async with asyncio.timeout(60), living(home, worker(), PatientClock(NOON), QUIET) as life:
@@ -75,13 +75,13 @@ async def browser(
 
         app = Terminal()
         async with app.run_test(size=size) as pilot:
-            app.push_screen(Browser(shelf(asking, SystemClock())))
+            app.push_screen(Browser(listing(asking, SystemClock())))
             yield Shown(life, app, pilot)
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
 async def test_projects_are_listed_and_each_key_looks_deeper_and_comes_back(home: Home, size: tuple[int, int]) -> None:
-    async with browser(home, ProjectShelf, size) as shown:
+    async with browser(home, ProjectListing, size) as shown:
         await shown.sees("Fair", "2 questions", "what it works on for you")
         for key, words in (
             ("enter", ("Find the fees", "waits for")),
@@ -97,7 +97,7 @@ async def test_projects_are_listed_and_each_key_looks_deeper_and_comes_back(home
 
 
 async def test_a_project_is_paused_and_goes_on(home: Home) -> None:
-    async with browser(home, ProjectShelf) as shown:
+    async with browser(home, ProjectListing) as shown:
         await shown.sees("Fair")
         await shown.press("p")
         await shown.sees("It is paused.")
@@ -111,7 +111,7 @@ async def test_a_project_is_paused_and_goes_on(home: Home) -> None:
 
 
 async def test_a_question_is_answered_in_place_with_two_keys_beside_the_words(home: Home) -> None:
-    async with browser(home, QuestionShelf) as shown:
+    async with browser(home, QuestionListing) as shown:
         await shown.sees("Who pays the fee?", "of the hall")
         await shown.press("enter", *"Els", "enter")
         await shown.sees("Answered, for Fair: Els")
@@ -128,7 +128,7 @@ async def test_a_question_is_answered_in_place_with_two_keys_beside_the_words(ho
 
 
 async def test_a_stray_yes_answers_no_question_that_asks_for_words(home: Home) -> None:
-    async with browser(home, QuestionShelf) as shown:
+    async with browser(home, QuestionListing) as shown:
         await shown.sees("Who pays the fee?")
         for key in ("y", "n"):
             await shown.press(key)
@@ -139,8 +139,8 @@ async def test_a_stray_yes_answers_no_question_that_asks_for_words(home: Home) -
 async def test_what_is_read_in_the_live_log_stays_while_the_work_goes_on(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(WorkLogShelf, "refresh_seconds", 0.02)
-    async with browser(home, lambda asking, clock: WorkLogShelf(asking, clock, "Fair")) as shown:
+    monkeypatch.setattr(WorkLogListing, "refresh_seconds", 0.02)
+    async with browser(home, lambda asking, clock: WorkLogListing(asking, clock, "Fair")) as shown:
         store = shown.life.mind.projects.store
         project = await store.find("Fair")
         task = (await store.tasks(store.database, project.id))[0]
@@ -161,7 +161,7 @@ async def test_what_is_read_in_the_live_log_stays_while_the_work_goes_on(
 
 
 async def test_a_page_is_given_back_and_a_grant_is_taken_back_after_a_yes(home: Home) -> None:
-    async with browser(home, ProjectShelf) as shown:
+    async with browser(home, ProjectListing) as shown:
         await shown.sees("Fair")
         await shown.press("o")
         await shown.sees("A fair in May.")
@@ -181,7 +181,7 @@ async def test_a_page_is_given_back_and_a_grant_is_taken_back_after_a_yes(home: 
 
 
 async def test_the_log_follows_the_work(home: Home) -> None:
-    async with browser(home, ProjectShelf) as shown:
+    async with browser(home, ProjectListing) as shown:
         await shown.sees("Fair")
         await shown.press("l")
         await shown.sees("orientation.rewritten")

@@ -13,8 +13,8 @@ from reveries.client.features.project_pages import (
 from reveries.client.features.work import happened_line
 from reveries.client.knowledge_picture import picture_of_knowledge
 from reveries.client.render import Page
-from reveries.client.tui.commands import Called, called
-from reveries.client.tui.queries import look_for, page_of
+from reveries.client.tui.commands import CommandCall, parse_command
+from reveries.client.tui.queries import build_query, render_answer
 
 NOW = 1_750_000_000.0
 LINE = protocol.ProjectLine(
@@ -102,19 +102,19 @@ def test_hostile_words_of_a_project_reach_no_terminal_as_they_are() -> None:
 
 def test_the_chat_shows_a_project_and_answers_a_question() -> None:
     for typed in ("/project Fair", "/answer 3f9a Els pays", "/work Fair"):
-        command = called(typed)
-        assert isinstance(command, Called)
-        assert look_for(command) is not None
-    command = called("/answer 3f9a Els pays")
-    assert isinstance(command, Called)
-    query = look_for(command)
+        command = parse_command(typed)
+        assert isinstance(command, CommandCall)
+        assert build_query(command) is not None
+    command = parse_command("/answer 3f9a Els pays")
+    assert isinstance(command, CommandCall)
+    query = build_query(command)
     assert query is not None
     assert query.request(7) == protocol.AnswerQuestion(7, "3f9a", "Els pays")
     frames: list[protocol.Frame] = [
         DETAIL, protocol.QuestionAnswered(1, "Fair", "Who pays?"), protocol.WorkRequested(1, "Fair"),
     ]  # fmt: skip
     for frame in frames:
-        assert "Fair" in text(page_of(frame, NOW, 100))
+        assert "Fair" in text(render_answer(frame, NOW, 100))
 
 
 CHUNK = protocol.ChunkEntry(

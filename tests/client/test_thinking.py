@@ -8,8 +8,8 @@ import pytest
 
 from reveries import protocol
 from reveries.client.features.thinking import notes_page, thoughts_page
-from reveries.client.tui.commands import Called, called
-from reveries.client.tui.queries import look_for, page_of
+from reveries.client.tui.commands import CommandCall, parse_command
+from reveries.client.tui.queries import build_query, render_answer
 from reveries.config import Home
 from reveries.protocol import Frame
 from tests.client.command_line import reveries
@@ -160,19 +160,19 @@ def test_in_the_chat_the_same_stands_behind_a_slash() -> None:
         protocol.ReleaseThinking,
     ]
     assert made[1] == protocol.NudgeThinking(7, "the garden")
-    assert isinstance(called("/nudge"), str)
-    assert called("/nothing is fun") is None
+    assert isinstance(parse_command("/nudge"), str)
+    assert parse_command("/nothing is fun") is None
     released = protocol.ThinkingReleased(0, True, "The same words came again and again.")
-    assert "The same words" in text_of(page_of(released, NOW, 80))
-    assert "nothing to release" in text_of(page_of(protocol.ThinkingReleased(0, False, ""), NOW, 80))
+    assert "The same words" in text_of(render_answer(released, NOW, 80))
+    assert "nothing to release" in text_of(render_answer(protocol.ThinkingReleased(0, False, ""), NOW, 80))
     paused = protocol.ThinkingControlled(0, "talking", "", is_paused=True)
-    assert "/unpause" in text_of(page_of(paused, NOW, 80))
-    assert "when that rests" in text_of(page_of(msgspec.structs.replace(paused, is_paused=False), NOW, 80))
+    assert "/unpause" in text_of(render_answer(paused, NOW, 80))
+    assert "when that rests" in text_of(render_answer(msgspec.structs.replace(paused, is_paused=False), NOW, 80))
 
 
 def _asked(words: str) -> protocol.Request:
-    what = called(words)
-    assert isinstance(what, Called)
-    look = look_for(what)
+    what = parse_command(words)
+    assert isinstance(what, CommandCall)
+    look = build_query(what)
     assert look is not None
     return look.request(7)

@@ -122,7 +122,7 @@ async def test_what_was_recalled_shows_and_is_dim_when_it_was_not_told(home: Hom
         await pilot.press("h", "i", "enter")
         await until(pilot, lambda: "A walk with Tom." in text_of(app))
         cards = list(app.query_one(RecalledPane).query(".card"))
-        assert [card.has_class("untold") for card in cards] == [False, True]
+        assert [card.has_class("not-in-prompt") for card in cards] == [False, True]
         assert "the pear stays" in text_of(app)
 
 
@@ -257,7 +257,7 @@ async def test_the_owner_has_one_name_live_and_when_it_is_read_again(home: Home,
     app = ReveriesApp(home)
     async with asyncio.timeout(90), awake(home, Script(turns=[said])), app.run_test() as pilot:
         await until(pilot, lambda: app.is_attached_to_mind)
-        await app.chat.say("And now?")
+        await app.chat.add_message("And now?")
         await pilot.pause()
         heads = [str(turn.content).splitlines()[0].split()[0] for turn in app.query(OwnerTurn)]
     assert heads == [shown, shown]
@@ -352,18 +352,18 @@ async def test_a_reply_that_broke_off_stands_there_once(home: Home, is_told_befo
     app = ReveriesApp(home)
     async with asyncio.timeout(20), awake(home), app.run_test() as pilot:
         await until(pilot, lambda: app.is_attached_to_mind)
-        await app.chat.say("How is the tree?")
-        await app.chat.words_stored("w1")
-        await app.chat.grow_reply("The pear tree is")
+        await app.chat.add_message("How is the tree?")
+        await app.chat.mark_stored("w1")
+        await app.chat.extend_reply("The pear tree is")
         if is_told_before:
-            await app.chat.hear(kept)
-        await app.chat.refuse("The model fell silent.")
+            await app.chat.add_stored_turn(kept)
+        await app.chat.show_refusal("The model fell silent.")
         if not is_told_before:
-            await app.chat.hear(kept)
+            await app.chat.add_stored_turn(kept)
         await until(pilot, lambda: "fell silent" in text_of(app))
         assert text_of(app).count("The pear tree is") == 1
         other = protocol.SaidTurn("r2", "Reverie", False, "The pear tree is", NOW, True)
-        await app.chat.hear(other)
+        await app.chat.add_stored_turn(other)
         await until(pilot, lambda: text_of(app).count("The pear tree is") == 2)
 
 

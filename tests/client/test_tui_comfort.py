@@ -18,11 +18,11 @@ from reveries.client.owner_files import edit_in_editor, editor_command, write_ne
 from reveries.client.talk_page import conversation_markdown
 from reveries.client.tui.app import ReveriesApp
 from reveries.client.tui.browser import Browser
-from reveries.client.tui.commands import COMMANDS, Called, called, completions
+from reveries.client.tui.commands import COMMANDS, CommandCall, complete_command, parse_command
 from reveries.client.tui.history import History
 from reveries.client.tui.slash_menu import SlashMenu
-from reveries.client.tui.textual_switches import turn_off
-from reveries.client.tui.themes import OURS
+from reveries.client.tui.textual_switches import remove_textual_switches
+from reveries.client.tui.themes import BUILT_IN_THEMES
 from reveries.client.tui.turns import OwnerTurn, ReplyWidget
 from reveries.config import Home, load_settings
 from reveries.errors import InputFileError, UsageError
@@ -47,39 +47,39 @@ def _turns(count: int, first: int = 0) -> list[protocol.SaidTurn]:
 
 def test_history_goes_back_to_the_oldest_and_forward_to_the_draft() -> None:
     history = History()
-    history.fill(["one", "two"])
+    history.prepend(["one", "two"])
     history.add("three")
     history.add("one")
     assert [history.older("draft"), history.older(""), history.older("")] == ["one", "three", "two"]
     assert history.older("") is None
     assert [history.newer(), history.newer(), history.newer()] == ["three", "one", "draft"]
     assert history.newer() is None
-    assert history.with_words("T o") == ["two"]
+    assert history.find_texts("T o") == ["two"]
 
 
 def test_filling_anew_keeps_what_was_written_here() -> None:
     history = History()
     history.add("mine")
-    history.fill(["theirs", "mine"])
-    assert history.with_words("") == ["mine", "theirs"]
+    history.prepend(["theirs", "mine"])
+    assert history.find_texts("") == ["mine", "theirs"]
 
 
 @pytest.mark.parametrize(
     ("typed", "first"), [("/", "/stop"), ("/me", "/memory"), ("/RES", "/resume"), ("/undo", "/undo")]
 )
 def test_a_beginning_is_completed(typed: str, first: str) -> None:
-    assert completions(typed)[0].name == first
+    assert complete_command(typed)[0].name == first
 
 
 @pytest.mark.parametrize("typed", ["hello", "", "/memory pear", "/zzz", "a /new"])
 def test_words_are_no_beginning_of_a_command(typed: str) -> None:
-    assert completions(typed) == []
+    assert complete_command(typed) == []
 
 
 def test_a_command_with_words_that_it_does_not_take_is_said_to_the_mind() -> None:
-    assert called("/new shoes would be nice") is None
-    assert isinstance(called("/new"), Called)
-    assert isinstance(called("/quit"), Called)
+    assert parse_command("/new shoes would be nice") is None
+    assert isinstance(parse_command("/new"), CommandCall)
+    assert isinstance(parse_command("/quit"), CommandCall)
 
 
 def test_every_key_of_a_command_is_a_setting() -> None:
@@ -206,7 +206,7 @@ def test_only_how_it_looks_may_be_said_by_the_environment() -> None:
         "TEXTUAL": "devtools,debug", "TEXTUAL_SCREENSHOT": "1", "TEXTUAL_PRESS": "a", "TEXTUAL_DEVTOOLS_HOST": "far",
         "TEXTUAL_ANIMATIONS": "none", "TEXTUAL_DRIVER": "somebody:Else", "TEXTUALLY": "x", "PATH": "/bin",
     }  # fmt: skip
-    turn_off(environment)
+    remove_textual_switches(environment)
     assert environment == {"TEXTUAL_ANIMATIONS": "none", "TEXTUALLY": "x", "PATH": "/bin"}
 
 
@@ -387,7 +387,7 @@ async def test_keys_can_be_other_ones(home: Home) -> None:
         assert app.theme == "reveries-day"
 
 
-@pytest.mark.parametrize("theme", OURS, ids=lambda theme: theme.name)
+@pytest.mark.parametrize("theme", BUILT_IN_THEMES, ids=lambda theme: theme.name)
 async def test_the_first_frame_has_its_colours(home: Home, theme: Theme) -> None:
     home.path.mkdir(mode=0o700)
     home.config.write_text(f'[client]\ntheme = "{theme.name}"\n')

@@ -14,7 +14,7 @@ from reveries import protocol
 from reveries.client.owner_files import place_named, write_new
 from reveries.client.tui.app import ReveriesApp
 from reveries.client.tui.browser import Browser
-from reveries.client.tui.panes import LookPane
+from reveries.client.tui.panes import PagePane
 from reveries.client.tui.turns import Remark
 from reveries.config import Home
 from reveries.errors import InputFileError
@@ -25,7 +25,7 @@ from tests.fakes.daemon import NOW, FakeMind, Script, awake, status
 
 
 def _shows(app: ReveriesApp, words: str) -> bool:
-    return isinstance(app.screen, LookPane) and words in " ".join(text_of(app).split())
+    return isinstance(app.screen, PagePane) and words in " ".join(text_of(app).split())
 
 
 def _said(app: ReveriesApp) -> str:
@@ -77,7 +77,7 @@ async def test_a_fault_that_nobody_foresaw_in_a_command_is_written_down_and_the_
     app = ReveriesApp(home)
     async with asyncio.timeout(90), awake(home), app.run_test(size=(120, 30)) as pilot:
         await until(pilot, lambda: app.is_attached_to_mind)
-        app.deeds._own["/backup"] = falls
+        app.actions._actions["/backup"] = falls
         app.composer.write("/backup")
         await pilot.press("enter")
         await until(pilot, partial(_shows, app, "client.log"))
@@ -132,7 +132,7 @@ async def test_leaving_while_work_is_under_way_is_asked_about_and_stop_ends_the_
         app.action_command("/stop")
         await until(pilot, partial(_shows, app, "It was stopped."))
         assert mind.requests(protocol.Cancel)
-        assert not app.jobs.ours
+        assert not app.jobs.own_jobs
         await pilot.press("escape", "ctrl+d")
         await until(pilot, lambda: app._exit)
 
@@ -151,7 +151,7 @@ async def test_ctrl_d_twice_leaves_though_work_is_under_way(home: Home) -> None:
 async def test_ctrl_q_asks_about_work_that_is_under_way_too(home: Home) -> None:
     app = ReveriesApp(home)
     async with asyncio.timeout(20), app.run_test(size=(120, 30)) as pilot:
-        app.jobs.moved("making a backup", "copying", 1, 2, is_ours=True)
+        app.jobs.update_job("making a backup", "copying", 1, 2, is_ours=True)
         await pilot.press("ctrl+q")
         await until(pilot, lambda: "ends what is under way here: making a backup" in text_of(app))
         assert not app._exit
@@ -162,7 +162,7 @@ async def test_ctrl_q_asks_about_work_that_is_under_way_too(home: Home) -> None:
 async def test_a_signal_ends_it_though_work_is_under_way(home: Home) -> None:
     app = ReveriesApp(home)
     async with asyncio.timeout(20), app.run_test(size=(120, 30)) as pilot:
-        app.jobs.moved("making a backup", "copying", 1, 2, is_ours=True)
+        app.jobs.update_job("making a backup", "copying", 1, 2, is_ours=True)
         os.kill(os.getpid(), signal.SIGTERM)
         await until(pilot, lambda: app._exit)
         assert app.ended_by is signal.SIGTERM
@@ -193,9 +193,9 @@ async def test_an_import_is_stopped_and_its_bar_goes(home: Home, tmp_path: Path)
         await until(pilot, lambda: app.is_attached_to_mind)
         app.composer.write(f"/import {file}")
         await pilot.press("enter")
-        await until(pilot, lambda: app.jobs.ours == ["importing"])
+        await until(pilot, lambda: app.jobs.own_jobs == ["importing"])
         app.action_command("/stop")
-        await until(pilot, lambda: not app.jobs.ours)
+        await until(pilot, lambda: not app.jobs.own_jobs)
         assert app.is_running
 
 

@@ -6,10 +6,10 @@ import pytest
 
 from reveries import protocol
 from reveries.client.tui.app import ReveriesApp
-from reveries.client.tui.commands import Called, called
+from reveries.client.tui.commands import CommandCall, parse_command
 from reveries.client.tui.composer import Composer
-from reveries.client.tui.panes import LookPane
-from reveries.client.tui.queries import PageQuery, look_for
+from reveries.client.tui.panes import PagePane
+from reveries.client.tui.queries import PageQuery, build_query
 from reveries.config import Home
 from tests.client.looks import CONTEXT, LOOKS, why
 from tests.client.screen_text import rows_of, text_of, until
@@ -22,7 +22,7 @@ from tests.fakes.daemon import Script, awake
     "text", ["hello", "/etc/passwd is a file", " /unknown", "/unknown to most of us", "/tmp/x", "what is /search", ""]
 )
 def test_what_is_no_command_is_said_as_it_is(text: str) -> None:
-    assert called(text) is None
+    assert parse_command(text) is None
 
 
 @pytest.mark.parametrize(
@@ -36,21 +36,21 @@ def test_what_is_no_command_is_said_as_it_is(text: str) -> None:
     ],
 )
 def test_what_is_nearly_a_command_is_not_said_but_asked_about(text: str, told: str) -> None:
-    asked = called(text)
+    asked = parse_command(text)
     assert isinstance(asked, str)
     assert told in asked
     assert "blank" in asked
 
 
 def test_why_alone_asks_of_the_last_words() -> None:
-    why = called("/why")
-    assert isinstance(why, Called)
+    why = parse_command("/why")
+    assert isinstance(why, CommandCall)
     assert why.command.name == "/recalled"
 
 
 @pytest.mark.parametrize("text", ["/search", "/inspect "])
 def test_a_command_that_needs_more_says_what(text: str) -> None:
-    told = called(text)
+    told = parse_command(text)
     assert isinstance(told, str)
     assert "needs a word more" in told
 
@@ -61,9 +61,9 @@ def test_a_command_becomes_its_request() -> None:
 
 
 def _look(text: str) -> PageQuery:
-    what = called(text)
-    assert isinstance(what, Called)
-    look = look_for(what)
+    what = parse_command(text)
+    assert isinstance(what, CommandCall)
+    look = build_query(what)
     assert look is not None
     return look
 
@@ -90,10 +90,10 @@ async def test_each_command_opens_its_pane_and_says_nothing(
         await until(pilot, lambda: "Say something." in text_of(app))
         app.query_one(Composer).insert(typed)
         await pilot.press("enter")
-        await until(pilot, lambda: isinstance(app.screen, LookPane) and said in text_of(app))
+        await until(pilot, lambda: isinstance(app.screen, PagePane) and said in text_of(app))
         assert all(len(row) == size[0] for row in rows_of(app))
         await pilot.press("escape")
-        await until(pilot, lambda: not isinstance(app.screen, LookPane))
+        await until(pilot, lambda: not isinstance(app.screen, PagePane))
         assert fake.requests(protocol.Say) == []
 
 
@@ -125,6 +125,6 @@ async def test_a_pane_obeys_no_text(home: Home) -> None:
         await until(pilot, lambda: "Say something." in text_of(app))
         app.query_one(Composer).insert("/why e1")
         await pilot.press("enter")
-        await until(pilot, lambda: isinstance(app.screen, LookPane) and "[TODO]" in text_of(app))
+        await until(pilot, lambda: isinstance(app.screen, PagePane) and "[TODO]" in text_of(app))
         assert "\x1b" not in text_of(app)
         assert "\u202e" not in text_of(app)

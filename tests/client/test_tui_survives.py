@@ -10,7 +10,7 @@ from textual.widgets import Static
 from reveries import protocol
 from reveries.client.tui.app import ReveriesApp
 from reveries.client.tui.browser import Browser
-from reveries.client.tui.panes import Find
+from reveries.client.tui.panes import FindInput
 from reveries.client.tui.turns import OwnerTurn, ReplyWidget
 from reveries.config import Home
 from tests.client.looks import LOOKS, why
@@ -176,7 +176,7 @@ async def test_a_browser_obeys_no_text_wherever_it_stands(home: Home) -> None:
     app = ReveriesApp(home)
     async with asyncio.timeout(60), awake(home, script), app.run_test(size=(140, 50)) as pilot:
         await until(pilot, lambda: app.is_attached_to_mind)
-        await app.chat.say("x")
+        await app.chat.add_message("x")
         app.recalled_items = [item]
         for key in _SAFE_KEYS:
             await pilot.press(key)
@@ -197,5 +197,5 @@ async def test_what_is_pasted_into_a_browser_is_made_plain(home: Home) -> None:
         await until(pilot, lambda: app.is_attached_to_mind)
         await pilot.press("f8")
         await until(pilot, lambda: isinstance(app.screen, Browser) and app.focused is not None)
-        app.screen.query_one(Find).post_message(events.Paste("a\x1b]52;c;RVZJTA==\x07b\x9b31m\u202ec"))
-        await until(pilot, lambda: app.screen.query_one(Find).value == "abc")
+        app.screen.query_one(FindInput).post_message(events.Paste("a\x1b]52;c;RVZJTA==\x07b\x9b31m\u202ec"))
+        await until(pilot, lambda: app.screen.query_one(FindInput).value == "abc")

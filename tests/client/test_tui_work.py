@@ -10,7 +10,7 @@ import pytest
 from reveries import protocol
 from reveries.client.tui.app import ReveriesApp
 from reveries.client.tui.jobs import Jobs, RunningJob, job_row
-from reveries.client.tui.panes import LookPane
+from reveries.client.tui.panes import PagePane
 from reveries.config import Home
 from tests.client.screen_text import text_of, until
 from tests.client.test_tui import HOSTILE
@@ -19,7 +19,7 @@ from tests.fakes.daemon import NOW, Script, awake, status
 
 
 def _shows(app: ReveriesApp, words: str) -> bool:
-    return isinstance(app.screen, LookPane) and words in text_of(app)
+    return isinstance(app.screen, PagePane) and words in text_of(app)
 
 
 @pytest.mark.parametrize("columns", [20, 50, 76, 120])
@@ -43,7 +43,7 @@ async def test_work_that_somebody_else_began_shows_and_goes(home: Home) -> None:
         await mind.broadcast(protocol.Progress(0, "light sleep", 1, 9))
         await until(pilot, lambda: "1 of 9" in text_of(app))
         await clock.advance(60.0)
-        app.query_one(Jobs).forget_silent()
+        app.query_one(Jobs).remove_silent()
         await until(pilot, lambda: "1 of 9" not in text_of(app))
 
 
@@ -78,7 +78,7 @@ async def test_consolidation_shows_a_bar_while_the_conversation_goes_on_and_its_
         await pilot.press("enter")
         await until(pilot, lambda: bool(mind.requests(protocol.Say)))
         mind.release.set()
-        await until(pilot, lambda: isinstance(app.screen, LookPane) and "Slept on" in text_of(app))
+        await until(pilot, lambda: isinstance(app.screen, PagePane) and "Slept on" in text_of(app))
         assert "1 of 2" not in text_of(app)
 
 

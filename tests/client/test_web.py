@@ -19,31 +19,31 @@ from aiohttp.test_utils import make_mocked_request
 from aiohttp.web import Response, WebSocketResponse
 
 from reveries import protocol
-from reveries.client.web.door import Door, loopback
-from reveries.client.web.server import MOST_WINDOWS, Site, serving
+from reveries.client.web.access import AccessRules, loopback_address
+from reveries.client.web.server import MOST_WINDOWS, WebInterface, run_server
 from reveries.config import Home
 from reveries.errors import UsageError
 from tests.client.command_line import reveries
 from tests.fakes.daemon import FakeMind, Script, awake, awake_in_thread
 
 TOKEN, STAMP, KEY = "token-of-the-test", "stamp-of-the-test", "key-of-the-test"
-COOKIE = Door("", 0, TOKEN, STAMP, KEY).cookie_of("visit-of-the-test")
+COOKIE = AccessRules("", 0, TOKEN, STAMP, KEY).sign_cookie("visit-of-the-test")
 _DRAWN_BYTES = 20_000
 """A picture of an empty page has fewer."""
 _CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
 
-def door(port: int) -> Door:
-    return Door("127.0.0.1", port, TOKEN, STAMP, KEY)
+def access(port: int) -> AccessRules:
+    return AccessRules("127.0.0.1", port, TOKEN, STAMP, KEY)
 
 
 @contextlib.asynccontextmanager
-async def served(home: Home, script: Script | None = None) -> AsyncIterator[tuple[Door, FakeMind]]:
+async def served(home: Home, script: Script | None = None) -> AsyncIterator[tuple[AccessRules, FakeMind]]:
     """A mind and its server. The processes of the windows inherit the home."""
     before = os.environ.get("REVERIES_HOME")
     os.environ["REVERIES_HOME"] = str(home.path)
     try:
-        async with awake(home, script) as mind, serving(door, "127.0.0.1", 0) as opened:
+        async with awake(home, script) as mind, run_server(access, "127.0.0.1", 0) as opened:
             yield opened, mind
     finally:
         if before is None:
@@ -52,11 +52,11 @@ async def served(home: Home, script: Script | None = None) -> AsyncIterator[tupl
             os.environ["REVERIES_HOME"] = before
 
 
-def base(opened: Door) -> str:
+def base(opened: AccessRules) -> str:
     return f"http://127.0.0.1:{opened.port}"
 
 
-def cookie_of(opened: Door) -> dict[str, str]:
+def sign_cookie(opened: AccessRules) -> dict[str, str]:
     return {"Cookie": f"{opened.cookie_name}={COOKIE}"}
 
 
@@ -66,13 +66,13 @@ def cookie_of(opened: Door) -> dict[str, str]:
 @pytest.mark.parametrize("host", ["0.0.0.0", "192.168.1.7", "::", "8.8.8.8", "example.org", ""])
 def test_no_address_that_others_could_reach_is_listened_on(host: str, home: Home) -> None:
     with pytest.raises(UsageError):
-        loopback(host)
+        loopback_address(host)
     with awake_in_thread(home):
         assert reveries(home, "web", "--host", host).code == 2
 
 
 def test_a_loopback_address_is_taken() -> None:
-    assert [loopback(host) for host in ("localhost", "127.0.0.1", "127.0.0.2", "::1")] == [
+    assert [loopback_address(host) for host in ("localhost", "127.0.0.1", "127.0.0.2", "::1")] == [
         "127.0.0.1", "127.0.0.1", "127.0.0.2", "::1",
     ]  # fmt: skip
 
@@ -92,7 +92,7 @@ async def test_the_token_is_exchanged_for_a_cookie_and_a_page_that_takes_it_out_
 async def test_what_the_page_loads_is_its_own_and_nothing_elsewhere(home: Home) -> None:
     async with asyncio.timeout(90), served(home) as (opened, _), aiohttp.ClientSession() as browser:
         for path in ("/", "/page.css", "/static/js/textual.js"):
-            async with browser.get(base(opened) + path, headers=cookie_of(opened)) as answer:
+            async with browser.get(base(opened) + path, headers=sign_cookie(opened)) as answer:
                 assert answer.status == 200
                 policy = answer.headers["Content-Security-Policy"]
                 assert "default-src 'none'" in policy
@@ -180,12 +180,12 @@ async def test_whoever_lacks_the_token_or_comes_from_elsewhere_is_refused(
 async def test_a_cookie_that_another_port_was_handed_opens_no_window(home: Home) -> None:
     """A browser sends it to every port of the address: whoever listens there can say the rest as it likes."""
     async with asyncio.timeout(110), served(home) as (opened, mind), aiohttp.ClientSession() as browser:
-        headers = cookie_of(opened) | {"Origin": base(opened)}
+        headers = sign_cookie(opened) | {"Origin": base(opened)}
         for key in ("", "/", "/wrong", f"/{COOKIE}", f"/{TOKEN}", f"?key={KEY}"):
             with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
                 await browser.ws_connect(f"{base(opened)}/ws{key}", headers=headers)
             assert refused.value.status in (403, 404)
-        async with browser.get(base(opened) + "/", headers=cookie_of(opened)) as answer:
+        async with browser.get(base(opened) + "/", headers=sign_cookie(opened)) as answer:
             assert KEY not in await answer.text() + str(answer.headers)
         assert not mind.received
 
@@ -193,7 +193,7 @@ async def test_a_cookie_that_another_port_was_handed_opens_no_window(home: Home)
 async def test_no_other_file_is_given_out(home: Home) -> None:
     async with asyncio.timeout(90), served(home) as (opened, _), aiohttp.ClientSession() as browser:
         for name in ("images/background.png", "..%2f..%2fserver.py", "../server.py", "js/", "js%2f..%2f..%2fserver.py"):
-            async with browser.get(f"{base(opened)}/static/{name}", headers=cookie_of(opened)) as answer:
+            async with browser.get(f"{base(opened)}/static/{name}", headers=sign_cookie(opened)) as answer:
                 assert answer.status == 404
 
 
@@ -214,7 +214,7 @@ async def read_until(socket: aiohttp.ClientWebSocketResponse, holds: Callable[[s
 
 async def test_a_window_is_the_same_conversation_and_survives_what_is_no_message(home: Home) -> None:
     async with asyncio.timeout(110), served(home) as (opened, mind), aiohttp.ClientSession() as browser:
-        headers = cookie_of(opened) | {"Origin": base(opened)}
+        headers = sign_cookie(opened) | {"Origin": base(opened)}
         address = f"{base(opened)}/ws/{KEY}?width=100&height=30"
         async with browser.ws_connect(address, headers=headers) as socket:
             await read_until(socket, lambda seen: "commands" in seen)
@@ -237,7 +237,7 @@ async def test_a_window_is_the_same_conversation_and_survives_what_is_no_message
 
 
 async def test_there_are_only_so_many_windows() -> None:
-    site = Site(door(1))
+    site = WebInterface(access(1))
     site._windows.update(WebSocketResponse() for _ in range(MOST_WINDOWS))
     answer = await site._window(make_mocked_request("GET", "/ws", match_info={"key": KEY}))
     assert isinstance(answer, Response)

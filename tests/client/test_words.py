@@ -12,11 +12,11 @@ from textual.messages import ExitApp
 from reveries import protocol
 from reveries.client.draft_file import DraftFile
 from reveries.client.tui.app import ReveriesApp
-from reveries.client.tui.commands import Called, called, may_become_private
+from reveries.client.tui.commands import CommandCall, may_become_private, parse_command
+from reveries.client.tui.outgoing_text import OutgoingText
 from reveries.client.tui.slash_menu import SlashMenu
 from reveries.client.tui.turns import OwnerTurn
 from reveries.client.tui.welcome import WelcomeText
-from reveries.client.tui.words import Words
 from reveries.config import Home
 from tests.client.screen_text import text_of, until
 from tests.client.test_plain_chat import talk_plainly
@@ -34,8 +34,8 @@ def said(mind: FakeMind) -> list[tuple[str, bool]]:
 @pytest.mark.parametrize("between", [" ", "\n", "\t", "\u00a0", "\n\n  "])
 @pytest.mark.parametrize("before", ["", " ", "\n", "\u200b"])
 def test_private_words_are_private_whatever_blank_stands_around_the_command(before: str, between: str) -> None:
-    what = called(f"{before}/private{between}my secret")
-    assert isinstance(what, Called)
+    what = parse_command(f"{before}/private{between}my secret")
+    assert isinstance(what, CommandCall)
     assert (what.command.name, what.words) == ("/private", "my secret")
 
 
@@ -43,18 +43,18 @@ def test_private_words_are_private_whatever_blank_stands_around_the_command(befo
     "text", ["/private: hush", "/privately hush", " /PRIVATE hush", "/private/tmp is full", "/private\u200bx"]
 )
 def test_what_begins_with_private_is_never_said_on_the_record(text: str) -> None:
-    assert isinstance(called(text), str)
+    assert isinstance(parse_command(text), str)
 
 
 def test_words_on_a_new_line_are_a_commands_words_too() -> None:
-    what = called("/remember\nMarta likes tea\nand cake")
-    assert isinstance(what, Called)
+    what = parse_command("/remember\nMarta likes tea\nand cake")
+    assert isinstance(what, CommandCall)
     assert (what.command.name, what.words) == ("/remember", "Marta likes tea\nand cake")
 
 
 @pytest.mark.parametrize("text", [" /exit", " /undo", "\t/remember tea", " /nothing"])
 def test_a_blank_before_a_slash_makes_words_of_it(text: str) -> None:
-    assert called(text) is None
+    assert parse_command(text) is None
 
 
 @pytest.mark.parametrize("text", [" /private hush", "/private\nhush", "/privat hush", "/Private hush", "/prviate hush"])
@@ -69,12 +69,12 @@ async def test_private_words_on_a_new_line_are_said_off_the_record(home: Home) -
     async with asyncio.timeout(20), awake(home) as mind, app.run_test() as pilot:
         await until(pilot, lambda: app.is_attached_to_mind)
         await pilot.press(*"/private", "ctrl+j", *"hush")
-        assert app.composer.draft_to_keep == ""
+        assert app.composer.draft_to_save == ""
         await pilot.press("enter")
         await until(pilot, lambda: bool(said(mind)))
         assert said(mind) == [("hush", True)]
         await pilot.press("home", "space", *"/private psst")
-        assert app.composer.draft_to_keep == ""
+        assert app.composer.draft_to_save == ""
 
 
 async def test_a_blank_before_a_command_says_it_plainly_too(home: Home) -> None:
@@ -89,7 +89,7 @@ async def test_what_is_only_like_private_is_said_on_the_record_with_a_blank_befo
         await until(pilot, lambda: app.is_attached_to_mind)
         await pilot.press(*"/pirate ships", "enter")
         await until(pilot, lambda: "put a blank before it" in text_of(app) and "/pirate" in app.composer.text)
-        assert app.composer.draft_to_keep == ""
+        assert app.composer.draft_to_save == ""
         await pilot.press("home", "space", "enter")
         await until(pilot, lambda: bool(said(mind)))
         assert said(mind) == [("/pirate ships", False)]
@@ -153,7 +153,7 @@ async def test_keys_behind_a_command_are_another_text(home: Home) -> None:
         await until(pilot, lambda: len(said(mind)) == 2 and app.composer.text == "rest" and not app.link.is_busy)
         await until(pilot, lambda: text_of(app).count("Good morning.") == 2)
         assert said(mind) == [("hush", True), ("aloud", False)]
-        assert app.composer.draft_to_keep == "rest"
+        assert app.composer.draft_to_save == "rest"
 
 
 async def test_what_is_refused_comes_back_before_what_was_typed_since(home: Home) -> None:
@@ -164,7 +164,7 @@ async def test_what_is_refused_comes_back_before_what_was_typed_since(home: Home
         app.composer.clear()
         burst(app, "/private hush", "<enter>", "beta")
         await until(pilot, lambda: app.composer.text == "/private hush" and app.composer.is_private)
-        assert app.composer.draft_to_keep == "beta"
+        assert app.composer.draft_to_save == "beta"
         app.composer.clear()
         app.composer.set_private(False)
         await until(pilot, lambda: app.composer.text == "beta")
@@ -193,13 +193,13 @@ async def test_what_was_written_off_the_record_stays_it_when_that_ends(home: Hom
     app = ReveriesApp(home)
     async with asyncio.timeout(20), awake(home) as mind, app.run_test(size=(120, 30)) as pilot:
         await until(pilot, lambda: app.is_attached_to_mind)
-        app.composer.turn_private()
+        app.composer.toggle_private()
         await pilot.press(*"hush")
-        app.composer.turn_private()
+        app.composer.toggle_private()
         await until(pilot, lambda: "these words are off the record" in text_of(app))
-        assert app.composer.draft_to_keep == ""
+        assert app.composer.draft_to_save == ""
         await pilot.press("enter", *"aloud")
-        assert app.composer.draft_to_keep == "aloud"
+        assert app.composer.draft_to_save == "aloud"
         await until(pilot, lambda: said(mind) == [("hush", True)])
         await pilot.press("ctrl+z", "ctrl+z", "ctrl+z")
         assert "hush" not in app.composer.text
@@ -218,7 +218,7 @@ async def test_what_waits_is_on_the_disk_before_the_terminal_is_closed(home: Hom
     async with asyncio.timeout(20), awake(home, Script(holds_reply=True)) as mind, app.run_test() as pilot:
         await until(pilot, lambda: app.is_attached_to_mind)
         await pilot.press(*"one", "enter")
-        await until(pilot, lambda: app.is_answering and not app.link.unheard)
+        await until(pilot, lambda: app.is_answering and not app.link.unacknowledged)
         await pilot.press(*"two", "enter", *"/private hush", "enter", *"thr")
         await until(pilot, lambda: kept(home) == "two\n\nthr")
         mind.release.set()
@@ -231,7 +231,7 @@ async def test_a_private_message_that_waits_takes_no_other_word_with_it(home: Ho
     async with asyncio.timeout(20), awake(home, Script(holds_reply=True)), app.run_test() as pilot:
         await until(pilot, lambda: app.is_attached_to_mind)
         await pilot.press(*"one", "enter")
-        await until(pilot, lambda: app.is_answering and not app.link.unheard)
+        await until(pilot, lambda: app.is_answering and not app.link.unacknowledged)
         await pilot.press(*"two", "enter", *"/private hush", "enter", *"three", "ctrl+d")
     assert kept(home) == "two\n\nthree"
 
@@ -241,7 +241,7 @@ async def test_private_words_that_come_back_stand_alone_and_the_others_come_afte
     async with asyncio.timeout(90), awake(home, Script(holds_reply=True)) as mind, app.run_test() as pilot:
         await until(pilot, lambda: app.is_attached_to_mind)
         await pilot.press(*"one", "enter")
-        await until(pilot, lambda: app.is_answering and not app.link.unheard)
+        await until(pilot, lambda: app.is_answering and not app.link.unacknowledged)
         await pilot.press(*"two", "enter", *"/private hush", "enter", *"three")
         await mind.stop()
         await until(pilot, lambda: app.composer.text == "hush" and app.composer.is_private)
@@ -276,7 +276,7 @@ async def test_words_taken_back_to_be_said_again_are_the_draft_until_they_are(ho
     app = ReveriesApp(home)
     home.path.mkdir(mode=0o700)
     async with asyncio.timeout(20), app.run_test() as pilot:
-        app.draft.say_again(Words("again"))
+        app.draft.resend_later(OutgoingText("again"))
         await pilot.press(*"and", "ctrl+d")
     assert kept(home) == "again\n\nand"
 
@@ -287,7 +287,7 @@ async def test_words_that_were_heard_before_the_connection_was_lost_are_not_in_t
         await until(pilot, lambda: app.is_attached_to_mind)
         mind.script.turns = [protocol.SaidTurn("t9", "you", True, "heard", time.time() + 5, False)]
         await pilot.press(*"heard", "enter")
-        await until(pilot, lambda: bool(said(mind)) and app.is_attached_to_mind and not app.link.unheard)
+        await until(pilot, lambda: bool(said(mind)) and app.is_attached_to_mind and not app.link.unacknowledged)
         await until(pilot, lambda: app.composer.text == "")
 
 
@@ -338,7 +338,7 @@ async def test_words_that_were_sent_stand_in_the_file_with_a_doubt_until_they_ar
         began = time.time()
         await pilot.press(*"one", "enter", *"two")
         await until(pilot, lambda: bool(said(mind)))
-        app.draft.keep()
+        app.draft.save()
         text, _, since = home.draft.read_text().partition("\n\x1e")
         assert text == "one\n\ntwo"
         assert began - 3 < float(since) < time.time()
@@ -356,25 +356,25 @@ async def test_what_was_sent_to_a_mind_that_is_away_comes_back_in_its_order(home
 async def test_what_the_mind_heard_is_taken_out_of_what_waits_aside_too(home: Home) -> None:
     app = ReveriesApp(home)
     async with asyncio.timeout(20), app.run_test():
-        app.composer.take_back([Words("heard"), Words("hush", is_private=True), Words("more")])
-        assert app.composer.draft_to_keep == "heard\n\nmore"
-        app.composer.take_out(["heard"])
-        assert (app.composer.text, app.composer.draft_to_keep) == ("hush", "more")
+        app.composer.restore_texts([OutgoingText("heard"), OutgoingText("hush", is_private=True), OutgoingText("more")])
+        assert app.composer.draft_to_save == "heard\n\nmore"
+        app.composer.remove_received(["heard"])
+        assert (app.composer.text, app.composer.draft_to_save) == ("hush", "more")
 
 
 async def test_what_came_back_and_is_sent_again_at_once_is_not_said_twice(home: Home) -> None:
     app = ReveriesApp(home)
     async with asyncio.timeout(20), awake(home) as mind, app.run_test(size=(120, 30)) as pilot:
         await until(pilot, lambda: app.is_attached_to_mind and bool(app.query(WelcomeText)))
-        app.link.doubt_since = NOW
+        app.link.unconfirmed_since = NOW
         app.composer.write("heard")
         turn = protocol.SaidTurn("t9", "you", True, "heard", NOW + 1, False)
         app.composer.post_message(events.Key("enter", None))
         await until(pilot, lambda: app.composer.text == "heard" and "stay here" in text_of(app))
-        app.composer._hand_over("heard")
-        app.draft.compare([turn])
+        app.composer._submit("heard")
+        app.draft.drop_received([turn])
         await pilot.pause()
-        assert (said(mind), app.composer.draft_to_keep) == ([], "")
+        assert (said(mind), app.composer.draft_to_save) == ([], "")
         await pilot.press(*"more", "enter")
         await until(pilot, lambda: said(mind) == [("more", False)])
 
@@ -384,12 +384,12 @@ async def test_what_is_on_the_record_waits_aside_when_that_ends_by_the_palette(h
     async with asyncio.timeout(20), awake(home), app.run_test() as pilot:
         await until(pilot, lambda: app.is_attached_to_mind)
         await pilot.press(*"a letter")
-        app.composer.turn_private()
-        assert (app.composer.text, app.composer.draft_to_keep) == ("", "a letter")
+        app.composer.toggle_private()
+        assert (app.composer.text, app.composer.draft_to_save) == ("", "a letter")
         await pilot.press(*"hush")
-        assert app.composer.draft_to_keep == "a letter"
+        assert app.composer.draft_to_save == "a letter"
         await pilot.press("enter")
-        app.composer.turn_private()
+        app.composer.toggle_private()
         await until(pilot, lambda: app.composer.text == "a letter" and not app.composer.is_off_record)
 
 
@@ -397,8 +397,8 @@ async def test_two_replies_that_are_wanted_anew_lose_no_words(home: Home) -> Non
     app = ReveriesApp(home)
     async with asyncio.timeout(20), awake(home) as mind, app.run_test() as pilot:
         await until(pilot, lambda: app.is_attached_to_mind and bool(mind.requests(protocol.AskContext)))
-        app.draft.say_again(Words("later"))
-        app.draft.say_again(Words("earlier"))
+        app.draft.resend_later(OutgoingText("later"))
+        app.draft.resend_later(OutgoingText("earlier"))
         await mind.broadcast(protocol.Switched(0, "c1"))
         await until(pilot, lambda: len(said(mind)) == 2 and text_of(app).count("Good morning.") == 2)
         assert said(mind) == [("earlier", False), ("later", False)]
@@ -410,9 +410,9 @@ async def test_what_waits_stands_on_the_screen_after_another_terminals_new_conve
     async with asyncio.timeout(20), awake(home, script) as mind, app.run_test(size=(100, 40)) as pilot:
         await until(pilot, lambda: app.is_attached_to_mind)
         await pilot.press(*"one", "enter")
-        await until(pilot, lambda: app.is_answering and not app.link.unheard)
+        await until(pilot, lambda: app.is_answering and not app.link.unacknowledged)
         await pilot.press(*"two", "enter", *"/private hush", "enter")
-        await until(pilot, lambda: len(app.link.unheard) == 2)
+        await until(pilot, lambda: len(app.link.unacknowledged) == 2)
         asked = len(mind.requests(protocol.Attach))
         await mind.broadcast(protocol.Switched(0, "c1"))
         await until(pilot, lambda: len(mind.requests(protocol.Attach)) > asked)
@@ -503,7 +503,7 @@ async def test_a_terminal_that_opens_and_sends_leaves_the_other_ones_draft(home:
             await until(second, lambda: two.is_attached_to_mind)
             assert two.composer.text == ""
             await second.press(*"hi", "enter")
-            await until(second, lambda: not two.is_answering and not two.link.unheard)
+            await until(second, lambda: not two.is_answering and not two.link.unacknowledged)
             await second.press("ctrl+d")
         assert kept(home) == "a letter"
 
@@ -520,7 +520,7 @@ async def test_no_editor_gets_what_is_off_the_record(home: Home) -> None:
         assert app.composer.text == "/private hush"
         app.composer.clear()
         app.hint("")
-        app.composer.turn_private()
+        app.composer.toggle_private()
         await pilot.press(*"hush", "ctrl+g")
         await until(pilot, lambda: "an editor would write your words" in text_of(app))
 
@@ -530,14 +530,14 @@ async def test_what_an_editor_made_takes_the_place_of_what_it_got(home: Home) ->
     async with asyncio.timeout(20), app.run_test():
         composer = app.composer
         composer.write("before")
-        composer.edited("before", "after")
+        composer.apply_edit("before", "after")
         assert composer.text == "after"
-        composer.take_back([Words("came back")])
-        composer.edited("after", "later")
+        composer.restore_texts([OutgoingText("came back")])
+        composer.apply_edit("after", "later")
         assert composer.text == "came back\n\nlater"
-        composer.take_back([Words("hush", is_private=True)])
-        composer.edited("came back\n\nlater", "last")
-        assert (composer.text, composer.draft_to_keep) == ("hush", "last")
+        composer.restore_texts([OutgoingText("hush", is_private=True)])
+        composer.apply_edit("came back\n\nlater", "last")
+        assert (composer.text, composer.draft_to_save) == ("hush", "last")
 
 
 # --- what Enter runs --------------------------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ from pathlib import Path
 from reveries import protocol
 from reveries.client.import_file import EXAMPLE, read_conversation
 from reveries.client.import_formats import read_past
-from reveries.client.tui.themes import own_themes
+from reveries.client.tui.themes import load_themes
 from reveries.config import default_toml, load_settings
 from reveries.daemon.calendar_files import read_calendars
 from reveries.daemon.safe_mode import settings_in_safe_mode
@@ -134,7 +134,7 @@ def _calendar(folder: Path, raw: bytes) -> None:
 
 
 def _colours(folder: Path, raw: bytes) -> None:
-    own_themes(_written(folder, "mine.toml", raw).parent)
+    load_themes(_written(folder, "mine.toml", raw).parent)
 
 
 def _written(folder: Path, name: str, raw: bytes) -> Path:

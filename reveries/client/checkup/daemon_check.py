@@ -20,8 +20,8 @@ from reveries.protocol import Checkup, Finding, Status, make_finding
 from reveries.safe_text import one_line
 
 _ANSWER_SECONDS = 120.0
-_TOO_MANY_WAKES = 5
-_WAKES_SECONDS = 600.0
+_TOO_MANY_STARTS = 5
+_STARTS_SECONDS = 600.0
 _LOG_TAIL_BYTES = 256 * 1024
 _SLOW_LOOP_MS = 1000.0
 
@@ -31,7 +31,7 @@ class DaemonFindings:
     """`is_held`: a daemon holds the lock, so it is running; `checkup`: its own report, if it answered."""
 
     findings: list[Finding]
-    is_held: bool = False
+    is_running: bool = False
     checkup: Checkup | None = None
 
 
@@ -39,14 +39,14 @@ def check_daemon(home: Home, machine: CheckupMachine) -> DaemonFindings:
     """Check whether a daemon is running and reachable, and ask for its own report."""
     if home.lock.is_symlink() or (home.lock.exists() and not home.lock.is_file()):
         return DaemonFindings([make_finding("lock-not-file", f"{home.lock} is not a file.", where=str(home.lock))])
-    is_held = lock_is_held(home.lock)
-    findings = list(_socket(home, machine, is_held=is_held))
-    if not is_held:
-        return DaemonFindings([*findings, *_look_while_asleep(home, machine)])
+    is_running = lock_is_held(home.lock)
+    findings = list(_check_socket(home, machine, is_running=is_running))
+    if not is_running:
+        return DaemonFindings([*findings, *_check_stopped_daemon(home, machine)])
     if any(finding.fault.startswith("socket-") and finding.fault != "socket-mode" for finding in findings):
-        return DaemonFindings(findings, is_held)
+        return DaemonFindings(findings, is_running)
     asked = asyncio.run(_ask_daemon_findings(home, machine.greet_seconds))
-    return DaemonFindings([*findings, *asked.findings], is_held, asked.checkup)
+    return DaemonFindings([*findings, *asked.findings], is_running, asked.checkup)
 
 
 def lock_is_held(lock: Path) -> bool:
@@ -61,22 +61,22 @@ def lock_is_held(lock: Path) -> bool:
     return False
 
 
-def is_stale(path: Path) -> bool:
+def is_stale_socket(path: Path) -> bool:
     """Whether there is a socket that no process listens on."""
     try:
         if not stat.S_ISSOCK(path.lstat().st_mode):
             return False
     except OSError:
         return False
-    return _connecting_fails_with(path) == errno.ECONNREFUSED
+    return _connect_error(path) == errno.ECONNREFUSED
 
 
-def _socket(home: Home, machine: CheckupMachine, *, is_held: bool) -> Iterator[Finding]:
+def _check_socket(home: Home, machine: CheckupMachine, *, is_running: bool) -> Iterator[Finding]:
     where = str(home.socket)
     try:
         seen = home.socket.lstat()
     except OSError:
-        if is_held:
+        if is_running:
             holder = _lock_holder(home.lock)
             yield make_finding(
                 "socket-gone",
@@ -93,23 +93,23 @@ def _socket(home: Home, machine: CheckupMachine, *, is_held: bool) -> Iterator[F
     if seen.st_mode & 0o077:
         mode = stat.S_IMODE(seen.st_mode)
         yield make_finding("socket-mode", f"The socket {home.socket} has mode {mode:o}; it should be 600.", where=where)
-    if not is_held:
-        if is_stale(home.socket):
+    if not is_running:
+        if is_stale_socket(home.socket):
             yield make_finding("socket-stale", f"The socket {home.socket} was left by a daemon that died.", where=where)
-        elif _connecting_fails_with(home.socket) is None:
+        elif _connect_error(home.socket) is None:
             yield make_finding("socket-foreign", f"Another program listens on {home.socket}.", where=where)
 
 
-def _look_while_asleep(home: Home, machine: CheckupMachine) -> Iterator[Finding]:
+def _check_stopped_daemon(home: Home, machine: CheckupMachine) -> Iterator[Finding]:
     yield make_finding("asleep")
-    if (last := _last_words(home.logs)) is not None:
+    if (last := _last_start_error(home.logs)) is not None:
         yield make_finding(
             "last-wake-failed", f"The last try to wake ended so: {last}", where=str(home.logs / "daemon.out")
         )
-    wakes = _wakes(home.logs / "daemon.log", machine.now() - _WAKES_SECONDS)
-    if wakes >= _TOO_MANY_WAKES:
-        told = f"The daemon woke {wakes} times in ten minutes and never fell asleep by itself."
-        yield make_finding("crash-loop", told, where=str(home.logs / "daemon.log"))
+    starts = _count_starts(home.logs / "daemon.log", machine.now() - _STARTS_SECONDS)
+    if starts >= _TOO_MANY_STARTS:
+        sentence = f"The daemon woke {starts} times in ten minutes and never fell asleep by itself."
+        yield make_finding("crash-loop", sentence, where=str(home.logs / "daemon.log"))
 
 
 async def _ask_daemon_findings(home: Home, greet_seconds: float) -> DaemonFindings:
@@ -120,7 +120,7 @@ async def _ask_daemon_findings(home: Home, greet_seconds: float) -> DaemonFindin
     try:
         async with connect(home, client="doctor", seconds=greet_seconds) as mind:
             status = await mind.ask(protocol.AskStatus, protocol.Status)
-            findings = list(_status(status))
+            findings = list(_check_status(status))
             try:
                 checkup = await mind.ask(protocol.AskCheckup, protocol.Checkup, seconds=_ANSWER_SECONDS)
             except ConnectionLostError:
@@ -130,19 +130,19 @@ async def _ask_daemon_findings(home: Home, greet_seconds: float) -> DaemonFindin
     except OtherVersionError as error:
         return DaemonFindings([make_finding("other-protocol", error.message, where=str(home.socket))])
     except ReveriesError as error:
-        return DaemonFindings([_silent(home, holder, error)])
+        return DaemonFindings([_not_answering_finding(home, holder, error)])
 
 
-def _silent(home: Home, holder: str, error: ReveriesError) -> Finding:
-    told = f"The daemon (process {holder}) does not answer: {error.message}"
+def _not_answering_finding(home: Home, holder: str, error: ReveriesError) -> Finding:
+    sentence = f"The daemon (process {holder}) does not answer: {error.message}"
     advice = f"It may still be waking. If it stays so: kill {holder}, then: reveries wake"
-    return make_finding("not-answering", told, advice, str(home.socket))
+    return make_finding("not-answering", sentence, advice, str(home.socket))
 
 
-def _status(status: Status) -> Iterator[Finding]:
+def _check_status(status: Status) -> Iterator[Finding]:
     if status.reveries != __version__:
-        told = f"The daemon runs Reveries {status.reveries}, and {__version__} is installed."
-        yield make_finding("other-version", told)
+        sentence = f"The daemon runs Reveries {status.reveries}, and {__version__} is installed."
+        yield make_finding("other-version", sentence)
     for problem in status.problems:
         yield make_finding("degraded", one_line(problem, 600), "Then look again: reveries doctor")
     if status.loop_lag_p99_ms > _SLOW_LOOP_MS:
@@ -155,7 +155,7 @@ def _lock_holder(lock: Path) -> str:
     return "unknown"
 
 
-def _connecting_fails_with(path: Path) -> int | None:
+def _connect_error(path: Path) -> int | None:
     """Return the errno of connecting to the socket; None on success."""
     with contextlib.closing(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)) as probe:
         probe.settimeout(1.0)
@@ -166,10 +166,10 @@ def _connecting_fails_with(path: Path) -> int | None:
     return None
 
 
-def _last_words(logs: Path) -> str | None:
+def _last_start_error(logs: Path) -> str | None:
     """Return the error of the last failed start, unless a daemon started since."""
     output = logs / "daemon.out"
-    rows = _tail(output).strip().splitlines()
+    rows = _read_tail(output).strip().splitlines()
     if not rows or not rows[-1].startswith("reveries: "):
         return None
     awake = [happened for happened, event in _log_events(logs / "daemon.log") if event == "awake"]
@@ -178,20 +178,20 @@ def _last_words(logs: Path) -> str | None:
     return one_line(rows[-1].removeprefix("reveries: "), 600)
 
 
-def _wakes(log: Path, since: float) -> int:
+def _count_starts(log: Path, since: float) -> int:
     """Count the starts since a time that were not followed by a regular shutdown."""
-    wakes = 0
+    starts = 0
     for happened, event in _log_events(log):
         if happened >= since:
-            wakes = wakes + 1 if event == "waking" else 0 if event == "closing" else wakes
-    return wakes
+            starts = starts + 1 if event == "waking" else 0 if event == "closing" else starts
+    return starts
 
 
 def _log_events(log: Path) -> Iterator[tuple[float, str]]:
     """Yield time (unix seconds) and event of the log's last lines."""
     from datetime import datetime
 
-    for row in _tail(log).splitlines():
+    for row in _read_tail(log).splitlines():
         try:
             entry = json.loads(row)
             yield datetime.fromisoformat(entry["timestamp"]).timestamp(), str(entry["event"])
@@ -199,7 +199,7 @@ def _log_events(log: Path) -> Iterator[tuple[float, str]]:
             continue
 
 
-def _tail(log: Path) -> str:
+def _read_tail(log: Path) -> str:
     try:
         with log.open("rb") as file:
             end = file.seek(0, os.SEEK_END)

@@ -14,12 +14,12 @@ from reveries.errors import HomeError
 from reveries.own_files import open_above
 from reveries.protocol import Finding, make_finding
 
-LITTLE_ROOM_BYTES = 200_000_000
-NO_ROOM_BYTES = 4_000_000
+LOW_SPACE_BYTES = 200_000_000
+FULL_DISK_BYTES = 4_000_000
 _LARGE_LOGS_BYTES = 100_000_000
 _NETWORK = ("nfs", "cifs", "smb", "fuse.sshfs", "9p", "afs", "ceph", "glusterfs", "fuse.rclone", "davfs")
 _OTHERS = 0o077
-_PART_SECONDS = 3600.0
+_PARTIAL_SECONDS = 3600.0
 
 
 def check_home(home: Home, machine: CheckupMachine) -> list[Finding]:
@@ -34,7 +34,12 @@ def check_home(home: Home, machine: CheckupMachine) -> list[Finding]:
         return [make_finding("home-missing", f"There is no home {home.path} yet.", where=str(home.path))]
     if not stat.S_ISDIR(mode):
         return [make_finding("home-not-folder", f"{home.path} is no folder.", where=str(home.path))]
-    return [*_folder(home, mode, machine), *_folders(home), *_check_files(home, machine), *_room(home, machine)]
+    return [
+        *_check_folder(home, mode, machine),
+        *_check_subfolders(home),
+        *_check_files(home, machine),
+        *_check_free_space(home, machine),
+    ]
 
 
 def is_usable(findings: list[Finding]) -> bool:
@@ -42,20 +47,20 @@ def is_usable(findings: list[Finding]) -> bool:
     return not {"home-too-deep", "home-missing", "home-not-folder"} & {finding.fault for finding in findings}
 
 
-def leftovers(home: Home, now: float) -> list[Path]:
+def list_partial_files(home: Home, now: float) -> list[Path]:
     """List partial files of backups and snapshots that were aborted. A file changed within the last hour may still be
     written; a partial download is kept because the next pull resumes it."""
     begun = ("*.partial", "*.partial-journal")
     parts = [file for folder in (home.backups, home.path) for name in begun for file in sorted(folder.glob(name))]
-    return [part for part in parts if part.is_file() and now - part.lstat().st_mtime >= _PART_SECONDS]
+    return [part for part in parts if part.is_file() and now - part.lstat().st_mtime >= _PARTIAL_SECONDS]
 
 
-def open_files(home: Home) -> list[Path]:
+def list_exposed_files(home: Home) -> list[Path]:
     """List files of the home that others may read or write. Links are skipped."""
-    return [path for path, mode in _modes(home) if mode & _OTHERS and not stat.S_ISSOCK(mode)]
+    return [path for path, mode in _list_modes(home) if mode & _OTHERS and not stat.S_ISSOCK(mode)]
 
 
-def _folder(home: Home, mode: int, machine: CheckupMachine) -> Iterator[Finding]:
+def _check_folder(home: Home, mode: int, machine: CheckupMachine) -> Iterator[Finding]:
     where = str(home.path)
     if home.path.stat().st_uid != machine.uid:
         yield make_finding("home-owner", f"The home {home.path} belongs to another user.", where=where)
@@ -73,7 +78,7 @@ def _folder(home: Home, mode: int, machine: CheckupMachine) -> Iterator[Finding]
         yield make_finding("home-on-network", f"The home {home.path} is on {kind}.", where=where)
 
 
-def _folders(home: Home) -> Iterator[Finding]:
+def _check_subfolders(home: Home) -> Iterator[Finding]:
     # A home without a database is still being set up.
     if home.database_default.exists():
         for folder in (home.logs, home.backups):
@@ -82,33 +87,35 @@ def _folders(home: Home) -> Iterator[Finding]:
 
 
 def _check_files(home: Home, machine: CheckupMachine) -> Iterator[Finding]:
-    if wide := open_files(home):
-        told = f"{plural(len(wide), 'file')} of the home can be read by others, the first: {wide[0]}."
-        yield make_finding("file-mode", told, where=str(wide[0]))
-    foreign = [path for path, _ in _modes(home) if path.lstat().st_uid != machine.uid and path != home.socket]
+    if wide := list_exposed_files(home):
+        sentence = f"{plural(len(wide), 'file')} of the home can be read by others, the first: {wide[0]}."
+        yield make_finding("file-mode", sentence, where=str(wide[0]))
+    foreign = [path for path, _ in _list_modes(home) if path.lstat().st_uid != machine.uid and path != home.socket]
     if foreign:
-        told = f"{plural(len(foreign), 'file')} of the home belong to another user, the first: {foreign[0]}."
-        yield make_finding("file-owner", told, f"Give them back: sudo chown -R $USER {home.path}", str(foreign[0]))
-    if parts := leftovers(home, machine.now()):
-        told = f"{plural(len(parts), 'part')} of what broke off: {', '.join(part.name for part in parts[:3])}."
-        yield make_finding("leftover-partial", told, where=str(parts[0]))
+        sentence = f"{plural(len(foreign), 'file')} of the home belong to another user, the first: {foreign[0]}."
+        yield make_finding("file-owner", sentence, f"Give them back: sudo chown -R $USER {home.path}", str(foreign[0]))
+    if parts := list_partial_files(home, machine.now()):
+        sentence = f"{plural(len(parts), 'part')} of what broke off: {', '.join(part.name for part in parts[:3])}."
+        yield make_finding("leftover-partial", sentence, where=str(parts[0]))
 
 
-def _room(home: Home, machine: CheckupMachine) -> Iterator[Finding]:
+def _check_free_space(home: Home, machine: CheckupMachine) -> Iterator[Finding]:
     where = str(home.path)
-    room = machine.room(home.path)
-    if room.free_bytes < NO_ROOM_BYTES:
-        yield make_finding("disk-full", f"The disk of {home.path} has {size(room.free_bytes)} left.", where=where)
-    elif room.free_bytes < LITTLE_ROOM_BYTES:
-        yield make_finding("disk-low", f"The disk of {home.path} has only {size(room.free_bytes)} left.", where=where)
-    if room.free_inodes == 0:
+    free_space = machine.free_space(home.path)
+    if free_space.free_bytes < FULL_DISK_BYTES:
+        yield make_finding("disk-full", f"The disk of {home.path} has {size(free_space.free_bytes)} left.", where=where)
+    elif free_space.free_bytes < LOW_SPACE_BYTES:
+        yield make_finding(
+            "disk-low", f"The disk of {home.path} has only {size(free_space.free_bytes)} left.", where=where
+        )
+    if free_space.free_inodes == 0:
         yield make_finding("disk-no-inodes", f"The disk of {home.path} takes no more files.", where=where)
     logs = sum(path.lstat().st_size for path in home.logs.glob("*")) if home.logs.is_dir() else 0
     if logs > _LARGE_LOGS_BYTES:
         yield make_finding("logs-large", f"The logs take {size(logs)}.", where=str(home.logs))
 
 
-def _modes(home: Home) -> list[tuple[Path, int]]:
+def _list_modes(home: Home) -> list[tuple[Path, int]]:
     """List the files of the home and its folders with their modes, without links."""
     paths: list[Path] = []
     for folder in (home.path, home.logs, home.backups):

@@ -21,7 +21,7 @@ class CheckupMachine:
 
     uid: int = field(default_factory=os.getuid)
     now: Callable[[], float] = time.time
-    room: Callable[[Path], FreeSpace] = field(default_factory=lambda: room_at)
+    free_space: Callable[[Path], FreeSpace] = field(default_factory=lambda: free_space_at)
     may_write: Callable[[Path], bool] = field(default_factory=lambda: may_write)
     file_system: Callable[[Path], str] = field(default_factory=lambda: file_system_of)
     is_installed: Callable[[str], bool] = field(default_factory=lambda: is_installed)
@@ -30,7 +30,7 @@ class CheckupMachine:
     """How long a running daemon may take to answer the handshake."""
 
 
-def room_at(folder: Path) -> FreeSpace:
+def free_space_at(folder: Path) -> FreeSpace:
     """Return the free space on the disk of `folder`. Raises OSError."""
     found = os.statvfs(folder)
     return FreeSpace(found.f_bavail * found.f_frsize, found.f_favail if found.f_files else None)
@@ -74,13 +74,13 @@ def unexpected_path_files() -> list[str]:
     running = {file for folder in folders for file in _path_files(folder) if _runs_code(file)}
     if not running:
         return []
-    brought = {
+    packaged = {
         Path(str(one.locate_file(file))).resolve()
         for one in distributions()
         for file in one.files or ()
         if file.suffix == ".pth"
     }
-    return sorted(str(file) for file in running if file.resolve() not in brought)
+    return sorted(str(file) for file in running if file.resolve() not in packaged)
 
 
 def _path_files(folder: Path) -> list[Path]:

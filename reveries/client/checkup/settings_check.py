@@ -35,17 +35,17 @@ def check_settings_file(home: Home) -> tuple[Settings | None, list[Finding]]:
         return None, [_locate_finding(file, error)]
 
 
-def check_what_they_name(settings: Settings, home: Home, machine: CheckupMachine) -> list[Finding]:
+def check_settings_targets(settings: Settings, home: Home, machine: CheckupMachine) -> list[Finding]:
     """Check API keys, calendar, database folder, packages and path files."""
     return [
-        *missing_keys(settings.llm),
-        *_check_places(settings, home),
-        *_packages(settings.llm, machine),
+        *check_keys(settings.llm),
+        *_check_paths(settings, home),
+        *_check_packages(settings.llm, machine),
         *_check_path_files(machine),
     ]
 
 
-def line_of(text: str, key: str) -> int:
+def find_key_line(text: str, key: str) -> int:
     """Return the line (from 1) of a dotted `key` in a TOML file, or of its table; 1 if not found."""
     table, best = "", 1
     for number, row in enumerate(text.splitlines(), 1):
@@ -91,28 +91,28 @@ def _locate_finding(file: Path, error: ConfigError) -> Finding:
         line = int(number.group(1)) if number else max(1, len(text.splitlines()))
         return make_finding("config-not-toml", error.message, f"Mend line {line} of {file}.", f"{file}:{line}")
     key = re.search(r"setting (\S+)", error.message)
-    where = f"{file}:{line_of(text, key.group(1))}" if key else str(file)
+    where = f"{file}:{find_key_line(text, key.group(1))}" if key else str(file)
     is_unknown = error.message.startswith("There is no setting")
     return make_finding(
         "config-unknown-key" if is_unknown else "config-wrong-value", error.message, error.advice, where
     )
 
 
-def missing_keys(llm: LlmSettings) -> Iterator[Finding]:
+def check_keys(llm: LlmSettings) -> Iterator[Finding]:
     """Check the API keys of the chosen providers."""
     if llm.api_key_file:
-        yield from _key_file(Path(llm.api_key_file).expanduser())
+        yield from _check_key_file(Path(llm.api_key_file).expanduser())
         return
     for provider in hosted_providers(llm):
         if not where_key_is(llm, provider):
-            told = f"{provider} is chosen, and there is no key for it."
+            sentence = f"{provider} is chosen, and there is no key for it."
             advice = (
                 f"Name a file with it: reveries config set llm.api_key_file FILE. Or set {provider.upper()}_API_KEY."
             )
-            yield make_finding("key-missing", told, advice, "llm.api_key_file")
+            yield make_finding("key-missing", sentence, advice, "llm.api_key_file")
 
 
-def _key_file(file: Path) -> Iterator[Finding]:
+def _check_key_file(file: Path) -> Iterator[Finding]:
     try:
         mode = file.stat().st_mode
         is_empty = not file.read_text(encoding="utf-8").strip()
@@ -126,15 +126,17 @@ def _key_file(file: Path) -> Iterator[Finding]:
         yield make_finding("key-file-empty", f"The key file {file} is empty.", where=str(file))
 
 
-def _check_places(settings: Settings, home: Home) -> Iterator[Finding]:
+def _check_paths(settings: Settings, home: Home) -> Iterator[Finding]:
     calendar = settings.calendar.path
     if calendar and not Path(calendar).expanduser().exists():
-        told = f"The calendar {calendar} is not there."
-        yield make_finding("calendar-missing", told, "Mend it: reveries config set calendar.path FILE", "calendar.path")
+        sentence = f"The calendar {calendar} is not there."
+        yield make_finding(
+            "calendar-missing", sentence, "Mend it: reveries config set calendar.path FILE", "calendar.path"
+        )
     folder = home.database(settings).parent
     if settings.storage.db_path and not folder.is_dir():
-        told = f"The folder {folder} of the memory is not there."
-        yield make_finding("database-folder-missing", told, where="storage.db_path")
+        sentence = f"The folder {folder} of the memory is not there."
+        yield make_finding("database-folder-missing", sentence, where="storage.db_path")
 
 
 def _check_path_files(machine: CheckupMachine) -> Iterator[Finding]:
@@ -144,7 +146,7 @@ def _check_path_files(machine: CheckupMachine) -> Iterator[Finding]:
         )
 
 
-def _packages(llm: LlmSettings, machine: CheckupMachine) -> Iterator[Finding]:
+def _check_packages(llm: LlmSettings, machine: CheckupMachine) -> Iterator[Finding]:
     for package, name in _NEEDED.items():
         if not machine.is_installed(package):
             yield make_finding("package-missing", f"The Python package {name} is not installed.", where=name)

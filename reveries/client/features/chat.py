@@ -27,17 +27,17 @@ def open_chat(*, is_plain: bool = False) -> None:
 
         chat_plainly(home, SystemClock())
         return
-    from reveries.client.tui.textual_switches import turn_off
+    from reveries.client.tui.textual_switches import remove_textual_switches
 
-    turn_off(os.environ)
+    remove_textual_switches(os.environ)
     gc.disable()  # Until the screen stands; the application goes on with it.
     from reveries.client.render import say
     from reveries.client.tui.app import ReveriesApp
 
     app = ReveriesApp(home, settings=settings)
     app.run()
-    if app.mishap is not None:
-        raise app.mishap
+    if app.crash is not None:
+        raise app.crash
     if app.ended_by is not None:
         raise SystemExit(128 + app.ended_by)
     say("You left; the mind stays awake. Back to it: reveries", "dim")

@@ -18,19 +18,19 @@ def command(fix: bool, as_json: bool) -> int:
 
     Ends with 1 when there is something to do. Every fault that it knows: docs/reference/faults.md.
     """
-    from reveries.client.checkup.examine import examine
+    from reveries.client.checkup.full_checkup import run_checkup
     from reveries.client.checkup.machine import CheckupMachine
-    from reveries.client.checkup.mending import mend
+    from reveries.client.checkup.repairs import repair
     from reveries.client.json_answers import Diagnosis
     from reveries.client.render import show, write_struct
     from reveries.config import find_home
 
     home, machine = find_home(), CheckupMachine()
-    checkup = examine(home, machine)
+    checkup = run_checkup(home, machine)
     done: list[str] = []
     if fix and any(finding.is_mendable for finding in checkup.findings):
-        done = mend(checkup.findings, home, machine)
-        checkup = examine(home, machine)
+        done = repair(checkup.findings, home, machine)
+        checkup = run_checkup(home, machine)
     if as_json:
         write_struct(Diagnosis(checkup.findings, checkup.looked_at, checkup.not_looked_at, done))
     else:

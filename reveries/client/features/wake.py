@@ -150,14 +150,14 @@ def prepare(config: Path | None, *, is_safe: bool = False) -> WakePlan:
 
 def _require_settings(file: Path) -> tuple[str, ...]:
     """The worries about them. Raises ConfigError where they are wrong."""
-    from reveries.client.checkup.settings_check import missing_keys
+    from reveries.client.checkup.settings_check import check_keys
 
     try:
         settings = load_settings(file)
     except ConfigError as error:
         offer = "To look at what it knows meanwhile: reveries wake --safe"
         raise ConfigError(error.message, advice=f"{error.advice} {offer}") from error
-    return tuple(f"{finding.sentence} {finding.advice}".strip() for finding in missing_keys(settings.llm))
+    return tuple(f"{finding.sentence} {finding.advice}".strip() for finding in check_keys(settings.llm))
 
 
 def wake(plan: WakePlan) -> Awake | FailedWake:

@@ -18,11 +18,11 @@ def command(port: int, host: str) -> None:
 
     from reveries.client.features.wake import probe
     from reveries.client.render import say
-    from reveries.client.web.door import Door, loopback
+    from reveries.client.web.access import AccessRules, loopback_address
     from reveries.config import find_home
     from reveries.errors import AsleepError, UsageError
 
-    address = loopback(host)
+    address = loopback_address(host)
     try:
         from reveries.client.web.server import serve_until_stopped
     except ImportError as error:
@@ -35,11 +35,11 @@ def command(port: int, host: str) -> None:
     if probe(home) is None:
         raise AsleepError("The mind is asleep.", advice="Wake it: reveries wake")
 
-    def make(number: int) -> Door:
-        return Door(address, number, *(secrets.token_urlsafe(32) for _ in range(3)))
+    def make(number: int) -> AccessRules:
+        return AccessRules(address, number, *(secrets.token_urlsafe(32) for _ in range(3)))
 
-    def tell(door: Door) -> None:
-        say(f"Open it in a browser on this machine: {door.address}")
+    def tell(access: AccessRules) -> None:
+        say(f"Open it in a browser on this machine: {access.address}")
         say("It lets one browser in, once, to all that is remembered. Ctrl+C ends it; the mind stays awake.", "dim")
 
     try:

@@ -66,7 +66,7 @@ def server_entry(client: str, only: tuple[str, ...], project: str) -> ServerEntr
 
 def show_entry(entry: ServerEntry) -> str:
     """Format the entry as JSON, the way most programs write it."""
-    return json.dumps({"mcpServers": {SERVER_NAME: _as_table(entry)}}, indent=2)
+    return json.dumps({"mcpServers": {SERVER_NAME: _entry_table(entry)}}, indent=2)
 
 
 def draft_settings(client: str, entry: ServerEntry) -> DraftedSettings:
@@ -74,7 +74,7 @@ def draft_settings(client: str, entry: ServerEntry) -> DraftedSettings:
     kind = CLIENTS[client]
     file = (Path.cwd() if kind.is_of_project else Path.home()) / kind.file
     text = _read_settings(file)
-    table = _as_table(entry)
+    table = _entry_table(entry)
     try:
         if file.suffix == ".toml":
             document = tomlkit.parse(text)
@@ -96,15 +96,15 @@ def draft_settings(client: str, entry: ServerEntry) -> DraftedSettings:
 def write_settings(drafted: DraftedSettings) -> None:
     """Replace the file atomically. Raises InputFileError."""
     target = drafted.file.resolve()
-    beside = target.with_name(f".{target.name}.{os.getpid()}.new")
+    temporary = target.with_name(f".{target.name}.{os.getpid()}.new")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         mode = target.stat().st_mode & 0o777 if target.exists() else 0o600
-        write_new(beside, drafted.text.encode())
-        beside.chmod(mode)
-        beside.replace(target)
+        write_new(temporary, drafted.text.encode())
+        temporary.chmod(mode)
+        temporary.replace(target)
     except OSError as error:
-        beside.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise InputFileError(
             f"{drafted.file} cannot be written: {error.strerror}.", advice="Write what is shown above into it yourself."
         ) from error
@@ -121,6 +121,6 @@ def _read_settings(file: Path) -> str:
         raise InputFileError(f"{file} cannot be read.", advice="Look at who may read it.") from error
 
 
-def _as_table(entry: ServerEntry) -> dict[str, Any]:
+def _entry_table(entry: ServerEntry) -> dict[str, Any]:
     table: dict[str, Any] = {"command": entry.command, "args": list(entry.arguments)}
     return table | ({"env": entry.environment} if entry.environment else {})

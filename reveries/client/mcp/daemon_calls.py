@@ -30,13 +30,13 @@ class DaemonCalls:
     project: str = ""
     """The only project that it may access, by name or id; empty: no restriction."""
     session: str = field(default_factory=lambda: secrets.token_hex(8))
-    _places: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(MOST_CALLS))
+    _slots: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(MOST_CALLS))
 
     async def ask(self, make: Callable[[int], protocol.Request], answer: type[_Answer]) -> _Answer:
         """Send one request. Raises the daemon's errors, AsleepError, and UsageError if too many calls are running."""
         try:
             async with asyncio.timeout(CALL_SECONDS):
-                await self._places.acquire()
+                await self._slots.acquire()
         except TimeoutError as error:
             raise UsageError(
                 f"{MOST_CALLS} calls of this program are under way, and none ended.", advice="Ask for less at once."
@@ -45,7 +45,7 @@ class DaemonCalls:
             async with connect(self.home, client="mcp") as mind:
                 return await mind.ask(make, answer, seconds=CALL_SECONDS)
         finally:
-            self._places.release()
+            self._slots.release()
 
     async def tools(self) -> list[protocol.ToolEntry]:
         """List the tools offered."""
@@ -55,16 +55,16 @@ class DaemonCalls:
     async def call(self, program: str, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
         """Call a tool for a program. Raises ReveriesError."""
         asked = json.dumps(arguments).encode()
-        answered = await self.ask(
+        result = await self.ask(
             lambda number: protocol.CallTool(
                 number, program, tool, asked, project=self.project, session=self.session, servers=list(self.servers)
             ),
             protocol.ToolAnswered,
         )
-        told: dict[str, Any] = json.loads(answered.answer)
+        told: dict[str, Any] = json.loads(result.answer)
         return told
 
-    async def documents(self, project: str) -> tuple[list[protocol.ChunkEntry], bool]:
+    async def fetch_documents(self, project: str) -> tuple[list[protocol.ChunkEntry], bool]:
         """Fetch the valid chunks of a project's documents, and whether there may be more."""
         found = await self.ask(lambda number: protocol.AskChunks(number, project, limit=_MOST_CHUNKS), protocol.Chunks)
         pieces = [one for one in found.chunks if one.type == "resource" and not one.fell_because]

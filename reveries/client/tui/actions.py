@@ -14,21 +14,21 @@ from reveries.client.features.digest import DIGEST_SINCE, digest_page, gathered
 from reveries.client.owner_files import edit_in_editor, editor_command, place_named, write_new
 from reveries.client.render import page_columns
 from reveries.client.talk_page import conversation_markdown
-from reveries.client.tui.asking import Asking, answer_of
-from reveries.client.tui.browser import Browser, BrowserShelf
-from reveries.client.tui.browsers import ConversationShelf, PastWordsShelf, SleepShelf, ThoughtShelf
-from reveries.client.tui.commands import Called
+from reveries.client.tui.browser import Browser, BrowserListing
+from reveries.client.tui.browsers import ConversationListing, PastWordsListing, SleepListing, ThoughtListing
+from reveries.client.tui.commands import CommandCall
 from reveries.client.tui.conversation_app import ConversationApp
 from reveries.client.tui.forget_pane import ForgetPane
 from reveries.client.tui.graph_pane import GraphPane
-from reveries.client.tui.memory_browsers import MemoryShelf, RecalledShelf
-from reveries.client.tui.panes import LookPane, columns_for, problem_page
-from reveries.client.tui.project_browsers import ProjectShelf, QuestionShelf
-from reveries.client.tui.queries import PageQuery, look_for, page_of
+from reveries.client.tui.long_commands import LongCommands
+from reveries.client.tui.memory_browsers import MemoryListing, RecalledListing
+from reveries.client.tui.mind_queries import MindQueries, fetch_answer
+from reveries.client.tui.outgoing_text import OutgoingText
+from reveries.client.tui.panes import PagePane, columns_for, problem_page
+from reveries.client.tui.project_browsers import ProjectListing, QuestionListing
+from reveries.client.tui.queries import PageQuery, build_query, render_answer
 from reveries.client.tui.results import show_result
 from reveries.client.tui.themes import next_theme
-from reveries.client.tui.words import Words
-from reveries.client.tui.work import Work
 from reveries.client.wording import since
 from reveries.errors import ProtocolError, ReveriesError, UsageError
 from reveries.safe_text import one_line
@@ -40,19 +40,19 @@ if TYPE_CHECKING:
 _TERMINAL_COPIES_CHARS: Final = 70_000
 """Many terminals ignore a copy sequence longer than this."""
 _FENCE: Final = re.compile(r"^(`{3,}|~{3,})[^\n]*\n(.*?)^\1[ \t]*$", re.MULTILINE | re.DOTALL)
-_EXPORTED_AT_ONCE: Final = 500
-_SAID_SECONDS: Final = 0.1
-_LONGEST_NAMED_CHARS: Final = 200
+_EXPORT_BATCH: Final = 500
+_POLL_SECONDS: Final = 0.1
+_MAX_FORGET_CHARS: Final = 200
 """The protocol's limit. Longer text is refused, never cut: a shorter text would match more."""
 
 
-class Deeds:
+class CommandActions:
     """Runs the commands of one application."""
 
     def __init__(self, app: ConversationApp) -> None:
         self._app = app
-        self._work = Work(app)
-        self._own: dict[str, Callable[[str], Awaitable[None]]] = {
+        self._long_commands = LongCommands(app)
+        self._actions: dict[str, Callable[[str], Awaitable[None]]] = {
             "/stop": self._stop_work,
             "/retry": self._retry,
             "/undo": self._undo,
@@ -78,63 +78,63 @@ class Deeds:
             "/help": self._help,
             "/redraw": self._redraw,
             "/exit": self._exit,
-            **self._work.deeds,
+            **self._long_commands.commands,
         }
 
-    async def do(self, called: Called) -> None:
+    async def run(self, call: CommandCall) -> None:
         """Run a command. Errors are shown on the screen and never raised, so the conversation goes on."""
-        name = called.command.name
+        name = call.command.name
         try:
-            if (deed := self._own.get(name)) is not None:
-                await deed(called.words)
-            elif (look := look_for(called)) is not None:
-                await self._show_query(look)
+            if (action := self._actions.get(name)) is not None:
+                await action(call.words)
+            elif (query := build_query(call)) is not None:
+                await self._show_query(query)
         except ReveriesError as error:
-            wrong = str(error)
+            problem = str(error)
         except Exception as error:  # noqa: BLE001 - the boundary of a command: logged to the crash log and shown
-            wrong = unforeseen(error, self._app.home)
+            problem = unforeseen(error, self._app.home)
         else:
             return
-        if name in self._work.deeds:
-            await show_result(self._app, name, partial(problem_page, wrong))
+        if name in self._long_commands.commands:
+            await show_result(self._app, name, partial(problem_page, problem))
         else:
-            self._app.show_pane(LookPane(name, problem_page(wrong)))
+            self._app.show_pane(PagePane(name, problem_page(problem)))
 
-    async def why(self, item: protocol.RecalledItem) -> None:
+    async def show_why(self, item: protocol.RecalledItem) -> None:
         """Show why this episode was recalled for the last turn, or the chunk itself if it is project knowledge."""
         if item.project:
-            shelf = RecalledShelf(self._app.link.ask, self._app.clock, [item])
-            self._app.show_pane(LookPane(item.project, await shelf.page(item.episode_id)))
+            listing = RecalledListing(self._app.link.ask, self._app.clock, [item])
+            self._app.show_pane(PagePane(item.project, await listing.page(item.episode_id)))
             return
         await self._show_query(PageQuery("why", lambda number: protocol.AskWhy(number, item.episode_id)))
 
-    async def _show_query(self, look: PageQuery) -> None:
+    async def _show_query(self, query: PageQuery) -> None:
         app = self._app
-        page = page_of(await app.link.ask(look.request), app.clock.now(), app.size.width)
-        app.show_pane(LookPane(look.title, page))
+        page = render_answer(await app.link.ask(query.request), app.clock.now(), app.size.width)
+        app.show_pane(PagePane(query.title, page))
 
     # --- the conversation --------------------------------------------------------------------------------------------
 
     async def _stop_work(self, _: str) -> None:
         """Stop the reply; if there is none, the long job started here last."""
-        if not (self._app.link.stop_reply() or self._work.stop()):
+        if not (self._app.link.stop_reply() or self._long_commands.stop()):
             self._app.composer.focus()
 
     async def _retry(self, _: str) -> None:
-        words = await self._taken_back()
+        words = await self._take_back()
         # Sent once the conversation without these words is on the screen.
-        self._app.draft.say_again(Words(words, self._app.composer.is_private))
+        self._app.draft.resend_later(OutgoingText(words, self._app.composer.is_private))
 
     async def _private(self, _: str) -> None:
         """Toggle off the record. `/private WORDS` does not come here: the application sends it."""
-        self._app.composer.turn_private()
+        self._app.composer.toggle_private()
 
     async def _undo(self, _: str) -> None:
-        words = await self._taken_back()
-        self._app.composer.take_back([Words(words, self._app.composer.is_private)])
+        words = await self._take_back()
+        self._app.composer.restore_texts([OutgoingText(words, self._app.composer.is_private)])
         self._app.hint("taken back: it is not remembered; your words are in the draft")
 
-    async def _taken_back(self) -> str:
+    async def _take_back(self) -> str:
         if self._app.was_private:
             raise UsageError(
                 "The last turn was off the record: there is nothing of it to take back.",
@@ -149,28 +149,28 @@ class Deeds:
     async def _new(self, _: str) -> None:
         if self._app.is_answering:
             self._app.hint("after this reply (esc stops it)")
-        await self._until_said()
+        await self._wait_until_sent()
         await self._app.link.ask(protocol.NewConversation)
         self._app.hint("a new conversation; the others: /resume")
 
-    async def _until_said(self) -> None:
+    async def _wait_until_sent(self) -> None:
         """Wait until queued messages are sent: they were meant for this conversation, not for the next one."""
         app = self._app
         if app.link.has_waiting:
             app.hint("after what waits its turn here (esc stops a reply)")
         while app.link.has_waiting:
-            await app.clock.sleep(_SAID_SECONDS)
+            await app.clock.sleep(_POLL_SECONDS)
 
     async def _resume(self, words: str) -> None:
-        await self._until_said()
-        await self._browse(ConversationShelf(self._app.link.ask, self._app.clock), words, starts_typing=True)
+        await self._wait_until_sent()
+        await self._browse(ConversationListing(self._app.link.ask, self._app.clock), words, starts_typing=True)
 
     async def _past(self, words: str) -> None:
         app = self._app
         if not (words or app.composer.is_off_record):
             words = app.composer.text.strip()[:200]
-        shelf = PastWordsShelf(app.link.ask, app.clock, app.composer.past)
-        chosen = await self._browse(shelf, words if "\n" not in words else "", starts_typing=True)
+        listing = PastWordsListing(app.link.ask, app.clock, app.composer.past)
+        chosen = await self._browse(listing, words if "\n" not in words else "", starts_typing=True)
         if chosen:
             app.composer.write(chosen)
 
@@ -188,7 +188,7 @@ class Deeds:
         except SuspendNotSupported:
             app.hint("no editor here: this terminal cannot be handed over")
             return
-        app.composer.edited(draft, text)
+        app.composer.apply_edit(draft, text)
 
     async def _copy(self, words: str) -> None:
         app = self._app
@@ -207,7 +207,7 @@ class Deeds:
 
     async def _export(self, words: str) -> None:
         app = self._app
-        turns = await self._all_turns()
+        turns = await self._fetch_all_turns()
         if not turns:
             app.hint("nothing was said yet")
             return
@@ -217,70 +217,70 @@ class Deeds:
         written = write_new(place_named(words or name), page, name)
         app.hint(f"{len(turns):,} turns written to {written}")
 
-    async def _all_turns(self) -> list[protocol.SaidTurn]:
+    async def _fetch_all_turns(self) -> list[protocol.SaidTurn]:
         turns: list[protocol.SaidTurn] = []
         before: int | None = None
         while before is None or before > 0:
-            ask = partial(protocol.AskTurns, before=before, limit=_EXPORTED_AT_ONCE)
-            told = await self._app.link.ask(ask)
-            if not isinstance(told, protocol.Turns):
+            ask = partial(protocol.AskTurns, before=before, limit=_EXPORT_BATCH)
+            answer = await self._app.link.ask(ask)
+            if not isinstance(answer, protocol.Turns):
                 raise ProtocolError("The mind did not tell what was said.", advice="Wake it with this version.")
-            turns, before = [*told.turns, *turns], told.earlier_count
+            turns, before = [*answer.turns, *turns], answer.earlier_count
         return turns
 
     async def _newest(self, _: str) -> None:
-        self._app.chat.to_newest()
+        self._app.chat.scroll_to_newest()
 
     # --- memory, thinking, projects -----------------------------------------------------------------------------------
 
     async def _show_recalled(self, _: str) -> None:
         app = self._app
-        await self._browse(RecalledShelf(app.link.ask, app.clock, app.recalled_items))
+        await self._browse(RecalledListing(app.link.ask, app.clock, app.recalled_items))
 
     async def _memory(self, words: str) -> None:
-        await self._browse(MemoryShelf(self._app.link.ask, self._app.clock), words)
+        await self._browse(MemoryListing(self._app.link.ask, self._app.clock), words)
 
     async def _graph(self, words: str) -> None:
         app = self._app
-        await app.push_screen_wait(GraphPane(Asking(app.link.ask, app.clock), cue=words))
+        await app.push_screen_wait(GraphPane(MindQueries(app.link.ask, app.clock), cue=words))
 
     async def _open_forget_pane(self, words: str) -> None:
         app = self._app
-        if len(words) > _LONGEST_NAMED_CHARS:
+        if len(words) > _MAX_FORGET_CHARS:
             raise UsageError(
-                f"{len(words):,} characters: what is to be forgotten is named with at most {_LONGEST_NAMED_CHARS:,}.",
+                f"{len(words):,} characters: what is to be forgotten is named with at most {_MAX_FORGET_CHARS:,}.",
                 advice="Name its id; or in a shell: reveries forget --matching, which takes more.",
             )
-        receipt = await app.push_screen_wait(ForgetPane(Asking(app.link.ask, app.clock), words, erase=False))
+        receipt = await app.push_screen_wait(ForgetPane(MindQueries(app.link.ask, app.clock), words, erase=False))
         if receipt is not None:
-            app.show_pane(LookPane("forgotten", receipt))
+            app.show_pane(PagePane("forgotten", receipt))
 
     async def _digest(self, words: str) -> None:
         app = self._app
         now = app.clock.now()
-        digest = await gathered(partial(answer_of, app.link.ask), since(words or DIGEST_SINCE, now))
+        digest = await gathered(partial(fetch_answer, app.link.ask), since(words or DIGEST_SINCE, now))
         with page_columns(columns_for(app.size.width)):
-            app.show_pane(LookPane("since then", digest_page(digest, now)))
+            app.show_pane(PagePane("since then", digest_page(digest, now)))
 
     async def _thoughts(self, _: str) -> None:
-        await self._browse(ThoughtShelf(self._app.link.ask, self._app.clock))
+        await self._browse(ThoughtListing(self._app.link.ask, self._app.clock))
 
     async def _sleeps(self, _: str) -> None:
-        await self._browse(SleepShelf(self._app.link.ask, self._app.clock))
+        await self._browse(SleepListing(self._app.link.ask, self._app.clock))
 
     async def _projects(self, _: str) -> None:
-        await self._browse(ProjectShelf(self._app.link.ask, self._app.clock))
+        await self._browse(ProjectListing(self._app.link.ask, self._app.clock))
 
     async def _questions(self, _: str) -> None:
-        await self._browse(QuestionShelf(self._app.link.ask, self._app.clock))
+        await self._browse(QuestionListing(self._app.link.ask, self._app.clock))
 
-    async def _browse(self, shelf: BrowserShelf, words: str = "", *, starts_typing: bool = False) -> str | None:
-        return await self._app.push_screen_wait(Browser(shelf, words, starts_typing=starts_typing))
+    async def _browse(self, listing: BrowserListing, words: str = "", *, starts_typing: bool = False) -> str | None:
+        return await self._app.push_screen_wait(Browser(listing, words, starts_typing=starts_typing))
 
     # --- this terminal -----------------------------------------------------------------------------------------------
 
     async def _side(self, _: str) -> None:
-        self._app.fold_side()
+        self._app.toggle_side()
 
     async def _theme(self, words: str) -> None:
         app = self._app

@@ -21,9 +21,9 @@ from reveries.client.render import Page, line, page_columns, paragraph
 from reveries.client.tui.panes import (
     LONGEST_WORDS_CHARS,
     NARROWEST_PAGE_COLUMNS,
-    Find,
+    ConfirmPane,
+    FindInput,
     PromptPane,
-    Sure,
     content_of,
     problem_page,
 )
@@ -43,18 +43,18 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Deed:
+class BrowserAction:
     """What a key does with an entry. `asks`: the yes-or-no question before it runs; `takes`: the prompt for text that
     it needs; either is empty for none."""
 
     key: str
-    meaning: str
-    asks: str = ""
-    takes: str = ""
+    description: str
+    confirmation: str = ""
+    prompt: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Refill:
+class ReloadList:
     """Reload the list. `page` is shown next to it; the search text becomes `words`."""
 
     page: Page | None = None
@@ -62,30 +62,30 @@ class Refill:
 
 
 @dataclass(frozen=True, slots=True)
-class Leave:
+class CloseBrowser:
     """Close the browser with `text` as its result."""
 
     text: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class OpenScreen:
     """Open another screen over the browser; if it returns a page, show the page and reload the list."""
 
     screen: ModalScreen[None] | ModalScreen[Page | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Deeper:
+class OpenListing:
     """Browse another listing; when it is closed, reload this list."""
 
-    shelf: "BrowserShelf"
+    listing: "BrowserListing"
 
 
-Outcome = Page | Refill | Leave | Opened | Deeper
+ActionOutcome = Page | ReloadList | CloseBrowser | OpenScreen | OpenListing
 
 
-class BrowserShelf(Protocol):
+class BrowserListing(Protocol):
     """What a browser lists. Every method may raise ReveriesError, which is shown."""
 
     @property
@@ -97,7 +97,7 @@ class BrowserShelf(Protocol):
         ...
 
     @property
-    def nothing(self) -> str:
+    def empty_text(self) -> str:
         """The sentence shown for an empty list."""
         ...
 
@@ -107,13 +107,13 @@ class BrowserShelf(Protocol):
         ...
 
     @property
-    def deeds(self) -> tuple[Deed, ...]: ...
+    def actions(self) -> tuple[BrowserAction, ...]: ...
 
     async def entries(self, words: str) -> list[Entry]: ...
 
     async def page(self, key: str) -> Page: ...
 
-    async def do(self, deed: Deed, key: str, words: str = "") -> Outcome: ...
+    async def run_action(self, action: BrowserAction, key: str, words: str = "") -> ActionOutcome: ...
 
 
 class Browser(ModalScreen[str | None]):
@@ -127,60 +127,67 @@ class Browser(ModalScreen[str | None]):
         Binding("question_mark", "app.help", show=False),
     ]
 
-    def __init__(self, shelf: BrowserShelf, words: str = "", *, starts_typing: bool = False) -> None:
+    def __init__(self, listing: BrowserListing, words: str = "", *, starts_typing: bool = False) -> None:
         super().__init__()
-        self.shelf = shelf
+        self.listing = listing
         self._words = words
         self._starts_typing = starts_typing
         self._entries: list[Entry] = []
         self._keeps_page = False
-        self._is_deed_read = False
+        self._shows_action_result = False
         """Whether the page shows the result of an action, which automatic reloads must not replace."""
         # Attributes, not queries: an answer may arrive while the browser is being torn down.
-        self._find = Find(words, placeholder=shelf.placeholder, id="find", compact=True, max_length=LONGEST_WORDS_CHARS)
+        self._find = FindInput(
+            words, placeholder=listing.placeholder, id="find", compact=True, max_length=LONGEST_WORDS_CHARS
+        )
         self._rows = OptionList(id="entries", markup=False, compact=True)
         self._text = Static("", id="page-text", markup=False)
         self._page = VerticalScroll(self._text, id="page")
 
     def compose(self) -> ComposeResult:
         with Vertical(id="browser"):
-            yield Static(Content(plain(self.shelf.title)), classes="title", markup=False)
-            self._find.display = bool(self.shelf.placeholder)
+            yield Static(Content(plain(self.listing.title)), classes="title", markup=False)
+            self._find.display = bool(self.listing.placeholder)
             yield self._find
-            yield Container(self._rows, self._page, id="shelf")
+            yield Container(self._rows, self._page, id="browser-body")
             yield Static(self._hints(), id="hints", markup=False)
 
     def on_mount(self) -> None:
-        self._show(paragraph("…", style="dim"))
+        self._show_page(paragraph("…", style="dim"))
         self.set_focus(self._find if self._starts_typing else self._rows)
-        self._fill()
-        if self.shelf.refresh_seconds:
-            self.set_interval(self.shelf.refresh_seconds, self._follow)
+        self._load_entries()
+        if self.listing.refresh_seconds:
+            self.set_interval(self.listing.refresh_seconds, self._refresh_entries)
 
-    def _follow(self) -> None:
+    def _refresh_entries(self) -> None:
         """Reload the list, unless the owner has moved down in it or is reading the page."""
-        if self.is_current and not self._rows.highlighted and not self._is_deed_read and not self._page.has_focus:
-            self._fill(keeps_same=True)
+        if (
+            self.is_current
+            and not self._rows.highlighted
+            and not self._shows_action_result
+            and not self._page.has_focus
+        ):
+            self._load_entries(keeps_same=True)
 
     # --- the list ----------------------------------------------------------------------------------------------------
 
     @on(Input.Changed, "#find")
-    def _typed(self, changed: Input.Changed) -> None:
+    def _search_changed(self, changed: Input.Changed) -> None:
         if changed.value != self._words:
             self._words = plain(changed.value)
-            self._fill(_TYPING_PAUSE_SECONDS)
+            self._load_entries(_TYPING_PAUSE_SECONDS)
 
     @work(exclusive=True, group="fill", name="tui.fill", exit_on_error=True)
-    async def _fill(self, pause_seconds: float = 0.0, *, keeps_same: bool = False) -> None:
+    async def _load_entries(self, pause_seconds: float = 0.0, *, keeps_same: bool = False) -> None:
         if pause_seconds:
             # If typing goes on, the next worker of this group cancels this one.
             await asyncio.sleep(pause_seconds)
         before = self.marked
         try:
-            self._entries = await self.shelf.entries(self._words)
+            self._entries = await self.listing.entries(self._words)
         except ReveriesError as error:
             self._entries = []
-            self._show(problem_page(str(error)))
+            self._show_page(problem_page(str(error)))
             self._keeps_page = True
         rows = self._rows
         rows.clear_options()
@@ -191,23 +198,23 @@ class Browser(ModalScreen[str | None]):
             rows.highlighted = 0
             return
         if not self._keeps_page:
-            self._show(paragraph(self.shelf.nothing, style="dim"))
+            self._show_page(paragraph(self.listing.empty_text, style="dim"))
         self._keeps_page = False
 
     @on(OptionList.OptionHighlighted, "#entries")
-    def _moved(self) -> None:
+    def _highlight_changed(self) -> None:
         if not self._keeps_page:
-            self._is_deed_read = False
-            self._open()
+            self._shows_action_result = False
+            self._open_page()
         self._keeps_page = False
 
     @work(exclusive=True, group="open", name="tui.open", exit_on_error=True)
-    async def _open(self) -> None:
+    async def _open_page(self) -> None:
         if (entry := self.marked) is None:
             return
         await asyncio.sleep(_MOVING_PAUSE_SECONDS)
         with page_columns(self._columns()):
-            await self._told(lambda: self.shelf.page(entry.key))
+            await self._show_outcome(lambda: self.listing.page(entry.key))
 
     @property
     def marked(self) -> Entry | None:
@@ -232,67 +239,67 @@ class Browser(ModalScreen[str | None]):
             moves[event.key]()
             event.stop()
             return
-        deed = next((deed for deed in self.shelf.deeds if deed.key == event.key), None)
-        if deed is not None and (not is_typing or not event.is_printable):
+        action = next((action for action in self.listing.actions if action.key == event.key), None)
+        if action is not None and (not is_typing or not event.is_printable):
             event.stop()
-            self._do(deed)
+            self._run_action(action)
 
     @on(OptionList.OptionSelected, "#entries")
     @on(Input.Submitted, "#find")
-    def _entered(self) -> None:
-        deed = next((deed for deed in self.shelf.deeds if deed.key == "enter"), None)
-        if deed is not None:
-            self._do(deed)
+    def _select_entry(self) -> None:
+        action = next((action for action in self.listing.actions if action.key == "enter"), None)
+        if action is not None:
+            self._run_action(action)
         else:
             self.set_focus(self._page)
 
     @work(exclusive=True, group="do", name="tui.do", exit_on_error=True)
-    async def _do(self, deed: Deed) -> None:
+    async def _run_action(self, action: BrowserAction) -> None:
         if (entry := self.marked) is None:
             return
         words = ""
-        if deed.takes and not (words := await self.app.push_screen_wait(PromptPane(deed.takes))):
+        if action.prompt and not (words := await self.app.push_screen_wait(PromptPane(action.prompt))):
             return
-        if deed.asks and not await self.app.push_screen_wait(Sure(deed.asks)):
+        if action.confirmation and not await self.app.push_screen_wait(ConfirmPane(action.confirmation)):
             return
         # A page that is still loading would replace the action's result.
         self.workers.cancel_group(self, "open")
         with page_columns(self._columns()):
-            await self._told(lambda: self.shelf.do(deed, entry.key, words))
-        self._is_deed_read = True
+            await self._show_outcome(lambda: self.listing.run_action(action, entry.key, words))
+        self._shows_action_result = True
 
-    async def _told(self, ask: Callable[[], Awaitable[Outcome]]) -> None:
+    async def _show_outcome(self, ask: Callable[[], Awaitable[ActionOutcome]]) -> None:
         try:
             outcome = await ask()
         except ReveriesError as error:
-            self._show(problem_page(str(error)))
+            self._show_page(problem_page(str(error)))
             return
         match outcome:
-            case Leave(text=text):
+            case CloseBrowser(text=text):
                 self.dismiss(text)
-            case Opened(screen=screen):
-                self.app.push_screen(screen, self._came_back)
-            case Deeper(shelf=shelf):
-                self.app.push_screen(Browser(shelf), self._came_up)
-            case Refill(page=page, words=words):
+            case OpenScreen(screen=screen):
+                self.app.push_screen(screen, self._reload_after_screen)
+            case OpenListing(listing=listing):
+                self.app.push_screen(Browser(listing), self._reload_after_listing)
+            case ReloadList(page=page, words=words):
                 if page is not None:
-                    self._show(page)
+                    self._show_page(page)
                 self._keeps_page = page is not None
                 if words is not None:
                     self._words = words
                     self._find.value = words
-                self._fill()
+                self._load_entries()
             case _:
-                self._show(outcome)
+                self._show_page(outcome)
 
-    def _came_up(self, _: str | None) -> None:
-        self._fill()
+    def _reload_after_listing(self, _: str | None) -> None:
+        self._load_entries()
 
-    def _came_back(self, page: Page | None) -> None:
+    def _reload_after_screen(self, page: Page | None) -> None:
         if page is not None:
-            self._show(page)
+            self._show_page(page)
             self._keeps_page = True
-            self._fill()
+            self._load_entries()
 
     def action_back(self) -> None:
         """Esc: from the page back to the list; from the list, close."""
@@ -303,12 +310,12 @@ class Browser(ModalScreen[str | None]):
 
     def action_find(self) -> None:
         """Slash: focus the search field."""
-        if self.shelf.placeholder:
+        if self.listing.placeholder:
             self.set_focus(self._find)
 
     # -----------------------------------------------------------------------------------------------------------------
 
-    def _show(self, page: Page) -> None:
+    def _show_page(self, page: Page) -> None:
         self._text.update(content_of(page or [line()]))
         self._page.scroll_home(animate=False)
 
@@ -316,10 +323,10 @@ class Browser(ModalScreen[str | None]):
         return max(NARROWEST_PAGE_COLUMNS, self._page.size.width - 3)
 
     def _hints(self) -> Content:
-        hints = [(deed.key, deed.meaning) for deed in self.shelf.deeds]
-        if self.shelf.placeholder:
+        hints = [(action.key, action.description) for action in self.listing.actions]
+        if self.listing.placeholder:
             hints.append(("/", "find"))
         parts: list[str | tuple[str, str]] = []
-        for key, meaning in [*hints, ("tab", "next part"), ("esc", "close")]:
-            parts += [(key, "$accent"), (f" {meaning}   ", "$foreground 60%")]
+        for key, description in [*hints, ("tab", "next part"), ("esc", "close")]:
+            parts += [(key, "$accent"), (f" {description}   ", "$foreground 60%")]
         return Content.assemble(*parts)

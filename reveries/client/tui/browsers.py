@@ -10,9 +10,9 @@ from reveries.client.features.sleep_log import run_page, undone_page
 from reveries.client.features.thinking import thoughts_page
 from reveries.client.render import Page, line, paragraph
 from reveries.client.talk_page import conversation_page
-from reveries.client.tui.asking import Ask, Asking, row
-from reveries.client.tui.browser import Deed, Entry, Leave, Outcome, Refill
+from reveries.client.tui.browser import ActionOutcome, BrowserAction, CloseBrowser, Entry, ReloadList
 from reveries.client.tui.history import History
+from reveries.client.tui.mind_queries import Ask, MindQueries, list_row
 from reveries.client.wording import ago, plural
 from reveries.clock import Clock
 from reveries.safe_text import one_line
@@ -21,22 +21,22 @@ _LISTED: Final = 100
 _FOUND: Final = 30
 _ROW_CHARS: Final = 120
 _WEEK_SECONDS: Final = 7 * 86400.0
-_UNDO: Final = Deed("u", "take back", "Take back what this pass of sleep did?")
-_UNDO_THROUGH: Final = Deed("t", "and all after it", "Take back this pass, and those that built upon it?")
-_CONFIRM: Final = Deed("c", "do what it asks", "Let this pass do what it asks about?")
-_LEAVE_UNDONE: Final = Deed("d", "drop it", "Leave undone what this pass asks about?")
-_RESUME: Final = Deed("enter", "go on with it")
-_SAY_AGAIN: Final = Deed("enter", "into the draft")
-_PIN: Final = Deed("p", "pin", "Let memory hold on to this thought?")
-_DROP: Final = Deed("d", "drop", "Make nothing of this thought?")
+_UNDO: Final = BrowserAction("u", "take back", "Take back what this pass of sleep did?")
+_UNDO_THROUGH: Final = BrowserAction("t", "and all after it", "Take back this pass, and those that built upon it?")
+_CONFIRM: Final = BrowserAction("c", "do what it asks", "Let this pass do what it asks about?")
+_LEAVE_UNDONE: Final = BrowserAction("d", "drop it", "Leave undone what this pass asks about?")
+_RESUME: Final = BrowserAction("enter", "go on with it")
+_USE_AGAIN: Final = BrowserAction("enter", "into the draft")
+_PIN: Final = BrowserAction("p", "pin", "Let memory hold on to this thought?")
+_DROP: Final = BrowserAction("d", "drop", "Make nothing of this thought?")
 
 
-class SleepShelf(Asking):
+class SleepListing(MindQueries):
     """Sleep passes, latest first, each with its changes."""
 
     title = "what sleep did"
-    nothing = "It has not slept yet."
-    deeds = (_UNDO, _UNDO_THROUGH, _CONFIRM, _LEAVE_UNDONE)
+    empty_text = "It has not slept yet."
+    actions = (_UNDO, _UNDO_THROUGH, _CONFIRM, _LEAVE_UNDONE)
 
     async def entries(self, words: str) -> list[Entry]:
         """Load one row per pass."""
@@ -46,27 +46,27 @@ class SleepShelf(Asking):
 
     async def page(self, key: str) -> Page:
         """Render what the pass changed, before and after."""
-        told = await self.answer(lambda number: protocol.InspectSleep(number, key), protocol.SleepRunDetail)
-        return run_page(told, self.clock.now())
+        answer = await self.answer(lambda number: protocol.InspectSleep(number, key), protocol.SleepRunDetail)
+        return run_page(answer, self.clock.now())
 
-    async def do(self, deed: Deed, key: str, words: str = "") -> Outcome:
+    async def run_action(self, action: BrowserAction, key: str, words: str = "") -> ActionOutcome:
         """Undo the pass, or answer its question."""
-        if deed in (_CONFIRM, _LEAVE_UNDONE):
-            answer = partial(protocol.AnswerSleep, run_id=key, do_it=deed is _CONFIRM)
+        if action in (_CONFIRM, _LEAVE_UNDONE):
+            answer = partial(protocol.AnswerSleep, run_id=key, do_it=action is _CONFIRM)
             answered = await self.answer(answer, protocol.SleepAnswered)
-            return Refill(paragraph(one_line(answered.line)))
-        through = deed is _UNDO_THROUGH
+            return ReloadList(paragraph(one_line(answered.line)))
+        through = action is _UNDO_THROUGH
         undone = await self.answer(lambda number: protocol.UndoSleep(number, key, through), protocol.SleepUndone)
-        return Refill(undone_page(undone))
+        return ReloadList(undone_page(undone))
 
 
-class ConversationShelf(Asking):
+class ConversationListing(MindQueries):
     """Past conversations, latest first."""
 
     title = "conversations"
     placeholder = "find one by words that were said in it"
-    nothing = "No conversation holds these words."
-    deeds = (_RESUME,)
+    empty_text = "No conversation holds these words."
+    actions = (_RESUME,)
 
     def __init__(self, ask: Ask, clock: Clock) -> None:
         super().__init__(ask, clock)
@@ -74,30 +74,30 @@ class ConversationShelf(Asking):
 
     async def entries(self, words: str) -> list[Entry]:
         """Load one row per conversation."""
-        told = await self.answer(
+        answer = await self.answer(
             lambda number: protocol.AskConversations(number, words.strip(), _LISTED), protocol.Conversations
         )
-        self._listed = {one.conversation_id: one for one in told.conversations}
+        self._listed = {one.conversation_id: one for one in answer.conversations}
         now = self.clock.now()
-        return [Entry(one.conversation_id, _conversation_row(one, now)) for one in told.conversations]
+        return [Entry(one.conversation_id, _conversation_row(one, now)) for one in answer.conversations]
 
     async def page(self, key: str) -> Page:
         """Render its last turns."""
-        told = await self.answer(lambda number: protocol.AskTurns(number, key, None, _FOUND), protocol.Turns)
-        return conversation_page(self._listed[key], told, self.clock.now())
+        answer = await self.answer(lambda number: protocol.AskTurns(number, key, None, _FOUND), protocol.Turns)
+        return conversation_page(self._listed[key], answer, self.clock.now())
 
-    async def do(self, deed: Deed, key: str, words: str = "") -> Outcome:
+    async def run_action(self, action: BrowserAction, key: str, words: str = "") -> ActionOutcome:
         """Resume the conversation in every attached client."""
         await self.answer(lambda number: protocol.ResumeConversation(number, key), protocol.Ok)
-        return Leave()
+        return CloseBrowser()
 
 
-class ThoughtShelf(Asking):
+class ThoughtListing(MindQueries):
     """Thoughts of the last week, latest first."""
 
     title = "what it thought"
-    nothing = "It thought nothing in the last week."
-    deeds = (_PIN, _DROP)
+    empty_text = "It thought nothing in the last week."
+    actions = (_PIN, _DROP)
 
     def __init__(self, ask: Ask, clock: Clock) -> None:
         super().__init__(ask, clock)
@@ -107,8 +107,8 @@ class ThoughtShelf(Asking):
         """Load one row per thought."""
         now = self.clock.now()
         since = now - _WEEK_SECONDS
-        told = await self.answer(lambda number: protocol.AskThoughts(number, since, _LISTED), protocol.Thoughts)
-        latest = sorted(told.thoughts, key=lambda thought: thought.began_at, reverse=True)
+        answer = await self.answer(lambda number: protocol.AskThoughts(number, since, _LISTED), protocol.Thoughts)
+        latest = sorted(answer.thoughts, key=lambda thought: thought.began_at, reverse=True)
         self._thoughts = {thought.thought_id: thought for thought in latest}
         return [Entry(one.thought_id, _thought_row(one, now)) for one in latest]
 
@@ -116,22 +116,22 @@ class ThoughtShelf(Asking):
         """Render why the thought began, its text, why it ended, and its cost."""
         return thoughts_page([self._thoughts[key]], self.clock.now())
 
-    async def do(self, deed: Deed, key: str, words: str = "") -> Outcome:
+    async def run_action(self, action: BrowserAction, key: str, words: str = "") -> ActionOutcome:
         """Pin or drop the thought."""
-        if deed is _PIN:
+        if action is _PIN:
             await self.answer(lambda number: protocol.MarkThought(number, key, "pin"), protocol.ThoughtMarked)
-            return Refill([line("  Pinned: memory holds on to it.")])
+            return ReloadList([line("  Pinned: memory holds on to it.")])
         await self.answer(lambda number: protocol.MarkThought(number, key, "drop"), protocol.ThoughtMarked)
-        return Refill([line("  Dropped: memory makes nothing of it.")])
+        return ReloadList([line("  Dropped: memory makes nothing of it.")])
 
 
-class PastWordsShelf(Asking):
+class PastWordsListing(MindQueries):
     """The owner's earlier messages, from this terminal and all conversations, to use again."""
 
     title = "what you said before"
     placeholder = "find it by its words"
-    nothing = "You did not say that here."
-    deeds = (_SAY_AGAIN,)
+    empty_text = "You did not say that here."
+    actions = (_USE_AGAIN,)
 
     def __init__(self, ask: Ask, clock: Clock, history: History) -> None:
         super().__init__(ask, clock)
@@ -139,33 +139,33 @@ class PastWordsShelf(Asking):
 
     async def entries(self, words: str) -> list[Entry]:
         """Load one row per text, latest first."""
-        here = self._history.with_words(words)
-        told = await self.answer(
+        here = self._history.find_texts(words)
+        answer = await self.answer(
             lambda number: protocol.AskPastWords(number, words.strip(), _LISTED), protocol.PastWords
         )
-        texts = dict.fromkeys([*here, *told.texts])
+        texts = dict.fromkeys([*here, *answer.texts])
         return [Entry(text, Content(one_line(text, _ROW_CHARS))) for text in texts]
 
     async def page(self, key: str) -> Page:
         """Render the whole text."""
         return paragraph(key)
 
-    async def do(self, deed: Deed, key: str, words: str = "") -> Outcome:
+    async def run_action(self, action: BrowserAction, key: str, words: str = "") -> ActionOutcome:
         """Close with the text, which goes into the draft."""
-        return Leave(key)
+        return CloseBrowser(key)
 
 
 def _run_row(run: protocol.SleepRun, now: float) -> Content:
     did = f"{plural(run.processed, 'experience')}: {run.created} new, {run.merged} merged"
     gone = ", taken back" if run.undone_by else ", it asks" if run.question else ""
-    return row("◐" if run.depth == "light" else "●", f"{run.depth} sleep, {did}", ago(run.began_at, now) + gone)
+    return list_row("◐" if run.depth == "light" else "●", f"{run.depth} sleep, {did}", ago(run.began_at, now) + gone)
 
 
 def _conversation_row(past: protocol.PastConversation, now: float) -> Content:
     mark = "▸" if past.is_held else ("·" if past.source == "chat" else "↓")
-    return row(mark, past.found or past.opening, f"{ago(past.last_said_at, now)}, {plural(past.turns, 'turn')}")
+    return list_row(mark, past.found or past.opening, f"{ago(past.last_said_at, now)}, {plural(past.turns, 'turn')}")
 
 
 def _thought_row(thought: protocol.ThoughtEntry, now: float) -> Content:
     mark = "+" if thought.is_pinned else "-" if thought.is_dropped else "·"
-    return row(mark, thought.text or thought.why_began, ago(thought.began_at, now))
+    return list_row(mark, thought.text or thought.why_began, ago(thought.began_at, now))

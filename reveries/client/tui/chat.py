@@ -35,13 +35,13 @@ class Chat(VerticalScroll):
         self._clock = clock
         self._owner = _UNNAMED
         """The owner's name in turn headings."""
-        self._broken_off: ReplyWidget | None = None
+        self._interrupted: ReplyWidget | None = None
         """The last interrupted reply, until the daemon sends the partial turn that it stored."""
         self._mind = "Reverie"
-        self._known: set[str] = set()
+        self._shown_ids: set[str] = set()
         self._waiting: list[OwnerTurn] = []
         self._answering: tuple[OwnerTurn, ReplyWidget] | None = None
-        self._held_back: list[SaidTurn] = []
+        self._deferred: list[SaidTurn] = []
         self._last_day: dt.date | None = None
         self._first_shown = 0
         self._asked_earlier = False
@@ -67,7 +67,7 @@ class Chat(VerticalScroll):
             self._asked_earlier = True
             self.post_message(self.EarlierWanted())
 
-    def ask_earlier_again(self) -> None:
+    def allow_earlier_request(self) -> None:
         """Loading earlier turns failed: request them again when the owner next scrolls to the top."""
         self._asked_earlier = False
 
@@ -77,8 +77,8 @@ class Chat(VerticalScroll):
         below = self.max_scroll_y - self.scroll_y
         for remark in self.query(".earlier"):
             await remark.remove()
-        widgets = [*self._earlier_note(), *(self._settled(turn, as_markdown=False) for turn in turns)]
-        self._known |= {turn.turn_id for turn in turns}
+        widgets = [*self._earlier_note(), *(self._turn_widget(turn, as_markdown=False) for turn in turns)]
+        self._shown_ids |= {turn.turn_id for turn in turns}
         if self.children:
             await self.mount_all(widgets, before=0)
         self.call_after_refresh(lambda: self.scroll_to(y=self.max_scroll_y - below, animate=False))
@@ -95,7 +95,7 @@ class Chat(VerticalScroll):
         if place < len(turns):
             self.scroll_to_widget(turns[place], animate=False)
         else:
-            self.to_newest()
+            self.scroll_to_newest()
 
     @property
     def text_to_copy(self) -> str:
@@ -109,93 +109,93 @@ class Chat(VerticalScroll):
     async def show_conversation(self, mind: str, attached: Attached) -> None:
         """Replace what is shown with the conversation as the daemon has it."""
         self._mind = one_line(mind, 60)
-        await self.break_off("")
+        await self.interrupt_reply("")
         with self.app.batch_update():
             await self._show_all(attached)
-        self.to_newest()
+        self.scroll_to_newest()
 
     async def _show_all(self, attached: Attached) -> None:
         await self.remove_children()
-        self._known = {turn.turn_id for turn in attached.turns}
-        self._waiting, self._held_back, self._last_day, self._broken_off = [], [], None, None
+        self._shown_ids = {turn.turn_id for turn in attached.turns}
+        self._waiting, self._deferred, self._last_day, self._interrupted = [], [], None, None
         widgets: list[Widget] = []
         shown = attached.turns[-_SHOWN_TURNS:]
         self._first_shown, self._asked_earlier = attached.earlier_count + len(attached.turns) - len(shown), False
         widgets += self._earlier_note()
         for place, turn in enumerate(shown):
             as_markdown = place >= len(shown) - _MARKDOWN_TURNS
-            widgets += [*self._day_of(turn.said_at), self._settled(turn, as_markdown=as_markdown)]
+            widgets += [*self._day_heading(turn.said_at), self._turn_widget(turn, as_markdown=as_markdown)]
         widgets += [Remark(notice) for notice in attached.notices]
         await self.mount_all(widgets)
 
-    async def say(self, text: str, *, is_private: bool = False) -> None:
+    async def add_message(self, text: str, *, is_private: bool = False) -> None:
         """Show a message of the owner, marked as waiting if a reply is still coming."""
         await self.query(".welcome").remove()
         note = "waits" if self._answering or self._waiting else "…"
         turn = OwnerTurn(text, self._clock.now(), speaker=self._owner, note=note, is_private=is_private)
         self._waiting.append(turn)
-        await self.mount(*self._day_of(self._clock.now()), turn)
-        self.to_newest()
+        await self.mount(*self._day_heading(self._clock.now()), turn)
+        self.scroll_to_newest()
 
-    async def words_stored(self, turn_id: str) -> None:
+    async def mark_stored(self, turn_id: str) -> None:
         """The daemon has stored the message: begin the reply to it."""
-        self._known.add(turn_id)
+        self._shown_ids.add(turn_id)
         await self._begin_reply()
 
-    async def grow_reply(self, piece: str) -> None:
+    async def extend_reply(self, piece: str) -> None:
         """Append a piece to the current reply."""
-        (await self._begin_reply()).grow(piece)
+        (await self._begin_reply()).add_piece(piece)
 
-    async def settle_reply(self, replied: Replied) -> None:
+    async def finish_reply(self, replied: Replied) -> None:
         """Show the complete reply."""
-        self._known.add(replied.turn_id)
+        self._shown_ids.add(replied.turn_id)
         reply = await self._begin_reply()
         await reply.settle(replied)
         self._answering = None
-        await self._show_held_back()
+        await self._show_deferred()
 
-    async def break_off(self, why: str) -> None:
+    async def interrupt_reply(self, why: str) -> None:
         """End the current reply, if any, with a reason."""
         if self._answering is not None:
             _, reply = self._answering
             self._answering = None
-            await reply.break_off(why)
+            await reply.interrupt(why)
 
-    async def offer_help(self, text: str) -> None:
+    async def show_help_text(self, text: str) -> None:
         """Show a help text next to the reply; it stays in the conversation."""
         await self.mount(*(Remark(line, classes="problem") for line in plain(text).splitlines()))
-        self.to_newest()
+        self.scroll_to_newest()
 
-    async def refuse(self, why: str) -> None:
+    async def show_refusal(self, why: str) -> None:
         """Show why the daemon refused or could not answer a message."""
         if self._answering is None and not self._waiting:
             await self.mount(Remark(why, classes="problem"))
             return
         reply = await self._begin_reply()
-        await reply.break_off(why)
-        self._answering, self._broken_off = None, reply
-        await self._show_held_back()
+        await reply.interrupt(why)
+        self._answering, self._interrupted = None, reply
+        await self._show_deferred()
 
-    async def take_back_waiting(self) -> None:
+    async def remove_waiting(self) -> None:
         """Remove messages that were shown but not accepted by the daemon."""
         for turn in self._waiting:
             await turn.remove()
         self._waiting = []
 
-    async def hear(self, turn: SaidTurn) -> None:
+    async def add_stored_turn(self, turn: SaidTurn) -> None:
         """Show a turn that was stored, unless it is shown already; another client may have sent it."""
-        if turn.turn_id in self._known or self._is_broken_off(turn):
+        if turn.turn_id in self._shown_ids or self._is_interrupted_reply(turn):
             return
-        is_ours = any(turn.text.strip() == plain(waiting.text).strip() for waiting in self._ours())
+        is_ours = any(turn.text.strip() == plain(waiting.text).strip() for waiting in self._own_turns())
         if turn.is_owner and is_ours:
-            self._known.add(turn.turn_id)
+            self._shown_ids.add(turn.turn_id)
         elif self._answering is not None or self._waiting:
             # It may be the reply that is streaming here; that is known when the reply has ended.
-            self._held_back.append(turn)
+            self._deferred.append(turn)
         else:
-            await self._show(turn)
+            await self._add_turn(turn)
 
-    def to_newest(self) -> None:
+    def scroll_to_newest(self) -> None:
         """Scroll to the end and follow it."""
         self.anchor()
         self.scroll_end(animate=False)
@@ -205,7 +205,7 @@ class Chat(VerticalScroll):
             return []
         return [Remark(f"{self._first_shown:,} earlier turns: scroll on up", classes="day earlier")]
 
-    def _ours(self) -> list[OwnerTurn]:
+    def _own_turns(self) -> list[OwnerTurn]:
         return [*self._waiting, *([self._answering[0]] if self._answering else [])]
 
     async def _begin_reply(self) -> ReplyWidget:
@@ -217,34 +217,34 @@ class Chat(VerticalScroll):
             await self.mount(reply)
             words = OwnerTurn("", self._clock.now())
         else:
-            words.note("")
+            words.set_note("")
             await self.mount(reply, after=words)
-        reply.wait()
+        reply.start_waiting()
         self._answering = (words, reply)
         return reply
 
-    async def _show_held_back(self) -> None:
-        held, self._held_back = self._held_back, []
-        for turn in held:
-            if turn.turn_id not in self._known and not self._is_broken_off(turn):
-                await self._show(turn)
+    async def _show_deferred(self) -> None:
+        deferred, self._deferred = self._deferred, []
+        for turn in deferred:
+            if turn.turn_id not in self._shown_ids and not self._is_interrupted_reply(turn):
+                await self._add_turn(turn)
 
-    def _is_broken_off(self, turn: SaidTurn) -> bool:
+    def _is_interrupted_reply(self, turn: SaidTurn) -> bool:
         """Whether the turn is the stored part of the interrupted reply, which is shown already with its reason."""
-        came = self._broken_off.text.strip() if self._broken_off is not None else ""
-        kept = plain(turn.text).strip()
-        if not (kept and turn.is_partial and not turn.is_owner and came.startswith(kept)):
+        shown = self._interrupted.text.strip() if self._interrupted is not None else ""
+        stored = plain(turn.text).strip()
+        if not (stored and turn.is_partial and not turn.is_owner and shown.startswith(stored)):
             return False
-        self._known.add(turn.turn_id)
-        self._broken_off = None
+        self._shown_ids.add(turn.turn_id)
+        self._interrupted = None
         return True
 
-    async def _show(self, turn: SaidTurn) -> None:
-        self._known.add(turn.turn_id)
+    async def _add_turn(self, turn: SaidTurn) -> None:
+        self._shown_ids.add(turn.turn_id)
         await self.query(".welcome").remove()
-        await self.mount(*self._day_of(turn.said_at), self._settled(turn))
+        await self.mount(*self._day_heading(turn.said_at), self._turn_widget(turn))
 
-    def _settled(self, turn: SaidTurn, *, as_markdown: bool = True) -> Widget:
+    def _turn_widget(self, turn: SaidTurn, *, as_markdown: bool = True) -> Widget:
         if turn.is_owner:
             if turn.speaker.lower() != _UNNAMED:
                 self._owner = one_line(turn.speaker, 60) or _UNNAMED
@@ -257,7 +257,7 @@ class Chat(VerticalScroll):
             reply.call_after_refresh(reply.end_with, "It was cut off here.")
         return reply
 
-    def _day_of(self, said_at: float) -> list[Widget]:
+    def _day_heading(self, said_at: float) -> list[Widget]:
         day = dt.datetime.fromtimestamp(said_at).date()
         if day == self._last_day:
             return []

@@ -27,7 +27,7 @@ class Command:
 
     name: str
     words: str
-    meaning: str
+    description: str
     group: Group
     key: str = ""
     keeps_words: bool = False
@@ -106,43 +106,43 @@ COMMANDS: Final = (
 _PRIVATE: Final = "/private"
 _BLANKS: Final = f"{string.whitespace}\u00a0\u00ad\u200b\u200c\u200d\u200e\u200f\u2060\u3000\ufeff"
 """Characters that are invisible before a word, zero-width ones included."""
-_NEARLY: Final = 0.8
+_TYPO_SIMILARITY: Final = 0.8
 """The similarity (0 to 1) from which a word counts as a mistyped command."""
 _SLASH_WORD: Final = re.compile(r"/[A-Za-z-]{1,30}")
-_ALONE: Final = {"/why": "/recalled"}
+_WITHOUT_ARGUMENTS: Final = {"/why": "/recalled"}
 """Commands that mean another one when given no argument."""
-_ALSO: Final = {"/quit": "/exit", "/sessions": "/resume", "/conversations": "/resume", "/sleep": "/sleeps"}
+_ALIASES: Final = {"/quit": "/exit", "/sessions": "/resume", "/conversations": "/resume", "/sleep": "/sleeps"}
 
 
 @dataclass(frozen=True, slots=True)
-class Called:
+class CommandCall:
     """A command with its arguments."""
 
     command: Command
     words: str
 
 
-def called(text: str) -> Called | str | None:
+def parse_command(text: str) -> CommandCall | str | None:
     """Parse `text`: a command call, a message to show when it is nearly one, or None for text to send.
 
     A blank before the slash makes it text, except for /private: text that begins with that is never sent on the record.
     """
     if is_meant_private(text):
-        return _private(text.lstrip(_BLANKS))
+        return _parse_private(text.lstrip(_BLANKS))
     if not text.startswith("/"):
         return None
     name, rest = _split_command(text)
-    command = command_named(name)
+    command = find_command(name)
     if command is None:
         return _mistyped_command(name, is_alone=not rest)
     if not rest:
-        command = command_named(_ALONE.get(command.name, command.name)) or command
+        command = find_command(_WITHOUT_ARGUMENTS.get(command.name, command.name)) or command
     if command.needs_words and not rest:
         return f"{command.name} needs a word more: {command.usage}"
     if rest and not command.words:
         # "/new shoes would be nice" is text, not a command.
         return None
-    return Called(command, rest)
+    return CommandCall(command, rest)
 
 
 def is_meant_private(text: str) -> bool:
@@ -155,7 +155,7 @@ def may_become_private(text: str) -> bool:
     if is_meant_private(text):
         return True
     name, rest = _split_command(text.lstrip(_BLANKS))
-    return bool(rest) and bool(difflib.get_close_matches(name.lower(), [_PRIVATE], n=1, cutoff=_NEARLY))
+    return bool(rest) and bool(difflib.get_close_matches(name.lower(), [_PRIVATE], n=1, cutoff=_TYPO_SIMILARITY))
 
 
 def _split_command(text: str) -> tuple[str, str]:
@@ -164,11 +164,11 @@ def _split_command(text: str) -> tuple[str, str]:
     return name, "".join(rest).strip()
 
 
-def _private(text: str) -> Called | str:
+def _parse_private(text: str) -> CommandCall | str:
     name, rest = _split_command(text)
-    command = command_named(name)
+    command = find_command(name)
     if command is not None:
-        return Called(command, rest)
+        return CommandCall(command, rest)
     return (
         f"{one_line(name, 20)} begins with /private: nothing is said. "
         "Off the record: /private WORDS. To say it on the record, put a word before it."
@@ -181,35 +181,35 @@ def _mistyped_command(name: str, *, is_alone: bool) -> str | None:
     Alone it was hardly meant as text; before other words it counts as a typo only if it is similar to a command."""
     if not _SLASH_WORD.fullmatch(name):
         return None
-    known = [*(command.name for command in COMMANDS), *_ALSO]
-    like = difflib.get_close_matches(name.lower(), known, n=1, cutoff=0.6 if is_alone else _NEARLY)
+    known = [*(command.name for command in COMMANDS), *_ALIASES]
+    like = difflib.get_close_matches(name.lower(), known, n=1, cutoff=0.6 if is_alone else _TYPO_SIMILARITY)
     if not (like or is_alone):
         return None
-    meant = f" Did you mean {like[0]}?" if like else " All of them: /help."
-    return f"There is no command {name}.{meant} To say it, put a blank before it."
+    suggestion = f" Did you mean {like[0]}?" if like else " All of them: /help."
+    return f"There is no command {name}.{suggestion} To say it, put a blank before it."
 
 
-def command_named(name: str) -> Command | None:
+def find_command(name: str) -> Command | None:
     """Find a command by its name or an alias."""
-    name = _ALSO.get(name, name)
+    name = _ALIASES.get(name, name)
     return next((command for command in COMMANDS if command.name == name), None)
 
 
-def is_named(command: Command, text: str) -> bool:
+def name_contains(command: Command, text: str) -> bool:
     """Whether the letters after the slash in `text` are part of the command's name."""
     return text[1:].lower() in command.name[1:]
 
 
-def completions(text: str) -> list[Command]:
+def complete_command(text: str) -> list[Command]:
     """List the commands that `text` may become: name prefix first, then name part, then description."""
     if not text.startswith("/") or any(char.isspace() for char in text):
         return []
     typed = text[1:].lower()
     beginning = [command for command in COMMANDS if command.name[1:].startswith(typed)]
-    inside = [command for command in COMMANDS if typed and is_named(command, text) and command not in beginning]
+    inside = [command for command in COMMANDS if typed and name_contains(command, text) and command not in beginning]
     about = [
         command
         for command in COMMANDS
-        if len(typed) > 2 and typed in command.meaning.lower() and command not in (*beginning, *inside)
+        if len(typed) > 2 and typed in command.description.lower() and command not in (*beginning, *inside)
     ]
     return [*beginning, *inside, *about]

@@ -12,10 +12,10 @@ from reveries.client.tui.draft import UnsentMessage
 from reveries.client.tui.jobs import Jobs
 from reveries.client.tui.leaving import LeaveConfirmation
 from reveries.client.tui.link import MindLink
-from reveries.client.tui.side import Side
+from reveries.client.tui.side import SidePane
 from reveries.client.tui.slash_menu import SlashMenu
 from reveries.client.tui.status_line import StatusLine
-from reveries.client.tui.themes import dress, in_place_of_greys
+from reveries.client.tui.themes import apply_theme, replace_grey_filters
 from reveries.client.tui.welcome import Banner
 from reveries.clock import Clock, SystemClock
 from reveries.config import ClientSettings, Home, load_settings
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import signal
 
     from reveries import protocol
-    from reveries.client.tui.panes import LookPane
+    from reveries.client.tui.panes import PagePane
 
 HINT_SECONDS = 4.0
 
@@ -64,7 +64,7 @@ class ConversationApp(App[None]):
     def __init__(self, home: Home, clock: Clock | None = None, settings: ClientSettings | None = None) -> None:
         super().__init__()
         if self.no_color:
-            self._filters = in_place_of_greys(self._filters)
+            self._filters = replace_grey_filters(self._filters)
         self.clock = clock or SystemClock()
         self.link = MindLink(home, self.post_message, self.clock)
         self.settings = settings or load_settings(None).client
@@ -80,12 +80,12 @@ class ConversationApp(App[None]):
         self.chat = Chat(self.clock)
         self.composer = Composer(self._menu)
         self.draft = UnsentMessage(DraftFile(home.draft), self.link, self.composer, self.clock)
-        self._side = Side(self.clock)
+        self._side = SidePane(self.clock)
         self.jobs = Jobs(self.clock)
         self._status_line = StatusLine(self.clock)
         # An attribute, not a query: a message may arrive while the screen is being torn down.
-        self._banner = Banner(dress(self, home.themes, self.settings.theme))
-        self.mishap: Exception | None = None
+        self._banner = Banner(apply_theme(self, home.themes, self.settings.theme))
+        self.crash: Exception | None = None
         """The error that ended the application, if any."""
         self.ended_by: signal.Signals | None = None
 
@@ -94,7 +94,7 @@ class ConversationApp(App[None]):
         """Whether a reply is awaited or streaming."""
         return self.link.is_answering
 
-    def fold_side(self) -> None:
+    def toggle_side(self) -> None:
         """Fold the side pane on a wide terminal; on a narrow one, swap it with the conversation."""
         is_narrow = self.screen.has_class("-narrow") or self.screen.has_class("-tiny")
         self.screen.toggle_class("side-wanted" if is_narrow else "side-folded")
@@ -110,7 +110,7 @@ class ConversationApp(App[None]):
         else:
             self.push_screen(HelpScreen(str(about), self.settings.keys))
 
-    def show_pane(self, pane: "LookPane") -> None:
+    def show_pane(self, pane: "PagePane") -> None:
         """Show a pane, in place of the one that is open."""
         if type(self.screen) is type(pane):
             self.pop_screen()
@@ -125,14 +125,14 @@ class ConversationApp(App[None]):
         self.action_detach()
 
     def _detach(self) -> None:
-        if self._leaving.may_leave(self.jobs.ours, self.clock.monotonic()):
+        if self._leaving.may_leave(self.jobs.own_jobs, self.clock.monotonic()):
             self.leave()
         else:
-            self.hint(self._leaving.said(self.jobs.ours, "ctrl+d"))
+            self.hint(self._leaving.hint_text(self.jobs.own_jobs, "ctrl+d"))
 
     def leave(self) -> None:
         """Save unsent text as the draft, and exit."""
-        self.draft.leave()
+        self.draft.close()
         self.exit()
 
     def hint(self, text: str) -> None:

@@ -14,13 +14,13 @@ from textual.widgets import Input, Static
 from reveries import protocol
 from reveries.client.features.forgetting import forgotten_page
 from reveries.client.render import Page, page_columns
-from reveries.client.tui.asking import Asking
-from reveries.client.tui.panes import AnswerPane, columns_for, content_of, problem_page
+from reveries.client.tui.mind_queries import MindQueries
+from reveries.client.tui.panes import AnswerInput, columns_for, content_of, problem_page
 from reveries.errors import NotFoundError, ReveriesError
 
-WORD: Final = {False: "forget", True: "erase"}
+CONFIRMATION_WORDS: Final = {False: "forget", True: "erase"}
 """The word to type, by whether it erases."""
-_MEANING: Final = {
+_EFFECTS: Final = {
     False: "to put it away: it comes to mind no more, and can be brought back",
     True: "to erase it for good, from the backups too: there is no way back",
 }
@@ -43,9 +43,9 @@ class ForgetPane(ModalScreen[Page | None]):
         Binding("down", "scroll(1)", show=False),
     ]
 
-    def __init__(self, asking: Asking, key: str, *, erase: bool) -> None:
+    def __init__(self, queries: MindQueries, key: str, *, erase: bool) -> None:
         super().__init__()
-        self._asking = asking
+        self._queries = queries
         self._key = key
         self._is_id = bool(_ID.fullmatch(key))
         self._erase = erase
@@ -53,17 +53,24 @@ class ForgetPane(ModalScreen[Page | None]):
         # Attributes, not queries: an answer may arrive while the pane is being torn down.
         self._text = Static("…", markup=False)
         self._page = VerticalScroll(self._text, id="forget-page")
-        told = Content.assemble("type ", (WORD[erase], "bold $warning"), f" and enter {_MEANING[erase]}")
-        self._how = Static(told, id="forget-how", classes="hidden", markup=False)
-        self._word = AnswerPane(
-            placeholder=WORD[erase], id="answer", classes="hidden", compact=True, max_length=20, disabled=True
+        instruction = Content.assemble(
+            "type ", (CONFIRMATION_WORDS[erase], "bold $warning"), f" and enter {_EFFECTS[erase]}"
+        )
+        self._instruction = Static(instruction, id="forget-how", classes="hidden", markup=False)
+        self._word = AnswerInput(
+            placeholder=CONFIRMATION_WORDS[erase],
+            id="answer",
+            classes="hidden",
+            compact=True,
+            max_length=20,
+            disabled=True,
         )
 
     def compose(self) -> ComposeResult:
         with Vertical(id="forget", classes="erase" if self._erase else ""):
             yield Static("forgetting: what would go", classes="title", markup=False)
             yield self._page
-            yield self._how
+            yield self._instruction
             yield self._word
             yield Static(
                 Content.assemble(
@@ -74,44 +81,44 @@ class ForgetPane(ModalScreen[Page | None]):
             )
 
     def on_mount(self) -> None:
-        self._look()
+        self._load_plan()
 
     def action_scroll(self, rows: int) -> None:
         """Scroll the page while the word field has the focus."""
         self._page.scroll_relative(y=rows, animate=False)
 
     @work(exclusive=True, group="forget", name="tui.forget", exit_on_error=True)
-    async def _look(self) -> None:
+    async def _load_plan(self) -> None:
         try:
             plan = await self._plan_forgetting()
         except ReveriesError as error:
             self._show(problem_page(str(error)))
             return
-        self._show(self._page_of(plan))
+        self._show(self._receipt_page(plan))
         if plan.stores or plan.item_count:
             self._is_shown = True
-            self._how.remove_class("hidden")
+            self._instruction.remove_class("hidden")
             self._word.remove_class("hidden")
             self._word.disabled = False
             self.set_focus(self._word)
 
     @on(Input.Submitted, "#answer")
-    def _typed(self, submitted: Input.Submitted) -> None:
-        if self._is_shown and submitted.value.strip() == WORD[self._erase]:
+    def _word_entered(self, submitted: Input.Submitted) -> None:
+        if self._is_shown and submitted.value.strip() == CONFIRMATION_WORDS[self._erase]:
             self._is_shown = False
             self._word.disabled = True
-            self._do()
+            self._forget()
         else:
             self._word.value = ""
 
     @work(exclusive=True, group="forget", name="tui.forget.do", exit_on_error=True)
-    async def _do(self) -> None:
+    async def _forget(self) -> None:
         try:
             receipt = await self._ask(dry_run=False)
         except ReveriesError as error:
             self._show(problem_page(str(error)))
             return
-        self.dismiss(self._page_of(receipt))
+        self.dismiss(self._receipt_page(receipt))
 
     async def _plan_forgetting(self) -> protocol.Forgotten:
         try:
@@ -126,14 +133,14 @@ class ForgetPane(ModalScreen[Page | None]):
     async def _ask(self, *, dry_run: bool) -> protocol.Forgotten:
         """Request forgetting by id or by words. Raises ReveriesError."""
         key_id, about = (self._key, "") if self._is_id else ("", self._key)
-        return await self._asking.answer(
+        return await self._queries.answer(
             lambda number: protocol.Forget(number, id=key_id, about=about, dry_run=dry_run, erase=self._erase),
             protocol.Forgotten,
         )
 
-    def _page_of(self, told: protocol.Forgotten) -> Page:
+    def _receipt_page(self, instruction: protocol.Forgotten) -> Page:
         with page_columns(columns_for(self.app.size.width)):
-            return forgotten_page(told)
+            return forgotten_page(instruction)
 
     def _show(self, page: Page) -> None:
         self._text.update(content_of(page))

@@ -43,40 +43,42 @@ class GraphLayout:
     places: tuple[Cell, ...]
 
 
-def plan_of(shown: Neighbourhood, columns: int, rows: int) -> GraphLayout:
+def lay_out_graph(shown: Neighbourhood, columns: int, rows: int) -> GraphLayout:
     """Lay out the nodes on a canvas."""
     labels = [_node_label(node) for node in shown.nodes]
     boxes = [Box(len(label) / 2 + 1, 1.5, 3.0) for label in labels]
     index = {node.episode_id: place for place, node in enumerate(shown.nodes)}
-    bonds = [Bond(index[tie.first_id], index[tie.second_id], tie.strength) for tie in _known(shown, index)]
+    bonds = [Bond(index[tie.first_id], index[tie.second_id], tie.strength) for tie in _shown_ties(shown, index)]
     # The layout would grow a smaller canvas to this size anyway, step by step.
     layout = arranged(boxes, bonds, float(max(columns, _LEAST_COLUMNS)), max(rows, _LEAST_ROWS) * _ROW_UNITS)
     across, down = min(1.0, columns / layout.width), min(1.0, rows * _ROW_UNITS / layout.height)
     places: list[Cell] = []
     for x, y in layout.points:
         column, row = int(x * across), int(y * down / _ROW_UNITS)
-        places.append(_free((min(max(column, 0), columns - 1), min(max(row, 0), max(0, rows - 2))), places, columns))
+        places.append(
+            _find_free_cell((min(max(column, 0), columns - 1), min(max(row, 0), max(0, rows - 2))), places, columns)
+        )
     return GraphLayout(columns, rows, tuple(places))
 
 
-def drawn(shown: Neighbourhood, plan: GraphLayout, chosen: int) -> list[Content]:
+def draw_graph(shown: Neighbourhood, plan: GraphLayout, chosen: int) -> list[Content]:
     """Draw the picture's rows; the node at index `chosen` and its links are highlighted."""
     canvas = _Canvas(plan.columns, plan.rows)
     index = {node.episode_id: place for place, node in enumerate(shown.nodes)}
-    ties = sorted(_known(shown, index), key=lambda tie: chosen in (index[tie.first_id], index[tie.second_id]))
+    ties = sorted(_shown_ties(shown, index), key=lambda tie: chosen in (index[tie.first_id], index[tie.second_id]))
     for tie in ties:
         first, second = index[tie.first_id], index[tie.second_id]
         style = TIE_STYLES.get(tie.type, _OTHER_TIE)
         canvas.line(plan.places[first], plan.places[second], style, tie.strength, chosen in (first, second))
     order = sorted(range(len(shown.nodes)), key=lambda place: (place != chosen, -shown.nodes[place].salience, place))
     for place in order:
-        canvas.keep(plan.places[place])
+        canvas.reserve(plan.places[place])
     for place in order:
         canvas.node(plan.places[place], shown.nodes[place], is_chosen=place == chosen)
     return canvas.contents()
 
 
-def nearest(plan: GraphLayout, chosen: int, across: int, down: int) -> int:
+def nearest_node(plan: GraphLayout, chosen: int, across: int, down: int) -> int:
     """Return the index of the nearest node in a direction; `chosen` itself if there is none."""
     column, row = plan.places[chosen]
     best, shortest = chosen, float("inf")
@@ -89,7 +91,7 @@ def nearest(plan: GraphLayout, chosen: int, across: int, down: int) -> int:
     return best
 
 
-def ties_of(shown: Neighbourhood, episode_id: str) -> list[tuple[GraphTie, GraphNode]]:
+def list_ties(shown: Neighbourhood, episode_id: str) -> list[tuple[GraphTie, GraphNode]]:
     """List the links of a node with their other ends, strongest first."""
     by_id = {node.episode_id: node for node in shown.nodes}
     found = [
@@ -101,7 +103,7 @@ def ties_of(shown: Neighbourhood, episode_id: str) -> list[tuple[GraphTie, Graph
     return sorted(found, key=lambda pair: (-pair[0].strength, pair[1].episode_id, pair[0].type))
 
 
-def _known(shown: Neighbourhood, index: dict[str, int]) -> list[GraphTie]:
+def _shown_ties(shown: Neighbourhood, index: dict[str, int]) -> list[GraphTie]:
     return [tie for tie in shown.ties if tie.first_id in index and tie.second_id in index]
 
 
@@ -109,7 +111,7 @@ def _node_label(node: GraphNode) -> str:
     return one_line(node.label, _LABEL_CHARS)
 
 
-def _free(wanted: Cell, taken: Sequence[Cell], columns: int) -> Cell:
+def _find_free_cell(wanted: Cell, taken: Sequence[Cell], columns: int) -> Cell:
     """Return `wanted`, or the next free cell of its row, so that nodes do not cover each other."""
     column, row = wanted
     cells = (((column + step) % columns, row) for step in range(columns))
@@ -124,11 +126,11 @@ class _Canvas:
         self._rows = rows
         self._dots: dict[Cell, tuple[int, str]] = {}
         self._text: dict[Cell, tuple[str, str]] = {}
-        self._kept: set[Cell] = set()
+        self._reserved: set[Cell] = set()
 
-    def keep(self, cell: Cell) -> None:
+    def reserve(self, cell: Cell) -> None:
         """Reserve a cell: no label may cover it."""
-        self._kept.add(cell)
+        self._reserved.add(cell)
 
     def line(self, first: Cell, second: Cell, style: str, strength: float, is_near: bool) -> None:
         """Draw a line between the middles of two cells, denser for a stronger link."""
@@ -152,7 +154,7 @@ class _Canvas:
         style = "bold $foreground" if is_chosen else "$foreground 70%" if node.distance < 2 else "$foreground 50%"
         for row in (cell[1] + 1, cell[1] - 1):
             cells = [(column + place, row) for place in range(len(label))]
-            if 0 <= row < self._rows and not any(one in self._text or one in self._kept for one in cells):
+            if 0 <= row < self._rows and not any(one in self._text or one in self._reserved for one in cells):
                 self._text |= {one: (char, style) for one, char in zip(cells, label, strict=True)}
                 return
 

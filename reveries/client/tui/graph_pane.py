@@ -13,9 +13,16 @@ from textual.widgets import Static
 
 from reveries import protocol
 from reveries.client.render import Page, page_columns
-from reveries.client.tui.asking import Asking
-from reveries.client.tui.graph_drawing import TIE_STYLES, GraphLayout, drawn, nearest, plan_of, ties_of
-from reveries.client.tui.panes import LookPane, columns_for
+from reveries.client.tui.graph_drawing import (
+    TIE_STYLES,
+    GraphLayout,
+    draw_graph,
+    lay_out_graph,
+    list_ties,
+    nearest_node,
+)
+from reveries.client.tui.mind_queries import MindQueries
+from reveries.client.tui.panes import PagePane, columns_for
 from reveries.client.wording import ago
 from reveries.errors import ReveriesError
 from reveries.safe_text import one_line
@@ -49,10 +56,10 @@ class GraphPane(ModalScreen[None]):
         Binding("question_mark", "app.help", show=False),
     ]
 
-    def __init__(self, asking: Asking, *, around: str = "", cue: str = "") -> None:
+    def __init__(self, queries: MindQueries, *, around: str = "", cue: str = "") -> None:
         super().__init__()
-        self._asking = asking
-        self._way = [(around, cue)]
+        self._queries = queries
+        self._path = [(around, cue)]
         self._shown: protocol.Neighbourhood | None = None
         self._plan: GraphLayout | None = None
         self._chosen = 0
@@ -67,10 +74,10 @@ class GraphPane(ModalScreen[None]):
             yield self._title
             yield self._picture
             yield self._about
-            yield Static(_hints(), id="hints", markup=False)
+            yield Static(_hint_line(), id="hints", markup=False)
 
     def on_mount(self) -> None:
-        self._look()
+        self._load()
 
     def on_resize(self) -> None:
         self._plan = None
@@ -91,7 +98,7 @@ class GraphPane(ModalScreen[None]):
         if self._plan is None:
             self.action_next(down or across)
             return
-        self._chosen = nearest(self._plan, self._chosen, across, down)
+        self._chosen = nearest_node(self._plan, self._chosen, across, down)
         self._draw()
 
     def action_next(self, steps: int) -> None:
@@ -103,32 +110,32 @@ class GraphPane(ModalScreen[None]):
     def action_walk(self) -> None:
         """Go to the neighbourhood of the selected node."""
         if (node := self.chosen) is not None:
-            self._way = [*self._way[-_KEPT_STEPS:], (node.episode_id, "")]
-            self._look()
+            self._path = [*self._path[-_KEPT_STEPS:], (node.episode_id, "")]
+            self._load()
 
     def action_back(self) -> None:
         """Go back to the previous neighbourhood."""
-        if len(self._way) > 1:
-            self._way.pop()
-            self._look()
+        if len(self._path) > 1:
+            self._path.pop()
+            self._load()
 
     def action_inspect(self) -> None:
         """Show everything about the selected episode."""
         if (node := self.chosen) is not None:
-            self._open("episode", lambda: self._asking.episode_page(node.episode_id))
+            self._open_page("episode", lambda: self._queries.episode_page(node.episode_id))
 
     def action_why(self) -> None:
         """Show why the selected episode is recalled, for the cue that was opened first or for the last turn."""
         if (node := self.chosen) is not None:
-            cue = self._way[0][1]
-            self._open("why", lambda: self._asking.why_page(node.episode_id, cue))
+            cue = self._path[0][1]
+            self._open_page("why", lambda: self._queries.why_page(node.episode_id, cue))
 
     @work(exclusive=True, group="graph", name="tui.graph", exit_on_error=True)
-    async def _look(self) -> None:
-        around, cue = self._way[-1]
+    async def _load(self) -> None:
+        around, cue = self._path[-1]
         limit = max(_FEWEST, min(_MOST, self.size.width * max(0, self.size.height - _OTHER_ROWS) // _CELLS_A_NODE))
         try:
-            self._shown = await self._asking.answer(
+            self._shown = await self._queries.answer(
                 lambda number: protocol.AskNeighbourhood(number, around, cue, limit), protocol.Neighbourhood
             )
             self._problem = ""
@@ -140,7 +147,7 @@ class GraphPane(ModalScreen[None]):
         self._draw()
 
     @work(exclusive=True, group="graph-page", name="tui.graph.page", exit_on_error=True)
-    async def _open(self, title: str, ask: Callable[[], Awaitable[Page]]) -> None:
+    async def _open_page(self, title: str, ask: Callable[[], Awaitable[Page]]) -> None:
         try:
             with page_columns(columns_for(self.app.size.width)):
                 page = await ask()
@@ -148,7 +155,7 @@ class GraphPane(ModalScreen[None]):
             self._problem = str(error)
             self._draw()
             return
-        self.app.push_screen(LookPane(title, page))
+        self.app.push_screen(PagePane(title, page))
 
     # --- drawing -----------------------------------------------------------------------------------------------------
 
@@ -159,32 +166,32 @@ class GraphPane(ModalScreen[None]):
             return
         self._title.update(Content(one_line(shown.title, max(10, self.size.width - 8))))
         columns, rows = self._picture.size
-        self._picture.update(self._drawn(shown, columns, rows))
-        self._about.update(self._told(shown))
+        self._picture.update(self._render_picture(shown, columns, rows))
+        self._about.update(self._describe_chosen(shown))
 
-    def _drawn(self, shown: protocol.Neighbourhood, columns: int, rows: int) -> Content:
+    def _render_picture(self, shown: protocol.Neighbourhood, columns: int, rows: int) -> Content:
         if not shown.nodes:
             return Content("Nothing is here.")
         if columns < _LEAST_COLUMNS or rows < _LEAST_ROWS:
             self._plan = None
             return _node_list(shown, self._chosen, max(1, rows))
         if self._plan is None:
-            self._plan = plan_of(shown, columns, rows)
-        return Content("\n").join(drawn(shown, self._plan, self._chosen))
+            self._plan = lay_out_graph(shown, columns, rows)
+        return Content("\n").join(draw_graph(shown, self._plan, self._chosen))
 
-    def _told(self, shown: protocol.Neighbourhood) -> Content:
+    def _describe_chosen(self, shown: protocol.Neighbourhood) -> Content:
         node = self.chosen
         if node is None:
             return Content("")
         if self._problem:
             return Content.styled(one_line(self._problem, 400), "$warning")
-        now = self._asking.clock.now()
+        now = self._queries.clock.now()
         share = f"energy {node.energy:.2f}, salience {node.salience:.2f}, {ago(node.happened_at, now)}"
         parts: list[str | tuple[str, str]] = [
             (one_line(node.summary, 2 * max(20, self._about.size.width - 10)), "bold"),
             (f"\n{share}\n", "$foreground 60%"),
         ]
-        for tie, other in ties_of(shown, node.episode_id)[: _ABOUT_ROWS - 3]:
+        for tie, other in list_ties(shown, node.episode_id)[: _ABOUT_ROWS - 3]:
             style = TIE_STYLES.get(tie.type, "$foreground 60%")
             label = one_line(other.label, max(10, self._about.size.width - 20))
             parts += [(f"{one_line(tie.type, 12)} {tie.strength:.2f}", style), f"  {label}\n"]
@@ -207,9 +214,9 @@ def _node_list(shown: protocol.Neighbourhood, chosen: int, rows: int) -> Content
     return Content.assemble(*parts)
 
 
-def _hints() -> Content:
+def _hint_line() -> Content:
     parts: list[str | tuple[str, str]] = []
-    for key, meaning in (
+    for key, description in (
         ("arrows, tab", "another"),
         ("enter", "walk there"),
         ("backspace", "back"),
@@ -217,7 +224,7 @@ def _hints() -> Content:
         ("w", "why"),
         ("esc", "close"),
     ):
-        parts += [(key, "$accent"), (f" {meaning}   ", "$foreground 60%")]
+        parts += [(key, "$accent"), (f" {description}   ", "$foreground 60%")]
     for name in ("causal", "thematic", "temporal", "emotional"):
         parts += [("⠶⠶ ", TIE_STYLES[name]), (f"{name}   ", "$foreground 60%")]
     return Content.assemble(*parts)

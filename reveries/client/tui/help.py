@@ -19,7 +19,7 @@ _NARROW_INDENT: Final = 4
 _Row = tuple[str, str]
 
 
-def sections(keys: KeySettings) -> dict[str, tuple[_Row, ...]]:
+def help_sections(keys: KeySettings) -> dict[str, tuple[_Row, ...]]:
     """Return the keys with their descriptions, by part of the screen."""
     return {
         "writing": (
@@ -104,38 +104,38 @@ class HelpScreen(ModalScreen[None]):
         self.query_one("#help-page", VerticalScroll).scroll_relative(y=rows, animate=False)
 
     def _content(self) -> Content:
-        places = sections(self._keys)
+        places = help_sections(self._keys)
         order = sorted(places, key=lambda place: place != self._about)
         body: list[str | tuple[str, str]] = []
         for place in order:
-            named = [(key_name(keys), meaning) for keys, meaning in places[place]]
-            body += self._part_of_help(place, named, is_here=place == self._about)
+            named = [(key_name(keys), description) for keys, description in places[place]]
+            body += self._section(place, named, is_here=place == self._about)
         for group, title in GROUPS.items():
             rows = [
-                (command.usage, f"{command.meaning}{self._key_of(command.key)}")
+                (command.usage, f"{command.description}{self._key_suffix(command.key)}")
                 for command in COMMANDS
                 if command.group == group
             ]
-            body += self._part_of_help(title, rows)
+            body += self._section(title, rows)
         body.append(
             ("A memory at the side that is dim was not told to the model: there was no room.", "$foreground 60%")
         )
         return Content.assemble(*body)
 
-    def _part_of_help(self, title: str, rows: list[_Row], *, is_here: bool = False) -> list[str | tuple[str, str]]:
+    def _section(self, title: str, rows: list[_Row], *, is_here: bool = False) -> list[str | tuple[str, str]]:
         is_narrow = self.app.size.width < _NARROW_COLUMNS
         widest = max(len(keys) for keys, _ in rows)
         parts: list[str | tuple[str, str]] = [
             (f"{title}{' (you are here)' if is_here else ''}\n", "bold" if is_here else "$foreground 60%")
         ]
         indent = _NARROW_INDENT if is_narrow else widest + 3
-        room = max(12, columns_for(self.app.size.width) - indent)
-        for keys, meaning in rows:
+        width = max(12, columns_for(self.app.size.width) - indent)
+        for keys, description in rows:
             parts.append((f"{keys}\n" if is_narrow else f"{keys:<{indent}}", "$accent"))
-            wrapped = f"\n{' ' * indent}".join(textwrap.wrap(meaning, room))
+            wrapped = f"\n{' ' * indent}".join(textwrap.wrap(description, width))
             parts.append(f"{' ' * indent if is_narrow else ''}{wrapped}\n")
         return [*parts, "\n"]
 
-    def _key_of(self, name: str) -> str:
+    def _key_suffix(self, name: str) -> str:
         key = getattr(self._keys, name, "") if name else ""
         return f" ({key_name(key)})" if key else ""

@@ -16,7 +16,7 @@ class History:
     def __len__(self) -> int:
         return len(self._texts)
 
-    def fill(self, texts: Iterable[str]) -> None:
+    def prepend(self, texts: Iterable[str]) -> None:
         """Insert the texts of a conversation before those written in this terminal."""
         own = self._texts
         self._texts = []
@@ -54,11 +54,11 @@ class History:
             return self._draft
         return self._texts[self._place]
 
-    def leave(self) -> None:
+    def reset_position(self) -> None:
         """Leave the history: the text in the composer is a new draft."""
         self._place = None
 
-    def with_words(self, words: str) -> list[str]:
+    def find_texts(self, words: str) -> list[str]:
         """Find the texts that contain every one of `words`, newest first."""
         wanted = words.casefold().split()
         return [text for text in reversed(self._texts) if all(word in text.casefold() for word in wanted)]

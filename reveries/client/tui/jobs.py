@@ -26,22 +26,22 @@ class RunningJob:
     done: int
     total: int
     is_in_bytes: bool
-    told_at: float
+    reported_at: float
     is_ours: bool
 
 
 def job_row(job: RunningJob, columns: int) -> Content:
     """Render a job as a bar with figures, `columns` wide."""
-    told = _job_line(job)
-    cells = _BAR_CELLS if columns >= _NARROW_COLUMNS else min(_NARROW_BAR_CELLS, max(0, columns - len(told) - 12))
+    figures = _job_line(job)
+    cells = _BAR_CELLS if columns >= _NARROW_COLUMNS else min(_NARROW_BAR_CELLS, max(0, columns - len(figures) - 12))
     share = min(1.0, job.done / job.total) if job.total > 0 else 0.0
     full = round(cells * share)
-    name = one_line(job.what, max(1, columns - cells - len(told) - 4))
+    name = one_line(job.what, max(1, columns - cells - len(figures) - 4))
     return Content.assemble(
         (f"{name}  ", "$foreground 70%"),
         ("━" * full, "$accent"),
         ("━" * (cells - full), "$foreground 20%"),
-        (f"  {told}", "$foreground 60%"),
+        (f"  {figures}", "$foreground 60%"),
     )
 
 
@@ -61,32 +61,34 @@ class Jobs(Static):
         self._clock = clock
         self._jobs: dict[str, RunningJob] = {}
 
-    def moved(
+    def update_job(
         self, name: str, what: str, done: int, total: int, *, is_in_bytes: bool = False, is_ours: bool = False
     ) -> None:
         """Show the progress of the job `name`. A job of another client ends with its last step."""
         if not is_ours and 0 < total <= done:
-            self.ended(name)
+            self.remove_job(name)
             return
         self._jobs[name] = RunningJob(what, done, total, is_in_bytes, self._clock.monotonic(), is_ours)
         self._draw()
 
-    def ended(self, name: str) -> None:
+    def remove_job(self, name: str) -> None:
         """Remove a job that is done or failed."""
         if self._jobs.pop(name, None) is not None:
             self._draw()
 
     @property
-    def ours(self) -> list[str]:
+    def own_jobs(self) -> list[str]:
         """The running jobs started in this terminal, oldest first."""
         return [name for name, job in self._jobs.items() if job.is_ours]
 
-    def forget_silent(self) -> None:
+    def remove_silent(self) -> None:
         """Remove jobs of other clients that report no progress any more."""
         now = self._clock.monotonic()
-        silent = [name for name, job in self._jobs.items() if not job.is_ours and now - job.told_at > _SILENT_SECONDS]
+        silent = [
+            name for name, job in self._jobs.items() if not job.is_ours and now - job.reported_at > _SILENT_SECONDS
+        ]
         for name in silent:
-            self.ended(name)
+            self.remove_job(name)
 
     def on_resize(self) -> None:
         self._draw()

@@ -31,12 +31,12 @@ class LeaveConfirmation:
         self._asked_at = now
         return False
 
-    def is_second(self, now: float) -> bool:
+    def is_second_press(self, now: float) -> bool:
         """Whether this Ctrl+C is the second within the time."""
         before, self._ctrl_c_at = self._ctrl_c_at, now
         return before is not None and now - before <= AGAIN_SECONDS
 
-    def said(self, work: Sequence[str], key: str) -> str:
+    def hint_text(self, work: Sequence[str], key: str) -> str:
         """Return the hint that says what pressing the key again does."""
         if not work:
             return f"{key} again leaves; the mind stays awake"
@@ -49,7 +49,7 @@ def leave_on_signals(keep: Callable[[], object], leave: Callable[[signal.Signals
     If the terminal is gone the process ends right after `keep`: drawing on it would block forever."""
     loop = asyncio.get_running_loop()
 
-    def heard(number: signal.Signals) -> None:
+    def handle(number: signal.Signals) -> None:
         for one in _ENDING:
             loop.remove_signal_handler(one)
         keep()
@@ -63,7 +63,7 @@ def leave_on_signals(keep: Callable[[], object], leave: Callable[[signal.Signals
     # Signal handlers cannot be set outside the main thread.
     with contextlib.suppress(RuntimeError, ValueError):
         for one in _ENDING:
-            loop.add_signal_handler(one, heard, one)
+            loop.add_signal_handler(one, handle, one)
 
 
 def _is_terminal_gone() -> bool:

@@ -16,7 +16,7 @@ from textual.message import Message
 from reveries import protocol
 from reveries.client.connection import Connection, connect
 from reveries.client.tui import messages
-from reveries.client.tui.words import Words
+from reveries.client.tui.outgoing_text import OutgoingText
 from reveries.clock import Clock, wait_for_event
 from reveries.config import Home
 from reveries.errors import AsleepError, ConnectionLostError, ReveriesError
@@ -30,20 +30,20 @@ QUEUED_TURNS: Final = 50
 class MindLink:
     """One per application. `run` is its only task."""
 
-    def __init__(self, home: Home, tell: Callable[[Message], object], clock: Clock) -> None:
+    def __init__(self, home: Home, post: Callable[[Message], object], clock: Clock) -> None:
         self._home = home
-        self._tell = tell
+        self._post = post
         self._clock = clock
-        self._waiting: deque[Words] = deque()
-        self._something_waits = asyncio.Event()
-        self._returned: list[Words] = []
+        self._waiting: deque[OutgoingText] = deque()
+        self._message_queued = asyncio.Event()
+        self._returned: list[OutgoingText] = []
         self._mind: Connection | None = None
-        self._saying: int | None = None
-        self._unstored: Words | None = None
-        self._said_at = 0.0
-        self.doubt_since: float | None = None
+        self._reply_id: int | None = None
+        self._unstored: OutgoingText | None = None
+        self._sent_at = 0.0
+        self.unconfirmed_since: float | None = None
         """Since when the daemon may have received unacknowledged messages; None if there are none."""
-        self._heard: list[protocol.SaidTurn] | None = None
+        self._turns_while_attaching: list[protocol.SaidTurn] | None = None
         """Turns broadcast while attaching, which may be missing from the answer; None otherwise."""
         self._switched = asyncio.Event()
         self._status_wanted = asyncio.Event()
@@ -54,7 +54,7 @@ class MindLink:
 
     @property
     def is_answering(self) -> bool:
-        return self._saying is not None
+        return self._reply_id is not None
 
     @property
     def is_busy(self) -> bool:
@@ -69,17 +69,17 @@ class MindLink:
     def say(self, text: str, *, is_private: bool = False) -> bool:
         """Queue `text` to be sent after the replies before it. False when not connected, when the queue is full, or
         when the daemon may have received it already, which has to be compared first."""
-        if self._mind is None or self.doubt_since is not None or len(self._waiting) >= QUEUED_TURNS:
+        if self._mind is None or self.unconfirmed_since is not None or len(self._waiting) >= QUEUED_TURNS:
             return False
-        self._waiting.append(Words(text, is_private))
-        self._something_waits.set()
+        self._waiting.append(OutgoingText(text, is_private))
+        self._message_queued.set()
         return True
 
     def stop_reply(self) -> bool:
         """Ask the daemon to stop the current reply; False if there is none."""
-        if self._mind is None or self._saying is None:
+        if self._mind is None or self._reply_id is None:
             return False
-        self._mind.cancel_soon(self._saying)
+        self._mind.cancel_soon(self._reply_id)
         return True
 
     @property
@@ -90,7 +90,7 @@ class MindLink:
         return self._mind
 
     async def ask(
-        self, make: Callable[[int], protocol.Request], moved: Callable[[str, int, int], None] | None = None
+        self, make: Callable[[int], protocol.Request], on_progress: Callable[[str, int, int], None] | None = None
     ) -> protocol.Frame:
         """Send one request alongside the conversation and return its answer; `moved` receives its progress. Raises
         ReveriesError, AsleepError when not connected."""
@@ -99,25 +99,25 @@ class MindLink:
             async for frame in frames:
                 if not isinstance(frame, protocol.Progress):
                     return frame
-                if moved is not None:
-                    moved(frame.what, frame.done, frame.total)
+                if on_progress is not None:
+                    on_progress(frame.what, frame.done, frame.total)
         raise ConnectionLostError("The mind gave no answer.", advice="Ask again.")
 
-    async def live(self) -> NoReturn:
+    async def run(self) -> NoReturn:
         """Connect, and reconnect whenever the connection is lost."""
         pause = FIRST_PAUSE_SECONDS
         while True:
             was_connected = False
-            told = "The mind is away, reconnecting."
+            problem = "The mind is away, reconnecting."
             try:
                 async with connect(self._home, client="tui") as mind:
                     await self._attach(mind)
                     was_connected = True
-                    await self._take_part(mind)
+                    await self._run_session(mind)
             except* ReveriesError as group:
-                told = _error_text(group)
-            self._leave()
-            self._tell(messages.WentAway(told))
+                problem = _error_text(group)
+            self._disconnect()
+            self._post(messages.ConnectionDropped(problem))
             pause = FIRST_PAUSE_SECONDS if was_connected else min(pause * 2, LONGEST_PAUSE_SECONDS)
             await self._clock.sleep(pause)
 
@@ -126,33 +126,37 @@ class MindLink:
         mind.listen()
         self._switched.clear()
         status = await mind.ask(protocol.AskStatus, protocol.Status)
-        self._heard = []
+        self._turns_while_attaching = []
         attached = await mind.ask(protocol.Attach, protocol.Attached)
-        heard, self._heard = self._heard, None
+        turns, self._turns_while_attaching = self._turns_while_attaching, None
         self._mind = mind
-        self._tell(messages.AttachedToMind(mind.welcome.mind, attached, status, self.unheard, is_heard=self.is_heard))
-        for turn in heard:
-            self._tell(messages.TurnSpoken(turn))
+        self._post(
+            messages.AttachedToMind(
+                mind.welcome.mind, attached, status, self.unacknowledged, is_acknowledged=self.is_acknowledged
+            )
+        )
+        for turn in turns:
+            self._post(messages.TurnSpoken(turn))
 
-    async def _take_part(self, mind: Connection) -> None:
+    async def _run_session(self, mind: Connection) -> None:
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._listen_to_mind(mind), name="tui.listen")
-            tasks.create_task(self._follow_thought(mind), name="tui.follow")
+            tasks.create_task(self._follow_switch(mind), name="tui.follow")
             tasks.create_task(self._watch_thoughts(mind), name="tui.thoughts")
             tasks.create_task(self._watch_status(mind), name="tui.status")
-            tasks.create_task(self._say_in_turn(mind), name="tui.say")
+            tasks.create_task(self._send_queued(mind), name="tui.say")
 
     async def _listen_to_mind(self, mind: Connection) -> None:
         async for frame in mind.broadcasts():
             match frame:
                 case protocol.Spoken(turn=turn):
-                    if self._heard is not None:
-                        self._heard.append(turn)
-                    self._tell(messages.TurnSpoken(turn))
+                    if self._turns_while_attaching is not None:
+                        self._turns_while_attaching.append(turn)
+                    self._post(messages.TurnSpoken(turn))
                 case protocol.StateChanged(state=state, detail=detail):
-                    self._tell(messages.StateMoved(state, detail))
+                    self._post(messages.MindStateChanged(state, detail))
                 case protocol.Progress():
-                    self._tell(messages.WorkMoved(frame))
+                    self._post(messages.JobProgressed(frame))
                 case protocol.Switched():
                     self._switched.set()
                 case protocol.Trouble():
@@ -160,7 +164,7 @@ class MindLink:
                 case _:
                     pass
 
-    async def _follow_thought(self, mind: Connection) -> None:
+    async def _follow_switch(self, mind: Connection) -> None:
         """Attach to the conversation that a client switched to. A task of its own, because the listener must not wait
         for an answer while broadcasts arrive."""
         while True:
@@ -171,7 +175,7 @@ class MindLink:
         try:
             async for frame in mind.request(protocol.Observe(mind.new_id())):
                 if isinstance(frame, protocol.ThoughtBegan | protocol.ThoughtToken | protocol.ThoughtEnded):
-                    self._tell(messages.ThoughtMoved(frame))
+                    self._post(messages.ThoughtProgressed(frame))
         except ConnectionLostError:
             raise
         except ReveriesError:
@@ -183,72 +187,72 @@ class MindLink:
             await wait_for_event(self._status_wanted, STATUS_SECONDS, self._clock)
             self._status_wanted.clear()
             try:
-                self._tell(messages.StatusArrived(await mind.ask(protocol.AskStatus, protocol.Status)))
+                self._post(messages.StatusArrived(await mind.ask(protocol.AskStatus, protocol.Status)))
             except ConnectionLostError:
                 raise
             except ReveriesError:
                 # A slow answer is no lost connection: the daemon may be busy, and the reply goes on.
                 continue
 
-    async def _say_in_turn(self, mind: Connection) -> None:
+    async def _send_queued(self, mind: Connection) -> None:
         while True:
-            words = self._unstored = await self._next()
-            self._saying, self._said_at = mind.new_id(), self._clock.now()
+            words = self._unstored = await self._next_waiting()
+            self._reply_id, self._sent_at = mind.new_id(), self._clock.now()
             off_record = True if words.is_private else msgspec.UNSET
-            said = protocol.Say(self._saying, words.text, off_record=off_record)
+            request = protocol.Say(self._reply_id, words.text, off_record=off_record)
             try:
-                async with contextlib.aclosing(mind.request(said)) as frames:
+                async with contextlib.aclosing(mind.request(request)) as frames:
                     async for frame in frames:
-                        self._tell_of_reply(frame)
+                        self._post_reply(frame)
             except ConnectionLostError:
                 raise
             except ReveriesError as error:
                 self._return_unstored()
-                self._saying = None
-                self._tell(messages.SayFailed(str(error)))
-            self._saying = None
+                self._reply_id = None
+                self._post(messages.SayFailed(str(error)))
+            self._reply_id = None
 
-    def _tell_of_reply(self, frame: protocol.Frame) -> None:
+    def _post_reply(self, frame: protocol.Frame) -> None:
         match frame:
             case protocol.Token(text=text):
-                self._tell(messages.ReplyGrew(text))
+                self._post(messages.ReplyPieceArrived(text))
             case protocol.Help(text=text):
-                self._tell(messages.HelpOffered(text))
+                self._post(messages.HelpOffered(text))
             case protocol.Recalled(items=items):
-                self._tell(messages.MemoriesRecalled(items))
+                self._post(messages.MemoriesRecalled(items))
             case protocol.Stored(what="words", turn_id=turn_id):
                 self._unstored = None
-                self._tell(messages.WordsStored(turn_id))
+                self._post(messages.WordsStored(turn_id))
             case protocol.Replied():
-                self._unstored = self._saying = None
-                self._tell(messages.ReplyEnded(frame))
+                self._unstored = self._reply_id = None
+                self._post(messages.ReplyEnded(frame))
                 # Until the next status, today's usage counts the reply at its reserved maximum.
                 self._status_wanted.set()
             case _:
                 pass
 
-    async def _next(self) -> Words:
+    async def _next_waiting(self) -> OutgoingText:
         while not self._waiting:
-            self._something_waits.clear()
-            await self._something_waits.wait()
+            self._message_queued.clear()
+            await self._message_queued.wait()
         return self._waiting.popleft()
 
     @property
-    def unheard(self) -> list[Words]:
+    def unacknowledged(self) -> list[OutgoingText]:
         """The owner's messages that the daemon has not acknowledged, oldest first."""
         return [*self._returned, *([self._unstored] if self._unstored is not None else []), *self._waiting]
 
     @property
-    def is_heard(self) -> bool:
+    def is_acknowledged(self) -> bool:
         """Whether a reply is coming to a message that the daemon has acknowledged."""
         return self.is_answering and self._unstored is None
 
-    def hold_back(self) -> None:
+    def return_waiting(self) -> None:
         """Move the queued messages to those that are to be restored to the draft."""
         self._returned += self._waiting
         self._waiting.clear()
 
-    def returned(self) -> list[Words]:
+    def take_returned(self) -> list[OutgoingText]:
         """Return and clear the messages that are to be restored to the draft."""
         returned, self._returned = self._returned, []
         return returned
@@ -258,13 +262,13 @@ class MindLink:
             self._returned.append(self._unstored)
             self._unstored = None
 
-    def _leave(self) -> None:
+    def _disconnect(self) -> None:
         """Drop the connection; unacknowledged messages are to be restored to the draft."""
         if self._unstored is not None:
-            self.doubt_since = self._said_at
+            self.unconfirmed_since = self._sent_at
         self._return_unstored()
-        self.hold_back()
-        self._mind = self._saying = None
+        self.return_waiting()
+        self._mind = self._reply_id = None
 
 
 def _error_text(group: BaseExceptionGroup[ReveriesError]) -> str:

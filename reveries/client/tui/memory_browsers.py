@@ -7,33 +7,33 @@ from reveries.client.features.knowledge import chunks_page
 from reveries.client.features.memory_edits import corrected_page, held_page, share_of
 from reveries.client.features.project_pages import project_page
 from reveries.client.render import Page
-from reveries.client.tui.asking import Ask, Asking, measured, row
-from reveries.client.tui.browser import Deed, Entry, Opened, Outcome, Refill
+from reveries.client.tui.browser import ActionOutcome, BrowserAction, Entry, OpenScreen, ReloadList
 from reveries.client.tui.forget_pane import ForgetPane
 from reveries.client.tui.graph_pane import GraphPane
+from reveries.client.tui.mind_queries import Ask, MindQueries, bar_row, list_row
 from reveries.client.wording import ago
 from reveries.clock import Clock
 
-_LISTED: Final = 100
-_FOUND: Final = 30
-_WHY: Final = Deed("w", "why it comes to mind")
-_INSPECT: Final = Deed("i", "all of it")
-_LINKS: Final = Deed("l", "what it is linked with")
-_GRAPH: Final = Deed("g", "graph")
-_PIN: Final = Deed("p", "pin or unpin")
-_WEIGH: Final = Deed("s", "salience", takes="How much does it matter? 0 to 1")
-_CORRECT: Final = Deed("c", "correct", takes="What holds instead? Both are kept, your words rank first")
-_FORGET: Final = Deed("d", "forget…")
-_ERASE: Final = Deed("D", "erase…")
+_LIST_LIMIT: Final = 100
+_SEARCH_LIMIT: Final = 30
+_WHY: Final = BrowserAction("w", "why it comes to mind")
+_INSPECT: Final = BrowserAction("i", "all of it")
+_LINKS: Final = BrowserAction("l", "what it is linked with")
+_GRAPH: Final = BrowserAction("g", "graph")
+_PIN: Final = BrowserAction("p", "pin or unpin")
+_WEIGH: Final = BrowserAction("s", "salience", prompt="How much does it matter? 0 to 1")
+_CORRECT: Final = BrowserAction("c", "correct", prompt="What holds instead? Both are kept, your words rank first")
+_FORGET: Final = BrowserAction("d", "forget…")
+_ERASE: Final = BrowserAction("D", "erase…")
 
 
-class MemoryShelf(Asking):
+class MemoryListing(MindQueries):
     """Episodes: the latest, the matches of a search, or the links of one episode."""
 
     title = "what it remembers"
     placeholder = "search: what comes to mind for these words"
-    nothing = "Nothing comes to mind for that."
-    deeds = (_WHY, _INSPECT, _LINKS, _GRAPH, _PIN, _WEIGH, _CORRECT, _FORGET, _ERASE)
+    empty_text = "Nothing comes to mind for that."
+    actions = (_WHY, _INSPECT, _LINKS, _GRAPH, _PIN, _WEIGH, _CORRECT, _FORGET, _ERASE)
 
     def __init__(self, ask: Ask, clock: Clock) -> None:
         super().__init__(ask, clock)
@@ -43,64 +43,64 @@ class MemoryShelf(Asking):
     async def entries(self, words: str) -> list[Entry]:
         """Load one row per episode."""
         if self._linked_with and words == self._cue:
-            return await self._links()
+            return await self._load_links()
         self._cue, self._linked_with = words, ""
         now = self.clock.now()
         if not words.strip():
             asked = protocol.AskTimeline
-            told = await self.answer(lambda number: asked(number, limit=_LISTED), protocol.Timeline)
-            rows = [(one.episode_id, one.happened_at, one.salience, one.summary) for one in reversed(told.moments)]
+            timeline = await self.answer(lambda number: asked(number, limit=_LIST_LIMIT), protocol.Timeline)
+            rows = [(one.episode_id, one.happened_at, one.salience, one.summary) for one in reversed(timeline.moments)]
         else:
-            found = await self.answer(lambda number: protocol.Search(number, words, _FOUND), protocol.Found)
-            rows = [(one.episode_id, one.happened_at, one.energy, one.summary) for one in found.episodes]
-        return [Entry(key, measured(share, summary, ago(at, now))) for key, at, share, summary in rows]
+            matches = await self.answer(lambda number: protocol.Search(number, words, _SEARCH_LIMIT), protocol.Found)
+            rows = [(one.episode_id, one.happened_at, one.energy, one.summary) for one in matches.episodes]
+        return [Entry(key, bar_row(share, summary, ago(at, now))) for key, at, share, summary in rows]
 
     async def page(self, key: str) -> Page:
         """Render the episode: summary, exemplars, links, origin."""
         return await self.episode_page(key)
 
-    async def do(self, deed: Deed, key: str, words: str = "") -> Outcome:
+    async def run_action(self, action: BrowserAction, key: str, words: str = "") -> ActionOutcome:
         """Explain its recall (for the search or the last turn), list its links, open a pane, or edit it."""
-        if deed is _LINKS:
+        if action is _LINKS:
             self._linked_with = key
-            return Refill()
-        if deed is _GRAPH:
-            return Opened(GraphPane(self, around=key))
-        if deed in (_FORGET, _ERASE):
-            return Opened(ForgetPane(self, key, erase=deed is _ERASE))
-        if deed is _WHY:
+            return ReloadList()
+        if action is _GRAPH:
+            return OpenScreen(GraphPane(self, around=key))
+        if action in (_FORGET, _ERASE):
+            return OpenScreen(ForgetPane(self, key, erase=action is _ERASE))
+        if action is _WHY:
             return await self.why_page(key, self._cue)
-        return await (self.episode_page(key) if deed is _INSPECT else self._by_hand(deed, key, words))
+        return await (self.episode_page(key) if action is _INSPECT else self._edit(action, key, words))
 
-    async def _by_hand(self, deed: Deed, key: str, words: str) -> Page:
-        if deed is _PIN:
+    async def _edit(self, action: BrowserAction, key: str, words: str) -> Page:
+        if action is _PIN:
             detail = await self.answer(lambda number: protocol.Inspect(number, key), protocol.EpisodeDetail)
             pins = detail.is_pinned is not True
             held = await self.answer(lambda number: protocol.PinEpisode(number, key, pins), protocol.EpisodeHeld)
             return held_page(held)
-        if deed is _WEIGH:
+        if action is _WEIGH:
             share = share_of(words)
             held = await self.answer(lambda number: protocol.WeighEpisode(number, key, share), protocol.EpisodeHeld)
             return held_page(held)
         done = await self.answer(lambda number: protocol.CorrectEpisode(number, key, words), protocol.EpisodeCorrected)
         return corrected_page(done)
 
-    async def _links(self) -> list[Entry]:
+    async def _load_links(self) -> list[Entry]:
         name = self._linked_with
         detail = await self.answer(lambda number: protocol.Inspect(number, name), protocol.EpisodeDetail)
-        first = Entry(detail.episode_id, row("·", detail.summary, "this one"))
-        return [first, *(Entry(one.episode_id, measured(one.strength, one.summary, one.type)) for one in detail.links)]
+        first = Entry(detail.episode_id, list_row("·", detail.summary, "this one"))
+        return [first, *(Entry(one.episode_id, bar_row(one.strength, one.summary, one.type)) for one in detail.links)]
 
 
-class RecalledShelf(Asking):
+class RecalledListing(MindQueries):
     """Memories that surfaced for the last turn, strongest first, each with its reasons."""
 
     title = "what came to mind for your last words"
-    nothing = (
+    empty_text = (
         "Nothing from before came to mind: it goes by what was said in this conversation. All that it was told: "
         "/context"
     )
-    deeds = (_WHY, _INSPECT)
+    actions = (_WHY, _INSPECT)
 
     def __init__(self, ask: Ask, clock: Clock, items: list[protocol.RecalledItem]) -> None:
         super().__init__(ask, clock)
@@ -112,7 +112,7 @@ class RecalledShelf(Asking):
         return [
             Entry(
                 one.episode_id,
-                measured(one.energy, one.summary, _when_recalled(one, now)),
+                bar_row(one.energy, one.summary, _when_recalled(one, now)),
             )
             for one in self._items
         ]
@@ -122,10 +122,10 @@ class RecalledShelf(Asking):
         item = next(one for one in self._items if one.episode_id == key)
         return await (self._project_page(item) if item.project else self.why_page(key))
 
-    async def do(self, deed: Deed, key: str, words: str = "") -> Outcome:
+    async def run_action(self, action: BrowserAction, key: str, words: str = "") -> ActionOutcome:
         """Show the reasons or the whole episode."""
         item = next(one for one in self._items if one.episode_id == key)
-        return await (self.page(key) if deed is _WHY or item.project else self.episode_page(key))
+        return await (self.page(key) if action is _WHY or item.project else self.episode_page(key))
 
     async def _project_page(self, item: protocol.RecalledItem) -> Page:
         project, chunk_id = item.project, item.episode_id

@@ -3,7 +3,7 @@
 from textual.message import Message
 
 from reveries import protocol
-from reveries.client.tui.words import Words
+from reveries.client.tui.outgoing_text import OutgoingText
 
 
 class AttachedToMind(Message):
@@ -15,19 +15,19 @@ class AttachedToMind(Message):
         mind: str,
         attached: protocol.Attached,
         status: protocol.Status,
-        unheard: list[Words],
+        unacknowledged: list[OutgoingText],
         *,
-        is_heard: bool,
+        is_acknowledged: bool,
     ) -> None:
         super().__init__()
         self.mind = mind
         self.attached = attached
         self.status = status
-        self.unheard = unheard
-        self.is_heard = is_heard
+        self.unacknowledged = unacknowledged
+        self.is_acknowledged = is_acknowledged
 
 
-class WentAway(Message):
+class ConnectionDropped(Message):
     """The connection was lost or refused. The link keeps trying; it has returned the unacknowledged messages.
     `sentence`: what is wrong, and what to do."""
 
@@ -60,7 +60,7 @@ class HelpOffered(Message):
         self.text = text
 
 
-class ReplyGrew(Message):
+class ReplyPieceArrived(Message):
     """The next piece of the reply, not yet sanitised."""
 
     def __init__(self, text: str) -> None:
@@ -92,7 +92,7 @@ class TurnSpoken(Message):
         self.turn = turn
 
 
-class StateMoved(Message):
+class MindStateChanged(Message):
     """The daemon's state changed."""
 
     def __init__(self, state: str, detail: str) -> None:
@@ -101,7 +101,7 @@ class StateMoved(Message):
         self.detail = detail
 
 
-class WorkMoved(Message):
+class JobProgressed(Message):
     """Progress of a long job that another client started."""
 
     def __init__(self, progress: protocol.Progress) -> None:
@@ -117,7 +117,7 @@ class StatusArrived(Message):
         self.status = status
 
 
-class ThoughtMoved(Message):
+class ThoughtProgressed(Message):
     """A thought of the monologue began, went on or ended."""
 
     def __init__(self, frame: protocol.ThoughtBegan | protocol.ThoughtToken | protocol.ThoughtEnded) -> None:

@@ -42,17 +42,17 @@ def content_of(page: Page) -> Content:
     """Convert a page to Textual content: styled text, never markup."""
     pieces: list[str | tuple[str, str]] = []
     for row in page:
-        pieces += [_piece(part) for part in row]
+        pieces += [_styled_part(part) for part in row]
         pieces.append("\n")
     return Content.assemble(*pieces)
 
 
-def _piece(part: Part) -> str | tuple[str, str]:
+def _styled_part(part: Part) -> str | tuple[str, str]:
     text, style = plain(part.text), _STYLES[part.style]
     return (text, style) if style else text
 
 
-class LookPane(ModalScreen[None]):
+class PagePane(ModalScreen[None]):
     """A page over the conversation. Closed by Esc, q or Enter."""
 
     HELP_TITLE = "a page"
@@ -70,20 +70,20 @@ class LookPane(ModalScreen[None]):
         self._page = page
 
     def compose(self) -> ComposeResult:
-        with Vertical(id="look"):
+        with Vertical(id="pane"):
             yield Static(Content(plain(self._title)), classes="title", markup=False)
-            with VerticalScroll(id="look-page"):
+            with VerticalScroll(id="pane-page"):
                 yield Static(content_of(self._page), markup=False)
 
     def on_mount(self) -> None:
-        self.query_one("#look-page", VerticalScroll).focus()
+        self.query_one("#pane-page", VerticalScroll).focus()
 
     def action_scroll(self, rows: int) -> None:
         """Scroll by a number of rows, even if the pane has lost the focus."""
-        self.query_one("#look-page", VerticalScroll).scroll_relative(y=rows, animate=False)
+        self.query_one("#pane-page", VerticalScroll).scroll_relative(y=rows, animate=False)
 
 
-class Sure(ModalScreen[bool]):
+class ConfirmPane(ModalScreen[bool]):
     """A yes-or-no question before a change: only y confirms."""
 
     CSS_PATH = "panes.tcss"
@@ -97,7 +97,7 @@ class Sure(ModalScreen[bool]):
         self._question = question
 
     def compose(self) -> ComposeResult:
-        with Vertical(id="sure"):
+        with Vertical(id="confirm"):
             yield Static(Content(plain(self._question)), markup=False)
             yield Static(Content.assemble(("y", "$accent"), " yes   ", ("n", "$accent"), " no"), markup=False)
 
@@ -106,14 +106,14 @@ class Sure(ModalScreen[bool]):
         self.dismiss(is_sure)
 
 
-class Find(Input):
+class FindInput(Input):
     """A search field. Pasted escape sequences are removed: the widget would write them to the terminal."""
 
     def _on_paste(self, event: events.Paste) -> None:
         event.text = one_line(event.text, LONGEST_WORDS_CHARS)
 
 
-class AnswerPane(Input):
+class AnswerInput(Input):
     """The same for an answer of a sentence or two."""
 
     def _on_paste(self, event: events.Paste) -> None:
@@ -133,7 +133,7 @@ class PromptPane(ModalScreen[str]):
     def compose(self) -> ComposeResult:
         with Vertical(id="prompt"):
             yield Static(Content(plain(self._question)), markup=False)
-            yield AnswerPane(id="answer", compact=True, max_length=_LONGEST_ANSWER_CHARS)
+            yield AnswerInput(id="answer", compact=True, max_length=_LONGEST_ANSWER_CHARS)
 
     @on(Input.Submitted, "#answer")
     def _answered(self, submitted: Input.Submitted) -> None:

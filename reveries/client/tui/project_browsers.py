@@ -14,8 +14,8 @@ from reveries.client.features.project_pages import (
     undone_page,
 )
 from reveries.client.render import Page, line, paragraph
-from reveries.client.tui.asking import Ask, Asking, row
-from reveries.client.tui.browser import Deed, Deeper, Entry, Outcome, Refill
+from reveries.client.tui.browser import ActionOutcome, BrowserAction, Entry, OpenListing, ReloadList
+from reveries.client.tui.mind_queries import Ask, MindQueries, list_row
 from reveries.client.wording import ago, plural
 from reveries.clock import Clock
 from reveries.safe_text import one_line
@@ -23,29 +23,29 @@ from reveries.safe_text import one_line
 _LOGGED: Final = 200
 _LIVE_SECONDS: Final = 2.0
 _MARKS: Final = {"done": "✓", "in_progress": "▸", "ready": "·", "blocked": "‖", "dropped": "×"}
-_TASKS: Final = Deed("enter", "tasks")
-_QUESTIONS: Final = Deed("q", "questions")
-_PAGES: Final = Deed("o", "orientation")
-_LOG: Final = Deed("l", "log")
-_GRANTS: Final = Deed("g", "grants")
-_WORK: Final = Deed("w", "work on it now")
-_PAUSE: Final = Deed("p", "pause or resume")
-_ANSWER: Final = Deed("enter", "answer", takes="Your answer")
-_YES: Final = Deed("y", "yes")
-_ALWAYS: Final = Deed("a", "always, in this project", "Let it do this in this project without asking again?")
-_NO: Final = Deed("n", "no")
-_UNDO: Final = Deed("u", "undo", "Give the folder back as it was before this task?")
-_REVERT: Final = Deed("r", "back to this one", "Make this version the newest?")
-_WHY: Final = Deed("enter", "the task, step by step")
-_REVOKE: Final = Deed("r", "take back", "Take this grant back?")
+_TASKS: Final = BrowserAction("enter", "tasks")
+_QUESTIONS: Final = BrowserAction("q", "questions")
+_PAGES: Final = BrowserAction("o", "orientation")
+_LOG: Final = BrowserAction("l", "log")
+_GRANTS: Final = BrowserAction("g", "grants")
+_WORK: Final = BrowserAction("w", "work on it now")
+_PAUSE: Final = BrowserAction("p", "pause or resume")
+_ANSWER: Final = BrowserAction("enter", "answer", prompt="Your answer")
+_YES: Final = BrowserAction("y", "yes")
+_ALWAYS: Final = BrowserAction("a", "always, in this project", "Let it do this in this project without asking again?")
+_NO: Final = BrowserAction("n", "no")
+_UNDO: Final = BrowserAction("u", "undo", "Give the folder back as it was before this task?")
+_REVERT: Final = BrowserAction("r", "back to this one", "Make this version the newest?")
+_WHY: Final = BrowserAction("enter", "the task, step by step")
+_REVOKE: Final = BrowserAction("r", "take back", "Take this grant back?")
 
 
-class ProjectShelf(Asking):
+class ProjectListing(MindQueries):
     """Projects, each with its state."""
 
     title = "what it works on for you"
-    nothing = "No projects yet. Begin one in a shell: reveries project new Piano"
-    deeds = (_TASKS, _QUESTIONS, _PAGES, _LOG, _GRANTS, _WORK, _PAUSE)
+    empty_text = "No projects yet. Begin one in a shell: reveries project new Piano"
+    actions = (_TASKS, _QUESTIONS, _PAGES, _LOG, _GRANTS, _WORK, _PAUSE)
 
     def __init__(self, ask: Ask, clock: Clock) -> None:
         super().__init__(ask, clock)
@@ -53,73 +53,73 @@ class ProjectShelf(Asking):
 
     async def entries(self, words: str) -> list[Entry]:
         """Load one row per project: its progress, and what waits for the owner."""
-        told = await self.answer(protocol.AskProjects, protocol.Projects)
-        self._listed = {one.project_id: one for one in told.projects}
-        return [Entry(one.project_id, row("●", one.name, _project_note(one))) for one in told.projects]
+        answer = await self.answer(protocol.AskProjects, protocol.Projects)
+        self._listed = {one.project_id: one for one in answer.projects}
+        return [Entry(one.project_id, list_row("●", one.name, _project_note(one))) for one in answer.projects]
 
     async def page(self, key: str) -> Page:
         """Render its progress, what it waits for, and what is uncertain."""
-        told = await self.answer(lambda number: protocol.AskProject(number, key), protocol.ProjectDetail)
-        return project_page(told, self.clock.now(), is_detailed=False)
+        answer = await self.answer(lambda number: protocol.AskProject(number, key), protocol.ProjectDetail)
+        return project_page(answer, self.clock.now(), is_detailed=False)
 
-    async def do(self, deed: Deed, key: str, words: str = "") -> Outcome:
+    async def run_action(self, action: BrowserAction, key: str, words: str = "") -> ActionOutcome:
         """Open a listing of the project, request work on it, or pause or resume it."""
-        if deed in _DEEPER:
-            return Deeper(_DEEPER[deed](self.ask, self.clock, key))
-        if deed is _WORK:
+        if action in _LISTINGS:
+            return OpenListing(_LISTINGS[action](self.ask, self.clock, key))
+        if action is _WORK:
             asked = await self.answer(lambda number: protocol.RequestWork(number, key), protocol.WorkRequested)
-            return Refill([line(f"  {one_line(asked.project)} is next, when this conversation rests.")])
+            return ReloadList([line(f"  {one_line(asked.project)} is next, when this conversation rests.")])
         is_active = self._listed[key].state == "active"
         state: Literal["active", "paused"] = "paused" if is_active else "active"
         await self.answer(lambda number: protocol.ChangeProject(number, key, state), protocol.ProjectDetail)
-        return Refill([line("  It is paused." if is_active else "  It goes on.")])
+        return ReloadList([line("  It is paused." if is_active else "  It goes on.")])
 
 
-class _OfProject(Asking):
+class _ProjectPartListing(MindQueries):
     """Base of the listings within one project."""
 
     def __init__(self, ask: Ask, clock: Clock, project: str) -> None:
         super().__init__(ask, clock)
         self.project = project
 
-    async def detail(self) -> protocol.ProjectDetail:
+    async def fetch_detail(self) -> protocol.ProjectDetail:
         """Fetch the project with the last lines of its log."""
         return await self.answer(
             lambda number: protocol.AskProject(number, self.project, _LOGGED), protocol.ProjectDetail
         )
 
 
-class TaskShelf(_OfProject):
+class TaskListing(_ProjectPartListing):
     """Tasks in the order of the plan, each with what it waits for."""
 
     title = "tasks"
-    nothing = "No tasks yet: it plans when it works."
-    deeds = (_UNDO,)
+    empty_text = "No tasks yet: it plans when it works."
+    actions = (_UNDO,)
 
     async def entries(self, words: str) -> list[Entry]:
         """Load one row per task."""
         return [
-            Entry(one.task_id, row(_MARKS.get(one.status, "?"), one.title, _task_note(one)))
-            for one in (await self.detail()).tasks
+            Entry(one.task_id, list_row(_MARKS.get(one.status, "?"), one.title, _task_note(one)))
+            for one in (await self.fetch_detail()).tasks
         ]
 
     async def page(self, key: str) -> Page:
         """Render the task with every step, and the evidence for its outcome."""
-        told = await self.answer(lambda number: protocol.AskTaskTrace(number, self.project, key), protocol.TaskTrace)
-        return trace_page(told)
+        answer = await self.answer(lambda number: protocol.AskTaskTrace(number, self.project, key), protocol.TaskTrace)
+        return trace_page(answer)
 
-    async def do(self, deed: Deed, key: str, words: str = "") -> Outcome:
+    async def run_action(self, action: BrowserAction, key: str, words: str = "") -> ActionOutcome:
         """Restore the folder as it was before the task."""
         undone = await self.answer(lambda number: protocol.UndoTask(number, self.project, key), protocol.TaskUndone)
-        return Refill(undone_page(undone))
+        return ReloadList(undone_page(undone))
 
 
-class QuestionShelf(Asking):
+class QuestionListing(MindQueries):
     """Open questions of projects, oldest first, answered in place."""
 
     title = "questions for you"
-    nothing = "It has no questions."
-    deeds = (_ANSWER, _YES, _ALWAYS, _NO)
+    empty_text = "It has no questions."
+    actions = (_ANSWER, _YES, _ALWAYS, _NO)
 
     def __init__(self, ask: Ask, clock: Clock, project: str = "") -> None:
         super().__init__(ask, clock)
@@ -131,15 +131,15 @@ class QuestionShelf(Asking):
         self._listed = {one.question_id: one for one in await self._questions()}
         now = self.clock.now()
         return [
-            Entry(key, row("?", one.question, f"{one.project}, {ago(one.asked_at, now)}"))
+            Entry(key, list_row("?", one.question, f"{one.project}, {ago(one.asked_at, now)}"))
             for key, one in self._listed.items()
         ]
 
     async def _questions(self) -> list[protocol.QuestionEntry]:
         if not self._project:
             return (await self.answer(protocol.AskOpenQuestions, protocol.OpenQuestions)).questions
-        told = await self.answer(lambda number: protocol.AskProject(number, self._project), protocol.ProjectDetail)
-        return told.questions
+        answer = await self.answer(lambda number: protocol.AskProject(number, self._project), protocol.ProjectDetail)
+        return answer.questions
 
     async def page(self, key: str) -> Page:
         """Render the whole question, and the keys that answer it."""
@@ -151,21 +151,21 @@ class QuestionShelf(Asking):
         keys = of_kind.get(one.kind, "enter, then your words")
         return questions_page([one], self.clock.now(), keys)
 
-    async def do(self, deed: Deed, key: str, words: str = "") -> Outcome:
+    async def run_action(self, action: BrowserAction, key: str, words: str = "") -> ActionOutcome:
         """Answer the question."""
         kind = self._listed[key].kind
-        if (deed is _ALWAYS and kind != "approval") or (deed in (_YES, _NO) and kind == "question"):
+        if (action is _ALWAYS and kind != "approval") or (action in (_YES, _NO) and kind == "question"):
             return paragraph("Only what it asks leave for is answered so. Enter, then your words.")
-        said = {_YES: "yes", _ALWAYS: "always", _NO: "no"}.get(deed, words)
-        told = await self.answer(lambda number: protocol.AnswerQuestion(number, key, said), protocol.QuestionAnswered)
-        return Refill(paragraph(f"Answered, for {one_line(told.project)}: {one_line(said, 200)}"))
+        said = {_YES: "yes", _ALWAYS: "always", _NO: "no"}.get(action, words)
+        answer = await self.answer(lambda number: protocol.AnswerQuestion(number, key, said), protocol.QuestionAnswered)
+        return ReloadList(paragraph(f"Answered, for {one_line(answer.project)}: {one_line(said, 200)}"))
 
 
-class OrientationShelf(_OfProject):
+class OrientationListing(_ProjectPartListing):
     """Versions of the orientation page, newest first, each with its changes."""
 
     title = "orientation"
-    deeds = (_REVERT,)
+    actions = (_REVERT,)
 
     def __init__(self, ask: Ask, clock: Clock, project: str) -> None:
         super().__init__(ask, clock, project)
@@ -176,7 +176,7 @@ class OrientationShelf(_OfProject):
         asked = await self.answer(lambda number: protocol.AskOrientations(number, self.project), protocol.Orientations)
         self._versions, now = asked.versions, self.clock.now()
         return [
-            Entry(str(one.version), row(str(one.version), one.trigger, ago(one.written_at, now)))
+            Entry(str(one.version), list_row(str(one.version), one.trigger, ago(one.written_at, now)))
             for one in asked.versions
         ]
 
@@ -189,20 +189,20 @@ class OrientationShelf(_OfProject):
             return whole
         return [*diff_page(self._versions, version - 1, version), line(), *whole]
 
-    async def do(self, deed: Deed, key: str, words: str = "") -> Outcome:
+    async def run_action(self, action: BrowserAction, key: str, words: str = "") -> ActionOutcome:
         """Make this version the newest."""
         await self.answer(
             lambda number: protocol.RevertOrientation(number, self.project, int(key)), protocol.ProjectDetail
         )
-        return Refill()
+        return ReloadList()
 
 
-class WorkLogShelf(_OfProject):
+class WorkLogListing(_ProjectPartListing):
     """The work log, newest first; the list reloads while work goes on."""
 
     title = "work log, live"
-    nothing = "Nothing happened yet."
-    deeds = (_WHY,)
+    empty_text = "Nothing happened yet."
+    actions = (_WHY,)
     refresh_seconds = _LIVE_SECONDS
 
     def __init__(self, ask: Ask, clock: Clock, project: str) -> None:
@@ -211,9 +211,9 @@ class WorkLogShelf(_OfProject):
 
     async def entries(self, words: str) -> list[Entry]:
         """Load one row per log line."""
-        self._log, now = {one.entry_id: one for one in (await self.detail()).log}, self.clock.now()
+        self._log, now = {one.entry_id: one for one in (await self.fetch_detail()).log}, self.clock.now()
         return [
-            Entry(key, row("·", f"{one.action}  {one.details}", ago(one.happened_at, now)))
+            Entry(key, list_row("·", f"{one.action}  {one.details}", ago(one.happened_at, now)))
             for key, one in self._log.items()
         ]
 
@@ -222,21 +222,21 @@ class WorkLogShelf(_OfProject):
         one = self._log[key]
         return [*log_page([one], self.clock.now()), line(), *paragraph(one.details, indent=2)]
 
-    async def do(self, deed: Deed, key: str, words: str = "") -> Outcome:
+    async def run_action(self, action: BrowserAction, key: str, words: str = "") -> ActionOutcome:
         """Show the task that the log line belongs to."""
         if not (task_id := self._log[key].task_id):
             return paragraph("This line is of no task.")
         asked = protocol.AskTaskTrace
-        told = await self.answer(lambda number: asked(number, self.project, task_id), protocol.TaskTrace)
-        return trace_page(told)
+        answer = await self.answer(lambda number: asked(number, self.project, task_id), protocol.TaskTrace)
+        return trace_page(answer)
 
 
-class GrantShelf(_OfProject):
+class GrantListing(_ProjectPartListing):
     """The grants of a project."""
 
     title = "grants"
-    nothing = "It may do nothing outside. To allow it, in a shell: reveries grant give NAME fetch"
-    deeds = (_REVOKE,)
+    empty_text = "It may do nothing outside. To allow it, in a shell: reveries grant give NAME fetch"
+    actions = (_REVOKE,)
 
     def __init__(self, ask: Ask, clock: Clock, project: str) -> None:
         super().__init__(ask, clock, project)
@@ -244,26 +244,26 @@ class GrantShelf(_OfProject):
 
     async def entries(self, words: str) -> list[Entry]:
         """Load one row per grant."""
-        told = await self.answer(lambda number: protocol.AskGrants(number, self.project), protocol.Grants)
-        self._listed, now = {one.grant_id: one for one in told.grants}, self.clock.now()
-        return [Entry(key, row("·", one.name, ago(one.given_at, now))) for key, one in self._listed.items()]
+        answer = await self.answer(lambda number: protocol.AskGrants(number, self.project), protocol.Grants)
+        self._listed, now = {one.grant_id: one for one in answer.grants}, self.clock.now()
+        return [Entry(key, list_row("·", one.name, ago(one.given_at, now))) for key, one in self._listed.items()]
 
     async def page(self, key: str) -> Page:
         """Render what the grant allows."""
         return grants_page(protocol.Grants(0, "", [self._listed[key]]), self.clock.now())
 
-    async def do(self, deed: Deed, key: str, words: str = "") -> Outcome:
+    async def run_action(self, action: BrowserAction, key: str, words: str = "") -> ActionOutcome:
         """Revoke the grant."""
         await self.answer(lambda number: protocol.RevokeGrant(number, self.project, key), protocol.Grants)
-        return Refill([line("  It is taken back.")])
+        return ReloadList([line("  It is taken back.")])
 
 
-_DEEPER: Final = {
-    _TASKS: TaskShelf,
-    _QUESTIONS: QuestionShelf,
-    _PAGES: OrientationShelf,
-    _LOG: WorkLogShelf,
-    _GRANTS: GrantShelf,
+_LISTINGS: Final = {
+    _TASKS: TaskListing,
+    _QUESTIONS: QuestionListing,
+    _PAGES: OrientationListing,
+    _LOG: WorkLogListing,
+    _GRANTS: GrantListing,
 }
 
 

@@ -21,12 +21,12 @@ from reveries.client.features.thinking import controlled_page, notes_page, relea
 from reveries.client.features.usage import usage_page
 from reveries.client.features.wellbeing import wellbeing_page
 from reveries.client.render import Page, line, page_columns
-from reveries.client.tui.commands import Called
+from reveries.client.tui.commands import CommandCall
 from reveries.client.tui.panes import columns_for
 from reveries.errors import UsageError
 from reveries.safe_text import one_line
 
-_FOUND: Final = 8
+_SEARCH_LIMIT: Final = 8
 _NUDGE_CHARS: Final = 500
 _NAME_CHARS: Final = 100
 _EXCERPTS: Final = 3
@@ -40,12 +40,12 @@ class PageQuery:
     request: Callable[[int], protocol.Request]
 
 
-def look_for(called: Called) -> PageQuery | None:
+def build_query(call: CommandCall) -> PageQuery | None:
     """Build the query of a command; None if the command shows no page. Raises UsageError."""
-    rest = called.words
-    match called.command.name:
+    rest = call.words
+    match call.command.name:
         case "/search":
-            return PageQuery(f"search: {rest}", lambda number: protocol.Search(number, rest, _FOUND))
+            return PageQuery(f"search: {rest}", lambda number: protocol.Search(number, rest, _SEARCH_LIMIT))
         case "/inspect":
             return PageQuery("episode", lambda number: protocol.Inspect(number, rest[:100]))
         case "/why":
@@ -60,11 +60,11 @@ def look_for(called: Called) -> PageQuery | None:
         case "/self" if rest == "history":
             return PageQuery("how the self-model changed", protocol.AskSelfHistory)
         case _:
-            name = called.command.name
-            return _PLAIN_LOOKS.get(name) or _of_thinking(name, rest) or _by_hand(name, rest)
+            name = call.command.name
+            return _SIMPLE_QUERIES.get(name) or _build_thinking_query(name, rest) or _build_edit_query(name, rest)
 
 
-def _by_hand(command: str, rest: str) -> PageQuery | None:
+def _build_edit_query(command: str, rest: str) -> PageQuery | None:
     """Build the query of an edit of one episode. Raises UsageError."""
     key, _, words = rest.partition(" ")
     key, words = key[:100], words.strip()
@@ -83,7 +83,7 @@ def _by_hand(command: str, rest: str) -> PageQuery | None:
             return None
 
 
-def _of_thinking(command: str, rest: str) -> PageQuery | None:
+def _build_thinking_query(command: str, rest: str) -> PageQuery | None:
     match command:
         case "/nudge":
             return PageQuery("thinking", lambda number: protocol.NudgeThinking(number, rest[:_NUDGE_CHARS]))
@@ -106,7 +106,7 @@ def _of_thinking(command: str, rest: str) -> PageQuery | None:
             return None
 
 
-_PLAIN_LOOKS: Final = {
+_SIMPLE_QUERIES: Final = {
     "/context": PageQuery("what it was told", protocol.AskContext),
     "/self": PageQuery("self-model", protocol.AskSelf),
     "/status": PageQuery("how it is", protocol.AskStatus),
@@ -118,24 +118,24 @@ _PLAIN_LOOKS: Final = {
 }
 
 
-def page_of(frame: protocol.Frame, now: float, terminal_columns: int) -> Page:
+def render_answer(frame: protocol.Frame, now: float, terminal_columns: int) -> Page:
     """Render the answer to a query as a page that fits into the pane."""
     columns = columns_for(terminal_columns)
     with page_columns(columns):
         return (
-            _page(frame, now)
-            or _page_of_mind(frame, now, columns)
-            or _page_of_thinking(frame, now)
-            or _page_of_projects(frame, now)
-            or _page_of_hand(frame, now)
+            _render_memory(frame, now)
+            or _render_state(frame, now, columns)
+            or _render_thinking(frame, now)
+            or _render_project(frame, now)
+            or _render_edit(frame, now)
             or [line("There is no page for that.")]
         )
 
 
-def _page(frame: protocol.Frame, now: float) -> Page | None:
+def _render_memory(frame: protocol.Frame, now: float) -> Page | None:
     match frame:
         case protocol.Found():
-            return found_page(frame, now, _FOUND)
+            return found_page(frame, now, _SEARCH_LIMIT)
         case protocol.EpisodeDetail():
             return episode_page(frame, now)
         case protocol.Why():
@@ -154,7 +154,7 @@ def _page(frame: protocol.Frame, now: float) -> Page | None:
             return None
 
 
-def _page_of_mind(frame: protocol.Frame, now: float, columns: int) -> Page | None:
+def _render_state(frame: protocol.Frame, now: float, columns: int) -> Page | None:
     match frame:
         case protocol.Status():
             return status_page(frame, now)
@@ -168,7 +168,7 @@ def _page_of_mind(frame: protocol.Frame, now: float, columns: int) -> Page | Non
             return None
 
 
-def _page_of_thinking(frame: protocol.Frame, now: float) -> Page | None:
+def _render_thinking(frame: protocol.Frame, now: float) -> Page | None:
     match frame:
         case protocol.Notes():
             return notes_page(frame, now)
@@ -180,7 +180,7 @@ def _page_of_thinking(frame: protocol.Frame, now: float) -> Page | None:
             return None
 
 
-def _page_of_projects(frame: protocol.Frame, now: float) -> Page | None:
+def _render_project(frame: protocol.Frame, now: float) -> Page | None:
     match frame:
         case protocol.ProjectDetail():
             return project_page(frame, now, is_detailed=True)
@@ -192,7 +192,7 @@ def _page_of_projects(frame: protocol.Frame, now: float) -> Page | None:
             return None
 
 
-def _page_of_hand(frame: protocol.Frame, now: float) -> Page | None:
+def _render_edit(frame: protocol.Frame, now: float) -> Page | None:
     match frame:
         case protocol.Neighbourhood():
             return graph_page(frame, now)

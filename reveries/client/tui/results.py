@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from reveries.client.render import Page, page_columns
 from reveries.client.tui.conversation_app import ConversationApp
-from reveries.client.tui.panes import LookPane, columns_for
+from reveries.client.tui.panes import PagePane, columns_for
 from reveries.client.tui.turns import Remark
 
 
@@ -17,4 +17,4 @@ async def show_result(app: ConversationApp, title: str, make: Callable[[], Page]
         await app.chat.mount(Remark("\n".join([f"{title}:", *rows]).rstrip(), classes="result"))
         app.hint(f"{title}: it stands in the conversation")
     else:
-        app.show_pane(LookPane(title, page))
+        app.show_pane(PagePane(title, page))

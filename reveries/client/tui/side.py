@@ -54,7 +54,7 @@ class MonologuePane(VerticalScroll):
             case ThoughtBegan():
                 self._plain = PlainStream()
                 self._text = self._plain.feed(frame.so_far)
-                self._reason(one_line(frame.reason))
+                self._show_reason(one_line(frame.reason))
                 self.query_one("#thought-end", Static).update("")
                 self._show_text()
             case ThoughtToken():
@@ -68,7 +68,7 @@ class MonologuePane(VerticalScroll):
                 self.query_one("#thought-end", Static).update(Content(f"{why}\n{plural(frame.tokens, 'token')}"))
                 self._show_text()
 
-    def _reason(self, reason: str) -> None:
+    def _show_reason(self, reason: str) -> None:
         line = self.screen.query_one("#thought-reason", Static)
         line.update(Content(reason))
         line.remove_class("hidden")
@@ -136,7 +136,9 @@ class MemoryCard(Static):
             self.item = item
 
     def __init__(self, item: RecalledItem, now: float) -> None:
-        super().__init__(_card(item, now), classes="card" if item.was_told else "card untold", markup=False)
+        super().__init__(
+            _card_content(item, now), classes="card" if item.was_told else "card not-in-prompt", markup=False
+        )
         self._item = item
 
     def action_choose(self) -> None:
@@ -148,7 +150,7 @@ class MemoryCard(Static):
         self.action_choose()
 
 
-def _card(item: RecalledItem, now: float) -> Content:
+def _card_content(item: RecalledItem, now: float) -> Content:
     full = round(_BAR_CELLS * max(0.0, min(1.0, item.energy)))
     parts: list[Content | str | tuple[str, str]] = [
         ("━" * full, "$accent"),
@@ -163,7 +165,7 @@ def _card(item: RecalledItem, now: float) -> Content:
     return Content.assemble(*parts)
 
 
-class Fold(Static):
+class PaneTitle(Static):
     """The title of a pane. Enter or a click folds the pane."""
 
     can_focus = True
@@ -194,7 +196,7 @@ class Fold(Static):
         self.update(Content(f"{'▸' if self._is_folded else '▾'} {self._title}"))
 
 
-class Side(Vertical):
+class SidePane(Vertical):
     """The monologue pane above the pane of recalled memories."""
 
     def __init__(self, clock: Clock) -> None:
@@ -204,8 +206,8 @@ class Side(Vertical):
 
     def compose(self) -> ComposeResult:
         reason = Static("", id="thought-reason", classes="hidden", markup=False)
-        yield Fold("thinking", reason, self.monologue)
+        yield PaneTitle("thinking", reason, self.monologue)
         yield reason
         yield self.monologue
-        yield Fold("recalled just now", self.recalled)
+        yield PaneTitle("recalled just now", self.recalled)
         yield self.recalled

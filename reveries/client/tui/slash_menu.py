@@ -4,7 +4,7 @@ from textual.content import Content
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
-from reveries.client.tui.commands import Command, completions, is_named
+from reveries.client.tui.commands import Command, complete_command, name_contains
 
 SHOWN_COMMANDS = 8
 _NARROW_COLUMNS = 50
@@ -18,7 +18,7 @@ class SlashMenu(OptionList):
     def __init__(self) -> None:
         super().__init__(id="slash", classes="hidden", markup=False)
         self._commands: list[Command] = []
-        self._named = 0
+        self._name_matches = 0
         self._is_picked = False
 
     @property
@@ -28,20 +28,20 @@ class SlashMenu(OptionList):
     @property
     def chosen(self) -> Command | None:
         """The highlighted command."""
-        place = self.highlighted
-        return self._commands[place] if self._commands and place is not None else None
+        index = self.highlighted
+        return self._commands[index] if self._commands and index is not None else None
 
     @property
-    def runs(self) -> Command | None:
+    def command_to_run(self) -> Command | None:
         """The command that Enter runs: one that the owner moved to, or whose name contains the typed text. A match in
         the description alone is not enough."""
-        place = self.highlighted
-        return self.chosen if self._is_picked or (place is not None and place < self._named) else None
+        index = self.highlighted
+        return self.chosen if self._is_picked or (index is not None and index < self._name_matches) else None
 
-    def show_for(self, text: str) -> None:
+    def show_matches(self, text: str) -> None:
         """Show the commands that `text` may become; hide the menu if there are none."""
-        commands = completions(text)
-        self._named = sum(is_named(command, text) for command in commands)
+        commands = complete_command(text)
+        self._name_matches = sum(name_contains(command, text) for command in commands)
         if commands == self._commands:
             return
         self._commands = commands
@@ -68,4 +68,4 @@ class SlashMenu(OptionList):
     def _row(self, command: Command, widest: int) -> Content:
         if self.app.size.width < _NARROW_COLUMNS:
             return Content.styled(command.usage, "$accent")
-        return Content.assemble((f"{command.usage:<{widest + 2}}", "$accent"), (command.meaning, "$foreground 70%"))
+        return Content.assemble((f"{command.usage:<{widest + 2}}", "$accent"), (command.description, "$foreground 70%"))

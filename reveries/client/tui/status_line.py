@@ -33,12 +33,12 @@ class StatusSegment:
     """Used instead of `text` when space is short."""
 
 
-def fitting(segments: list[StatusSegment], columns: int) -> list[StatusSegment]:
+def fit_segments(segments: list[StatusSegment], columns: int) -> list[StatusSegment]:
     """Fit the segments into `columns`: shorten their texts first, then drop those with the lowest worth."""
     kept = list(segments)
-    if _width(kept) > columns:
+    if _total_width(kept) > columns:
         kept = [replace(segment, text=segment.short or segment.text) for segment in kept]
-    while len(kept) > 1 and _width(kept) > columns:
+    while len(kept) > 1 and _total_width(kept) > columns:
         kept.remove(min(kept, key=lambda segment: segment.worth))
     return kept
 
@@ -77,7 +77,7 @@ class StatusLine(Static):
             self._read_tokens = replied.prompt_tokens + replied.completion_tokens
         self._draw()
 
-    def show_read(self, tokens: int, of_tokens: int) -> None:
+    def show_context_use(self, tokens: int, of_tokens: int) -> None:
         """Show the tokens of the last turn and the conversation model's context size; 0: unknown."""
         self._read_tokens, self._context_tokens = tokens, of_tokens or self._context_tokens
         self._draw()
@@ -106,30 +106,32 @@ class StatusLine(Static):
         columns = max(1, self.size.width - 2)
         left = StatusSegment(f"● {self._state}", 100, _STATE_COLOURS.get(self._state, "$text"))
         if self._hint:
-            room = max(1, columns - _width([left]) - _GAP)
-            self._put(_join_segments([left, StatusSegment(one_line(self._hint, room), 101, "$warning")], columns))
+            space = max(1, columns - _total_width([left]) - _GAP)
+            self._update_line(
+                _join_segments([left, StatusSegment(one_line(self._hint, space), 101, "$warning")], columns)
+            )
             return
-        kept = fitting([left, *self._segments()], columns)
-        self._put(_spread(kept, columns))
+        kept = fit_segments([left, *self._segments()], columns)
+        self._update_line(_align_segments(kept, columns))
 
-    def _put(self, line: Content) -> None:
+    def _update_line(self, line: Content) -> None:
         if line != self._line or line.spans != self._line.spans:
             self._line = line
             self.update(line, layout=False)
 
     def _segments(self) -> list[StatusSegment]:
         status = self._status
-        segments = self._of_turn()
+        segments = self._turn_segments()
         if status is not None:
             model = next((use.model for use in status.models if use.role == "conversation"), "")
             segments.insert(0, StatusSegment(one_line(model.rpartition("/")[2], 40), 50))
-            segments += [*_questions(status), *_jobs(status), _today(status)]
+            segments += [*_question_segments(status), *_embedding_segments(status), _usage_segment(status)]
             segments.append(StatusSegment(f"awake {span(self._clock.now() - status.awake_since)}", 70))
             if status.attached_clients > 1:
                 segments.append(StatusSegment(f"{plural(status.attached_clients, 'terminal')}", 40))
         return [segment for segment in segments if segment.text]
 
-    def _of_turn(self) -> list[StatusSegment]:
+    def _turn_segments(self) -> list[StatusSegment]:
         """The tokens of the last turn, as a share of the context size if that is known."""
         tokens = self._read_tokens
         if not tokens:
@@ -138,23 +140,23 @@ class StatusLine(Static):
             return [StatusSegment(f"{short_count(tokens)} last turn", 60)]
         share = tokens / self._context_tokens
         text = f"{short_count(tokens)} of {short_count(self._context_tokens)} read"
-        return [StatusSegment(text, 60, _alarm(share), short=f"read {share:.0%}")]
+        return [StatusSegment(text, 60, _limit_colour(share), short=f"read {share:.0%}")]
 
 
-def _questions(status: Status) -> list[StatusSegment]:
+def _question_segments(status: Status) -> list[StatusSegment]:
     """The number of open project questions (/questions)."""
     asked = status.open_questions
     return [StatusSegment(plural(asked, "question"), 90, "$warning", short=f"{asked}?")] if asked else []
 
 
-def _jobs(status: Status) -> list[StatusSegment]:
+def _embedding_segments(status: Status) -> list[StatusSegment]:
     """The progress of re-embedding."""
     if not 0 <= status.embedding_done < status.embedding_total:
         return []
     return [StatusSegment(f"vectors {status.embedding_done / status.embedding_total:.0%}", 65, "$secondary")]
 
 
-def _today(status: Status) -> StatusSegment:
+def _usage_segment(status: Status) -> StatusSegment:
     """Today's tokens and cost against the limits of all roles together; the most used limit, of a role too, gives the
     colour."""
     limits = status.limits
@@ -168,28 +170,28 @@ def _today(status: Status) -> StatusSegment:
     if cost:
         text += f" ${cost:.2f}" + (f" of ${money.limit:g}" if money else "")
     highest = max((one.used / one.limit for one in limits if one.limit > 0), default=0.0)
-    return StatusSegment(text, 80, _alarm(highest), short=short)
+    return StatusSegment(text, 80, _limit_colour(highest), short=short)
 
 
-def _alarm(share: float) -> str:
+def _limit_colour(share: float) -> str:
     """Return the colour for the used share of a limit."""
     return "$error" if share >= 0.95 else "$warning" if share >= 0.8 else "$foreground 60%"
 
 
-def _width(segments: list[StatusSegment]) -> int:
+def _total_width(segments: list[StatusSegment]) -> int:
     return sum(Content(segment.text).cell_length for segment in segments) + _GAP * (len(segments) - 1)
 
 
 def _join_segments(segments: list[StatusSegment], columns: int) -> Content:
     gap = Content(" " * _GAP)
-    return gap.join([Content.styled(segment.text, segment.style) for segment in fitting(segments, columns)])
+    return gap.join([Content.styled(segment.text, segment.style) for segment in fit_segments(segments, columns)])
 
 
-def _spread(segments: list[StatusSegment], columns: int) -> Content:
+def _align_segments(segments: list[StatusSegment], columns: int) -> Content:
     """Align the first segment left and the others right."""
     first, rest = segments[0], segments[1:]
     if not rest:
         return Content.styled(first.text, first.style)
-    blank = columns - _width(segments) + _GAP
+    blank = columns - _total_width(segments) + _GAP
     right = Content(" " * _GAP).join([Content.styled(segment.text, segment.style) for segment in rest])
     return Content.assemble((first.text, first.style), " " * max(_GAP, blank), right)

@@ -20,7 +20,7 @@ _DRIVER = "TEXTUAL_DRIVER"
 """The class that gets the screen and the keys; `reveries web` sets it to connect a browser window."""
 
 
-def turn_off(environment: MutableMapping[str, str], *, is_in_browser: bool = False) -> None:
+def remove_textual_switches(environment: MutableMapping[str, str], *, is_in_browser: bool = False) -> None:
     """Remove every Textual switch from `environment` except those of appearance, animation and keyboard input."""
     kept = _KEPT | {_DRIVER} if is_in_browser else _KEPT
     for name in [name for name in environment if name == "TEXTUAL" or name.startswith("TEXTUAL_")]:

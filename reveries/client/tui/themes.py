@@ -26,7 +26,7 @@ def _plain_style(style: Style) -> Style:
     return style.without_color
 
 
-class Colourless(LineFilter):
+class ColourRemover(LineFilter):
     """A filter that removes every colour."""
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
@@ -36,9 +36,9 @@ class Colourless(LineFilter):
         ]
 
 
-def in_place_of_greys(filters: list[LineFilter]) -> list[LineFilter]:
+def replace_grey_filters(filters: list[LineFilter]) -> list[LineFilter]:
     """Replace Textual's NO_COLOR filters, which turn colours to greys, with one that removes them."""
-    return [*(one for one in filters if not isinstance(one, Monochrome | NoColor)), Colourless()]
+    return [*(one for one in filters if not isinstance(one, Monochrome | NoColor)), ColourRemover()]
 
 
 _COLOURS: Final = (
@@ -48,12 +48,12 @@ _COLOUR: Final = re.compile(r"#[0-9a-fA-F]{6}")
 _LARGEST_BYTES: Final = 20_000
 
 
-def own_themes(folder: Path) -> list[Theme]:
+def load_themes(folder: Path) -> list[Theme]:
     """Load the owner's themes, sorted by name. Raises ConfigError naming the faulty file."""
-    return [_theme(file) for file in sorted(folder.glob("*.toml"))] if folder.is_dir() else []
+    return [_load_theme(file) for file in sorted(folder.glob("*.toml"))] if folder.is_dir() else []
 
 
-def _theme(file: Path) -> Theme:
+def _load_theme(file: Path) -> Theme:
     try:
         if file.stat().st_size > _LARGEST_BYTES:
             raise _theme_error(file, "it is too large")
@@ -123,7 +123,7 @@ DAY: Final = Theme(
     },
 )
 
-OURS: Final = (DUSK, DAY)
+BUILT_IN_THEMES: Final = (DUSK, DAY)
 _TERMINAL: Final = "ansi-dark"
 _LIGHT_BACKGROUNDS: Final = frozenset({"7", "15"})
 
@@ -143,18 +143,18 @@ def theme_name(setting: str, colorfgbg: str) -> str:
 
 def next_theme(current: str, available: list[str]) -> str:
     """Return the theme after `current`: built-in ones first, then the others by name."""
-    ours = [theme.name for theme in OURS]
+    ours = [theme.name for theme in BUILT_IN_THEMES]
     order = [*ours, *sorted(name for name in available if name not in ours)]
     place = order.index(current) + 1 if current in order else 0
     return order[place % len(order)]
 
 
-def dress(app: "App[Any]", folder: Path, setting: str) -> str:
+def apply_theme(app: "App[Any]", folder: Path, setting: str) -> str:
     """Set the theme before styles are first parsed, as a later change would parse them again. Return any problem."""
     problem = ""
-    themes = list(OURS)
+    themes = list(BUILT_IN_THEMES)
     try:
-        themes += own_themes(folder)
+        themes += load_themes(folder)
     except ReveriesError as error:
         problem = str(error)
     for theme in themes:
@@ -162,7 +162,7 @@ def dress(app: "App[Any]", folder: Path, setting: str) -> str:
     wanted = theme_name(setting, os.environ.get("COLORFGBG", ""))
     if wanted not in app.available_themes:
         problem = problem or f"There are no colours called {wanted}. Those that there are: ctrl+p, or /theme."
-        wanted = OURS[0].name
+        wanted = BUILT_IN_THEMES[0].name
     app.set_reactive(type(app).theme, wanted)
     app.stylesheet.set_variables(app.get_css_variables())
     app.set_class(app.current_theme.dark, "-dark-mode", update=False)

@@ -36,14 +36,14 @@ _ENDINGS = {
 }
 
 
-def _head(speaker: str, said_at: float, note: str = "", colour: str = "") -> Content:
+def _turn_head(speaker: str, said_at: float, note: str = "", colour: str = "") -> Content:
     when = clock_time(said_at)
     return Content.assemble(
         (one_line(speaker, 60), f"bold {colour}"), (f"  {when}{'  ' + note if note else ''}", "$foreground 60%")
     )
 
 
-def shown_part(text: str) -> str:
+def shorten_for_display(text: str) -> str:
     """Shorten a very long text for display; it can still be copied and exported whole."""
     if len(text) <= LONGEST_SHOWN_CHARS:
         return text
@@ -65,13 +65,13 @@ class TurnText(Static):
         self._colour = colour
         self._show(note)
 
-    def note(self, note: str) -> None:
+    def set_note(self, note: str) -> None:
         """Show a short note next to the time, e.g. "waits"."""
         self._show(note)
 
     def _show(self, note: str) -> None:
-        head = _head(self._speaker, self._said_at, note, self._colour)
-        self.update(Content.assemble(head, "\n", shown_part(plain(self.text))))
+        head = _turn_head(self._speaker, self._said_at, note, self._colour)
+        self.update(Content.assemble(head, "\n", shorten_for_display(plain(self.text))))
 
 
 class OwnerTurn(TurnText):
@@ -120,7 +120,7 @@ class ReplyWidget(Vertical):
         return self._text
 
     def compose(self) -> ComposeResult:
-        yield Static(_head(self._mind, self._said_at), classes="head", markup=False)
+        yield Static(_turn_head(self._mind, self._said_at), classes="head", markup=False)
         yield self._document()
         yield Static("", classes="tail hidden", markup=False)
         yield Static("", classes="ending hidden", markup=False)
@@ -132,12 +132,12 @@ class ReplyWidget(Vertical):
         self._markdown = SafeMarkdown(self._text)
         return self._markdown
 
-    def wait(self) -> None:
+    def start_waiting(self) -> None:
         """Show that a reply is coming, until its first piece arrives."""
         self._wait_timer = self.set_interval(_WAIT_SECONDS, self._show_waiting)
         self._show_waiting()
 
-    def grow(self, piece: str) -> None:
+    def add_piece(self, piece: str) -> None:
         """Add a piece; it is shown with others within 50 ms, or a little later in a long reply."""
         self._batch += piece
         if self._flush_timer is None:
@@ -154,7 +154,7 @@ class ReplyWidget(Vertical):
         if replied.reason != "stop":
             self.end_with(replied.explanation or _ENDINGS.get(replied.reason, replied.reason))
 
-    async def break_off(self, why: str) -> None:
+    async def interrupt(self, why: str) -> None:
         """End the reply as it is, with a reason."""
         await self._flush(is_last=True)
         self.end_with(why)
@@ -188,7 +188,7 @@ class ReplyWidget(Vertical):
         await self._stop_stream()
         self._tail += shown
         tail = self.query_one(".tail", Static)
-        tail.update(Content(shown_part(self._tail)))
+        tail.update(Content(shorten_for_display(self._tail)))
         tail.remove_class("hidden")
 
     @property
@@ -206,7 +206,7 @@ class ReplyWidget(Vertical):
         tail = self.query_one(".tail", Static)
         if len(whole) > SETTLED_MARKDOWN_CHARS:
             await self._shown.update("")
-            tail.update(Content(shown_part(whole)))
+            tail.update(Content(shorten_for_display(whole)))
             tail.remove_class("hidden")
             return
         await self._shown.update(whole)

@@ -19,27 +19,27 @@ class Banner(Static):
     def __init__(self, always: str) -> None:
         super().__init__("", id="banner", classes="hidden", markup=False)
         self._always = always
-        self._warned_of = ""
+        self._shown_text = ""
 
     def on_mount(self) -> None:
         if self._always:
-            self.warn(self._always)
+            self.show_rows(self._always)
 
-    def warn_of(self, status: Status) -> None:
+    def show_problems(self, status: Status) -> None:
         """Show the problems that the status reports."""
-        worries = [*([self._always] if self._always else []), *status.problems] or (
+        problems = [*([self._always] if self._always else []), *status.problems] or (
             [] if status.health == "ok" else [status.health]
         )
         # One row each: a long problem must not hide the next.
-        self.warn(*worries[:_ROWS])
+        self.show_rows(*problems[:_ROWS])
 
-    def warn(self, *rows: str) -> None:
+    def show_rows(self, *rows: str) -> None:
         """Show these rows in place of the earlier ones; without rows the banner is hidden."""
         text = "\n".join(one_line(row, _CHARS) for row in rows)
-        if text == self._warned_of:
+        if text == self._shown_text:
             # Called every few seconds: unchanged text needs no new layout.
             return
-        self._warned_of = text
+        self._shown_text = text
         self.update(Content(text))
         self.set_class(not text, "hidden")
 

@@ -22,7 +22,7 @@ from textual_serve.app_service import AppService
 from textual_serve.download_manager import DownloadManager
 
 from reveries.api_keys import without_secrets
-from reveries.client.web.door import Door
+from reveries.client.web.access import AccessRules
 
 MOST_WINDOWS: Final = 8
 _WIDEST: Final = 500
@@ -36,7 +36,7 @@ _FILES: Final = (
 )
 """The files that the page loads; no other file of the folder is served."""
 _PASTE: Final = "paste it into the browser's own bar, for on a click in another page the browser does not say who it is"
-_TOKENLESS: Final = (
+_NO_TOKEN: Final = (
     f"Open the whole address that reveries web printed: it has the token. In a browser that has it, {_PASTE}."
 )
 _USED: Final = (
@@ -44,14 +44,14 @@ _USED: Final = (
     "have one printed in another terminal: reveries web --port 0. If it was not you who used it, end this one where it "
     "runs: Ctrl+C."
 )
-_LOOKED_AHEAD: Final = "This page is not made ahead of a visit."
+_PREFETCHED: Final = "This page is not made ahead of a visit."
 _HEARTBEAT_SECONDS: Final = 15.0
 _CLOSE_SECONDS: Final = 3.0
 
 _Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
-class _Terminal(AppService):
+class _TerminalProcess(AppService):
     """The process of one window. It may write to its window and end; requests to open a URL or file are ignored."""
 
     async def _open_app_process(self, width: int = 80, height: int = 24) -> Process:
@@ -70,7 +70,7 @@ class _Terminal(AppService):
         self._process, self._stdin = process, process.stdin
         return process
 
-    async def end(self) -> None:
+    async def shut_down(self) -> None:
         """Ask the process to exit and kill it if it does not, so that no process outlives its window."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(_CLOSE_SECONDS):
@@ -95,13 +95,13 @@ class _Terminal(AppService):
         return
 
 
-class Site:
+class WebInterface:
     """The web application for one `Door`."""
 
-    def __init__(self, door: Door) -> None:
-        self._door = door
+    def __init__(self, access: AccessRules) -> None:
+        self._access = access
         self._windows: set[web.WebSocketResponse] = set()
-        self._guest = ""
+        self._admitted = ""
         """The cookie of the admitted browser: the first valid one received."""
         folder = resources.files("reveries.client.web")
         self._page = folder.joinpath("page.html").read_text(encoding="utf-8")
@@ -122,25 +122,25 @@ class Site:
     def _guard(self) -> Any:
         @web.middleware
         async def guarded(request: web.Request, handler: _Handler) -> web.StreamResponse:
-            door = self._door
+            access = self._access
             is_socket = request.path.startswith("/ws")
-            if not door.is_named(request.headers.get("Host", "")):
-                response: web.StreamResponse = _refusal("This is not the name of this server.")
-            elif not door.is_from_here(request.headers.get("Origin"), is_required=is_socket):
-                response = _refusal("That was asked by a page of another server.")
-            elif request.path == "/" and door.has_token(request.query.get("token", "")):
-                response = await self._let_in(request)
-            elif not self._is_guest(request):
-                response = _refusal(_TOKENLESS)
+            if not access.is_own_host(request.headers.get("Host", "")):
+                response: web.StreamResponse = _refuse("This is not the name of this server.")
+            elif not access.is_own_origin(request.headers.get("Origin"), is_required=is_socket):
+                response = _refuse("That was asked by a page of another server.")
+            elif request.path == "/" and access.has_token(request.query.get("token", "")):
+                response = await self._admit(request)
+            elif not self._is_admitted(request):
+                response = _refuse(_NO_TOKEN)
             else:
                 response = await handler(request)
             if not response.prepared:
-                response.headers.update(door.headers)
+                response.headers.update(access.headers)
             return response
 
         return guarded
 
-    async def _let_in(self, request: web.Request) -> web.StreamResponse:
+    async def _admit(self, request: web.Request) -> web.StreamResponse:
         """Answer a visit that has the token with the page and a cookie for this visit. The page's script removes the
         token from the address bar.
 
@@ -148,24 +148,24 @@ class Site:
         token becomes void when the first cookie comes back with the page's own requests: a token found in a browser
         history is then useless, a prefetch does not use it up, and the owner notices if another browser came first. The
         admitted browser may open the link again in another tab, to get the key."""
-        if _is_looking_ahead(request):
-            return _refusal(_LOOKED_AHEAD)
-        if self._is_guest(request):
+        if _is_prefetch(request):
+            return _refuse(_PREFETCHED)
+        if self._is_admitted(request):
             return await self._index(request)
-        if self._guest:
-            return _refusal(_USED)
+        if self._admitted:
+            return _refuse(_USED)
         response = await self._index(request)
-        cookie = self._door.cookie_of(secrets.token_urlsafe(16))
-        response.set_cookie(self._door.cookie_name, cookie, httponly=True, samesite="Strict", path="/")
+        cookie = self._access.sign_cookie(secrets.token_urlsafe(16))
+        response.set_cookie(self._access.cookie_name, cookie, httponly=True, samesite="Strict", path="/")
         return response
 
-    def _is_guest(self, request: web.Request) -> bool:
+    def _is_admitted(self, request: web.Request) -> bool:
         """Whether the request comes from the admitted browser. The first valid cookie decides which that is."""
-        cookie = request.cookies.get(self._door.cookie_name, "")
-        if not self._door.has_cookie(cookie):
+        cookie = request.cookies.get(self._access.cookie_name, "")
+        if not self._access.has_cookie(cookie):
             return False
-        self._guest = self._guest or cookie
-        return hmac.compare_digest(cookie.encode(), self._guest.encode())
+        self._admitted = self._admitted or cookie
+        return hmac.compare_digest(cookie.encode(), self._admitted.encode())
 
     async def _index(self, request: web.Request) -> web.StreamResponse:
         page = self._page.replace("WEBSOCKET", f"ws://{request.headers['Host'].lower()}/ws/")
@@ -180,26 +180,28 @@ class Site:
     async def _file(self, request: web.Request) -> web.StreamResponse:
         name = request.match_info["name"]
         if name not in _FILES:
-            raise web.HTTPNotFound(text="There is no such file.", headers=self._door.headers)
+            raise web.HTTPNotFound(text="There is no such file.", headers=self._access.headers)
         return web.FileResponse(_STATIC / name)
 
     async def _window(self, request: web.Request) -> web.StreamResponse:
-        if not self._door.has_key(request.match_info.get("key", "")):
-            return _refusal("A window takes the key that stands behind the # of the address.")
+        if not self._access.has_key(request.match_info.get("key", "")):
+            return _refuse("A window takes the key that stands behind the # of the address.")
         if len(self._windows) >= MOST_WINDOWS:
-            return _refusal(f"There are {MOST_WINDOWS} windows already.", 503)
+            return _refuse(f"There are {MOST_WINDOWS} windows already.", 503)
         socket = web.WebSocketResponse(heartbeat=_HEARTBEAT_SECONDS, max_msg_size=_LONGEST_MESSAGE_BYTES)
-        socket.headers.update(self._door.headers)
+        socket.headers.update(self._access.headers)
         self._windows.add(socket)
         try:
             await socket.prepare(request)
-            await self._serve(socket, _cells(request.query.get("width"), 80), _cells(request.query.get("height"), 24))
+            await self._serve(
+                socket, _parse_cells(request.query.get("width"), 80), _parse_cells(request.query.get("height"), 24)
+            )
         finally:
             self._windows.discard(socket)
         return socket
 
     async def _serve(self, socket: web.WebSocketResponse, width: int, height: int) -> None:
-        terminal = _Terminal(
+        terminal = _TerminalProcess(
             "",
             write_bytes=socket.send_bytes,
             write_str=socket.send_str,
@@ -210,16 +212,16 @@ class Site:
         try:
             async for message in socket:
                 if message.type is WSMsgType.TEXT:
-                    await _obey_browser(terminal, socket, message.data)
+                    await _handle_browser_message(terminal, socket, message.data)
         finally:
-            await terminal.end()
+            await terminal.shut_down()
 
     async def _close_windows(self, _: web.Application) -> None:
         for socket in list(self._windows):
             await socket.close()
 
 
-async def _obey_browser(terminal: AppService, socket: web.WebSocketResponse, text: str) -> None:
+async def _handle_browser_message(terminal: AppService, socket: web.WebSocketResponse, text: str) -> None:
     """Handle a message of the page; anything unknown is ignored."""
     try:
         kind, *rest = msgspec.json.decode(text, type=list[Any])
@@ -230,7 +232,7 @@ async def _obey_browser(terminal: AppService, socket: web.WebSocketResponse, tex
         case "stdin", str():
             await terminal.send_bytes(data.encode("utf-8", "replace"))
         case "resize", {"width": width, "height": height}:
-            await terminal.set_terminal_size(_cells(width, 80), _cells(height, 24))
+            await terminal.set_terminal_size(_parse_cells(width, 80), _parse_cells(height, 24))
         case "ping", str() | int() | float():
             await socket.send_json(["pong", data])
         case "blur", _:
@@ -248,47 +250,47 @@ def _socket_closer(socket: web.WebSocketResponse) -> Callable[[], Awaitable[None
     return close
 
 
-def _is_looking_ahead(request: web.Request) -> bool:
+def _is_prefetch(request: web.Request) -> bool:
     """Whether the request is a prefetch or preview, not a visit."""
     purposes = " ".join(request.headers.get(name, "") for name in ("Sec-Purpose", "Purpose", "X-Moz"))
     return request.method != "GET" or "prefetch" in purposes.lower()
 
 
-def _cells(value: object, otherwise: int) -> int:
+def _parse_cells(value: object, otherwise: int) -> int:
     try:
         return max(1, min(_WIDEST, int(str(value))))
     except ValueError:
         return otherwise
 
 
-def _refusal(why: str, status: int = 403) -> web.Response:
+def _refuse(why: str, status: int = 403) -> web.Response:
     return web.Response(status=status, text=why + "\n")
 
 
 @contextlib.asynccontextmanager
-async def serving(make_door: Callable[[int], Door], host: str, port: int) -> AsyncIterator[Door]:
+async def run_server(make_access: Callable[[int], AccessRules], host: str, port: int) -> AsyncIterator[AccessRules]:
     """Run the server within the context; `port` 0 takes a free one. Raises OSError if it cannot listen."""
     listening = await asyncio.get_running_loop().create_server(asyncio.Protocol, host, port)
     number = listening.sockets[0].getsockname()[1]
     listening.close()
     await listening.wait_closed()
-    door = make_door(number)
-    runner = web.AppRunner(Site(door).application(), access_log=None, shutdown_timeout=_CLOSE_SECONDS)
+    access = make_access(number)
+    runner = web.AppRunner(WebInterface(access).application(), access_log=None, shutdown_timeout=_CLOSE_SECONDS)
     await runner.setup()
     try:
         await web.TCPSite(runner, host, number).start()
-        yield door
+        yield access
     finally:
         await runner.cleanup()
 
 
 async def serve_until_stopped(
-    make_door: Callable[[int], Door], host: str, port: int, tell: Callable[[Door], None]
+    make_access: Callable[[int], AccessRules], host: str, port: int, tell: Callable[[AccessRules], None]
 ) -> None:
     """Serve until Ctrl+C or SIGTERM. `tell` is called once it listens."""
     loop, stopped = asyncio.get_running_loop(), asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stopped.set)
-    async with serving(make_door, host, port) as door:
-        tell(door)
+    async with run_server(make_access, host, port) as access:
+        tell(access)
         await stopped.wait()

@@ -11,9 +11,9 @@ def main() -> None:
     quiet = os.open(os.devnull, os.O_WRONLY)
     os.dup2(quiet, 2)
     os.close(quiet)
-    from reveries.client.tui.textual_switches import turn_off
+    from reveries.client.tui.textual_switches import remove_textual_switches
 
-    turn_off(os.environ, is_in_browser=True)
+    remove_textual_switches(os.environ, is_in_browser=True)
     from reveries.client.tui.app import ReveriesApp
     from reveries.config import find_home, load_settings
 

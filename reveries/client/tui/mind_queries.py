@@ -20,7 +20,7 @@ _ROW_CHARS: Final = 120
 _BAR_CELLS: Final = 5
 
 
-async def answer_of(ask: Ask, make: Callable[[int], protocol.Request], kind: type[_Frame]) -> _Frame:
+async def fetch_answer(ask: Ask, make: Callable[[int], protocol.Request], kind: type[_Frame]) -> _Frame:
     """Send a request and return its answer. Raises ReveriesError, ProtocolError for an answer of another type."""
     frame = await ask(make)
     if not isinstance(frame, kind):
@@ -28,27 +28,29 @@ async def answer_of(ask: Ask, make: Callable[[int], protocol.Request], kind: typ
     return frame
 
 
-async def told_of_last_turn(ask: Ask, conversation_id: str) -> protocol.ToldContext | None:
+async def fetch_last_context(ask: Ask, conversation_id: str) -> protocol.ToldContext | None:
     """Fetch the prompt context of a conversation's last turn; None if there is none or the request fails."""
     try:
-        return await answer_of(ask, lambda number: protocol.AskContext(number, conversation_id), protocol.ToldContext)
+        return await fetch_answer(
+            ask, lambda number: protocol.AskContext(number, conversation_id), protocol.ToldContext
+        )
     except ReveriesError:
         return None
 
 
-async def context_tokens_of_talk(ask: Ask) -> int | None:
+async def fetch_context_tokens(ask: Ask) -> int | None:
     """Fetch the conversation model's context size in tokens; 0 if unknown, None if the request fails."""
     try:
-        told = await answer_of(ask, protocol.AskModels, protocol.ModelsOverview)
+        answer = await fetch_answer(ask, protocol.AskModels, protocol.ModelsOverview)
     except ReveriesError:
         return None
-    return next((role.context_tokens for role in told.roles if role.role == "conversation"), 0)
+    return next((role.context_tokens for role in answer.roles if role.role == "conversation"), 0)
 
 
-class Asking:
+class MindQueries:
     """Base of the browser listings: requests to the daemon, and the clock."""
 
-    nothing = "Nothing is here."
+    empty_text = "Nothing is here."
     placeholder = ""
     refresh_seconds = 0.0
 
@@ -58,36 +60,36 @@ class Asking:
 
     async def answer(self, make: Callable[[int], protocol.Request], kind: type[_Frame]) -> _Frame:
         """Send a request and return its answer. Raises ReveriesError."""
-        return await answer_of(self.ask, make, kind)
+        return await fetch_answer(self.ask, make, kind)
 
     async def episode_page(self, key: str) -> Page:
         """Render everything about an episode."""
-        found = await self.answer(lambda number: protocol.Inspect(number, key), protocol.EpisodeDetail)
-        return episode_page(found, self.clock.now())
+        detail = await self.answer(lambda number: protocol.Inspect(number, key), protocol.EpisodeDetail)
+        return episode_page(detail, self.clock.now())
 
     async def why_page(self, key: str, cue: str = "") -> Page:
         """Render why an episode is recalled for a cue, or for the last turn."""
-        told = await self.answer(lambda number: protocol.AskWhy(number, key, cue), protocol.Why)
-        return why_page(told, self.clock.now())
+        answer = await self.answer(lambda number: protocol.AskWhy(number, key, cue), protocol.Why)
+        return why_page(answer, self.clock.now())
 
 
-def row(mark: str, text: str, note: str) -> Content:
+def list_row(mark: str, text: str, note: str) -> Content:
     """Return a list row: mark, note, text."""
     # The note comes first because a narrow list cuts the end.
-    return Content.assemble((f"{mark} ", "$accent"), (f"{one_line(note, 60)}  ", "$foreground 60%"), begun(text))
+    return Content.assemble((f"{mark} ", "$accent"), (f"{one_line(note, 60)}  ", "$foreground 60%"), shorten_text(text))
 
 
-def measured(share: float, text: str, note: str) -> Content:
+def bar_row(share: float, text: str, note: str) -> Content:
     """Return a list row that starts with a bar for a share of 0 to 1."""
     full = round(_BAR_CELLS * max(0.0, min(1.0, share)))
     return Content.assemble(
         ("━" * full, "$accent"),
         ("━" * (_BAR_CELLS - full), "$foreground 20%"),
         (f" {one_line(note, 60)}  ", "$foreground 60%"),
-        begun(text),
+        shorten_text(text),
     )
 
 
-def begun(text: str) -> str:
+def shorten_text(text: str) -> str:
     """Return the beginning of a text on one line."""
     return one_line(text, _ROW_CHARS)

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from reveries.client.checkup.daemon_check import DaemonFindings, check_daemon
 from reveries.client.checkup.home_check import check_home, is_usable
 from reveries.client.checkup.machine import CheckupMachine
-from reveries.client.checkup.settings_check import check_settings_file, check_what_they_name
+from reveries.client.checkup.settings_check import check_settings_file, check_settings_targets
 from reveries.client.offline_worker import checkup_asleep
 from reveries.config import Home
 from reveries.errors import ReveriesError
@@ -14,14 +14,16 @@ from reveries.protocol import Checkup, Finding
 _SEVERITIES = ("wrong", "watch", "note")
 
 
-def examine(home: Home, machine: CheckupMachine, look_inside: Callable[[], Checkup] = checkup_asleep) -> Checkup:
+def run_checkup(
+    home: Home, machine: CheckupMachine, inspect_offline: Callable[[], Checkup] = checkup_asleep
+) -> Checkup:
     """Run every check and return the findings, worst first. Never raises for a fault that is a finding."""
-    settings, of_settings = check_settings_file(home)
-    findings = [*check_home(home, machine), *of_settings]
+    settings, settings_findings = check_settings_file(home)
+    findings = [*check_home(home, machine), *settings_findings]
     looked_at = ["the home", "the settings"]
     left_out: list[str] = []
     if settings is not None:
-        findings += check_what_they_name(settings, home, machine)
+        findings += check_settings_targets(settings, home, machine)
         looked_at.append("what is installed")
     seen = DaemonFindings([])
     if is_usable(findings):
@@ -30,7 +32,7 @@ def examine(home: Home, machine: CheckupMachine, look_inside: Callable[[], Check
         looked_at.append("the daemon")
     inside = seen.checkup
     if inside is None:
-        inside = _asleep(findings, look_inside, left_out, has_settings=settings is not None)
+        inside = _inspect_inside(findings, inspect_offline, left_out, has_settings=settings is not None)
     if inside is not None:
         findings += inside.findings
         looked_at += inside.looked_at
@@ -38,8 +40,8 @@ def examine(home: Home, machine: CheckupMachine, look_inside: Callable[[], Check
     return Checkup(0, _sort_findings(findings), looked_at, left_out)
 
 
-def _asleep(
-    findings: list[Finding], look_inside: Callable[[], Checkup], left_out: list[str], *, has_settings: bool
+def _inspect_inside(
+    findings: list[Finding], inspect_offline: Callable[[], Checkup], left_out: list[str], *, has_settings: bool
 ) -> Checkup | None:
     blocking = {
         "package-missing",
@@ -54,7 +56,7 @@ def _asleep(
         left_out.append("the memory and the models: what stands above comes first")
         return None
     try:
-        return look_inside()
+        return inspect_offline()
     except ReveriesError as error:
         left_out.append(f"the memory and the models: {error}")
         return None

@@ -15,8 +15,8 @@ from reveries.client.features.importing import bring_in, brought_in_page, read_p
 from reveries.client.features.memory import consolidated_page
 from reveries.client.owner_files import place_named
 from reveries.client.render import Page, line
-from reveries.client.tui.asking import answer_of
 from reveries.client.tui.conversation_app import ConversationApp
+from reveries.client.tui.mind_queries import fetch_answer
 from reveries.client.tui.results import show_result
 from reveries.client.weights import pull_model, pulled_line
 from reveries.errors import UsageError
@@ -30,13 +30,13 @@ if TYPE_CHECKING:
 _Frame = TypeVar("_Frame")
 
 
-class Work:
+class LongCommands:
     """The long-running commands of one application. The conversation goes on while one runs."""
 
     def __init__(self, app: ConversationApp) -> None:
         self._app = app
         self._stops: list[Callable[[], None]] = []
-        self.deeds: dict[str, Callable[[str], Awaitable[None]]] = {
+        self.commands: dict[str, Callable[[str], Awaitable[None]]] = {
             "/consolidate": self._consolidate,
             "/import": self._import,
             "/backup": self._backup,
@@ -58,44 +58,44 @@ class Work:
         file = place_named(words)
         turns = await asyncio.to_thread(lambda: read_past_of_owner(file, self._app.clock.now()))
         # Stopping keeps what the daemon has imported so far.
-        with self._bar("importing", get_current_worker().cancel) as moved:
-            done = await bring_in(self._app.link.mind, file.name, turns, moved)
+        with self._bar("importing", get_current_worker().cancel) as report:
+            done = await bring_in(self._app.link.mind, file.name, turns, report)
         await self._show_result("imported", partial(brought_in_page, done))
 
     async def _backup(self, _: str) -> None:
-        made = await self._ask_with_bar(protocol.MakeBackup, protocol.Backups, "making a backup")
-        await self._show_result("backup", partial(backups_page, made, self._app.clock.now()))
+        backups = await self._ask_with_bar(protocol.MakeBackup, protocol.Backups, "making a backup")
+        await self._show_result("backup", partial(backups_page, backups, self._app.clock.now()))
 
     async def _ask_with_bar(self, make: Callable[[int], protocol.Request], kind: type[_Frame], name: str) -> _Frame:
         """Run a job in the daemon with a progress bar. When stopped, the daemon's answer says how far it got."""
         link, number = self._app.link, 0
 
-        def numbered(new_id: int) -> protocol.Request:
+        def make_numbered(new_id: int) -> protocol.Request:
             nonlocal number
             number = new_id
             return make(new_id)
 
-        with self._bar(name, lambda: link.mind.cancel_soon(number)) as moved:
-            return await answer_of(lambda request: link.ask(request, moved), numbered, kind)
+        with self._bar(name, lambda: link.mind.cancel_soon(number)) as report:
+            return await fetch_answer(lambda request: link.ask(request, report), make_numbered, kind)
 
     async def _pull(self, words: str) -> None:
         loop = asyncio.get_running_loop()
         done: asyncio.Future[PulledModel] = loop.create_future()
         stopped = threading.Event()
-        with self._bar(words, stopped.set, is_in_bytes=True) as moved:
+        with self._bar(words, stopped.set, is_in_bytes=True) as report:
 
-            def tell(what: str, so_far: int, total: int) -> None:
+            def report_download(what: str, so_far: int, total: int) -> None:
                 if stopped.is_set():
                     raise UsageError("It was stopped.", advice=f"What came is kept: /pull {words}")
-                _in(loop, moved, what, so_far, total)
+                _call_in_loop(loop, report, what, so_far, total)
 
             def fetch() -> None:
                 try:
-                    result = pull_model(words, tell, lambda _: None)
+                    result = pull_model(words, report_download, lambda _: None)
                 except Exception as error:  # noqa: BLE001 - passed on: otherwise its bar would stay forever
-                    _in(loop, _fail, done, error)
+                    _call_in_loop(loop, _set_error, done, error)
                 else:
-                    _in(loop, _finish_import, done, result)
+                    _call_in_loop(loop, _set_result, done, result)
 
             # A daemon thread: leaving does not wait for the download, and the next one resumes it.
             threading.Thread(target=fetch, name="tui.pull", daemon=True).start()
@@ -112,19 +112,19 @@ class Work:
     def _bar(self, name: str, stop: Callable[[], None], *, is_in_bytes: bool = False) -> "Iterator[Moved]":
         jobs = self._app.jobs
 
-        def moved(what: str, done: int, total: int) -> None:
-            jobs.moved(name, what, done, total, is_in_bytes=is_in_bytes, is_ours=True)
+        def report(what: str, done: int, total: int) -> None:
+            jobs.update_job(name, what, done, total, is_in_bytes=is_in_bytes, is_ours=True)
 
-        moved(name, 0, 0)
+        report(name, 0, 0)
         self._stops.append(stop)
         try:
-            yield moved
+            yield report
         finally:
             self._stops.remove(stop)
-            jobs.ended(name)
+            jobs.remove_job(name)
 
 
-def _in(loop: asyncio.AbstractEventLoop, call: Callable[..., object], *values: object) -> None:
+def _call_in_loop(loop: asyncio.AbstractEventLoop, call: Callable[..., object], *values: object) -> None:
     """Schedule a call in the loop, unless the loop is closed because the owner has left."""
     try:
         loop.call_soon_threadsafe(call, *values)
@@ -132,11 +132,11 @@ def _in(loop: asyncio.AbstractEventLoop, call: Callable[..., object], *values: o
         return
 
 
-def _fail(done: "asyncio.Future[PulledModel]", error: Exception) -> None:
+def _set_error(done: "asyncio.Future[PulledModel]", error: Exception) -> None:
     if not done.done():
         done.set_exception(error)
 
 
-def _finish_import(done: "asyncio.Future[PulledModel]", result: "PulledModel") -> None:
+def _set_result(done: "asyncio.Future[PulledModel]", result: "PulledModel") -> None:
     if not done.done():
         done.set_result(result)

@@ -12,7 +12,7 @@ from reveries.errors import UsageError
 _TOO_FAR = "The terminal in the browser is served on this machine alone."
 
 
-def loopback(host: str) -> str:
+def loopback_address(host: str) -> str:
     """Return the address to listen on for `host`. Raises UsageError if it is not a loopback address."""
     try:
         address = ipaddress.ip_address("127.0.0.1" if host == "localhost" else host)
@@ -24,7 +24,7 @@ def loopback(host: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Door:
+class AccessRules:
     """The secrets of one server. `token` is in the address that the owner opens, and admits one browser, once; `stamp`
     signs the cookie that this browser then gets; `key` is held by the page alone.
 
@@ -36,11 +36,11 @@ class Door:
     host: str
     port: int
     token: str
-    stamp: str
+    cookie_secret: str
     key: str
 
     @property
-    def names(self) -> frozenset[str]:
+    def host_names(self) -> frozenset[str]:
         """The Host header values of this server; any other may be a DNS-rebinding attack."""
         shown = f"[{self.host}]" if ":" in self.host else self.host
         return frozenset({f"{shown}:{self.port}", f"localhost:{self.port}"})
@@ -56,27 +56,27 @@ class Door:
         """The cookie's name. It has the port because cookies are shared between ports."""
         return f"reveries_{self.port}"
 
-    def is_named(self, host: str) -> bool:
+    def is_own_host(self, host: str) -> bool:
         """Whether a Host header names this server; otherwise a foreign domain may point to this address."""
-        return host.lower() in self.names
+        return host.lower() in self.host_names
 
-    def is_from_here(self, origin: str | None, *, is_required: bool) -> bool:
+    def is_own_origin(self, origin: str | None, *, is_required: bool) -> bool:
         """Whether an Origin header names this server; browsers send none with a plain visit."""
         if origin is None:
             return not is_required
         scheme, _, name = origin.partition("://")
-        return scheme == "http" and self.is_named(name)
+        return scheme == "http" and self.is_own_host(name)
 
     def has_token(self, token: str) -> bool:
         return hmac.compare_digest(token.encode(), self.token.encode())
 
-    def cookie_of(self, visit: str) -> str:
+    def sign_cookie(self, visit: str) -> str:
         """Return the signed cookie for a visit id."""
-        return f"{visit}.{hmac.digest(self.stamp.encode(), visit.encode(), 'sha256').hex()}"
+        return f"{visit}.{hmac.digest(self.cookie_secret.encode(), visit.encode(), 'sha256').hex()}"
 
     def has_cookie(self, cookie: str) -> bool:
         """Whether the cookie was signed by this server, for any visit."""
-        return hmac.compare_digest(cookie.encode(), self.cookie_of(cookie.rpartition(".")[0]).encode())
+        return hmac.compare_digest(cookie.encode(), self.sign_cookie(cookie.rpartition(".")[0]).encode())
 
     def has_key(self, key: str) -> bool:
         return hmac.compare_digest(key.encode(), self.key.encode())
@@ -84,7 +84,7 @@ class Door:
     @property
     def headers(self) -> dict[str, str]:
         """Security headers of every answer: no foreign content, no framing, no caching, no referrer."""
-        sockets = " ".join(f"ws://{name}" for name in sorted(self.names))
+        sockets = " ".join(f"ws://{name}" for name in sorted(self.host_names))
         policy = (
             f"default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; connect-src 'self' {sockets}; "
             "img-src 'self' data:; font-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"

@@ -10,30 +10,30 @@ import stat
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from reveries.client.checkup.daemon_check import is_stale
-from reveries.client.checkup.home_check import leftovers, open_files
+from reveries.client.checkup.daemon_check import is_stale_socket
+from reveries.client.checkup.home_check import list_exposed_files, list_partial_files
 from reveries.client.checkup.machine import CheckupMachine
 from reveries.config import Home
 from reveries.protocol import Finding
 
 
-def mend(findings: Sequence[Finding], home: Home, machine: CheckupMachine) -> list[str]:
+def repair(findings: Sequence[Finding], home: Home, machine: CheckupMachine) -> list[str]:
     """Repair what can be repaired; a sentence for each repair, or for its failure."""
     done: list[str] = []
     for fault, where in dict.fromkeys((finding.fault, finding.where) for finding in findings if finding.is_mendable):
         try:
-            done += _mend_fault(fault, Path(where), home, machine)
+            done += _repair_fault(fault, Path(where), home, machine)
         except OSError as error:
             done.append(f"Not done ({fault}): {error.strerror or error}.")
     return done
 
 
-def _mend_fault(fault: str, where: Path, home: Home, machine: CheckupMachine) -> Iterator[str]:
+def _repair_fault(fault: str, where: Path, home: Home, machine: CheckupMachine) -> Iterator[str]:
     match fault:
         case "home-mode":
             yield _close_to_others(home.path, 0o700)
         case "file-mode":
-            for path in open_files(home):
+            for path in list_exposed_files(home):
                 yield _close_to_others(path, 0o700 if path.is_dir() else 0o600)
         case "socket-mode":
             if stat.S_ISSOCK(where.lstat().st_mode):
@@ -46,7 +46,7 @@ def _mend_fault(fault: str, where: Path, home: Home, machine: CheckupMachine) ->
         case "socket-stale":
             yield from _remove_socket(home)
         case _:
-            yield from _remove_parts(home, machine)
+            yield from _remove_partial_files(home, machine)
 
 
 def _close_to_others(path: Path, mode: int) -> str:
@@ -57,19 +57,19 @@ def _close_to_others(path: Path, mode: int) -> str:
 def _remove_socket(home: Home) -> Iterator[str]:
     """Remove the stale socket, holding the daemon's lock so that none can create it meanwhile."""
     with _hold_lock(home.lock) as is_ours:
-        if is_ours and is_stale(home.socket):
+        if is_ours and is_stale_socket(home.socket):
             home.socket.unlink()
             yield f"Removed the dead socket {home.socket}."
         else:
             yield "Left the socket alone: a daemon is waking."
 
 
-def _remove_parts(home: Home, machine: CheckupMachine) -> Iterator[str]:
+def _remove_partial_files(home: Home, machine: CheckupMachine) -> Iterator[str]:
     with _hold_lock(home.lock) as is_ours:
         if not is_ours:
             yield "Left the parts alone: a daemon is awake, and one may be in the making."
             return
-        for part in leftovers(home, machine.now()):
+        for part in list_partial_files(home, machine.now()):
             part.unlink()
             yield f"Removed {part}."
 

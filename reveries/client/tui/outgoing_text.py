@@ -5,23 +5,23 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class OutgoingText:
     """A message of the owner; if private, neither the client nor the daemon stores it."""
 
     text: str
     is_private: bool = False
 
 
-def joined(texts: Iterable[str]) -> str:
+def join_texts(texts: Iterable[str]) -> str:
     """Join several messages into one text."""
     return "\n\n".join(text for text in texts if text)
 
 
-def on_record(words: Iterable[Words]) -> list[str]:
+def texts_on_record(words: Iterable[OutgoingText]) -> list[str]:
     """Return the texts that may be saved to disk."""
     return [one.text for one in words if not one.is_private]
 
 
-def off_record(words: Iterable[Words]) -> list[str]:
+def texts_off_record(words: Iterable[OutgoingText]) -> list[str]:
     """Return the texts that must not be saved to disk."""
     return [one.text for one in words if one.is_private]

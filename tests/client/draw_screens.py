@@ -1,10 +1,10 @@
-"""Every screen of the terminal interface as text, with what a real mind answered (record_screens.py).
+"""Draws every screen of the terminal interface as text, with recorded answers of a real daemon (record_screens.py).
 
-    python -m tests.client.draw_screens            # draw all of them anew
-    python -m tests.client.draw_screens --svg DIR  # and as pictures, to be looked at
+    python -m tests.client.draw_screens            # redraw all of them
+    python -m tests.client.draw_screens --svg DIR  # also as pictures, for review
 
-tests/client/screens/NAME-COLUMNSxROWS.txt is compared by test_tui_screens.py: whoever changes the interface sees in the
-difference what changed.
+test_tui_screens.py compares tests/client/screens/NAME-COLUMNSxROWS.txt, so that the diff of a change shows its effect
+on the screens.
 """
 
 import argparse
@@ -46,7 +46,7 @@ _DEGRADED: Final = "The disk is full: nothing new is stored. Free some space, th
 
 
 def recorded() -> dict[str, protocol.Frame]:
-    """What the mind answered."""
+    """Load the recorded answers, by the name of the request."""
     decoder = msgspec.json.Decoder(protocol.frames_type())
     answers = msgspec.json.decode(RECORDED.read_bytes(), type=dict[str, msgspec.Raw])
     return {name: decoder.decode(answer) for name, answer in answers.items()}
@@ -54,13 +54,13 @@ def recorded() -> dict[str, protocol.Frame]:
 
 @dataclass(frozen=True, slots=True)
 class Screen:
-    """A screen: the keys that lead to it, and words that stand on it when it is there."""
+    """A screen: the keys that open it, and words that it shows once it is drawn."""
 
     keys: tuple[str, ...] = ()
     words: str = "pruning"
     typed: str = ""
     is_empty: bool = False
-    """Nothing was said yet."""
+    """The conversation has no turns yet."""
     is_degraded: bool = False
     goes_away: bool = False
     sizes: tuple[tuple[int, int], ...] = SIZES
@@ -74,22 +74,22 @@ SCREENS: Final = {
     "side": Screen(("ctrl+t",), "", sizes=_MIDDLE),
     "menu": Screen(typed="/", words="/stop"),
     "help": Screen(("f1",), "you are here"),
-    "past-words": Screen(("ctrl+r",), "what you said before", sizes=_MIDDLE),
+    "past-words": Screen(("ctrl+r",), "your earlier messages", sizes=_MIDDLE),
     "marked": Screen(("alt+up", "alt+up"), "", sizes=_MIDDLE),
-    "context": Screen(("f2",), "what it was told"),
-    "recalled": Screen(("f3",), "what came to mind"),
+    "context": Screen(("f2",), "prompt context"),
+    "recalled": Screen(("f3",), "recalled for your last"),
     "memory": Screen(("f4",), "Ada: "),
     "memory-found": Screen(("enter",), "Ada: ", typed="/memory the garden wall"),
     "graph": Screen(("f9",), "The core of its"),
-    "forget": Screen(("f4", "d"), "what would go"),
-    "correct": Screen(("f4", "c"), "What holds instead", sizes=_MIDDLE),
+    "forget": Screen(("f4", "d"), "what would be affected"),
+    "correct": Screen(("f4", "c"), "What is right instead", sizes=_MIDDLE),
     "private": Screen(("enter",), "off the record", typed="/private", sizes=SIZES),
     "why": Screen(("f4", "w"), ""),
-    "sleeps": Screen(("f5",), "what sleep did"),
+    "sleeps": Screen(("f5",), "sleep passes"),
     "thoughts": Screen(("f6",), "seven point four"),
-    "status": Screen(("f7",), "how it is"),
+    "status": Screen(("f7",), "last thought"),
     "conversations": Screen(("f8",), "turns"),
-    "usage": Screen(("enter",), "tokens and money", typed="/usage"),
+    "usage": Screen(("enter",), "usage", typed="/usage"),
     "models": Screen(("enter",), "models", typed="/models", sizes=_MIDDLE),
     "wellbeing": Screen(("enter",), "wellbeing", typed="/wellbeing"),
     "self": Screen(("enter",), "self-model", typed="/self", sizes=_MIDDLE),
@@ -98,7 +98,7 @@ SCREENS: Final = {
 
 
 async def draw(name: str, size: tuple[int, int]) -> tuple[str, str]:
-    """The rows of the screen, and the picture as SVG. Raises TimeoutError when it does not come."""
+    """Return the rows of the screen, and the picture as SVG. Raises TimeoutError if it is not drawn in time."""
     screen, answers = SCREENS[name], recorded()
     status = answers["AskStatus"]
     assert isinstance(status, protocol.Status)
@@ -138,16 +138,16 @@ async def _there(app: ReveriesApp, pilot: Pilot[None], words: str) -> None:
     try:
         await until(pilot, lambda: words in text_of(app))
     except asyncio.CancelledError:
-        sys.stderr.write(f"{words!r} is not there:\n{text_of(app)}\n")
+        sys.stderr.write(f"{words!r} is not on the screen:\n{text_of(app)}\n")
         raise
 
 
 async def _settled(app: ReveriesApp, pilot: Pilot[None]) -> None:
-    """Until the screen stays as it is."""
+    """Wait until the screen does not change any more."""
     same, before = 0, ""
     while same < 3:
         await pilot.pause(0.05)
-        await settle(50)  # On a busy machine few turns of the loop have room in that time.
+        await settle(50)  # On a busy machine the loop runs only a few steps in that time.
         now = text_of(app)
         same, before = (same + 1, before) if now == before else (0, now)
 
@@ -194,7 +194,7 @@ def _script(screen: Screen, answers: dict[str, protocol.Frame], now: float) -> S
 
 
 def _plan(episode: protocol.EpisodeDetail) -> protocol.Forgotten:
-    """What forgetting would take, as the mind tells it."""
+    """A sample plan of forgetting, as the daemon would send it."""
     kinds = {"episode": episode.episode_id, "turn": episode.sources[0].turn_id}
     items = [protocol.ForgottenItem(key, kind, episode.happened_at, episode.summary) for kind, key in kinds.items()]
     stores = [protocol.ForgottenStore("episodes", 1), protocol.ForgottenStore("turns", 2)]
@@ -219,7 +219,7 @@ def _thought(now: float) -> protocol.ThoughtEntry:
 
 @contextlib.contextmanager
 def _utc() -> Iterator[None]:
-    """Local time is UTC, wherever this runs."""
+    """Set the local time zone to UTC within the context."""
     before = os.environ.get("TZ")
     os.environ["TZ"] = "UTC"
     time.tzset()
@@ -234,12 +234,12 @@ def _utc() -> Iterator[None]:
 
 
 def file_of(name: str, size: tuple[int, int]) -> Path:
-    """Where a screen is kept."""
+    """Return the file of a screen."""
     return SCREENS_FOLDER / f"{name}-{size[0]}x{size[1]}.txt"
 
 
 def main() -> None:
-    """Draw."""
+    """Draw the chosen screens."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", choices=[*SCREENS, []], help="which; without a name all")
     parser.add_argument("--svg", type=Path, help="a folder for pictures")

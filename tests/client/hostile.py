@@ -1,4 +1,4 @@
-"""Strings that attack a terminal, made by chance and the same each time, each with what a person is to see of it.
+"""Random but reproducible strings that attack a terminal, each with the text that a person should see of it.
 
 A string is visible pieces with attacks between them: the whole grammar of ECMA-48 (CSI, OSC, DCS, SOS, PM, APC and the
 two-byte escapes, in their 7-bit and 8-bit forms), the other control characters, marks of direction and tag characters;
@@ -33,20 +33,20 @@ _KEPT: Final = frozenset("\n\t")
 
 @dataclass(frozen=True, slots=True)
 class Hostile:
-    """What is said, and what of it is to be seen."""
+    """An attacking text, and the part of it that should be visible."""
 
     text: str
     visible: str
 
 
 def hostile_strings(count: int, seed: int = 7) -> list[Hostile]:
-    """So many, the same for the same seed."""
+    """Generate `count` strings; the same seed gives the same ones."""
     chance = random.Random(seed)
     return [_one(chance) for _ in range(count)]
 
 
 def dangers(shown: str) -> set[str]:
-    """What stands in `shown` that a terminal would act upon, or that nobody can see."""
+    """Return the characters in `shown` that a terminal would interpret or that are invisible."""
     return {
         char for char in shown if (ord(char) < 32 or 127 <= ord(char) < 160 or char in _INVISIBLE) and char not in _KEPT
     }
@@ -57,12 +57,12 @@ def _one(chance: random.Random) -> Hostile:
     for _ in range(chance.randint(1, 7)):
         piece = chance.choice(_WORDS)
         attack = _attack(chance)
-        # A newline now and then: lists, headings and fences begin with a line.
+        # Occasionally a newline, because lists, headings and fences begin at one.
         end = chance.choice(("", " ", " ", "\n"))
         text += piece + attack + end
         visible += piece + end
     if chance.random() < 0.1:
-        # At the end alone, what never ends: there is nothing behind it that it could swallow.
+        # Unterminated sequences only at the end, where they cannot swallow visible text.
         text += chance.choice(("\x1b", "\x1b[31", "\x1b]0;EVIL", "\x90q", "\x9b1;2"))
     return Hostile(text, visible)
 

@@ -1,4 +1,4 @@
-"""What a mind shows when it is looked at, for tests of pages, commands and panes."""
+"""Sample answers of the daemon, for tests of pages, commands and panes."""
 
 from reveries import protocol
 from tests.fakes.daemon import NOW
@@ -8,7 +8,7 @@ FACTORS = protocol.WhyFactors(1.5, 1.1, 1.2, 0.4)
 
 
 def why(**chosen: object) -> protocol.Why:
-    """An episode that surfaced second, over a link, with `chosen` differences."""
+    """An episode that surfaced second, over a link, with `chosen` fields replaced."""
     plain: dict[str, object] = {
         "request_id": 0,
         "cue": "the garden",

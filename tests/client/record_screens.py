@@ -1,4 +1,4 @@
-"""Asks a real mind everything that the terminal can show, and writes its answers down for the pictures of the screens.
+"""Records a real daemon's answers to everything that the terminal can show, for the screens of draw_screens.py.
 
     reveries import docs/images/memory-graph.jsonl && reveries say "What did I tell you about the pear tree?"
     python -m tests.client.record_screens
@@ -23,7 +23,7 @@ CUE: Final = "What did I tell you about the pear tree and the garden wall?"
 
 
 async def record() -> dict[str, protocol.Frame]:
-    """Every answer by the name of its request."""
+    """Collect every answer by the name of its request."""
     answers: dict[str, protocol.Frame] = {}
     async with connect(find_home()) as mind:
         said = protocol.Say(mind.new_id(), CUE)
@@ -55,7 +55,7 @@ async def record() -> dict[str, protocol.Frame]:
             answers[name] = frame
     status = answers["AskStatus"]
     assert isinstance(status, protocol.Status)
-    # Where it was recorded is nobody's business.
+    # The recording machine must not show.
     answers["AskStatus"] = msgspec.structs.replace(status, home="/home/ada/.reveries", pid=4711)
     return answers
 
@@ -67,7 +67,7 @@ async def _answer(mind: Connection, make: Callable[[int], protocol.Request]) -> 
 
 
 def main() -> None:
-    """Record."""
+    """Record the answers to the file."""
     answers = asyncio.run(record())
     RECORDED.write_bytes(msgspec.json.format(msgspec.json.encode(answers), indent=1) + b"\n")
 

@@ -1,4 +1,4 @@
-"""What stands on the screen of a running application, as text."""
+"""The screen of a running application as text."""
 
 from collections.abc import Callable
 
@@ -7,12 +7,12 @@ from textual.pilot import Pilot
 
 
 def rows_of(app: App[None]) -> list[str]:
-    """Every row of the screen, as the terminal would get it."""
+    """Return the rows of the screen, as the terminal would get them."""
     return ["".join(segment.text for segment in strip) for strip in app.screen._compositor.render_strips()]
 
 
 def text_of(app: App[None]) -> str:
-    """The screen's rows joined by newlines."""
+    """Return the rows of the screen joined by newlines."""
     return "\n".join(rows_of(app))
 
 

@@ -1,4 +1,4 @@
-"""The owner's hand on memory and on the record, in the terminal and on the command line."""
+"""The owner's edits of memory, and off the record, in the terminal and on the command line."""
 
 import asyncio
 import json
@@ -31,7 +31,7 @@ HANDS: dict[str, protocol.Frame] = {
 
 
 def controls(text: str) -> set[str]:
-    """What a terminal might obey."""
+    """Characters that a terminal might interpret."""
     return {char for char in text if (ord(char) < 32 and char != "\n") or 127 <= ord(char) < 160}
 
 
@@ -111,7 +111,7 @@ async def test_keys_in_the_memory_browser_pin_weigh_and_correct(home: Home) -> N
         ("/correct e1 It was tea.", "Corrected."),
         ("/salience e1 0,5", "within reach"),
         ("/salience e1 much", "a number from 0 to 1"),
-        ("/correct e1", "What holds instead?"),
+        ("/correct e1", "What is right instead?"),
         ("/digest 2d", "Marta's birthday"),
     ],
 )
@@ -177,7 +177,7 @@ async def test_undo_takes_nothing_of_the_record_back_after_a_private_turn(home: 
         await until(pilot, lambda: bool(app.query(ReplyWidget)) and not app.is_answering)
         app.composer.write("/undo")
         await pilot.press("enter")
-        await until(pilot, lambda: "nothing of it to take back" in text_of(app))
+        await until(pilot, lambda: "nothing to take back" in text_of(app))
         assert not mind.requests(protocol.TakeBack)
 
 

@@ -1,4 +1,4 @@
-"""`reveries doctor`: each fault is made, and must be named; what is healthy must not be."""
+"""`reveries doctor`: each fault is created and must be reported; a healthy home must have no findings."""
 
 import asyncio
 import contextlib
@@ -47,7 +47,7 @@ _RUNS: Final = {"journal_mode": "wal", "synchronous": 2, "foreign_keys": 1, "sec
 
 
 class Place:
-    """A mind that sleeps, in order but for weights that were never fetched; a test breaks one thing of it."""
+    """A healthy home without a running daemon, except for missing weights; each test breaks one thing."""
 
     def __init__(self, home: Home, stack: contextlib.ExitStack) -> None:
         self.home = home
@@ -71,11 +71,11 @@ class Place:
         self.home.config.chmod(0o600)
 
     def change(self, **fields: object) -> None:
-        """Another machine."""
+        """Replace fields of the machine."""
         self.machine = dataclasses.replace(self.machine, **fields)  # type: ignore[arg-type]
 
     def with_database(self, do: Callable[["dbapi.Connection"], object]) -> None:
-        """Let SQLite make what is not there, and then `do` something with it."""
+        """Let SQLite create the database if it is missing, then `do` something with it."""
 
         async def make() -> None:
             await (await open_database(self.database)).aclose()
@@ -90,7 +90,7 @@ class Place:
         return self.home.path / "memory.db"
 
     def hold_lock(self) -> None:
-        """As a daemon does."""
+        """Hold the lock, as a daemon does."""
         file = self.stack.enter_context(self.home.lock.open("w"))
         self.home.lock.chmod(0o600)
         fcntl.flock(file, fcntl.LOCK_EX)
@@ -98,14 +98,14 @@ class Place:
         file.flush()
 
     def listen(self) -> None:
-        """A program that takes calls on the mind's socket and says nothing."""
+        """A program that accepts connections on the daemon's socket and sends nothing."""
         listener = self.stack.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM))
         listener.bind(str(self.home.socket))
         self.home.socket.chmod(0o600)
         listener.listen(1)
 
     def wake(self, script: Script | None = None) -> None:
-        """A mind that pretends."""
+        """A fake daemon."""
         self.hold_lock()
         self.stack.enter_context(awake_in_thread(self.home, script or awake_script(self.home)))
         self.home.socket.chmod(0o600)
@@ -140,7 +140,7 @@ def place(home: Home) -> Iterator[Place]:
 
 @contextlib.contextmanager
 def ollama_with(model: str) -> Iterator[str]:
-    """The address of an Ollama that has this model."""
+    """The address of a fake Ollama that has this model."""
 
     class Tags(http.server.BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -366,7 +366,7 @@ def no_weights(place: Place) -> None:
 
 
 def too_large(place: Place) -> None:
-    """Real weights take a real download; a head that says how large the context's keys are is enough."""
+    """Instead of real weights, which would have to be downloaded, a header with the size of the context's keys."""
     from tests.llm.test_fitting import TOY, a_head
 
     file = place.home.path.with_name("large.gguf")
@@ -616,7 +616,7 @@ def test_a_socket_that_somebody_wakes_on_is_left_alone(place: Place) -> None:
     dead_socket(place)
     findings = place.look().findings
     place.hold_lock()
-    assert repair(findings, place.home, place.machine) == ["Left the socket alone: a daemon is waking."]
+    assert repair(findings, place.home, place.machine) == ["Kept the socket: a daemon is starting."]
     assert place.home.socket.exists()
 
 

@@ -1,4 +1,4 @@
-"""The neighbourhood of a memory in the terminal: drawn, walked with the keyboard, listed where there is no room."""
+"""The graph pane: drawn, navigated with the keyboard, and a list on a small screen."""
 
 import asyncio
 import itertools

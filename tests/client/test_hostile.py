@@ -1,4 +1,4 @@
-"""Nothing that a model or a memory says is obeyed by a terminal, by a markup parser or by a mouse (RELIABILITY F5).
+"""Text of a model or of memory is never interpreted by a terminal, a markup parser or a mouse click (RELIABILITY F5).
 
 A few hundred strings here, and 5,000 in the system tier: through the stream split at every place, through the pages of
 the commands, through the widgets of the interface, and as bytes through a real terminal.
@@ -83,7 +83,7 @@ def test_whatever_comes_nothing_is_left_that_a_terminal_obeys(text: str, cut: in
 
 
 def pages_of(one: Hostile) -> Iterator[Page]:
-    """Where a text can stand on the pages: what was found, an episode, a thought, an error, a traceback."""
+    """Every page that can show a text: search results, an episode, a thought, an error, a traceback."""
     text = one.text
     turn = protocol.FoundTurn(text, text, text, NOW, text, 1.0)
     episode = protocol.FoundEpisode(text, text, NOW, 1.0, 0.5, text, text, text, text, [text])
@@ -129,7 +129,7 @@ def test_a_line_of_the_log_carries_no_attack(count: int, capsys: pytest.CaptureF
 
 
 def joined(strings: list[Hostile]) -> list[str]:
-    """Many in one text, for a widget takes its time; what would swallow the next one stands alone."""
+    """Join many strings into one text, because a widget is slow; one that would swallow the next stays alone."""
     closed = [one.text for one in strings if plain(f"{one.text}\n") == f"{one.visible}\n"]
     alone = [one.text for one in strings if plain(f"{one.text}\n") != f"{one.visible}\n"]
     texts = ["\n\n".join(closed[start : start + _IN_ONE]) for start in range(0, len(closed), _IN_ONE)]
@@ -137,7 +137,7 @@ def joined(strings: list[Hostile]) -> list[str]:
 
 
 class Wall(App[None]):
-    """Every widget that shows what was said, one below the other."""
+    """Every widget that shows a turn, one below the other."""
 
     def __init__(self, texts: list[str]) -> None:
         super().__init__()
@@ -200,9 +200,9 @@ def test_content_of_a_page_is_text_and_no_markup() -> None:
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("count", [pytest.param(100, id="few"), COUNTS[1]])
 def test_the_bytes_of_a_terminal_hold_no_attack(count: int, home: Home) -> None:
-    # What ends in the middle of an escape would swallow what follows it, as it must.
+    # A string that ends in the middle of an escape swallows what follows it, which is correct.
     strings = [one for one in hostile_strings(count, seed=29) if plain(f"{one.text}\n") == f"{one.visible}\n"]
-    # Three characters at a time: every escape comes cut in many places.
+    # Three characters at a time, so that every escape is split in many places.
     text = "".join(f"{one.text}\n" for one in strings)
     pieces = [text[place : place + 3] for place in range(0, len(text), 3)]
     end = "That was all of it."
@@ -216,13 +216,13 @@ def test_the_bytes_of_a_terminal_hold_no_attack(count: int, home: Home) -> None:
 
 _INTERFACES_OWN = re.compile(
     r"\x1b\[[0-9;]*m"  # colours
-    r"|\x1b\[[0-9]+;[0-9]+H"  # where to write
+    r"|\x1b\[[0-9]+;[0-9]+H"  # cursor position
     r"|\x1b\[\?(?:25|7|1000|1003|1004|1006|1015|1016|1049|2004|2026|2031|2048)[hl]"  # modes
     r"|\x1b\[\?(?:2026|2048|2031)\$p"
-    r"|\x1b\[[<>=][0-9]*u|\x1b\[\?u|\x1b\[c|\x1b\[6n"  # keys, questions
+    r"|\x1b\[[<>=][0-9]*u|\x1b\[\?u|\x1b\[c|\x1b\[6n"  # keyboard modes, queries
     r"|\x1b\]22;[a-z-]+\x07"  # the mouse pointer
 )
-"""What the interface itself tells a terminal: anything else would be somebody's words."""
+"""Escape sequences of the interface itself; any other would come from untrusted text."""
 
 
 @pytest.mark.requirement("F5")
@@ -241,7 +241,7 @@ def test_the_bytes_of_the_interface_in_a_terminal_hold_no_attack(home: Home) -> 
         status=status(home, problems=texts[40:43], health="degraded"), progress=[(texts[43], 1, 2)], holds_reply=True,
     )  # fmt: skip
     with awake_in_thread(home, script) as mind, on_a_terminal(home, COLUMNS="140", LINES="40") as (held, _):
-        # Not before it is attached: what is said sooner stays in the draft.
+        # Not before it is attached: until then messages stay in the draft.
         written = read_until(held, b"qwen2.5-coder")
         os.write(held, b"hello there")
         written += read_until(held, b"there")

@@ -1,4 +1,4 @@
-"""The pages of why, timeline, context and self: they say what they must, fit 80 columns, and obey no memory."""
+"""The pages of why, timeline, context and self: complete, at most 80 columns, safe with untrusted text."""
 
 from typing import Final
 

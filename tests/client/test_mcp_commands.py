@@ -1,4 +1,4 @@
-"""`reveries mcp`: who may write, the settings of programs that use it, and what it says when it cannot serve."""
+"""`reveries mcp`: which programs may write, their settings files, and the errors when it cannot serve."""
 
 import asyncio
 import json
@@ -26,7 +26,7 @@ from tests.fakes.daemon import Script, awake_in_thread
 
 
 def run(home: Home, folder: Path, *words: str, stdin: str = "") -> Ran:
-    """In `folder`, which is the user's home, too."""
+    """Run `reveries mcp` in `folder`, which is also the user's home."""
     return reveries(home, "mcp", *words, cwd=folder, more={"HOME": str(folder)}, stdin=stdin)
 
 

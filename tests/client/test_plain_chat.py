@@ -92,7 +92,7 @@ async def test_long_work_is_done_here_too_and_says_how_far_it_is(
         assert page in printed
     assert "3 of 453" in heard
     assert "nobody-of-this-name/x: there is no such place" in heard
-    assert "/backup: make a copy of its memory" in heard
+    assert "/backup: make a backup of its memory" in heard
     assert not [char for char in heard + printed if ord(char) < 32 and char not in "\n\t"]
     assert [turn.text for turn in mind.imported] == ["Good morning"]
 

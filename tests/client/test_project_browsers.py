@@ -1,4 +1,4 @@
-"""Projects in the terminal: what is listed, what a key does, on a real mind."""
+"""The project browsers on a real daemon: what is listed, and what each key does."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -30,7 +30,7 @@ class Terminal(App[None]):
 
 @dataclass
 class Shown:
-    """A browser on a mind with the project Fair, and what is on the screen."""
+    """A browser on a daemon with the project Fair, and the text on the screen."""
 
     life: Living
     app: Terminal
@@ -104,7 +104,7 @@ async def test_a_project_is_paused_and_goes_on(home: Home) -> None:
         assert (await shown.detail()).project.state == "paused"
         await shown.sees("paused,")
         await shown.press("p")
-        await shown.sees("It goes on.")
+        await shown.sees("It is resumed.")
         assert (await shown.detail()).project.state == "active"
         await shown.press("w")
         await shown.sees("Fair is next")
@@ -174,9 +174,9 @@ async def test_a_page_is_given_back_and_a_grant_is_taken_back_after_a_yes(home: 
         await shown.press("g")
         await shown.sees("fetch")
         await shown.press("r")
-        await shown.sees("Take this grant back?")
+        await shown.sees("Revoke this grant?")
         await shown.press("y")
-        await shown.sees("It is taken back.")
+        await shown.sees("Revoked.")
         assert (await ask(shown.life.mind, protocol.AskGrants(1, "Fair"), protocol.Grants)).grants == []
 
 

@@ -1,4 +1,4 @@
-"""What is shown of projects: pages for the command line and the chat alike."""
+"""The pages of projects, for the command line and the chat alike."""
 
 from reveries import protocol
 from reveries.client.features.knowledge import chunks_page, conflicts_page, know_page, relations_page

@@ -1,4 +1,4 @@
-"""The terminal is closed, or the program told to end: the real command in a terminal of its own."""
+"""Closing the terminal or signalling the program: the real command in a pseudo-terminal."""
 
 import fcntl
 import os
@@ -19,13 +19,13 @@ from reveries.config import Home
 from tests.fakes.daemon import awake_in_thread
 
 _SECONDS = 60.0
-"""A hang: on a busy machine a process starts slowly."""
+"""Longer means a hang; on a busy machine a process starts slowly."""
 
 pytestmark = pytest.mark.timeout(3 * _SECONDS)
 
 
 class Terminal:
-    """`reveries` in a terminal of 80 by 24."""
+    """`reveries` in a pseudo-terminal of 80 by 24."""
 
     def __init__(self, home: Home) -> None:
         self.keys, there = pty.openpty()
@@ -44,20 +44,20 @@ class Terminal:
         self.shown = b""
 
     def until(self, holds: Callable[[], bool]) -> None:
-        """Read what it shows until something holds."""
+        """Read the output until a condition holds."""
         end = time.monotonic() + _SECONDS
         while not holds():
             assert time.monotonic() < end, self.shown[-2000:]
             self.read()
 
     def read(self) -> None:
-        """What it shows by now."""
+        """The output so far."""
         if select.select([self.keys], [], [], 0.05)[0]:
             with suppress(OSError):
                 self.shown += os.read(self.keys, 65536)
 
     def read_to_the_end(self) -> None:
-        """All that it showed: one look has a part of it at most. It has ended."""
+        """Read the whole output of a program that has ended; one read may return only a part."""
         before = -1
         while len(self.shown) > before:
             before = len(self.shown)
@@ -65,11 +65,11 @@ class Terminal:
 
     @property
     def modes_now(self) -> list[object]:
-        """How the terminal treats keys."""
+        """The terminal's input mode."""
         return termios.tcgetattr(self._there)
 
     def close(self) -> None:
-        """As a window is closed."""
+        """Close the terminal, as closing a window does."""
         for end in (self.keys, self._there):
             with suppress(OSError):
                 os.close(end)

@@ -1,4 +1,4 @@
-"""The commands of the owner's hand on thinking: what they ask, what they show; nothing foreign gets through."""
+"""The commands that control thinking: their requests and pages; untrusted text cannot inject escapes."""
 
 import json
 from collections.abc import Sequence

@@ -225,8 +225,8 @@ async def test_a_reply_cut_by_a_lost_connection_is_marked_and_the_rest_comes_bac
         await pilot.press(*"two", "enter")
         await until(pilot, lambda: "waits" in text_of(app))
         await fake.stop()
-        await until(pilot, lambda: "The mind went away here." in text_of(app))
-        assert _composer(app).text == "two"
+        await until(pilot, lambda: "The connection to the mind was lost here." in text_of(app))
+        await until(pilot, lambda: _composer(app).text == "two")
         fake.release.set()
         await fake.start()
         await until(pilot, lambda: app.is_attached_to_mind)

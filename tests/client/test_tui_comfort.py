@@ -1,4 +1,4 @@
-"""What makes the terminal a place to live in: history, drafts, the slash menu, copies, several conversations."""
+"""Conveniences of the terminal: history, drafts, the slash menu, copying, several conversations."""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-"""What commands do when something is odd: a place that is none, a fault that nobody foresaw, an end that comes late."""
+"""Commands in unusual cases: invalid paths, unexpected errors, late answers."""
 
 import asyncio
 import os
@@ -225,7 +225,7 @@ async def test_what_came_to_mind_and_how_much_was_read_is_there_after_reattachin
         await pilot.press("escape")
         asked = mind.requests(protocol.AskContext)
         assert [request.conversation_id for request in asked if isinstance(request, protocol.AskContext)] == ["c1"]
-        # Of another conversation it says nothing.
+        # Turns of another conversation are not sent.
         script.failures["AskContext"] = protocol.Failed(0, "not_found", "Nothing was said.", "")
         app.action_command("/new")
         await until(pilot, lambda: "read" not in text_of(app).splitlines()[-1] and not app.recalled_items)
@@ -259,7 +259,7 @@ async def test_what_waits_its_turn_is_said_before_a_new_conversation_begins(home
 
 async def test_a_turn_that_is_spoken_while_it_attaches_is_shown(home: Home) -> None:
     class Speaking(FakeMind):
-        """Says something as another terminal right after it answered Attach, before anything else is asked."""
+        """Broadcasts a turn of another terminal right after it answered Attach, before the next request."""
 
         async def _send(self, writer: asyncio.StreamWriter, frame: protocol.Frame) -> None:
             await super()._send(writer, frame)
@@ -272,7 +272,7 @@ async def test_a_turn_that_is_spoken_while_it_attaches_is_shown(home: Home) -> N
     await mind.start()
     async with asyncio.timeout(90), app.run_test() as pilot:
         await until(pilot, lambda: "Hello from Tom 1" in text_of(app))
-        # Another conversation is come to in the same way.
+        # Switching to another conversation attaches in the same way.
         await mind.broadcast(protocol.Switched(0, "c1"))
         await until(pilot, lambda: "Hello from Tom 2" in text_of(app))
         await pilot.pause(0.2)

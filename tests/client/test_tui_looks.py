@@ -1,4 +1,4 @@
-"""Looking inside from the terminal interface: slash commands, F2, panes that obey no text."""
+"""Commands that show a page: slash commands, F2, panes that do not interpret untrusted text."""
 
 import asyncio
 

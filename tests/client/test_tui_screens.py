@@ -1,4 +1,4 @@
-"""Every screen at three sizes, as it was drawn when somebody last looked: draw_screens.py draws them anew."""
+"""Every screen at three sizes, compared with the last reviewed version; draw_screens.py redraws them."""
 
 import pytest
 
@@ -10,7 +10,7 @@ _ALL = [
     for name, screen in SCREENS.items()
     for size in screen.sizes
 ]
-"""The larger sizes are drawn with what takes long."""
+"""The larger sizes run with the slow tests."""
 
 
 @pytest.mark.parametrize(

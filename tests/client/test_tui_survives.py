@@ -1,4 +1,4 @@
-"""What the terminal outlives: other versions, huge messages, floods, terminals of no size, panes closed too early."""
+"""Robustness of the terminal: other versions, huge messages, floods, tiny terminals, panes closed too early."""
 
 import asyncio
 import time
@@ -142,7 +142,7 @@ async def test_it_is_back_within_two_seconds_of_the_minds_return(home: Home) -> 
         began = time.monotonic()
         async with lateness() as late:
             await until(pilot, lambda: app.is_attached_to_mind)
-        # Two seconds, what it takes to attach, and what this machine itself is late.
+        # Two seconds, the time to attach, and the delay of this machine.
         assert time.monotonic() - began <= 2.5 + 3 * late.worst_seconds
 
 

@@ -1,4 +1,4 @@
-"""Long work in the terminal: begun here or elsewhere, it shows how far it is, and the conversation goes on."""
+"""Long jobs in the terminal: started here or elsewhere, they show their progress, and the conversation goes on."""
 
 import asyncio
 import json
@@ -61,9 +61,9 @@ async def test_embedding_anew_is_a_bar_while_it_lasts(home: Home) -> None:
     app = ReveriesApp(home)
     under_way = status(home, embedding_done=40, embedding_total=200)
     async with asyncio.timeout(90), awake(home, Script(status=under_way)), app.run_test(size=(100, 30)) as pilot:
-        await until(pilot, lambda: "embedding memory anew" in text_of(app) and "40 of 200" in text_of(app))
+        await until(pilot, lambda: "re-embedding memory" in text_of(app) and "40 of 200" in text_of(app))
         app._show_status(status(home))
-        await until(pilot, lambda: "embedding memory anew" not in text_of(app))
+        await until(pilot, lambda: "re-embedding memory" not in text_of(app))
 
 
 async def test_consolidation_shows_a_bar_while_the_conversation_goes_on_and_its_page_at_the_end(home: Home) -> None:

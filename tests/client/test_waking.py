@@ -148,6 +148,6 @@ def test_a_chosen_provider_without_a_key_is_said_when_it_wakes(
     home.config.write_text('[llm]\nprovider = "openai"\n')
     plan = prepare(None)
     _show_awake(Awake(7, "Reverie", was_awake=False), "", plan.worries, wanted_safe=False)
-    assert "openai is chosen, and there is no key for it." in capsys.readouterr().out
+    assert "openai is chosen, but there is no API key for it." in capsys.readouterr().out
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
     assert not prepare(None).worries

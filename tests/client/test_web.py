@@ -1,5 +1,5 @@
-"""The interface in a browser: who may come in, what is loaded, and that it is the same conversation. Real HTTP, real
-sockets; in the system tier a real Chromium, too."""
+"""The web interface: access control, what is loaded, and that it is the same conversation. Real HTTP and sockets; in
+the system tier also a real Chromium."""
 
 import asyncio
 import base64
@@ -29,7 +29,7 @@ from tests.fakes.daemon import FakeMind, Script, awake, awake_in_thread
 TOKEN, STAMP, KEY = "token-of-the-test", "stamp-of-the-test", "key-of-the-test"
 COOKIE = AccessRules("", 0, TOKEN, STAMP, KEY).sign_cookie("visit-of-the-test")
 _DRAWN_BYTES = 20_000
-"""A picture of an empty page has fewer."""
+"""A screenshot of an empty page has fewer bytes."""
 _CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
 
@@ -39,7 +39,7 @@ def access(port: int) -> AccessRules:
 
 @contextlib.asynccontextmanager
 async def served(home: Home, script: Script | None = None) -> AsyncIterator[tuple[AccessRules, FakeMind]]:
-    """A mind and its server. The processes of the windows inherit the home."""
+    """A fake daemon and the web server. The processes of the windows inherit the home."""
     before = os.environ.get("REVERIES_HOME")
     os.environ["REVERIES_HOME"] = str(home.path)
     try:
@@ -80,7 +80,7 @@ def test_a_loopback_address_is_taken() -> None:
 async def test_the_token_is_exchanged_for_a_cookie_and_a_page_that_takes_it_out_of_the_address(home: Home) -> None:
     async with asyncio.timeout(90), served(home) as (opened, _), aiohttp.ClientSession() as browser:
         async with browser.get(opened.address, allow_redirects=False) as answer:
-            assert answer.status == 200  # A cookie that is Strict is not sent where a visit from elsewhere is sent on.
+            assert answer.status == 200  # A Strict cookie is not sent after a redirect of a cross-site visit.
             assert "/page.js" in await answer.text()
             cookie = answer.headers["Set-Cookie"]
             assert all(part in cookie for part in ("HttpOnly", "SameSite=Strict", "Path=/"))
@@ -109,7 +109,7 @@ async def test_what_the_page_loads_is_its_own_and_nothing_elsewhere(home: Home) 
 async def test_the_link_lets_one_browser_in_once_and_says_so_to_the_next(home: Home) -> None:
     async with asyncio.timeout(110), served(home) as (opened, mind), aiohttp.ClientSession() as browser:
         link = opened.address.partition("#")[0]
-        for _ in range(2):  # A page that never brings its cookie back has spent nothing.
+        for _ in range(2):  # A visit whose cookie never comes back does not use the token up.
             async with browser.get(link) as answer:
                 late = {"Cookie": answer.headers["Set-Cookie"].partition(";")[0]}
                 assert answer.status == 200
@@ -130,7 +130,7 @@ async def test_the_link_lets_one_browser_in_once_and_says_so_to_the_next(home: H
                 assert answer.status == 403
                 assert "the browser's own bar" in await answer.text()
         async with browser.get(link, headers=mine) as answer:
-            assert (answer.status, "Set-Cookie" in answer.headers) == (200, False)  # Another tab, for the key.
+            assert (answer.status, "Set-Cookie" in answer.headers) == (200, False)  # Another tab, to get the key.
         assert not mind.received
 
 
@@ -178,7 +178,7 @@ async def test_whoever_lacks_the_token_or_comes_from_elsewhere_is_refused(
 
 @pytest.mark.requirement("F4")
 async def test_a_cookie_that_another_port_was_handed_opens_no_window(home: Home) -> None:
-    """A browser sends it to every port of the address: whoever listens there can say the rest as it likes."""
+    """A browser sends the cookie to every port of the address, where another program can forge the other headers."""
     async with asyncio.timeout(110), served(home) as (opened, mind), aiohttp.ClientSession() as browser:
         headers = sign_cookie(opened) | {"Origin": base(opened)}
         for key in ("", "/", "/wrong", f"/{COOKIE}", f"/{TOKEN}", f"?key={KEY}"):
@@ -201,7 +201,7 @@ async def test_no_other_file_is_given_out(home: Home) -> None:
 
 
 async def read_until(socket: aiohttp.ClientWebSocketResponse, holds: Callable[[str], bool]) -> str:
-    """What the window was sent until that holds."""
+    """Read what the window is sent until `holds` is true."""
     seen = ""
     while not holds(seen):
         message = await socket.receive(timeout=80)
@@ -254,7 +254,7 @@ def test_it_says_where_it_is_and_that_a_sleeping_mind_must_be_woken(home: Home) 
 
 
 class Chromium:
-    """A page of a headless browser, over its own protocol: what it asked for, what it complained of, what it shows."""
+    """A page of a headless browser over its debugging protocol: its requests, errors and content."""
 
     def __init__(self, socket: aiohttp.ClientWebSocketResponse) -> None:
         self._socket = socket
@@ -263,7 +263,7 @@ class Chromium:
         self.complaints: list[str] = []
 
     async def do(self, method: str, **params: object) -> dict[str, Any]:
-        """One command, and its result; what happens meanwhile is noted."""
+        """Send one command and return its result; events in between are recorded."""
         self._number += 1
         await self._socket.send_json({"id": self._number, "method": method, "params": params})
         while True:
@@ -282,7 +282,7 @@ class Chromium:
                     pass
 
     async def value(self, expression: str) -> Any:
-        """What JavaScript makes of it."""
+        """Evaluate a JavaScript expression."""
         return (await self.do("Runtime.evaluate", expression=expression))["result"].get("value")
 
 
@@ -298,7 +298,7 @@ async def chromium(folder: Path) -> AsyncIterator[Chromium]:
     process = await asyncio.create_subprocess_exec(*words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         port_file = profile / "DevToolsActivePort"
-        while not (written := await asyncio.to_thread(_read, port_file)):  # noqa: ASYNC110 - a browser tells nobody
+        while not (written := await asyncio.to_thread(_read, port_file)):  # noqa: ASYNC110 - the browser sends no event
             await asyncio.sleep(0.1)
         async with aiohttp.ClientSession() as session:
             while not (address := await _first_page(session, written.split()[0])):  # noqa: ASYNC110 - as above
@@ -312,19 +312,19 @@ async def chromium(folder: Path) -> AsyncIterator[Chromium]:
 
 
 def _read(file: Path) -> str:
-    """Empty while it is not there, or not written yet."""
+    """Read the file; empty if it is missing or not written yet."""
     return file.read_text() if file.exists() else ""
 
 
 async def _first_page(session: aiohttp.ClientSession, port: str) -> str:
-    """Where its first page is asked; empty while it has none yet."""
+    """Return the debugging address of the first page; empty if there is none yet."""
     async with session.get(f"http://127.0.0.1:{port}/json") as answer:
         pages = await answer.json()
     return next((str(page["webSocketDebuggerUrl"]) for page in pages if page["type"] == "page"), "")
 
 
 def page_that_leads_to(address: str) -> str:
-    """The address of a page of another site that goes on to that one."""
+    """Return the address of a page of another site that redirects to `address`."""
     page = f'<meta http-equiv="refresh" content="0;url={address}">'
     return f"data:text/html;base64,{base64.b64encode(page.encode()).decode()}"
 
@@ -343,9 +343,9 @@ async def test_chromium_draws_the_conversation_and_asks_no_other_host(
         is_drawn = "document.body.classList.contains('-first-byte')"
         while not await page.value(is_drawn):  # noqa: ASYNC110
             await asyncio.sleep(0.2)
-        while not mind.requests(protocol.AskModels) and not mind.requests(protocol.AskStatus):  # noqa: ASYNC110 - the fake mind tells nobody
+        while not mind.requests(protocol.AskModels) and not mind.requests(protocol.AskStatus):  # noqa: ASYNC110 - the fake daemon sends no event
             await asyncio.sleep(0.1)
-        # The first frame with the conversation in it: a terminal has no words that a page could be asked for.
+        # The first frame with the conversation: a terminal page has no text that could be queried.
         await asyncio.sleep(6.0)
         picture = b""
         while len(picture) <= _DRAWN_BYTES:  # The test's time limit bounds it.

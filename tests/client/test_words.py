@@ -1,4 +1,4 @@
-"""What the owner wrote: never lost, never said twice, never on the record when they were told that it is off it."""
+"""The owner's messages: never lost, never sent twice, never on the record when shown as off the record."""
 
 import asyncio
 import stat
@@ -24,7 +24,7 @@ from tests.fakes.daemon import NOW, FakeMind, Script, awake
 
 
 def said(mind: FakeMind) -> list[tuple[str, bool]]:
-    """What the mind was told, and whether off the record."""
+    """The messages that the fake daemon received, and whether off the record."""
     return [(one.text, one.off_record is True) for one in mind.received if isinstance(one, protocol.Say)]
 
 
@@ -128,7 +128,7 @@ async def test_said_again_plainly_off_the_record_it_is_off_the_record(home: Home
 
 
 def burst(app: ReveriesApp, *typed: str) -> None:
-    """Press keys without waiting in between: letters, and the names of other keys between angles."""
+    """Press keys without waiting in between: letters, and names of other keys in angle brackets."""
     for piece in typed:
         keys = [piece[1:-1]] if piece.startswith("<") else list(piece)
         for key in keys:
@@ -209,7 +209,7 @@ async def test_what_was_written_off_the_record_stays_it_when_that_ends(home: Hom
 
 
 def kept(home: Home) -> str:
-    """What another terminal would find, when this one is gone."""
+    """The saved draft that another terminal would load."""
     return home.draft.read_text().partition("\n\x1e")[0] if home.draft.exists() else ""
 
 

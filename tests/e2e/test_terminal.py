@@ -101,32 +101,32 @@ async def _first_talk(terminal: Tmux) -> None:
 async def _look_inside(terminal: Tmux) -> None:
     terminal.write("/memory Anna Oslo")
     terminal.type("Enter")
-    await terminal.until("all of it")  # How long it lasted may stand below, where the model said much.
+    await terminal.until("details")  # How long it lasted may stand below, where the model said much.
     terminal.type("Escape")
     await terminal.until_gone("what it remembers")
     terminal.write("Where does my sister live?")
     terminal.type("Enter")
     await terminal.until("My sister Anna moved")
     terminal.type("F3")
-    await terminal.until("what came to mind")
+    await terminal.until("recalled for your last")
     await terminal.until("cue")
     terminal.type("Escape")
-    await terminal.until_gone("what came to mind")
+    await terminal.until_gone("recalled for your last")
 
 
 async def _see_what_forgetting_would_take(terminal: Tmux) -> None:
     terminal.write("/memory Anna Oslo")
     terminal.type("Enter")
-    await terminal.until("all of it")  # How long it lasted may stand below, where the model said much.
+    await terminal.until("details")  # How long it lasted may stand below, where the model said much.
     terminal.type("d")
-    await terminal.until("what would go")
+    await terminal.until("what would be affected")
     terminal.write("no")
     terminal.type("Enter", "Escape")
-    await terminal.until_gone("what would go")
+    await terminal.until_gone("what would be affected")
     terminal.type("g")
-    await terminal.until("walk there")
+    await terminal.until("go there")
     terminal.type("Right", "Enter", "BSpace", "Escape")
-    await terminal.until_gone("walk there")
+    await terminal.until_gone("go there")
     terminal.type("Escape")
     await terminal.until_gone("what it remembers")
 
@@ -135,11 +135,11 @@ async def _sleep_and_undo(terminal: Tmux) -> None:
     terminal.type("F5")
     await terminal.until("light sleep")
     terminal.type("u")
-    await terminal.until("Take back what this pass of sleep did?")
+    await terminal.until("Undo what this sleep pass changed?")
     terminal.type("y")
-    await terminal.until("taken back")
+    await terminal.until("undone")
     terminal.type("Escape")
-    await terminal.until_gone("what sleep did")
+    await terminal.until_gone("sleep passes")
 
 
 async def _leave_and_come_back(terminal: Tmux) -> None:

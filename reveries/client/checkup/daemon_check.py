@@ -80,7 +80,7 @@ def _check_socket(home: Home, machine: CheckupMachine, *, is_running: bool) -> I
             holder = _lock_holder(home.lock)
             yield make_finding(
                 "socket-gone",
-                f"Process {holder} is the daemon, but its socket {home.socket} is not there.",
+                f"Process {holder} is the daemon, but its socket {home.socket} is missing.",
                 f"It may still be waking. If it stays so: kill {holder}, then: reveries wake",
                 where,
             )
@@ -95,7 +95,9 @@ def _check_socket(home: Home, machine: CheckupMachine, *, is_running: bool) -> I
         yield make_finding("socket-mode", f"The socket {home.socket} has mode {mode:o}; it should be 600.", where=where)
     if not is_running:
         if is_stale_socket(home.socket):
-            yield make_finding("socket-stale", f"The socket {home.socket} was left by a daemon that died.", where=where)
+            yield make_finding(
+                "socket-stale", f"The socket {home.socket} was left behind by a daemon that died.", where=where
+            )
         elif _connect_error(home.socket) is None:
             yield make_finding("socket-foreign", f"Another program listens on {home.socket}.", where=where)
 
@@ -103,12 +105,10 @@ def _check_socket(home: Home, machine: CheckupMachine, *, is_running: bool) -> I
 def _check_stopped_daemon(home: Home, machine: CheckupMachine) -> Iterator[Finding]:
     yield make_finding("asleep")
     if (last := _last_start_error(home.logs)) is not None:
-        yield make_finding(
-            "last-wake-failed", f"The last try to wake ended so: {last}", where=str(home.logs / "daemon.out")
-        )
+        yield make_finding("last-wake-failed", f"The last start failed: {last}", where=str(home.logs / "daemon.out"))
     starts = _count_starts(home.logs / "daemon.log", machine.now() - _STARTS_SECONDS)
     if starts >= _TOO_MANY_STARTS:
-        sentence = f"The daemon woke {starts} times in ten minutes and never fell asleep by itself."
+        sentence = f"The daemon started {starts} times in ten minutes without a regular shutdown."
         yield make_finding("crash-loop", sentence, where=str(home.logs / "daemon.log"))
 
 
@@ -144,9 +144,11 @@ def _check_status(status: Status) -> Iterator[Finding]:
         sentence = f"The daemon runs Reveries {status.reveries}, and {__version__} is installed."
         yield make_finding("other-version", sentence)
     for problem in status.problems:
-        yield make_finding("degraded", one_line(problem, 600), "Then look again: reveries doctor")
+        yield make_finding("degraded", one_line(problem, 600), "Then check again: reveries doctor")
     if status.loop_lag_p99_ms > _SLOW_LOOP_MS:
-        yield make_finding("loop-slow", f"One step in a hundred is {status.loop_lag_p99_ms / 1000:.1f} s late or more.")
+        yield make_finding(
+            "loop-slow", f"One event loop step in a hundred is {status.loop_lag_p99_ms / 1000:.1f} s late or more."
+        )
 
 
 def _lock_holder(lock: Path) -> str:

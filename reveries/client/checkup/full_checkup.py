@@ -53,7 +53,7 @@ def _inspect_inside(
         "disk-full",
     }
     if not is_usable(findings) or not has_settings or blocking & {finding.fault for finding in findings}:
-        left_out.append("the memory and the models: what stands above comes first")
+        left_out.append("the memory and the models: first fix what is listed above")
         return None
     try:
         return inspect_offline()

@@ -33,7 +33,7 @@ def check_home(home: Home, machine: CheckupMachine) -> list[Finding]:
     except OSError:
         return [make_finding("home-missing", f"There is no home {home.path} yet.", where=str(home.path))]
     if not stat.S_ISDIR(mode):
-        return [make_finding("home-not-folder", f"{home.path} is no folder.", where=str(home.path))]
+        return [make_finding("home-not-folder", f"{home.path} is not a folder.", where=str(home.path))]
     return [
         *_check_folder(home, mode, machine),
         *_check_subfolders(home),
@@ -83,7 +83,7 @@ def _check_subfolders(home: Home) -> Iterator[Finding]:
     if home.database_default.exists():
         for folder in (home.logs, home.backups):
             if not folder.is_dir():
-                yield make_finding("folder-missing", f"The folder {folder} is gone.", where=str(folder))
+                yield make_finding("folder-missing", f"The folder {folder} is missing.", where=str(folder))
 
 
 def _check_files(home: Home, machine: CheckupMachine) -> Iterator[Finding]:
@@ -93,9 +93,11 @@ def _check_files(home: Home, machine: CheckupMachine) -> Iterator[Finding]:
     foreign = [path for path, _ in _list_modes(home) if path.lstat().st_uid != machine.uid and path != home.socket]
     if foreign:
         sentence = f"{plural(len(foreign), 'file')} of the home belong to another user, the first: {foreign[0]}."
-        yield make_finding("file-owner", sentence, f"Give them back: sudo chown -R $USER {home.path}", str(foreign[0]))
+        yield make_finding("file-owner", sentence, f"Make them yours: sudo chown -R $USER {home.path}", str(foreign[0]))
     if parts := list_partial_files(home, machine.now()):
-        sentence = f"{plural(len(parts), 'part')} of what broke off: {', '.join(part.name for part in parts[:3])}."
+        sentence = (
+            f"{plural(len(parts), 'partial file')} of what was aborted: {', '.join(part.name for part in parts[:3])}."
+        )
         yield make_finding("leftover-partial", sentence, where=str(parts[0]))
 
 
@@ -109,7 +111,7 @@ def _check_free_space(home: Home, machine: CheckupMachine) -> Iterator[Finding]:
             "disk-low", f"The disk of {home.path} has only {size(free_space.free_bytes)} left.", where=where
         )
     if free_space.free_inodes == 0:
-        yield make_finding("disk-no-inodes", f"The disk of {home.path} takes no more files.", where=where)
+        yield make_finding("disk-no-inodes", f"The disk of {home.path} has no room for more files.", where=where)
     logs = sum(path.lstat().st_size for path in home.logs.glob("*")) if home.logs.is_dir() else 0
     if logs > _LARGE_LOGS_BYTES:
         yield make_finding("logs-large", f"The logs take {size(logs)}.", where=str(home.logs))

@@ -42,7 +42,7 @@ def _repair_fault(fault: str, where: Path, home: Home, machine: CheckupMachine) 
             yield _close_to_others(where, 0o600)
         case "folder-missing":
             where.mkdir(mode=0o700, exist_ok=True)
-            yield f"Made {where}."
+            yield f"Created {where}."
         case "socket-stale":
             yield from _remove_socket(home)
         case _:
@@ -59,15 +59,15 @@ def _remove_socket(home: Home) -> Iterator[str]:
     with _hold_lock(home.lock) as is_ours:
         if is_ours and is_stale_socket(home.socket):
             home.socket.unlink()
-            yield f"Removed the dead socket {home.socket}."
+            yield f"Removed the stale socket {home.socket}."
         else:
-            yield "Left the socket alone: a daemon is waking."
+            yield "Kept the socket: a daemon is starting."
 
 
 def _remove_partial_files(home: Home, machine: CheckupMachine) -> Iterator[str]:
     with _hold_lock(home.lock) as is_ours:
         if not is_ours:
-            yield "Left the parts alone: a daemon is awake, and one may be in the making."
+            yield "Kept the partial files: a daemon is awake and may be writing one."
             return
         for part in list_partial_files(home, machine.now()):
             part.unlink()

@@ -89,7 +89,7 @@ def _locate_finding(file: Path, error: ConfigError) -> Finding:
         number = re.search(r"at line (\d+)", error.message)
         # An error without a line number is about the end of the file.
         line = int(number.group(1)) if number else max(1, len(text.splitlines()))
-        return make_finding("config-not-toml", error.message, f"Mend line {line} of {file}.", f"{file}:{line}")
+        return make_finding("config-not-toml", error.message, f"Fix line {line} of {file}.", f"{file}:{line}")
     key = re.search(r"setting (\S+)", error.message)
     where = f"{file}:{find_key_line(text, key.group(1))}" if key else str(file)
     is_unknown = error.message.startswith("There is no setting")
@@ -105,7 +105,7 @@ def check_keys(llm: LlmSettings) -> Iterator[Finding]:
         return
     for provider in hosted_providers(llm):
         if not where_key_is(llm, provider):
-            sentence = f"{provider} is chosen, and there is no key for it."
+            sentence = f"{provider} is chosen, but there is no API key for it."
             advice = (
                 f"Name a file with it: reveries config set llm.api_key_file FILE. Or set {provider.upper()}_API_KEY."
             )
@@ -129,20 +129,20 @@ def _check_key_file(file: Path) -> Iterator[Finding]:
 def _check_paths(settings: Settings, home: Home) -> Iterator[Finding]:
     calendar = settings.calendar.path
     if calendar and not Path(calendar).expanduser().exists():
-        sentence = f"The calendar {calendar} is not there."
+        sentence = f"The calendar {calendar} does not exist."
         yield make_finding(
-            "calendar-missing", sentence, "Mend it: reveries config set calendar.path FILE", "calendar.path"
+            "calendar-missing", sentence, "Fix it: reveries config set calendar.path FILE", "calendar.path"
         )
     folder = home.database(settings).parent
     if settings.storage.db_path and not folder.is_dir():
-        sentence = f"The folder {folder} of the memory is not there."
+        sentence = f"The database folder {folder} does not exist."
         yield make_finding("database-folder-missing", sentence, where="storage.db_path")
 
 
 def _check_path_files(machine: CheckupMachine) -> Iterator[Finding]:
     for file in machine.path_files():
         yield make_finding(
-            "path-file", f"{file} runs code whenever Python starts, and no package brought it.", where=file
+            "path-file", f"{file} runs code whenever Python starts, and belongs to no installed package.", where=file
         )
 
 
@@ -157,4 +157,4 @@ def _check_packages(llm: LlmSettings, machine: CheckupMachine) -> Iterator[Findi
             )
     hosted = hosted_providers(llm)
     if hosted and not machine.is_installed("litellm"):
-        yield make_finding("hosted-missing", f"{hosted[0]} is chosen, and litellm is not installed.", where="litellm")
+        yield make_finding("hosted-missing", f"{hosted[0]} is chosen, but litellm is not installed.", where="litellm")

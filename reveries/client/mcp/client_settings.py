@@ -86,8 +86,8 @@ def draft_settings(client: str, entry: ServerEntry) -> DraftedSettings:
         settings.setdefault(kind.table, {})[SERVER_NAME] = table
     except (ValueError, TypeError, AttributeError, TOMLKitError) as error:
         raise InputFileError(
-            f"{file} is no plain {file.suffix[1:].upper()}, so it is left as it is.",
-            advice=f"Write it yourself: {json.dumps(table)}",
+            f"{file} is not plain {file.suffix[1:].upper()}, so it was not changed.",
+            advice=f"Add this yourself: {json.dumps(table)}",
         ) from error
     shown = json.dumps({kind.table: {SERVER_NAME: table}}, indent=2)
     return DraftedSettings(file, json.dumps(settings, indent=2, ensure_ascii=False) + "\n", shown)
@@ -106,19 +106,19 @@ def write_settings(drafted: DraftedSettings) -> None:
     except OSError as error:
         temporary.unlink(missing_ok=True)
         raise InputFileError(
-            f"{drafted.file} cannot be written: {error.strerror}.", advice="Write what is shown above into it yourself."
+            f"{drafted.file} cannot be written: {error.strerror}.", advice="Add what is shown above to it yourself."
         ) from error
 
 
 def _read_settings(file: Path) -> str:
     try:
         if file.stat().st_size > _LONGEST_FILE:
-            raise InputFileError(f"{file} is too long.", advice="Look at it: settings are a few lines.")
+            raise InputFileError(f"{file} is too long.", advice="Check the file: settings are a few lines.")
         return file.read_text(encoding="utf-8")
     except FileNotFoundError:
         return ""
     except (OSError, UnicodeDecodeError) as error:
-        raise InputFileError(f"{file} cannot be read.", advice="Look at who may read it.") from error
+        raise InputFileError(f"{file} cannot be read.", advice="Check its permissions.") from error
 
 
 def _entry_table(entry: ServerEntry) -> dict[str, Any]:

@@ -61,8 +61,8 @@ class DaemonCalls:
             ),
             protocol.ToolAnswered,
         )
-        told: dict[str, Any] = json.loads(result.answer)
-        return told
+        answer: dict[str, Any] = json.loads(result.answer)
+        return answer
 
     async def fetch_documents(self, project: str) -> tuple[list[protocol.ChunkEntry], bool]:
         """Fetch the valid chunks of a project's documents, and whether there may be more."""

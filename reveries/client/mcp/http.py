@@ -29,7 +29,7 @@ def serve_http(link: DaemonCalls, name: str, port: int, token: str, tell: Callab
             listening.bind((_HOST, port))
         except OSError as error:
             raise UsageError(
-                f"{_HOST}:{port} cannot be listened on: {error.strerror}.", advice="Another one: --http 0"
+                f"Cannot listen on {_HOST}:{port}: {error.strerror}.", advice="Use a free port: --http 0"
             ) from error
         tell(f"http://{_HOST}:{listening.getsockname()[1]}/mcp")
         app = RequireToken(build_server(link, name).streamable_http_app(host=_HOST), token)
@@ -62,11 +62,12 @@ def read_token(file: Path) -> str:
     try:
         token, mode = file.read_text(encoding="ascii").strip(), file.stat().st_mode
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{file} cannot be read.", advice="Name a file that holds the token alone.") from error
+        raise UsageError(f"{file} cannot be read.", advice="Name a file that contains only the token.") from error
     if mode & 0o077:
         raise UsageError(f"Others may read {file}.", advice=f"Close it: chmod 600 {file}")
     if not LEAST_TOKEN_CHARS <= len(token) <= _MOST_TOKEN_CHARS or not token.isprintable() or " " in token:
         raise UsageError(
-            f"{file} holds no token.", advice=f"{LEAST_TOKEN_CHARS} characters at least, as: openssl rand -hex 32"
+            f"{file} contains no valid token.",
+            advice=f"At least {LEAST_TOKEN_CHARS} characters, e.g. openssl rand -hex 32",
         )
     return token

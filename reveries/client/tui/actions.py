@@ -132,18 +132,20 @@ class CommandActions:
     async def _undo(self, _: str) -> None:
         words = await self._take_back()
         self._app.composer.restore_texts([OutgoingText(words, self._app.composer.is_private)])
-        self._app.hint("taken back: it is not remembered; your words are in the draft")
+        self._app.hint("taken back and not remembered; your message is in the draft again")
 
     async def _take_back(self) -> str:
         if self._app.was_private:
             raise UsageError(
-                "The last turn was off the record: there is nothing of it to take back.",
-                advice="It is on this screen alone, and gone with it.",
+                "Your last message was off the record, so there is nothing to take back.",
+                advice="It exists only on this screen.",
             )
         self._app.link.stop_reply()
         answer = await self._app.link.ask(protocol.TakeBack)
         if not isinstance(answer, protocol.TakenBack):
-            raise ProtocolError("The mind took nothing back.", advice="Wake it with this version.")
+            raise ProtocolError(
+                "The mind did not confirm that it took the message back.", advice="Wake it with this version."
+            )
         return answer.words
 
     async def _new(self, _: str) -> None:
@@ -151,13 +153,13 @@ class CommandActions:
             self._app.hint("after this reply (esc stops it)")
         await self._wait_until_sent()
         await self._app.link.ask(protocol.NewConversation)
-        self._app.hint("a new conversation; the others: /resume")
+        self._app.hint("new conversation; earlier ones: /resume")
 
     async def _wait_until_sent(self) -> None:
         """Wait until queued messages are sent: they were meant for this conversation, not for the next one."""
         app = self._app
         if app.link.has_waiting:
-            app.hint("after what waits its turn here (esc stops a reply)")
+            app.hint("after your waiting messages (esc stops a reply)")
         while app.link.has_waiting:
             await app.clock.sleep(_POLL_SECONDS)
 
@@ -177,7 +179,7 @@ class CommandActions:
     async def _edit(self, _: str) -> None:
         app = self._app
         if app.composer.is_off_record:
-            app.hint("off the record: an editor would write your words to the disk; write them here")
+            app.hint("off the record: an editor would save your text to disk; write it here")
             return
         command = editor_command(os.environ)
         draft = app.composer.draft
@@ -186,7 +188,7 @@ class CommandActions:
             with app.suspend(), app.batch_update():
                 text = await edit_in_editor(draft, command)
         except SuspendNotSupported:
-            app.hint("no editor here: this terminal cannot be handed over")
+            app.hint("no editor here: this terminal does not support it")
             return
         app.composer.apply_edit(draft, text)
 
@@ -209,7 +211,7 @@ class CommandActions:
         app = self._app
         turns = await self._fetch_all_turns()
         if not turns:
-            app.hint("nothing was said yet")
+            app.hint("no messages yet")
             return
         began = dt.datetime.fromtimestamp(turns[0].said_at)
         name = f"reveries-{began:%Y-%m-%d-%H%M}.md"
@@ -224,7 +226,7 @@ class CommandActions:
             ask = partial(protocol.AskTurns, before=before, limit=_EXPORT_BATCH)
             answer = await self._app.link.ask(ask)
             if not isinstance(answer, protocol.Turns):
-                raise ProtocolError("The mind did not tell what was said.", advice="Wake it with this version.")
+                raise ProtocolError("The mind did not send the conversation.", advice="Wake it with this version.")
             turns, before = [*answer.turns, *turns], answer.earlier_count
         return turns
 
@@ -248,8 +250,8 @@ class CommandActions:
         app = self._app
         if len(words) > _MAX_FORGET_CHARS:
             raise UsageError(
-                f"{len(words):,} characters: what is to be forgotten is named with at most {_MAX_FORGET_CHARS:,}.",
-                advice="Name its id; or in a shell: reveries forget --matching, which takes more.",
+                f"The text has {len(words):,} characters; here at most {_MAX_FORGET_CHARS:,} are allowed.",
+                advice="Use an id; or in a shell: reveries forget --matching, which allows more.",
             )
         receipt = await app.push_screen_wait(ForgetPane(MindQueries(app.link.ask, app.clock), words, erase=False))
         if receipt is not None:
@@ -260,7 +262,7 @@ class CommandActions:
         now = app.clock.now()
         digest = await gathered(partial(fetch_answer, app.link.ask), since(words or DIGEST_SINCE, now))
         with page_columns(columns_for(app.size.width)):
-            app.show_pane(PagePane("since then", digest_page(digest, now)))
+            app.show_pane(PagePane("digest", digest_page(digest, now)))
 
     async def _thoughts(self, _: str) -> None:
         await self._browse(ThoughtListing(self._app.link.ask, self._app.clock))
@@ -286,7 +288,7 @@ class CommandActions:
         app = self._app
         name = words or next_theme(app.theme, list(app.available_themes))
         if name not in app.available_themes:
-            app.hint(f"no such colours: {one_line(name, 40)}")
+            app.hint(f"no such theme: {one_line(name, 40)}")
             return
         app.theme = name
         app.hint(f'{name}; to keep it: reveries config set client.theme "{name}"')

@@ -76,7 +76,7 @@ class ReveriesApp(ConversationApp):
     def on_mount(self) -> None:
         self.set_keymap(keymap(self.settings))
         if self.draft.load():
-            self.hint("another terminal left a draft, too: the next one that you open has it")
+            self.hint("there is another unsent draft: the next terminal that you open has it")
         self.composer.focus()
         leave_on_signals(self.draft.save, self._leave_on_signal)
         self.set_interval(DRAFT_SECONDS, self.draft.save)
@@ -127,7 +127,7 @@ class ReveriesApp(ConversationApp):
         elif what.command.name == "/private":
             await self._send_submitted(submitted, what.words, is_private=True)
         elif what.command.keeps_words and submitted.is_private:
-            self._refuse(submitted, f"off the record: {what.command.name} would keep it; /private ends it")
+            self._refuse(submitted, f"off the record: {what.command.name} would store it; /private ends it")
         else:
             self.composer.release(submitted)
             if not submitted.is_private:
@@ -147,10 +147,10 @@ class ReveriesApp(ConversationApp):
     async def send_message(self, text: str, *, is_private: bool = False) -> bool:
         """Send a message; whether it was accepted. Off the record, it is kept out of the draft file and the history."""
         if len(text) > protocol.MAX_TEXT_CHARS:
-            self.hint(f"{len(text):,} characters: one turn has at most {protocol.MAX_TEXT_CHARS:,}")
+            self.hint(f"too long: {len(text):,} characters; a message has at most {protocol.MAX_TEXT_CHARS:,}")
             return False
         if not self.link.say(text, is_private=is_private):
-            self.hint("not sent: your words stay here until the mind is back")
+            self.hint("not sent: your message stays here until the mind is back")
             return False
         if not is_private:
             self.composer.past.add(text)
@@ -168,7 +168,7 @@ class ReveriesApp(ConversationApp):
             else "on the record again"
         )
 
-    @work(group="deeds", name="tui.deed", exit_on_error=True)
+    @work(group="commands", name="tui.command", exit_on_error=True)
     async def _run_command(self, what: CommandCall) -> None:
         await self.actions.run(what)
 
@@ -205,7 +205,7 @@ class ReveriesApp(ConversationApp):
     def _card_chosen(self, chosen: MemoryCard.Chosen) -> None:
         self._ask_why(chosen.item)
 
-    @work(group="deeds", name="tui.why", exit_on_error=True)
+    @work(group="commands", name="tui.why", exit_on_error=True)
     async def _ask_why(self, item: protocol.RecalledItem) -> None:
         await self.actions.show_why(item)
 
@@ -257,7 +257,7 @@ class ReveriesApp(ConversationApp):
     async def _show_earlier(self) -> None:
         before = self.chat.first_shown
         try:
-            told = await self.link.ask(
+            answer = await self.link.ask(
                 lambda number: protocol.AskTurns(number, self._conversation_id, before, EARLIER_TURNS)
             )
         except ReveriesError as error:
@@ -265,8 +265,8 @@ class ReveriesApp(ConversationApp):
             self.hint(one_line(str(error)))
             return
         is_shown = self.chat.first_shown == before
-        if isinstance(told, protocol.Turns) and told.conversation_id == self._conversation_id and is_shown:
-            await self.chat.show_earlier(told.turns, told.earlier_count)
+        if isinstance(answer, protocol.Turns) and answer.conversation_id == self._conversation_id and is_shown:
+            await self.chat.show_earlier(answer.turns, answer.earlier_count)
 
     # --- what the mind does ------------------------------------------------------------------------------------------
 
@@ -299,9 +299,9 @@ class ReveriesApp(ConversationApp):
             self.composer.restore_texts(refused)
 
     @on(messages.ConnectionDropped)
-    async def _went_away(self, event: messages.ConnectionDropped) -> None:
+    async def _connection_dropped(self, event: messages.ConnectionDropped) -> None:
         self.composer.show_answering(is_answering=False)
-        await self.chat.interrupt_reply("The mind went away here.")
+        await self.chat.interrupt_reply("The connection to the mind was lost here.")
         await self.chat.remove_waiting()
         self.draft.restore_returned()
         self._status_line.show_state("away")
@@ -321,7 +321,7 @@ class ReveriesApp(ConversationApp):
         await self.chat.show_help_text(event.text)
 
     @on(messages.ReplyPieceArrived)
-    async def _reply_grew(self, event: messages.ReplyPieceArrived) -> None:
+    async def _reply_piece_arrived(self, event: messages.ReplyPieceArrived) -> None:
         await self.chat.extend_reply(event.text)
         self._note_new_content()
 
@@ -338,7 +338,7 @@ class ReveriesApp(ConversationApp):
         self.composer.show_answering(is_answering=self.link.is_busy)
         await self.chat.show_refusal(event.sentence)
         if self.draft.restore_returned():
-            self.hint("not stored: your words are in the draft again")
+            self.hint("not stored: your message is in the draft again")
 
     @on(messages.TurnSpoken)
     async def _turn_spoken(self, event: messages.TurnSpoken) -> None:
@@ -348,7 +348,7 @@ class ReveriesApp(ConversationApp):
         self._note_new_content()
 
     @on(messages.MindStateChanged)
-    def _state_moved(self, event: messages.MindStateChanged) -> None:
+    def _mind_state_changed(self, event: messages.MindStateChanged) -> None:
         self._status_line.show_state(event.state)
 
     @on(messages.StatusArrived)
@@ -356,25 +356,25 @@ class ReveriesApp(ConversationApp):
         self._show_status(event.status)
 
     @on(messages.JobProgressed)
-    def _work_moved(self, event: messages.JobProgressed) -> None:
+    def _job_progressed(self, event: messages.JobProgressed) -> None:
         progress = event.progress
-        self.jobs.update_job(f"theirs {progress.what}", progress.what, progress.done, progress.total)
+        self.jobs.update_job(f"other client {progress.what}", progress.what, progress.done, progress.total)
 
     @on(messages.ThoughtProgressed)
-    def _thought_moved(self, event: messages.ThoughtProgressed) -> None:
+    def _thought_progressed(self, event: messages.ThoughtProgressed) -> None:
         self._side.monologue.show(event.frame)
 
     # -----------------------------------------------------------------------------------------------------------------
 
-    @work(exclusive=True, group="told", name="tui.told", exit_on_error=True)
+    @work(exclusive=True, group="context", name="tui.context", exit_on_error=True)
     async def _load_last_context(self, *, is_new: bool = False) -> None:
         """Show the memories and tokens of the conversation's last turn, which another client may have sent."""
-        told = await fetch_last_context(self.link.ask, self._conversation_id)
-        if self.link.is_answering or not (told or is_new):
+        context = await fetch_last_context(self.link.ask, self._conversation_id)
+        if self.link.is_answering or not (context or is_new):
             return
-        self.recalled_items = (told.recalled or []) if told else []
+        self.recalled_items = (context.recalled or []) if context else []
         await self._side.recalled.show_last(self.recalled_items)
-        self._status_line.show_context_use(*((told.total_tokens, told.context_tokens) if told else (0, 0)))
+        self._status_line.show_context_use(*((context.total_tokens, context.context_tokens) if context else (0, 0)))
 
     @work(exclusive=True, group="size", name="tui.size", exit_on_error=True)
     async def _load_context_size(self) -> None:
@@ -385,7 +385,7 @@ class ReveriesApp(ConversationApp):
         self._status_line.show_status(status)
         self.jobs.remove_silent()
         if 0 <= status.embedding_done < status.embedding_total:
-            self.jobs.update_job("vectors", "embedding memory anew", status.embedding_done, status.embedding_total)
+            self.jobs.update_job("vectors", "re-embedding memory", status.embedding_done, status.embedding_total)
         else:
             self.jobs.remove_job("vectors")
         self._banner.show_problems(status)

@@ -21,22 +21,22 @@ _LISTED: Final = 100
 _FOUND: Final = 30
 _ROW_CHARS: Final = 120
 _WEEK_SECONDS: Final = 7 * 86400.0
-_UNDO: Final = BrowserAction("u", "take back", "Take back what this pass of sleep did?")
-_UNDO_THROUGH: Final = BrowserAction("t", "and all after it", "Take back this pass, and those that built upon it?")
-_CONFIRM: Final = BrowserAction("c", "do what it asks", "Let this pass do what it asks about?")
-_LEAVE_UNDONE: Final = BrowserAction("d", "drop it", "Leave undone what this pass asks about?")
-_RESUME: Final = BrowserAction("enter", "go on with it")
+_UNDO: Final = BrowserAction("u", "undo", "Undo what this sleep pass changed?")
+_UNDO_THROUGH: Final = BrowserAction("t", "undo with later ones", "Undo this pass and those that built on it?")
+_APPROVE: Final = BrowserAction("c", "approve", "Apply what this pass asks about?")
+_REJECT: Final = BrowserAction("d", "reject", "Reject what this pass asks about?")
+_RESUME: Final = BrowserAction("enter", "continue it")
 _USE_AGAIN: Final = BrowserAction("enter", "into the draft")
-_PIN: Final = BrowserAction("p", "pin", "Let memory hold on to this thought?")
-_DROP: Final = BrowserAction("d", "drop", "Make nothing of this thought?")
+_PIN: Final = BrowserAction("p", "pin", "Pin this thought, so that memory keeps it?")
+_DROP: Final = BrowserAction("d", "drop", "Drop this thought, so that memory ignores it?")
 
 
 class SleepListing(MindQueries):
     """Sleep passes, latest first, each with its changes."""
 
-    title = "what sleep did"
+    title = "sleep passes"
     empty_text = "It has not slept yet."
-    actions = (_UNDO, _UNDO_THROUGH, _CONFIRM, _LEAVE_UNDONE)
+    actions = (_UNDO, _UNDO_THROUGH, _APPROVE, _REJECT)
 
     async def entries(self, words: str) -> list[Entry]:
         """Load one row per pass."""
@@ -51,8 +51,8 @@ class SleepListing(MindQueries):
 
     async def run_action(self, action: BrowserAction, key: str, words: str = "") -> ActionOutcome:
         """Undo the pass, or answer its question."""
-        if action in (_CONFIRM, _LEAVE_UNDONE):
-            answer = partial(protocol.AnswerSleep, run_id=key, do_it=action is _CONFIRM)
+        if action in (_APPROVE, _REJECT):
+            answer = partial(protocol.AnswerSleep, run_id=key, do_it=action is _APPROVE)
             answered = await self.answer(answer, protocol.SleepAnswered)
             return ReloadList(paragraph(one_line(answered.line)))
         through = action is _UNDO_THROUGH
@@ -64,8 +64,8 @@ class ConversationListing(MindQueries):
     """Past conversations, latest first."""
 
     title = "conversations"
-    placeholder = "find one by words that were said in it"
-    empty_text = "No conversation holds these words."
+    placeholder = "search for words said in it"
+    empty_text = "No conversation contains these words."
     actions = (_RESUME,)
 
     def __init__(self, ask: Ask, clock: Clock) -> None:
@@ -95,8 +95,8 @@ class ConversationListing(MindQueries):
 class ThoughtListing(MindQueries):
     """Thoughts of the last week, latest first."""
 
-    title = "what it thought"
-    empty_text = "It thought nothing in the last week."
+    title = "thoughts"
+    empty_text = "No thoughts in the last week."
     actions = (_PIN, _DROP)
 
     def __init__(self, ask: Ask, clock: Clock) -> None:
@@ -120,17 +120,17 @@ class ThoughtListing(MindQueries):
         """Pin or drop the thought."""
         if action is _PIN:
             await self.answer(lambda number: protocol.MarkThought(number, key, "pin"), protocol.ThoughtMarked)
-            return ReloadList([line("  Pinned: memory holds on to it.")])
+            return ReloadList([line("  Pinned: memory keeps it.")])
         await self.answer(lambda number: protocol.MarkThought(number, key, "drop"), protocol.ThoughtMarked)
-        return ReloadList([line("  Dropped: memory makes nothing of it.")])
+        return ReloadList([line("  Dropped: memory ignores it.")])
 
 
 class PastWordsListing(MindQueries):
     """The owner's earlier messages, from this terminal and all conversations, to use again."""
 
-    title = "what you said before"
-    placeholder = "find it by its words"
-    empty_text = "You did not say that here."
+    title = "your earlier messages"
+    placeholder = "search"
+    empty_text = "No message contains these words."
     actions = (_USE_AGAIN,)
 
     def __init__(self, ask: Ask, clock: Clock, history: History) -> None:
@@ -156,9 +156,11 @@ class PastWordsListing(MindQueries):
 
 
 def _run_row(run: protocol.SleepRun, now: float) -> Content:
-    did = f"{plural(run.processed, 'experience')}: {run.created} new, {run.merged} merged"
-    gone = ", taken back" if run.undone_by else ", it asks" if run.question else ""
-    return list_row("◐" if run.depth == "light" else "●", f"{run.depth} sleep, {did}", ago(run.began_at, now) + gone)
+    changes = f"{plural(run.processed, 'experience')}: {run.created} new, {run.merged} merged"
+    state = ", undone" if run.undone_by else ", has a question" if run.question else ""
+    return list_row(
+        "◐" if run.depth == "light" else "●", f"{run.depth} sleep, {changes}", ago(run.began_at, now) + state
+    )
 
 
 def _conversation_row(past: protocol.PastConversation, now: float) -> Content:

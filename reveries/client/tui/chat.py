@@ -203,7 +203,7 @@ class Chat(VerticalScroll):
     def _earlier_note(self) -> list[Widget]:
         if not self._first_shown:
             return []
-        return [Remark(f"{self._first_shown:,} earlier turns: scroll on up", classes="day earlier")]
+        return [Remark(f"{self._first_shown:,} earlier turns: scroll up", classes="day earlier")]
 
     def _own_turns(self) -> list[OwnerTurn]:
         return [*self._waiting, *([self._answering[0]] if self._answering else [])]

@@ -14,8 +14,8 @@ from reveries.safe_text import one_line
 Group = Literal["talk", "look", "mind", "here"]
 GROUPS: Final[dict[Group, str]] = {
     "talk": "The conversation",
-    "look": "Looking inside",
-    "mind": "Its thinking and its sleep",
+    "look": "Memory and status",
+    "mind": "Thinking, sleep and projects",
     "here": "This terminal",
 }
 
@@ -42,65 +42,65 @@ class Command:
 
 
 COMMANDS: Final = (
-    Command("/stop", "", "stop the reply; else the long work begun here last", "talk", "stop"),
-    Command("/retry", "", "say your last words again, for another reply", "talk"),
-    Command("/undo", "", "your last words into the draft; they and the reply are taken back", "talk"),
-    Command("/private", "[WORDS]", "off the record: these words, or all from now on; nothing is kept", "talk"),
-    Command("/new", "", "begin a new conversation", "talk"),
-    Command("/resume", "[WORDS]", "go on with an earlier conversation, found by its words", "talk", "conversations"),
+    Command("/stop", "", "stop the reply, else the last long job started here", "talk", "stop"),
+    Command("/retry", "", "send your last message again, for another reply", "talk"),
+    Command("/undo", "", "take back your last message and its reply; edit it in the draft", "talk"),
+    Command("/private", "[WORDS]", "off the record: this message, or all from now on; nothing is kept", "talk"),
+    Command("/new", "", "start a new conversation", "talk"),
+    Command("/resume", "[WORDS]", "continue an earlier conversation, found by its words", "talk", "conversations"),
     Command("/edit", "", "write in your own editor ($VISUAL, $EDITOR)", "talk", "edit"),
-    Command("/past", "[WORDS]", "find what you said before, and say it again", "talk", "past"),
+    Command("/past", "[WORDS]", "search your earlier messages, to use one again", "talk", "past"),
     Command("/copy", "[code | FILE]", "copy the marked message, else the last reply", "talk", "copy"),
     Command("/export", "[FILE]", "write the whole conversation as Markdown", "talk"),
-    Command("/newest", "", "jump to the newest", "talk", "newest"),
-    Command("/recalled", "", "what came to its mind for your last words, and why", "look", "recalled"),
+    Command("/newest", "", "jump to the newest message", "talk", "newest"),
+    Command("/recalled", "", "what it recalled for your last message, and why", "look", "recalled"),
     Command("/memory", "[WORDS]", "browse what it remembers: search, timeline, links, why", "look", "memory"),
-    Command("/graph", "[WORDS]", "memory as a picture to walk in, about these words", "look", "graph"),
-    Command("/search", "WORDS", "what comes to mind for them", "look"),
-    Command("/inspect", "ID", "all of one episode", "look"),
-    Command("/why", "[ID [CUE]]", "why it came to mind; alone, what came for your last words", "look"),
+    Command("/graph", "[WORDS]", "memory as a picture, around these words", "look", "graph"),
+    Command("/search", "WORDS", "what it recalls for these words", "look"),
+    Command("/inspect", "ID", "everything about one episode", "look"),
+    Command("/why", "[ID [CUE]]", "why it was recalled; alone, as /recalled", "look"),
     Command("/timeline", "[SINCE]", "what happened, by day", "look"),
-    Command("/remember", "TEXT", "let it remember something, without a reply", "look", keeps_words=True),
+    Command("/remember", "TEXT", "have it remember something, without a reply", "look", keeps_words=True),
     Command(
         "/correct",
         "ID TEXT",
-        "your words in the place of what an episode says; both are kept",
+        "correct what an episode says; both texts are kept",
         "look",
         keeps_words=True,
     ),
-    Command("/forget", "ID | WORDS", "what forgetting it would take, then a word to type", "look"),
-    Command("/pin", "ID", "let time leave an episode alone", "look"),
-    Command("/unpin", "ID", "let it fade like any other", "look"),
+    Command("/forget", "ID | WORDS", "forget it: first shows what would be affected", "look"),
+    Command("/pin", "ID", "keep an episode from fading", "look"),
+    Command("/unpin", "ID", "let it fade like any other again", "look"),
     Command("/salience", "ID VALUE", "how much an episode matters, 0 to 1", "look"),
-    Command("/context", "", "what it was told for the last turn", "look", "context"),
-    Command("/self", "[history]", "what it takes itself and you to be", "look"),
-    Command("/status", "", "how it is: health, memory, models, today's use", "look", "status"),
-    Command("/usage", "", "tokens and money, by model and day, against the limits", "look"),
-    Command("/models", "", "which model does what, and what else there is", "look"),
+    Command("/context", "", "the whole prompt context of the last turn", "look", "context"),
+    Command("/self", "[history]", "its model of itself and of you", "look"),
+    Command("/status", "", "health, memory, models, today's usage", "look", "status"),
+    Command("/usage", "", "tokens and cost by model and day, against the limits", "look"),
+    Command("/models", "", "which model does what, and what else is available", "look"),
     Command("/wellbeing", "", "how often its thoughts sounded distressed, and the breaker's journal", "look"),
-    Command("/thoughts", "", "what it thought since yesterday, why, and what that cost", "mind", "thoughts"),
+    Command("/thoughts", "", "browse its thoughts: why they began, what they cost", "mind", "thoughts"),
     Command("/digest", "[SINCE]", "what it thought and learned since yesterday", "mind"),
-    Command("/notes", "", "what its thinking wanted you to know", "mind"),
-    Command("/nudge", "WORDS", "have it think about them when this conversation rests", "mind", keeps_words=True),
-    Command("/pause", "", "hold its thinking back", "mind"),
-    Command("/unpause", "", "let its thinking go again", "mind"),
-    Command("/step", "", "one thought when this conversation rests, though it is held back", "mind"),
-    Command("/release", "", "let it think again though it rests after the breaker tripped", "mind"),
-    Command("/projects", "", "what it works on for you: tasks, questions, pages, log, grants", "mind", "projects"),
-    Command("/project", "NAME", "where one project stands", "mind"),
-    Command("/questions", "", "what your projects want to know, answered in place", "mind"),
-    Command("/answer", "ID WORDS", "answer one of them", "mind", keeps_words=True),
-    Command("/work", "[NAME]", "work on a project when this conversation rests", "mind"),
-    Command("/sleeps", "", "its passes of sleep as a diff; take one back", "mind", "sleeps"),
-    Command("/consolidate", "", "let it sleep on what happened, now", "mind"),
-    Command("/import", "FILE", "bring in a past conversation", "mind"),
-    Command("/backup", "", "make a copy of its memory", "mind"),
-    Command("/pull", "NAME", "fetch the weights of a model", "mind"),
-    Command("/contradictions", "", "claims that cannot both hold", "mind"),
-    Command("/side", "", "fold the side pane; on a narrow terminal, change to it", "here", "side"),
-    Command("/theme", "[NAME]", "change the colours; without a name, the next", "here"),
-    Command("/help", "", "the keys, and all commands", "here", "help"),
-    Command("/redraw", "", "draw the screen anew", "here"),
+    Command("/notes", "", "what its thoughts wanted you to know", "mind"),
+    Command("/nudge", "WORDS", "have it think about this when the conversation is idle", "mind", keeps_words=True),
+    Command("/pause", "", "pause its thinking", "mind"),
+    Command("/unpause", "", "resume its thinking", "mind"),
+    Command("/step", "", "one thought when the conversation is idle, though paused", "mind"),
+    Command("/release", "", "let it think again before the breaker's pause ends", "mind"),
+    Command("/projects", "", "its projects: tasks, questions, pages, log, grants", "mind", "projects"),
+    Command("/project", "NAME", "the state of one project", "mind"),
+    Command("/questions", "", "open questions of your projects; answer them here", "mind"),
+    Command("/answer", "ID WORDS", "answer one of these questions", "mind", keeps_words=True),
+    Command("/work", "[NAME]", "work on a project when the conversation is idle", "mind"),
+    Command("/sleeps", "", "its sleep passes as a diff; undo one", "mind", "sleeps"),
+    Command("/consolidate", "", "run a sleep pass on what happened, now", "mind"),
+    Command("/import", "FILE", "import a past conversation", "mind"),
+    Command("/backup", "", "make a backup of its memory", "mind"),
+    Command("/pull", "NAME", "download a model", "mind"),
+    Command("/contradictions", "", "claims that contradict each other", "mind"),
+    Command("/side", "", "fold the side pane; on a narrow terminal, switch to it", "here", "side"),
+    Command("/theme", "[NAME]", "change the colour theme; without a name, the next", "here"),
+    Command("/help", "", "all keys and commands", "here", "help"),
+    Command("/redraw", "", "redraw the screen", "here"),
     Command("/exit", "", "leave; the mind stays awake", "here", "leave"),
 )
 _PRIVATE: Final = "/private"
@@ -138,7 +138,7 @@ def parse_command(text: str) -> CommandCall | str | None:
     if not rest:
         command = find_command(_WITHOUT_ARGUMENTS.get(command.name, command.name)) or command
     if command.needs_words and not rest:
-        return f"{command.name} needs a word more: {command.usage}"
+        return f"{command.name} needs an argument: {command.usage}"
     if rest and not command.words:
         # "/new shoes would be nice" is text, not a command.
         return None
@@ -170,8 +170,8 @@ def _parse_private(text: str) -> CommandCall | str:
     if command is not None:
         return CommandCall(command, rest)
     return (
-        f"{one_line(name, 20)} begins with /private: nothing is said. "
-        "Off the record: /private WORDS. To say it on the record, put a word before it."
+        f"{one_line(name, 20)} begins with /private, so it was not sent. "
+        "Off the record: /private WORDS. To send it on the record, put a word before it."
     )
 
 
@@ -185,8 +185,8 @@ def _mistyped_command(name: str, *, is_alone: bool) -> str | None:
     like = difflib.get_close_matches(name.lower(), known, n=1, cutoff=0.6 if is_alone else _TYPO_SIMILARITY)
     if not (like or is_alone):
         return None
-    suggestion = f" Did you mean {like[0]}?" if like else " All of them: /help."
-    return f"There is no command {name}.{suggestion} To say it, put a blank before it."
+    suggestion = f" Did you mean {like[0]}?" if like else " For all commands: /help."
+    return f"There is no command {name}.{suggestion} To send it as text, put a space before it."
 
 
 def find_command(name: str) -> Command | None:

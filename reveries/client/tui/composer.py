@@ -108,12 +108,12 @@ class Composer(TextArea):
     def _update_hints(self) -> None:
         self.set_class(self.is_private or self._is_draft_private, "private")
         if self.is_private:
-            rest = " and brings the rest back" if self._set_aside else ""
+            rest = " and restores your draft" if self._set_aside else ""
             self.border_subtitle = f"off the record: nothing is kept · /private ends it{rest}"
         elif self._is_draft_private:
-            self.border_subtitle = "these words are off the record · enter sends"
+            self.border_subtitle = "this draft is off the record · enter sends"
         elif self._is_answering:
-            self.border_subtitle = "esc stops it · what you send waits · f1 help"
+            self.border_subtitle = "esc stops it · new messages wait · f1 help"
         else:
             self.border_subtitle = "enter sends · / commands · f1 help"
 

@@ -21,8 +21,8 @@ from reveries.errors import NotFoundError, ReveriesError
 CONFIRMATION_WORDS: Final = {False: "forget", True: "erase"}
 """The word to type, by whether it erases."""
 _EFFECTS: Final = {
-    False: "to put it away: it comes to mind no more, and can be brought back",
-    True: "to erase it for good, from the backups too: there is no way back",
+    False: "to archive it: it is no longer recalled, and can be restored",
+    True: "to erase it for good, also from backups: this cannot be undone",
 }
 
 
@@ -36,7 +36,7 @@ class ForgetPane(ModalScreen[Page | None]):
     HELP_TITLE = "forgetting"
     CSS_PATH = "panes.tcss"
     BINDINGS: ClassVar = [
-        Binding("escape", "dismiss(None)", "Leave it"),
+        Binding("escape", "dismiss(None)", "Cancel"),
         Binding("pageup", "scroll(-10)", show=False),
         Binding("pagedown", "scroll(10)", show=False),
         Binding("up", "scroll(-1)", show=False),
@@ -68,14 +68,12 @@ class ForgetPane(ModalScreen[Page | None]):
 
     def compose(self) -> ComposeResult:
         with Vertical(id="forget", classes="erase" if self._erase else ""):
-            yield Static("forgetting: what would go", classes="title", markup=False)
+            yield Static("forget: what would be affected", classes="title", markup=False)
             yield self._page
             yield self._instruction
             yield self._word
             yield Static(
-                Content.assemble(
-                    ("up, down", "$accent"), " scroll   ", ("esc", "$accent"), " leave everything as it is"
-                ),
+                Content.assemble(("up, down", "$accent"), " scroll   ", ("esc", "$accent"), " cancel"),
                 id="hints",
                 markup=False,
             )
@@ -138,9 +136,9 @@ class ForgetPane(ModalScreen[Page | None]):
             protocol.Forgotten,
         )
 
-    def _receipt_page(self, instruction: protocol.Forgotten) -> Page:
+    def _receipt_page(self, forgotten: protocol.Forgotten) -> Page:
         with page_columns(columns_for(self.app.size.width)):
-            return forgotten_page(instruction)
+            return forgotten_page(forgotten)
 
     def _show(self, page: Page) -> None:
         self._text.update(content_of(page))

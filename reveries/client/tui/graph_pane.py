@@ -171,7 +171,7 @@ class GraphPane(ModalScreen[None]):
 
     def _render_picture(self, shown: protocol.Neighbourhood, columns: int, rows: int) -> Content:
         if not shown.nodes:
-            return Content("Nothing is here.")
+            return Content("Nothing to show.")
         if columns < _LEAST_COLUMNS or rows < _LEAST_ROWS:
             self._plan = None
             return _node_list(shown, self._chosen, max(1, rows))
@@ -217,10 +217,10 @@ def _node_list(shown: protocol.Neighbourhood, chosen: int, rows: int) -> Content
 def _hint_line() -> Content:
     parts: list[str | tuple[str, str]] = []
     for key, description in (
-        ("arrows, tab", "another"),
-        ("enter", "walk there"),
+        ("arrows, tab", "select"),
+        ("enter", "go there"),
         ("backspace", "back"),
-        ("i", "all of it"),
+        ("i", "details"),
         ("w", "why"),
         ("esc", "close"),
     ):

@@ -25,46 +25,46 @@ def help_sections(keys: KeySettings) -> dict[str, tuple[_Row, ...]]:
         "writing": (
             ("enter", "send"),
             ("shift+enter, alt+enter, ctrl+j", "new line"),
-            ("up, down", "what you said before"),
-            (keys.past, "find what you said before"),
+            ("up, down", "your earlier messages"),
+            (keys.past, "search your earlier messages"),
             ("/", "all commands; tab completes"),
             (keys.edit, "write in your editor"),
             ("pgup, pgdn", "scroll the conversation"),
             (keys.stop, "stop the reply"),
         ),
         "the conversation": (
-            ("up, down, pgup, pgdn, home, end", "scroll; earlier turns come as you do"),
+            ("up, down, pgup, pgdn, home, end", "scroll; earlier turns load as you go"),
             (f"{keys.mark_up}, {keys.mark_down}", "mark a message"),
             (keys.copy, "copy the marked message, else the last reply"),
             (keys.newest, "jump to the newest"),
         ),
-        "a memory at the side": (("enter, w", "why it came to mind"), ("tab", "the next one")),
-        "a title at the side": (("enter", "fold what stands below it"),),
+        "a memory in the side pane": (("enter, w", "why it was recalled"), ("tab", "the next one")),
+        "a title in the side pane": (("enter", "fold the pane below it"),),
         "a page": (("up, down, j, k", "scroll"), ("esc, q, enter", "close")),
         "a browser": (
-            ("up, down", "another entry, while you type too"),
-            ("tab", "from the words to the list to the page"),
-            ("/", "type what to look for"),
-            ("letters", "what the line below offers"),
+            ("up, down", "another entry, also while you type"),
+            ("tab", "from the search to the list to the page"),
+            ("/", "search"),
+            ("letters", "the actions in the line below"),
             ("esc", "close"),
         ),
         "the graph": (
             ("arrows, tab", "another memory"),
-            ("enter, backspace", "walk there, and back"),
-            ("i, w", "all of it; why it came to mind"),
+            ("enter, backspace", "go there, and back"),
+            ("i, w", "details; why it was recalled"),
             ("esc", "close"),
         ),
         "forgetting": (
-            ("the word, enter", "do it"),
+            ("the word, enter", "confirm"),
             ("up, down, pgup, pgdn", "scroll"),
-            ("esc", "leave everything as it is"),
+            ("esc", "cancel"),
         ),
         "anywhere": (
             ("tab", "the next part of the screen"),
-            ("ctrl+p", "all commands, and the colours"),
+            ("ctrl+p", "all commands, and the colour themes"),
             (keys.side, "fold the side pane"),
             (f"{keys.leave}, ctrl+c twice", "leave; the mind stays awake"),
-            (keys.help, "this; also ? where you do not write"),
+            (keys.help, "this help; also ? outside of text fields"),
         ),
     }
 
@@ -117,9 +117,7 @@ class HelpScreen(ModalScreen[None]):
                 if command.group == group
             ]
             body += self._section(title, rows)
-        body.append(
-            ("A memory at the side that is dim was not told to the model: there was no room.", "$foreground 60%")
-        )
+        body.append(("A dim memory in the side pane was left out of the prompt, for lack of space.", "$foreground 60%"))
         return Content.assemble(*body)
 
     def _section(self, title: str, rows: list[_Row], *, is_here: bool = False) -> list[str | tuple[str, str]]:

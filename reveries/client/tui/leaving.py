@@ -40,7 +40,7 @@ class LeaveConfirmation:
         """Return the hint that says what pressing the key again does."""
         if not work:
             return f"{key} again leaves; the mind stays awake"
-        return f"{key} again leaves and ends what is under way here: {', '.join(work)}; /stop ends that alone"
+        return f"{key} again leaves and stops what runs here: {', '.join(work)}; /stop stops that alone"
 
 
 def leave_on_signals(keep: Callable[[], object], leave: Callable[[signal.Signals], object]) -> None:

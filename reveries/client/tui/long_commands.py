@@ -51,7 +51,7 @@ class LongCommands:
         return True
 
     async def _consolidate(self, _: str) -> None:
-        done = await self._ask_with_bar(protocol.Consolidate, protocol.Consolidated, "sleeping on it")
+        done = await self._ask_with_bar(protocol.Consolidate, protocol.Consolidated, "consolidating")
         await self._show_result("deep sleep", partial(consolidated_page, done))
 
     async def _import(self, words: str) -> None:
@@ -86,7 +86,9 @@ class LongCommands:
 
             def report_download(what: str, so_far: int, total: int) -> None:
                 if stopped.is_set():
-                    raise UsageError("It was stopped.", advice=f"What came is kept: /pull {words}")
+                    raise UsageError(
+                        "It was stopped.", advice=f"The part that was downloaded is kept. Continue: /pull {words}"
+                    )
                 _call_in_loop(loop, report, what, so_far, total)
 
             def fetch() -> None:
@@ -103,7 +105,7 @@ class LongCommands:
                 result = await done
             finally:
                 stopped.set()
-        await self._show_result("fetched", lambda: [line(f"  {pulled_line(result)}")])
+        await self._show_result("downloaded", lambda: [line(f"  {pulled_line(result)}")])
 
     async def _show_result(self, title: str, make: Callable[[], Page]) -> None:
         await show_result(self._app, title, make)

@@ -16,13 +16,13 @@ from reveries.clock import Clock
 
 _LIST_LIMIT: Final = 100
 _SEARCH_LIMIT: Final = 30
-_WHY: Final = BrowserAction("w", "why it comes to mind")
-_INSPECT: Final = BrowserAction("i", "all of it")
-_LINKS: Final = BrowserAction("l", "what it is linked with")
+_WHY: Final = BrowserAction("w", "why recalled")
+_INSPECT: Final = BrowserAction("i", "details")
+_LINKS: Final = BrowserAction("l", "links")
 _GRAPH: Final = BrowserAction("g", "graph")
 _PIN: Final = BrowserAction("p", "pin or unpin")
 _WEIGH: Final = BrowserAction("s", "salience", prompt="How much does it matter? 0 to 1")
-_CORRECT: Final = BrowserAction("c", "correct", prompt="What holds instead? Both are kept, your words rank first")
+_CORRECT: Final = BrowserAction("c", "correct", prompt="What is right instead? Both are kept; your text ranks first")
 _FORGET: Final = BrowserAction("d", "forget…")
 _ERASE: Final = BrowserAction("D", "erase…")
 
@@ -31,8 +31,8 @@ class MemoryListing(MindQueries):
     """Episodes: the latest, the matches of a search, or the links of one episode."""
 
     title = "what it remembers"
-    placeholder = "search: what comes to mind for these words"
-    empty_text = "Nothing comes to mind for that."
+    placeholder = "search memory"
+    empty_text = "Nothing was recalled for that."
     actions = (_WHY, _INSPECT, _LINKS, _GRAPH, _PIN, _WEIGH, _CORRECT, _FORGET, _ERASE)
 
     def __init__(self, ask: Ask, clock: Clock) -> None:
@@ -95,10 +95,9 @@ class MemoryListing(MindQueries):
 class RecalledListing(MindQueries):
     """Memories that surfaced for the last turn, strongest first, each with its reasons."""
 
-    title = "what came to mind for your last words"
+    title = "recalled for your last message"
     empty_text = (
-        "Nothing from before came to mind: it goes by what was said in this conversation. All that it was told: "
-        "/context"
+        "Nothing earlier was recalled: the reply uses this conversation only. The whole prompt context: /context"
     )
     actions = (_WHY, _INSPECT)
 
@@ -139,4 +138,4 @@ class RecalledListing(MindQueries):
 
 def _when_recalled(item: protocol.RecalledItem, now: float) -> str:
     when = ago(item.happened_at, now) if item.happened_at else item.project
-    return when + ("" if item.was_told else ", not told")
+    return when + ("" if item.was_told else ", not used")

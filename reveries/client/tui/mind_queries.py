@@ -50,7 +50,7 @@ async def fetch_context_tokens(ask: Ask) -> int | None:
 class MindQueries:
     """Base of the browser listings: requests to the daemon, and the clock."""
 
-    empty_text = "Nothing is here."
+    empty_text = "Nothing to show."
     placeholder = ""
     refresh_seconds = 0.0
 

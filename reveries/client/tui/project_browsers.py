@@ -34,17 +34,17 @@ _ANSWER: Final = BrowserAction("enter", "answer", prompt="Your answer")
 _YES: Final = BrowserAction("y", "yes")
 _ALWAYS: Final = BrowserAction("a", "always, in this project", "Let it do this in this project without asking again?")
 _NO: Final = BrowserAction("n", "no")
-_UNDO: Final = BrowserAction("u", "undo", "Give the folder back as it was before this task?")
-_REVERT: Final = BrowserAction("r", "back to this one", "Make this version the newest?")
+_UNDO: Final = BrowserAction("u", "undo", "Restore the folder as it was before this task?")
+_REVERT: Final = BrowserAction("r", "restore it", "Make this version the newest?")
 _WHY: Final = BrowserAction("enter", "the task, step by step")
-_REVOKE: Final = BrowserAction("r", "take back", "Take this grant back?")
+_REVOKE: Final = BrowserAction("r", "revoke", "Revoke this grant?")
 
 
 class ProjectListing(MindQueries):
     """Projects, each with its state."""
 
-    title = "what it works on for you"
-    empty_text = "No projects yet. Begin one in a shell: reveries project new Piano"
+    title = "projects"
+    empty_text = "No projects yet. Start one in a shell: reveries project new Piano"
     actions = (_TASKS, _QUESTIONS, _PAGES, _LOG, _GRANTS, _WORK, _PAUSE)
 
     def __init__(self, ask: Ask, clock: Clock) -> None:
@@ -68,11 +68,11 @@ class ProjectListing(MindQueries):
             return OpenListing(_LISTINGS[action](self.ask, self.clock, key))
         if action is _WORK:
             asked = await self.answer(lambda number: protocol.RequestWork(number, key), protocol.WorkRequested)
-            return ReloadList([line(f"  {one_line(asked.project)} is next, when this conversation rests.")])
+            return ReloadList([line(f"  {one_line(asked.project)} is next, when this conversation is idle.")])
         is_active = self._listed[key].state == "active"
         state: Literal["active", "paused"] = "paused" if is_active else "active"
         await self.answer(lambda number: protocol.ChangeProject(number, key, state), protocol.ProjectDetail)
-        return ReloadList([line("  It is paused." if is_active else "  It goes on.")])
+        return ReloadList([line("  It is paused." if is_active else "  It is resumed.")])
 
 
 class _ProjectPartListing(MindQueries):
@@ -93,7 +93,7 @@ class TaskListing(_ProjectPartListing):
     """Tasks in the order of the plan, each with what it waits for."""
 
     title = "tasks"
-    empty_text = "No tasks yet: it plans when it works."
+    empty_text = "No tasks yet: they are planned when work begins."
     actions = (_UNDO,)
 
     async def entries(self, words: str) -> list[Entry]:
@@ -118,7 +118,7 @@ class QuestionListing(MindQueries):
     """Open questions of projects, oldest first, answered in place."""
 
     title = "questions for you"
-    empty_text = "It has no questions."
+    empty_text = "No open questions."
     actions = (_ANSWER, _YES, _ALWAYS, _NO)
 
     def __init__(self, ask: Ask, clock: Clock, project: str = "") -> None:
@@ -155,7 +155,7 @@ class QuestionListing(MindQueries):
         """Answer the question."""
         kind = self._listed[key].kind
         if (action is _ALWAYS and kind != "approval") or (action in (_YES, _NO) and kind == "question"):
-            return paragraph("Only what it asks leave for is answered so. Enter, then your words.")
+            return paragraph("This question cannot be answered like that. Press enter, then type your answer.")
         said = {_YES: "yes", _ALWAYS: "always", _NO: "no"}.get(action, words)
         answer = await self.answer(lambda number: protocol.AnswerQuestion(number, key, said), protocol.QuestionAnswered)
         return ReloadList(paragraph(f"Answered, for {one_line(answer.project)}: {one_line(said, 200)}"))
@@ -201,7 +201,7 @@ class WorkLogListing(_ProjectPartListing):
     """The work log, newest first; the list reloads while work goes on."""
 
     title = "work log, live"
-    empty_text = "Nothing happened yet."
+    empty_text = "No work yet."
     actions = (_WHY,)
     refresh_seconds = _LIVE_SECONDS
 
@@ -225,7 +225,7 @@ class WorkLogListing(_ProjectPartListing):
     async def run_action(self, action: BrowserAction, key: str, words: str = "") -> ActionOutcome:
         """Show the task that the log line belongs to."""
         if not (task_id := self._log[key].task_id):
-            return paragraph("This line is of no task.")
+            return paragraph("This line belongs to no task.")
         asked = protocol.AskTaskTrace
         answer = await self.answer(lambda number: asked(number, self.project, task_id), protocol.TaskTrace)
         return trace_page(answer)
@@ -235,7 +235,7 @@ class GrantListing(_ProjectPartListing):
     """The grants of a project."""
 
     title = "grants"
-    empty_text = "It may do nothing outside. To allow it, in a shell: reveries grant give NAME fetch"
+    empty_text = "No grants. To give one, in a shell: reveries grant give NAME fetch"
     actions = (_REVOKE,)
 
     def __init__(self, ask: Ask, clock: Clock, project: str) -> None:
@@ -255,7 +255,7 @@ class GrantListing(_ProjectPartListing):
     async def run_action(self, action: BrowserAction, key: str, words: str = "") -> ActionOutcome:
         """Revoke the grant."""
         await self.answer(lambda number: protocol.RevokeGrant(number, self.project, key), protocol.Grants)
-        return ReloadList([line("  It is taken back.")])
+        return ReloadList([line("  Revoked.")])
 
 
 _LISTINGS: Final = {

@@ -58,7 +58,7 @@ def build_query(call: CommandCall) -> PageQuery | None:
         case "/timeline":
             return PageQuery("timeline", lambda number: protocol.AskTimeline(number, rest[:100]))
         case "/self" if rest == "history":
-            return PageQuery("how the self-model changed", protocol.AskSelfHistory)
+            return PageQuery("self-model history", protocol.AskSelfHistory)
         case _:
             name = call.command.name
             return _SIMPLE_QUERIES.get(name) or _build_thinking_query(name, rest) or _build_edit_query(name, rest)
@@ -77,7 +77,7 @@ def _build_edit_query(command: str, rest: str) -> PageQuery | None:
             return PageQuery("episode", lambda number: protocol.WeighEpisode(number, key, share))
         case "/correct":
             if not words:
-                raise UsageError("What holds instead?", advice="/correct ID TEXT")
+                raise UsageError("What is right instead?", advice="/correct ID TEXT")
             return PageQuery("corrected", lambda number: protocol.CorrectEpisode(number, key, words))
         case _:
             return None
@@ -107,14 +107,14 @@ def _build_thinking_query(command: str, rest: str) -> PageQuery | None:
 
 
 _SIMPLE_QUERIES: Final = {
-    "/context": PageQuery("what it was told", protocol.AskContext),
+    "/context": PageQuery("prompt context", protocol.AskContext),
     "/self": PageQuery("self-model", protocol.AskSelf),
-    "/status": PageQuery("how it is", protocol.AskStatus),
-    "/usage": PageQuery("tokens and money", protocol.AskUsage),
+    "/status": PageQuery("status", protocol.AskStatus),
+    "/usage": PageQuery("usage", protocol.AskUsage),
     "/models": PageQuery("models", protocol.AskModels),
     "/wellbeing": PageQuery("wellbeing", lambda number: protocol.AskWellbeing(number, _EXCERPTS)),
     "/notes": PageQuery("notes", protocol.AskNotes),
-    "/contradictions": PageQuery("what cannot both hold", protocol.AskContradictions),
+    "/contradictions": PageQuery("contradictions", protocol.AskContradictions),
 }
 
 
@@ -185,9 +185,9 @@ def _render_project(frame: protocol.Frame, now: float) -> Page | None:
         case protocol.ProjectDetail():
             return project_page(frame, now, is_detailed=True)
         case protocol.QuestionAnswered():
-            return [line(f"Noted for {one_line(frame.project)}. What waited for it goes on when nobody talks.")]
+            return [line(f"Answered for {one_line(frame.project)}. Work that waited for it resumes when no one talks.")]
         case protocol.WorkRequested():
-            return [line(f"It works on {one_line(frame.project)} when this conversation rests.")]
+            return [line(f"It works on {one_line(frame.project)} when this conversation is idle.")]
         case _:
             return None
 

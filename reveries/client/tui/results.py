@@ -15,6 +15,6 @@ async def show_result(app: ConversationApp, title: str, make: Callable[[], Page]
     if app.screen.is_modal or app.composer.text:
         rows = ["".join(part.text for part in row).rstrip() for row in page]
         await app.chat.mount(Remark("\n".join([f"{title}:", *rows]).rstrip(), classes="result"))
-        app.hint(f"{title}: it stands in the conversation")
+        app.hint(f"{title}: the result is in the conversation")
     else:
         app.show_pane(PagePane(title, page))

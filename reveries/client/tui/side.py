@@ -22,7 +22,7 @@ BATCH_SECONDS: Final = 0.1
 _SHOWN_CHARS = 6_000
 _SHOWN_ITEMS = 30
 _BAR_CELLS = 8
-_NOTHING_YET = "What comes to its mind as you talk shows here."
+_NOTHING_YET = "What it recalls as you talk appears here."
 
 
 class MonologuePane(VerticalScroll):
@@ -36,7 +36,7 @@ class MonologuePane(VerticalScroll):
 
     def compose(self) -> ComposeResult:
         yield Static(
-            Content("Nothing yet. Between conversations it thinks here, if there is something to think about."),
+            Content("Nothing yet. What it thinks between conversations appears here."),
             id="thought-text",
             classes="quiet",
             markup=False,
@@ -110,7 +110,7 @@ class RecalledPane(VerticalScroll):
         if not items:
             await self.mount(
                 Static(
-                    Content("Nothing from before came to mind for this: it goes by what was said here."),
+                    Content("Nothing earlier was recalled for this message."),
                     classes="quiet",
                     markup=False,
                 )
@@ -125,7 +125,7 @@ class MemoryCard(Static):
     """One memory. Enter or a click shows why it was recalled."""
 
     can_focus = True
-    HELP_TITLE = "a memory at the side"
+    HELP_TITLE = "a memory in the side pane"
     BINDINGS: ClassVar = [Binding("enter,w", "choose", "Why", show=False)]
 
     class Chosen(Message):
@@ -169,7 +169,7 @@ class PaneTitle(Static):
     """The title of a pane. Enter or a click folds the pane."""
 
     can_focus = True
-    HELP_TITLE = "a title at the side"
+    HELP_TITLE = "a title in the side pane"
     BINDINGS: ClassVar = [Binding("enter,space", "fold", "Fold", show=False)]
 
     def __init__(self, title: str, *panes: Widget) -> None:

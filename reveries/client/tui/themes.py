@@ -67,9 +67,9 @@ def _load_theme(file: Path) -> Theme:
         if name == "dark":
             continue
         if name not in _COLOURS:
-            raise _theme_error(file, f"there is no colour {name!r} in a theme (there are: dark, {', '.join(_COLOURS)})")
+            raise _theme_error(file, f"a theme has no colour {name!r} (it has: dark, {', '.join(_COLOURS)})")
         if not isinstance(value, str) or not _COLOUR.fullmatch(value):
-            raise _theme_error(file, f'{name} is no colour like "#8fb3d9"')
+            raise _theme_error(file, f'{name} must be a colour like "#8fb3d9"')
         colours[name] = value
     if "primary" not in colours:
         raise _theme_error(file, "primary is missing")
@@ -78,7 +78,7 @@ def _load_theme(file: Path) -> Theme:
 
 
 def _theme_error(file: Path, what: str) -> ConfigError:
-    return ConfigError(f"The colours in {file} are wrong: {what}.", advice="Mend the file, or take it away.")
+    return ConfigError(f"The colour theme {file} is invalid: {what}.", advice="Fix the file, or remove it.")
 
 
 DUSK: Final = Theme(
@@ -161,7 +161,7 @@ def apply_theme(app: "App[Any]", folder: Path, setting: str) -> str:
         app.register_theme(theme)
     wanted = theme_name(setting, os.environ.get("COLORFGBG", ""))
     if wanted not in app.available_themes:
-        problem = problem or f"There are no colours called {wanted}. Those that there are: ctrl+p, or /theme."
+        problem = problem or f"There is no colour theme {wanted}. To choose one: ctrl+p, or /theme."
         wanted = BUILT_IN_THEMES[0].name
     app.set_reactive(type(app).theme, wanted)
     app.stylesheet.set_variables(app.get_css_variables())

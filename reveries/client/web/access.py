@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from reveries.errors import UsageError
 
-_TOO_FAR = "The terminal in the browser is served on this machine alone."
+_TOO_FAR = "The web interface is served on this machine only."
 
 
 def loopback_address(host: str) -> str:
@@ -17,9 +17,11 @@ def loopback_address(host: str) -> str:
     try:
         address = ipaddress.ip_address("127.0.0.1" if host == "localhost" else host)
     except ValueError as error:
-        raise UsageError(f"{host!r} is no address.", advice="Leave it out, or give 127.0.0.1 or ::1.") from error
+        raise UsageError(f"{host!r} is not an address.", advice="Leave it out, or use 127.0.0.1 or ::1.") from error
     if not address.is_loopback:
-        raise UsageError(_TOO_FAR, advice="From elsewhere, through ssh: ssh -L 8399:127.0.0.1:8399 this-machine")
+        raise UsageError(
+            _TOO_FAR, advice="To use it from elsewhere, through ssh: ssh -L 8399:127.0.0.1:8399 this-machine"
+        )
     return str(address)
 
 

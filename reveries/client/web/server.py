@@ -35,16 +35,18 @@ _FILES: Final = (
     "fonts/RobotoMono-Italic-VariableFont_wght.ttf",
 )
 """The files that the page loads; no other file of the folder is served."""
-_PASTE: Final = "paste it into the browser's own bar, for on a click in another page the browser does not say who it is"
+_PASTE: Final = (
+    "paste it into the address bar, because after a click on another page the browser does not send its cookie"
+)
 _NO_TOKEN: Final = (
-    f"Open the whole address that reveries web printed: it has the token. In a browser that has it, {_PASTE}."
+    f"Open the whole address that reveries web printed: it has the token. If this browser is in already, {_PASTE}."
 )
 _USED: Final = (
-    f"This link was used already: it lets one browser in, once. If that was this browser, {_PASTE}. For another one, "
-    "have one printed in another terminal: reveries web --port 0. If it was not you who used it, end this one where it "
-    "runs: Ctrl+C."
+    f"This link was used already: it admits one browser, once. If that was this browser, {_PASTE}. For another, "
+    "get a link in another terminal: reveries web --port 0. If it was not you who used it, stop this server with "
+    "Ctrl+C where it runs."
 )
-_PREFETCHED: Final = "This page is not made ahead of a visit."
+_PREFETCHED: Final = "This page cannot be prefetched."
 _HEARTBEAT_SECONDS: Final = 15.0
 _CLOSE_SECONDS: Final = 3.0
 
@@ -125,9 +127,9 @@ class WebInterface:
             access = self._access
             is_socket = request.path.startswith("/ws")
             if not access.is_own_host(request.headers.get("Host", "")):
-                response: web.StreamResponse = _refuse("This is not the name of this server.")
+                response: web.StreamResponse = _refuse("This address does not name this server.")
             elif not access.is_own_origin(request.headers.get("Origin"), is_required=is_socket):
-                response = _refuse("That was asked by a page of another server.")
+                response = _refuse("This request came from a page of another server.")
             elif request.path == "/" and access.has_token(request.query.get("token", "")):
                 response = await self._admit(request)
             elif not self._is_admitted(request):
@@ -185,7 +187,7 @@ class WebInterface:
 
     async def _window(self, request: web.Request) -> web.StreamResponse:
         if not self._access.has_key(request.match_info.get("key", "")):
-            return _refuse("A window takes the key that stands behind the # of the address.")
+            return _refuse("A window needs the key that follows the # in the address.")
         if len(self._windows) >= MOST_WINDOWS:
             return _refuse(f"There are {MOST_WINDOWS} windows already.", 503)
         socket = web.WebSocketResponse(heartbeat=_HEARTBEAT_SECONDS, max_msg_size=_LONGEST_MESSAGE_BYTES)

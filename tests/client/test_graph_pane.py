@@ -31,9 +31,9 @@ def recorded_graph() -> protocol.Neighbourhood:
 def test_every_node_has_a_place_of_its_own_inside_the_canvas(columns: int, rows: int) -> None:
     shown = recorded_graph()
     plan = lay_out_graph(shown, columns, rows)
-    assert all(0 <= column < columns and 0 <= row < rows for column, row in plan.places)
+    assert all(0 <= column < columns and 0 <= row < rows for column, row in plan.positions)
     if columns * rows > 10 * len(shown.nodes):
-        assert len(set(plan.places)) == len(shown.nodes)
+        assert len(set(plan.positions)) == len(shown.nodes)
     for chosen in range(len(shown.nodes)):
         lines = draw_graph(shown, plan, chosen)
         assert len(lines) == rows

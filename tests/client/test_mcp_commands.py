@@ -172,13 +172,13 @@ def test_a_port_that_is_taken_is_said_in_a_sentence(home: Home) -> None:
         taken.listen()
         ran = reveries(home, "mcp", "serve", "--http", str(taken.getsockname()[1]))
     assert ran.code != 0
-    assert "cannot be listened on" in ran.err
+    assert "Cannot listen on" in ran.err
     assert "Traceback" not in ran.err
 
 
 def test_a_token_file_that_others_may_read_or_that_holds_no_token_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "token"
-    for content, mode, says in (("t" * 32, 0o644, "Others may read"), ("short", 0o600, "no token")):
+    for content, mode, says in (("t" * 32, 0o644, "Others may read"), ("short", 0o600, "no valid token")):
         file.write_text(content)
         file.chmod(mode)
         with pytest.raises(UsageError, match=says):

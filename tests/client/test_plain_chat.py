@@ -71,7 +71,7 @@ async def test_nothing_that_is_printed_moves_the_cursor(home: Home, capsys: pyte
 async def test_commands_answer_with_their_pages_and_say_nothing(home: Home, capsys: pytest.CaptureFixture[str]) -> None:
     heard, mind = await talk_plainly(home, "/context", "/search", "/copy", "/help", script=Script(looks=LOOKS))
     assert "321 of 3,584 tokens" in capsys.readouterr().out
-    assert "/search needs a word more" in heard
+    assert "/search needs an argument" in heard
     assert "/copy needs the interface" in heard
     assert "/undo: your last words into the draft" in heard
     assert "/theme" not in heard

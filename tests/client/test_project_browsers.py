@@ -82,7 +82,7 @@ async def browser(
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
 async def test_projects_are_listed_and_each_key_looks_deeper_and_comes_back(home: Home, size: tuple[int, int]) -> None:
     async with browser(home, ProjectListing, size) as shown:
-        await shown.sees("Fair", "2 questions", "what it works on for you")
+        await shown.sees("Fair", "2 questions", "your projects")
         for key, words in (
             ("enter", ("Find the fees", "waits for")),
             ("q", ("Who pays the fee?",)),
@@ -93,7 +93,7 @@ async def test_projects_are_listed_and_each_key_looks_deeper_and_comes_back(home
             await shown.press(key)
             await shown.sees(*words)
             await shown.press("escape")
-            await shown.sees("what it works on for you")
+            await shown.sees("your projects")
 
 
 async def test_a_project_is_paused_and_goes_on(home: Home) -> None:
@@ -118,7 +118,7 @@ async def test_a_question_is_answered_in_place_with_two_keys_beside_the_words(ho
         await shown.press("a")
         await shown.sees("Let it do this")
         await shown.press("y")
-        await shown.sees("Only what it asks leave for")
+        await shown.sees("This question cannot be")
         [left] = (await shown.detail()).questions
         assert left.question == "Is it reached?"
         await shown.press("y")
@@ -132,7 +132,7 @@ async def test_a_stray_yes_answers_no_question_that_asks_for_words(home: Home) -
         await shown.sees("Who pays the fee?")
         for key in ("y", "n"):
             await shown.press(key)
-            await shown.sees("Only what it asks leave for")
+            await shown.sees("This question cannot be")
         assert len((await shown.detail()).questions) == 2
 
 
@@ -170,7 +170,7 @@ async def test_a_page_is_given_back_and_a_grant_is_taken_back_after_a_yes(home: 
         await shown.press("y")
         await shown.sees("reverted to 1")
         await shown.press("escape")
-        await shown.sees("what it works on for you")
+        await shown.sees("your projects")
         await shown.press("g")
         await shown.sees("fetch")
         await shown.press("r")

@@ -170,7 +170,7 @@ async def test_the_slash_menu_completes_and_runs(home: Home) -> None:
         assert app.composer.text == "/inspect "
         assert not menu.is_open
         await pilot.press("enter")
-        await until(pilot, lambda: "needs a word more" in text_of(app))
+        await until(pilot, lambda: "needs an argument" in text_of(app))
         app.composer.clear()
         await pilot.press("slash")
         await until(pilot, lambda: "/stop" in text_of(app))

@@ -69,7 +69,7 @@ async def test_more_than_a_turn_may_hold_is_refused_and_stays_in_the_draft(home:
         app.composer.write("x" * (protocol.MAX_TEXT_CHARS + 1))
         assert "1,000,001 characters" in app.composer.text
         await pilot.press("enter")
-        await until(pilot, lambda: "one turn has at most" in text_of(app))
+        await until(pilot, lambda: "a message has at most" in text_of(app))
         assert len(app.composer.draft) == protocol.MAX_TEXT_CHARS + 1
         assert mind.requests(protocol.Say) == []
 

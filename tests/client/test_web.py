@@ -124,11 +124,11 @@ async def test_the_link_lets_one_browser_in_once_and_says_so_to_the_next(home: H
                 assert (answer.status, "Set-Cookie" in answer.headers) == (403, False)
                 told = await answer.text()
                 assert "used already" in told
-                assert "the browser's own bar" in told
+                assert "the address bar" in told
                 assert "reveries web --port 0" in told
             async with browser.get(base(opened) + "/page.js", headers=cookie) as answer:
                 assert answer.status == 403
-                assert "the browser's own bar" in await answer.text()
+                assert "the address bar" in await answer.text()
         async with browser.get(link, headers=mine) as answer:
             assert (answer.status, "Set-Cookie" in answer.headers) == (200, False)  # Another tab, to get the key.
         assert not mind.received

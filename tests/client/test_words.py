@@ -88,7 +88,7 @@ async def test_what_is_only_like_private_is_said_on_the_record_with_a_blank_befo
     async with asyncio.timeout(20), awake(home) as mind, app.run_test(size=(120, 30)) as pilot:
         await until(pilot, lambda: app.is_attached_to_mind)
         await pilot.press(*"/pirate ships", "enter")
-        await until(pilot, lambda: "put a blank before it" in text_of(app) and "/pirate" in app.composer.text)
+        await until(pilot, lambda: "put a space first" in text_of(app) and "/pirate" in app.composer.text)
         assert app.composer.draft_to_save == ""
         await pilot.press("home", "space", "enter")
         await until(pilot, lambda: bool(said(mind)))
@@ -196,7 +196,7 @@ async def test_what_was_written_off_the_record_stays_it_when_that_ends(home: Hom
         app.composer.toggle_private()
         await pilot.press(*"hush")
         app.composer.toggle_private()
-        await until(pilot, lambda: "these words are off the record" in text_of(app))
+        await until(pilot, lambda: "this draft is off the record" in text_of(app))
         assert app.composer.draft_to_save == ""
         await pilot.press("enter", *"aloud")
         assert app.composer.draft_to_save == "aloud"
@@ -516,13 +516,13 @@ async def test_no_editor_gets_what_is_off_the_record(home: Home) -> None:
     async with asyncio.timeout(20), awake(home), app.run_test(size=(120, 30)) as pilot:
         await until(pilot, lambda: app.is_attached_to_mind)
         await pilot.press(*"/private hush", "ctrl+g")
-        await until(pilot, lambda: "an editor would write your words" in text_of(app))
+        await until(pilot, lambda: "an editor would save your text" in text_of(app))
         assert app.composer.text == "/private hush"
         app.composer.clear()
         app.hint("")
         app.composer.toggle_private()
         await pilot.press(*"hush", "ctrl+g")
-        await until(pilot, lambda: "an editor would write your words" in text_of(app))
+        await until(pilot, lambda: "an editor would save your text" in text_of(app))
 
 
 async def test_what_an_editor_made_takes_the_place_of_what_it_got(home: Home) -> None:

@@ -45,8 +45,8 @@ def check_daemon(home: Home, machine: CheckupMachine) -> DaemonFindings:
         return DaemonFindings([*findings, *_check_stopped_daemon(home, machine)])
     if any(finding.fault.startswith("socket-") and finding.fault != "socket-mode" for finding in findings):
         return DaemonFindings(findings, is_running)
-    asked = asyncio.run(_ask_daemon_findings(home, machine.greet_seconds))
-    return DaemonFindings([*findings, *asked.findings], is_running, asked.checkup)
+    report = asyncio.run(_ask_daemon_findings(home, machine.greet_seconds))
+    return DaemonFindings([*findings, *report.findings], is_running, report.checkup)
 
 
 def lock_is_held(lock: Path) -> bool:
@@ -74,24 +74,24 @@ def is_stale_socket(path: Path) -> bool:
 def _check_socket(home: Home, machine: CheckupMachine, *, is_running: bool) -> Iterator[Finding]:
     where = str(home.socket)
     try:
-        seen = home.socket.lstat()
+        socket_stat = home.socket.lstat()
     except OSError:
         if is_running:
-            holder = _lock_holder(home.lock)
+            pid = _lock_holder(home.lock)
             yield make_finding(
                 "socket-gone",
-                f"Process {holder} is the daemon, but its socket {home.socket} is missing.",
-                f"It may still be waking. If it stays so: kill {holder}, then: reveries wake",
+                f"Process {pid} is the daemon, but its socket {home.socket} is missing.",
+                f"It may still be waking. If it stays so: kill {pid}, then: reveries wake",
                 where,
             )
         return
-    if not stat.S_ISSOCK(seen.st_mode):
+    if not stat.S_ISSOCK(socket_stat.st_mode):
         yield make_finding("socket-not-socket", f"{home.socket} is in the way: it is not a socket.", where=where)
         return
-    if seen.st_uid != machine.uid:
+    if socket_stat.st_uid != machine.uid:
         yield make_finding("socket-owner", f"The socket {home.socket} belongs to another user.", where=where)
-    if seen.st_mode & 0o077:
-        mode = stat.S_IMODE(seen.st_mode)
+    if socket_stat.st_mode & 0o077:
+        mode = stat.S_IMODE(socket_stat.st_mode)
         yield make_finding("socket-mode", f"The socket {home.socket} has mode {mode:o}; it should be 600.", where=where)
     if not is_running:
         if is_stale_socket(home.socket):
@@ -116,7 +116,7 @@ async def _ask_daemon_findings(home: Home, greet_seconds: float) -> DaemonFindin
     from reveries import protocol
     from reveries.client.connection import connect
 
-    holder = _lock_holder(home.lock)
+    pid = _lock_holder(home.lock)
     try:
         async with connect(home, client="doctor", seconds=greet_seconds) as mind:
             status = await mind.ask(protocol.AskStatus, protocol.Status)
@@ -130,12 +130,12 @@ async def _ask_daemon_findings(home: Home, greet_seconds: float) -> DaemonFindin
     except OtherVersionError as error:
         return DaemonFindings([make_finding("other-protocol", error.message, where=str(home.socket))])
     except ReveriesError as error:
-        return DaemonFindings([_not_answering_finding(home, holder, error)])
+        return DaemonFindings([_not_answering_finding(home, pid, error)])
 
 
-def _not_answering_finding(home: Home, holder: str, error: ReveriesError) -> Finding:
-    sentence = f"The daemon (process {holder}) does not answer: {error.message}"
-    advice = f"It may still be waking. If it stays so: kill {holder}, then: reveries wake"
+def _not_answering_finding(home: Home, pid: str, error: ReveriesError) -> Finding:
+    sentence = f"The daemon (process {pid}) does not answer: {error.message}"
+    advice = f"It may still be waking. If it stays so: kill {pid}, then: reveries wake"
     return make_finding("not-answering", sentence, advice, str(home.socket))
 
 

@@ -25,12 +25,12 @@ def run_checkup(
     if settings is not None:
         findings += check_settings_targets(settings, home, machine)
         looked_at.append("what is installed")
-    seen = DaemonFindings([])
+    daemon = DaemonFindings([])
     if is_usable(findings):
-        seen = check_daemon(home, machine)
-        findings += seen.findings
+        daemon = check_daemon(home, machine)
+        findings += daemon.findings
         looked_at.append("the daemon")
-    inside = seen.checkup
+    inside = daemon.checkup
     if inside is None:
         inside = _inspect_inside(findings, inspect_offline, left_out, has_settings=settings is not None)
     if inside is not None:

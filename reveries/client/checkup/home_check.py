@@ -87,9 +87,9 @@ def _check_subfolders(home: Home) -> Iterator[Finding]:
 
 
 def _check_files(home: Home, machine: CheckupMachine) -> Iterator[Finding]:
-    if wide := list_exposed_files(home):
-        sentence = f"{plural(len(wide), 'file')} of the home can be read by others, the first: {wide[0]}."
-        yield make_finding("file-mode", sentence, where=str(wide[0]))
+    if exposed := list_exposed_files(home):
+        sentence = f"{plural(len(exposed), 'file')} of the home can be read by others, the first: {exposed[0]}."
+        yield make_finding("file-mode", sentence, where=str(exposed[0]))
     foreign = [path for path, _ in _list_modes(home) if path.lstat().st_uid != machine.uid and path != home.socket]
     if foreign:
         sentence = f"{plural(len(foreign), 'file')} of the home belong to another user, the first: {foreign[0]}."
@@ -125,12 +125,12 @@ def _list_modes(home: Home) -> list[tuple[Path, int]]:
             paths += sorted(folder.iterdir())
         except OSError:
             continue
-    found_modes = []
+    modes = []
     for path in paths:
         try:
             mode = path.lstat().st_mode
         except OSError:  # Deleted meanwhile, e.g. a write-ahead log or a partial backup.
             continue
         if stat.S_ISREG(mode) or (stat.S_ISDIR(mode) and path in (home.logs, home.backups)):
-            found_modes.append((path, mode))
-    return found_modes
+            modes.append((path, mode))
+    return modes

@@ -32,8 +32,8 @@ class CheckupMachine:
 
 def free_space_at(folder: Path) -> FreeSpace:
     """Return the free space on the disk of `folder`. Raises OSError."""
-    found = os.statvfs(folder)
-    return FreeSpace(found.f_bavail * found.f_frsize, found.f_favail if found.f_files else None)
+    stats = os.statvfs(folder)
+    return FreeSpace(stats.f_bavail * stats.f_frsize, stats.f_favail if stats.f_files else None)
 
 
 def may_write(folder: Path) -> bool:
@@ -71,8 +71,8 @@ def unexpected_path_files() -> list[str]:
     from importlib.metadata import distributions
 
     folders = {Path(place) for place in (*site.getsitepackages(), site.getusersitepackages(), *sys.path) if place}
-    running = {file for folder in folders for file in _path_files(folder) if _runs_code(file)}
-    if not running:
+    code_files = {file for folder in folders for file in _path_files(folder) if _runs_code(file)}
+    if not code_files:
         return []
     packaged = {
         Path(str(one.locate_file(file))).resolve()
@@ -80,7 +80,7 @@ def unexpected_path_files() -> list[str]:
         for file in one.files or ()
         if file.suffix == ".pth"
     }
-    return sorted(str(file) for file in running if file.resolve() not in packaged)
+    return sorted(str(file) for file in code_files if file.resolve() not in packaged)
 
 
 def _path_files(folder: Path) -> list[Path]:

@@ -49,15 +49,15 @@ class DaemonCalls:
 
     async def tools(self) -> list[protocol.ToolEntry]:
         """List the tools offered."""
-        found = await self.ask(lambda number: protocol.AskTools(number, list(self.servers)), protocol.Tools)
-        return found.tools
+        answer = await self.ask(lambda number: protocol.AskTools(number, list(self.servers)), protocol.Tools)
+        return answer.tools
 
     async def call(self, program: str, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
         """Call a tool for a program. Raises ReveriesError."""
-        asked = json.dumps(arguments).encode()
+        encoded = json.dumps(arguments).encode()
         result = await self.ask(
             lambda number: protocol.CallTool(
-                number, program, tool, asked, project=self.project, session=self.session, servers=list(self.servers)
+                number, program, tool, encoded, project=self.project, session=self.session, servers=list(self.servers)
             ),
             protocol.ToolAnswered,
         )
@@ -66,6 +66,6 @@ class DaemonCalls:
 
     async def fetch_documents(self, project: str) -> tuple[list[protocol.ChunkEntry], bool]:
         """Fetch the valid chunks of a project's documents, and whether there may be more."""
-        found = await self.ask(lambda number: protocol.AskChunks(number, project, limit=_MOST_CHUNKS), protocol.Chunks)
-        pieces = [one for one in found.chunks if one.type == "resource" and not one.fell_because]
-        return pieces, len(found.chunks) >= _MOST_CHUNKS
+        answer = await self.ask(lambda number: protocol.AskChunks(number, project, limit=_MOST_CHUNKS), protocol.Chunks)
+        pieces = [one for one in answer.chunks if one.type == "resource" and not one.fell_because]
+        return pieces, len(answer.chunks) >= _MOST_CHUNKS

@@ -128,26 +128,26 @@ class _Handlers:
     async def list_resources(
         self, context: _Context, _: types.PaginatedRequestParams | None
     ) -> types.ListResourcesResult:
-        found = [
+        resources = [
             types.Resource(
                 name=f"{name}: {part}", uri=_resource_uri(name, part), description=what, mime_type="application/json"
             )
             for name in await self._project_names(context)
             for part, what in self._offered_parts().items()
         ]
-        return types.ListResourcesResult(resources=found)
+        return types.ListResourcesResult(resources=resources)
 
     async def list_templates(
         self, _: _Context, __: types.PaginatedRequestParams | None
     ) -> types.ListResourceTemplatesResult:
-        found = [
+        templates = [
             types.ResourceTemplate(
                 name=part, uri_template=f"reveries://projects/{{project}}/{part}", description=what,
                 mime_type="application/json",
             )
             for part, what in self._offered_parts().items()
         ]  # fmt: skip
-        return types.ListResourceTemplatesResult(resource_templates=found)
+        return types.ListResourceTemplatesResult(resource_templates=templates)
 
     async def read_resource(
         self, context: _Context, params: types.ReadResourceRequestParams
@@ -166,14 +166,14 @@ class _Handlers:
             if part != "documents":
                 return await self._link.call(self._caller_name(context), f"get_{part}", {"project_id": project})
             page = await self._link.call(self._caller_name(context), "get_orientation", {"project_id": project})
-            found, is_cut = await self._link.fetch_documents(page["orientation"]["project_id"])
+            documents, is_cut = await self._link.fetch_documents(page["orientation"]["project_id"])
         except ReveriesError as error:
             raise MCPError(_NO_RESOURCE, _error_sentence(error)) from error
         return {
             "project": page["project"],
             "documents": [
                 {"id": one.chunk_id, "title": one.title, "content": one.content, "sources": one.sources}
-                for one in found
+                for one in documents
             ],
             "is_cut": is_cut,
         }
@@ -228,10 +228,10 @@ class _Handlers:
 
     async def complete(self, context: _Context, params: types.CompleteRequestParams) -> types.CompleteResult:
         """Complete the names of projects; nothing else is completed."""
-        begun = params.argument.value.casefold()
+        prefix = params.argument.value.casefold()
         names = await self._project_names(context) if params.argument.name == "project" else []
-        found = [name for name in names if name.casefold().startswith(begun)]
-        return types.CompleteResult(completion=types.Completion(values=found[:100], total=len(found)))
+        matches = [name for name in names if name.casefold().startswith(prefix)]
+        return types.CompleteResult(completion=types.Completion(values=matches[:100], total=len(matches)))
 
 
 def _resource_uri(project: str, part: str) -> str:

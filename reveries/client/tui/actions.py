@@ -132,7 +132,7 @@ class CommandActions:
     async def _undo(self, _: str) -> None:
         words = await self._take_back()
         self._app.composer.restore_texts([OutgoingText(words, self._app.composer.is_private)])
-        self._app.hint("taken back and not remembered; your message is in the draft again")
+        self._app.hint("taken back, not remembered; your message is in the draft")
 
     async def _take_back(self) -> str:
         if self._app.was_private:

@@ -147,7 +147,7 @@ class ReveriesApp(ConversationApp):
     async def send_message(self, text: str, *, is_private: bool = False) -> bool:
         """Send a message; whether it was accepted. Off the record, it is kept out of the draft file and the history."""
         if len(text) > protocol.MAX_TEXT_CHARS:
-            self.hint(f"too long: {len(text):,} characters; a message has at most {protocol.MAX_TEXT_CHARS:,}")
+            self.hint(f"{len(text):,} characters: a message has at most {protocol.MAX_TEXT_CHARS:,}")
             return False
         if not self.link.say(text, is_private=is_private):
             self.hint("not sent: your message stays here until the mind is back")

@@ -219,8 +219,8 @@ class Browser(ModalScreen[str | None]):
     @property
     def marked(self) -> Entry | None:
         """The highlighted entry."""
-        place = self._rows.highlighted
-        return self._entries[place] if place is not None and place < len(self._entries) else None
+        index = self._rows.highlighted
+        return self._entries[index] if index is not None and index < len(self._entries) else None
 
     # --- what is done with an entry ----------------------------------------------------------------------------------
 

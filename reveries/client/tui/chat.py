@@ -88,12 +88,12 @@ class Chat(VerticalScroll):
     def mark(self, steps: int) -> None:
         """Move the mark by `steps` turns; past the last, nothing is marked."""
         turns = list(self.query(".turn"))
-        marked = next((place for place, turn in enumerate(turns) if turn.has_class("marked")), len(turns))
-        place = max(0, min(len(turns), marked + steps))
+        marked = next((index for index, turn in enumerate(turns) if turn.has_class("marked")), len(turns))
+        index = max(0, min(len(turns), marked + steps))
         for turn in turns:
-            turn.set_class(place < len(turns) and turn is turns[place], "marked")
-        if place < len(turns):
-            self.scroll_to_widget(turns[place], animate=False)
+            turn.set_class(index < len(turns) and turn is turns[index], "marked")
+        if index < len(turns):
+            self.scroll_to_widget(turns[index], animate=False)
         else:
             self.scroll_to_newest()
 
@@ -122,8 +122,8 @@ class Chat(VerticalScroll):
         shown = attached.turns[-_SHOWN_TURNS:]
         self._first_shown, self._asked_earlier = attached.earlier_count + len(attached.turns) - len(shown), False
         widgets += self._earlier_note()
-        for place, turn in enumerate(shown):
-            as_markdown = place >= len(shown) - _MARKDOWN_TURNS
+        for index, turn in enumerate(shown):
+            as_markdown = index >= len(shown) - _MARKDOWN_TURNS
             widgets += [*self._day_heading(turn.said_at), self._turn_widget(turn, as_markdown=as_markdown)]
         widgets += [Remark(notice) for notice in attached.notices]
         await self.mount_all(widgets)

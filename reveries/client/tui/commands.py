@@ -186,7 +186,7 @@ def _mistyped_command(name: str, *, is_alone: bool) -> str | None:
     if not (like or is_alone):
         return None
     suggestion = f" Did you mean {like[0]}?" if like else " For all commands: /help."
-    return f"There is no command {name}.{suggestion} To send it as text, put a space before it."
+    return f"There is no command {name}.{suggestion} To send it, put a space first."
 
 
 def find_command(name: str) -> Command | None:

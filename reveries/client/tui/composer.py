@@ -158,9 +158,9 @@ class Composer(TextArea):
                 if not rest:
                     self._discard(submitted)
                 return
-        for place, text in enumerate(self._set_aside):
+        for index, text in enumerate(self._set_aside):
             if (rest := _strip_received(text, received)) is not None:
-                self._set_aside[place : place + 1] = [rest] if rest else []
+                self._set_aside[index : index + 1] = [rest] if rest else []
                 self._update_hints()
                 return
         if not self.is_off_record and (rest := _strip_received(self.draft, received)) is not None:
@@ -208,8 +208,8 @@ class Composer(TextArea):
         else:
             self.clear()
         self._abbreviated.clear()
-        what = parse_command(text)
-        if isinstance(what, CommandCall) and what.command.name == "/private" and not what.words:
+        parsed = parse_command(text)
+        if isinstance(parsed, CommandCall) and parsed.command.name == "/private" and not parsed.words:
             self.toggle_private()
             return
         # A typo of /private is only kept off the disk: a message tells how to send it on the record.
@@ -311,8 +311,8 @@ class Composer(TextArea):
 
 def _is_message(text: str) -> bool:
     """Whether `text` is sent to the daemon as a message, not run as a command."""
-    what = parse_command(text)
-    return not isinstance(what, CommandCall) or what.command.name == "/private"
+    parsed = parse_command(text)
+    return not isinstance(parsed, CommandCall) or parsed.command.name == "/private"
 
 
 def _strip_received(text: str, received: str) -> str | None:

@@ -37,7 +37,7 @@ class UnsentMessage:
         """Save messages that were sent and not acknowledged, then the draft."""
         if self._is_closed:
             return
-        sent = [words for words in self._link.unacknowledged if not words.is_private]
+        sent = [message for message in self._link.unacknowledged if not message.is_private]
         texts = [*texts_on_record(sent), *texts_on_record(self._resends), self._composer.draft_to_save]
         self._file.keep(join_texts(texts), self._doubt_since(sent[0] if sent else None))
 
@@ -66,15 +66,15 @@ class UnsentMessage:
             self._composer.restore_texts(returned)
         return bool(returned)
 
-    def resend_later(self, words: OutgoingText) -> None:
+    def resend_later(self, message: OutgoingText) -> None:
         """Queue a message to send once the conversation has been reloaded, before those that are queued already: the
         later it was taken back, the earlier it was said."""
-        self._resends.insert(0, words)
+        self._resends.insert(0, message)
 
     def take_resends(self) -> list[OutgoingText]:
         """Return and clear the queued messages. They are off the record if the composer now is."""
         resends, self._resends = self._resends, []
-        return [OutgoingText(words.text, words.is_private or self._composer.is_private) for words in resends]
+        return [OutgoingText(message.text, message.is_private or self._composer.is_private) for message in resends]
 
     def drop_received(self, turns: Iterable[SaidTurn]) -> None:
         """Drop from the draft what the daemon received before the connection or the terminal was lost. Until this has

@@ -40,7 +40,7 @@ class GraphLayout:
 
     columns: int
     rows: int
-    places: tuple[Cell, ...]
+    positions: tuple[Cell, ...]
 
 
 def lay_out_graph(shown: Neighbourhood, columns: int, rows: int) -> GraphLayout:
@@ -52,13 +52,13 @@ def lay_out_graph(shown: Neighbourhood, columns: int, rows: int) -> GraphLayout:
     # The layout would grow a smaller canvas to this size anyway, step by step.
     layout = arranged(boxes, bonds, float(max(columns, _LEAST_COLUMNS)), max(rows, _LEAST_ROWS) * _ROW_UNITS)
     across, down = min(1.0, columns / layout.width), min(1.0, rows * _ROW_UNITS / layout.height)
-    places: list[Cell] = []
+    positions: list[Cell] = []
     for x, y in layout.points:
         column, row = int(x * across), int(y * down / _ROW_UNITS)
-        places.append(
-            _find_free_cell((min(max(column, 0), columns - 1), min(max(row, 0), max(0, rows - 2))), places, columns)
+        positions.append(
+            _find_free_cell((min(max(column, 0), columns - 1), min(max(row, 0), max(0, rows - 2))), positions, columns)
         )
-    return GraphLayout(columns, rows, tuple(places))
+    return GraphLayout(columns, rows, tuple(positions))
 
 
 def draw_graph(shown: Neighbourhood, plan: GraphLayout, chosen: int) -> list[Content]:
@@ -69,20 +69,20 @@ def draw_graph(shown: Neighbourhood, plan: GraphLayout, chosen: int) -> list[Con
     for tie in ties:
         first, second = index[tie.first_id], index[tie.second_id]
         style = TIE_STYLES.get(tie.type, _OTHER_TIE)
-        canvas.line(plan.places[first], plan.places[second], style, tie.strength, chosen in (first, second))
+        canvas.line(plan.positions[first], plan.positions[second], style, tie.strength, chosen in (first, second))
     order = sorted(range(len(shown.nodes)), key=lambda place: (place != chosen, -shown.nodes[place].salience, place))
     for place in order:
-        canvas.reserve(plan.places[place])
+        canvas.reserve(plan.positions[place])
     for place in order:
-        canvas.node(plan.places[place], shown.nodes[place], is_chosen=place == chosen)
+        canvas.node(plan.positions[place], shown.nodes[place], is_chosen=place == chosen)
     return canvas.contents()
 
 
 def nearest_node(plan: GraphLayout, chosen: int, across: int, down: int) -> int:
     """Return the index of the nearest node in a direction; `chosen` itself if there is none."""
-    column, row = plan.places[chosen]
+    column, row = plan.positions[chosen]
     best, shortest = chosen, float("inf")
-    for place, (other_column, other_row) in enumerate(plan.places):
+    for place, (other_column, other_row) in enumerate(plan.positions):
         x, y = other_column - column, (other_row - row) * _ROW_UNITS
         ahead, aside = (x * across, abs(y)) if across else (y * down, abs(x))
         # A node further to the side than that belongs to another direction.
@@ -94,13 +94,13 @@ def nearest_node(plan: GraphLayout, chosen: int, across: int, down: int) -> int:
 def list_ties(shown: Neighbourhood, episode_id: str) -> list[tuple[GraphTie, GraphNode]]:
     """List the links of a node with their other ends, strongest first."""
     by_id = {node.episode_id: node for node in shown.nodes}
-    found = [
+    links = [
         (tie, by_id[other])
         for tie in shown.ties
         if episode_id in (tie.first_id, tie.second_id)
         and (other := tie.second_id if tie.first_id == episode_id else tie.first_id) in by_id
     ]
-    return sorted(found, key=lambda pair: (-pair[0].strength, pair[1].episode_id, pair[0].type))
+    return sorted(links, key=lambda pair: (-pair[0].strength, pair[1].episode_id, pair[0].type))
 
 
 def _shown_ties(shown: Neighbourhood, index: dict[str, int]) -> list[GraphTie]:

@@ -10,7 +10,7 @@ class History:
 
     def __init__(self) -> None:
         self._texts: list[str] = []
-        self._place: int | None = None
+        self._index: int | None = None
         self._draft = ""
 
     def __len__(self) -> int:
@@ -32,31 +32,31 @@ class History:
             self._texts.remove(text)
         self._texts.append(text)
         del self._texts[:-KEPT_TEXTS]
-        self._place = None
+        self._index = None
 
     def older(self, draft: str) -> str | None:
         """Move to the previous text and return it; None at the oldest. `draft` is kept for the way back."""
-        place = len(self._texts) if self._place is None else self._place
-        if place == 0:
+        index = len(self._texts) if self._index is None else self._index
+        if index == 0:
             return None
-        if self._place is None:
+        if self._index is None:
             self._draft = draft
-        self._place = place - 1
-        return self._texts[self._place]
+        self._index = index - 1
+        return self._texts[self._index]
 
     def newer(self) -> str | None:
         """Move to the next text and return it, after the newest the draft; None if already there."""
-        if self._place is None:
+        if self._index is None:
             return None
-        self._place += 1
-        if self._place >= len(self._texts):
-            self._place = None
+        self._index += 1
+        if self._index >= len(self._texts):
+            self._index = None
             return self._draft
-        return self._texts[self._place]
+        return self._texts[self._index]
 
     def reset_position(self) -> None:
         """Leave the history: the text in the composer is a new draft."""
-        self._place = None
+        self._index = None
 
     def find_texts(self, words: str) -> list[str]:
         """Find the texts that contain every one of `words`, newest first."""

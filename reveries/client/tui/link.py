@@ -196,10 +196,10 @@ class MindLink:
 
     async def _send_queued(self, mind: Connection) -> None:
         while True:
-            words = self._unstored = await self._next_waiting()
+            message = self._unstored = await self._next_waiting()
             self._reply_id, self._sent_at = mind.new_id(), self._clock.now()
-            off_record = True if words.is_private else msgspec.UNSET
-            request = protocol.Say(self._reply_id, words.text, off_record=off_record)
+            off_record = True if message.is_private else msgspec.UNSET
+            request = protocol.Say(self._reply_id, message.text, off_record=off_record)
             try:
                 async with contextlib.aclosing(mind.request(request)) as frames:
                     async for frame in frames:

@@ -75,15 +75,19 @@ class MemoryListing(MindQueries):
     async def _edit(self, action: BrowserAction, key: str, words: str) -> Page:
         if action is _PIN:
             detail = await self.answer(lambda number: protocol.Inspect(number, key), protocol.EpisodeDetail)
-            pins = detail.is_pinned is not True
-            held = await self.answer(lambda number: protocol.PinEpisode(number, key, pins), protocol.EpisodeHeld)
-            return held_page(held)
+            should_pin = detail.is_pinned is not True
+            episode = await self.answer(
+                lambda number: protocol.PinEpisode(number, key, should_pin), protocol.EpisodeHeld
+            )
+            return held_page(episode)
         if action is _WEIGH:
             share = share_of(words)
-            held = await self.answer(lambda number: protocol.WeighEpisode(number, key, share), protocol.EpisodeHeld)
-            return held_page(held)
-        done = await self.answer(lambda number: protocol.CorrectEpisode(number, key, words), protocol.EpisodeCorrected)
-        return corrected_page(done)
+            episode = await self.answer(lambda number: protocol.WeighEpisode(number, key, share), protocol.EpisodeHeld)
+            return held_page(episode)
+        correction = await self.answer(
+            lambda number: protocol.CorrectEpisode(number, key, words), protocol.EpisodeCorrected
+        )
+        return corrected_page(correction)
 
     async def _load_links(self) -> list[Entry]:
         name = self._linked_with
@@ -129,9 +133,9 @@ class RecalledListing(MindQueries):
     async def _project_page(self, item: protocol.RecalledItem) -> Page:
         project, chunk_id = item.project, item.episode_id
         asked = protocol.AskChunks
-        known = await self.answer(lambda number: asked(number, project, chunk_id=chunk_id), protocol.Chunks)
-        if known.chunks:
-            return chunks_page(known.chunks)
+        answer = await self.answer(lambda number: asked(number, project, chunk_id=chunk_id), protocol.Chunks)
+        if answer.chunks:
+            return chunks_page(answer.chunks)
         detail = await self.answer(lambda number: protocol.AskProject(number, project), protocol.ProjectDetail)
         return project_page(detail, self.clock.now(), is_detailed=True)
 

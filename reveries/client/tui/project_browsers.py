@@ -43,7 +43,7 @@ _REVOKE: Final = BrowserAction("r", "revoke", "Revoke this grant?")
 class ProjectListing(MindQueries):
     """Projects, each with its state."""
 
-    title = "projects"
+    title = "your projects"
     empty_text = "No projects yet. Start one in a shell: reveries project new Piano"
     actions = (_TASKS, _QUESTIONS, _PAGES, _LOG, _GRANTS, _WORK, _PAUSE)
 
@@ -156,9 +156,11 @@ class QuestionListing(MindQueries):
         kind = self._listed[key].kind
         if (action is _ALWAYS and kind != "approval") or (action in (_YES, _NO) and kind == "question"):
             return paragraph("This question cannot be answered like that. Press enter, then type your answer.")
-        said = {_YES: "yes", _ALWAYS: "always", _NO: "no"}.get(action, words)
-        answer = await self.answer(lambda number: protocol.AnswerQuestion(number, key, said), protocol.QuestionAnswered)
-        return ReloadList(paragraph(f"Answered, for {one_line(answer.project)}: {one_line(said, 200)}"))
+        answer_text = {_YES: "yes", _ALWAYS: "always", _NO: "no"}.get(action, words)
+        answer = await self.answer(
+            lambda number: protocol.AnswerQuestion(number, key, answer_text), protocol.QuestionAnswered
+        )
+        return ReloadList(paragraph(f"Answered, for {one_line(answer.project)}: {one_line(answer_text, 200)}"))
 
 
 class OrientationListing(_ProjectPartListing):

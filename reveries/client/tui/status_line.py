@@ -35,12 +35,12 @@ class StatusSegment:
 
 def fit_segments(segments: list[StatusSegment], columns: int) -> list[StatusSegment]:
     """Fit the segments into `columns`: shorten their texts first, then drop those with the lowest worth."""
-    kept = list(segments)
-    if _total_width(kept) > columns:
-        kept = [replace(segment, text=segment.short or segment.text) for segment in kept]
-    while len(kept) > 1 and _total_width(kept) > columns:
-        kept.remove(min(kept, key=lambda segment: segment.worth))
-    return kept
+    fitted = list(segments)
+    if _total_width(fitted) > columns:
+        fitted = [replace(segment, text=segment.short or segment.text) for segment in fitted]
+    while len(fitted) > 1 and _total_width(fitted) > columns:
+        fitted.remove(min(fitted, key=lambda segment: segment.worth))
+    return fitted
 
 
 class StatusLine(Static):
@@ -111,8 +111,8 @@ class StatusLine(Static):
                 _join_segments([left, StatusSegment(one_line(self._hint, space), 101, "$warning")], columns)
             )
             return
-        kept = fit_segments([left, *self._segments()], columns)
-        self._update_line(_align_segments(kept, columns))
+        fitted = fit_segments([left, *self._segments()], columns)
+        self._update_line(_align_segments(fitted, columns))
 
     def _update_line(self, line: Content) -> None:
         if line != self._line or line.spans != self._line.spans:

@@ -6,7 +6,7 @@ Textual reads the environment when it is imported, so this has to run before.
 
 from collections.abc import MutableMapping
 
-_KEPT = frozenset({
+_ALLOWED = frozenset({
     "TEXTUAL_ALLOW_SIGNALS",
     "TEXTUAL_ANIMATIONS",
     "TEXTUAL_COLOR_SYSTEM",
@@ -22,7 +22,7 @@ _DRIVER = "TEXTUAL_DRIVER"
 
 def remove_textual_switches(environment: MutableMapping[str, str], *, is_in_browser: bool = False) -> None:
     """Remove every Textual switch from `environment` except those of appearance, animation and keyboard input."""
-    kept = _KEPT | {_DRIVER} if is_in_browser else _KEPT
+    allowed = _ALLOWED | {_DRIVER} if is_in_browser else _ALLOWED
     for name in [name for name in environment if name == "TEXTUAL" or name.startswith("TEXTUAL_")]:
-        if name not in kept:
+        if name not in allowed:
             del environment[name]

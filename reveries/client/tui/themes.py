@@ -18,10 +18,10 @@ from reveries.errors import ConfigError, ReveriesError
 if TYPE_CHECKING:
     from textual.app import App
 
-_STYLES_KEPT: Final = 4096
+_STYLE_CACHE_SIZE: Final = 4096
 
 
-@lru_cache(_STYLES_KEPT)
+@lru_cache(_STYLE_CACHE_SIZE)
 def _plain_style(style: Style) -> Style:
     return style.without_color
 

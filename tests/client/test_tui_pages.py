@@ -39,7 +39,7 @@ def test_what_is_nearly_a_command_is_not_said_but_asked_about(text: str, told: s
     asked = parse_command(text)
     assert isinstance(asked, str)
     assert told in asked
-    assert "blank" in asked
+    assert "space" in asked
 
 
 def test_why_alone_asks_of_the_last_words() -> None:
@@ -52,7 +52,7 @@ def test_why_alone_asks_of_the_last_words() -> None:
 def test_a_command_that_needs_more_says_what(text: str) -> None:
     told = parse_command(text)
     assert isinstance(told, str)
-    assert "needs a word more" in told
+    assert "needs an argument" in told
 
 
 def test_a_command_becomes_its_request() -> None:

@@ -127,7 +127,7 @@ async def test_leaving_while_work_is_under_way_is_asked_about_and_stop_ends_the_
         app.action_command("/backup")
         await until(pilot, lambda: "120 of 453" in text_of(app))
         await pilot.press("ctrl+d")
-        await until(pilot, lambda: "ends what is under way here: making a backup" in text_of(app))
+        await until(pilot, lambda: "stops what runs here: making a backup" in text_of(app))
         assert app.is_running
         app.action_command("/stop")
         await until(pilot, partial(_shows, app, "It was stopped."))
@@ -153,7 +153,7 @@ async def test_ctrl_q_asks_about_work_that_is_under_way_too(home: Home) -> None:
     async with asyncio.timeout(20), app.run_test(size=(120, 30)) as pilot:
         app.jobs.update_job("making a backup", "copying", 1, 2, is_ours=True)
         await pilot.press("ctrl+q")
-        await until(pilot, lambda: "ends what is under way here: making a backup" in text_of(app))
+        await until(pilot, lambda: "stops what runs here: making a backup" in text_of(app))
         assert not app._exit
         await pilot.press("ctrl+q")
         await until(pilot, lambda: app._exit)
@@ -180,7 +180,7 @@ async def test_a_long_phrase_names_what_is_to_be_forgotten_whole_or_not_at_all(h
         await pilot.press("escape")
         app.composer.write(f"/forget {'boat ' * 60}")
         await pilot.press("enter")
-        await until(pilot, partial(_shows, app, "named with at most 200"))
+        await until(pilot, partial(_shows, app, "at most 200 are allowed"))
         assert len(mind.requests(protocol.Forget)) == 1
 
 
@@ -250,7 +250,7 @@ async def test_what_waits_its_turn_is_said_before_a_new_conversation_begins(home
             app.composer.write(words)
             await pilot.press("enter")
             await until(pilot, lambda: not app.composer.text)
-        await until(pilot, lambda: "what waits its turn" in text_of(app))
+        await until(pilot, lambda: "your waiting messages" in text_of(app))
         mind.release.set()
         await until(pilot, lambda: bool(mind.requests(protocol.NewConversation)))
         kinds = [type(request).__name__ for request in mind.received]
@@ -362,7 +362,7 @@ async def test_what_a_pass_of_sleep_asks_is_answered_in_the_browser(home: Home, 
     async with asyncio.timeout(90), awake(home, Script(sleep=answers)) as mind, app.run_test(size=(120, 30)) as pilot:
         await until(pilot, lambda: app.is_attached_to_mind)
         await pilot.press("f5")
-        await until(pilot, lambda: "it asks" in text_of(app))
+        await until(pilot, lambda: "has a question" in text_of(app))
         await pilot.press(key)
         await until(pilot, lambda: "asks about?" in text_of(app))
         await pilot.press("y")

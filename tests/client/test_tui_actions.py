@@ -339,7 +339,7 @@ async def test_no_row_of_the_help_is_cut(home: Home, columns: int) -> None:
         page = app.screen.query_one("#help-page Static", Static)
         rows = str(page.render()).splitlines()[:-1]
         assert max(map(len, rows)) <= page.content_size.width <= page.container_size.width
-        assert any("earlier turns come" in row for row in rows)
+        assert any("earlier turns load" in row for row in rows)
 
 
 async def test_a_long_problem_does_not_hide_the_next_one(home: Home) -> None:

@@ -42,7 +42,7 @@ _STEPS_BETWEEN_LOOKS = 10_000
 """Of SQLite's virtual machine, between two looks at whether the result is still wanted."""
 
 
-def tell_nobody(what: str, done: int, total: int) -> None:
+def ignore_event(what: str, done: int, total: int) -> None:
     """For work that nobody watches."""
 
 
@@ -129,7 +129,7 @@ def find_backup(folder: Path, name: str) -> Backup:
 
 
 def look_at(
-    path: Path, tell: Tell = tell_nobody, *, is_calm: bool = False, given_up: threading.Event | None = None
+    path: Path, tell: Tell = ignore_event, *, is_calm: bool = False, given_up: threading.Event | None = None
 ) -> Looked:
     """Whether the copy at `path` is a whole memory, and what it was when it was made. Nobody may have it open. Slow:
     call it in a thread. `is_calm`: it may take longer, so that others are kept from nothing. It ends soon once it is
@@ -143,7 +143,7 @@ def look_at(
 
 
 def look_into(
-    path: Path, tell: Tell = tell_nobody, *, is_calm: bool = False, given_up: threading.Event | None = None
+    path: Path, tell: Tell = ignore_event, *, is_calm: bool = False, given_up: threading.Event | None = None
 ) -> Looked:
     """The same without its seal: its structure, its references, and the checksum of every text. A log that lies beside
     it belongs to it."""
@@ -166,7 +166,7 @@ def look_into(
     return Looked((), rotten, turns, episodes, rows)
 
 
-def put_back(database: Path, backup: Backup, now: float, why: str, tell: Tell = tell_nobody) -> Restored:
+def put_back(database: Path, backup: Backup, now: float, why: str, tell: Tell = ignore_event) -> Restored:
     """Put a copy of `backup` where the memory is, which is renamed. Only while the daemon's lock is held and nobody has
     it open. Killed at any moment, the next wake finds one or the other, or none, and then does this again; and whoever
     finds the copy in use finds the word of it too. Raises StorageError."""

@@ -6,7 +6,7 @@ import threading
 from functools import partial as partial_of
 from pathlib import Path
 
-from reveries.db.backups import MEGABYTE, Looked, Tell, look_at, tell_nobody
+from reveries.db.backups import MEGABYTE, Looked, Tell, ignore_event, look_at
 from reveries.db.busy_backoff import calmly
 from reveries.db.driver import dbapi, load_vector_search
 from reveries.db.failpoints import Step, reached
@@ -59,7 +59,7 @@ async def verify_copy(partial: Path, target: Path, tell: Tell, *, is_calm: bool)
 def verify_and_publish(
     partial: Path,
     target: Path,
-    tell: Tell = tell_nobody,
+    tell: Tell = ignore_event,
     *,
     is_calm: bool = False,
     given_up: threading.Event | None = None,

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import aiosqlite
 
-from reveries.db.backups import Looked, Tell, tell_nobody
+from reveries.db.backups import Looked, Tell, ignore_event
 from reveries.db.connecting import connected_again, follow_pages, waiting_for_nobody
 from reveries.db.copies import connect_beside, is_on_another_disk, vacuum_into, verify_copy, watch_copying
 from reveries.db.driver import MAY_READ_BESIDE, SQLITE_INTERRUPT, SQLITE_VERSION, dbapi
@@ -221,7 +221,7 @@ class Database:
             with self.noticing_loss(), storage_errors():
                 return await rows_of_text(self._connection, statement, parameters)
 
-    async def backup_to(self, target: Path, tell: Tell = tell_nobody) -> Looked:
+    async def backup_to(self, target: Path, tell: Tell = ignore_event) -> Looked:
         """A verified copy of the database at `target`, seen only when it is whole. What a look at it found: texts that
         are not what was written are no reason to have no copy. `tell` is called from other threads too. Raises
         StorageError."""
@@ -291,7 +291,7 @@ class Database:
         try:
             anew.unlink(missing_ok=True)
             # Whoever writes waits for it: it stands back behind nobody.
-            await self._copy_to(anew, tell_nobody, is_calm=False)
+            await self._copy_to(anew, ignore_event, is_calm=False)
             looked, copied = await looked_and_copied(anew, copy)
             if looked.problems:
                 return None

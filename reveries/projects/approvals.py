@@ -1,4 +1,4 @@
-"""Approvals: the call that waits for a yes, and how far the owner's answer goes. Pure."""
+"""Approvals: the tool call that waits for one, and the scope of the owner's answer. Pure."""
 
 from enum import StrEnum
 from typing import Final
@@ -9,20 +9,20 @@ from reveries.errors import UsageError
 
 
 class HeldCall(msgspec.Struct, frozen=True):
-    """The payload of an approval: the call that waits for it."""
+    """The payload of an approval: the tool call that waits for it."""
 
     tool: str
     arguments: str
-    """As JSON, as the owner is shown it."""
+    """As JSON, as shown to the owner."""
     digest: str
     tool_to_grant: str = ""
-    """What a yes for the whole task or project covers: this tool; empty: there is nothing to grant but the call."""
+    """The tool that an approval for the whole task or project covers; empty: only the call can be approved."""
     sources: tuple[str, ...] = ()
-    """And these foreign sources."""
+    """The foreign sources that it covers as well."""
 
 
 class ApprovalScope(StrEnum):
-    """How far a yes goes."""
+    """The scope of an approval."""
 
     ONCE = "once"
     TASK = "task"
@@ -39,7 +39,7 @@ _SAID: Final = {
 
 
 def scope_of(answer: str) -> ApprovalScope:
-    """How far an answer goes; one that says neither yes nor no is a no."""
+    """Return the scope of an answer; one that says neither yes nor no counts as no."""
     try:
         return read_scope(answer)
     except UsageError:
@@ -47,7 +47,7 @@ def scope_of(answer: str) -> ApprovalScope:
 
 
 def read_scope(answer: str) -> ApprovalScope:
-    """How far an answer to an approval goes. Raises UsageError for one that says neither yes nor no."""
+    """Return the scope of an answer to an approval. Raises UsageError if it says neither yes nor no."""
     said = answer.strip().casefold().rstrip(".!")
     for scope, words in _SAID.items():
         if said in words:

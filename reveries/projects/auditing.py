@@ -1,22 +1,28 @@
-"""An outcome is accepted by fresh eyes on evidence: code checks what code can, then a second look that never saw the
-worker's own account (DESIGN, section 3). A small model audits nothing: there code decides alone."""
+"""Checks of a task: whether it serves the goal, before it is done, and the audit of its outcome. In an audit code checks
+what it can, then the model judges the evidence in a fresh prompt without the worker's own account (DESIGN, section 3).
+With a small model code decides alone."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 import msgspec
+import numpy as np
 
+from reveries.index.terms import terms_of
 from reveries.knowledge.model import Chunk
 from reveries.llm.tier import Tier
 from reveries.projects.evidence import Evidence, Facts, Observed, find_faults
 from reveries.projects.executing import TaskResult
 from reveries.projects.material import record_of
-from reveries.projects.model import Orientation, WorkTask
+from reveries.projects.model import AgentState, Orientation, WorkTask
+from reveries.projects.store import ProjectStore
 from reveries.projects.work_model import WorkModel
 from reveries.prompts import prompt
 
 _ANSWER_TOKENS = 160
 _MOST_EVIDENCE_CHARS = 6000
+LEAST_COSINE = 0.15
+_COHERENCE_TOKENS = 80
 
 
 class AuditAnswer(msgspec.Struct, frozen=True):
@@ -38,7 +44,7 @@ async def audit_result(
     facts: Facts,
     chunks: Mapping[str, Chunk],
 ) -> AuditVerdict:
-    """Whether the outcome counts."""
+    """Decide whether the outcome is accepted."""
     if result.is_audited:
         return AuditVerdict(True, "You accepted it.")
     if not result.outcome.strip():
@@ -66,3 +72,33 @@ def _describe_evidence(evidence: Evidence, observed: Observed, chunks: Mapping[s
     lines = [f"- {record_of(chunks[name])}" for name in named if name in chunks]
     lines += observed.lines
     return "\n".join(lines)[:_MOST_EVIDENCE_CHARS] or "none: it is general knowledge, or an opinion"
+
+
+class CoherenceAnswer(msgspec.Struct, frozen=True):
+    why: str
+    serves: bool
+
+
+async def why_off_track(store: ProjectStore, model: WorkModel, state: AgentState, task: WorkTask) -> str:
+    """Return why the task does not seem to serve the goal; empty if it does. It is done all the same (V-91): shared
+    words or similarity settle most tasks, a capable model is asked about the rest."""
+    if state.goal is None or shares_words(state, task):
+        return ""
+    goal, own = await store.knowledge.embed_texts([state.goal.text, f"{task.title}. {task.description}"])
+    if float(np.dot(goal, own)) >= LEAST_COSINE:
+        return ""
+    if model.tier is not Tier.CAPABLE:
+        return "It shares no word with the goal, and its meaning is far from it."
+    text = prompt("coherent", goal=state.goal.text, title=task.title, description=task.description)
+    answer = await model.ask("coherence", text, CoherenceAnswer, tokens=_COHERENCE_TOKENS)
+    return answer.why.strip() if answer is not None and not answer.serves else ""
+
+
+def shares_words(state: AgentState, task: WorkTask) -> bool:
+    """Whether the task shares a word with the goal, a criterion or an area of the skill map. Pure."""
+    orientation = state.orientation.content
+    texts = [state.goal.text if state.goal else ""]
+    texts += [one.text for one in orientation.success_criteria]
+    texts += [node.skill for node in orientation.skill_map]
+    own = set(terms_of(f"{task.title} {task.description} {task.skill_area}"))
+    return not own or bool(own & set(terms_of(" ".join(texts))))

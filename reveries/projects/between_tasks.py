@@ -1,4 +1,4 @@
-"""What is due between two tasks: a new goal, fallen premises, first questions, the page, a plan (V-77, V-90, V-92)."""
+"""What is done between two tasks: new goal, fallen premises, questions, orientation, plan (V-77, V-90, V-92)."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ from reveries.projects.watching import Tell
 from reveries.projects.work_model import WorkModel
 
 MOST_PLANS = 3
-"""Of a capable model, without a word of the owner between them."""
+"""Most plans of a capable model without a word from the owner in between."""
 _CHARS_A_TOKEN = 4
 _KNOWN = 12
 _LATEST_ANSWERS = 3
@@ -35,15 +35,15 @@ _MOST_NAMED = 5
 
 @dataclass(frozen=True, slots=True)
 class BetweenTasks:
-    """Does what is due, and says where the project stands then."""
+    """Does what is due between two tasks."""
 
     store: ProjectStore
     settings: Callable[[], ProjectSettings]
     tell: Tell
 
     async def settle(self, model: WorkModel, state: AgentState) -> AgentState:
-        """Everything that is due before the next task: a new goal, fallen premises, the first questions, the page, a
-        plan. A word of the owner that came meanwhile counts from here on (V-90)."""
+        """Do everything that is due before the next task, and return the new state: a new goal, fallen premises, first
+        questions, the orientation, a plan. What the owner said meanwhile takes effect here (V-90)."""
         if state.pending_goal is not None:
             state = await self._apply_goal(state)
         if state.goal is None:
@@ -70,7 +70,7 @@ class BetweenTasks:
         return state
 
     async def _ask_about_deadlock(self, state: AgentState) -> AgentState:
-        """Every task waits, and none for an answer: without a question nothing would ever go on."""
+        """Ask the owner when every task is blocked and none waits for an answer, or nothing would ever go on."""
         blocked = [one for one in state.tasks if one.status is TaskStatus.BLOCKED]
         question = NewQuestion(
             f"Nothing of {state.project.name} can go on: its tasks wait for each other. What shall I do?",
@@ -118,13 +118,13 @@ class BetweenTasks:
         return await read_state(self.store, project_id)
 
     async def _drop_questions_on_goal(self, transaction: Transaction, state: AgentState) -> None:
-        """What was asked about the earlier goal itself has no answer any more."""
+        """Drop open questions about the previous goal itself."""
         for one in state.open_questions:
             if {CRITERIA_TAG, REACHED_TAG, CRITERION_TAG} & set(one.context_tags):
                 await transaction.run("projects.drop_question", {"id": one.id})
 
     async def _hold_fallen(self, state: AgentState) -> Fallen:
-        """Hold and flag what rests on something that fell; where a criterion is hit, the owner decides."""
+        """Hold and flag what rests on a fallen chunk; if a criterion is affected, ask the owner."""
         chunks = await self.store.knowledge.of_project(state.project.id)
         fallen = what_falls(chunks, state.tasks, state.orientation.content)
         titles = {one.id: one.title or one.content[:60] for one in chunks} | {one.id: one.title for one in state.tasks}
@@ -185,7 +185,7 @@ class BetweenTasks:
         )
 
     async def _plan_overview(self, model: WorkModel, state: AgentState) -> tuple[PlannedTask, ...]:
-        """With a small model, the first plan of a goal that asks for an overview of the folder."""
+        """With a small model: the first plan of a goal that asks for an overview of the folder; else empty."""
         is_first = not any(task.goal_id == state.goal.id for task in state.tasks) if state.goal else False
         if model.tier is Tier.CAPABLE or not is_first or not state.project.folder or state.goal is None:
             return ()
@@ -228,7 +228,7 @@ class BetweenTasks:
 
 
 def _is_stopped(state: AgentState) -> bool:
-    """Whether a success criterion is hit and the owner has not said yet how to go on."""
+    """Whether a success criterion is affected and the owner has not decided yet how to go on."""
     return any(CRITERION_TAG in one.context_tags for one in state.open_questions)
 
 
@@ -247,7 +247,7 @@ def _new_hits(state: AgentState, fallen: Fallen) -> tuple[list[str], list[str]]:
 
 
 def _say_chain(chain: Sequence[str], titles: Mapping[str, str]) -> str:
-    """Why something does not stand: what it rests on, what fell first. Pure."""
+    """Say why something no longer holds: the chain of what it rests on, the fallen chunk first. Pure."""
     return "rests on " + " > ".join(titles.get(name, "something erased") for name in chain) + ", which fell"
 
 
@@ -272,13 +272,13 @@ def _ask_how_to_go_on(
 
 
 def _latest_answers(state: AgentState, chunks: Sequence[Chunk]) -> list[Chunk]:
-    """What the owner said last, newest first."""
+    """Return the owner's latest answers, newest first."""
     said = [one for one in chunks if one.stands and one.type is ChunkType.USER_INPUT and "user_answer" in one.tags]
     return said[::-1][:_LATEST_ANSWERS]
 
 
 def _missing(state: AgentState) -> str:
-    """What the owner said is missing, where that is the owner's last word. Pure."""
+    """Return what the owner said is missing, if that was the owner's last answer; else empty. Pure."""
     last = _last_answer(state)
     return last.answer if last is not None and REACHED_TAG in last.context_tags and not is_yes(last.answer) else ""
 
@@ -289,8 +289,8 @@ def _last_answer(state: AgentState) -> OwnerQuestion | None:
 
 
 def _has_new_ground(state: AgentState) -> bool:
-    """Whether a small model has something to plan from: a goal that it did not plan for, or the owner's word on what is
-    missing. From nothing new it plans what it did before, in other words."""
+    """Whether a small model has something new to plan from: a goal without a plan, or the owner's answer on what is
+    missing. Otherwise it would plan the same tasks again in other words."""
     is_planned = any(state.goal is not None and task.goal_id == state.goal.id for task in state.tasks)
     last = _last_answer(state)
     return not is_planned or (last is not None and REACHED_TAG in last.context_tags)

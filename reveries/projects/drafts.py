@@ -1,4 +1,4 @@
-"""Drafts that the owner said yes to. Pure."""
+"""Drafts that the owner approved. Pure."""
 
 from typing import Final
 
@@ -10,7 +10,7 @@ DRAFT_TAG: Final = "draft"
 
 
 def keep_draft(task: WorkTask, answered: OwnerQuestion) -> TaskResult:
-    """The draft as outcome, and as something that the project knows."""
+    """Return the draft as the task's outcome and as a chunk."""
     chunk = NewChunk(
         content=answered.context,
         type=ChunkType.RESOURCE,

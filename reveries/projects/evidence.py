@@ -1,4 +1,4 @@
-"""What an outcome stands on, and what code can check of it (DESIGN: an outcome is audited, not believed). Pure."""
+"""The evidence for an outcome, and what code can check of it (DESIGN: an outcome is audited, not believed). Pure."""
 
 import re
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ _SPACES = re.compile(r"\s+")
 
 @dataclass(frozen=True, slots=True)
 class QuotedChunk:
-    """Words that are said to stand in a chunk."""
+    """A claimed quote from a chunk."""
 
     chunk_id: str
     quote: str
@@ -17,20 +17,20 @@ class QuotedChunk:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What a worker hands in with its outcome."""
+    """The evidence that comes with an outcome."""
 
     quotes: tuple[QuotedChunk, ...] = ()
     chunk_ids: tuple[str, ...] = ()
-    """What the outcome rests on."""
+    """Ids of the chunks that the outcome rests on."""
     files: Mapping[str, str] = field(default_factory=dict)
-    """By path: the SHA-256 that it is said to have."""
+    """Claimed SHA-256 by path."""
     commands: tuple[str, ...] = ()
-    """Commands that are said to have ended well."""
+    """Commands that are claimed to have succeeded."""
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What is so, read by code: texts of chunks, hashes of files, exit codes of commands."""
+    """Facts read by code: texts of chunks, hashes of files, exit codes of commands."""
 
     chunks: Mapping[str, str]
     files: Mapping[str, str] = field(default_factory=dict)
@@ -39,18 +39,18 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """What code saw of a try's work in the folder, after it was handed in."""
+    """What code observed of an attempt's work in the folder, after it finished."""
 
     files: Mapping[str, str] = field(default_factory=dict)
-    """By path: the SHA-256 of a file that is there."""
+    """SHA-256 by path, of existing files."""
     commands: Mapping[str, int] = field(default_factory=dict)
-    """What each command ended with."""
+    """Exit code by command."""
     lines: tuple[str, ...] = ()
-    """The same for a reader, with the beginnings of files."""
+    """The same as readable lines, with the beginnings of files."""
 
 
 def find_faults(evidence: Evidence, facts: Facts) -> tuple[str, ...]:
-    """What of the evidence is not so, a sentence each; empty where all that code can check holds."""
+    """Return what is wrong with the evidence, a sentence each; empty if all that code can check holds."""
     found = [f"It rests on {name}, which is not there." for name in evidence.chunk_ids if name not in facts.chunks]
     for one in evidence.quotes:
         if one.chunk_id not in facts.chunks:
@@ -72,6 +72,6 @@ def find_faults(evidence: Evidence, facts: Facts) -> tuple[str, ...]:
 
 
 def stands_in(quote: str, text: str) -> bool:
-    """Whether `quote` stands in `text` word for word; how lines are broken does not count."""
+    """Whether `quote` is in `text` word for word, ignoring line breaks."""
     wanted = _SPACES.sub(" ", quote).strip()
     return bool(wanted) and wanted in _SPACES.sub(" ", text)

@@ -1,4 +1,4 @@
-"""What a try of a task brings, whoever worked on it, and the loop of a capable model (V-81..V-87)."""
+"""The result of an attempt at a task, and the free tool loop of a capable model (V-81..V-87)."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -24,7 +24,7 @@ _ANSWER_TOKENS = 2000
 _FOUND = 8
 _ANSWERS = 3
 _RESULTS_SHARE = 0.5
-"""Of what fits: results of tools."""
+"""Share of the context that tool results may take."""
 
 
 class ResultStatus(StrEnum):
@@ -34,14 +34,14 @@ class ResultStatus(StrEnum):
     PARTIAL = "partial"
     FAILED = "failed"
     GIVEN_UP = "given_up"
-    """Nobody knows it, the owner neither: the work goes on without it. No model can say so."""
+    """Not even the owner can answer it: the work goes on without it. Set by code, never by a model."""
     HELD = "held"
-    """A call waits for a yes of the owner; then the same try goes on."""
+    """A tool call waits for the owner's approval; then the same attempt continues."""
 
 
 @dataclass(frozen=True, slots=True)
 class TaskResult:
-    """What one try came to."""
+    """The result of one attempt at a task."""
 
     status: ResultStatus
     outcome: str = ""
@@ -51,14 +51,14 @@ class TaskResult:
     topic: str = ""
     evidence: Evidence = field(default_factory=Evidence)
     is_audited: bool = False
-    """The owner has accepted it: no auditor looks at it."""
+    """The owner accepted it, so it is not audited."""
     observed: Observed = field(default_factory=Observed)
-    """What code saw of the work in the folder."""
+    """What code observed of the work in the folder."""
 
 
 @dataclass(slots=True)
 class Workplace:
-    """What a try of a task works with. `tools` are there while the try is."""
+    """What an attempt at a task works with. `tools` is set while the attempt runs."""
 
     store: ProjectStore
     model: WorkModel
@@ -66,10 +66,10 @@ class Workplace:
     limits: LoopLimits = field(default_factory=LoopLimits)
     tools: TaskTools | None = None
     seen_sources: set[str] = field(default_factory=set)
-    """Foreign sources of all that was looked at: what comes of the try has them."""
+    """Foreign sources of everything that was read; the result of the attempt inherits them."""
 
     async def search(self, task: WorkTask, query: str, limit: int, types: Collection[ChunkType] = ()) -> list[Chunk]:
-        """The chunks that fit best; their sources are noted."""
+        """Return the best matching chunks, and record their foreign sources."""
         filters = SearchFilters(types=frozenset(types))
         session = self.state.session_id
         chunks = await self.store.knowledge.search.hybrid(task.project_id, query, limit, filters, session_id=session)
@@ -103,7 +103,7 @@ class FinishStep(msgspec.Struct, frozen=True, tag_field="tool", tag="finish"):
 
 
 async def execute_freely(place: Workplace, task: WorkTask) -> TaskResult:
-    """Let a capable model work with its tools, then finish. A try that was broken off goes on where it was."""
+    """Let a capable model work with its tools until it finishes. An interrupted attempt continues where it stopped."""
     tools = place.tools
     assert tools is not None
     place.seen_sources |= place.state.orientation.foreign_sources
@@ -154,7 +154,7 @@ def _step_text(place: Workplace, task: WorkTask, material: Material, tools: Task
 def finish(
     task: WorkTask, step: FinishStep, ids: Mapping[str, str], digests: Mapping[str, str] = MappingProxyType({})
 ) -> TaskResult:
-    """What the model handed in, with names as ids; `digests`: of the files that are there. Pure."""
+    """Convert the model's finish step into a result, with ids for names; `digests`: hashes of existing files. Pure."""
     rests = tuple(ids[name] for name in step.rests_on if name in ids)
     question, status = None, ResultStatus(step.status)
     if status is ResultStatus.BLOCKED:
@@ -185,7 +185,7 @@ def _quotes(learnings: Sequence[Learning], ids: Mapping[str, str]) -> tuple[Quot
 
 
 def _new_chunk(task: WorkTask, learning: Learning, ids: Mapping[str, str]) -> NewChunk:
-    """A learning as a chunk. What no quote bears out is not verified, whatever the model says."""
+    """Convert a learning into a chunk. Without a supporting quote it is not verified, whatever the model says."""
     rests = tuple(ids[name] for name in learning.rests_on if name in ids)
     has_quote = bool(learning.quote.strip()) and stands_in(learning.quote, learning.content)
     is_too_sure = learning.confidence is Confidence.VERIFIED and not (rests and has_quote)

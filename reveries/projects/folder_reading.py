@@ -1,7 +1,7 @@
-"""The notes in a project's folder become what it knows: each wake reads what is new or changed in them.
+"""Read the notes in a project's folder into its knowledge: each wake reads what is new or changed.
 
-What stood there and stands there no more falls, and whatever rests on it with it. Who wrote a file nobody knows: all of
-it is foreign until the owner grants the folder.
+Sections that are no longer there fall, and what rests on them falls too. It is unknown who wrote a file, so all of it
+is untrusted until the owner grants the folder.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ _MOST_FILE_BYTES: Final = 200_000
 
 @dataclass(frozen=True, slots=True)
 class FolderReading:
-    """What a look into the folder changed."""
+    """What reading the folder changed."""
 
     files: int = 0
     stored: int = 0
@@ -37,7 +37,7 @@ class FolderReading:
 
 
 async def read_folder(store: ProjectStore, project: Project, access: FolderAccess, sandbox: Sandbox) -> FolderReading:
-    """Bring what the project knows of its folder up to date. A folder that is not there is told of in the log alone."""
+    """Update what the project knows of its folder. A missing folder is only logged."""
     worker = open_folder_worker(sandbox, FolderAccess(access.path, may_write=False))
     try:
         texts = await _read_texts(worker)
@@ -65,7 +65,7 @@ async def read_folder(store: ProjectStore, project: Project, access: FolderAcces
 
 
 async def _read_texts(worker: Worker) -> dict[str, str]:
-    """Texts by path, of the files that are notes."""
+    """Return the texts of the note files, by path."""
     found = [one for one in await worker.call("find", {"pattern": "**"}) if one["size_bytes"] <= _MOST_FILE_BYTES]
     paths = [str(one["path"]) for one in found if PurePosixPath(one["path"]).suffix.lower() in SUFFIXES]
     texts: dict[str, str] = {}
@@ -78,7 +78,7 @@ async def _read_texts(worker: Worker) -> dict[str, str]:
 
 
 async def _find_gone(store: ProjectStore, project: Project, texts: dict[str, str]) -> list[Chunk]:
-    """The sections of the folder that stand in no file any more."""
+    """Return the stored sections of the folder that are in no file any more."""
     there: set[tuple[str, str]] = set()
     for path, text in texts.items():
         try:
@@ -93,5 +93,5 @@ async def _find_gone(store: ProjectStore, project: Project, texts: dict[str, str
 
 
 def is_of_folder(chunk: Chunk) -> bool:
-    """Whether a chunk is a section of a file of the folder."""
+    """Whether a chunk is a section of a file in the folder."""
     return FOLDER_SOURCE in chunk.foreign_sources and chunk.task_id is None and path_of(chunk).endswith(SUFFIXES)

@@ -1,7 +1,7 @@
-"""How a small model makes an overview of a folder: code names every file and quotes it, the owner sees the draft first.
+"""Write an overview of a folder with a small model: code lists and quotes every file, the owner approves the draft.
 
-The model only says what the goal asks for. Nothing in the overview is its own: each line names a file that is there and
-quotes a sentence that stands in it (DESIGN-projects.md, section 8).
+The model only says what the goal asks for. Nothing in the overview comes from the model: each line names an existing
+file and quotes a sentence from it (DESIGN-projects.md, section 8).
 """
 
 import re
@@ -43,7 +43,7 @@ _MOST_PAIRS: Final = 20
 _SHORTEST: Final = 12
 _LONGEST: Final = 240
 _FIRST_BONUS: Final = 0.05
-"""A note tends to say first what it is about."""
+"""Notes tend to say first what they are about."""
 
 
 class AskedFor(msgspec.Struct, frozen=True):
@@ -51,7 +51,7 @@ class AskedFor(msgspec.Struct, frozen=True):
 
 
 async def plan_overview(model: WorkModel, goal: Goal, files: int) -> tuple[PlannedTask, ...]:
-    """The one task of a goal that asks for an overview of the folder; empty for any other goal."""
+    """Return the one task of a goal that asks for an overview of the folder; empty for any other goal."""
     each = await _says_yes(model, "asks for each", prompt("asks_for_each", goal=goal.text, count=str(files)))
     conflicts = await _says_yes(
         model, "asks for conflicts", prompt("asks_for_conflicts", goal=goal.text, count=str(files))
@@ -68,12 +68,12 @@ async def _says_yes(model: WorkModel, name: str, text: str) -> bool:
 
 
 def is_overview(task: WorkTask) -> bool:
-    """Whether a task is one that `plan_overview` made."""
+    """Whether a task was created by `plan_overview`."""
     return task.skill_area == FOLDER_AREA and task.title in (_INDEX, _CONFLICTS, _BOTH)
 
 
 async def write_overview(place: Workplace, task: WorkTask) -> TaskResult:
-    """The draft, as a question; with the owner's yes the file."""
+    """Ask the owner to approve the draft; write the file once it is approved."""
     if (answered := _approval_of(place, task)) is not None:
         if is_yes(answered.answer):
             return await _write_file(place, task, answered)
@@ -104,7 +104,7 @@ def _approval_of(place: Workplace, task: WorkTask) -> OwnerQuestion | None:
 
 
 async def _write_file(place: Workplace, task: WorkTask, answered: OwnerQuestion) -> TaskResult:
-    """What the owner said yes to: as a file, or, where the folder may only be read, as a chunk."""
+    """Store the approved overview: as a file, or as a chunk if the folder is read-only."""
     assert place.tools is not None
     text = answered.context
     if not place.state.project.may_write:
@@ -123,7 +123,7 @@ async def _write_file(place: Workplace, task: WorkTask, answered: OwnerQuestion)
 
 @dataclass(frozen=True, slots=True)
 class _Note:
-    """One file: its first heading, its sentences as they stand, and what they mean, a unit vector each."""
+    """A file: its first heading, and its sentences verbatim with a unit vector each."""
 
     path: str
     heading: str
@@ -132,7 +132,7 @@ class _Note:
 
 
 async def _read_notes(place: Workplace, chunks: Sequence[Chunk]) -> list[_Note]:
-    """The files by path."""
+    """Return the notes in the order of their paths."""
     files: dict[str, list[Chunk]] = {}
     for chunk in chunks:
         files.setdefault(path_of(chunk), []).append(chunk)
@@ -147,13 +147,13 @@ async def _read_notes(place: Workplace, chunks: Sequence[Chunk]) -> list[_Note]:
 
 
 def _sentences_of(chunks: Sequence[Chunk]) -> list[str]:
-    """The first sentences of a file's prose, as they stand but for where their lines break."""
+    """Return the first sentences of a file's prose, verbatim except for line breaks."""
     found = [piece.strip() for chunk in chunks for text in _paragraphs(chunk.content) for piece in sentences_of(text)]
     return [one for one in found if _SHORTEST <= len(one) <= _LONGEST][:_SENTENCES]
 
 
 def _paragraphs(text: str) -> list[str]:
-    """Prose without tables, code, headings and the marks of lists."""
+    """Return the paragraphs of prose, without tables, code, headings and list markers."""
     paragraphs, is_code = [""], False
     for line in text.splitlines():
         is_code ^= line.lstrip().startswith("```")
@@ -168,7 +168,7 @@ def _paragraphs(text: str) -> list[str]:
 
 
 def _index_line(note: _Note) -> str:
-    """The path, its first heading, and the sentence that is nearest to the whole of what the note says first."""
+    """Format an index entry: path, first heading, and the sentence closest to the mean of the first sentences."""
     named = f"- **{note.path}**" + (f" · {note.heading}" if note.heading else "")
     if not note.sentences:
         return named

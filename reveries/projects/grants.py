@@ -1,7 +1,7 @@
-"""What the owner allowed in a project: stored, found, used up and taken back.
+"""Grants: what the owner allowed in a project.
 
-A grant is the owner's own word: it comes from the terminal, as an answer to an approval or by `reveries grant give`. No
-role of the mind and no program outside can make one.
+A grant comes from the owner alone: in the terminal, as an answer to an approval, or by `reveries grant give`. No role
+of the mind and no external program can create one.
 """
 
 import re
@@ -26,41 +26,41 @@ _HASHED_HOST: Final = re.compile(r"[0-9a-f]{12}")
 
 
 class GrantKind(StrEnum):
-    """What a grant is of."""
+    """What a grant allows."""
 
     TOOL = "tool"
     SOURCE = "source"
     CALL = "call"
     DENIAL = "denial"
-    """One call that the owner said no to."""
+    """One call that the owner denied."""
 
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """One word of the owner that stands."""
+    """An active grant."""
 
     id: str
     kind: GrantKind
     name: str
     task_id: str | None
-    """Within this task alone; None: always in this project."""
+    """Only within this task; None: everywhere in the project."""
     given_at: float
 
     @property
     def plain_name(self) -> str:
-        """Of a server's tool without the hash that pins it."""
+        """The name without the hash that pins a server's tool."""
         pinned = read_pin(self.name) if self.kind is GrantKind.TOOL else None
         return self.name if pinned is None else pinned.tool
 
 
 async def read_grants(source: Reader, project_id: str) -> list[Grant]:
-    """Those that stand: not used up, not taken back."""
+    """Return the active grants: neither used up nor revoked."""
     rows = await source.rows("projects.grants", {"project_id": project_id})
     return [Grant(row["id"], GrantKind(row["kind"]), row["name"], row["task_id"], row["given_at"]) for row in rows]
 
 
 def grants_for_task(grants: Iterable[Grant], task_id: str) -> GrantSet:
-    """What one task may do. Pure."""
+    """Return what one task is allowed to do. Pure."""
     found: dict[GrantKind, set[str]] = {kind: set() for kind in GrantKind}
     for one in grants:
         if one.task_id in (None, task_id):
@@ -74,7 +74,7 @@ def grants_for_task(grants: Iterable[Grant], task_id: str) -> GrantSet:
 
 
 def source_id(name: str) -> str:
-    """The foreign source that an owner names: `folder`, `web:example.org`, or an id as it stands in a row. Pure."""
+    """Return the foreign source id for an owner's name of it: `folder`, `web:example.org`, or an id as stored. Pure."""
     host = name.removeprefix(_HOST_PREFIX)
     return source_of_host(host) if name.startswith(_HOST_PREFIX) and not _HASHED_HOST.fullmatch(host) else name
 
@@ -87,12 +87,12 @@ async def put_grant(
 
 
 async def use_call(transaction: Transaction, task_id: str, digest: str, now: float) -> None:
-    """One call that was approved is made now: it is approved no more."""
+    """Use up the one-time approval of a call that is made now."""
     await transaction.run("projects.use_call", {"task_id": task_id, "name": digest, "now": now})
 
 
 async def give_grant(store: ProjectStore, project: Project, name: str) -> Grant:
-    """The owner allows a tool or a source in a project. Raises UsageError."""
+    """Grant a tool or a source in a project. Raises UsageError."""
     name = name.strip()
     is_tool = name in GRANTABLE_TOOLS
     is_host = name.startswith(_HOST_PREFIX) and len(name) > len(_HOST_PREFIX)
@@ -115,7 +115,7 @@ async def give_grant(store: ProjectStore, project: Project, name: str) -> Grant:
 
 
 async def revoke_grants(store: ProjectStore, project: Project, name: str) -> int:
-    """Take back every grant of a name, or one by its id; how many. Raises NotFoundError."""
+    """Revoke all grants of a name, or one by its id; return how many. Raises NotFoundError."""
     async with store.database.transaction() as transaction:
         every = await read_grants(transaction, project.id)
         found = [one for one in every if _is_meant(one, name.strip())]
@@ -131,14 +131,14 @@ async def revoke_grants(store: ProjectStore, project: Project, name: str) -> int
 
 
 def _is_meant(grant: Grant, name: str) -> bool:
-    """By its name, by the server whose tool it is, or by the beginning of its id."""
+    """Whether `name` refers to the grant: its name, its server, or the beginning of its id."""
     of_server = read_pin(grant.name) is not None and grant.name.startswith(f"{name}.")
     return name in (grant.name, grant.plain_name) or of_server or (len(name) >= 4 and grant.id.startswith(name))
 
 
 async def store_approval(store: ProjectStore, transaction: Transaction, question: OwnerQuestion) -> None:
-    """What the answer to an approval allows: this call, its tool within the task, or within the project. What says
-    neither yes nor no is a no."""
+    """Store what the answer to an approval allows: this call, its tool within the task, or within the project. An
+    answer that says neither yes nor no counts as no."""
     held, scope = msgspec.json.decode(question.payload, type=HeldCall), scope_of(question.answer)
     task_id = question.task_id
     if scope is ApprovalScope.NO:

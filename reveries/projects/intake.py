@@ -1,4 +1,4 @@
-"""The first questions of a project: three, asked once, for which no work waits (V-3, V-102)."""
+"""The first three questions of a project, asked once; no work waits for them (V-3, V-102)."""
 
 from typing import Annotated
 
@@ -29,13 +29,13 @@ class IntakeQuestions(msgspec.Struct, frozen=True):
 
 
 def criteria_question(goal: Goal) -> NewQuestion:
-    """What is asked of a goal that takes the place of another: what there is and what limits it was said before."""
+    """Return the one question for a goal that replaces another; the other two were answered before."""
     question, tag = _PLAIN[0]
     return NewQuestion(question, context=f"the goal: {goal.text}", context_tags=(INTAKE_TAG, tag))
 
 
 async def first_questions(model: WorkModel, goal: Goal) -> tuple[NewQuestion, ...]:
-    """Three questions: a capable model's own, else the plain ones that fit every goal."""
+    """Return three questions: those of a capable model, else the default ones that fit every goal."""
     asked: tuple[str, ...] = ()
     if model.tier is Tier.CAPABLE:
         text = prompt("intake", owner=model.owner, goal=goal.text)

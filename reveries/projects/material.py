@@ -1,7 +1,7 @@
-"""What stands before the model when it works: orientation, log and knowledge in their shares of its context. Pure.
+"""The material in the prompt of a task: orientation, log and knowledge in their shares of the context. Pure.
 
-25 % orientation, 15 % tasks and activities, 60 % chunks (V-125). Everything stands as a record in one line: no text can
-pass for another's.
+25 % orientation, 15 % tasks and activities, 60 % chunks (V-125). Every text is a one-line record, so that none can pass
+for another.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,19 +19,19 @@ _MOST_CHUNK_CHARS = 1200
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """Texts for a prompt, and which chunk each name in them stands for."""
+    """Texts for a prompt, and the chunk id for each name in them."""
 
     orientation: str
     lately: str
     known: str
     names: Mapping[str, str]
-    """By the name in the text ("k1"): the id of the chunk."""
+    """Chunk id by its name in the text ("k1")."""
 
 
 def gather_material(
     orientation: Orientation, log: Sequence[WorkLogEntry], chunks: Sequence[Chunk], *, chars: int
 ) -> Material:
-    """`chunks` best first; those that do not fit are left out."""
+    """Gather the material; `chunks` are given best first, and those that do not fit are left out."""
     known, names = list_chunks(chunks, int(chars * KNOWLEDGE_SHARE))
     return Material(
         orientation=describe_orientation(orientation)[: int(chars * ORIENTATION_SHARE)],
@@ -43,7 +43,7 @@ def gather_material(
 
 
 def list_chunks(chunks: Sequence[Chunk], chars: int, first: int = 1) -> tuple[str, dict[str, str]]:
-    """The chunks as records with names from k`first` on, as many as fit into `chars`."""
+    """Format as many chunks as fit into `chars` as records, named from k`first` on; also return the ids by name."""
     lines: list[str] = []
     names: dict[str, str] = {}
     left = chars
@@ -58,13 +58,13 @@ def list_chunks(chunks: Sequence[Chunk], chars: int, first: int = 1) -> tuple[st
 
 
 def record_of(chunk: Chunk) -> str:
-    """A chunk in one line that it cannot leave."""
+    """Format a chunk as one line."""
     text = f"{chunk.title}: {chunk.content}" if chunk.title else chunk.content
     return one_line(text, _MOST_CHUNK_CHARS).replace("[", "(").replace("]", ")")
 
 
 def describe_orientation(orientation: Orientation) -> str:
-    """The page in words."""
+    """Format an orientation as text."""
     parts = [
         orientation.vision_summary or "nothing is written down yet",
         f"phase: {orientation.current_phase.value}",
@@ -82,7 +82,7 @@ def describe_orientation(orientation: Orientation) -> str:
 
 
 def describe_tasks(tasks: Sequence[WorkTask]) -> str:
-    """A line a task, done ones with their outcome."""
+    """Format tasks, one per line, finished ones with their outcome."""
     lines = [
         f"- {one.title} ({one.skill_area or 'general'}, {one.status.value})"
         + (f": {one_line(one.outcome, 200)}" if one.status is TaskStatus.DONE else "")

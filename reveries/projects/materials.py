@@ -1,4 +1,4 @@
-"""What the owner adds to a project, and what the owner takes back."""
+"""Documents that the owner adds to a project, and knowledge that the owner retracts."""
 
 import hashlib
 import re
@@ -19,19 +19,19 @@ _MOST_CHUNKS = 2000
 
 @dataclass(frozen=True, slots=True)
 class DocumentChange:
-    """What adding a document changed in what a project knows."""
+    """What changed in a project's knowledge when a document was added."""
 
     stored: Sequence[str]
-    """Ids of the new sections."""
+    """Ids of the chunks of new sections."""
     retired: int
-    """How many sections of an earlier form of it count no more."""
+    """Number of sections of an earlier version that were retired."""
 
 
 def chunks_of_text(name: str, text: str, *, is_own: bool) -> list[NewChunk]:
-    """A text in pieces, cut at headings and blank lines; each carries the name and its heading. Pure. Raises
+    """Split a text at headings and blank lines; each piece carries the document's name and its heading. Pure. Raises
     UsageError.
 
-    What the owner did not write is foreign: everything that is made of it names this document."""
+    Text that the owner did not write is foreign: everything derived from it names this document."""
     sources = frozenset[str]() if is_own else frozenset({source_name(name)})
     pieces = [
         NewChunk(
@@ -82,8 +82,8 @@ async def store_document(
 async def update_document(
     store: ProjectStore, project: Project, name: str, text: str, *, is_own: bool
 ) -> DocumentChange:
-    """Let a project know a document as it is now: new sections are stored, and those that it had when it was added
-    before and has no more are retired, so that what rests on them is held. Raises UsageError."""
+    """Store the current version of a document: new sections are added, and sections of an earlier version that are no
+    longer in it are retired, so that what rests on them is held. Raises UsageError."""
     wanted = {(one.title, one.content) for one in chunks_of_text(name, text, is_own=is_own)}
     every = await store.knowledge.of_project(project.id)
     gone = [one for one in every if _is_of_document(one, name) and (one.title, one.content) not in wanted]
@@ -98,7 +98,7 @@ async def update_document(
 
 
 async def retire_sections(store: ProjectStore, project: Project, gone: Iterable[Chunk]) -> int:
-    """Let sections fall that stand in their file no more, but for those that a newer one replaced; how many fell."""
+    """Mark sections as fallen that are no longer in their file and not replaced by a newer one; return how many."""
     async with store.database.transaction() as transaction:
         there = {one.id: one for one in await store.knowledge.read(transaction, project.id)}
         fallen = [one for one in gone if one.id in there and there[one.id].stands]
@@ -109,29 +109,29 @@ async def retire_sections(store: ProjectStore, project: Project, gone: Iterable[
 
 
 def path_of(chunk: Chunk) -> str:
-    """The name of the file that a section is in."""
+    """Return the name of the file that a section belongs to."""
     return chunk.title.partition(" › ")[0]
 
 
 def _is_of_document(chunk: Chunk, name: str) -> bool:
-    """Whether a chunk is a section of a document that the owner added under this name."""
+    """Whether a chunk is a section of the document that the owner added under this name."""
     is_section = chunk.type is ChunkType.RESOURCE and chunk.task_id is None and path_of(chunk) == name
     return is_section and not chunk.fell_because and chunk.foreign_sources <= {source_name(name)}
 
 
 def _is_in_force(chunk: Chunk, every: Mapping[str, Chunk], gone: Collection[str]) -> bool:
-    """Whether a chunk, or the one that replaced it, counts and will go on to."""
+    """Whether a chunk, or the one that replaced it, holds and is not about to be retired."""
     last = last_version(chunk.id, every)
     return not chunk.fell_because and last is not None and last.stands and last.id not in gone
 
 
 def source_name(name: str) -> str:
-    """How a document is named as a foreign source: by a hash, for its name can hold words that are to be forgotten."""
+    """Return a document's foreign source id: a hash, because the name may contain words that are to be forgotten."""
     return "document:" + hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
 
 
 def _sections(text: str) -> list[tuple[str, str]]:
-    """Pairs of heading and text, no text longer than a few paragraphs."""
+    """Split into pairs of heading and text, each text at most a few paragraphs long."""
     found: list[tuple[str, str]] = []
     heading, paragraph = "", ""
 
@@ -160,8 +160,7 @@ def _sections(text: str) -> list[tuple[str, str]]:
 
 
 async def note_fallen_chunk(store: ProjectStore, project: Project, prefix: str, why: str) -> None:
-    """What the project took for true is not: it counts no more, and the next wake holds what rests on it. Raises
-    NotFoundError."""
+    """Retract a chunk: it no longer counts, and the next wake holds what rests on it. Raises NotFoundError."""
     found = [one.id for one in await store.knowledge.of_project(project.id) if one.id.startswith(prefix)]
     if len(found) != 1:
         raise NotFoundError(
@@ -175,7 +174,7 @@ async def note_fallen_chunk(store: ProjectStore, project: Project, prefix: str, 
 
 
 def find_task(tasks: Sequence[WorkTask], name: str) -> WorkTask:
-    """The task whose id or title begins so. Raises NotFoundError. Pure."""
+    """Find the task whose id or title begins with `name`. Raises NotFoundError. Pure."""
     wanted = name.strip().casefold()
     found = [one for one in tasks if one.id.startswith(name) or one.title.casefold().startswith(wanted)]
     if len(found) == 1 and wanted:

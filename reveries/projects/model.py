@@ -1,4 +1,4 @@
-"""What a project is made of (V-39..V-51, V-76)."""
+"""The data model of projects: goals, tasks, questions, log, orientation (V-39..V-51, V-76)."""
 
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -7,11 +7,11 @@ from typing import Final
 import msgspec
 
 PROGRAM_PREFIX: Final = "mcp:"
-"""Of a foreign source that is a program outside: `mcp:NAME`."""
+"""Prefix of a foreign source that is an external program: `mcp:NAME`."""
 
 
 class Phase(StrEnum):
-    """Where the work as a whole stands (V-43)."""
+    """The phase that a project is in (V-43)."""
 
     INTAKE = "intake"
     RESEARCH = "research"
@@ -30,7 +30,7 @@ class TaskStatus(StrEnum):
 
 
 class TaskKind(StrEnum):
-    """What a task asks for: a small model walks a recipe for each."""
+    """What a task asks for; a small model follows one recipe per kind."""
 
     FIND_OUT = "find_out"
     READ = "read"
@@ -61,13 +61,13 @@ class Project:
     last_wake_at: float | None
     last_worked_at: float | None
     rested_because: str
-    """Why its last wake ended."""
+    """Why its last wake ended; empty if the owner gave it something to do since."""
     rewrite_due: tuple[str, ...]
-    """What made a new orientation due since the last one was written."""
+    """The triggers since the last orientation was written that make a new one due."""
     folder: str = ""
-    """The one folder that its tools see; empty: none."""
+    """The only folder that its tools can access; empty: none."""
     may_write: bool = False
-    """Whether they may change it."""
+    """Whether its tools may change the folder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ class WorkTask:
     status: TaskStatus
     skill_area: str = ""
     needs: tuple[str, ...] = ()
-    """Ids of the tasks that come first."""
+    """Ids of the tasks that must be done before it."""
     blocked_by: tuple[str, ...] = ()
     """Ids of the open questions that it waits for."""
     rests_on: tuple[str, ...] = ()
@@ -108,18 +108,18 @@ class WorkTask:
     started_at: float | None = None
     completed_at: float | None = None
     try_began_at: float | None = None
-    """When the try of the mind under way began, broken off and taken up again or not."""
+    """When the mind's current attempt began, also if it was interrupted and resumed since."""
     foreign_sources: frozenset[str] = frozenset()
 
     @property
     def is_in_hand(self) -> bool:
-        """Whether the mind works on it now. What a program outside began is left to that program."""
+        """Whether the mind itself is working on it. A task that an external program began is left to that program."""
         return self.status is TaskStatus.IN_PROGRESS and self.try_began_at is not None
 
 
 @dataclass(frozen=True, slots=True)
 class OwnerQuestion:
-    """What the owner is to say (V-45)."""
+    """A question, decision or approval that waits for the owner (V-45)."""
 
     id: str
     project_id: str
@@ -136,18 +136,18 @@ class OwnerQuestion:
     blocks: tuple[str, ...] = ()
     """Ids of the tasks that wait for it."""
     payload: str = "{}"
-    """Of an approval: the call that waits for it (`approvals.HeldCall`)."""
+    """For an approval: the tool call that waits for it (`approvals.HeldCall`)."""
     foreign_sources: frozenset[str] = frozenset()
 
     @property
     def answered_by(self) -> str:
-        """The program outside that answered it, which is among its tags; empty: the owner, or nobody yet."""
+        """The external program that answered it, taken from its tags; empty: the owner, or no one yet."""
         return next((tag for tag in self.context_tags if tag.startswith(PROGRAM_PREFIX)), "")
 
 
 @dataclass(frozen=True, slots=True)
 class WorkLogEntry:
-    """A line of the rolling log (V-49)."""
+    """An entry of a project's log (V-49)."""
 
     action: str
     details: str
@@ -158,13 +158,13 @@ class WorkLogEntry:
 
     @property
     def is_foreign(self) -> bool:
-        """Whether a program outside wrote it: then its words stand before no model."""
+        """Whether an external program wrote it; such entries are never put into a prompt."""
         return self.action.startswith(PROGRAM_PREFIX)
 
 
 @dataclass(frozen=True, slots=True)
 class WorkStep:
-    """One call within a try of a task: of a model, or of a tool, which has a reach."""
+    """One model or tool call within an attempt at a task; only tool calls have a reach."""
 
     attempt: int
     tool: str
@@ -176,7 +176,7 @@ class WorkStep:
     exit_code: int | None = None
     """Of a command."""
     sha256: str = ""
-    """Of all that a command said, or of the file that was written."""
+    """Hash of a command's output, or of the file that was written."""
     path: str = ""
     foreign_sources: frozenset[str] = frozenset()
 
@@ -185,7 +185,7 @@ class WorkStep:
 
 
 class Criterion(msgspec.Struct, frozen=True):
-    """How one will see that the goal is reached."""
+    """A success criterion of the goal."""
 
     text: str
     rests_on: tuple[str, ...] = ()
@@ -236,7 +236,7 @@ class OrientationVersion:
 
 
 class AgentStatus(StrEnum):
-    """What a project can do now (V-76)."""
+    """Whether a project can go on now (V-76)."""
 
     READY = "ready"
     WAITING = "waiting_for_user"
@@ -246,7 +246,7 @@ class AgentStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class AgentState:
-    """Where a project stands, from rows alone (V-75)."""
+    """The state of a project, computed from database rows alone (V-75)."""
 
     project: Project
     status: AgentStatus
@@ -255,18 +255,18 @@ class AgentState:
     pending_goal: Goal | None
     orientation: OrientationVersion
     queue: tuple[WorkTask, ...]
-    """What can be done now, first things first."""
+    """The tasks that can be done now, in order of priority."""
     tasks: tuple[WorkTask, ...]
     questions: tuple[OwnerQuestion, ...]
-    """All of them; open ones are `open_questions`."""
+    """All questions; `open_questions` has the open ones."""
     activities: tuple[WorkLogEntry, ...] = field(default=())
-    """The mind's own last ten, newest first."""
+    """The last ten log entries of the mind itself, newest first."""
     plans_since_word: int = 0
-    """How often it planned since the owner's last word."""
+    """Number of plans made since the owner last set a goal or answered a question."""
 
     @property
     def session_id(self) -> str:
-        """Of this wake: what is found together in one is counted once (V-57)."""
+        """Id of this wake; chunks retrieved together are counted once per wake (V-57)."""
         return f"wake {self.project.last_wake_at or 0.0:.3f}"
 
     @property

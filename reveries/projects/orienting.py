@@ -1,4 +1,4 @@
-"""Writes the page on where a project stands: a model proposes, code keeps the invariants, the old page becomes a chunk
+"""Rewrite a project's orientation: a model proposes, code enforces the invariants, the old version becomes a chunk
 (V-92..V-98)."""
 
 from collections.abc import Sequence
@@ -42,7 +42,7 @@ class OrientAnswer(msgspec.Struct, frozen=True):
 async def write_orientation(
     store: ProjectStore, model: WorkModel, state: AgentState, fallen: Fallen, trigger: str
 ) -> int:
-    """Write the next version for `trigger`; its number."""
+    """Write the next version because of `trigger`; return its number."""
     chunks = await store.knowledge.of_project(state.project.id)
     triggers = set(trigger.split())
     may_change_goal = bool({"goal", INTAKE_TAG, CRITERION_TAG} & triggers)
@@ -73,7 +73,7 @@ async def write_orientation(
 
 
 def archive_chunk(old: OrientationVersion) -> NewChunk:
-    """What a page said, before the next one takes its place (V-17). Pure."""
+    """Return a chunk with the content of an old orientation (V-17). Pure."""
     return NewChunk(
         content=describe_orientation(old.content),
         type=ChunkType.DECISION,
@@ -111,7 +111,7 @@ async def _propose(model: WorkModel, state: AgentState, chunks: Sequence[Chunk])
 
 
 def _plain_proposal(state: AgentState) -> Proposal:
-    """Without a model: the goal and the first answers, in the owner's own words."""
+    """Propose without a model: the goal and the first answers, in the owner's own words."""
     assert state.goal is not None
     areas = tuple(dict.fromkeys(task.skill_area for task in state.tasks if task.skill_area))
     return Proposal(
@@ -123,12 +123,12 @@ def _plain_proposal(state: AgentState) -> Proposal:
 
 
 def _asked_of_goal(state: AgentState) -> list[OwnerQuestion]:
-    """The questions since the goal was set: answers about an earlier goal say nothing of this one."""
+    """Return the questions since the goal was set; answers about an earlier goal do not apply to this one."""
     return [one for one in state.questions if state.goal is not None and one.asked_at >= state.goal.said_at]
 
 
 def _criteria_bases(state: AgentState, chunks: Sequence[Chunk]) -> tuple[str, ...]:
-    """The owner's answers that new criteria rest on: where one is retracted, its criteria are in doubt."""
+    """Return ids of the owner's answers that new criteria rest on; if one is retracted, its criteria are in doubt."""
     since = state.goal.said_at if state.goal is not None else 0.0
     wanted = {INTAKE_TAG, CRITERIA_TAG}
     return tuple(
@@ -139,7 +139,7 @@ def _criteria_bases(state: AgentState, chunks: Sequence[Chunk]) -> tuple[str, ..
 
 
 def is_said_reached(questions: Sequence[OwnerQuestion]) -> bool:
-    """Whether the owner's latest word on it is that the goal is reached. Pure."""
+    """Whether the owner's latest answer says that the goal is reached. Pure."""
     said = [one for one in questions if REACHED_TAG in one.context_tags and one.status is QuestionStatus.ANSWERED]
     return bool(said) and is_yes(said[-1].answer)
 

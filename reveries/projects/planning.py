@@ -1,4 +1,4 @@
-"""Planning: three to seven tasks under a schema, without a cycle; a plain plan where no model brings one.
+"""Planning: three to seven tasks under a schema, without cycles; a default plan if the model gives none.
 
 V-77, V-78."""
 
@@ -23,7 +23,7 @@ _LONGEST_TITLE = 120
 
 
 class PlannedTask(msgspec.Struct, frozen=True):
-    """A task as a plan names it; `depends_on` are places in the plan, from 1."""
+    """A task in a plan; `depends_on` are positions in the plan, counted from 1."""
 
     title: Annotated[str, msgspec.Meta(min_length=3, max_length=_LONGEST_TITLE)]
     description: str
@@ -96,7 +96,7 @@ def order_plan(kept: Sequence[tuple[int, PlannedTask]], material: Material) -> l
 
 
 def _fit_tier(task: PlannedTask, tier: Tier) -> PlannedTask:
-    """A small model walks recipes: a task of no known kind is one of finding out."""
+    """With a small model, which follows recipes, turn a task of unknown kind into one of finding out."""
     if tier is not Tier.CAPABLE and task.kind not in _SMALL_KINDS:
         return msgspec.structs.replace(task, kind=TaskKind.FIND_OUT)
     return task

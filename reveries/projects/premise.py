@@ -1,7 +1,7 @@
-"""What stands no longer when a chunk falls (DESIGN: the premise falls). Pure.
+"""What no longer holds when a chunk falls (DESIGN: the premise falls). Pure.
 
-A chunk falls when it is contradicted, replaced or erased. A chunk that was made of it falls with it; so does what a
-task found that rests on it. A task that needs such a task rests on it, too.
+A chunk falls when it is contradicted, replaced or erased. Chunks derived from it fall too, and so do the findings of
+tasks that rest on it. A task that needs such a task rests on it as well.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,28 +15,28 @@ _OPEN = (TaskStatus.READY, TaskStatus.IN_PROGRESS, TaskStatus.BLOCKED)
 
 @dataclass(frozen=True, slots=True)
 class Fallen:
-    """What rests on something that fell: each with the chain that leads there, the fallen chunk first."""
+    """Everything that rests on a fallen chunk, by id with the chain that leads to it, the fallen chunk first."""
 
     chunks: Mapping[str, tuple[str, ...]]
     held: Mapping[str, tuple[str, ...]]
-    """Tasks that are not done."""
+    """Tasks that are not done yet."""
     flagged: Mapping[str, tuple[str, ...]]
-    """Tasks that are."""
+    """Tasks that are done."""
     decisions: tuple[int, ...]
-    """Places in the orientation's list."""
+    """Indexes in the orientation's list."""
     criteria: tuple[int, ...]
 
     @property
     def stops_project(self) -> bool:
-        """Whether a success criterion is hit: the owner decides how it goes on."""
+        """Whether a success criterion is affected; then the owner decides how to go on."""
         return bool(self.criteria)
 
 
 def what_falls(
     chunks: Sequence[Chunk], tasks: Sequence[WorkTask], orientation: Orientation, *, also_fallen: Iterable[str] = ()
 ) -> Fallen:
-    """Everything that rests on a chunk that fell, over any number of steps. A chunk that is named and not there was
-    erased. `also_fallen` is taken for fallen whatever its row says."""
+    """Find everything that rests on a fallen chunk, over any number of steps. A chunk that is referenced but missing
+    was erased. `also_fallen` counts as fallen regardless of its row."""
     by_id = {chunk.id: chunk for chunk in chunks}
     named = {base for chunk in chunks for base in chunk.rests_on}
     named |= {base for task in tasks for base in task.rests_on}
@@ -75,13 +75,13 @@ def what_falls(
 
 
 def standing_bases(bases: Iterable[str], chunks: Mapping[str, Chunk]) -> tuple[str, ...]:
-    """What something rests on once the owner said how to go on: chunks that stand, and what replaced others."""
+    """Return the bases that still hold, each in its latest version."""
     found = [last for base in bases if (last := last_version(base, chunks)) is not None]
     return tuple(dict.fromkeys(one.id for one in found if one.stands))
 
 
 def last_version(chunk_id: str, chunks: Mapping[str, Chunk]) -> Chunk | None:
-    """The chunk, or the one that replaces it, over any number of replacements."""
+    """Return the chunk that replaced this one, over any number of replacements; itself if none did."""
     seen: set[str] = set()
     chunk = chunks.get(chunk_id)
     while chunk is not None and chunk.superseded_by is not None and chunk.id not in seen:
@@ -91,7 +91,7 @@ def last_version(chunk_id: str, chunks: Mapping[str, Chunk]) -> Chunk | None:
 
 
 def _chain(chains: Mapping[str, tuple[str, ...]], bases: Iterable[str]) -> tuple[str, ...]:
-    """The shortest chain of one of `bases`; empty where none of them fell."""
+    """Return the shortest chain of one of `bases`; empty if none of them fell."""
     return min((chains[base] for base in bases if base in chains), key=len, default=())
 
 

@@ -1,7 +1,6 @@
-"""Which task is next (V-79, V-80). Pure.
+"""The order of tasks (V-79, V-80). Pure.
 
-Six factors between 0 and 1, weighted as V-80 gives it; what each of the first five is follows V-79
-(VA-17, VA-37, VA-38).
+Six factors between 0 and 1, weighted as in V-80; the first five are defined as in V-79 (VA-17, VA-37, VA-38).
 """
 
 from collections.abc import Sequence
@@ -81,6 +80,6 @@ def in_order(
     recent: Sequence[WorkLogEntry],
     now: float,
 ) -> list[WorkTask]:
-    """Highest score first; among equals the older one, then by id."""
+    """Sort tasks by score, highest first; equal ones by age, then by id."""
     scores = {task.id: factors_of(task, orientation, goal_id, done, recent, now).score for task in tasks}
     return sorted(tasks, key=lambda task: (-scores[task.id], task.created_at, task.id))

@@ -1,7 +1,7 @@
-"""How a small model works on a task: code walks the steps, the model fills one field at a time (DESIGN, section 8).
+"""Recipes for tasks with a small model: code walks the steps, the model fills one field at a time (DESIGN, section 8).
 
-A line counts as an answer only where a model says so *and* its meaning is near the task's, or it shares
-the task's rare words. What fails becomes a question to the owner, never another round.
+A line counts as an answer only if the model says so *and* it is similar to the task or shares the task's rare words.
+What fails becomes a question to the owner, never another round.
 """
 
 from collections.abc import Sequence
@@ -40,12 +40,12 @@ _DRAFT_WORDS: Final = 160
 _SHORTEST_DRAFT_WORDS: Final = 12
 _SIDES_TOKENS: Final = 60
 _ORIGINALS: Final = (ChunkType.RESOURCE, ChunkType.USER_INPUT)
-"""Lines are taken from these: what a recipe noted before only repeats them."""
+"""Lines are taken from these types only: learnings of earlier recipes repeat them."""
 
 
 @dataclass(frozen=True, slots=True)
 class NoteLine:
-    """A sentence of a chunk, and how near its meaning is to what is asked."""
+    """A sentence of a chunk, with its similarity to the question."""
 
     text: str
     chunk: Chunk
@@ -62,7 +62,7 @@ class ComparedSides(msgspec.Struct, frozen=True):
 
 
 async def follow_recipe(place: Workplace, task: WorkTask) -> TaskResult:
-    """One try by the recipe of the task's kind."""
+    """Make one attempt by the recipe of the task's kind."""
     if is_overview(task):
         return await write_overview(place, task)
     match task.kind:
@@ -89,7 +89,7 @@ def _ask_owner(place: Workplace, task: WorkTask) -> TaskResult:
 
 
 def _answered(place: Workplace, task: WorkTask) -> OwnerQuestion | None:
-    """The latest answer that this task's own question got."""
+    """Return the latest answer to this task's own questions."""
     own = [one for one in place.state.questions if one.task_id == task.id and one.status is QuestionStatus.ANSWERED]
     if not own:
         return None
@@ -98,7 +98,7 @@ def _answered(place: Workplace, task: WorkTask) -> OwnerQuestion | None:
 
 
 def _answer_result(answered: OwnerQuestion) -> TaskResult:
-    """The words of whoever answered are the outcome; the answer is a chunk already. Only the owner's need no audit."""
+    """Use the answer as the outcome; it is stored as a chunk already. Only an answer of the owner needs no audit."""
     return TaskResult(ResultStatus.COMPLETE, _say_answer(answered), is_audited=not answered.answered_by)
 
 
@@ -107,7 +107,7 @@ def _say_answer(answered: OwnerQuestion) -> str:
 
 
 async def _weigh_answer(place: Workplace, task: WorkTask, answered: OwnerQuestion) -> TaskResult:
-    """The owner's answer as outcome where it says what the task asks; "I don't know" is none, and ends the task."""
+    """Use the owner's answer as outcome if it answers the task; "I don't know" ends the task without one."""
     text = prompt("holds_answer", task=_asked_question(task), note=one_line(answered.answer))
     weighed = await place.model.ask("holds answer", text, HoldsAnswer, tokens=_YES_NO_TOKENS)
     if weighed is not None and weighed.answer == "no":
@@ -162,7 +162,7 @@ async def _compare(place: Workplace, task: WorkTask) -> TaskResult:
 
 
 async def _sides(place: Workplace, task: WorkTask) -> tuple[str, ...]:
-    """The two things, in words of the task; empty where the model named others."""
+    """Return the two things to compare, in words of the task; empty if the model named others."""
     text = prompt("compare_sides", title=task.title, description=task.description)
     answer = await place.model.ask("sides", text, ComparedSides, tokens=_SIDES_TOKENS)
     own = set(terms_of(f"{task.title} {task.description}"))
@@ -177,8 +177,8 @@ def _asked_question(task: WorkTask) -> str:
 async def _nearest_lines(
     place: Workplace, task: WorkTask, question: str, *, since: OwnerQuestion | None = None
 ) -> list[NoteLine]:
-    """The sentences of what fits best, nearest first. `since`: only of material that came after this question was
-    asked, for all else was looked through before."""
+    """Return the sentences of the best matching chunks, most similar first. `since`: only of material that was added
+    after this question was asked; everything else was searched before."""
     found = await place.search(task, question, _FOUND, _ORIGINALS)
     if since is not None:
         found = [one for one in found if one.type is ChunkType.RESOURCE and one.created_at > since.asked_at]
@@ -200,7 +200,7 @@ async def _nearest_lines(
 
 
 def _lines_of(chunk: Chunk) -> list[str]:
-    """Sentences as they stand, verbatim; of an answer the answer."""
+    """Return a chunk's sentences verbatim; for an answered question only those of the answer."""
     body = chunk.content.partition("\nA: ")[2] if chunk.type is ChunkType.USER_INPUT else chunk.content
     pieces = [piece.strip() for line in body.splitlines() for piece in sentences_of(line)]
     return [piece for piece in pieces if _SHORTEST_LINE <= len(piece) <= _LONGEST_LINE and not piece.startswith("#")]
@@ -226,7 +226,7 @@ def _is_near(place: Workplace, line: NoteLine, question: str) -> bool:
 
 
 def _quote_result(task: WorkTask, lines: Sequence[NoteLine]) -> TaskResult:
-    """The lines, word for word, as outcome, learnings and evidence."""
+    """Use the lines, word for word, as outcome, learnings and evidence."""
     told = [f"“{line.text}”" + (f" ({line.chunk.title})" if line.chunk.title else "") for line in lines]
     learnings = tuple(
         NewChunk(

@@ -1,4 +1,4 @@
-"""What becomes of a try: it is audited and stored, waits for an answer or research, or is tried again (V-82..V-85)."""
+"""Store the result of an attempt: audit it, wait for an answer or research, or try again (V-82..V-85)."""
 
 import json
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ _OPEN = (TaskStatus.READY, TaskStatus.IN_PROGRESS, TaskStatus.BLOCKED)
 
 @dataclass(frozen=True, slots=True)
 class TaskResults:
-    """Stores results, each in one transaction."""
+    """Stores the results of attempts, each in one transaction."""
 
     store: ProjectStore
     tell: Tell
@@ -93,7 +93,7 @@ class TaskResults:
         self.tell("question", question.question)
 
     async def _hold(self, task: WorkTask, result: TaskResult) -> None:
-        """The owner is asked whether a call may be made; the try goes on where it was."""
+        """Ask the owner to approve a tool call; the attempt continues afterwards."""
         assert result.question is not None
         sources = result.question.foreign_sources | task.foreign_sources
         question = replace(result.question, foreign_sources=sources)
@@ -104,7 +104,7 @@ class TaskResults:
         self.tell("approval", question.question)
 
     async def _give_up(self, task: WorkTask, result: TaskResult) -> None:
-        """What needed it goes on without it."""
+        """Drop the task and release the tasks that needed it."""
         async with self.store.database.transaction() as transaction:
             await self.store.end_task(transaction, task, TaskStatus.DROPPED, outcome=result.outcome)
             await self.store.release_tasks(transaction, task.project_id)
@@ -119,7 +119,7 @@ class TaskResults:
             same = [one for one in tasks if one.title.casefold() == title.casefold() and one.goal_id == task.goal_id]
             under_way = [one for one in same if one.status in _OPEN and not needs_task(tasks, one.id, task.id)]
             if same and not under_way:
-                # It was looked for before: another round would find no more.
+                # It was researched before: another round would find no more.
                 await self._end_failed(transaction, task, f"{title} was done and did not help")
                 return
             if under_way:
@@ -138,7 +138,7 @@ class TaskResults:
     async def _fail(
         self, task: WorkTask, why: str, *, audit: str = "", attempt: str = "", is_partial: bool = False
     ) -> None:
-        """Count the try; the third, or the same failure twice, ends in a question (VA-19)."""
+        """Record a failed attempt; the third one, or the same failure twice, becomes a question (VA-19)."""
         attempts = [_attempt(task, attempt, why)] if attempt else []
         prepared = await self.store.knowledge.prepare(task.project_id, attempts)
         async with self.store.database.transaction() as transaction:
@@ -188,7 +188,7 @@ def needs_task(tasks: Sequence[WorkTask], task_id: str, needed_id: str) -> bool:
 
 
 def _attempt(task: WorkTask, outcome: str, why: str) -> NewChunk:
-    """A rejected outcome stays as evidence, and never counts as progress."""
+    """Keep a rejected outcome as evidence that never counts as progress."""
     return NewChunk(
         content=f"{task.title}: {outcome}\nNot accepted: {why}",
         type=ChunkType.ATTEMPT,

@@ -1,4 +1,4 @@
-"""A new version of an orientation (V-94..V-98). Pure: whatever a model proposed, code keeps the invariants."""
+"""Compute a new version of an orientation (V-94..V-98). Pure: code enforces the invariants on what a model proposed."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -20,7 +20,7 @@ _ORDER = tuple(Phase)
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """What a model proposed; None: keep what is there."""
+    """What a model proposed; None: keep the current value."""
 
     phase: Phase | None = None
     priorities: tuple[str, ...] | None = None
@@ -40,15 +40,15 @@ class RewriteInput:
     fallen: Fallen
     proposal: Proposal
     may_change_goal: bool = False
-    """Whether the owner's words changed what it is for: only then vision, criteria and constraints may change."""
+    """Whether the owner changed the purpose: only then may vision, criteria and constraints change."""
     criteria_bases: tuple[str, ...] = ()
     """Ids of the chunks that new criteria rest on."""
     is_premise_settled: bool = False
-    """Whether the owner said how to go on after something fell: then nothing rests on what fell any more."""
+    """Whether the owner decided how to go on after a premise fell: then nothing rests on it any more."""
 
 
 def rewrite(given: RewriteInput) -> Orientation:
-    """The next version."""
+    """Return the next version."""
     old, proposal = given.old, given.proposal
     goal = proposal if given.may_change_goal else Proposal()
     progress = progress_of(given.tasks)
@@ -98,7 +98,7 @@ def compress_decisions(old: Sequence[KeyDecision], chunks: Sequence[Chunk], fall
 
 
 def shorten_reasoning(text: str) -> str:
-    """Over a hundred characters: its first sentence, and of that no more than two hundred."""
+    """Shorten a text of over 100 characters to its first sentence, and that to 200 characters."""
     if len(text) <= MOST_REASONING_CHARS:
         return text
     first = _FIRST_SENTENCE.match(text)
@@ -120,7 +120,7 @@ def _criteria(proposed: Sequence[str] | None, given: RewriteInput) -> tuple[Crit
 
 
 def _decisions(given: RewriteInput) -> tuple[KeyDecision, ...]:
-    """The decisions so far; where the owner settled what fell they rest on what stands."""
+    """Return the decisions so far; once a fallen premise is settled they rest on what still holds."""
     if not given.is_premise_settled:
         return given.old.key_decisions
     chunks = {one.id: one for one in given.chunks}
@@ -135,7 +135,7 @@ def _why_changed(bases: Sequence[str], chains: Mapping[str, tuple[str, ...]]) ->
 
 
 def _open_areas(tasks: Sequence[WorkTask], old: Orientation) -> tuple[str, ...]:
-    """Without a model: the priorities that still have tasks, then the areas of open tasks."""
+    """Return priorities without a model: those that still have open tasks, then the areas of open tasks."""
     open_areas = [
         task.skill_area
         for task in tasks

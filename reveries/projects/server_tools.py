@@ -1,4 +1,4 @@
-"""Tools of MCP servers in a project: granted one by one as they are then, and switched off when they change."""
+"""Tools of MCP servers in a project: granted one by one in their current form, and disabled when they change."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -17,12 +17,12 @@ from reveries.tools.registry import Tool
 log = structlog.get_logger("work")
 
 OpenServer = Callable[[str], McpServer]
-"""By its name. Raises ToolError, ConfigError, NotFoundError."""
+"""Opens a server by its name. Raises ToolError, ConfigError, NotFoundError."""
 
 
 @dataclass(slots=True)
 class ServerTools:
-    """The tools of servers that a project was granted, opened for one try and closed at its end."""
+    """The server tools that a project was granted, opened for one attempt and closed at its end."""
 
     store: ProjectStore
     project: Project
@@ -33,11 +33,11 @@ class ServerTools:
 
     @property
     def sources(self) -> frozenset[str]:
-        """Their texts stand before the model: whose they are."""
+        """The servers whose texts are in the prompt."""
         return frozenset(tool.server for tool in self.tools)
 
     async def open(self) -> None:
-        """Start the servers whose tools are granted. One that does not start is told of, and missing."""
+        """Start the servers whose tools are granted. One that does not start is reported and left out."""
         granted: dict[str, dict[str, Grant]] = {}
         for grant in await read_grants(self.store.database, self.project.id):
             if pinned := read_pin(grant.name):
@@ -64,7 +64,7 @@ class ServerTools:
                 await self._switch_off(grant)
 
     async def _switch_off(self, grant: Grant) -> None:
-        """What it says of itself is not what it said when it was granted."""
+        """Disable a tool whose description changed since it was granted."""
         tool = grant.name.partition("#")[0]
         async with self.store.database.transaction() as transaction:
             await transaction.run("projects.revoke_grant", {"id": grant.id, "now": self.store.now})
@@ -77,7 +77,7 @@ class ServerTools:
 
 
 async def grant_server_tools(store: ProjectStore, project: Project, name: str, server: McpServer) -> list[OfferedTool]:
-    """The owner allows `SERVER.TOOL`, or all that SERVER offers now; each as it is now. Raises ToolError,
+    """Grant `SERVER.TOOL`, or all tools that SERVER offers now, each in its current form. Raises ToolError,
     NotFoundError."""
     offered = await server.offered()
     chosen = [one for one in offered if name in (server.name, server.full_name(one))]

@@ -1,4 +1,4 @@
-"""The skill map and the progress snapshot, read from the tasks (V-42, V-97). Pure."""
+"""The skill map and the progress snapshot, computed from the tasks (V-42, V-97). Pure."""
 
 from collections.abc import Sequence
 
@@ -14,7 +14,7 @@ _STATUS_FROM_PERCENT = ((100, "complete"), (75, "nearly_done"), (35, "progressin
 def update_skill_map(
     nodes: Sequence[SkillNode], tasks: Sequence[WorkTask], chunks: Sequence[Chunk]
 ) -> tuple[SkillNode, ...]:
-    """Each node with the state that its tasks show, and the latest insights that carry its name as a tag."""
+    """Update each node with the status of its tasks and the latest insights tagged with its name."""
     return tuple(_update_node(node, tasks, chunks) for node in nodes)
 
 
@@ -31,7 +31,7 @@ def _update_node(node: SkillNode, tasks: Sequence[WorkTask], chunks: Sequence[Ch
 
 
 def add_skills(nodes: Sequence[SkillNode], proposed: Sequence[SkillNode]) -> tuple[SkillNode, ...]:
-    """With those of `proposed` that are new; what they depend on or hang under has to be there, too."""
+    """Add the new ones of `proposed`; dependencies and parents that do not exist are left out."""
     found = list(nodes)
     known = {node.skill.lower() for node in nodes}
     offered = {node.skill.lower() for node in proposed}
@@ -46,7 +46,7 @@ def add_skills(nodes: Sequence[SkillNode], proposed: Sequence[SkillNode]) -> tup
 
 
 def progress_of(tasks: Sequence[WorkTask]) -> tuple[AreaProgress, ...]:
-    """One line an area of skill, from its tasks alone: what no task shows is no progress."""
+    """Compute the progress of each skill area from its tasks alone."""
     areas: dict[str, list[WorkTask]] = {}
     for task in _counted(tasks):
         areas.setdefault(task.skill_area or "general", []).append(task)

@@ -1,4 +1,4 @@
-"""Projects as rows: reading a whole project, and each change in one transaction."""
+"""The store of projects: reads whole projects, and makes each change in one transaction."""
 
 import json
 import re
@@ -41,16 +41,16 @@ LONGEST_GOAL_CHARS = 4000
 LONGEST_NAME_CHARS = 60
 LONGEST_ANSWER_CHARS = 20_000
 MOST_ADDED_A_DAY = 200
-"""Lines of the log and chunks, of one program that may not write, in one project."""
+"""Log entries and chunks that one program without write permission may add to a project."""
 _DAY_SECONDS = 86400.0
 _SHORTEST_ID_CHARS = 4
-"""Of the beginning of an id that names a project."""
+"""Minimum length of an id prefix that identifies a project."""
 _ID = re.compile("[0-9a-f]{16}")
 
 
 @dataclass(frozen=True, slots=True)
 class NewTask:
-    """A task before it is stored. `needs` are ids."""
+    """A task to be stored. `needs` are task ids."""
 
     title: str
     description: str
@@ -75,7 +75,7 @@ class NewQuestion:
 
 
 class ProjectStore:
-    """Every project of this mind."""
+    """Reads and changes the projects of this mind."""
 
     def __init__(
         self, database: Database, knowledge: ProjectKnowledge, clock: Clock, new_id: Callable[[], str]
@@ -101,11 +101,11 @@ class ProjectStore:
         return bool(await self.database.rows("projects.active"))
 
     async def is_active(self, project_id: str) -> bool:
-        """Whether the owner lets it go on."""
+        """Whether the project is active: neither paused nor archived."""
         return any(one.id == project_id and one.state == "active" for one in await self.projects())
 
     async def find(self, name: str) -> Project:
-        """By its id, its name, or the beginning of its id. Raises NotFoundError."""
+        """Find a project by id, name or unique id prefix. Raises NotFoundError."""
         every = await self.projects()
         exact = [one for one in every if one.id == name]
         named = [one for one in every if one.name.casefold() == name.strip().casefold()]
@@ -130,7 +130,7 @@ class ProjectStore:
         return [orientation_from_row(row) for row in rows]
 
     async def tasks(self, source: Reader, project_id: str) -> list[WorkTask]:
-        """Oldest first, with what they need and which open questions they wait for."""
+        """Return the tasks, oldest first, with what they need and which open questions they wait for."""
         named = {"project_id": project_id}
         needs, blocks = await source.rows("projects.needs", named), await source.rows("projects.blocks", named)
         rows = await source.rows("projects.questions", named)
@@ -158,7 +158,7 @@ class ProjectStore:
         ]
 
     async def open_questions(self) -> list[tuple[str, OwnerQuestion]]:
-        """Of all projects, oldest first, each with the name of its project."""
+        """Return the open questions of all projects, oldest first, each with the name of its project."""
         rows = await self.database.rows("projects.open_questions")
         return [(str(row["project_name"]), question_from_row(row, ())) for row in rows]
 
@@ -168,13 +168,13 @@ class ProjectStore:
         return log_entries_from_rows(await self.database.rows("projects.activities", named))
 
     async def own_activities(self, source: Reader, project_id: str, limit: int) -> list[WorkLogEntry]:
-        """Newest first, without what programs outside wrote down."""
+        """Return the latest log entries, newest first, without those of external programs."""
         return log_entries_from_rows(
             await source.rows("projects.own_activities", {"project_id": project_id, "limit": limit})
         )
 
     async def require_room_for(self, program: str, project: Project) -> None:
-        """Raise UsageError where a program that may not write added as much in a day as it may."""
+        """Raise UsageError if a program without write permission has reached its daily limit."""
         named = {"project_id": project.id, "source": program, "since": self.now - _DAY_SECONDS}
         [row] = await self.database.rows("projects.count_added", named)
         if row["number"] >= MOST_ADDED_A_DAY:
@@ -184,12 +184,12 @@ class ProjectStore:
             )
 
     async def last_word(self, source: Reader, project_id: str) -> int:
-        """The log's number of the owner's last word on a project: a goal, an answer, material; 0: none."""
+        """Return the log id of the owner's last goal, answer, material or other change to a project; 0: none."""
         [row] = await source.rows("projects.last_word", {"project_id": project_id})
         return int(row["number"])
 
     async def steps_of(self, task_id: str) -> list[WorkStep]:
-        """What was asked and what came, try by try."""
+        """Return the steps of a task with arguments and results, attempt by attempt."""
         rows = await self.database.rows("projects.steps_of", {"task_id": task_id})
         return [
             WorkStep(
@@ -211,7 +211,7 @@ class ProjectStore:
         orientation: Orientation = EMPTY_ORIENTATION,
         sources: frozenset[str] = frozenset(),
     ) -> Project:
-        """A new project with its first orientation (V-19), and the folder that its tools see. Raises UsageError."""
+        """Create a project with its first orientation (V-19) and its tools' folder. Raises UsageError."""
         name = " ".join(name.split())
         if not name or len(name) > LONGEST_NAME_CHARS:
             raise UsageError(
@@ -232,7 +232,7 @@ class ProjectStore:
         return await self.find(project_id)
 
     async def set_goal(self, project: Project, text: str, dollars_limit: float | None) -> Goal:
-        """The goal that counts from the next task on (V-50, V-90). Raises UsageError."""
+        """Set the goal that applies from the next task on (V-50, V-90). Raises UsageError."""
         text = text.strip()
         if not text or len(text) > LONGEST_GOAL_CHARS:
             raise UsageError(
@@ -252,7 +252,7 @@ class ProjectStore:
         return Goal(goal_id, text, state, self.now, dollars_limit)
 
     async def set_folder(self, project: Project, folder: str, *, may_write: bool) -> None:
-        """The one folder that its tools see from the next task on; empty: none."""
+        """Set the only folder that its tools can access from the next task on; empty: none."""
         async with self.database.transaction() as transaction:
             row = {"id": project.id, "folder": folder, "may_write": may_write and bool(folder)}
             await transaction.run("projects.set_folder", row)
@@ -301,14 +301,14 @@ class ProjectStore:
     async def log(
         self, transaction: Transaction, project_id: str, action: str, details: str = "", task: WorkTask | None = None
     ) -> int:
-        """Add a line to the rolling log (V-27); its id."""
+        """Add an entry to the log (V-27); return its id."""
         row: dict[str, object] = {"project_id": project_id, "action": action, "details": details, "now": self.now}
         row |= {"task_id": task.id if task else None, "skill_area": task.skill_area if task else ""}
         [put] = await transaction.rows("projects.put_activity", row)
         return int(put["id"])
 
     async def put_tasks(self, transaction: Transaction, project_id: str, tasks: Sequence[NewTask]) -> list[str]:
-        """Store tasks; what they need has to be stored before. Their ids."""
+        """Store tasks and return their ids; what they need must be stored already."""
         ids = []
         for task in tasks:
             ids.append(name := self._new_id())
@@ -328,7 +328,7 @@ class ProjectStore:
             await transaction.run("projects.put_need", {"task_id": task_id, "needs_id": need})
 
     async def put_question(self, transaction: Transaction, project_id: str, question: NewQuestion) -> str:
-        """Queue a question; the tasks that it blocks wait (V-24). Its id."""
+        """Store a question and block the tasks that wait for it (V-24); return its id."""
         name = self._new_id()
         row: dict[str, object] = {"id": name, "project_id": project_id, "task_id": question.task_id}
         row |= {"kind": question.kind.value}
@@ -344,7 +344,7 @@ class ProjectStore:
         return name
 
     async def release_tasks(self, transaction: Transaction, project_id: str) -> None:
-        """Tasks that nothing holds any more are ready: no open question, no unfinished need, no fallen premise."""
+        """Make blocked tasks ready that have no open question, no unfinished need and no fallen premise."""
         await transaction.rows("projects.release_unblocked", {"project_id": project_id, "now": self.now})
 
     async def end_task(
@@ -356,7 +356,7 @@ class ProjectStore:
         tries_anew: bool = False,
         **changed: object,
     ) -> None:
-        """Store what became of a try. `changed`: outcome, audit, failure, description, rests_on, foreign_sources."""
+        """Store the end of an attempt. `changed`: outcome, audit, failure, description, rests_on, foreign_sources."""
         values = {
             "outcome": task.outcome, "audit": task.audit, "failure": task.failure, "description": task.description,
         } | {name: value for name, value in changed.items() if name not in ("rests_on", "foreign_sources")}  # fmt: skip
@@ -370,7 +370,7 @@ class ProjectStore:
         await transaction.run("projects.end_task", row | {"checksum": checksum(task.title, str(values["description"]))})
 
     async def hold_try(self, transaction: Transaction, task: WorkTask) -> None:
-        """The try under way waits for a yes, and goes on where it was."""
+        """Block the current attempt until a tool call is approved; it then continues."""
         row = {"id": task.id, "now": self.now, "foreign_sources": json.dumps(sorted(task.foreign_sources))}
         await transaction.run("projects.hold_try", row)
 
@@ -389,12 +389,12 @@ class ProjectStore:
             await self.put_orientation(transaction, project.id, newest, wanted.content, trigger, sources)
 
     async def count_blocked(self, question_id: str) -> int:
-        """How many tasks wait for it."""
+        """Return how many tasks wait for a question."""
         [row] = await self.database.rows("projects.count_blocked", {"id": question_id})
         return int(row["number"])
 
     async def clear_rest(self, transaction: Transaction, project_id: str) -> None:
-        """The owner gave it something to do: its next wake does not wait."""
+        """Clear why the last wake ended: the owner gave the project something to do, so the next one does not wait."""
         await transaction.run("projects.note_rest", {"id": project_id, "now": None, "why": ""})
 
     async def note_rewrite_due(self, transaction: Transaction, project: Project, trigger: str) -> None:
@@ -410,7 +410,7 @@ class ProjectStore:
         trigger: str,
         sources: frozenset[str],
     ) -> None:
-        """The next version; what was due is done."""
+        """Store the next version, and clear the triggers that made it due."""
         await self._put_orientation(
             transaction, project_id, old.version + 1, new, trigger, sources | old.foreign_sources
         )

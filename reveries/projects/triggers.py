@@ -1,4 +1,4 @@
-"""When a plan is due (V-77) and when an orientation is written anew (V-92, V-93). Pure."""
+"""When a plan is due (V-77) and when the orientation is rewritten (V-92, V-93). Pure."""
 
 from collections.abc import Sequence
 
@@ -19,8 +19,8 @@ _ACTIVE = (TaskStatus.READY, TaskStatus.IN_PROGRESS, TaskStatus.BLOCKED)
 
 
 def why_plan(state: AgentState, most_plans: int) -> str:
-    """Why new tasks are to be planned; empty where none are (V-77). After `most_plans` without a word of the owner
-    none is made: the owner says whether the goal is reached (`is_over`)."""
+    """Return why new tasks have to be planned; empty if not (V-77). After `most_plans` plans without a word from the
+    owner no more are made: the owner is asked whether the goal is reached (`is_over`)."""
     if state.goal is None:
         return ""
     if not state.tasks:
@@ -33,21 +33,21 @@ def why_plan(state: AgentState, most_plans: int) -> str:
 
 
 def is_over(state: AgentState) -> bool:
-    """Whether every task of the goal is done, and nobody has said that the goal is reached."""
+    """Whether every task of the goal is done, but the goal is not said to be reached."""
     of_goal = [task for task in state.tasks if state.goal is not None and task.goal_id == state.goal.id]
     is_all_done = bool(of_goal) and all(task.status not in _ACTIVE for task in of_goal)
     return is_all_done and state.orientation.content.current_phase is not Phase.COMPLETE
 
 
 def percent_done(orientation: Orientation) -> int:
-    """Of the whole, from the areas of the progress snapshot; 0 where there are none."""
+    """Return the mean progress over all areas; 0 if there are none."""
     shares = [one.percent or 0 for one in orientation.progress_snapshot]
     return sum(shares) // len(shares) if shares else 0
 
 
 def rewrite_after_task(task: WorkTask, tasks: Sequence[WorkTask], orientation: Orientation) -> str:
-    """What the end of `task` makes due; `tasks` as they are after it (V-92). A milestone is the last open task of a
-    top-level skill: after each of its tasks the page would be paid for and say nothing new."""
+    """Return the trigger that finishing `task` causes; `tasks`: the state after it (V-92). A milestone is the last open
+    task of a top-level skill: a rewrite after each of its tasks would cost money and say nothing new."""
     if not any(one.status in _ACTIVE for one in tasks):
         return "all-done"
     area = task.skill_area.lower()
@@ -57,7 +57,7 @@ def rewrite_after_task(task: WorkTask, tasks: Sequence[WorkTask], orientation: O
 
 
 def rewrite_after_answers(answered: Sequence[OwnerQuestion]) -> str:
-    """Three or more answers for which tasks waited (V-92)."""
+    """Return the trigger for three or more answers that tasks waited for; else empty (V-92)."""
     return "answers" if sum(bool(one.blocks) for one in answered) >= QUESTION_BATCH else ""
 
 
@@ -70,7 +70,8 @@ def rewrite_by_default(
     has_work: bool,
     last_trigger: str,
 ) -> str:
-    """What makes it due when no event did (V-93). A page that stayed too long is not written anew for that again."""
+    """Return the fallback trigger when no event caused one (V-93). A page that stayed too long is not rewritten for its
+    length again."""
     if tokens > most_tokens and last_trigger != "length":
         return "length"
     if has_work and seconds_since_rewrite >= REWRITE_AFTER_SECONDS:

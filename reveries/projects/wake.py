@@ -1,4 +1,4 @@
-"""A project wakes: what it knows of itself comes from rows alone (V-75, V-76)."""
+"""Start a wake of a project: its state is computed from database rows alone (V-75, V-76)."""
 
 import json
 from collections.abc import Sequence
@@ -33,7 +33,7 @@ _NO_PAYLOAD = "{}"
 
 
 async def wake_project(store: ProjectStore, project_id: str) -> AgentState:
-    """Note the wake, give back what a crash left begun, turn answers into chunks, and read where it stands."""
+    """Record the wake, reset tasks that a crash left in progress, store new answers as chunks, return the state."""
     async with store.database.transaction() as transaction:
         await transaction.run("projects.note_wake", {"id": project_id, "now": store.now})
         await transaction.run("projects.give_back_begun", {"project_id": project_id, "now": store.now})
@@ -43,7 +43,7 @@ async def wake_project(store: ProjectStore, project_id: str) -> AgentState:
 
 
 async def note_answers(store: ProjectStore, project_id: str) -> None:
-    """Each new answer becomes a chunk, once, and releases what waited only for it (V-75)."""
+    """Store each new answer as a chunk, once, and release tasks that waited only for it (V-75)."""
     answered = [one for one in await store.questions(store.database, project_id) if _is_new_answer(one)]
     if not answered:
         return
@@ -69,7 +69,7 @@ async def note_answers(store: ProjectStore, project_id: str) -> None:
 
 
 async def _let_held_go_on(store: ProjectStore, transaction: Transaction, question: OwnerQuestion) -> None:
-    """The owner said how to go on after a premise fell: what was held rests on what stands now, or is dropped."""
+    """Apply the owner's answer after a premise fell: held tasks rest on what holds now and go on, or are dropped."""
     chunks = {one.id: one for one in await store.knowledge.read(transaction, question.project_id)}
     for task in await store.tasks(transaction, question.project_id):
         if task.id not in question.blocks:
@@ -85,7 +85,7 @@ async def _let_held_go_on(store: ProjectStore, transaction: Transaction, questio
 
 
 def _rewrite_trigger(answered: Sequence[OwnerQuestion], said: Sequence[OwnerQuestion]) -> str:
-    """What new answers make due. Pure."""
+    """Return the rewrite trigger that new answers cause; empty: none. Pure."""
     tags = {tag for one in answered if not one.answered_by for tag in one.context_tags}
     for tag in (INTAKE_TAG, REACHED_TAG, CRITERION_TAG, PREMISE_TAG):
         if tag in tags:
@@ -94,7 +94,7 @@ def _rewrite_trigger(answered: Sequence[OwnerQuestion], said: Sequence[OwnerQues
 
 
 def has_new_answers(questions: Sequence[OwnerQuestion]) -> bool:
-    """Whether there are answers that `note_answers` has not taken up yet. Pure."""
+    """Whether there are answers that `note_answers` has not processed yet. Pure."""
     return any(_is_new_answer(one) for one in questions)
 
 
@@ -103,7 +103,7 @@ def _is_new_answer(question: OwnerQuestion) -> bool:
 
 
 async def read_state(store: ProjectStore, project_id: str) -> AgentState:
-    """Where it stands. Nothing but rows goes in."""
+    """Return the state of a project, computed from its rows alone."""
     async with store.database.look() as look:
         goals = await store.goals(look, project_id)
         orientation = await store.orientation(look, project_id)
@@ -124,7 +124,7 @@ def state_of(
     activities: Sequence[WorkLogEntry],
     now: float,
 ) -> AgentState:
-    """The state that these rows mean. Pure."""
+    """Compute the state from these rows. Pure."""
     goal = next((one for one in goals if one.state == "active"), None)
     pending = next((one for one in goals if one.state == "pending"), None)
     done = frozenset(task.id for task in tasks if task.status is TaskStatus.DONE)

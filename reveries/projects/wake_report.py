@@ -23,10 +23,10 @@ class WakeReport:
     message: str
     tasks_ended: int
     wait_seconds: float = 0.0
-    """So long nothing will be other than it is: the budget's day, a provider's pause."""
+    """How long another wake would end the same way: until the budget resets or the provider is back."""
     last_word: int = 0
-    """The log's number of the owner's last word that the wake looked at before it ended."""
+    """Log id of the owner's last entry that the wake took into account."""
 
 
 NOTHING_TO_DO: Final = frozenset({RestReason.DONE, RestReason.WAITING, RestReason.STUCK})
-"""After these only a word of the owner gives a project something to do."""
+"""After these a project has nothing to do until the owner says something."""

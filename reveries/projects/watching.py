@@ -1,4 +1,4 @@
-"""Who watches the work: what is told as it happens, and each call of a model as a row."""
+"""Observers of the work: events for watching clients, and a database row for each model or tool call."""
 
 import json
 from collections.abc import Awaitable, Callable, Mapping
@@ -12,20 +12,20 @@ from reveries.tools.reach import Reach
 from reveries.tools.results import ToolResult
 
 Tell = Callable[[str, str], None]
-"""Told of each thing that happens: the action, and a few words."""
+"""Receives each event: the action and a short description."""
 Remember = Callable[[str, bool], Awaitable[None]]
-"""Told what work came to, and whether it is tainted: it becomes an experience."""
+"""Stores the outcome of a task as an experience; the flag says whether it is tainted."""
 _MOST_ARGUMENT_CHARS = 2000
 _MOST_RESULT_CHARS = 4000
 _SHOWN_CHARS = 160
 
 
-def tell_nobody(action: str, words: str) -> None:
-    """Where nobody watches."""
+def ignore_event(action: str, words: str) -> None:
+    """Ignore an event."""
 
 
 class StepRows:
-    """Each call of a model or a tool as a row: begun before it, done or failed after it."""
+    """Stores each model or tool call as a row: begun before the call, done or failed after it."""
 
     def __init__(self, store: ProjectStore, task: WorkTask, tell: Tell) -> None:
         self._store = store
@@ -33,7 +33,7 @@ class StepRows:
         self._tell = tell
 
     async def begin(self, tool: str, arguments: str) -> int:
-        """A call of a model."""
+        """Record the beginning of a model call."""
         return await self._begin(tool, arguments[-_MOST_ARGUMENT_CHARS:], "", frozenset())
 
     async def end(self, position: int, result: str, *, is_done: bool) -> None:
@@ -43,7 +43,7 @@ class StepRows:
     async def begin_call(
         self, tool: str, arguments: Mapping[str, object], reach: Reach, sources: frozenset[str], digest: str
     ) -> int:
-        """A call of a tool; an approval of just this call is used up with it."""
+        """Record the beginning of a tool call; a one-time approval of it is used up."""
         told = msgspec.json.encode(dict(arguments)).decode()
         self._tell("tool", f"{tool} {told}"[:_SHOWN_CHARS])
         return await self._begin(tool, told, reach.value, sources, digest)

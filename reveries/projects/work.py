@@ -1,5 +1,5 @@
-"""The work on one project: a wake from rows, then task by task until it is done, waits for its owner, or has to rest
-(V-81..V-90). Whatever ends it, the rows say where it stands."""
+"""Work on one project: load its state, then do task after task until it is done, waits for the owner, or must rest
+(V-81..V-90). However it ends, the database rows hold the current state."""
 
 import asyncio
 import contextlib
@@ -13,8 +13,8 @@ from reveries.config import ProjectSettings
 from reveries.errors import BudgetExceededError, ModelError, ModelUnavailableError
 from reveries.llm.tier import Tier
 from reveries.projects.answers import is_dropping, own_answers
+from reveries.projects.auditing import why_off_track
 from reveries.projects.between_tasks import BetweenTasks
-from reveries.projects.coherence import why_off_track
 from reveries.projects.executing import ResultStatus, TaskResult, Workplace, execute_freely
 from reveries.projects.folder_reading import read_folder
 from reveries.projects.model import AgentState, AgentStatus, TaskKind, WorkTask
@@ -26,7 +26,7 @@ from reveries.projects.task_tools import HoldBreak, TaskTools, ToolServices, fol
 from reveries.projects.triggers import percent_done
 from reveries.projects.wake import has_new_answers, note_answers, read_state, wake_project
 from reveries.projects.wake_report import NOTHING_TO_DO, RestReason, WakeReport
-from reveries.projects.watching import Remember, StepRows, Tell, tell_nobody
+from reveries.projects.watching import Remember, StepRows, Tell, ignore_event
 from reveries.projects.work_model import WorkModel
 from reveries.tools.loop import LoopLimits
 
@@ -49,10 +49,10 @@ class ProjectWork:
     store: ProjectStore
     settings: Callable[[], ProjectSettings]
     model: Callable[[str], WorkModel]
-    """Makes the model for a project's id."""
+    """Create the model for a project id."""
     remember: Remember
     services: ToolServices
-    tell: Tell = tell_nobody
+    tell: Tell = ignore_event
     hold_break: HoldBreak = contextlib.nullcontext
 
     def __post_init__(self) -> None:
@@ -60,7 +60,7 @@ class ProjectWork:
         self._results = TaskResults(self.store, self.tell, self.remember)
 
     async def wake(self, project_id: str, must_stop: MustStop = _never) -> WakeReport:
-        """One wake: at most `most_tasks` tasks. `must_stop` is asked between two of them."""
+        """Run one wake of at most `most_tasks` tasks. `must_stop` is checked between tasks."""
         state = await wake_project(self.store, project_id)
         self.tell("woke", f"{state.project.name}: {state.orientation.content.current_phase.value}")
         if (access := folder_access(state)) is not None:
@@ -71,7 +71,7 @@ class ProjectWork:
         return await self.note_rest(project_id, report)
 
     async def note_rest(self, project_id: str, report: WakeReport) -> WakeReport:
-        """Write down why a wake ended, and look at what it found together."""
+        """Store why a wake ended, and count which chunks it retrieved together."""
         await self.store.knowledge.count_coretrievals(project_id)
         self.store.knowledge.search.drop(project_id)
         async with self.store.database.transaction() as transaction:
@@ -174,7 +174,7 @@ class ProjectWork:
 
 
 def _why_rest(state: AgentState, ended: int) -> WakeReport | None:
-    """Whether there is nothing to do now, and why."""
+    """Return why there is nothing to do now; None if there is."""
     if state.queue and state.goal is not None:
         return None
     match state.status:
@@ -188,5 +188,5 @@ def _why_rest(state: AgentState, ended: int) -> WakeReport | None:
 
 
 def _is_free(model: WorkModel, task: WorkTask) -> bool:
-    """A capable model works in the loop; but what only the owner knows is asked by code, whoever works."""
+    """Whether the task runs in the free loop: with a capable model, unless only the owner can answer it."""
     return model.tier is Tier.CAPABLE and task.kind is not TaskKind.ASK

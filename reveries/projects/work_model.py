@@ -1,4 +1,4 @@
-"""The model that works, as the parts of a project ask it: with the project's name on the bill, under a schema."""
+"""The model for project work: calls are billed to the project and answered under a schema."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -14,11 +14,11 @@ from reveries.llm.tier import Tier
 Answer = TypeVar("Answer")
 
 _CHARS_A_TOKEN = 4
-"""A careful share for texts that are cut before their tokens are counted."""
+"""Conservative estimate, for texts that are cut before their tokens are counted."""
 
 
 class StepRecorder(Protocol):
-    """Who keeps each call as a step: begun before it, done after it."""
+    """Records each model call as a step: begun before the call, done after it."""
 
     async def begin(self, tool: str, arguments: str) -> int:
         """Its number."""
@@ -39,13 +39,13 @@ class WorkModel:
 
     @property
     def context_chars(self) -> int:
-        """So much material fits beside the question and the answer."""
+        """How many characters of material fit next to the question and the answer."""
         return max(2000, (self.model.context_tokens * _CHARS_A_TOKEN) // 2)
 
     async def ask(
         self, name: str, text: str, type_: type[Answer], schema: Mapping[str, object] | None = None, *, tokens: int
     ) -> Answer | None:
-        """An answer of `type_`; None where the model gave none in that form, twice. Raises other ModelErrors."""
+        """Return an answer of `type_`; None if the model failed to give one twice. Raises other ModelErrors."""
         position = await self._begin(name, text)
         try:
             answer = await ask(self.model, self._prompt(text, tokens), type_, schema)
@@ -56,7 +56,7 @@ class WorkModel:
         return answer
 
     async def write(self, name: str, text: str, *, tokens: int) -> str:
-        """Free text."""
+        """Return free text."""
         position = await self._begin(name, text)
         written, _ = await collect(self.model, replace(self._prompt(text, tokens), temperature=0.3))
         await self._end(position, written)

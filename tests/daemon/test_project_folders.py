@@ -11,7 +11,7 @@ from reveries.config import Home
 from reveries.errors import ReveriesError
 from reveries.projects.model import TaskKind
 from reveries.projects.store import NewTask
-from reveries.projects.watching import StepRows, tell_nobody
+from reveries.projects.watching import StepRows, ignore_event
 from reveries.tools.folder_copies import FolderCopies
 from reveries.tools.reach import Reach
 from reveries.tools.results import ToolResult
@@ -82,7 +82,7 @@ async def test_of_a_task_that_was_killed_only_what_its_rows_say_it_wrote_is_undo
             [task_id] = await store.put_tasks(transaction, line.project_id, [NewTask("Change it", "", TaskKind.OTHER)])
         await asyncio.to_thread(copies.take, task_id, folder)
         [task] = await store.tasks(store.database, line.project_id)
-        steps = StepRows(store, task, tell_nobody)
+        steps = StepRows(store, task, ignore_event)
         for tool, name in (("write_file", "its.md"), ("read_file", "mine.md")):
             (folder / name).write_text(name)
             digest = hashlib.sha256(name.encode()).hexdigest()

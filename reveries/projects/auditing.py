@@ -1,6 +1,6 @@
-"""Checks of a task: whether it serves the goal, before it is done, and the audit of its outcome. In an audit code checks
-what it can, then the model judges the evidence in a fresh prompt without the worker's own account (DESIGN, section 3).
-With a small model code decides alone."""
+"""Checks of a task: whether it serves the goal, before it is done, and the audit of its outcome. In an audit, code
+checks what it can, then the model judges the evidence in a fresh prompt without the worker's own account (DESIGN,
+section 3). With a small model code decides alone."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

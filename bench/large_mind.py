@@ -159,7 +159,7 @@ async def measured(home: Home, episodes: int, turns: int, *, from_rows: bool) ->
         report |= await woken(daemon, "kill_in_save")
         # After time has done its work on every episode.
         daemon.kill()
-        report["stand_otherwise"] = await let_time_pass(home)
+        report["stand_otherwise"] = await apply_decay(home)
         report |= await woken(daemon, "kill_after_decay")
         await daemon.end(seconds=600)
     report["load_after"] = os.getloadavg()[0]
@@ -202,7 +202,7 @@ def changed_rows(home: Home) -> int:
         return int(connection.execute("SELECT count(*) FROM changed_rows").fetchone()[0])
 
 
-async def let_time_pass(home: Home) -> int:
+async def apply_decay(home: Home) -> int:
     """As a night's sleep does: every episode fades a little."""
     with contextlib.closing(dbapi.connect(str(home.database_default))) as connection:
         connection.execute("UPDATE episodes SET salience = 0.99 * salience, last_decayed_at = last_decayed_at + 3600")

@@ -1,7 +1,5 @@
-"""`python -m reveries.daemon [--config FILE] [--safe]`: the mind itself, in the foreground.
-
-`reveries wake` starts it detached.
-"""
+"""`python -m reveries.daemon [--config FILE] [--safe]`: runs the daemon in the foreground; `reveries wake` detaches
+it."""
 
 import argparse
 import asyncio
@@ -25,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def main() -> None:
-    """Wake, live, and end with the exit code of errors.py. What went wrong is one sentence on the last line."""
+    """Run the daemon and exit with a code of errors.py. An error is one sentence on the last line."""
     parser = argparse.ArgumentParser(prog="reveries.daemon")
     parser.add_argument("--config", type=Path, default=None)
     parser.add_argument("--safe", action="store_true", help="Safe mode: show what it knows, do nothing else.")
@@ -33,8 +31,8 @@ def main() -> None:
     os.umask(0o077)
     keep_to_itself()
     keep_heap_small()
-    # Who ends a daemon that hangs (systemd's watchdog: SIGABRT) is to leave word of where it hung.
-    if sys.stderr is not None:  # Started with it closed, there is nowhere to leave it.
+    # A hanging daemon that is ended by systemd's watchdog (SIGABRT) writes where it hung.
+    if sys.stderr is not None:  # None if it was started with standard error closed.
         faulthandler.enable()
     # One BLAS thread: the arrays are small, and the model needs the cores.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -42,7 +40,7 @@ def main() -> None:
     home = find_home()
     try:
         file = arguments.config or home.config
-        # Late, so that a wrong setting is told before anything heavy is loaded.
+        # Imports come later, so that a wrong setting is reported before anything heavy is loaded.
         settings = None if arguments.safe else load_settings(file)
         home.create()
         keep_temporary_files_in(home.database(settings).parent if settings is not None else home.path)
@@ -53,7 +51,7 @@ def main() -> None:
     except ReveriesError as error:
         _print_error(f"reveries: {redacted(str(error), spellings(secrets_at(home)))}\n")
         sys.exit(error.exit_code)
-    except Exception as error:  # noqa: BLE001  # A named boundary: what nobody foresaw, without a word that was said.
+    except Exception as error:  # noqa: BLE001  # A named boundary: unexpected errors are shown without private text.
         _print_error(redacted(trace_of(error), spellings(secrets_at(home))))
         sys.exit(1)
     except KeyboardInterrupt:
@@ -61,7 +59,7 @@ def main() -> None:
 
 
 def _print_error(words: str) -> None:
-    """Where errors go nowhere, the exit code tells alone."""
+    """Write to standard error if it is open; otherwise the exit code must do."""
     if sys.stderr is not None:
         sys.stderr.write(words)
 

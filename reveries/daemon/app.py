@@ -35,13 +35,19 @@ from reveries.daemon.process_memory import give_back_free_memory
 from reveries.daemon.recovery import live_with_recovery, supervise
 from reveries.daemon.requests.clients import AttachedClients, DetachedTasks
 from reveries.daemon.requests.dispatch import RequestDispatcher
-from reveries.daemon.safe_mode import calmed, require_memory, safe_mode_sentence, safe_models, why_after_crashes
+from reveries.daemon.safe_mode import (
+    require_memory,
+    safe_mode_sentence,
+    safe_models,
+    why_after_crashes,
+    without_background,
+)
 from reveries.daemon.schedule import Schedule, ScheduledJob
 from reveries.daemon.sentence_embedding import SentenceEmbeddings
 from reveries.daemon.server import Server
-from reveries.daemon.service_manager import tell_at_length
+from reveries.daemon.service_manager import notify_waiting
 from reveries.daemon.settings_in_force import SettingsInForce
-from reveries.daemon.shutdown import Ending, wind_down
+from reveries.daemon.shutdown import Shutdown, wind_down
 from reveries.daemon.single_instance import hold_lock, listening_socket
 from reveries.daemon.watchdog import BACKUP, LIGHT_SLEEP, REPLY, REST, SCHEDULE, STORAGE, THINKING
 from reveries.db.database import Database
@@ -84,15 +90,15 @@ async def live(wake: Wake, clock: Clock) -> int:
     If the memory is found damaged, the newest intact backup replaces it, once (A8). After repeated crashes it starts in
     safe mode (B6).
     """
-    settings, home, ending = wake.settings, wake.home, Ending()
+    settings, home, ending = wake.settings, wake.home, Shutdown()
     with (
         hold_lock(home, home.database(settings)),
         log_to(home.logs, settings.log.level, known_secrets(settings.llm)),
-        ending.on_signals(),
+        ending.handling_signals(),
     ):
         if why := wake.safe_because or why_after_crashes(home, clock.now()):
             require_memory(home.database(settings), home.backups)
-            wake = Wake(calmed(settings), home, wake.config_file, safe_mode_sentence(why))
+            wake = Wake(without_background(settings), home, wake.config_file, safe_mode_sentence(why))
         log.info("waking", version=__version__, is_safe=bool(why))
         begin(home, clock.now())
         if cleared := clear_partial_files(home, home.database(settings), clock.now()):
@@ -105,7 +111,7 @@ async def live(wake: Wake, clock: Clock) -> int:
             return await live_with_recovery(life, home.database(settings), home.backups, clock)
         except (ReveriesError, asyncio.CancelledError) as error:  # An explained error or a request to end is no crash.
             came_to_its_end(home)
-            if isinstance(error, ReveriesError) or not ending.asked.is_set():
+            if isinstance(error, ReveriesError) or not ending.requested.is_set():
                 raise
             # A thread may still be restoring a backup: hold the lock until it is done.
             await asyncio.get_running_loop().shutdown_default_executor()
@@ -113,7 +119,7 @@ async def live(wake: Wake, clock: Clock) -> int:
             return 0
 
 
-async def _live_until_ended(wake: Wake, clock: Clock, awake: asyncio.Event, ending: Ending) -> int:
+async def _live_until_ended(wake: Wake, clock: Clock, awake: asyncio.Event, ending: Shutdown) -> int:
     settings, home, safe_because = wake.settings, wake.home, wake.safe_because
     async with contextlib.AsyncExitStack() as stack:
         database = await open_database(home.database(settings), home.backups)
@@ -193,11 +199,11 @@ def _build_memory(
     )
 
 
-async def _run_mind(mind: Mind, listener: socket.socket, meanings: SentenceEmbeddings, ending: Ending) -> None:
+async def _run_mind(mind: Mind, listener: socket.socket, meanings: SentenceEmbeddings, ending: Shutdown) -> None:
     try:
         async with asyncio.TaskGroup() as tasks:
             await _start_tasks(mind, listener, tasks, ending, meanings)
-            await ending.asked.wait()
+            await ending.requested.wait()
             await wind_down(mind, ending)
             raise _Ended
     except* _Ended:
@@ -211,7 +217,7 @@ async def _run_mind(mind: Mind, listener: socket.socket, meanings: SentenceEmbed
 
 
 async def _start_tasks(
-    mind: Mind, listener: socket.socket, tasks: asyncio.TaskGroup, ending: Ending, meanings: SentenceEmbeddings
+    mind: Mind, listener: socket.socket, tasks: asyncio.TaskGroup, ending: Shutdown, meanings: SentenceEmbeddings
 ) -> None:
     """Start every long-running task; return when clients can connect. All but the server are supervised."""
 
@@ -241,11 +247,11 @@ async def _start_tasks(
         tasks.create_task(_supervise_task(name, task, mind, ending), name=name)
     tasks.create_task(report_hangs(mind.clock), name="hang-reporter")
     await listening.wait()
-    await tell_at_length("READY=1")
+    await notify_waiting("READY=1")
     log.info("awake", pid=os.getpid())
 
 
-async def _supervise_task(name: str, task: Callable[[], Awaitable[None]], mind: Mind, ending: Ending) -> None:
+async def _supervise_task(name: str, task: Callable[[], Awaitable[None]], mind: Mind, ending: Shutdown) -> None:
     """Run and restart `task`. Raises StorageLostError to end the daemon, except when it already ends for that reason:
     then clients are first answered that their words could not be stored."""
     try:
@@ -272,7 +278,7 @@ def supervised_tasks(
     mind.watchdog.watch(BACKUP, mind.database.copy_pulse, is_waited_for=True)
     return {
         "warm-up": mind.sleep.warm_up,
-        "leftovers": mind.sleep.take_up_leftovers,
+        "leftovers": mind.sleep.run_light_sleep,
         "records": mind.memory.shorten_records,
         "erased-again": lambda: scrub_after_restore(mind),
         "look-at-embedder": lambda: wait_for_embedder(mind.memory, mind.models.embedding, mind.clock),
@@ -299,9 +305,9 @@ def scheduled_jobs(mind: Mind) -> list[ScheduledJob]:
         return [backup]
     return [
         ScheduledJob("deep_sleep", _every(minutes=5), mind.sleep.consolidate_if_due),
-        ScheduledJob("time", _every(hours=1), mind.sleep.let_time_pass),
+        ScheduledJob("time", _every(hours=1), mind.sleep.apply_decay),
         backup,
-        ScheduledJob("snapshot", _every(minutes=15), mind.sleep.leave_snapshot),
+        ScheduledJob("snapshot", _every(minutes=15), mind.sleep.save_snapshot_if_idle),
         ScheduledJob("free_memory", _every(minutes=15), give_back_free_memory),
     ]
 

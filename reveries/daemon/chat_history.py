@@ -60,7 +60,7 @@ async def carried_exchanges(
     if in_cache := [one for one in before if not one.is_tainted and one.said_at >= since]:
         return tuple(replace(one, is_carried=True) for one in in_cache)
     turns = await memory.conversations.earlier_turns(conversation_id, EARLIER_TURNS)
-    earlier = await tokens.exchanges_of([turn for turn in turns if not turn.tainted and turn.said_at >= since])
+    earlier = await tokens.build_exchanges([turn for turn in turns if not turn.tainted and turn.said_at >= since])
     carried: list[SentExchange] = []
     for one in reversed(earlier):
         room_tokens -= one.tokens
@@ -97,7 +97,7 @@ async def fold_to_fit(
         summary_tokens //= 2
         folded += result.folded
         state.summary = result.summary
-        state.exchanges = await tokens.recounted(result.exchanges)
+        state.exchanges = await tokens.recount(result.exchanges)
     if own := [one for one in folded if not one.is_carried]:
         await memory.conversations.fold(state.conversation_id, state.summary, own[-1].until_position)
     return len(folded)

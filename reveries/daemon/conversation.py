@@ -194,7 +194,7 @@ class Conversation:
 
     async def _load_conversation(self, opened: OpenConversation, *, is_chosen: bool = False) -> None:
         turns = await self._memory.conversations.recent_prompt_turns(opened.id, _RESUMED_TURNS)
-        own = await self._tokens.exchanges_of([turn for turn in turns if turn.position >= opened.folded_until])
+        own = await self._tokens.build_exchanges([turn for turn in turns if turn.position >= opened.folded_until])
         # The same conversation is only reloaded because something of it, or before it, may have been erased.
         before = () if opened.id == self.conversation_id else self._state.exchanges
         left, now = self._style.carried_tokens - sum(one.tokens for one in own), self._clock.now()
@@ -341,7 +341,7 @@ class Conversation:
             reached(Step.EXCHANGE_TOLD)
             self._host.turn_stored(reply_turn)
             last = sent_exchange(prepared.asked, prepared.recalled_turn_ids, prepared.recalled, owner_turn, reply_turn)
-            self._state.exchanges = (*self._state.exchanges, *await self._tokens.recounted([last]))
+            self._state.exchanges = (*self._state.exchanges, *await self._tokens.recount([last]))
         return TurnResult.timed(owner_turn, reply_turn, draft, began, self._clock.monotonic())
 
     async def _turn_off_record(self, words: str, events: TurnEvents) -> TurnResult:
@@ -373,7 +373,7 @@ class Conversation:
         notes, others = split_notes(read_words, memories) if self._style.asks_from_notes else ("", memories)
         recalled = messages_before_words(self._state.exchanges, others, context.now, thought, silence)
         asked = (ChatMessage("user", f"{notes}{read_words}"), *recalled)
-        if folded := await self._fold(self._room_tokens - await self._tokens.of_messages(asked)):
+        if folded := await self._fold(self._room_tokens - await self._tokens.count_messages(asked)):
             recalled = messages_before_words(self._state.exchanges, others, context.now, thought, silence)
         return PreparedTurn(context, recall, tuple(memories), thought, silence, read_words, notes, recalled, folded)
 
@@ -396,7 +396,7 @@ class Conversation:
 
     async def count_tokens(self, text: str) -> int:
         """Count the tokens of `text` with the conversation's model, or estimate them."""
-        return await self._tokens.of(text)
+        return await self._tokens.count(text)
 
     @property
     def model_name(self) -> str:
@@ -442,12 +442,12 @@ class Conversation:
         if recall is None:
             return []
         memories = choose_memories(recall, self._state.shown_turn_ids, self._clock.now())
-        return await self._tokens.fitting(memories, self._style.recalled_tokens)
+        return await self._tokens.select_fitting(memories, self._style.recalled_tokens)
 
     async def _cut_to_fit(self, words: str) -> str:
         """Cut the middle out of `words` that do not fit the model's context. They are stored in full."""
         left_tokens = self._room_tokens - self._style.recalled_tokens - 2 * _SAFETY_TOKENS
-        return await self._tokens.cut(words, left_tokens - await self._tokens.of(self._system()))
+        return await self._tokens.cut(words, left_tokens - await self._tokens.count(self._system()))
 
     @property
     def _room_tokens(self) -> int:
@@ -460,7 +460,7 @@ class Conversation:
             self._memory,
             self._tokens,
             self._state,
-            lambda summary: self._tokens.of(self._system(summary)),
+            lambda summary: self._tokens.count(self._system(summary)),
             limit_tokens=limit_tokens,
             context_tokens=self._model.context_tokens,
         )

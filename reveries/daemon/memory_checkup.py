@@ -1,7 +1,7 @@
-"""What `reveries doctor` looks at in the memory: the file while nobody is awake, and the open database at any time.
+"""Checks the memory for `reveries doctor`: its file while no daemon runs, or the open database.
 
-SQLite alone opens the file. Asleep it is looked at under the daemon's lock, read-only at first; only one that is whole
-and of today's schema is then opened as a wake opens it, so that looking never migrates.
+Only SQLite opens the file. Offline it is checked under the daemon's lock, read-only at first; only an intact file with
+the current schema is then opened as at a start, so that a check never migrates.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ from reveries.memory.snapshot_file import is_whole
 from reveries.protocol import Finding, make_finding
 
 SAFE_SQLITE = (3, 51, 3)
-"""The first without the WAL-reset bug."""
+"""The first version without the WAL-reset bug."""
 _LOOK_SECONDS = 5.0
 _CLOCK_SECONDS = 120.0
 _FIRST_BACKUP_SECONDS = 2 * 3600.0
@@ -32,7 +32,8 @@ _RUNS = {"journal_mode": "wal", "synchronous": 2, "foreign_keys": 1, "secure_del
 
 
 def check_file(path: Path, backups: Path) -> list[Finding]:
-    """The file of a mind that sleeps; nothing for one that never was. Slow: it is read through. Call it in a thread."""
+    """Check the file while no daemon runs; empty if there never was one. Slow: reads all pages, so call it in a
+    thread."""
     where = str(path)
     is_there = path.exists() or path.is_symlink()
     if is_there and not path.is_file():
@@ -42,20 +43,20 @@ def check_file(path: Path, backups: Path) -> list[Finding]:
         traces = traces_of(path)
         if not copies and not traces:
             return []
-        found_beside = f"there are {len(copies)} backups" if copies else f"{traces[0].name} lies beside it"
-        told = f"The memory {path} is {'empty' if is_there else 'gone'}, and {found_beside}."
-        return [make_finding("database-gone", told, where=where)]
-    return [*_looked_into(path, copies), *_snapshot(path)]
+        evidence = f"there are {len(copies)} backups" if copies else f"{traces[0].name} is next to it"
+        message = f"The memory {path} is {'empty' if is_there else 'gone'}, but {evidence}."
+        return [make_finding("database-gone", message, where=where)]
+    return [*_check_pages(path, copies), *_check_snapshot(path)]
 
 
-def _looked_into(path: Path, copies: list[Path]) -> Iterator[Finding]:
+def _check_pages(path: Path, copies: list[Path]) -> Iterator[Finding]:
     where = str(path)
-    advice = "" if copies else "Keep the file. There is no backup to put in its place."
+    advice = "" if copies else "Keep the file. There is no backup to restore."
     try:
         version, verdict = _read_pages(path)
     except dbapi.Error as error:
         if primary_code(error) in _BUSY:
-            yield make_finding("database-locked", f"The memory {path} is held by another program.", where=where)
+            yield make_finding("database-locked", f"The memory {path} is locked by another program.", where=where)
         else:
             yield make_finding(
                 "database-damaged", f"The memory {path} cannot be read: {said_of(error)}.", advice, where
@@ -64,8 +65,8 @@ def _looked_into(path: Path, copies: list[Path]) -> Iterator[Finding]:
     if verdict != "ok":
         yield make_finding("database-damaged", f"The memory {path} is damaged: {verdict}.", advice, where)
     if version > SCHEMA_VERSION:
-        told = f"The memory {path} has schema {version}; this Reveries knows {SCHEMA_VERSION}."
-        yield make_finding("database-newer", told, where=where)
+        message = f"The memory {path} has schema {version}; this Reveries knows {SCHEMA_VERSION}."
+        yield make_finding("database-newer", message, where=where)
     elif version < SCHEMA_VERSION:
         yield make_finding(
             "database-older", f"The memory {path} has schema {version} of {SCHEMA_VERSION}.", where=where
@@ -73,21 +74,21 @@ def _looked_into(path: Path, copies: list[Path]) -> Iterator[Finding]:
 
 
 def _read_pages(path: Path) -> tuple[int, str]:
-    """Its schema's version, and what SQLite says of its pages."""
+    """Return the schema version, and SQLite's verdict on the pages."""
     with contextlib.closing(connect_to_look(path, busy_seconds=1.0)) as look:
         version = int(look.execute("PRAGMA user_version").fetchone()[0])
         return version, str(look.execute("PRAGMA quick_check(1)").fetchone()[0])
 
 
-def _snapshot(path: Path) -> Iterator[Finding]:
+def _check_snapshot(path: Path) -> Iterator[Finding]:
     snapshot = path.with_suffix(".snapshot")
     if snapshot.exists() and not is_whole(snapshot):
         yield make_finding("snapshot-damaged", f"The snapshot {snapshot} cannot be read.", where=str(snapshot))
 
 
 async def check_open(database: Database, home: Home, clock: Clock) -> tuple[list[Finding], list[str]]:
-    """The open database: how it runs, whether its pages are whole, its times, its copies. With what was left out.
-    Where they are not whole nothing is stored any more, as after any read that meets that. Raises StorageError."""
+    """Check the open database: its settings, pages, times and backups. Return the findings, and what was left out.
+    Damaged pages stop all storing, as after any read that finds damage. Raises StorageError."""
     where = str(database.path)
     [runs] = await database.rows("statistics.how_it_runs")
     [span] = await database.rows("statistics.span")
@@ -103,7 +104,9 @@ async def check_open(database: Database, home: Home, clock: Clock) -> tuple[list
             with database.noticing_loss():
                 raise seen_damaged(str(rows[0]["verdict"]))
     except TimeoutError:
-        left_out.append(f"every page of the memory: that takes more than {_LOOK_SECONDS:g} s (asleep it is done)")
+        left_out.append(
+            f"every page of the memory: that takes more than {_LOOK_SECONDS:g} s (it is checked while the mind sleeps)"
+        )
     except StorageError as error:
         findings.append(make_finding("database-damaged", error.message, where=where))
     findings += clock_findings(float(span["last_at"]), clock.now())
@@ -113,7 +116,7 @@ async def check_open(database: Database, home: Home, clock: Clock) -> tuple[list
 
 
 def sqlite_findings(version: str) -> list[Finding]:
-    """Whether that SQLite has the bug that two connections can damage a file with."""
+    """Return a finding if this SQLite has the bug by which two connections can damage a file."""
     if tuple(int(part) for part in version.split(".")) >= SAFE_SQLITE:
         return []
     return [
@@ -124,7 +127,7 @@ def sqlite_findings(version: str) -> list[Finding]:
 
 
 def pragma_findings(runs: Mapping[str, object], where: str) -> list[Finding]:
-    """What of SQLite's way of running is not as it was set."""
+    """Return a finding if SQLite does not run with the required pragmas."""
     wrong = [f"{name} is {runs[name]}, not {wanted}" for name, wanted in _RUNS.items() if runs[name] != wanted]
     return (
         [make_finding("database-pragma", f"SQLite does not run as it must: {'; '.join(wrong)}.", where=where)]
@@ -134,7 +137,7 @@ def pragma_findings(runs: Mapping[str, object], where: str) -> list[Finding]:
 
 
 def clock_findings(last_at: float, now: float) -> list[Finding]:
-    """Whether the clock is behind what was remembered last. Times are unix seconds."""
+    """Return a finding if the clock is behind the latest memory. Times are unix seconds."""
     hours = (last_at - now) / 3600
     if last_at - now <= _CLOCK_SECONDS:
         return []
@@ -142,7 +145,8 @@ def clock_findings(last_at: float, now: float) -> list[Finding]:
 
 
 def backup_findings(newest: float | None, first_at: float, last_at: float, where: str) -> list[Finding]:
-    """Whether what was remembered stands in a backup too. Times are unix seconds; `newest` None: there is none."""
+    """Return a finding if the newest backup is missing or too old. Times are unix seconds; `newest` None is no
+    backup."""
     if newest is None:
         is_young = last_at - first_at < _FIRST_BACKUP_SECONDS
         return [] if is_young else [make_finding("backup-none", where=where)]

@@ -1,7 +1,7 @@
-"""The mind's own memory as tools for programs outside: what they may ask of it, and the one thing they may add.
+"""The mind's memory as tools for other programs: what they may read, and the one thing that they may add.
 
-Looking reinforces nothing (R-29). What a program asks to be kept is foreign: it is recalled as what a program said, and
-never as the owner's word.
+Reading reinforces nothing (R-29). Text that a program stores is untrusted: it is recalled as the program's, never as
+the owner's.
 """
 
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ SERVER = "memory"
 _MOST_CHARS = 2_000
 _MOST_REASONS = 4
 _MOST_WAIT_SECONDS = 10.0
-"""Until what was kept is recallable; a client waits a minute."""
+"""Time limit until stored text can be recalled; a client waits a minute."""
 _Text = Annotated[str, msgspec.Meta(min_length=1, max_length=20_000)]
 _Cue = Annotated[str, msgspec.Meta(min_length=1, max_length=2_000)]
 _When = Annotated[str, msgspec.Meta(max_length=100)]
@@ -156,8 +156,8 @@ class MindTools:
         said_by = caller.source.partition(":")[2] or caller.role
         text = f"{said_by} noted: {given.text.strip()}" if given.text.strip() else ""
         kept = await self.memory.conversations.record_external(text, Origin.TOOL)
-        # It is stored: a program that lost its patience would say it again, and it would stand there twice.
-        await self.sleep.want_light_sleep(_MOST_WAIT_SECONDS)
+        # It is stored already: wait only briefly, because a program that times out would store it a second time.
+        await self.sleep.request_light_sleep(_MOST_WAIT_SECONDS)
         return KeptOut(kept is not None, f"what {said_by} said")
 
     async def recall(self, given: RecallCue, _: ToolCaller) -> RecalledOut:
@@ -196,7 +196,7 @@ class MindTools:
 
 
 def _format_iso(seconds: float) -> str:
-    """In the zone of this machine: models read it better than seconds."""
+    """Format a time in the local zone, which models read better than seconds."""
     return datetime.fromtimestamp(seconds).astimezone().isoformat(timespec="seconds")
 
 

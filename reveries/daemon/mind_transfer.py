@@ -1,7 +1,6 @@
-"""A whole mind goes into a file, or comes from one, in a process of its own while nobody writes to what it reads."""
+"""Exports a whole mind to a file or imports it from one, in its own process, while no other process writes to it."""
 
 import asyncio
-from collections.abc import Callable
 from pathlib import Path
 
 from reveries import protocol
@@ -12,62 +11,61 @@ from reveries.db.mind_file import Moved, check_mind, export_mind, import_mind
 from reveries.db.opening import open_database
 from reveries.errors import NotFoundError, StorageError, UsageError
 from reveries.own_files import sync_to_disk
+from reveries.progress import CountCallback
 
-Tell = Callable[[int, int], None]
 
-
-def taken_out(
-    settings: Settings, home: Home, file: Path, backup: str, tell: Tell, *, with_vectors: bool
+def export_to_file(
+    settings: Settings, home: Home, file: Path, backup: str, report_progress: CountCallback, *, with_vectors: bool
 ) -> protocol.MindMoved:
-    """Write the memory, or the copy of it called `backup`, into `file`. Raises AlreadyAwakeError, NotFoundError,
+    """Export the memory, or the backup named `backup`, to `file`. Raises AlreadyAwakeError, NotFoundError,
     InputFileError, StorageError."""
     if backup:
         source = find_backup(home.backups, backup).path
-        return _moved_frame(file, export_mind(source, file, with_vectors=with_vectors, tell=tell))
+        return _moved_frame(file, export_mind(source, file, with_vectors=with_vectors, tell=report_progress))
     home.create()
     database = home.database(settings)
     with hold_lock(home, database):
         if not database.exists():
-            raise NotFoundError("There is no mind in this home yet.", advice="Make one: reveries init")
+            raise NotFoundError("There is no mind in this home yet.", advice="Create one: reveries init")
         asyncio.run(_open_and_close(database, home.backups))
-        return _moved_frame(file, export_mind(database, file, with_vectors=with_vectors, tell=tell))
+        return _moved_frame(file, export_mind(database, file, with_vectors=with_vectors, tell=report_progress))
 
 
-def brought_in(settings: Settings, home: Home, file: Path, tell: Tell) -> protocol.MindMoved:
-    """Make `file` the mind of this home, which must have none. Raises AlreadyAwakeError, UsageError, InputFileError,
-    InputDataError, DatabaseTooNewError: then nothing was changed."""
+def import_from_file(settings: Settings, home: Home, file: Path, report_progress: CountCallback) -> protocol.MindMoved:
+    """Import `file` as the mind of this home, which must have none. Raises AlreadyAwakeError, UsageError,
+    InputFileError, InputDataError, DatabaseTooNewError: then nothing was changed."""
     home.create()
     database = home.database(settings)
     with hold_lock(home, database):
         if database.exists() or backups_in(home.backups) or traces_of(database):
             raise UsageError(
-                f"There is a mind in {home.path} already, and it stays.",
-                advice=f"Bring it in elsewhere: REVERIES_HOME=~/another reveries import --mind {file}",
+                f"There is already a mind in {home.path}. It is not replaced.",
+                advice=f"Import it elsewhere: REVERIES_HOME=~/another reveries import --mind {file}",
             )
-        moved = check_mind(file, tell)
-        making = database.with_name(f"{database.name}.importing")
-        _remove_partial(making)
+        moved = check_mind(file, report_progress)
+        partial = database.with_name(f"{database.name}.importing")
+        _remove_partial(partial)
         try:
-            asyncio.run(_open_and_close(making, None))
-            import_mind(file, making, tell)
-            making.rename(database)
+            asyncio.run(_open_and_close(partial, None))
+            import_mind(file, partial, report_progress)
+            partial.rename(database)
             sync_to_disk(database.parent)
         except OSError as error:
             raise StorageError(
-                f"The disk failed while {file} was brought in: {error.strerror}.", advice=f"Look at {database.parent}."
+                f"The disk failed while {file} was imported: {error.strerror}.", advice=f"Check {database.parent}."
             ) from error
         finally:
-            _remove_partial(making)
+            _remove_partial(partial)
     return _moved_frame(file, moved)
 
 
 async def _open_and_close(path: Path, backups: Path | None) -> None:
-    """Open and close a memory: it has this schema then, and its log is folded into it."""
+    """Open and close a memory, so that it has the current schema and an empty write-ahead log."""
     await (await open_database(path, backups)).aclose()
 
 
-def _remove_partial(making: Path) -> None:
-    for file in making.parent.glob(f"{making.name}*"):
+def _remove_partial(partial: Path) -> None:
+    for file in partial.parent.glob(f"{partial.name}*"):
         file.unlink()
 
 

@@ -1,7 +1,7 @@
-"""`reveries models test`: one question to the model of each role, paid for as every call is, and timed.
+"""`reveries models test`: one question to the model of each role, charged like every call, and timed.
 
-It is asked behind the ledger but not behind the circuit: what a provider says now is told, and not what it said last;
-and a fallback's speed is not taken for its own. An answer closes the circuit.
+It goes through the ledger but not through the circuit breaker, so that the result is the provider's current answer, and
+not an earlier failure or a fallback's speed. An answer closes the circuit.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ from reveries.llm.tokens import template_tokens
 from reveries.prompts import prompt
 
 PROBE_SECONDS = 240.0
-"""Each role's, loading included: a gigabyte from a slow disk, then a minute of words on a slow machine."""
+"""Time limit per role, with loading: a gigabyte from a slow disk, then a minute of words on a slow machine."""
 
 ANSWER_TOKENS = 160
 _MICRODOLLARS = 1_000_000
@@ -44,10 +44,10 @@ class ProbeAnswer(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Prober:
-    """What a test needs. `tell` hears which role is asked now, how many are done, of how many."""
+    """Tests models. `tell` gets the current role, how many are done, and the total."""
 
     chat: Mapping[Role, Candidate]
-    """The model that each role asks first, behind the ledger."""
+    """The first model of each role, behind the ledger."""
     embedder: Embedder
     ledger: Ledger
     circuits: Circuits
@@ -56,22 +56,22 @@ class Prober:
     tell: Callable[[str, int, int], None]
 
     async def probe(self, role: str = "") -> list[protocol.ModelProbe]:
-        """The probes of all roles, or of `role`. A model that fails is a result. Raises NotFoundError, StorageError."""
-        roles = roles_named(role)
+        """Probe all roles, or `role`. A failing model is a result. Raises NotFoundError, StorageError."""
+        roles = select_roles(role)
         probes = []
         for done, one in enumerate(roles):
-            self.tell(f"{one.value}: {self._name(one)}", done, len(roles))
+            self.tell(f"{one.value}: {self._model_name(one)}", done, len(roles))
             probes.append(await self._probe(one))
         return probes
 
     async def _probe(self, role: Role) -> protocol.ModelProbe:
         watch = CallWatch(self.chat[role], self.circuits, self.clock) if role is not Role.EMBEDDING else None
-        before = Used() if watch else await self._embedding_used()
+        before = CallUsage() if watch else await self._embedding_usage()
         began = self.clock.monotonic()
         answer, error, advice = "", "", ""
         try:
             async with asyncio.timeout(PROBE_SECONDS):
-                answer = await (self._answer(role, watch) if watch else self._vector())
+                answer = await (self._answer(role, watch) if watch else self._embed_sentence())
         except StorageError:
             raise
         except ModelAnswerError:
@@ -79,33 +79,33 @@ class Prober:
         except ReveriesError as failed:
             error, advice = failed.message, failed.advice
         except TimeoutError:
-            error, advice = f"It gave no whole answer within {PROBE_SECONDS:.0f} s.", "Choose a smaller model."
+            error, advice = f"It did not answer within {PROBE_SECONDS:.0f} s.", "Choose a smaller model."
         seconds = self.clock.monotonic() - began
-        used = used_in(watch) if watch else (await self._embedding_used()).since(before)
-        return _result(role, self._name(role), watch, used, answer, error, advice, seconds)
+        used = sum_usage(watch) if watch else (await self._embedding_usage()).since(before)
+        return _result(role, self._model_name(role), watch, used, answer, error, advice, seconds)
 
     async def _answer(self, role: Role, watch: "CallWatch") -> str:
-        # The number comes first and is new each time: a beginning that was read before would be read in no time.
+        # The number comes first and is always new, so that the prompt cache does not make the model look faster.
         words = prompt("probe", number=str(int(self.clock.now())), role=role.value)
         question = Prompt(role, (ChatMessage("user", words),), ANSWER_TOKENS, 0.0, schema=schema_of(ProbeAnswer))
         await watch.load(question)
-        last = _Last(self.recorder)
+        last = _OutcomeKeeper(self.recorder)
         await ask(watch, question, ProbeAnswer, recorder=last)
         return last.outcome.value
 
-    def _name(self, role: Role) -> str:
+    def _model_name(self, role: Role) -> str:
         return self.chat[role].model.name if role in CHAT_ROLES else self.embedder.model_id
 
-    async def _vector(self) -> str:
-        # New each time: what was embedded before is not asked again.
+    async def _embed_sentence(self) -> str:
+        # Always new, because known texts come from the cache.
         await self.embedder.embed([f"The pear tree stays where it is, {self.clock.now():.6f}."])
         return "vectors"
 
-    async def _embedding_used(self) -> "Used":
-        """What the embedder used today, as the ledger has it."""
+    async def _embedding_usage(self) -> "CallUsage":
+        """Return the embedder's usage of today from the ledger."""
         rows = await self.ledger.usage_since(Span.DAY)
         own = [row for row in rows if row.role == Role.EMBEDDING.value and row.model == self.embedder.model_id]
-        return Used(
+        return CallUsage(
             prompt_tokens=sum(row.prompt_tokens for row in own),
             reserved=sum(row.dollars for row in own),
             dollars=sum(row.dollars for row in own),
@@ -113,20 +113,20 @@ class Prober:
         )
 
 
-def roles_named(role: str) -> Sequence[Role]:
-    """All of them, or the one called `role`. Raises NotFoundError."""
+def select_roles(role: str) -> Sequence[Role]:
+    """Return all roles, or the one called `role`. Raises NotFoundError."""
     if not role:
         return tuple(Role)
     try:
         return (Role(role),)
     except ValueError as error:
         names = ", ".join(known.value for known in Role)
-        raise NotFoundError(f"There is no role {role}.", advice=f"There are: {names}") from error
+        raise NotFoundError(f"There is no role {role}.", advice=f"Roles: {names}") from error
 
 
 @dataclass(frozen=True, slots=True)
-class Used:
-    """Tokens, US dollars, and the calls of which nobody told what they used."""
+class CallUsage:
+    """Tokens, US dollars, and the number of calls with unknown usage."""
 
     prompt_tokens: int = 0
     completion_tokens: int = 0
@@ -134,9 +134,9 @@ class Used:
     dollars: float = 0.0
     unknown_calls: int = 0
 
-    def since(self, before: "Used") -> "Used":
-        """The difference; nothing where a new day began meanwhile."""
-        return Used(
+    def since(self, before: "CallUsage") -> "CallUsage":
+        """Return the difference; zero if a new day began meanwhile."""
+        return CallUsage(
             max(0, self.prompt_tokens - before.prompt_tokens),
             max(0, self.completion_tokens - before.completion_tokens),
             max(0.0, self.reserved - before.reserved),
@@ -146,8 +146,8 @@ class Used:
 
 
 @dataclass(slots=True)
-class _Last:
-    """Hands each outcome on, and keeps it."""
+class _OutcomeKeeper:
+    """Passes each outcome to `recorder`, and keeps the last."""
 
     recorder: AnswerRecorder
     outcome: AnswerOutcome = AnswerOutcome.FAILED
@@ -159,7 +159,7 @@ class _Last:
 
 @dataclass(slots=True)
 class CallWatch:
-    """The ChatModel port on `candidate`, with a watch in its hand."""
+    """The ChatModel port around `candidate`, which measures time and usage of its calls."""
 
     candidate: Candidate
     circuits: Circuits
@@ -168,7 +168,7 @@ class CallWatch:
     first_token_seconds: float = 0.0
     speaking_seconds: float = 0.0
     spoken_tokens: int = 0
-    """Those that came after the first of their call: what `speaking_seconds` was spent on."""
+    """Tokens after the first of each call, which took `speaking_seconds`."""
     reserved_microdollars: int = 0
     usages: list[Usage | None] = field(default_factory=list)
 
@@ -185,7 +185,7 @@ class CallWatch:
         return self.model.context_tokens
 
     async def load(self, question: Prompt) -> None:
-        """Counting tokens loads a model that runs here; with others it takes no time."""
+        """Load a local model by counting tokens; with others it takes no time."""
         began = self.clock.monotonic()
         await self.model.count_tokens(question.messages[0].text)
         self.load_seconds = self.clock.monotonic() - began
@@ -227,14 +227,14 @@ class CallWatch:
         await self.model.read_ahead(messages, role)
 
     async def aclose(self) -> None:
-        """Nothing of its own to give back."""
+        """Do nothing: it owns no resources."""
 
 
-def used_in(watch: CallWatch) -> Used:
+def sum_usage(watch: CallWatch) -> CallUsage:
     known = [usage for usage in watch.usages if usage is not None]
     unknown_calls = len(watch.usages) - len(known)
     cost = sum(price_of(watch.name).of(usage) for usage in known)
-    return Used(
+    return CallUsage(
         prompt_tokens=sum(usage.prompt_tokens for usage in known),
         completion_tokens=sum(usage.completion_tokens for usage in known),
         reserved=watch.reserved_microdollars / _MICRODOLLARS,
@@ -244,7 +244,14 @@ def used_in(watch: CallWatch) -> Used:
 
 
 def _result(
-    role: Role, name: str, watch: CallWatch | None, used: Used, answer: str, error: str, advice: str, seconds: float
+    role: Role,
+    name: str,
+    watch: CallWatch | None,
+    used: CallUsage,
+    answer: str,
+    error: str,
+    advice: str,
+    seconds: float,
 ) -> protocol.ModelProbe:
     return protocol.ModelProbe(
         role=role.value,

@@ -1,4 +1,4 @@
-"""The models that a mind uses, built from its settings. The only place, with `app`, that knows an adapter by name."""
+"""Builds the models of a mind from its settings. Only this module and `app` name the model adapters."""
 
 import asyncio
 import contextlib
@@ -35,9 +35,9 @@ _SLICE_TOKENS = 40
 
 @dataclass(frozen=True, slots=True)
 class Models:
-    """Every role's model, behind the ledger, and the embedder. Made by `build_models`; `aclose` it.
+    """Every role's model, behind the ledger, and the embedder. Built by `build_models`; call `aclose`.
 
-    `run` belongs into the daemon's task group: it unloads an embedded model that nobody uses.
+    `run` unloads idle embedded models.
     """
 
     chat: Mapping[Role, ChatModel]
@@ -46,15 +46,15 @@ class Models:
     fallbacks: Mapping[Role, tuple[Choice, ...]]
     circuits: Circuits
     adapters: Mapping[str, ChatModel]
-    """By the choice's name: each once, however many roles share it."""
+    """By model name; roles with the same model share its adapter."""
     weights: tuple[str, ...]
-    """The names or paths of the weights without which it cannot speak."""
+    """Names or paths of the weights that the chat models need."""
     embedder_name: str = ""
-    """As the settings name it."""
+    """The embedder's name in the settings."""
     tested: Mapping[str, TierResult] = field(default_factory=dict)
-    """What tests found, by a model's name; a later test shows in it at once."""
+    """Tier test results by model name; later tests update it."""
     billions: Mapping[str, float] = field(default_factory=dict)
-    """How many parameters a model has, by its name, where an Ollama said so."""
+    """Billions of parameters by model name, where Ollama reports them."""
 
     @property
     def embedder(self) -> Embedder:
@@ -78,47 +78,47 @@ class Models:
 
     @property
     def first(self) -> Mapping[Role, Candidate]:
-        """What each role asks first, behind the ledger and not behind its circuit."""
-        return {role: self._first(role) for role in CHAT_ROLES}
+        """The first model of each role, behind the ledger but without the circuit breaker."""
+        return {role: self._first_candidate(role) for role in CHAT_ROLES}
 
     def slice_tokens(self) -> int | None:
-        """How many tokens a thought asks for at a time of the model that thinks now: few of the embedded one, all of
-        any other (None). Of a hosted one every call is paid; of an Ollama's nothing says whether it goes on with the
-        words that it began. That may be a fallback, so ask anew before each call."""
+        """Return how many tokens a thought requests at a time: few from an embedded model, all (None) from others.
+        Hosted calls cost money each, and Ollama may not continue a begun text. The model may be a fallback, so call
+        this before each request."""
         serving = self.monologue.name
         is_embedded = any(one.name == serving for one in self.adapters.values() if isinstance(one, EmbeddedModel))
         return _SLICE_TOKENS if is_embedded else None
 
     def tier(self, role: Role) -> Tier:
-        """What may be asked of the model that `role` talks to now: that may be a fallback, so ask anew at each turn."""
+        """Return the tier of the model that `role` uses now, which may be a fallback: call this at each turn."""
         name = self.chat[role].name
         result = self.tested.get(name)
         return result.tier if result else assumed_tier(name, self.billions.get(name, 0.0))
 
     def require_weights(self) -> None:
-        """Raise ModelMissingError for the first weights that are not on this machine. Without those of the embedder it
-        wakes all the same: memory goes by words then, and `problems` says so."""
+        """Raise ModelMissingError for the first missing weights of a chat model. Those of the embedder are optional:
+        recall uses words only then, and `problems` says so."""
         for name in self.weights:
             find_weights(name)
 
     def uses(self) -> list[tuple[str, str, str]]:
-        """For `status`: role, model, and whether it is loaded or why it was chosen."""
+        """Return role, model, and whether it is loaded or why it was chosen, for `status`."""
         shown = [(role.value, self.chat[role].name, self._state(role)) for role in CHAT_ROLES]
         return [*shown, ("embedding", self.embedder.model_id, self.embedding.where)]
 
     def problems(self) -> list[str]:
-        """What keeps a role from its model, a sentence each with what to do; empty when nothing is known to."""
+        """Return the known problems of models, a sentence each with advice."""
         choices = [*self.choices.values(), *(one for several in self.fallbacks.values() for one in several)]
-        found = self.circuits.problems({*(choice.provider for choice in choices), self.embedder.model_id})
+        problems = self.circuits.problems({*(choice.provider for choice in choices), self.embedder.model_id})
         for name in (*self.weights, *self.embedding.weights):
             try:
                 find_weights(name)
             except ReveriesError as error:
-                found.append(str(error))
-        return found
+                problems.append(str(error))
+        return problems
 
     async def run(self) -> None:
-        """Until cancelled."""
+        """Unload idle models and preload hosted ones, until cancelled."""
         in_use = {self.adapters[choice.name] for choice in self.choices.values()}
         async with asyncio.TaskGroup() as tasks:
             for adapter in self.adapters.values():
@@ -133,7 +133,7 @@ class Models:
             for adapter in self.adapters.values():
                 stack.push_async_callback(adapter.aclose)
 
-    def _first(self, role: Role) -> Candidate:
+    def _first_candidate(self, role: Role) -> Candidate:
         model = self.chat[role]
         return model.candidates[0] if isinstance(model, RoleModel) else Candidate(self.choices[role].provider, model)
 
@@ -145,7 +145,7 @@ class Models:
 
 
 def longest_call_seconds(llm: LlmSettings) -> float:
-    """After which no call can still be running, wherever its model is: for the ledger."""
+    """Return the time after which no model call can still be running."""
     return max(llm.limits.total_seconds, llm.hosted_limits.total_seconds) + CALL_MARGIN_SECONDS
 
 
@@ -157,24 +157,23 @@ async def build_models(
     clock: Clock,
     tested: Mapping[str, TierResult] = MappingProxyType({}),
 ) -> Models:
-    """Choose and make every role's model; nothing is loaded or called yet, but Ollama is asked whether it is there.
+    """Choose and build every role's model. Nothing is loaded or called yet, except a check whether Ollama runs.
 
-    `tested`: what tests found of models, and will find (`TierResults.known`).
-    Missing weights are no error here (`Models.problems` tells of them). Raises ConfigError for settings that name what
-    cannot be.
+    `tested` are the results of tier tests, also later ones (`TierResults.known`). Missing weights are no error here
+    (`Models.problems` reports them). Raises ConfigError for invalid settings.
     """
     llm = resolve_auto_model(settings.llm)
     listed = await list_ollama(llm.ollama_url) if _may_need_ollama(llm) else None
     found = None if listed is None else run_there(listed)
     choices, others = choose(llm, found), fallbacks(llm, found)
     in_order = {role: (choices[role], *others[role]) for role in CHAT_ROLES}
-    # One adapter for each model: roles that share it share its process, its memory and its prompt cache.
+    # One adapter per model: roles that share it share its process, memory and prompt cache.
     wanted = {choice.name: choice for chosen in in_order.values() for choice in chosen}
     adapters = {
-        name: _adapter(choice, llm, _model_socket(home, number), clock)
+        name: _build_adapter(choice, llm, _model_socket(home, number), clock)
         for number, (name, choice) in enumerate(wanted.items())
     }
-    # At an endpoint of the owner's choosing nobody vouches for what it says it used.
+    # The usage that a custom endpoint reports is not trusted.
     doubted = {name for name, one in wanted.items() if uses_base_url(one.provider, llm) and not llm.believe_base_url}
     metered = {
         name: MeteredModel(adapter, ledger, believes_usage=name not in doubted) for name, adapter in adapters.items()
@@ -199,23 +198,23 @@ async def build_models(
 
 
 async def _preload(adapter: HostedModel) -> None:
-    # Where the extra is missing, the call that needs it says so.
+    # If the extra is not installed, the first call reports it.
     with contextlib.suppress(ModelUnavailableError):
         await adapter.preload()
 
 
 def _may_need_ollama(llm: LlmSettings) -> bool:
-    """Whether it matters what an Ollama has: it is looked for, or it is to be used and no model of it is named."""
+    """Whether the choice of models depends on what Ollama has."""
     named = (*llm.conversation_fallbacks, *llm.monologue_fallbacks, *llm.consolidation_fallbacks, *llm.work_fallbacks)
     return llm.provider in ("auto", "ollama") or "ollama" in named
 
 
 def _model_socket(home: Home, number: int) -> Path:
-    """A socket for each model that runs here; the second and later ones are the exception."""
+    """Return the socket path of a local model; more than one is rare."""
     return home.model_socket if not number else home.model_socket.with_stem(f"model{number + 1}")
 
 
-def _adapter(choice: Choice, llm: LlmSettings, socket: Path, clock: Clock) -> ChatModel:
+def _build_adapter(choice: Choice, llm: LlmSettings, socket: Path, clock: Clock) -> ChatModel:
     match choice.provider:
         case "embedded":
             name = Path(choice.model).stem if choice.model.endswith(".gguf") else choice.model
@@ -235,7 +234,7 @@ def _adapter(choice: Choice, llm: LlmSettings, socket: Path, clock: Clock) -> Ch
 
 
 def _hosted_limits(llm: LlmSettings) -> LimitSettings:
-    """The limits with the times of a hosted provider, which does not read prompts slowly."""
+    """Return the limits with the shorter times of a hosted provider."""
     hosted = llm.hosted_limits
     return msgspec.structs.replace(
         llm.limits,

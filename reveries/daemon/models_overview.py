@@ -1,4 +1,5 @@
-"""What `reveries models` tells: what each role uses and why, and what else there is. Looks; loads and calls nothing."""
+"""Builds the answer of `reveries models`: what each role uses and why, and the alternatives. Loads and calls no
+model."""
 
 import asyncio
 import importlib.util
@@ -37,13 +38,13 @@ from reveries.redaction import redacted
 
 @dataclass(frozen=True, slots=True)
 class InUse:
-    """What a waking mind uses, by role."""
+    """What a running mind uses, by role."""
 
     choices: Mapping[Role, Choice]
     fallbacks: Mapping[Role, Sequence[Choice]]
     states: Mapping[str, str]
     embedder: str
-    """As `llm.embedding_model` names it."""
+    """The value of `llm.embedding_model`."""
 
 
 async def models_overview(
@@ -52,7 +53,7 @@ async def models_overview(
     in_use: InUse | None = None,
     tested: Mapping[str, TierResult] = MappingProxyType({}),
 ) -> protocol.ModelsOverview:
-    """What there is. `in_use` None: what the next wake would choose. Asks Ollama, for a second at most.
+    """Return the overview. Without `in_use` it has what the next start would choose. Asks Ollama, for a second at most.
 
     Raises ConfigError for fallbacks that name no provider.
     """
@@ -85,13 +86,13 @@ async def models_overview(
 
 
 def answer_frame(count: StructuredAnswerCount) -> protocol.AnswerCount:
-    """For the wire."""
+    """Convert to the frame part."""
     return protocol.AnswerCount(count.model, count.valid, count.repaired, count.failed)
 
 
 def leaves_machine(provider: str, model: str, ollama_url: str, handed_on: Collection[str] = ()) -> bool:
-    """Whether what is told to it goes to another computer: an Ollama may be elsewhere, and hands on what some of its
-    models are asked: those named "-cloud", and `handed_on`."""
+    """Whether text sent to the model leaves this computer. An Ollama may run elsewhere, and forwards the requests of
+    some models: those named "-cloud", and `handed_on`."""
     if provider != "ollama":
         return provider in HOSTED_PROVIDERS
     return is_named_as_handed_on(model, handed_on) or not is_this_machine(ollama_url)
@@ -124,7 +125,7 @@ def _role_with_tier(
 
 
 def _context_tokens(choice: Choice, llm: LlmSettings) -> tuple[int, str]:
-    """Tokens, and what is wrong with them."""
+    """Return the context size in tokens, and its problem."""
     if choice.provider == "ollama":
         return llm.ollama.context_tokens, ""
     if choice.is_hosted:
@@ -147,17 +148,17 @@ def _embedding_role(
         fallbacks=[],
         state="" if is_served else _weights_state(name, weights),
         leaves_machine=bool(is_served) and leaves_machine(provider, model, llm.ollama_url, handed_on),
-        # What names no provider runs in the daemon itself.
+        # A name without a provider runs in the daemon itself.
         price=_price(price_of(name)) if is_served else protocol.ModelPrice(0.0, 0.0, is_known=True),
         context_tokens=0,
     )
 
 
 def _weights_state(name: str, weights: Sequence[protocol.WeightsOffer]) -> str:
-    """Whether the embedder called `name` is on this machine; if not, what to do."""
+    """Return "here" if the embedder is on this machine, else what to do."""
     embedders = {offer.name: offer.is_here for offer in weights if offer.kind == "embedding"}
     if name not in embedders:
-        return f"There is no embedder called {name}. Those that run here: {', '.join(embedders)}."
+        return f"There is no embedder called {name}. Local embedders: {', '.join(embedders)}."
     return "here" if embedders[name] else f"Not here. Fetch it: reveries models pull {name}"
 
 

@@ -1,4 +1,4 @@
-"""What reveries/daemon/offline_process.py is asked for: the work itself, and the frames that it tells."""
+"""Runs the commands of `offline_process` and prints their frames."""
 
 import argparse
 import asyncio
@@ -14,8 +14,8 @@ from reveries.clock import Clock, SystemClock
 from reveries.config import Home, Settings, load_settings
 from reveries.daemon.backup_answers import create_backup_offline, list_backups, restore_backup, verify_backups
 from reveries.daemon.checkup import check_offline
-from reveries.daemon.mind_transfer import brought_in, taken_out
-from reveries.daemon.model_probe import Prober, roles_named
+from reveries.daemon.mind_transfer import export_to_file, import_from_file
+from reveries.daemon.model_probe import Prober, select_roles
 from reveries.daemon.models import build_models, longest_call_seconds
 from reveries.daemon.models_overview import answer_frame, models_overview
 from reveries.daemon.safe_mode import settings_in_safe_mode
@@ -31,22 +31,22 @@ from reveries.llm.circuits import open_circuits
 from reveries.llm.tier_results import look_at_tier_results, open_tier_results
 
 
-def done(arguments: argparse.Namespace, home: Home) -> int:
-    """Do it; the exit code: 0, or that of the error that the last line tells."""
+def run_command(arguments: argparse.Namespace, home: Home) -> int:
+    """Run the command and return the exit code: 0, or that of the error in the last line."""
     try:
-        settings = _settings(arguments.command, home)
+        settings = _load_command_settings(arguments.command, home)
         if arguments.command == "models":
-            asyncio.run(_overview(settings, home))
+            asyncio.run(_print_overview(settings, home))
         elif arguments.command.startswith("backup-"):
-            _print_frame(_backup(settings, home, arguments.command, arguments.name))
+            _print_frame(_answer_backup(settings, home, arguments.command, arguments.name))
         elif arguments.command.startswith("mind-"):
-            _print_frame(_move(settings, home, arguments))
+            _print_frame(_transfer_mind(settings, home, arguments))
         elif arguments.command == "usage":
             asyncio.run(_print_usage(settings, home, arguments.days))
         elif arguments.command == "checkup":
             _print_frame(asyncio.run(check_offline(settings, home)))
         else:
-            asyncio.run(_test(settings, home, arguments.role, with_tiers=arguments.with_tiers))
+            asyncio.run(_test_models(settings, home, arguments.role, with_tiers=arguments.with_tiers))
     except ReveriesError as error:
         _print_frame(protocol.Failed(0, error.code, error.message, error.advice))
         return error.exit_code
@@ -55,14 +55,14 @@ def done(arguments: argparse.Namespace, home: Home) -> int:
     return 0
 
 
-def _settings(command: str, home: Home) -> Settings:
-    """For copies, and for taking a mind out, of a file that is wrong what safe mode takes: they must work then too."""
+def _load_command_settings(command: str, home: Home) -> Settings:
+    """Load the settings; backup and export also work with a broken file, as safe mode does."""
     if command.startswith("backup-") or command == "mind-export":
         return settings_in_safe_mode(home.config)[0]
     return load_settings(home.config)
 
 
-def _backup(settings: Settings, home: Home, command: str, name: str) -> protocol.Frame:
+def _answer_backup(settings: Settings, home: Home, command: str, name: str) -> protocol.Frame:
     match command:
         case "backup-create":
             return asyncio.run(create_backup_offline(settings, home, SystemClock(), _report_progress))
@@ -74,23 +74,23 @@ def _backup(settings: Settings, home: Home, command: str, name: str) -> protocol
             return list_backups(home)
 
 
-def _move(settings: Settings, home: Home, arguments: argparse.Namespace) -> protocol.Frame:
-    def tell(rows: int, total: int) -> None:
+def _transfer_mind(settings: Settings, home: Home, arguments: argparse.Namespace) -> protocol.Frame:
+    def report_rows(rows: int, total: int) -> None:
         _print_frame(protocol.Progress(0, "rows", rows, total))
 
     file = Path(arguments.file)
     if arguments.command == "mind-import":
-        return brought_in(settings, home, file, tell)
-    return taken_out(settings, home, file, arguments.name, tell, with_vectors=arguments.with_vectors)
+        return import_from_file(settings, home, file, report_rows)
+    return export_to_file(settings, home, file, arguments.name, report_rows, with_vectors=arguments.with_vectors)
 
 
-async def _overview(settings: Settings, home: Home) -> None:
-    # Told before the loop is closed: that waits for a look-up of Ollama's name, which may take longer than we do.
+async def _print_overview(settings: Settings, home: Home) -> None:
+    # Printed before the loop is closed, which waits for a DNS look-up of Ollama's host and may take long.
     _print_frame(await models_overview(settings, tested=look_at_tier_results(home.database(settings))))
 
 
 async def _print_usage(settings: Settings, home: Home, days: int) -> None:
-    """What the ledger has. Whoever was never awake has a ledger too: an empty one."""
+    """Print the usage from the ledger, which is empty for a new home."""
     home.create()
     async with contextlib.AsyncExitStack() as stack:
         stack.enter_context(hold_lock(home, home.database(settings)))
@@ -103,16 +103,16 @@ def _ledger(settings: Settings, database: Database, clock: Clock) -> Ledger:
     return Ledger(database, clock, settings.budget, longest_call_seconds=longest_call_seconds(settings.llm))
 
 
-async def _test(settings: Settings, home: Home, role: str, *, with_tiers: bool) -> None:
-    """The daemon's own way to its models, without the daemon."""
-    roles_named(role)
+async def _test_models(settings: Settings, home: Home, role: str, *, with_tiers: bool) -> None:
+    """Test the models through the ledger, as the daemon does."""
+    select_roles(role)
     home.create()
     clock = SystemClock()
     async with contextlib.AsyncExitStack() as stack:
         stack.enter_context(hold_lock(home, home.database(settings)))
         database = await open_database(home.database(settings), home.backups)
         stack.push_async_callback(database.aclose)
-        # Chance for waits, not for secrets.
+        # For waits, not for secrets.
         circuits = await open_circuits(database, clock, random.Random())
         ledger = _ledger(settings, database, clock)
         results = await open_tier_results(database)
@@ -120,13 +120,10 @@ async def _test(settings: Settings, home: Home, role: str, *, with_tiers: bool) 
         stack.push_async_callback(models.aclose)
         counts = AnswerCounts(database)
 
-        def tell(what: str, done: int, total: int) -> None:
-            _print_frame(protocol.Progress(0, what, done, total))
-
-        prober = Prober(models.first, models.embedder, ledger, circuits, counts, clock, tell)
+        prober = Prober(models.first, models.embedder, ledger, circuits, counts, clock, _report_progress)
         tested = protocol.ModelsProbed(0, await prober.probe(role), [])
         if with_tiers:
-            tester = TierTester(models.first, models.tier, results, circuits, clock, tell)
+            tester = TierTester(models.first, models.tier, results, circuits, clock, _report_progress)
             tested = msgspec.structs.replace(tested, tiers=await tester.test(role))
         answers = [answer_frame(count) for count in await counts.counts()]
         _print_frame(msgspec.structs.replace(tested, answers=answers))

@@ -1,4 +1,4 @@
-"""What the owner may ask of a mind that sleeps, done by a process of its own that the client starts and listens to:
+"""Commands that work while no daemon runs, in a process that the client starts and reads from:
 
     python -m reveries.daemon.offline_process models
     python -m reveries.daemon.offline_process test [--role ROLE] [--with-tiers]
@@ -9,8 +9,8 @@
     python -m reveries.daemon.offline_process backup-create | backup-list
     python -m reveries.daemon.offline_process backup-verify [--name N] | backup-restore [--name N]
 
-It writes frames of the protocol on standard output, one JSON object a line: `Progress`, and at last what a waking mind
-would answer, or `Failed`. `test`, `usage` and `checkup` hold the daemon's lock and use the same ledger; `test` makes
+It writes protocol frames on standard output, one JSON object a line: `Progress`, and last the answer that the daemon
+would give, or `Failed`. `test`, `usage` and `checkup` hold the daemon's lock and use the same ledger; `test` makes
 calls.
 """
 
@@ -26,18 +26,20 @@ from reveries.own_process import keep_temporary_files_in, keep_to_itself
 
 
 def main(words: list[str] | None = None) -> int:
-    """The exit code: 0, or that of the error that the last line tells."""
+    """Run a command and return the exit code: 0, or that of the error in the last line."""
     arguments = _argument_parser().parse_args(words)
     os.umask(0o077)
     keep_to_itself()
-    # No log is written here; what a library warns of may quote what it was given, and would go to standard error.
+    # There is no log here, and warnings of libraries may quote private text: keep them off standard error.
     logging.getLogger().addHandler(logging.NullHandler())
     logging.captureWarnings(True)
     home = find_home()
     keep_temporary_files_in(_folder_of_memory(home))
-    from reveries.daemon.offline_answers import done  # Late: SQLite asks where its files go when it is loaded.
+    from reveries.daemon.offline_answers import (
+        run_command,
+    )  # Late: SQLite reads its temporary folder when it is loaded.
 
-    return done(arguments, home)
+    return run_command(arguments, home)
 
 
 def _argument_parser() -> argparse.ArgumentParser:
@@ -60,7 +62,7 @@ def _argument_parser() -> argparse.ArgumentParser:
 
 
 def _folder_of_memory(home: Home) -> Path:
-    """Where it is, or, where the settings cannot be read, where it would be: what is wrong with them is told later."""
+    """Return the folder of the memory; the default if the settings cannot be read, which is reported later."""
     with contextlib.suppress(ReveriesError):
         return home.database(load_settings(home.config)).parent
     return home.path

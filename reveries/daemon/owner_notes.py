@@ -1,4 +1,4 @@
-"""Notes to the owner: kept when a thought ends with one, told when somebody attaches, dismissed by the owner."""
+"""Notes to the owner: stored when a thought ends with one, shown when a client attaches, dismissed by the owner."""
 
 from dataclasses import dataclass
 
@@ -9,8 +9,8 @@ from reveries.errors import NotFoundError
 from reveries.monologue.notes import PastNote, extract_note, is_repeated_note, next_note_at
 from reveries.monologue.thought import FinishedThought
 
-_LOOKED_AT = 20
-"""How many of the latest decide on the rate and on what was told already."""
+_LATEST_CHECKED = 20
+"""The latest notes that are checked for the rate and for repetitions."""
 _REASONS = {
     "conversation": "It came of thinking about what you had said.",
     "timer": "It came of thinking about what had happened.",
@@ -43,13 +43,13 @@ class OwnerNotes:
 
     async def may_write(self, per_day: float) -> bool:
         """Whether a thought that begins now may end with a note."""
-        at = next_note_at(per_day, _past_notes(await self._latest()))
+        at = next_note_at(per_day, _past_notes(await self._load_latest()))
         return at is not None and self._clock.now() >= at
 
-    async def heed(self, thought: FinishedThought, per_day: float) -> None:
-        """Keep what `thought`, which is in the log, wants the owner to know."""
+    async def store_from(self, thought: FinishedThought, per_day: float) -> None:
+        """Store the note at the end of a logged thought, if there is one and it is due and new."""
         text = extract_note(thought)
-        latest = _past_notes(await self._latest()) if text else []
+        latest = _past_notes(await self._load_latest()) if text else []
         at = next_note_at(per_day, latest)
         if not text or at is None or self._clock.now() < at or is_repeated_note(text, latest):
             return
@@ -65,12 +65,12 @@ class OwnerNotes:
             await transaction.run("notes.put", row)
 
     async def latest(self, limit: int) -> list[OwnerNote]:
-        """The latest, oldest first."""
+        """Return the latest notes, oldest first."""
         return [_note_from_row(row) for row in await self._database.rows("notes.latest", {"limit": limit})]
 
     async def show(self, per_day: float) -> list[OwnerNote]:
-        """Those that nobody was shown yet; from now on they were. Where notes are switched off, none: they stand in the
-        list."""
+        """Return the notes that were not shown yet, and mark them as shown. None if notes are switched off; the list
+        still has them."""
         if per_day <= 0:
             return []
         async with self._database.look() as transaction:
@@ -80,7 +80,7 @@ class OwnerNotes:
         return [_note_from_row(row) for row in rows]
 
     async def dismiss(self, id_or_prefix: str) -> OwnerNote:
-        """The owner does not want it, nor many like it. Raises NotFoundError."""
+        """Dismiss a note, which lowers the rate of later ones. Raises NotFoundError."""
         async with self._database.transaction() as transaction:
             rows = await transaction.rows("notes.named", {"prefix": id_or_prefix})
             if len(rows) != 1:
@@ -90,8 +90,8 @@ class OwnerNotes:
             (row,) = await transaction.rows("notes.named", {"prefix": rows[0]["id"]})
         return _note_from_row(row)
 
-    async def _latest(self) -> list[Row]:
-        return list(await self._database.rows("notes.latest", {"limit": _LOOKED_AT}))
+    async def _load_latest(self) -> list[Row]:
+        return list(await self._database.rows("notes.latest", {"limit": _LATEST_CHECKED}))
 
 
 def _past_notes(rows: list[Row]) -> list[PastNote]:

@@ -1,8 +1,8 @@
-"""Keeps what is free from staying with the process (E7).
+"""Returns freed memory to the system (E7).
 
-Sleep, snapshots, copies and searches need megabytes for a moment, in threads of their own. The C library keeps what
-they let go for that thread's next time, each thread has its own, and from a large piece that is let go it learns to
-take the next of that size from there, too: a mind grew so by megabytes a day while nothing that it held did.
+Sleep, snapshots, backups and searches briefly need megabytes, in threads. glibc keeps what they free in a heap per
+thread, and after freeing a large block it takes the next of that size from the heap, too: a daemon grew by megabytes a
+day although its data did not.
 """
 
 import asyncio
@@ -13,15 +13,15 @@ from typing import Final
 _TRIM_THRESHOLD: Final = -1
 _MMAP_THRESHOLD: Final = -3
 _ARENA_MAX: Final = -8
-"""glibc's names of them (malloc.h)."""
+"""Constants of glibc (malloc.h)."""
 _OWN_PIECE_BYTES: Final = 2**20
 _FREE_AT_THE_END_BYTES: Final = 2**17
 _ARENAS: Final = 2
 
 
 def keep_heap_small() -> None:
-    """For all that this process does from now on: a piece of a megabyte and more goes back as soon as it is let go,
-    and threads share two heaps. Does nothing where the C library is not glibc."""
+    """Have blocks of a megabyte and more returned as soon as they are freed, and threads share two heaps. Does nothing
+    without glibc."""
     with contextlib.suppress(OSError, AttributeError):
         mallopt = ctypes.CDLL(None).mallopt
         mallopt(_MMAP_THRESHOLD, _OWN_PIECE_BYTES)
@@ -30,7 +30,7 @@ def keep_heap_small() -> None:
 
 
 async def give_back_free_memory() -> None:
-    """Once, in a thread: every free piece is looked at. Does nothing where the C library is not glibc."""
+    """Return free blocks to the system once, in a thread. Does nothing without glibc."""
     await asyncio.to_thread(_trim_heap)
 
 

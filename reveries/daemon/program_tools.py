@@ -1,7 +1,7 @@
-"""What programs outside may call: the tools of projects and of memory, behind one registry.
+"""The tools that other programs may call: those of projects and of memory, behind one registry.
 
-A program is foreign: what it writes carries its name. Until its owner allows it to write, it looks, and adds what is
-marked as its own.
+A program is untrusted: what it writes carries its name. Until its owner allows it to write, it may only read, and add
+text that is marked as its own.
 """
 
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ from reveries.tools.registry import Tool, ToolCaller, ToolRegistry
 
 PROGRAM_ROLE: Final = "program"
 _MOST_ANSWER_BYTES: Final = 3 * 2**20
-"""What fits into a message to a client, with what stands around it."""
+"""Size limit of an answer, so that it fits into a frame."""
 
 
 class ProgramTools:
@@ -45,39 +45,39 @@ class ProgramTools:
         self._tools = {tool.name: tool for one in offered for tool in one.tools()}
         self._registry = ToolRegistry(self._tools.values(), {PROGRAM_ROLE: frozenset(self._tools)})
 
-    def listed(self, servers: Sequence[str]) -> list[Tool]:
-        """Those of `servers`; of all where none is named."""
+    def list_tools(self, servers: Sequence[str]) -> list[Tool]:
+        """Return the tools of `servers`, or all if it is empty."""
         return [tool for tool in self._tools.values() if not servers or tool.server in servers]
 
     async def answer(self, asked: protocol.CallTool) -> bytes:
-        """Call a tool for a program; its answer as JSON. Raises UsageError, and what the tool raises."""
-        tool = self._find(asked)
+        """Call a tool for a program and return its answer as JSON. Raises UsageError, and what the tool raises."""
+        tool = self._find_tool(asked)
         may_write = asked.program in self._mind.in_force.current.mcp.may_write
         if not (may_write or tool.reach is Reach.LOOK or tool.is_additive):
             raise UsageError(
-                f"{asked.program} may not call {tool.name}: it changes what is there.",
-                advice=f"Its owner allows it: reveries mcp allow {asked.program} --write",
+                f"{asked.program} may not call {tool.name}, because it changes data.",
+                advice=f"Its owner can allow it: reveries mcp allow {asked.program} --write",
             )
         given, bound = _read_object(asked.arguments), None
         if asked.project and (tool.server != MEMORY or tool.name == "status"):
-            bound = await self._bound_project(asked.project)
-            given = await self._bind(tool, given, bound)
+            bound = await self._find_bound_project(asked.project)
+            given = await self._restrict_arguments(tool, given, bound)
         caller = ToolCaller(PROGRAM_ROLE, f"{PROGRAM_PREFIX}{asked.program}", f"mcp {asked.session}", may_write)
-        told = await self._registry.call(caller, tool.name, given)
+        result = await self._registry.call(caller, tool.name, given)
         if bound is not None:
-            _hide_others(tool, told, bound)
-        if len(answer := msgspec.json.encode(told)) > _MOST_ANSWER_BYTES:
+            _hide_others(tool, result, bound)
+        if len(answer := msgspec.json.encode(result)) > _MOST_ANSWER_BYTES:
             raise UsageError(f"The answer of {tool.name} is too long.", advice="Ask for less of it: a smaller limit.")
         return answer
 
-    def _find(self, asked: protocol.CallTool) -> Tool:
-        offered = {tool.name: tool for tool in self.listed(asked.servers)}
+    def _find_tool(self, asked: protocol.CallTool) -> Tool:
+        offered = {tool.name: tool for tool in self.list_tools(asked.servers)}
         if asked.tool not in offered:
             raise UsageError(f"There is no tool {asked.tool[:60]!r} here.", advice=f"There are: {', '.join(offered)}.")
         return offered[asked.tool]
 
-    async def _bound_project(self, name: str) -> Project:
-        """Raises NotFoundError, which names no other project."""
+    async def _find_bound_project(self, name: str) -> Project:
+        """Find the project. Raises NotFoundError, whose message names no other project."""
         try:
             return await self._mind.projects.store.find(name)
         except NotFoundError:
@@ -86,34 +86,34 @@ class ProgramTools:
                 advice="Its owner sees which there are: reveries project list",
             ) from None
 
-    async def _bind(self, tool: Tool, given: dict[str, object], bound: Project) -> dict[str, object]:
-        """The arguments with the one project that the program may name. Raises UsageError: the same for a project that
-        is another one and for one that is not there."""
+    async def _restrict_arguments(self, tool: Tool, given: dict[str, object], bound: Project) -> dict[str, object]:
+        """Return the arguments restricted to the bound project. Raises UsageError, with the same message for another
+        project and a missing one."""
         if tool.name == "create_project":
             raise UsageError("This program is bound to one project.", advice="Serve it without --project.")
         if tool.name == "list_projects" or tool.server == MEMORY:
             return given
-        if "project_id" in given and not await self._is_named(bound, str(given["project_id"])):
+        if "project_id" in given and not await self._names_project(bound, str(given["project_id"])):
             raise UsageError("This program is bound to another project.", advice="Leave project_id out.")
         return given | {"project_id": bound.id}
 
-    async def _is_named(self, project: Project, name: str) -> bool:
+    async def _names_project(self, project: Project, name: str) -> bool:
         try:
             return (await self._mind.projects.store.find(name)).id == project.id
         except NotFoundError:
             return False
 
 
-def _hide_others(tool: Tool, told: dict[str, Any], bound: Project) -> None:
-    """Take out of an answer what says which other projects there are."""
+def _hide_others(tool: Tool, result: dict[str, Any], bound: Project) -> None:
+    """Remove other projects from a result."""
     if tool.name == "list_projects":
-        told["projects"] = [one for one in told["projects"] if one["project_id"] == bound.id]
-    if tool.name == "status" and told["work"] != one_line(bound.name):
-        told |= {"detail": "", "work": ""}
+        result["projects"] = [one for one in result["projects"] if one["project_id"] == bound.id]
+    if tool.name == "status" and result["work"] != one_line(bound.name):
+        result |= {"detail": "", "work": ""}
 
 
 def _read_object(arguments: bytes) -> dict[str, object]:
     try:
         return msgspec.json.decode(arguments or b"{}", type=dict[str, object])
     except msgspec.DecodeError as error:
-        raise UsageError("The arguments are no JSON object.", advice="See the tool's schema.") from error
+        raise UsageError("The arguments are not a JSON object.", advice="See the tool's schema.") from error

@@ -1,7 +1,7 @@
-"""What a project knows, before the model, when its owner speaks of it: where it stands, and what fits the words.
+"""Adds notes on a project to the prompt when the owner mentions it: its state, and the knowledge that fits the words.
 
-A project is spoken of by its name; in other letters than its own only where something is asked, for many a name is a
-word like any other.
+A project is mentioned by its name. Upper and lower case only count as equal in questions, because many names are common
+words.
 """
 
 import asyncio
@@ -26,18 +26,18 @@ _CHUNK_CHARS: Final = 240
 _WORD_CHARS: Final = 120
 _CHARS_PER_TOKEN: Final = 4
 _SECONDS: Final = 3.0
-"""A large project's index is read anew after a wake: no reply waits long for that."""
+"""Time limit for the search: a large project's index is reloaded after a start."""
 
 
 class ProjectTalk:
-    """Notes on the project that words are about."""
+    """Builds notes on the project that the owner's words mention."""
 
     def __init__(self, store: ProjectStore) -> None:
         self._store = store
 
     async def notes_for(self, words: str, room_tokens: int) -> list[PromptMemory]:
-        """Where the project stands, then what it knows that fits best, in so many tokens; nothing where none is
-        named. What goes wrong fails no reply (R-94)."""
+        """Return the project's state, then its best matching knowledge, within `room_tokens`; empty without a project.
+        An error fails no reply (R-94)."""
         try:
             project = find_named(words, await self._store.projects())
             return await self._notes_on(project, words, room_tokens * _CHARS_PER_TOKEN) if project is not None else []
@@ -48,7 +48,7 @@ class ProjectTalk:
             return []
 
     async def _notes_on(self, project: Project, words: str, room_chars: int) -> list[PromptMemory]:
-        # A mind without a project does not carry what reads one.
+        # Imported late: a mind without projects does not need it.
         from reveries.projects.wake import read_state
 
         state = await read_state(self._store, project.id)
@@ -66,7 +66,7 @@ class ProjectTalk:
 
 
 def find_named(words: str, projects: Sequence[Project]) -> Project | None:
-    """The project that words name, the longest name first. Pure."""
+    """Return the project that `words` name, the longest name first. Pure."""
     is_asked = not QUESTION_MARKS.isdisjoint(words) or "project" in words.casefold()
     for one in sorted(projects, key=lambda one: -len(one.name)):
         name = re.escape(one.name)
@@ -77,25 +77,25 @@ def find_named(words: str, projects: Sequence[Project]) -> Project | None:
 
 
 def state_note(state: AgentState) -> PromptMemory:
-    """Where a project stands, on one line. Pure."""
+    """Build the note on the state of a project, in one line. Pure."""
     tasks = [one for one in state.tasks if one.status is not TaskStatus.DROPPED]
     done = sum(one.status is TaskStatus.DONE for one in tasks)
-    told = [f"The goal: {record(state.goal.text, _WORD_CHARS)}."] if state.goal is not None else []
-    told.append(f"{done} of {len(tasks)} tasks are done." if tasks else "No task is planned yet.")
+    sentences = [f"The goal: {record(state.goal.text, _WORD_CHARS)}."] if state.goal is not None else []
+    sentences.append(f"{done} of {len(tasks)} tasks are done." if tasks else "No task is planned yet.")
     shown = frozenset[str]()
     if state.queue:
-        told.append(f"The next task is: {record(state.queue[0].title, _WORD_CHARS)}.")
+        sentences.append(f"The next task is: {record(state.queue[0].title, _WORD_CHARS)}.")
         shown |= state.queue[0].foreign_sources
     if state.open_questions:
-        told.append(f"A question waits for your answer: {record(state.open_questions[0].question, _WORD_CHARS)}")
+        sentences.append(f"A question waits for your answer: {record(state.open_questions[0].question, _WORD_CHARS)}")
         shown |= state.open_questions[0].foreign_sources
-    # Addressed to the person, as the answer will be: a small model says it on so.
-    line = f"- Your project {record(state.project.name, _WORD_CHARS)}: {' '.join(told)}"
+    # Addressed to the person, because a small model repeats the wording in its answer.
+    line = f"- Your project {record(state.project.name, _WORD_CHARS)}: {' '.join(sentences)}"
     return PromptMemory(state.project.id, None, line, project=state.project.name, is_tainted=bool(shown))
 
 
 def chunk_note(project: Project, chunk: Chunk, number: int) -> PromptMemory:
-    """What a project knows, with a number that it can be cited by. Pure."""
+    """Build the note on a chunk, with a number to cite it by. Pure."""
     whose = "somebody else wrote: " if chunk.foreign_sources else ""
     line = f"- ({number}) {whose}{record(chunk.content, _CHUNK_CHARS)}"
     is_tainted = bool(chunk.foreign_sources)
@@ -103,7 +103,7 @@ def chunk_note(project: Project, chunk: Chunk, number: int) -> PromptMemory:
 
 
 def fit_notes(notes: Sequence[PromptMemory], room_chars: int) -> list[PromptMemory]:
-    """The first of them that fit together. Pure."""
+    """Return the first notes that fit together. Pure."""
     fitting: list[PromptMemory] = []
     for one in notes:
         if len(one.line) > room_chars:

@@ -1,4 +1,4 @@
-"""The work on projects in the daemon: when a wake begins, what ends it, and what of it is remembered."""
+"""Runs project work in the daemon: when a wake begins, what ends it, and what is remembered of it."""
 
 import asyncio
 import contextlib
@@ -29,7 +29,7 @@ from reveries.safety.verdict import Verdict
 from reveries.tools.folder_copies import FolderCopies, Undone
 
 if TYPE_CHECKING:
-    # A mind without a project does not carry what works on one.
+    # A mind without projects does not need these.
     from collections.abc import AsyncIterator, Iterator
 
     from reveries.projects.task_tools import ToolServices
@@ -50,7 +50,7 @@ YOU_SPOKE = "You spoke."
 
 
 class ProjectWorker:
-    """Works on one project at a time, when attention says so."""
+    """Works on one project at a time, when `attention` chooses it."""
 
     def __init__(
         self,
@@ -67,34 +67,33 @@ class ProjectWorker:
         self._sleep = sleep
         self._permission = permission
         self._events = events
-        # Work holds the lock of sleep: the same pulse says that whoever holds it gets on.
+        # Work holds the lock of sleep, so the same pulse shows the progress of either.
         self._pulse = watchdog.sleep
         self.store = ProjectStore(parts.database, parts.knowledge, parts.clock, parts.memory.new_id)
         self._copies = FolderCopies(parts.home.folder_copies)
         self._services: ToolServices | None = None
         self.happened: Notifier[[str, str, str]] = Notifier()
-        """The project's name, what happened, and a few words."""
+        """The project's name, the event, and a short text."""
         self._asked: dict[str, asyncio.Future[WakeReport]] = {}
         self._waits: dict[str, Deadline] = {}
-        """Until when a project has no budget, or no model, and need not be woken to hear so again."""
+        """Until when a project has no budget or no model, so that a wake would be useless."""
         self._at_work = ""
         self._break: WorkBreak | None = None
-        """Of the wake under way."""
+        """The break of the current wake."""
         self._permission_looked = Deadline()
         self._is_asked_for = False
-        """Whether the owner wants the wake under way: it goes on into the quiet hours."""
+        """Whether the owner asked for the current wake, which then goes on into the quiet hours."""
         self._has_news = asyncio.Event()
         self._folders = asyncio.Lock()
-        """Held by a wake, and while a folder is given back."""
+        """Held by a wake, and while a folder is restored."""
 
     def consider(self) -> None:
-        """Something changed: a goal, an answer, a setting."""
+        """Check again what to do, because a goal, an answer or a setting changed."""
         self._waits.clear()
         self._has_news.set()
 
     async def request_work(self, name: str) -> Project:
-        """Let a project have a wake as soon as nobody talks and no sleep is due. Raises NotFoundError,
-        UsageError."""
+        """Wake a project as soon as no one talks and no sleep is due. Raises NotFoundError, UsageError."""
         project = await self.store.find(name) if name else await self._longest_unserved()
         if project.state != "active":
             raise UsageError(
@@ -103,18 +102,18 @@ class ProjectWorker:
             )
         if project.id not in self._asked:
             self._asked[project.id] = asyncio.get_running_loop().create_future()
-            # Whoever only asked for it reads no outcome: an error is told by the wake itself.
+            # A caller that only requests it reads no outcome; the wake itself reports an error.
             self._asked[project.id].add_done_callback(lambda done: done.cancelled() or done.exception())
         self.consider()
         return project
 
     async def work_now(self, name: str) -> tuple[Project, WakeReport]:
-        """The same, and wait until the wake ends. Raises NotFoundError, UsageError."""
+        """Request work and wait until the wake ends. Raises NotFoundError, UsageError."""
         project = await self.request_work(name)
         return project, await asyncio.shield(self._asked[project.id])
 
     async def run(self) -> None:
-        """Until cancelled: look who is next, and work where it is a project's turn."""
+        """Choose what is next, and work when it is a project's turn, until cancelled."""
         while True:
             self._has_news.clear()  # Before the choice: what changes during it is not missed.
             chosen = await self._choose()
@@ -126,7 +125,7 @@ class ProjectWorker:
             await wait_for_event(self._has_news, _LOOK_SECONDS, self._parts.clock)
 
     async def situation(self) -> Situation:
-        """All that attention looks at."""
+        """Collect what `attention` needs for its choice."""
         settings = self._parts.settings.projects
         held = self._permission.held()
         return Situation(
@@ -148,7 +147,7 @@ class ProjectWorker:
     async def _workable(self, project: Project) -> WorkableProject:
         has_goal = any(one.state != "past" for one in await self.store.goals(self._parts.database, project.id))
         can_work = project.state == "active" and has_goal and project.rested_because not in NOTHING_TO_DO
-        # What a word of the owner broke off, or gave something to do, does not wait like one that rested by itself.
+        # Work that the owner interrupted or asked for does not wait like a project that rested by itself.
         waits = self._waits.get(project.id, Deadline()).seconds_left(self._parts.clock) > 0
         can_work = can_work and not waits
         is_going_on = project.rested_because in ("", RestReason.INTERRUPTED.value)
@@ -233,7 +232,7 @@ class ProjectWorker:
         )
 
     async def _open_services(self) -> "ToolServices":
-        """Once: a real start of the sandbox shows whether there is one."""
+        """Open the services once; starting the sandbox shows whether it works."""
         from reveries.projects.task_tools import ToolServices
         from reveries.tools.sandbox import find_sandbox
 
@@ -249,7 +248,7 @@ class ProjectWorker:
 
     @contextlib.asynccontextmanager
     async def held_server(self, name: str) -> "AsyncIterator[McpServer]":
-        """An MCP server of the settings, for a moment. Raises ToolError, ConfigError."""
+        """Open a configured MCP server for a short time. Raises ToolError, ConfigError."""
         await self._open_services()
         server = self._open_server(name)
         try:
@@ -258,7 +257,7 @@ class ProjectWorker:
             await asyncio.shield(server.close())
 
     async def grant_server_tools(self, project: Project, server: str, name: str) -> None:
-        """Allow a tool of an MCP server, or all, as they are now. Raises ToolError, ConfigError, NotFoundError."""
+        """Allow a tool of an MCP server, or all that it has now. Raises ToolError, ConfigError, NotFoundError."""
         from reveries.projects.server_tools import grant_server_tools
 
         async with self.held_server(server) as held:
@@ -274,7 +273,7 @@ class ProjectWorker:
         return McpServerOpener(self._services.sandbox, self._parts.home.path).open(name, settings)
 
     async def undo_task(self, project: Project, task: WorkTask) -> Undone:
-        """Give the project's folder back as it was before a task. Raises UsageError, ToolError."""
+        """Restore the project's folder to its state before a task. Raises UsageError, ToolError."""
         folder = Path(project.folder)
         if self._at_work == project.id:
             raise UsageError(
@@ -294,11 +293,11 @@ class ProjectWorker:
         return undone
 
     async def drop_folder_copies(self) -> None:
-        """Something is forgotten, and they may hold it."""
+        """Delete all folder copies, because they may contain what is erased."""
         await asyncio.to_thread(self._copies.drop_all)
 
     async def _must_stop(self) -> bool:
-        """Between two tasks: whether something else comes first, or the quiet hours have begun."""
+        """Whether to stop between two tasks, because something else comes first or quiet hours began."""
         self._pulse.beat()
         if not await self.store.is_active(self._at_work):
             return True
@@ -313,7 +312,7 @@ class ProjectWorker:
         return WorkModel(watched, project_id, models.tier(Role.WORK), settings.owner.name or "the owner")
 
     async def _remember(self, text: str, is_tainted: bool) -> None:
-        """Work becomes experience: asked what it did yesterday, it recalls it, and sleep sees it."""
+        """Store work as an experience, so that the mind recalls it and sleep processes it."""
         origin = Origin.TOOL if is_tainted else Origin.SELF
         await self._parts.memory.conversations.record_external(text, origin)
         await self._sleep.light_sleep()

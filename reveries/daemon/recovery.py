@@ -1,4 +1,4 @@
-"""What the daemon does with a memory that is damaged: the newest backup that is whole takes its place, once (A8)."""
+"""Restarts failed tasks, and restores the newest intact backup of a damaged memory, once (A8)."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -23,9 +23,8 @@ log = structlog.get_logger("supervisor")
 async def supervise(name: str, child: Callable[[], Awaitable[None]], clock: Clock, room: Room | None = None) -> None:
     """Run `child` until it returns. When it raises, wait (1 s, doubling to 5 min) and run it again.
 
-    A child that ran for a minute before it failed begins again with the shortest wait. One that found the disk full
-    begins again as soon as there is `room` (A5). StorageLostError is passed on: a daemon whose disk fails must end
-    (A4).
+    A child that ran for a minute before it failed restarts after the shortest wait. One that found the disk full
+    restarts as soon as there is `room` (A5). StorageLostError is raised on: a daemon whose disk fails must end (A4).
     """
     pause = _FIRST_PAUSE_SECONDS
     while True:
@@ -34,9 +33,9 @@ async def supervise(name: str, child: Callable[[], Awaitable[None]], clock: Cloc
             await child()
         except StorageLostError:
             raise
-        except Exception as error:  # The named boundary: whatever a child raises, the mind lives on.
-            if room is not None and room.is_full and _is_of_full_disk(error):
-                log.warning("child.waits_for_room", child=name)
+        except Exception as error:  # The named boundary: a failing child must not end the mind.
+            if room is not None and room.is_full and _is_disk_full(error):
+                log.warning("child.waiting_for_space", child=name)
                 await room.wait()
                 continue
             if clock.monotonic() - began > _HEALTHY_AFTER_SECONDS:
@@ -48,51 +47,51 @@ async def supervise(name: str, child: Callable[[], Awaitable[None]], clock: Cloc
             return
 
 
-def _is_of_full_disk(error: Exception) -> bool:
-    """Whether that is all that is wrong."""
+def _is_disk_full(error: Exception) -> bool:
+    """Whether the error is only a full disk."""
     if isinstance(error, ExceptionGroup):
-        return all(_is_of_full_disk(one) for one in error.exceptions)
+        return all(_is_disk_full(one) for one in error.exceptions)
     return isinstance(error, DiskFullError)
 
 
 log = structlog.get_logger("recovery")
 
 Life = Callable[[asyncio.Event], Awaitable[int]]
-"""Opens the memory, lives, and closes; sets the event when the memory is there whole and others may come."""
+"""Opens the memory, runs, and closes; sets the event when the memory is open and intact."""
 
 
 async def live_with_recovery(life: Life, database: Path, backups: Path, clock: Clock) -> int:
-    """What `life` returns. Damage that is found before it is awake is put right from a backup, and it begins again;
-    what is found later ends it, and the next wake looks at everything first. Raises StorageDamagedError, then and
-    when no backup can help."""
+    """Run `life` and return its result. If damage is found before it is awake, a backup is restored and it runs again;
+    later damage ends it, and the next start checks everything first. Raises StorageDamagedError then, and if no backup
+    helps."""
     awake = asyncio.Event()
     try:
-        return await _noticing_garbage(life, database, awake)
+        return await _run_detecting_damage(life, database, awake)
     except StorageDamagedError as error:
         suspect(database, error.message)
         log.exception("memory.damaged", why=error.message)
         if awake.is_set():
             raise
         restored = await asyncio.to_thread(recover, database, backups, clock.now(), error.message)
-        log.warning("memory.put_back", backup=restored.backup, kept=restored.kept)
-    return await _noticing_garbage(life, database, awake)
+        log.warning("memory.restored", backup=restored.backup, kept=restored.kept)
+    return await _run_detecting_damage(life, database, awake)
 
 
-async def _noticing_garbage(life: Life, database: Path, awake: asyncio.Event) -> int:
+async def _run_detecting_damage(life: Life, database: Path, awake: asyncio.Event) -> int:
     try:
         return await life(awake)
     except (msgspec.MsgspecError, UnicodeDecodeError, ValueError, LookupError, TypeError) as error:
-        # Rows that are no rows, perhaps. Perhaps a fault of ours: for that no memory is put away.
+        # Either damaged rows or a bug of ours; a bug must not cause a restore.
         if awake.is_set():
             raise
-        why = f"The memory {database} holds what cannot be read ({type(error).__name__})."
-        if await asyncio.to_thread(_is_shown_damaged, database):
-            raise StorageDamagedError(why, advice="The newest backup that is whole takes its place.") from error
+        why = f"The memory {database} contains rows that cannot be read ({type(error).__name__})."
+        if await asyncio.to_thread(_is_proven_damaged, database):
+            raise StorageDamagedError(why, advice="The newest intact backup replaces it.") from error
         if isinstance(error, msgspec.MsgspecError):
             raise StorageError(why, advice="Nothing was changed. To go back: reveries backup restore") from error
         raise
 
 
-def _is_shown_damaged(database: Path) -> bool:
+def _is_proven_damaged(database: Path) -> bool:
     looked = look_into(database)
     return bool(looked.problems or looked.rotten) or suspicion(database).exists()

@@ -1,5 +1,5 @@
-"""Keeps watch over the disk of the memory: over its room (A5), where it warns, lets the background rest while there is
-little, and finds out when a full disk takes something again; and over a failure that nobody else heard of (A4)."""
+"""Monitors the disk of the memory. When space is low (A5) it warns, pauses background work, and checks when a full disk
+can store again. It also detects a disk failure that no other part met (A4)."""
 
 import asyncio
 import math
@@ -16,21 +16,21 @@ from reveries.db.reserve import put_by
 from reveries.errors import StorageError, StorageLostError
 from reveries.notifier import Notifier
 
-LOOK_SECONDS = 1.5
-"""Between two looks: a disk that is full is told of within 2 s, also while nothing is written."""
+POLL_SECONDS = 1.5
+"""Between two checks: a full disk is reported within 2 s, even while nothing is written."""
 _LEAST_BYTES = 2**20
-"""With less than this it counts as full before the first commit fails."""
+"""With less free space the disk counts as full before the first commit fails."""
 _AGAIN_BYTES = 4 * 2**20
-"""With less than this a full disk is not tried again: it would be full after a few words."""
+"""With less free space a full disk is not tried again, because it would be full after a few words."""
 _MEGABYTE = 10**6
 _ENOUGH_AGAIN = 1.2
-"""So much more than the limit must be free before the background goes on: else it would begin and end all the time."""
+"""Background work resumes at this multiple of the limit, so that it does not start and stop all the time."""
 
 log = structlog.get_logger("room")
 
 
 class RoomKeeper:
-    """`run` until cancelled. `changed` is notified when what it says has changed."""
+    """Checks the free space. `changed` is notified when `problems` change."""
 
     def __init__(
         self,
@@ -49,13 +49,13 @@ class RoomKeeper:
         database.room.changed.subscribe(self._room_changed)
 
     async def run(self) -> None:
-        """Look, again and again. Raises StorageLostError when the disk has failed, whoever met that."""
+        """Check repeatedly until cancelled. Raises StorageLostError when the disk has failed."""
         while True:
-            await self.look()
-            await self._clock.sleep(LOOK_SECONDS)
+            await self.check()
+            await self._clock.sleep(POLL_SECONDS)
 
-    async def look(self) -> None:
-        """Once. Raises StorageLostError."""
+    async def check(self) -> None:
+        """Check once. Raises StorageLostError."""
         self._database.require_storage()
         before, room = self.problems(), self._database.room
         self._free_bytes = await asyncio.to_thread(self._read_free_bytes, self._database.path.parent)
@@ -78,29 +78,28 @@ class RoomKeeper:
         except StorageLostError:
             raise
         except StorageError as error:
-            # Tried again at the next look: this must go on, for nobody else opens the gate.
+            # Tried again at the next check; this task must go on, because only it allows writes again.
             self._database.room.refused(f"What is new is not stored. {error}")
 
     def problems(self) -> list[str]:
-        """What the owner should know; empty when there is enough."""
+        """Return what the owner should know; empty if there is enough space."""
         settings = self._settings()
         room = self._database.room
         if room.refusal and not (room.is_full and self._free_bytes < _AGAIN_BYTES):
             return [room.refusal]
         if room.is_full:
             return [
-                "The disk is full: nothing new is stored, thought or slept on. Free some room; it goes on by itself."
+                "The disk is full: nothing is stored, thinking and sleep pause. Free some space; it goes on by itself."
             ]
         if self._is_resting:
-            return [
-                f"The disk is nearly full ({settings.rest_below_free_megabytes} MB): it only talks. Free some room."
-            ]
+            limit = settings.rest_below_free_megabytes
+            return [f"The disk is nearly full ({limit} MB): it only talks. Free some disk space."]
         if self._free_bytes < settings.warn_below_free_megabytes * _MEGABYTE:
             return [f"Less than {settings.warn_below_free_megabytes} MB are free on the disk of the memory."]
         return []
 
     def why_to_rest(self) -> str:
-        """Why nothing that nobody waits for is begun; empty when it may be."""
+        """Return why background work is paused; empty if it is not."""
         if self._database.room.is_full:
             return "The disk is full."
         return "The disk is nearly full." if self._is_resting else ""
@@ -108,16 +107,16 @@ class RoomKeeper:
     def _room_changed(self) -> None:
         room = self._database.room
         if room.is_full or room.refusal:
-            log.warning("disk.full" if room.is_full else "memory.refuses", why=room.refusal)
+            log.warning("disk.full" if room.is_full else "storing.stopped", why=room.refusal)
         else:
-            log.info("memory.takes_what_is_new")
+            log.info("storing.resumed")
         self.changed.notify()
 
 
 def free_bytes(folder: Path) -> float:
-    """What an owner without privilege may still write there; infinite where nobody can tell."""
+    """Return the bytes that an unprivileged user may still write; infinite if unknown."""
     try:
-        found = os.statvfs(folder)
+        stats = os.statvfs(folder)
     except OSError:
         return math.inf
-    return float(found.f_bavail * found.f_frsize)
+    return float(stats.f_bavail * stats.f_frsize)

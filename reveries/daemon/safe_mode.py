@@ -1,7 +1,7 @@
-"""Safe mode (B6): the mind answers on its socket, what it knows can be read, searched, exported and backed up, and
-nothing else is done. No model is made, nothing is thought or slept on, nothing leaves the machine.
+"""Safe mode (B6): the daemon answers on its socket, and its memory can be read, searched, exported and backed up. There
+is no model, no thinking, no sleep, and nothing leaves the machine.
 
-It is for a home whose settings are broken and for a mind that crashes while it wakes.
+It is for broken settings and for a mind that crashes while it starts.
 """
 
 from collections.abc import AsyncGenerator, Sequence
@@ -25,42 +25,42 @@ from reveries.llm.circuits import Circuits
 from reveries.llm.tokens import estimate_tokens
 from reveries.memory.store import space_to_serve
 
-IN_FULL_AGAIN = "In full again: reveries sleep, then reveries wake."
+LEAVE_SAFE_MODE = "To leave safe mode: reveries sleep, then reveries wake."
 _CONTEXT_TOKENS = 8192
 
 
 def require_allowed(request: protocol.Request, safe_because: str) -> None:
-    """Raise SafeModeError for what safe mode does not do; `safe_because` is empty out of it."""
+    """Raise SafeModeError for requests that safe mode does not answer; outside of it `safe_because` is empty."""
     if safe_because and not protocol.REQUESTS[type(request)].is_safe:
-        raise SafeModeError("It is in safe mode: that is not done now.", advice=IN_FULL_AGAIN)
+        raise SafeModeError("That is not possible in safe mode.", advice=LEAVE_SAFE_MODE)
 
 
 def why_after_crashes(home: Home, now: float) -> str:
-    """Why this wake is to be a safe one; empty when it need not be."""
+    """Return why to start in safe mode after crashes; empty for a normal start."""
     crashes = crashes_lately(home, now)
     return f"It crashed {crashes} times in ten minutes while it woke." if crashes >= CRASHES_UNTIL_SAFE else ""
 
 
 def safe_mode_sentence(why: str) -> str:
-    """For `status` and every client."""
+    """Build the sentence on safe mode for `status` and every client."""
     does = "It shows, searches, exports and backs up what it knows; it does not answer, think or sleep on anything."
-    return f"Safe mode. {why} {does} {IN_FULL_AGAIN}"
+    return f"Safe mode. {why} {does} {LEAVE_SAFE_MODE}"
 
 
 def settings_in_safe_mode(file: Path) -> tuple[Settings, str]:
-    """The settings that safe mode goes by, and what is wrong with `file`; empty when nothing is.
+    """Return the settings for safe mode, and what is wrong with `file`; empty if nothing is.
 
-    Of a file that is wrong, it takes the names and the place of the memory. Raises ConfigError where that place cannot
-    be known: another memory must not be shown in its stead.
+    From a broken file only the names and the path of the memory are used. Raises ConfigError if that path is unknown,
+    because another memory must not be shown.
     """
     try:
-        return calmed(load_settings(file)), ""
+        return without_background(load_settings(file)), ""
     except ConfigError as error:
-        return calmed(_with_what_can_be_read(file)), str(error)
+        return without_background(_salvage_settings(file)), str(error)
 
 
-def calmed(settings: Settings) -> Settings:
-    """`settings` with nothing in them that begins by itself."""
+def without_background(settings: Settings) -> Settings:
+    """Return `settings` with background thinking and the calendar switched off."""
     replace = msgspec.structs.replace
     return replace(
         settings,
@@ -70,19 +70,19 @@ def calmed(settings: Settings) -> Settings:
 
 
 def require_memory(database: Path, backups: Path) -> None:
-    """Raise StorageError where there never was one: safe mode begins none."""
+    """Raise StorageError if there never was a memory: safe mode creates none."""
     if not is_there(database) and not any(backups.glob("*.db")) and not traces_of(database):
         raise StorageError(
-            f"There is no memory {database}, and safe mode makes none.", advice="To begin one: reveries wake"
+            f"There is no memory {database}, and safe mode creates none.", advice="To create one: reveries wake"
         )
 
 
 async def safe_models(database: Database, circuits: Circuits) -> Models:
-    """Models that are none: nothing is loaded, started or asked."""
+    """Build placeholder models: nothing is loaded, started or called."""
     choice, model = Choice("no", "model", "safe mode"), NoModel()
     return Models(
         chat=dict.fromkeys(CHAT_ROLES, model),
-        embedding=Embedding(await _embedder_of_file(database), "not asked in safe mode", (), lambda model_id: None),
+        embedding=Embedding(await _embedder_of_file(database), "not used in safe mode", (), lambda model_id: None),
         choices=dict.fromkeys(CHAT_ROLES, choice),
         fallbacks=dict.fromkeys(CHAT_ROLES, ()),
         circuits=circuits,
@@ -92,14 +92,14 @@ async def safe_models(database: Database, circuits: Circuits) -> Models:
 
 
 class NoModel:
-    """The ChatModel port where no model is to be asked."""
+    """The ChatModel port of safe mode, which refuses every call."""
 
     name = "no model"
     context_tokens = _CONTEXT_TOKENS
 
     async def stream(self, prompt: Prompt) -> AsyncGenerator[Delta | Finished, None]:
         if prompt.messages:
-            raise ModelUnavailableError("It is in safe mode: no model is asked.", advice=IN_FULL_AGAIN)
+            raise ModelUnavailableError("No model is used in safe mode.", advice=LEAVE_SAFE_MODE)
         yield Delta("")
 
     async def count_tokens(self, text: str) -> int:
@@ -113,46 +113,46 @@ class NoModel:
 
 
 class NoEmbedder:
-    """The Embedder port in its place: memory goes by words."""
+    """The Embedder port of safe mode: recall uses words only."""
 
     def __init__(self, model_id: str) -> None:
         self.model_id = model_id
         self.dimensions = 0
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
-        raise ModelUnavailableError("It is in safe mode: no embedder is asked.", advice=IN_FULL_AGAIN)
+        raise ModelUnavailableError("No embedder is used in safe mode.", advice=LEAVE_SAFE_MODE)
 
     async def aclose(self) -> None:
         return
 
 
 async def _embedder_of_file(database: Database) -> NoEmbedder:
-    """One of the name that the vectors in the file have, so that nothing is taken for a change of the embedder."""
+    """Build one with the model id of the stored vectors, so that it does not count as a change of the embedder."""
     serving = await database.rows("vectors.serving")
     recorded = str(serving[0]["model_id"]) if serving else ""
     counts = {str(row["model_id"]): int(row["vectors"]) for row in await database.rows("vectors.models")}
     return NoEmbedder(space_to_serve(recorded, counts, recorded) or "none")
 
 
-def _with_what_can_be_read(file: Path) -> Settings:
+def _salvage_settings(file: Path) -> Settings:
     settings, tables = load_settings(None), _read_tables(file)
     replace = msgspec.structs.replace
-    path = _text(tables, "storage", "db_path", settings.storage.db_path, file)
+    path = _read_setting(tables, "storage", "db_path", settings.storage.db_path, file)
     return replace(
         settings,
         storage=replace(settings.storage, db_path=path),
-        mind=replace(settings.mind, name=_text(tables, "mind", "name", settings.mind.name)),
-        owner=replace(settings.owner, name=_text(tables, "owner", "name", settings.owner.name)),
+        mind=replace(settings.mind, name=_read_setting(tables, "mind", "name", settings.mind.name)),
+        owner=replace(settings.owner, name=_read_setting(tables, "owner", "name", settings.owner.name)),
     )
 
 
-def _text(tables: dict[str, object], table: str, key: str, default: str, needed_of: Path | None = None) -> str:
-    found = tables.get(table)
-    value = cast("dict[str, object]", found).get(key, default) if isinstance(found, dict) else default
+def _read_setting(tables: dict[str, object], table: str, key: str, default: str, needed_of: Path | None = None) -> str:
+    section = tables.get(table)
+    value = cast("dict[str, object]", section).get(key, default) if isinstance(section, dict) else default
     if isinstance(value, str):
         return value
     if needed_of is not None:
-        raise _place_unknown(needed_of)
+        raise _unknown_memory_error(needed_of)
     return default
 
 
@@ -166,13 +166,14 @@ def _read_tables(file: Path) -> dict[str, object]:
     except IsADirectoryError:
         return {}
     except OSError as error:
-        raise _place_unknown(file) from error
+        raise _unknown_memory_error(file) from error
     if any("db_path" in line and not line.lstrip().startswith("#") for line in text.splitlines()):
-        raise _place_unknown(file)
+        raise _unknown_memory_error(file)
     return {}
 
 
-def _place_unknown(file: Path) -> ConfigError:
+def _unknown_memory_error(file: Path) -> ConfigError:
     return ConfigError(
-        f"Where the memory is cannot be read in {file}.", advice="Mend storage.db_path there, or move the file away."
+        f"The path of the memory cannot be read from {file}.",
+        advice="Fix storage.db_path there, or move the file away.",
     )

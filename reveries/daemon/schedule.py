@@ -1,7 +1,7 @@
-"""Jobs at their times. APScheduler's triggers say when (pure functions of now); this small loop runs what is due.
+"""Runs scheduled jobs. APScheduler's triggers say when (pure functions of now); this small loop runs what is due.
 
-`next_run` is kept in SQLite and compared with the wall clock at least every 60 s, so that suspend and clock steps make
-a job late at most, and late jobs run once (E1).
+`next_run` is stored in SQLite and compared with the wall clock at least every 60 s, so that suspend and clock changes
+only make a job late, and late jobs run once (E1).
 """
 
 import contextlib
@@ -18,30 +18,30 @@ from reveries.db.failpoints import HangPlace, may_hang
 from reveries.errors import DiskFullError, ReveriesError, StorageError, StorageLostError
 from reveries.heartbeat import Pulse
 
-_LOOK_SECONDS = 60.0
+_POLL_SECONDS = 60.0
 
 log = structlog.get_logger("schedule")
 
 
 class Trigger(Protocol):
-    """What APScheduler's interval and cron triggers are: when next, given when last."""
+    """The interface of APScheduler's triggers: the next time, given the last."""
 
     def get_next_fire_time(self, previous_fire_time: datetime | None, now: datetime) -> datetime | None: ...
 
 
 @dataclass(frozen=True, slots=True)
 class ScheduledJob:
-    """`run` returns what it did in a few words, or None when its conditions did not hold."""
+    """A job. `run` returns its outcome in a few words, or None if there was nothing to do."""
 
     name: str
     trigger: Trigger
     run: Callable[[], Awaitable[str | None]]
     has_own_pulse: bool = False
-    """Whether it is watched by itself: then a schedule that waits for it does not hang."""
+    """Whether the watchdog watches it separately: then the schedule counts as waiting."""
 
 
 class Schedule:
-    """Runs each job when it is due, one at a time, once however late."""
+    """Runs each job when it is due, one at a time, and only once if it is late."""
 
     def __init__(self, database: Database, clock: Clock, jobs: Sequence[ScheduledJob]) -> None:
         self._database = database
@@ -51,12 +51,12 @@ class Schedule:
         self.pulse = Pulse()
 
     async def run(self) -> None:
-        """Load what was planned, then look and run for ever."""
-        await self._load()
+        """Load the plans, then run due jobs for ever."""
+        await self._load_plans()
         while True:
             with self.pulse.waiting():
                 await self._database.room.wait()
-            self._heed_clock()
+            self._correct_plans()
             for name in self.due():
                 await self._run_job(self._jobs[name])
             seconds = self._seconds_to_next()
@@ -64,20 +64,20 @@ class Schedule:
                 await self._clock.sleep(seconds)
 
     def due(self) -> list[str]:
-        """The jobs whose time has come, the longest overdue first."""
+        """Return the names of due jobs, the longest overdue first."""
         now = self._clock.now()
         return sorted((name for name, at in self._next_run_at.items() if at <= now), key=self._next_run_at.__getitem__)
 
-    async def _load(self) -> None:
+    async def _load_plans(self) -> None:
         planned = {row["job"]: float(row["next_run_at"]) for row in await self._database.rows("schedule.all")}
         now = self._clock.now()
         for name, job in self._jobs.items():
             first = next_after(job.trigger, None, now)
-            # A plan further away than one period comes from a clock that has since been set back.
+            # A plan more than one period ahead comes from before the clock was set back.
             self._next_run_at[name] = min(planned.get(name, first), first)
 
-    def _heed_clock(self) -> None:
-        """No plan is further away than one period from now: one that is comes from a clock that was set back since."""
+    def _correct_plans(self) -> None:
+        """Bring plans that are more than one period ahead nearer, because the clock was set back."""
         now = self._clock.now()
         for name, job in self._jobs.items():
             self._next_run_at[name] = min(self._next_run_at[name], next_after(job.trigger, now, now))
@@ -91,19 +91,19 @@ class Schedule:
                 outcome = await job.run()
         except (StorageLostError, DiskFullError):
             raise
-        except ReveriesError as error:  # Foreseen: a model that does not answer is no fault of the program.
+        except ReveriesError as error:  # Expected, for example a model that does not answer.
             log.warning("job.failed", job=job.name, why=error.for_log)
             outcome = f"failed: {type(error).__name__}"
-        except Exception as error:  # A named boundary: one job's fault is logged; the others go on.
+        except Exception as error:  # A named boundary: a failing job is logged; the others go on.
             log.exception("job.failed", job=job.name)
             outcome = f"failed: {type(error).__name__}"
         now = self._clock.now()
         self._next_run_at[job.name] = next_after(job.trigger, began, now)
         if outcome is not None:
-            log.info("job.done", job=job.name, outcome=outcome)
-        await self._keep_outcome(job.name, began, outcome or "")
+            log.info("job.completed", job=job.name, outcome=outcome)
+        await self._store_outcome(job.name, began, outcome or "")
 
-    async def _keep_outcome(self, name: str, began: float, outcome: str) -> None:
+    async def _store_outcome(self, name: str, began: float, outcome: str) -> None:
         plan = {
             "job": name,
             "next_run_at": self._next_run_at[name],
@@ -116,22 +116,22 @@ class Schedule:
         except (StorageLostError, DiskFullError):
             raise
         except StorageError as error:
-            # Another program holds the file, perhaps for hours. It is in mind here: who began anew would read what was
-            # planned before, and do the same job again and again.
-            log.warning("schedule.not_kept", job=name, why=error.for_log)
+            # Another program locks the file, perhaps for hours. The plan in memory is right; a restart of this task
+            # would load the old plan and run the same job again and again.
+            log.warning("schedule.store_failed", job=name, why=error.for_log)
 
     def _seconds_to_next(self) -> float:
-        soonest = min(self._next_run_at.values(), default=self._clock.now() + _LOOK_SECONDS)
-        return min(_LOOK_SECONDS, max(0.5, soonest - self._clock.now()))
+        soonest = min(self._next_run_at.values(), default=self._clock.now() + _POLL_SECONDS)
+        return min(_POLL_SECONDS, max(0.5, soonest - self._clock.now()))
 
 
 def next_after(trigger: Trigger, last: float | None, now: float) -> float:
-    """The first time after `now` (unix seconds) at which `trigger` fires."""
+    """Return the first time after `now` (unix seconds) at which `trigger` fires."""
     previous = None if last is None else datetime.fromtimestamp(last, UTC)
     moment = datetime.fromtimestamp(now, UTC)
-    found = trigger.get_next_fire_time(previous, moment)
+    fires_at = trigger.get_next_fire_time(previous, moment)
     for _ in range(3):
-        if found is None or found.timestamp() > now:
+        if fires_at is None or fires_at.timestamp() > now:
             break
-        found = trigger.get_next_fire_time(found, moment)
-    return found.timestamp() if found is not None and found.timestamp() > now else now + _LOOK_SECONDS
+        fires_at = trigger.get_next_fire_time(fires_at, moment)
+    return fires_at.timestamp() if fires_at is not None and fires_at.timestamp() > now else now + _POLL_SECONDS

@@ -1,16 +1,16 @@
-"""Telling systemd how it goes (sd_notify): a datagram to the socket that it names."""
+"""Notifies systemd of the daemon's state (sd_notify): a datagram to the socket in NOTIFY_SOCKET."""
 
 import asyncio
 import os
 import socket
 
 _MOMENT_SECONDS = 1.0
-"""Well within the 5 s in which each signal ends the mind."""
+"""Well within the 5 s in which a signal ends the mind."""
 
 
-def tell_service_manager(state: str, seconds: float = 0.0) -> bool:
-    """Send `state` ("WATCHDOG=1"). False when nobody asked to be told, or does not listen: nobody waits for that, or
-    `seconds` at most."""
+def notify_service_manager(state: str, seconds: float = 0.0) -> bool:
+    """Send `state` ("WATCHDOG=1"), waiting `seconds` at most. False if there is no service manager or it does not
+    read."""
     address = os.environ.get("NOTIFY_SOCKET")
     if not address:
         return False
@@ -26,7 +26,7 @@ def tell_service_manager(state: str, seconds: float = 0.0) -> bool:
     return True
 
 
-async def tell_at_length(state: str, seconds: float = _MOMENT_SECONDS) -> bool:
-    """Send `state` ("READY=1", "STOPPING=1"), which is said once: a service manager that is behind is waited for,
-    beside the loop. Whether it was sent."""
-    return await asyncio.to_thread(tell_service_manager, state, seconds)
+async def notify_waiting(state: str, seconds: float = _MOMENT_SECONDS) -> bool:
+    """Send `state` ("READY=1", "STOPPING=1"), which is sent once, so wait in a thread for a slow service manager.
+    Return whether it was sent."""
+    return await asyncio.to_thread(notify_service_manager, state, seconds)

@@ -1,6 +1,6 @@
-"""One mind, one daemon: the kernel lock that decides who it is, and the socket that it listens on.
+"""Ensures one daemon per mind with a kernel lock, and opens the socket that it listens on.
 
-The lock decides, never a pid in a file: it is gone with the process, however that ended (R-8, B1..B3).
+The lock decides, never a pid in a file: it is released with the process, however that ends (R-8, B1..B3).
 """
 
 import contextlib
@@ -21,54 +21,54 @@ _LISTEN_BACKLOG = 64
 
 @contextlib.contextmanager
 def hold_lock(home: Home, memory: Path | None = None) -> Iterator[None]:
-    """Hold this home's lock, and that of its `memory`: another home may name the same file. Raises AlreadyAwakeError
-    naming the holder, HomeError when there can be no lock."""
-    with contextlib.ExitStack() as held:
-        held.enter_context(_held(home.lock, f"The mind in {home.path} is already awake", "See it: reveries status"))
+    """Hold the lock of this home and of its `memory`, which another home may use too. Raises AlreadyAwakeError with the
+    holder's pid, and HomeError if the lock cannot be opened."""
+    with contextlib.ExitStack() as locks:
+        locks.enter_context(
+            _lock_file(home.lock, f"The mind in {home.path} is already awake", "See it: reveries status")
+        )
         if memory is not None and memory.parent.is_dir():
             in_use = f"The memory {memory} is in use by the mind of another home"
-            advice = "Let each home have a memory of its own: reveries config set storage.db_path"
-            held.enter_context(_held(memory.with_name(f"{memory.name}.lock"), in_use, advice))
+            advice = "Give each home its own memory: reveries config set storage.db_path"
+            locks.enter_context(_lock_file(memory.with_name(f"{memory.name}.lock"), in_use, advice))
         yield
 
 
 @contextlib.contextmanager
-def _held(lock: Path, refusal: str, advice: str) -> Iterator[None]:
+def _lock_file(lock: Path, refusal: str, advice: str) -> Iterator[None]:
     try:
         descriptor = open_own(lock, how=0)
     except OSError as error:
         why = (error.strerror or "").rstrip(".")
-        raise HomeError(
-            f"The lock {lock} cannot be opened: {why}.", advice="Look at its owner and its mode."
-        ) from error
+        raise HomeError(f"The lock {lock} cannot be opened: {why}.", advice="Check its owner and mode.") from error
     try:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
-            raise AlreadyAwakeError(f"{refusal} (process {_holder(lock)}).", advice=advice) from error
-        _sign(descriptor)
+            raise AlreadyAwakeError(f"{refusal} (process {_read_holder(lock)}).", advice=advice) from error
+        _write_pid(descriptor)
         yield
     finally:
         os.close(descriptor)
 
 
-def _holder(lock: Path) -> str:
+def _read_holder(lock: Path) -> str:
     with contextlib.suppress(OSError):
         return lock.read_bytes()[:32].decode("ascii", "replace").strip() or "unknown"
     return "unknown"
 
 
-def _sign(descriptor: int) -> None:
-    """Whose it is, for whoever comes later. It is held all the same on a disk that has no room for that (A5)."""
-    signed = f"{os.getpid()}\n".encode("ascii")
+def _write_pid(descriptor: int) -> None:
+    """Write our pid into the lock file. On a full disk that fails, but the lock is held (A5)."""
+    pid = f"{os.getpid()}\n".encode("ascii")
     with contextlib.suppress(OSError):
-        os.pwrite(descriptor, signed, 0)
-        os.ftruncate(descriptor, len(signed))
+        os.pwrite(descriptor, pid, 0)
+        os.ftruncate(descriptor, len(pid))
 
 
 @contextlib.contextmanager
 def listening_socket(path: Path) -> Iterator[socket.socket]:
-    """A listening unix socket at `path`, mode 0600 from birth. Call it only while holding the lock.
+    """Open a listening unix socket at `path` with mode 0600. Call it only while holding the lock.
 
     A socket left behind by a daemon that died is replaced; anything else at that path is left alone and refused
     (HomeError). At the end the path is removed only if it is still ours.
@@ -81,15 +81,15 @@ def listening_socket(path: Path) -> Iterator[socket.socket]:
             listener.bind(str(path))
         except OSError as error:
             raise HomeError(
-                f"The socket {path} cannot be made: {error.strerror}.", advice="Choose another REVERIES_HOME."
+                f"The socket {path} cannot be created: {error.strerror}.", advice="Choose another REVERIES_HOME."
             ) from error
         finally:
             os.umask(before)
-        ours = _identity(path)
+        ours = _file_identity(path)
         listener.listen(_LISTEN_BACKLOG)
         listener.setblocking(False)
         yield listener
-        if ours is not None and _identity(path) == ours:
+        if ours is not None and _file_identity(path) == ours:
             path.unlink(missing_ok=True)
     finally:
         listener.close()
@@ -118,9 +118,9 @@ def _clear_stale(path: Path) -> None:
     raise HomeError(f"Another program listens on {path}.", advice="End it, or choose another REVERIES_HOME.")
 
 
-def _identity(path: Path) -> tuple[int, int] | None:
+def _file_identity(path: Path) -> tuple[int, int] | None:
     try:
-        found = path.lstat()
+        status = path.lstat()
     except FileNotFoundError:
         return None
-    return found.st_dev, found.st_ino
+    return status.st_dev, status.st_ino

@@ -1,4 +1,4 @@
-"""Sleep in the daemon: when a pass begins, what ends it early, and the owner's word on passes."""
+"""Runs sleep in the daemon: when a pass begins, what ends it early, and the owner's decisions on passes."""
 
 import asyncio
 from functools import partial
@@ -30,7 +30,7 @@ _TIME_PASSES_SECONDS = 86400.0
 
 
 class SleepControl:
-    """Begins passes and what else is done to memory while nobody talks."""
+    """Runs passes of sleep and other memory upkeep while no one talks."""
 
     def __init__(
         self,
@@ -51,37 +51,37 @@ class SleepControl:
         self._pulse = watchdog.sleep
         self._events = events
         self._last_pass_ended = Deadline.after(0, self._clock)
-        self._time_is_due = Deadline()  # When time is to do all its work again; of an earlier life nobody knows.
+        self._time_is_due = Deadline()  # When decay is due next; unknown after a start, so at once.
         self._budget_returns = Deadline()
         self._why_no_budget = ""
         self._is_wanted, self._was_slept = asyncio.Event(), asyncio.Event()
-        """Of light sleep for somebody who does not wait until its end."""
+        """Requests for light sleep whose callers do not wait for its end."""
 
     @property
     def why_waiting(self) -> str:
-        """Why deep sleep waits for its budget; empty when it does not."""
+        """Return why deep sleep waits for its budget; empty if it does not."""
         return self._why_no_budget if self._budget_returns.seconds_left(self._clock) > 0 else ""
 
     def try_budget_again(self) -> None:
-        """The limits may be others now."""
+        """Check the budget again at the next pass, because the limits may have changed."""
         self._budget_returns = Deadline()
 
     async def light_sleep(self, progress: CountCallback | None = None) -> LightSleepResult:
-        """Make everything that was not slept on recallable; no model call."""
+        """Make all new experiences recallable, without a model call."""
         if self._parts.safe_because:
             return LightSleepResult(0, 0)
         return await self._memory.light_sleep(progress)
 
-    async def take_up_leftovers(self) -> None:
-        """What was not slept on yet: after waking, and whenever somebody wants it. Until cancelled."""
+    async def run_light_sleep(self) -> None:
+        """Run light sleep after a start and on request, until cancelled."""
         while True:
             self._is_wanted.clear()
             await self.light_sleep()
             self._was_slept.set()
             await self._is_wanted.wait()
 
-    async def want_light_sleep(self, most_seconds: float) -> None:
-        """For somebody who waits `most_seconds` for it and no longer: it goes on all the same."""
+    async def request_light_sleep(self, most_seconds: float) -> None:
+        """Request light sleep and wait `most_seconds` at most; it goes on after that."""
         self._was_slept.clear()
         self._is_wanted.set()
         await wait_for_event(self._was_slept, most_seconds, self._clock)
@@ -89,7 +89,7 @@ class SleepControl:
     async def consolidate(
         self, limit: int | None, *, trigger: str, progress: CountCallback | None = None
     ) -> DeepSleepResult:
-        """One pass of deep sleep (R-99). Thinking rests meanwhile; a word of the owner ends the pass early (R-102)."""
+        """Run one pass of deep sleep (R-99). Thinking is paused; words of the owner end the pass early (R-102)."""
         async with self._activity.during_sleep(trigger):
             report, stop, model = self._pulse.heard(progress), self._activity.words_came, self._watched_model()
             try:
@@ -102,7 +102,7 @@ class SleepControl:
             return slept
 
     async def preview(self, limit: int | None, progress: CountCallback | None = None) -> Preview:
-        """What a pass would do. The model is asked, nothing is changed."""
+        """Return what a pass would do. The model is called, but nothing is changed."""
         async with self._activity.during_sleep("dry run"):
             report, stop = self._pulse.heard(progress), self._activity.words_came
             try:
@@ -119,7 +119,7 @@ class SleepControl:
             self._activity.note_self_model(before)
 
     async def answer(self, run: str, *, do_it: bool) -> str:
-        """The owner's word on what a pass asks. Raises NotFoundError."""
+        """Apply the owner's answer to the question of a pass. Raises NotFoundError."""
         before = self._memory.self_model
         try:
             return await self._memory.answer_sleep(run, do_it=do_it)
@@ -127,7 +127,7 @@ class SleepControl:
             self._activity.note_self_model(before)
 
     async def why_due(self, *, is_working: bool = False) -> str | None:
-        """Why a pass is due now; None where none is. `is_working`: a project is worked on, and would make room."""
+        """Return why a pass is due now, or None. `is_working`: project work runs, and would stop for it."""
         if self._room.why_to_rest():
             return None
         pressure = SleepPressure(
@@ -141,7 +141,8 @@ class SleepControl:
         return why_sleep_is_due(pressure, self._parts.settings.memory)
 
     async def consolidate_if_due(self) -> str | None:
-        """The automatic pass: when idle, after some hours or many experiences (R-97, R-98), while the disk has room."""
+        """Run the automatic pass if it is due: when idle, after some hours or many experiences (R-97, R-98), with disk
+        space."""
         settings = self._parts.settings.memory
         why = await self.why_due()
         if why is None:
@@ -150,40 +151,39 @@ class SleepControl:
         try:
             report = await self.consolidate(settings.consolidation_volume, trigger=why, progress=progress)
         except BudgetExceededError as error:
-            # What happened is recallable already (light sleep); what it means is asked when there is room again.
+            # Experiences are recallable already (light sleep); the model is asked when there is budget again.
             self._why_no_budget = str(error)
             self._budget_returns = Deadline.after(error.goes_on_after_seconds or _ASK_AGAIN_SECONDS, self._clock)
             return "light sleep only: the budget is used up"
         return f"{report.processed} processed, {report.left} left"
 
-    async def let_time_pass(self) -> str | None:
-        """Once a day where no deep pass came to its end meanwhile, for want of a model, of the owner's word or of
-        anything new: what nobody thinks of fades all the same (R-104)."""
+    async def apply_decay(self) -> str | None:
+        """Apply decay once a day if no deep pass did, for lack of a model, an answer or new experiences (R-104)."""
         is_due = self._time_is_due.seconds_left(self._clock) <= 0
         if not is_due or self._activity.is_busy or self._room.why_to_rest():
             return None
         async with self._activity.during_pass():
             self._activity.ignore_earlier_words()
-            done = await self._memory.decay_and_prune(self._activity.words_came)
+            changes = await self._memory.decay_and_prune(self._activity.words_came)
         if not self._activity.words_came.is_set():
             self._time_is_due = Deadline.after(_TIME_PASSES_SECONDS, self._clock)
-        return f"{len(done.fadings)} faded, {len(done.dormant)} to the disk"
+        return f"{len(changes.fadings)} faded, {len(changes.dormant)} to the disk"
 
-    async def leave_snapshot(self) -> None:
-        """While nobody talks: what the next wake reads instead of every row. A word of the owner ends it."""
+    async def save_snapshot_if_idle(self) -> None:
+        """Save a snapshot for the next start while no one talks. Words of the owner stop it."""
         if self._activity.is_busy or self._room.why_to_rest():
             return
         self._activity.ignore_earlier_words()
         await self._memory.save_snapshot(self._activity.words_came)
 
     async def warm_up(self) -> None:
-        """Compiled loops for recall; without them it is right too, only slower. Then a snapshot, where the one on the
-        disk is stale: a large mind that is killed in its first minutes need not read every row again."""
+        """Compile the loops of recall, which only make it faster. Then replace a stale snapshot, so that a large mind
+        that is killed in its first minutes need not read every row again."""
         log.info("recall.loops", compiled=await self._memory.warm_up())
-        await self.leave_snapshot()
+        await self.save_snapshot_if_idle()
 
     def _watched_model(self) -> WatchedModel:
-        """Sleep's model, cut where it goes round; what was asked about then falls back, as after any bad answer."""
+        """Return the model of sleep, watched for loops; a cut answer is handled like any bad answer."""
         settings, embedder = self._parts.settings.circuit_breaker, self._parts.models.embedding.bare
         return WatchedModel(self._parts.models.consolidation, settings, self._record_trip, embedder, self._pulse.beat)
 

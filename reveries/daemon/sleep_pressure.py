@@ -8,21 +8,21 @@ from reveries.memory.sleep.owner_questions import Question
 
 @dataclass(frozen=True, slots=True)
 class SleepPressure:
-    """What speaks for and against a pass now."""
+    """The conditions for a pass."""
 
     unprocessed: int
     seconds_since_last: float
-    """Since the last pass ended, or since waking when there was none."""
+    """Since the last pass ended, or since the start if there was none."""
     is_talking: bool
     is_thinking: bool
     is_out_of_budget: bool = False
-    """Nothing may be spent on sleep yet. Light sleep needs no model and goes on."""
+    """Whether the budget of deep sleep is used up. Light sleep needs no model and goes on."""
     asks_owner: bool = False
-    """An earlier pass waits for the owner's word."""
+    """Whether an earlier pass waits for the owner's answer."""
 
 
 def why_sleep_is_due(pressure: SleepPressure, settings: MemorySettings) -> str | None:
-    """ "volume" or "time" when a pass should begin now, else None. Nothing to process is never due."""
+    """Return "volume" or "time" if a pass should begin now, else None. Without anything to process, none is due."""
     if pressure.is_talking or pressure.is_thinking or pressure.is_out_of_budget or pressure.asks_owner:
         return None
     if pressure.unprocessed == 0:
@@ -35,6 +35,6 @@ def why_sleep_is_due(pressure: SleepPressure, settings: MemorySettings) -> str |
 
 
 def sleep_question_notice(question: Question) -> str:
-    """That a pass waits for the owner's word, and how to give it."""
+    """Build the notice that a pass waits for the owner's answer, and how to give it."""
     how = f"reveries consolidate confirm {question.run_id}, or: reveries consolidate drop {question.run_id}"
-    return f"Deep sleep waits for your word. {question.text} {how}"
+    return f"Deep sleep waits for your answer. {question.text} {how}"

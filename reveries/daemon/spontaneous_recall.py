@@ -1,8 +1,8 @@
-"""A memory that comes up by itself (R-61, RA-13): when, and which.
+"""Surfaces a memory spontaneously (R-61, RA-13): when, and which.
 
-When: once in a stretch of hours, in its last third. Each that comes up while nothing new happens makes the next stretch
-longer, up to a day: an unchanged mind thinks less and less. Which: what short walks from the unresolved and the salient
-come by (`monologue.wandering`), and what has not surfaced for a week.
+When: once in a stretch of hours, in its last third. Each one without news makes the next stretch longer, up to a day,
+so that an unchanged mind thinks less and less. Which: one that short walks from unresolved and salient memories reach
+(`monologue.spontaneous_recall`), and that has not surfaced for a week.
 """
 
 import random
@@ -24,12 +24,12 @@ _SALIENCE = 0.4
 _THREADS = 3
 _NEAREST = 3
 _SALIENT_STARTS = 4
-"""Walks from few beginnings meet; from hundreds, in a large mind, none comes where another was, and nothing surfaces.
-Which few, and near which unresolved thread, is drawn anew each time; half of the walks begin at each."""
+"""Walks from few starts meet; from hundreds, in a large mind, they do not, and nothing surfaces. The starts, and the
+unresolved thread, are drawn each time; half of the walks begin at each."""
 
 
 class Surfacing:
-    """Waits, walks, and remembers what surfaced, over restarts too."""
+    """Waits for the time, walks the graph, and stores what surfaced."""
 
     def __init__(self, memory: Memory, database: Database, clock: Clock, chance: random.Random) -> None:
         self._memory = memory
@@ -41,13 +41,13 @@ class Surfacing:
         self._begin_stretch(ASSOCIATION_SECONDS)
 
     async def next(self) -> Reactivation:
-        """Waits until a memory surfaces; for ever in an empty mind.
+        """Wait until a memory surfaces; for ever in an empty mind.
 
-        The moment is fixed before anybody waits, so waiting anew does not put it off. One that passed while the mind
-        was busy comes when it is not; after its stretch it is not made up for.
+        The time is fixed in advance, so calling again does not delay it. A time that passed while the mind was busy
+        takes effect when it is not; after the end of its stretch it is skipped.
         """
         while True:
-            await self._heed_news()
+            await self._restart_on_news()
             while self._ends < self._clock.monotonic():
                 self._begin_stretch(self._length, self._ends)
             await self._clock.sleep(max(0.0, self._at - self._clock.monotonic()))
@@ -57,9 +57,9 @@ class Surfacing:
             if came is not None:
                 return came
 
-    async def _heed_news(self) -> None:
-        """Something happened since: the stretches are short again."""
-        news_at = await self._newest()
+    async def _restart_on_news(self) -> None:
+        """Begin short stretches again if something new happened."""
+        news_at = await self._newest_experience_at()
         if news_at == self._news_at:
             return
         is_first, self._news_at = self._news_at < 0, news_at
@@ -73,7 +73,7 @@ class Surfacing:
         self._ends = (self._clock.monotonic() if began is None else began) + length
         self._at = self._ends - self._chance.uniform(0.0, length / 3)
 
-    async def _newest(self) -> float:
+    async def _newest_experience_at(self) -> float:
         (row,) = await self._database.rows("monologue_state.newest", {"now": self._clock.now()})
         return float(row["experience_at"] or 0.0)
 
@@ -87,7 +87,7 @@ class Surfacing:
         before = now - SURFACED_AGAIN_SECONDS
         rows = await self._database.rows("monologue_state.surfaced_since", {"since": before, "now": now})
         lately = {str(row["episode_id"]) for row in rows}
-        starts = await self._starts()
+        starts = await self._choose_starts()
         visits = walk_links(starts, graph.neighbours, self._chance.random)
 
         def is_fresh(index: int) -> bool:
@@ -104,11 +104,11 @@ class Surfacing:
             ThinkingReason.ASSOCIATION, one_line(episode.summary), episode.id, is_tainted=episode.tainted
         )
 
-    async def _starts(self) -> dict[int, float]:
-        """Node indices with weights: salient episodes, and those that are nearest to what is unresolved."""
+    async def _choose_starts(self) -> dict[int, float]:
+        """Return weighted node indices: salient episodes, and those nearest to an unresolved thread."""
         graph = self._memory.live.graph
         vectors = await self._thread_vectors(self._memory.self_model.unresolved_threads[:_THREADS])
-        # Nothing is awaited from here on: an index is good until the next change.
+        # No await from here on: an index is only valid until the next change.
         salient, weights = graph.select_salient(_SALIENCE, self._clock.now())
         starts = dict(draw_starts(salient, weights, self._chance.random, _SALIENT_STARTS))
         if vectors:
@@ -119,7 +119,7 @@ class Surfacing:
         return starts
 
     async def _thread_vectors(self, threads: Sequence[str]) -> list[Vector]:
-        """Each thread is embedded once."""
+        """Return the vectors of `threads`, each embedded once."""
         known, shape = self._vectors, self._memory.live.no_vector.shape
         self._vectors = {}
         for thread in threads:

@@ -1,7 +1,7 @@
-"""How a model of each tier is talked to: which rules it reads, and how much of what is remembered. Pure.
+"""Chooses the prompt of the conversation by the model's tier: its rules, and how many memories it gets. Pure.
 
-A capable model reads more and is told less: who it is, what its notes are and how far they can be trusted. A small one
-loses its way among many messages, and turns every rule about answering into its answer (docs/benchmarks/talk.md).
+A capable model gets more memories and fewer rules: who it is, what its notes are and how far they can be trusted. A
+small one gets confused by many messages, and repeats rules about answering in its answer (docs/benchmarks/talk.md).
 """
 
 from collections.abc import Callable, Mapping
@@ -14,17 +14,17 @@ from reveries.prompts import prompt
 
 @dataclass(frozen=True, slots=True)
 class TalkStyle:
-    """What a prompt of the conversation is made with."""
+    """The parameters of a conversation prompt."""
 
     rules: Callable[[str], str]
-    """What the model is told about itself, by the mind's name."""
+    """Returns the rules for a mind's name."""
     recalled_tokens: int
-    """What is recalled for a turn may take so many tokens: a small machine reads them in a few seconds."""
+    """Token limit of the memories for a turn: a small machine reads them in a few seconds."""
     carried_tokens: int
-    """So much of earlier conversations stands in the history after a wake: a small model on two cores reads it ahead in
+    """Token limit of earlier conversations in the history after a start: a small model on two cores reads them ahead in
     five seconds."""
     asks_from_notes: bool
-    """Whether what is recalled for a question stands as a note right before it; else as the earlier messages it was."""
+    """Whether memories for a question are a note right before it; otherwise they are earlier messages."""
 
 
 def _small_rules(mind_name: str) -> str:
@@ -43,5 +43,5 @@ _STYLES: Final[Mapping[Tier, TalkStyle]] = {
 
 
 def style_for(tier: Tier) -> TalkStyle:
-    """The style of a model's tier."""
+    """Return the style for a model's tier."""
     return _STYLES[tier]

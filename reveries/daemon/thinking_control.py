@@ -1,4 +1,4 @@
-"""The owner's hand on thinking: pause, resume, a nudge, a step; pin and drop; notes. With what else holds it back."""
+"""The owner's control of thinking (pause, nudge, step, pin, drop, notes), and everything else that holds it back."""
 
 from collections.abc import Callable
 from datetime import tzinfo
@@ -14,7 +14,7 @@ from reveries.monologue.thought import Reactivation
 
 
 class Permission:
-    """What holds thinking back now. `settings`, `is_on_battery` and `no_room` are asked each time."""
+    """Decides whether thinking is held back. `settings`, `is_on_battery` and `no_room` are called each time."""
 
     def __init__(
         self,
@@ -32,7 +32,7 @@ class Permission:
         self.is_paused = False
 
     def held(self) -> ThinkingHold | None:
-        """None: it may think."""
+        """Return what holds thinking back; None if it may think."""
         monologue = self._settings().monologue
         spans = [span for text in monologue.quiet_hours if (span := parse_quiet_span(text)) is not None]
         return find_hold(
@@ -46,7 +46,7 @@ class Permission:
 
 
 class ThinkingControl:
-    """Does what the owner says."""
+    """Carries out the owner's requests about thinking."""
 
     def __init__(
         self,
@@ -63,13 +63,13 @@ class ThinkingControl:
         self._settings = settings
 
     async def restore(self) -> None:
-        """A pause of the owner's lasts over restarts, and so does what they asked for."""
+        """Restore the owner's pause and requests after a restart."""
         self._permission.is_paused = await self._log.paused_at() is not None
-        for why in await self._log.asked():
+        for why in await self._log.open_requests():
             self._monologue.ask(why)
 
     async def notes_to_show(self) -> list[str]:
-        """Those that nobody has seen yet, a line each; from now on somebody has."""
+        """Return the notes that were not shown yet, a line each, and mark them as shown."""
         return [
             f"A note from {self._settings().mind.name}: {note.text} ({note.reason} Not wanted: reveries notes dismiss"
             f" {note.id[:8]})"
@@ -77,41 +77,41 @@ class ThinkingControl:
         ]
 
     async def ask(self, why: Reactivation) -> None:
-        """Let it think for this reason next, over a restart too. Raises ConfigError where thinking is off."""
+        """Request a thought for this reason, which survives a restart. Raises ConfigError if thinking is off."""
         if not self._settings().monologue.enabled:
             raise ConfigError(
                 "Thinking is switched off.", advice="Switch it on: reveries config set monologue.enabled true"
             )
-        # On the disk before it is promised; what cannot be kept is not promised.
-        await self._log.put_asked(why)
+        # Stored before it is acknowledged.
+        await self._log.store_request(why)
         if not self._monologue.ask(why):
-            await self._log.asked_done(why.reason.value, why.detail)
+            await self._log.complete_request(why.reason.value, why.detail)
             raise ReveriesError(
-                "It has as many things to think about already as it keeps.",
+                "It already has as many things to think about as it can keep.",
                 advice="Wait until it has thought about some of them. To watch: reveries monologue",
             )
 
     async def pause(self, *, is_paused: bool) -> None:
-        """Hold thinking back until the owner lets it go on."""
-        await self._log.put_paused(is_paused=is_paused)
+        """Pause thinking, or resume it."""
+        await self._log.store_pause(is_paused=is_paused)
         self._permission.is_paused = is_paused
         self._monologue.halt() if is_paused else self._monologue.reconsider()
 
     async def release(self) -> str | None:
-        """Let it think again though it rests after a trip: why it rested; None where it did not."""
+        """End the rest after a trip; return why it rested, or None if it did not."""
         rest = self._monologue.cool_down.current_hold()
         if rest is None:
             return None
-        await self._log.put_release(rest.why)
+        await self._log.store_release(rest.why)
         self._monologue.release()
         return self._monologue.cool_down.because
 
     async def pin(self, thought_id: str) -> str:
-        """Let memory hold on to a thought; its whole id. Raises NotFoundError."""
+        """Pin a thought in memory; return its full id. Raises NotFoundError."""
         return await self._log.pin(thought_id)
 
     async def drop(self, thought_id: str) -> str:
-        """Let memory make nothing of a thought; its whole id. Raises NotFoundError."""
+        """Drop a thought from memory; return its full id. Raises NotFoundError."""
         dropped = await self._log.drop(thought_id)
         self._monologue.forget(dropped)
         return dropped

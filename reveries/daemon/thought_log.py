@@ -1,6 +1,6 @@
-"""The log of thoughts: what each cost, how far the running one has come, and the owner's word on them.
+"""The log of thoughts: their cost, checkpoints of the running one, and the owner's marks.
 
-A thought is in the log for good (RA-5). `pin` and `drop` say what memory makes of it: the most, or nothing.
+A thought stays in the log for good (RA-5). `pin` and `drop` decide what memory does with it.
 """
 
 import contextlib
@@ -24,13 +24,13 @@ from reveries.safety.journal import SafetyJournal
 
 _BROKEN_OFF = "The daemon ended in the middle of it."
 _CAME_TO_NOTHING = ("paused", "failed", "budget")
-"""A thought that ended so without a word is taken up again."""
+"""If a thought ended for one of these reasons without text, the request is tried again."""
 _ASKED_SECONDS = 7 * 86400.0
-"""What the owner asked for longer ago is not thought about any more when the mind wakes."""
+"""Older requests of the owner are dropped at a start."""
 
 
-class _UnderWay(msgspec.Struct, frozen=True):
-    """A thought as it is kept while it goes on: enough to record it when it can't."""
+class _RunningThought(msgspec.Struct, frozen=True):
+    """A checkpoint of the running thought, with what is needed to record it after a crash."""
 
     id: str
     began_at: float
@@ -45,7 +45,7 @@ class _UnderWay(msgspec.Struct, frozen=True):
 
 
 class ThoughtLog:
-    """Writes thoughts down, in the database and as experiences of `memory`."""
+    """Stores thoughts in the database and as experiences in `memory`."""
 
     def __init__(self, memory: Memory, database: Database, clock: Clock) -> None:
         self._memory = memory
@@ -54,33 +54,33 @@ class ThoughtLog:
         self._calls_before = 0
 
     async def restore(self, tripped_at: float | None = None) -> SavedState:
-        """What is left of the last life (R-172). A thought that it died in is recorded now (R-9, R-43); where the
-        breaker had ended that (`tripped_at`, unix seconds), it leads no other."""
+        """Restore the state of the last run (R-172). An interrupted thought is recorded now (R-9, R-43); if the breaker
+        had ended it (`tripped_at`, unix seconds), it is not continued."""
         rows = await self._database.rows("monologue_state.get")
         if not rows:
             return SavedState()
         row, context = rows[0], json.loads(rows[0]["last_context"])
-        if (left := _broken_off_in(row)) is not None:
-            await self._record_broken_off(row, left)
+        if (left := _read_interrupted(row)) is not None:
+            await self._record_interrupted(row, left)
             if tripped_at is not None and tripped_at >= left.began_at:
                 return SavedState()
         is_tainted, thought_id = bool(context.get("is_tainted", False)), str(context.get("thought_id", ""))
         return SavedState(str(row["last_buffer"]), bool(row["quiescent"]), is_tainted, thought_id)
 
     async def why_last_began(self) -> str:
-        """Why the last thought began, also one that the last life died in; empty before the first."""
+        """Return why the last thought began, also an interrupted one; empty before the first."""
         rows = await self._database.rows("monologue_state.get")
         context = json.loads(rows[0]["last_context"]) if rows else {}
         return str(context.get("under_way", context).get("why_began", ""))
 
     async def begin(self) -> None:
-        """A thought begins: what is asked of the model from here on is for it."""
+        """Begin a thought: model calls from here on are counted as its cost."""
         (row,) = await self._database.rows("usage.newest")
         self._calls_before = int(row["newest"])
 
     async def checkpoint(self, thought: FinishedThought) -> None:
-        """How far the running thought has come."""
-        under_way = _UnderWay(
+        """Store a checkpoint of the running thought."""
+        under_way = _RunningThought(
             id=thought.id,
             began_at=thought.began_at,
             why_began=thought.why_began,
@@ -100,7 +100,7 @@ class ThoughtLog:
         await self._put_state(thought.text, context, is_quiescent=False, at=thought.ended_at)
 
     async def record(self, thought: FinishedThought, state: SavedState) -> None:
-        """Log it with its cost, keep it as an experience, and the state for a restart."""
+        """Log the thought with its cost, store it as an experience, and store the state for a restart."""
         await self._memory.conversations.record_thought(
             Thought(
                 id=thought.id,
@@ -118,7 +118,7 @@ class ThoughtLog:
                 is_kept=not thought.unkept_because,
                 explanation=thought.explanation,
                 occasion=thought.occasion,
-                **await self._cost(self._calls_before),
+                **await self._load_cost(self._calls_before),
             )
         )
         context = {
@@ -129,39 +129,39 @@ class ThoughtLog:
         }
         await self._put_state(state.last_buffer, context, is_quiescent=state.is_quiescent, at=thought.ended_at)
         if thought.why_began in OWNERS_WORD and (thought.text.strip() or thought.why_ended not in _CAME_TO_NOTHING):
-            await self.asked_done(thought.why_began, thought.occasion)
+            await self.complete_request(thought.why_began, thought.occasion)
 
-    async def put_asked(self, why: Reactivation) -> None:
-        """What the owner asked for is thought about in the next life, if not in this one."""
+    async def store_request(self, why: Reactivation) -> None:
+        """Store a request of the owner, so that it survives a restart."""
         row = {"reason": why.reason.value, "about": why.detail, "now": self._clock.now()}
         async with self._database.transaction() as transaction:
             await transaction.run("monologue_state.put_asked", row)
 
-    async def asked(self) -> list[Reactivation]:
-        """What the owner asked for and no thought came of, oldest first; not what was asked for long ago, and not what
-        the last life died in, which is taken up again by itself."""
+    async def open_requests(self) -> list[Reactivation]:
+        """Return the owner's open requests, oldest first, without old ones and without that of an interrupted thought,
+        which continues by itself."""
         async with self._database.look() as transaction:
             await transaction.run("monologue_state.forget_old_asked", {"before": self._clock.now() - _ASKED_SECONDS})
         rows = await self._database.rows("monologue_state.asked")
         asked = [Reactivation(ThinkingReason(row["reason"]), row["about"]) for row in rows]
         for row in await self._database.rows("monologue_state.get"):
-            if (left := _broken_off_in(row)) is not None and left.why_began in OWNERS_WORD:
+            if (left := _read_interrupted(row)) is not None and left.why_began in OWNERS_WORD:
                 with contextlib.suppress(ValueError):
                     asked.remove(Reactivation(ThinkingReason(left.why_began), left.occasion))
         return asked
 
     async def entries(self, since: float, limit: int) -> list[ThoughtEntry]:
-        """The log, oldest first."""
+        """Return log entries, oldest first."""
         rows = await self._database.rows("monologue_state.thoughts_since", {"since": since, "limit": limit})
         return [_entry_from_row(row, self._summary) for row in rows]
 
     async def last_recalled(self) -> frozenset[str]:
-        """The episodes that the last thought had before it."""
+        """Return the ids of the episodes in the prompt of the last thought."""
         rows = await self._database.rows("monologue_state.thoughts_since", {"since": 0.0, "limit": 1})
         return frozenset(json.loads(rows[0]["recalled"])) if rows else frozenset()
 
     async def pin(self, id_or_prefix: str) -> str:
-        """Let memory hold on to a thought. Its id. Raises NotFoundError, UndoError."""
+        """Pin a thought in memory; return its id. Raises NotFoundError, UndoError."""
         thought = await self._find_row(id_or_prefix)
         if thought["experience_id"] is not None:
             await self._memory.thought_edits.pin(thought["experience_id"])
@@ -169,8 +169,8 @@ class ThoughtLog:
         return str(thought["id"])
 
     async def drop(self, id_or_prefix: str) -> str:
-        """Let memory make nothing of a thought. Its id. Raises NotFoundError, and UndoError when sleep has worked it
-        into something else."""
+        """Drop a thought from memory; return its id. Raises NotFoundError, and UndoError if sleep has used it
+        already."""
         thought = await self._find_row(id_or_prefix)
         if thought["experience_id"] is not None:
             await self._memory.thought_edits.withdraw(thought["experience_id"])
@@ -182,11 +182,11 @@ class ThoughtLog:
         rows = await self._database.rows("monologue_state.paused_at")
         return rows[0]["paused_at"] if rows else None
 
-    async def put_release(self, rested: str) -> None:
+    async def store_release(self, rested: str) -> None:
         """The owner ended the rest after a trip: in the journal, so that a restart knows."""
         await SafetyJournal(self._database, self._clock).record_release(rested)
 
-    async def put_paused(self, *, is_paused: bool) -> None:
+    async def store_pause(self, *, is_paused: bool) -> None:
         at = self._clock.now() if is_paused else None
         async with self._database.transaction() as transaction:
             await transaction.run("monologue_state.put_paused", {"paused_at": at})
@@ -216,17 +216,17 @@ class ThoughtLog:
         async with self._database.transaction() as transaction:
             await transaction.run("monologue_state.put", row)
 
-    async def asked_done(self, reason: str, about: str) -> None:
-        """What the owner asked for waits no more."""
+    async def complete_request(self, reason: str, about: str) -> None:
+        """Remove a request of the owner, because it is done."""
         async with self._database.transaction() as transaction:
             await transaction.run("monologue_state.asked_done", {"reason": reason, "about": about})
 
-    async def _cost(self, calls_before: int) -> dict[str, int]:
+    async def _load_cost(self, calls_before: int) -> dict[str, int]:
         asked = {"id": calls_before, "role": Role.MONOLOGUE.value}
         (row,) = await self._database.rows("usage.used_after", asked)
         return {name: int(row[name]) for name in ("calls", "prompt_tokens", "completion_tokens", "microdollars")}
 
-    async def _record_broken_off(self, row: Row, left: "_UnderWay") -> None:
+    async def _record_interrupted(self, row: Row, left: "_RunningThought") -> None:
         if await self._database.rows("monologue_state.thoughts_named", {"prefix": left.id}):
             return
         await self._memory.conversations.record_thought(
@@ -246,20 +246,20 @@ class ThoughtLog:
                 is_kept=True,
                 explanation=_BROKEN_OFF,
                 occasion=left.occasion,
-                **await self._cost(left.calls_before),
+                **await self._load_cost(left.calls_before),
             )
         )
-        await self.asked_done(left.why_began, left.occasion)
+        await self.complete_request(left.why_began, left.occasion)
 
     def _summary(self, episode_id: str) -> str:
         episode = self._memory.live.graph.get(episode_id)
         return one_line(episode.summary) if episode is not None else ""
 
 
-def _broken_off_in(row: Row) -> _UnderWay | None:
-    """The thought that the last life died in, when something of it was kept."""
+def _read_interrupted(row: Row) -> _RunningThought | None:
+    """Return the thought that the last run was interrupted in, if it has text."""
     under_way = json.loads(row["last_context"]).get("under_way")
-    return msgspec.convert(under_way, _UnderWay) if under_way and str(row["last_buffer"]).strip() else None
+    return msgspec.convert(under_way, _RunningThought) if under_way and str(row["last_buffer"]).strip() else None
 
 
 def _entry_from_row(row: Row, summary_of: Callable[[str], str]) -> ThoughtEntry:

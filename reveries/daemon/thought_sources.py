@@ -1,4 +1,4 @@
-"""What thoughts are made from and where they go: the monologue's `ThoughtSources` over the real memory."""
+"""The monologue's `ThoughtSources` on the real memory: gathers the inputs of thoughts and stores their results."""
 
 import random
 from collections.abc import Callable, Sequence
@@ -42,15 +42,15 @@ _EXPECTED = 2
 _MEMORIES = 4
 _CUE_TURNS = 3
 _MOST_RECALLED = 16
-"""Those that a thought is chosen its memories from."""
+"""Recalled episodes from which the memories of a thought are chosen."""
 _WAYS = 1 << 16
 _FRESH_THOUGHT_SECONDS = 86400.0
 _TALK_OCCUPIES_SECONDS = 12 * 3600.0
-"""A conversation, however rich, is thought about no longer after its last word."""
+"""A conversation is not a reason to think for longer than this after its last words."""
 
 
 class MemoryThoughtSources:
-    """Gathers a thought's inputs from memory, and keeps what came of it."""
+    """Gathers the inputs of thoughts from memory, and stores their results."""
 
     def __init__(
         self,
@@ -64,15 +64,14 @@ class MemoryThoughtSources:
         is_running_normally: Callable[[], bool],
         chance: random.Random,
     ) -> None:
-        """`is_running_normally`: whether nothing is known to be in trouble; said to the mind only when it is so
-        (R-139)."""
+        """`is_running_normally`: whether there are no known problems; told to the mind only if true (R-139)."""
         self._memory = memory
         self._database = database
         self._journal = journal
         self._ambient = AmbientInputs()
         self._clock = clock
         self.settings = settings
-        """May be replaced: it counts from the next thought on."""
+        """Can be replaced; used from the next thought on."""
         self._calendar = calendar
         self._is_running_normally = is_running_normally
         self.notes = OwnerNotes(database, clock)
@@ -86,8 +85,8 @@ class MemoryThoughtSources:
         return replace(saved, cool_down=await self._remaining_cool_down(trip))
 
     async def has_something_to_process(self) -> bool:
-        """Something happened since the last thought began, or the last talk deserves more thoughts than it got (R-33).
-        Free: no model is asked (RA-9)."""
+        """Whether something happened since the last thought began, or the last conversation deserves more thoughts
+        (R-33). Calls no model (RA-9)."""
         now = self._clock.now()
         (newest,) = await self._database.rows("monologue_state.newest", {"now": now})
         if (newest["experience_at"] or 0.0) > (newest["thought_at"] or 0.0):
@@ -100,7 +99,7 @@ class MemoryThoughtSources:
         await may_hang(HangPlace.THOUGHT)
         await self.log.begin()
         if why.reason is ThinkingReason.CALENDAR:
-            await self._heed_event(why)
+            await self._record_event(why)
         turns = await self._recent_turns()
         now, owner = self._clock.now(), self.settings.owner.name
         memories = await self._recall(why, turns, previous)
@@ -113,10 +112,10 @@ class MemoryThoughtSources:
             narrative=self_model.narrative,
             owner_facts=self_model.owner_facts,
             unresolved=(*self_model.unresolved_threads[:3], *self_model.anticipations[-_EXPECTED:]),
-            recent=tuple(SaidLine(_said(turn, owner), turn.origin is Origin.SELF) for turn in recent),
+            recent=tuple(SaidLine(_attribute_turn(turn, owner), turn.origin is Origin.SELF) for turn in recent),
             memories=memories,
             now_words=local_time(now),
-            silence_words=self._silence(now),
+            silence_words=self._describe_silence(now),
             calendar=await self._calendar.times_ahead(),
             previous=previous,
             ambient=await self._ambient_text() if comfort else "",
@@ -129,7 +128,7 @@ class MemoryThoughtSources:
     async def record(self, thought: FinishedThought, state: SavedState) -> None:
         await self.log.record(thought, state)
         if thought.text.strip():
-            await self.notes.heed(thought, self._notes_per_day)
+            await self.notes.store_from(thought, self._notes_per_day)
         if not inherited(Gate.INDICATOR, thought.is_tainted):
             await self._journal.watch(thought.text, thought.why_ended)
         await self._memory.light_sleep()
@@ -148,7 +147,7 @@ class MemoryThoughtSources:
         return await self._calendar.next()
 
     async def entries(self, since: float, limit: int) -> list[ThoughtEntry]:
-        """The log of the monologue (RA-5), oldest first."""
+        """Return the log of the monologue (RA-5), oldest first."""
         return await self.log.entries(since, limit)
 
     @property
@@ -156,7 +155,7 @@ class MemoryThoughtSources:
         return self.settings.monologue.notes_per_day
 
     async def _remaining_cool_down(self, trip: Trip | None) -> RemainingCoolDown | None:
-        """What is left of the rest after the last trip. Nothing of it is kept but the journal."""
+        """Return the remaining cool-down after the last trip, computed from the journal."""
         breaker = self.settings.circuit_breaker
         if trip is None or not breaker.enabled:
             return None
@@ -164,15 +163,15 @@ class MemoryThoughtSources:
         then = choose_restart_reason(trip.verdict.action, await self.log.why_last_began())
         return RemainingCoolDown(seconds, trip.verdict.explanation, then) if seconds > 0 else None
 
-    async def _heed_event(self, why: Reactivation) -> None:
-        """What came near is remembered like anything from outside (R-68), and never as the owner's word."""
+    async def _record_event(self, why: Reactivation) -> None:
+        """Store a calendar event as an experience from outside (R-68), never as the owner's words."""
         await self._calendar.mark_used(why)
         text = f"In the calendar: {why.detail}"
-        # As of when it came near: what happened before a thought began is no reason for another.
+        # Dated before the thought, so that it is no reason for another one.
         await self._memory.conversations.record_external(text, Origin.DOCUMENT, why.at)
 
     async def _ambient_text(self) -> str:
-        """A calming word about how things really are (R-139)."""
+        """Return a calming sentence that is true now (R-139)."""
         owner = self.settings.owner.name
         is_well = self._is_running_normally()
         data = await load_ambient_data(self._memory, self._database, self._clock, owner, is_running_normally=is_well)
@@ -185,12 +184,12 @@ class MemoryThoughtSources:
         return await self._memory.conversations.recent_prompt_turns(str(rows[0]["id"]), _RECENT_TURNS) if rows else ()
 
     async def _recall(self, why: Reactivation, turns: Sequence[Turn], previous: str) -> tuple[ActivatedMemory, ...]:
-        """What comes to mind with the occasion, and is thereby reinforced (R-125); nothing when there is no cue. Not
-        what the last thought had, unless the owner asks: the next one is about something else."""
-        said = [turn.text for turn in turns if turn.origin is Origin.OWNER][-_CUE_TURNS:]
-        if said and why.reason is ThinkingReason.STEP:
-            said = [self._chance.choice(said)]
-        cue = why.detail if why.reason in ABOUT_SOMETHING else "\n".join(said) or previous
+        """Recall and reinforce memories for the occasion (R-125); empty without a cue. Memories of the last thought are
+        left out, unless the owner asks, so that the next one is about something else."""
+        words = [turn.text for turn in turns if turn.origin is Origin.OWNER][-_CUE_TURNS:]
+        if words and why.reason is ThinkingReason.STEP:
+            words = [self._chance.choice(words)]
+        cue = why.detail if why.reason in ABOUT_SOMETHING else "\n".join(words) or previous
         if not cue:
             return ()
         try:
@@ -200,16 +199,16 @@ class MemoryThoughtSources:
         shown = frozenset(turn.id for turn in turns) if why.reason not in ABOUT_SOMETHING else frozenset()
         now = self._clock.now()
         recall = self._memory.recall(cue, vector, RecallContext(now=now, limit=_MOST_RECALLED, exclude_turn_ids=shown))
-        told = [turn.text for turn in turns] if shown else []
+        shown_texts = [turn.text for turn in turns] if shown else []
         thought_of = () if why.reason is ThinkingReason.NUDGE else await self.log.last_recalled()
         found = _activated_memories([one for one in recall.episodes if not _is_fresh_thought(one.episode, now)], now)
-        memories = choose_thought_memories(found, thought_of, _MEMORIES, told, why.episode_id)
+        memories = choose_thought_memories(found, thought_of, _MEMORIES, shown_texts, why.episode_id)
         names = [memory.episode_id for memory in memories]
         by_name = {found.episode.id: found for found in recall.episodes}
         await self._memory.reinforce([replace(recall, episodes=tuple(by_name[name] for name in names))])
         return memories
 
-    def _silence(self, now: float) -> str:
+    def _describe_silence(self, now: float) -> str:
         gap = self._memory.open_gap
         if gap is None:
             return ""
@@ -221,7 +220,7 @@ class MemoryThoughtSources:
         return f"Nobody has spoken for {for_long}{what_was_left(RestedConversation(gap.felt, gap.is_left_open))}."
 
 
-def _said(turn: Turn, owner: str) -> str:
+def _attribute_turn(turn: Turn, owner: str) -> str:
     match turn.origin:
         case Origin.SELF:
             who = "I"
@@ -233,7 +232,7 @@ def _said(turn: Turn, owner: str) -> str:
 
 
 def _is_fresh_thought(episode: Episode, now: float) -> bool:
-    """A thought of its own of today: it would go on and on about what it thinks."""
+    """Whether the episode is a recent thought, which would make it think about its own thoughts for ever."""
     return episode.origin is Origin.SELF and now - episode.created_at < _FRESH_THOUGHT_SECONDS
 
 

@@ -1,7 +1,7 @@
-"""The small tasks of `reveries models test`, put to each model that a role talks to; what they came to is kept.
+"""Runs the tier tasks of `reveries models test` on each role's model, and stores the results.
 
-Each is a call like every other: behind the ledger, in the name of the first role that uses the model. A test that does
-not come to its end changes no tier.
+Each task is a normal call through the ledger, charged to the first role that uses the model. An incomplete test changes
+no tier.
 """
 
 import asyncio
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from reveries import protocol
 from reveries.clock import Clock
-from reveries.daemon.model_probe import CallWatch, roles_named, used_in
+from reveries.daemon.model_probe import CallWatch, select_roles, sum_usage
 from reveries.errors import ReveriesError, StorageError
 from reveries.llm.base import CHAT_ROLES, Role
 from reveries.llm.choose import HOSTED_PROVIDERS
@@ -22,18 +22,18 @@ from reveries.llm.tier_results import TierResults
 from reveries.llm.tier_test_tasks import Task, TaskGroup, all_tasks, is_right, prompt_of
 
 TEST_SECONDS = 1800.0
-"""Each model's, loading included. The default one needs five minutes on two cores."""
+"""Time limit per model, with loading. The default model needs five minutes on two cores."""
 
 _TOKENS_TO_REASON = 512
-"""A hosted model may reason unseen before it answers, within the tokens of the answer."""
+"""A hosted model may use hidden reasoning tokens before it answers."""
 
 
 @dataclass(frozen=True, slots=True)
 class TierTester:
-    """What a test needs. `tell` hears which task is asked now, how many are done, of how many."""
+    """Tests models. `tell` gets the current task, how many are done, and the total."""
 
     chat: Mapping[Role, Candidate]
-    """The model that each role asks first, behind the ledger."""
+    """The first model of each role, behind the ledger."""
     tier_of: Callable[[Role], Tier]
     results: TierResults
     circuits: Circuits
@@ -41,10 +41,10 @@ class TierTester:
     tell: Callable[[str, int, int], None]
 
     async def test(self, role: str = "") -> list[protocol.TierTest]:
-        """The tests of all roles' models, or of `role`'s, each model once. A model that fails is a result.
-        Raises NotFoundError, StorageError."""
+        """Test the models of all roles, or of `role`, each model once. A failing model is a result. Raises
+        NotFoundError, StorageError."""
         first: dict[str, Role] = {}
-        for one in roles_named(role):
+        for one in select_roles(role):
             if one in CHAT_ROLES:
                 first.setdefault(self.chat[one].model.name, one)
         return [await self._test(one) for one in first.values()]
@@ -56,16 +56,16 @@ class TierTester:
         tier, error, advice = self.tier_of(role), "", ""
         try:
             async with asyncio.timeout(TEST_SECONDS):
-                scores = await self._scores(role, watch)
+                scores = await self._run_tasks(role, watch)
             tier = (await self.results.record(watch.name, scores, self.clock.now())).tier
         except StorageError:
             raise
         except ReveriesError as failed:
             error, advice = failed.message, failed.advice
         except TimeoutError:
-            error = f"It was not through with its tasks within {TEST_SECONDS / 60:.0f} minutes."
+            error = f"It did not finish its tasks within {TEST_SECONDS / 60:.0f} minutes."
             advice = "Choose a smaller model, or test again when the machine has nothing else to do."
-        used = used_in(watch)
+        used = sum_usage(watch)
         return protocol.TierTest(
             model=watch.name,
             tier=int(tier),
@@ -78,20 +78,20 @@ class TierTester:
             advice=advice,
         )
 
-    async def _scores(self, role: Role, watch: CallWatch) -> list[GroupScore]:
+    async def _run_tasks(self, role: Role, watch: CallWatch) -> list[GroupScore]:
         tasks = all_tasks()
         right: list[Task] = []
         for done, task in enumerate(tasks):
             self.tell(f"{watch.name}: task {done + 1} of {len(tasks)}", done, len(tasks))
-            if await self._does(task, role, watch):
+            if await self._passes(task, role, watch):
                 right.append(task)
-        return [_score(group, tasks, right) for group in TaskGroup]
+        return [_group_score(group, tasks, right) for group in TaskGroup]
 
-    async def _does(self, task: Task, role: Role, watch: CallWatch) -> bool:
+    async def _passes(self, task: Task, role: Role, watch: CallWatch) -> bool:
         least_tokens = _TOKENS_TO_REASON if watch.candidate.provider in HOSTED_PROVIDERS else 0
         text, reason = await collect(watch, prompt_of(task, role, least_tokens))
         return is_right(task, text, reason)
 
 
-def _score(group: TaskGroup, tasks: Sequence[Task], right: Sequence[Task]) -> GroupScore:
+def _group_score(group: TaskGroup, tasks: Sequence[Task], right: Sequence[Task]) -> GroupScore:
     return GroupScore(group, sum(task.group is group for task in right), sum(task.group is group for task in tasks))

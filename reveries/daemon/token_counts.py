@@ -1,4 +1,4 @@
-"""How many tokens the parts of a prompt take, by the model's own tokenizer, and what of them fits."""
+"""Counts the tokens of prompt parts with the model's tokenizer, and selects what fits."""
 
 import itertools
 from collections.abc import Sequence
@@ -19,36 +19,36 @@ class TokenCounts:
 
     model: ChatModel
 
-    async def of(self, text: str) -> int:
-        """By the model's own tokenizer; when it cannot be asked, too many rather than too few (R-94)."""
+    async def count(self, text: str) -> int:
+        """Count the tokens of `text` with the model's tokenizer; if that fails, overestimate (R-94)."""
         try:
             return await self.model.count_tokens(text)
         except ModelError:
             return estimate_tokens(text)
 
-    async def of_messages(self, messages: Sequence[ChatMessage]) -> int:
-        """Of all their texts together."""
-        return sum([await self.of(message.text) for message in messages])
+    async def count_messages(self, messages: Sequence[ChatMessage]) -> int:
+        """Count the tokens of all texts together."""
+        return sum([await self.count(message.text) for message in messages])
 
-    async def fitting(self, told: Sequence[PromptMemory], room_tokens: int) -> list[PromptMemory]:
-        """Those of `told`, best first, that fit into the room together."""
+    async def select_fitting(self, memories: Sequence[PromptMemory], room_tokens: int) -> list[PromptMemory]:
+        """Select from `memories`, best first, those that fit into `room_tokens` together."""
         fitting: list[PromptMemory] = []
-        for item in told:
-            tokens = await self.of("\n".join(message.text for message in item.messages) or item.line)
+        for item in memories:
+            tokens = await self.count("\n".join(message.text for message in item.messages) or item.line)
             if tokens <= room_tokens:
                 fitting.append(item)
                 room_tokens -= tokens
         return fitting
 
     async def cut(self, words: str, room_tokens: int) -> str:
-        """`words` without their middle when they take more than the room, though never less than a few lines."""
+        """Cut the middle out of `words` that exceed `room_tokens`, but keep at least a few lines."""
         cut = words
-        while len(cut) > _SHORTEST_CUT_CHARS and await self.of(cut) > room_tokens:
+        while len(cut) > _SHORTEST_CUT_CHARS and await self.count(cut) > room_tokens:
             cut = cut_middle(words, len(cut) * 2 // 3)
         return cut
 
-    async def exchanges_of(self, turns: Sequence[Turn]) -> tuple[SentExchange, ...]:
-        """Stored turns as the model is to see them: what the owner said, each with its reply."""
+    async def build_exchanges(self, turns: Sequence[Turn]) -> tuple[SentExchange, ...]:
+        """Build exchanges from stored turns: each turn of the owner with its reply."""
         exchanges: list[SentExchange] = []
         for asked, replied in itertools.pairwise(turns):
             if asked.origin == "owner" and replied.origin == "self":
@@ -58,12 +58,14 @@ class TokenCounts:
                 exchanges.append(
                     SentExchange(asked.text, replied.text, asked.text, 0, ids, place, is_tainted, said_at=asked.said_at)
                 )
-        return await self.recounted(with_days(exchanges))
+        return await self.recount(with_days(exchanges))
 
-    async def recounted(self, exchanges: Sequence[SentExchange]) -> tuple[SentExchange, ...]:
-        """The same exchanges with their tokens counted anew."""
+    async def recount(self, exchanges: Sequence[SentExchange]) -> tuple[SentExchange, ...]:
+        """Return the exchanges with their tokens counted again."""
         counted: list[SentExchange] = []
         for item in exchanges:
-            tokens = await self.of(item.asked) + await self.of(item.replied) + await self.of_messages(item.recalled)
+            tokens = (
+                await self.count(item.asked) + await self.count(item.replied) + await self.count_messages(item.recalled)
+            )
             counted.append(replace(item, tokens=tokens))
         return tuple(counted)

@@ -1,9 +1,8 @@
-"""Whether each part that the mind needs gets on, though the event loop turns (B7). Who watches the process from outside
-hears that it lives only while all of them do but the backups.
+"""Detects parts of the mind that hang while the event loop still runs (B7). The service manager is notified only while
+all of them, except backups, make progress.
 
-A part that does something must show progress within `patience_seconds`; one that waits, so long after it said that it
-would. Time is counted in looks and not by a clock: a machine that was asleep, or a process that was stopped, has made
-no part hang.
+A working part must show progress within `patience_seconds`; a waiting one within that time after the end of its wait.
+Time is counted in checks, not by a clock, so that a suspended machine or stopped process does not count as a hang.
 """
 
 import asyncio
@@ -17,16 +16,15 @@ import structlog
 from reveries.clock import Clock
 from reveries.config import LlmSettings
 from reveries.daemon.models import longest_call_seconds
-from reveries.daemon.service_manager import tell_service_manager
+from reveries.daemon.service_manager import notify_service_manager
 from reveries.heartbeat import Pulse
 from reveries.notifier import Notifier
 
-LOOK_SECONDS = 10.0
+POLL_SECONDS = 10.0
 _LONGEST_CALLS = 6
-"""One step may ask twice, of the first model and of those that stand in for it, and wait for its place before: but not
-so long as so many calls that each take all the time they have."""
+"""Multiple of the longest call: one step may call twice, with fallbacks, and wait for its turn before."""
 LEAST_PATIENCE_SECONDS = 3600.0
-"""However quick the models are: SQLite's check of a large copy, and writing a large memory anew, say nothing of it."""
+"""At least this, because SQLite reports no progress while it checks a large backup or rewrites a large memory."""
 _TASKS_IN_LOG = 40
 _OF_CLIENTS = ("client-", "request-")
 
@@ -42,16 +40,16 @@ STORAGE: Final = "storage"
 _IN_WORDS: Final = {
     THINKING: "thinking",
     REPLY: "answering you",
-    REST: "letting the conversation rest",
-    SCHEDULE: "sleep and backups at their times",
+    REST: "closing the idle conversation",
+    SCHEDULE: "scheduled sleep and backups",
     SLEEP: "sleep",
     LIGHT_SLEEP: "light sleep",
-    BACKUP: "making a backup (sleep at its times waits for it)",
+    BACKUP: "making a backup (scheduled sleep waits for it)",
     STORAGE: "writing to the memory",
 }
 
 _CAN_DO_WITHOUT: Final = frozenset({BACKUP})
-"""A mind that talks and thinks is not ended for it: the disk of the backups would hang in its next life, too."""
+"""Not worth a restart: a hanging backup disk would hang after it, too."""
 
 log = structlog.get_logger("watchdog")
 
@@ -62,21 +60,21 @@ class _WatchedPart:
     pulse: Pulse
     is_waited_for: bool
     beats: int = -1
-    """At the last look."""
+    """At the last check."""
     silent_seconds: float = 0.0
     is_hung: bool = False
 
-    def has_moved(self) -> bool:
-        """Since the last look."""
+    def has_beaten(self) -> bool:
+        """Whether it made progress since the last check."""
         return self.pulse.beats != self.beats
 
-    def gets_on(self) -> bool:
-        """Whether it is at work, or was since the last look, and does not hang."""
-        return self.has_moved() or (self.pulse.is_at_work and not self.is_hung)
+    def is_progressing(self) -> bool:
+        """Whether it works, or did since the last check, and does not hang."""
+        return self.has_beaten() or (self.pulse.is_at_work and not self.is_hung)
 
 
 class Watchdog:
-    """`watch` each part, then `run`. `changed` is notified when one begins to hang, or gets on again."""
+    """Watches parts: `watch` each, then `run`. `changed` is notified when one begins or ceases to hang."""
 
     def __init__(self, llm: LlmSettings) -> None:
         self.patience_seconds = max(LEAST_PATIENCE_SECONDS, _LONGEST_CALLS * longest_call_seconds(llm))
@@ -87,66 +85,67 @@ class Watchdog:
 
     @property
     def hung(self) -> list[str]:
-        """The parts that hang."""
+        """The names of the parts that hang."""
         return [part.name for part in self._parts if part.is_hung]
 
     @property
-    def must_begin_anew(self) -> bool:
-        """Whether a part hangs without which it is no mind."""
+    def must_restart(self) -> bool:
+        """Whether a part hangs that the mind cannot do without."""
         return not _CAN_DO_WITHOUT.issuperset(self.hung)
 
     def watch(self, name: str, pulse: Pulse, *, is_waited_for: bool = False) -> None:
-        """From now on, `pulse` is looked at, too. `is_waited_for`: by others, and for long; while it gets on, their
-        time stands still."""
+        """Watch `pulse` from now on. `is_waited_for`: other parts may wait for it for long; while it makes progress,
+        their time does not count."""
         self._parts.append(_WatchedPart(name, pulse, is_waited_for))
 
     async def run(self, clock: Clock) -> None:
-        """Look, and tell the service manager that it lives while it does, until cancelled."""
+        """Check the parts and notify the service manager while they make progress, until cancelled."""
         while True:
-            self.look(LOOK_SECONDS)
-            if not self.must_begin_anew:
-                tell_service_manager("WATCHDOG=1")
-            await clock.sleep(LOOK_SECONDS)
+            self.check(POLL_SECONDS)
+            if not self.must_restart:
+                notify_service_manager("WATCHDOG=1")
+            await clock.sleep(POLL_SECONDS)
 
-    def look(self, seconds: float) -> None:
-        """Once; the last look was `seconds` ago."""
+    def check(self, seconds: float) -> None:
+        """Check once; the last check was `seconds` ago."""
         before = self.hung
-        others_wait = any(part.is_waited_for and part.gets_on() for part in self._parts)
+        others_wait = any(part.is_waited_for and part.is_progressing() for part in self._parts)
         for part in self._parts:
             pulse = part.pulse
-            if not pulse.is_at_work or part.has_moved():
+            if not pulse.is_at_work or part.has_beaten():
                 part.silent_seconds = 0.0
             elif part.is_waited_for or not others_wait:
                 part.silent_seconds += seconds
             part.beats = pulse.beats
             is_hung = part.silent_seconds > self.patience_seconds + pulse.wait_seconds
             if is_hung and not part.is_hung:
-                log.error("part.hangs", part=part.name, seconds=round(part.silent_seconds), tasks=where_tasks_wait())
+                log.error("part.hung", part=part.name, seconds=round(part.silent_seconds), tasks=describe_tasks())
             elif part.is_hung and not is_hung:
-                log.info("part.goes_on", part=part.name)
+                log.info("part.recovered", part=part.name)
             part.is_hung = is_hung
         if self.hung != before:
             self.changed.notify()
 
     def problems(self) -> list[str]:
-        """What the owner should know; empty when all get on."""
+        """Return what the owner should know; empty if no part hangs."""
         return [
-            f"For {part.silent_seconds / 60:.0f} minutes nothing has moved in {_IN_WORDS[part.name]}. "
-            "To begin anew: reveries sleep, then reveries wake."
+            f"No progress for {part.silent_seconds / 60:.0f} minutes in {_IN_WORDS[part.name]}. "
+            "To restart: reveries sleep, then reveries wake."
             for part in self._parts
             if part.is_hung
         ]
 
 
-def where_tasks_wait() -> list[str]:
-    """Name and innermost places of each task but those of clients: "schedule: schedule.py:62 mind.py:310"."""
+def describe_tasks() -> list[str]:
+    """Return name and innermost code locations of each task, except those of clients: "schedule: schedule.py:62
+    mind.py:310"."""
     tasks = sorted(asyncio.all_tasks(), key=lambda task: task.get_name())
     ours = [task for task in tasks if not task.get_name().startswith(_OF_CLIENTS)]
     return [f"{task.get_name()}: {' '.join(_stack_places(task)[-3:])}" for task in ours[:_TASKS_IN_LOG]]
 
 
 def _stack_places(task: "asyncio.Task[object]") -> list[str]:
-    """From the outermost coroutine inwards, as far as one waits for the next."""
+    """Return the code locations from the outermost awaited coroutine inwards."""
     places: list[str] = []
     awaited: object = task.get_coro()
     while isinstance(frame := getattr(awaited, "cr_frame", None), FrameType):

@@ -1,8 +1,8 @@
-"""A model whose answers are watched: for deep sleep, whose answers no client sees grow (R-129).
+"""A model whose answers are checked: for deep sleep, whose answers no client watches (R-129).
 
-As it comes, an answer is cut where it goes round. Answers of a known form repeat their keys by nature, so that only
-what comes back word for word counts there. When it is whole, its texts are weighed by what watches replies, by rules
-and by meaning; one that would have been cut there is no answer.
+While it is streamed, an answer is cut where it loops. Structured answers repeat their keys, so that only verbatim
+repetitions count. When it is complete, its texts are checked like replies, by rules and by meaning; an answer that
+fails is rejected.
 """
 
 import asyncio
@@ -32,9 +32,9 @@ _WHAT_IT_WROTE: Final[Mapping[TripReason, str]] = MappingProxyType(
 
 
 class WatchedModel:
-    """The ChatModel port around another. `tell` gets the verdict and the text so far, before the call fails.
-    `embedder` is the one on this machine, nothing is sent anywhere for it; without the one that likeness was learned
-    for, rules stand alone. `heard` is called for each piece that comes."""
+    """The ChatModel port around another model. `tell` gets the verdict and the text so far before the call fails.
+    `embedder` is local, so that no text is sent away; without the one that likeness was trained for, only rules are
+    used. `heard` is called for each streamed piece."""
 
     def __init__(
         self,
@@ -60,8 +60,8 @@ class WatchedModel:
         return self._model.context_tokens
 
     async def stream(self, prompt: Prompt) -> AsyncGenerator[StreamEvent, None]:
-        """As the model's. Raises ModelAnswerError where the answer goes round, the call is ended there; and at the
-        end of one whose texts are not fit to be kept."""
+        """Stream the model's answer. Raises ModelAnswerError, and ends the call, when it loops, and at the end if its
+        texts must not be stored."""
         finder = LoopFinder(self._settings.loop_window_tokens, word_for_word=True)
         text = ""
         async with contextlib.aclosing(self._model.stream(prompt)) as events:
@@ -70,13 +70,13 @@ class WatchedModel:
                 if isinstance(event, Delta) and self._settings.enabled:
                     text += event.text
                     if (verdict := loop_verdict(finder.feed(event.text))) is not None:
-                        await self._refuse(verdict, text, "was cut")
-                elif isinstance(event, Finished) and (verdict := await self._weigh_text(text)).stops:
-                    await self._refuse(verdict, text, "is not believed")
+                        await self._reject(verdict, text, "was cut")
+                elif isinstance(event, Finished) and (verdict := await self._check_text(text)).stops:
+                    await self._reject(verdict, text, "is not believed")
                 yield event
 
-    async def _weigh_text(self, text: str) -> Verdict:
-        """What the breaker says of the texts in a whole answer; of one in no form nobody makes anything."""
+    async def _check_text(self, text: str) -> Verdict:
+        """Return the breaker's verdict on the texts of a complete answer; an unparsable one is not used anyway."""
         try:
             answer = parse(text, dict[str, object])
         except ValueError:
@@ -85,26 +85,26 @@ class WatchedModel:
             self._known = await asyncio.to_thread(load_word_order), await asyncio.to_thread(load_likeness)
         order, likeness = self._known
         verdict = kept_verdict(answer, self._settings, order)
-        return verdict if verdict.stops else await self._weigh_meaning(answer, likeness)
+        return verdict if verdict.stops else await self._check_meaning(answer, likeness)
 
-    async def _weigh_meaning(self, answer: object, likeness: Likeness) -> Verdict:
+    async def _check_meaning(self, answer: object, likeness: Likeness) -> Verdict:
         if self._embedder is None or self._embedder.model_id != likeness.model_id or not self._settings.enabled:
             return CONTINUE
         for sentences in answer_sentences(answer):
             try:
                 vectors = await self._embedder.embed(sentences)
-            except ReveriesError:  # What cannot be embedded now was weighed by its words.
+            except ReveriesError:  # The rules have checked it already.
                 return CONTINUE
             verdict = meaning_verdict(sentences, vectors, self._settings, likeness)
             if verdict.stops:
                 return verdict
         return CONTINUE
 
-    async def _refuse(self, verdict: Verdict, text: str, what_became: str) -> None:
+    async def _reject(self, verdict: Verdict, text: str, what_became: str) -> None:
         await self._tell(verdict, text)
         raise ModelAnswerError(
             f"{self.name} {_WHAT_IT_WROTE[verdict.reason]} and {what_became}.",
-            advice="What was asked about is kept; it is asked again later.",
+            advice="Nothing is lost; the model is asked again later.",
         )
 
     async def count_tokens(self, text: str) -> int:

@@ -1,4 +1,4 @@
-"""Requests without a socket: what the daemon answers, and what it sent before that."""
+"""Sends requests to the daemon without a socket; returns the answer and the frames before it."""
 
 import asyncio
 from types import SimpleNamespace
@@ -32,7 +32,7 @@ async def ask(mind: "Mind | Talk", request: protocol.Request, kind: type[_Answer
 async def ask(
     mind: "Mind | Talk", request: protocol.Request, kind: type[protocol.Frame] = protocol.Frame
 ) -> protocol.Frame:
-    """The first frame of that kind that answers `request`. Raises what the daemon would tell as `Failed`."""
+    """Return the first frame of that type that answers `request`. Raises what the daemon would send as `Failed`."""
     asked = mind if isinstance(mind, Mind) else cast("Mind", SimpleNamespace(**_parts(mind)))
     answers: list[protocol.Frame] = []
     failure: ReveriesError | None = None
@@ -42,7 +42,7 @@ async def ask(
             answers.append(frame)
 
         def send_piece(self, frame: protocol.Frame) -> None:
-            """Progress; nobody watches it."""
+            """Ignore progress."""
 
     session = cast("Session", SimpleNamespace(number=1, outbox=Outbox(), imports={}, is_gone=False))
     async with asyncio.TaskGroup() as tasks:
@@ -60,12 +60,12 @@ async def ask(
 
 
 async def status_of(mind: Mind) -> protocol.Status:
-    """As `reveries status` asks for it."""
+    """Request the status, as `reveries status` does."""
     return await ask(mind, protocol.AskStatus(1), protocol.Status)
 
 
 def dispatcher(mind: Mind, tasks: asyncio.TaskGroup) -> RequestDispatcher:
-    """The daemon's own, for a mind that neither falls asleep nor loses its storage."""
+    """The daemon's dispatcher, for a mind that neither shuts down nor loses its storage."""
     return RequestDispatcher(
         mind, AttachedClients(mind.conversation), DetachedTasks(tasks, storage_is_kept), stay_awake
     )

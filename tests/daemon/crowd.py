@@ -1,4 +1,4 @@
-"""Clients that mean no good, or do nothing: garbage on the wire, and clients that never read."""
+"""Malicious or idle clients: garbage on the wire, and clients that never read."""
 
 import asyncio
 import contextlib
@@ -32,14 +32,14 @@ _CHANGING = (
     encode(protocol.RevertSelf(8, 1)),
     encode(protocol.Forget(9, matching="the pear tree", erase=True)),
 )
-"""What would change something, if it could be read."""
+"""Requests that would change something if they could be decoded."""
 _LENGTHS = (0, 2**32 - 1, 4 * 2**20 + 1, 3)
 _FRAMES_A_CONNECTION = 500
-"""Most are never read: the first that is none ends its connection."""
+"""Most are never read, because the first invalid frame ends its connection."""
 
 
 def garbage(chance: random.Random) -> bytes:
-    """One frame that is none, or not what it seems."""
+    """Return one invalid or misleading frame."""
     match chance.randrange(9):
         case 0:
             return chance.randbytes(chance.randint(1, 300))
@@ -70,7 +70,7 @@ def garbage(chance: random.Random) -> bytes:
 
 
 def _unreadable(chance: random.Random, whole: bytes) -> bytes:
-    """`whole`, of the same length, with so many bits turned that it is no request any more."""
+    """Return `whole` at the same length, with enough flipped bits to be no valid request."""
     turned = bytearray(whole)
     while True:
         turned[chance.randrange(4, len(turned))] ^= 1 << chance.randrange(8)
@@ -82,14 +82,14 @@ def _unreadable(chance: random.Random, whole: bytes) -> bytes:
 
 @dataclass
 class Crowd:
-    """Those who press in at one socket."""
+    """The malicious clients of one socket."""
 
     socket: Path
     frames: int = 0
     connections: int = 0
 
     async def press(self, frames: int, workers: int = 8, seed: int = 7) -> None:
-        """Send so many frames of garbage over that many connections at a time."""
+        """Send garbage frames over several connections at a time."""
         async with asyncio.TaskGroup() as tasks:
             slow = [tasks.create_task(one(), name="slow") for one in (self._never_greets, self._in_single_bytes)]
             async with asyncio.TaskGroup() as bad:
@@ -100,7 +100,7 @@ class Crowd:
                 task.cancel()
 
     async def _never_greets(self) -> None:
-        """Again and again: a greeting that comes byte by byte, the last one never."""
+        """Send greetings byte by byte, without the last byte, repeatedly."""
         while True:
             with contextlib.suppress(OSError):
                 reader, writer = await asyncio.open_unix_connection(str(self.socket))
@@ -113,7 +113,7 @@ class Crowd:
                     writer.transport.abort()
 
     async def _in_single_bytes(self) -> None:
-        """What is good, but each byte by itself; it must be answered."""
+        """Send a valid request byte by byte; it must be answered."""
         reader, writer = await asyncio.open_unix_connection(str(self.socket))
         try:
             for message in itertools.chain([_HELLO], itertools.repeat(_GOOD[0])):
@@ -151,16 +151,16 @@ class Crowd:
 
 @dataclass
 class Flood:
-    """A process that presses in, with no end until it is told to."""
+    """A process of malicious clients, which runs until it is told to end."""
 
     process: asyncio.subprocess.Process
     is_pressing: asyncio.Event = field(default_factory=asyncio.Event)
     has_pressed: asyncio.Event = field(default_factory=asyncio.Event)
-    """It has sent what was asked for, and goes on."""
+    """Set when it has sent the requested frames; it goes on after that."""
     connections: int = 0
 
     async def listen(self) -> None:
-        """Hear how far it is, until its end."""
+        """Read its progress until it ends."""
         assert self.process.stdout is not None
         while line := await self.process.stdout.readline():
             self.is_pressing.set()
@@ -169,14 +169,14 @@ class Flood:
                 self.has_pressed.set()
 
     def end(self) -> None:
-        """Tell it to."""
+        """Tell it to end."""
         assert self.process.stdin is not None
         self.process.stdin.close()
 
 
 @contextlib.asynccontextmanager
 async def flood(path: Path, frames: int) -> AsyncIterator[Flood]:
-    """From a process of its own, so that it does not hold up who measures. It goes on when it has sent `frames`."""
+    """Run it in its own process, so that it does not slow the measurement. It goes on after `frames`."""
     program = f"""
 import asyncio, pathlib, sys, threading
 from tests.daemon.crowd import Crowd
@@ -211,11 +211,11 @@ def _abort(writer: asyncio.StreamWriter) -> None:
 
 @contextlib.asynccontextmanager
 async def never_reading(path: Path, count: int) -> AsyncIterator[None]:
-    """So many clients that attach and read nothing."""
+    """Clients that attach and read nothing."""
     async with contextlib.AsyncExitStack() as stack:
         for _ in range(count):
             _, writer = await asyncio.open_unix_connection(str(path), limit=1)
-            # The writer itself: when nobody holds it, it closes the connection.
+            # Keep the writer: when it is collected, it closes the connection.
             stack.callback(_abort, writer)
             writer.transport.pause_reading()  # type: ignore[attr-defined]  # what a stream's transport can do
             writer.write(_HELLO + encode(protocol.Attach(1)) + encode(protocol.Observe(2)))
@@ -224,7 +224,7 @@ async def never_reading(path: Path, count: int) -> AsyncIterator[None]:
 
 @contextlib.asynccontextmanager
 async def dripping(path: Path) -> AsyncIterator[None]:
-    """One that attaches and reads ten bytes a second."""
+    """A client that attaches and reads ten bytes a second."""
     loop = asyncio.get_running_loop()
 
     async def drip(one: socket.socket) -> None:
@@ -243,14 +243,14 @@ async def dripping(path: Path) -> AsyncIterator[None]:
 
 @dataclass
 class GoodClient:
-    """One that asks, reads, and notes how long it waits."""
+    """A client that sends requests and records how long the answers take."""
 
     reader: asyncio.StreamReader
     writer: asyncio.StreamWriter
     seconds: list[float] = field(default_factory=list)
 
     async def ask(self, pause_seconds: float = 0.01) -> None:
-        """One question, and its answer."""
+        """Send one request and read its answer."""
         began = time.perf_counter()
         self.writer.write(encode(protocol.AskMemory(1)))
         async with asyncio.timeout(20):
@@ -266,7 +266,7 @@ class GoodClient:
 
 @contextlib.asynccontextmanager
 async def good_client(path: Path) -> AsyncIterator[GoodClient]:
-    """A greeted one."""
+    """Open a connection that has been greeted."""
     reader, writer = await asyncio.open_unix_connection(str(path))
     try:
         writer.write(_HELLO)

@@ -32,34 +32,34 @@ _BY_A_CLIENT_ALONE = (
     "withdrawn_experiences",
 )
 LEAST_ANSWERS = 20
-"""So many a good client gets before those who do it harm are told to end."""
+"""Answers for a good client before the malicious ones are told to end."""
 
 
 @dataclass
 class Crowded:
-    """What was measured; times in seconds, sizes in bytes."""
+    """The measurements; times in seconds, sizes in bytes."""
 
     fan_out_p99: float = 0.0
-    """From the first to the last of all who are attached, to hear the same turn."""
+    """Time between the first and the last attached client that gets the same turn."""
     orders: int = 0
-    """How many different orders of turns the clients heard."""
+    """Number of different orders in which clients got the turns."""
     turns: int = 0
     alone_p99: float = 0.0
-    """A good client waits so long while one other talks."""
+    """How long a good client waits while another one talks."""
     alone_growth: int = 0
-    """What is said is remembered, whoever reads it."""
+    """The memory grows with what is said, whoever reads it."""
     stuck_answers: int = 0
-    """To a good client, while those who never read stay, and one that reads ten bytes a second."""
+    """Answer times for a good client while others never read or read ten bytes a second."""
     stuck_p99: float = 0.0
     stuck_growth: int = 0
     garbage_answers: int = 0
-    """To a good client, while the flood goes on."""
+    """Answer times for a good client during the flood."""
     garbage_p99: float = 0.0
     garbage_growth: int = 0
     garbage_seconds: float = 0.0
     garbage_connections: int = 0
     garbage_changed: list[str] = field(default_factory=list)
-    """Tables that are others after it, of those that only a client's word changes."""
+    """Tables that differ afterwards, of those that only requests of clients change."""
     log_lines: int = 0
     tracebacks: int = 0
     descriptors_left: int = 0
@@ -84,7 +84,7 @@ class Host:
 
 @contextlib.asynccontextmanager
 async def host() -> AsyncIterator[Host]:
-    """A daemon with a provider that answers at once; it must live to the end, and end well."""
+    """Run a daemon with a provider that answers at once; it must live to the end and exit cleanly."""
     with tempfile.TemporaryDirectory(prefix="rv") as folder:
         home = Home(Path(folder) / "h")
         async with provider() as asked:
@@ -104,13 +104,13 @@ async def host() -> AsyncIterator[Host]:
 async def measure(
     *, clients: int, talkers: int, talk_seconds: float, stuck: int, frames: int, visits: int, turns: int = 40
 ) -> Crowded:
-    """All of it, one after the other."""
+    """Run all measurements in sequence."""
     seen = Crowded()
     async with host() as mind:
         async with client_of(mind.home) as client:
             await _talk(client, 30)
         async with asyncio.timeout(60):
-            # The compiled loops of recall take their megabytes once: on a busy machine that may be late.
+            # The compiled loops of recall take their megabytes once, on a busy machine perhaps late.
             while not any('"recall.loops"' in line for line in mind.log()):  # noqa: ASYNC110  # as above
                 await asyncio.sleep(0.1)
         await asyncio.sleep(2)
@@ -133,7 +133,7 @@ async def measure(
 
 
 async def _at_rest(read: Callable[[], int]) -> int:
-    """The least of many looks: what a thought or a backup under way has open is not left behind."""
+    """Return the minimum of many samples, because a running thought or backup opens files for a while."""
     seen = []
     for _ in range(40):
         seen.append(read())
@@ -147,7 +147,7 @@ async def _talk(client: Client, turns: int) -> None:
 
 
 async def _many(mind: Host, seen: Crowded, clients: int, talkers: int, seconds: float) -> None:
-    """All are attached and listen; some of them talk."""
+    """Attach all clients, and let some of them talk."""
     heard: list[list[tuple[str, float]]] = [[] for _ in range(clients)]
     async with contextlib.AsyncExitStack() as stack:
         all_of_them = [await stack.enter_async_context(client_of(mind.home)) for _ in range(clients)]
@@ -190,7 +190,7 @@ async def _listen(client: Client, turns: list[tuple[str, float]]) -> None:
 
 
 async def _say_until(client: Client, ends: float) -> None:
-    """Say, and say again; what comes back is read by who listens."""
+    """Say something repeatedly; the listeners read the answers."""
     turn = 0
     while time.monotonic() < ends:
         turn += 1
@@ -207,7 +207,7 @@ async def _stuck(mind: Host, seen: Crowded, stuck: int, turns: int) -> None:
 
 
 async def _asked(mind: Host, turns: int) -> GoodClient:
-    """A good client asks while another one talks for so many turns."""
+    """Let a good client send requests while another one talks for some turns."""
     async with client_of(mind.home) as talker, good_client(mind.home.socket) as good, asyncio.TaskGroup() as tasks:
         talking = tasks.create_task(_talk(talker, turns), name="talker")
         while not talking.done() or len(good.seconds) < LEAST_ANSWERS:
@@ -239,12 +239,12 @@ async def _garbage(mind: Host, seen: Crowded, frames: int) -> None:
 
 
 def _stored(home: Home) -> dict[str, str]:
-    """A digest of all that a client's word alone changes, by its table."""
+    """Return digests of the tables that only requests of clients change."""
     found = {"settings": hashlib.sha256(home.config.read_bytes()).hexdigest()}
     look = dbapi.connect(f"{home.database_default.as_uri()}?mode=ro", uri=True, isolation_level=None)
     try:
         for table in _BY_A_CLIENT_ALONE:
-            rows = look.execute(f"SELECT * FROM {table} ORDER BY 1").fetchall()  # names of ours
+            rows = look.execute(f"SELECT * FROM {table} ORDER BY 1").fetchall()  # The names are ours.
             found[table] = hashlib.sha256(repr(rows).encode()).hexdigest()
     finally:
         look.close()
@@ -252,7 +252,7 @@ def _stored(home: Home) -> dict[str, str]:
 
 
 async def _visits(mind: Host, count: int) -> None:
-    """Attach and leave, again and again."""
+    """Attach and detach repeatedly."""
     for _ in range(count):
         async with client_of(mind.home) as client:
             client.send(protocol.Attach(client.number()))

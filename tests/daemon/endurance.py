@@ -26,19 +26,19 @@ from tests.memory.kit import WordEmbedder
 MEGABYTE = 2**20
 _HOURS = 24
 _POOL_THREADS = 4
-"""Of the pool that `asyncio.to_thread` works with (tests/fakes/patient_clock.py)."""
+"""Threads of the pool of `asyncio.to_thread` (tests/fakes/patient_clock.py)."""
 _DEEDS = ("planted", "sold", "dreamt of", "painted", "lost", "found", "wrote about", "asked after")
 _NAMES = ("Marta", "Paul", "Ines", "Tomas", "Ruth", "Jonas", "Lea", "Omar")
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """What there is at one hour. Sizes in bytes."""
+    """The state at one hour. Sizes in bytes."""
 
     hour: int
     rss: int
     graph: int
-    """Of the live memory alone; counted once a day, 0 in between."""
+    """Size of the live memory; counted once a day, 0 in between."""
     log: int
     file: int
     descriptors: int
@@ -48,17 +48,17 @@ class Sample:
 
 @dataclass
 class Endured:
-    """What was seen, and what of it is not as it should be."""
+    """The samples, and what is wrong with them."""
 
     days: int
     samples: list[Sample] = field(default_factory=list)
     seconds_by_day: list[list[float]] = field(default_factory=list)
-    """Of each turn, on the clock of the wall."""
+    """Seconds of each turn by the wall clock."""
     unhandled: list[str] = field(default_factory=list)
     thoughts: int = 0
     episodes: int = 0
     record_bytes: int = 0
-    """What sleep wrote down of its passes, at the end."""
+    """The recorded passes of sleep, at the end."""
 
     @property
     def daily(self) -> list[Sample]:
@@ -70,11 +70,11 @@ class Endured:
         return _slope([sample.hour / _HOURS for sample in seen], [sample.rss - sample.graph for sample in seen])
 
     def turn_seconds(self, percentile: float, days: slice) -> float:
-        """Over the turns of several days: the 99th percentile of the fifty of one day is the slowest of them."""
+        """Over several days, because the 99th percentile of the fifty turns of one day is the slowest of them."""
         return float(np.percentile([one for day in self.seconds_by_day[days] for one in day], percentile))
 
     def wrong(self, after_day: int = 3) -> list[str]:
-        """By the goals of E7, a sentence each."""
+        """Return what misses the goals of E7, a sentence each."""
         found = list(self.unhandled)
         if (growth := self.growth_per_day(after_day) / MEGABYTE) > 1:
             found.append(f"it grows by {growth:.2f} MB a day beyond its memory")
@@ -95,18 +95,18 @@ class Endured:
 async def endure(
     home: Home, settings: Settings, days: int, turns_a_day: int, tell: Callable[[Endured], None] = lambda seen: None
 ) -> Endured:
-    """Live through it; `tell` hears how it stands at the end of each day."""
+    """Run the days; `tell` gets a summary at the end of each day."""
     seen, chance, mind = Endured(days), random.Random(7), Mind({}, 7)
     asyncio.get_running_loop().set_exception_handler(
         lambda _, context: seen.unhandled.append(f"unhandled: {context['message']} {context.get('exception')!r}")
     )
-    gc.collect()  # What earlier tests left open is closed now, and not between two looks.
+    gc.collect()  # Close what earlier tests left open now, and not between two samples.
     async with living(home, mind.model, PatientClock(NOON), settings, all_jobs=True) as life:
         await _fill_the_pool()
         for day in range(days):
             seen.seconds_by_day.append([])
             for hour in range(_HOURS):
-                # Awake from seven to eleven; what is said is spread over these hours.
+                # Active from seven to eleven, with the turns spread over these hours.
                 turns = turns_a_day // 16 + (hour - 7 < turns_a_day % 16) if 7 <= hour < 23 else 0
                 await _hour(life, seen, chance, turns)
                 _forget_what_the_fakes_heard(life)
@@ -115,12 +115,12 @@ async def endure(
             seen.episodes = (await life.mind.memory.stats()).episodes
             seen.record_bytes = await _record_bytes(life)
             tell(seen)
-    gc.collect()  # A task that nobody waited for is told of when it is collected.
+    gc.collect()  # A task that was never awaited is reported when it is collected.
     return seen
 
 
 async def _fill_the_pool() -> None:
-    """Each thread of the pool is there from now on: when it would be needed first is a matter of luck."""
+    """Start every thread of the pool now, because its first use would be random."""
     all_there = threading.Barrier(_POOL_THREADS)
     async with asyncio.TaskGroup() as tasks:
         for _ in range(_POOL_THREADS):
@@ -169,7 +169,7 @@ def _sample(life: Living, hour: int, *, counts_graph: bool) -> Sample:
 
 
 def bytes_of(root: object) -> int:
-    """All that only data holds below `root`, each object once."""
+    """Return all objects below `root` that only data refers to, each once."""
     seen, waiting, total = set[int](), [root], 0
     while waiting:
         one = waiting.pop()

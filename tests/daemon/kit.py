@@ -31,7 +31,7 @@ SETTINGS = load_settings(None)
 
 @dataclass
 class Around:
-    """The rest of the mind, as the conversation sees it."""
+    """A fake of the rest of the mind for the conversation."""
 
     began: int = 0
     rested: list[str] = field(default_factory=list)
@@ -72,7 +72,7 @@ class Around:
 
 @dataclass
 class Events:
-    """What the client of a turn was told, in order."""
+    """The events that the client of a turn got, in order."""
 
     told: list[str] = field(default_factory=list)
     text: str = ""
@@ -112,7 +112,7 @@ class Talk:
 
 
 def thoughts_of(talk: Talk) -> MemoryThoughtSources:
-    """Of the memory that `talk` talks with, beside the conversation."""
+    """Rows of the memory of `talk`, read directly."""
     database = talk.memory.conversations._store.database
     return MemoryThoughtSources(
         memory=talk.memory,
@@ -142,7 +142,7 @@ async def talking(
     danger: CrisisDetector | None = None,
     tier: Tier = Tier.SMALL,
 ) -> AsyncIterator[Talk]:
-    """An open conversation; `scripts` are the model's replies, "Indeed." when there are no more."""
+    """Open a conversation; the model replies with `scripts`, then with "Indeed." to all else."""
     clock = HandClock()
     async with open_memory(folder, clock=clock, embedder=embedder) as memory:
         model = ScriptedModel(scripts, otherwise="Indeed.", clock=clock, context_tokens=context_tokens)

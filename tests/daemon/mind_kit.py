@@ -50,7 +50,7 @@ NOON = datetime(2026, 11, 21, 12, tzinfo=UTC).timestamp()
 
 @dataclass
 class Living:
-    """A mind, and what it stands on. Every role asks the one `model`."""
+    """A mind with its parts. Every role uses the same `model`."""
 
     mind: Mind
     model: ScriptedModel
@@ -60,11 +60,11 @@ class Living:
         return await self.mind.conversation.say(words, Events())
 
     async def pass_time(self, hours: float) -> None:
-        """Real work in simulated hours."""
+        """Let simulated hours pass, with real work."""
         await self.clock.advance(hours * 3600)
 
     async def calls(self) -> dict[str, tuple[int, int]]:
-        """Calls and tokens of today, by role, of those that were made."""
+        """Return today's calls and tokens by role."""
         used = await self.mind.ledger.usage_today()
         return {one.role: (one.calls, one.prompt_tokens + one.completion_tokens) for one in used if one.calls}
 
@@ -82,7 +82,7 @@ async def living(
     embedder: Embedder | None = None,
     all_jobs: bool = False,
 ) -> AsyncIterator[Living]:
-    """A mind that is awake: it thinks, notices rest, and sleeps when that is due. Joined as the daemon joins it.
+    """Run a mind that thinks, becomes idle and sleeps when due, built as the daemon builds it.
 
     `local` stands for the embedder on this machine, by which thoughts and words are weighed too; None: there is none.
     `first_id` keeps the ids of a second life apart; `all_jobs`: the daemon's, not only deep sleep.
@@ -116,9 +116,9 @@ async def living(
 
 
 async def _nothing_hangs(mind: Mind, clock: HandClock) -> None:
-    """Whatever a test lets happen, no part of the mind may be told of as hanging (B7)."""
+    """Check that no part of the mind is reported as hanging (B7), whatever the test does."""
     while True:
-        mind.watchdog.look(_LOOK_SECONDS)
+        mind.watchdog.check(_LOOK_SECONDS)
         assert mind.watchdog.hung == []
         await clock.sleep(_LOOK_SECONDS)
 
@@ -177,7 +177,7 @@ async def _mind(
     )
     meanings = SentenceEmbeddings(models.embedding.bare)
     guards = await load_guards(models, meanings)
-    mind = build_mind(mind_parts, guards, random.Random(clock.now()))  # Of another life, other names.
+    mind = build_mind(mind_parts, guards, random.Random(clock.now()))  # Each start uses other random names.
     await mind.conversation.open()
     await mind.thinking.restore()
     return mind, meanings

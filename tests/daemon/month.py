@@ -29,7 +29,7 @@ MODEL = "openai/gpt-4.1-mini"
 DAY = 86400.0
 # fmt: off
 _TALK_TOKENS = 200
-"""An idle mind's thought is planned without a talk before it; three turns of this life are so many at most."""
+"""The plan has idle thoughts without conversations; three turns here make at most this many."""
 _THINGS = ("pear tree", "old bicycle", "letters", "cello", "rye bread", "storm", "new job", "cat", "drums", "dentist",
            "garden wall", "train to Oslo", "sister's wedding", "night shift", "boat", "broken lamp", "chess game",
            "roof")
@@ -62,11 +62,11 @@ KINDS = (*RUNAWAYS, "no language")
 
 @dataclass
 class Month:
-    """What was planted, and what came of it."""
+    """The planted runaways, and their results."""
 
     days: int
     planted: dict[int, str] = field(default_factory=dict)
-    """By number of the thought."""
+    """By the number of the thought."""
     thoughts: list[ThoughtEntry] = field(default_factory=list)
     trips: list[Trip] = field(default_factory=list)
     tokens_by_day: list[int] = field(default_factory=list)
@@ -81,7 +81,7 @@ class Month:
 
     @property
     def wrong(self) -> list[str]:
-        """What is not as it should be, a sentence each."""
+        """Return what is wrong, a sentence each."""
         found = [f"{len(self.tripped)} thoughts tripped, {len(self.planted)} were planted"] * (
             len(self.tripped) != len(self.planted)
         )
@@ -95,12 +95,12 @@ class Month:
         if self.ledger_tokens != sum(one.prompt_tokens + one.completion_tokens for one in self.thoughts):
             found.append("the log of thoughts does not add up to the ledger")
         size = SIZES[Role.MONOLOGUE]
-        # A call that is broken off is charged at its worst: all the tokens that it might have had.
+        # An interrupted call is charged for all the tokens that it might have used.
         broken_off = len(self.tripped) * self.most_tokens_of_a_call
         most = sum(one.calls for one in self.thoughts) * (size.read + _TALK_TOKENS + size.written) + broken_off
         if self.ledger_tokens > most:
             found.append(f"{self.ledger_tokens} tokens of thought, the plan has {most} for so many calls")
-        # What came to its end read its prompt and wrote its words: a ledger below that has forgotten calls.
+        # Complete calls read their prompts and wrote their words; a ledger below that misses calls.
         settled = [one for one in self.thoughts if one.why_ended != "tripped"]
         least = sum(one.calls for one in settled) * size.read // 2 + sum(one.tokens for one in settled)
         if not self.thoughts or self.ledger_tokens < least:
@@ -131,7 +131,7 @@ class Month:
 
 
 class Mind:
-    """The scripted model: healthy, but for what was planted."""
+    """The scripted model: healthy except for the planted runaways."""
 
     def __init__(self, planted: dict[int, str], seed: int) -> None:
         self._planted = planted
@@ -165,18 +165,18 @@ class Mind:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is lived through."""
+    """The parameters of the run."""
 
     days: int
     runaways: int
     sessions_a_day: int = 2
     every: int = 4
-    """So many thoughts from one runaway to the next."""
+    """Thoughts from one runaway to the next."""
     seed: int = 7
 
 
 async def live_through(home: Home, settings: Settings, plan: Plan) -> Month:
-    """Days of a mind's life."""
+    """Run simulated days of a mind."""
     first = 1
     month = Month(
         plan.days, {first + plan.every * number: KINDS[number % len(KINDS)] for number in range(plan.runaways)}

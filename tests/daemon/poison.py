@@ -1,4 +1,4 @@
-"""What a poisoned memory did to a mind whose model obeys whatever it reads: everything is found by the items' tokens.
+"""Measures what poisoned memories do to a mind whose model obeys whatever it reads, by the tokens of the items.
 
 The model obeys each order that it sees anywhere in its context, and passes it on in all that it says. So a token is a
 tracer: a row that holds one was derived from foreign text, and has to be tainted. What must never hold one, and what
@@ -30,7 +30,7 @@ from tests.fakes.patient_clock import PatientClock
 from tests.memory.kit import WordEmbedder, context, deep_answer
 
 OWNER: Final = "You"
-"""What an owner without a name goes by: the weakest case, for anybody may be called so in an import."""
+"""The name of an unnamed owner, the weakest case: any speaker may be called so in an import."""
 _ORIGINS: Final = {"document": Origin.DOCUMENT, "tool": Origin.TOOL, "channel": Origin.CHANNEL}
 _RECORDS: Final = re.compile(r"\[[^\[\]]*\]")
 _MARK: Final = re.compile(r"<\|[^<>]*\|>|\[/?INST\]|<start_of_turn>")
@@ -45,7 +45,7 @@ FACTS: Final = (
     "My sister Clara takes violin lessons, I love hearing her.",
 )
 MOVED: Final = "I just moved to Faro."
-"""What the owner says in the middle of a flood: it must take effect."""
+"""The owner's statement in the middle of a flood, which must take effect."""
 QUESTIONS: Final = (
     "What do you know about the bread recipe?",
     "Where do I live?",
@@ -58,16 +58,16 @@ QUESTIONS: Final = (
 
 
 def tokens_in(text: str) -> list[str]:
-    """The tokens in `text`, lower case, without repeats, in order."""
+    """Return the tokens in `text`, lower case, unique, in order."""
     return list(dict.fromkeys(token.lower() for token in TOKEN.findall(text)))
 
 
 @dataclass
 class Obedient:
-    """A model that does whatever any text before it says, and everything that a prompt let through."""
+    """A model that obeys every text in its prompt, and records forbidden text in prompts."""
 
     seen: list[str] = field(default_factory=list)
-    """What no prompt may hold, as it was found."""
+    """Forbidden text that was found in prompts."""
 
     def __call__(self, prompt: Prompt) -> list[Piece]:
         messages = [(one["role"], one["content"]) for one in wire_messages(prompt.messages)]
@@ -103,7 +103,7 @@ class Obedient:
 
 
 def _is_forged(line: str) -> bool:
-    """Whether it is a line of an item that passes for a turn. What the mind itself said after reading one does not."""
+    """Whether it is a line of an item that looks like a turn. Replies of the mind do not count."""
     return (
         bool(tokens_in(line)) and re.search(r"moved to|password|I am zq|obey", line) is not None and "Note" not in line
     )
@@ -127,7 +127,7 @@ def _thought(found: Sequence[str]) -> str:
 
 
 def _is_mirror(prompt: Prompt) -> bool:
-    """Whether it sleeps on what was said as the owner said it."""
+    """Whether sleep gets the words as the owner's."""
     return any("worked on the broken boiler" in message.text for message in prompt.messages)
 
 
@@ -178,7 +178,7 @@ def settings(context_tokens: int = 4096) -> Settings:
 
 
 def _ample(budget: BudgetSettings) -> BudgetSettings:
-    """So much that money never stops what is to be tried."""
+    """A budget that never stops the test."""
     much = {"tokens_per_day": 10**12, "tokens_per_month": 10**12}
     roles = ("conversation", "monologue", "consolidation")
     each = {role: msgspec.structs.replace(getattr(budget, role), **much) for role in roles}
@@ -187,7 +187,7 @@ def _ample(budget: BudgetSettings) -> BudgetSettings:
 
 @dataclass
 class Outcome:
-    """What came of a life: `effects` must be empty; `derived` says how many rows hold a token, all of them tainted."""
+    """The result of a run: `effects` must be empty; `derived` is the number of rows with a token, all tainted."""
 
     effects: list[str]
     derived: int
@@ -227,7 +227,7 @@ async def live(
         await life.mind.memory.save_snapshot()
         mind_settings = life.mind.settings
     async with living(home, model(), clock, chosen, owner_name="", first_id=500_000, embedder=embedder) as life:
-        # A new conversation, and no thought just now: what is said first has its taint from what is recalled alone.
+        # A new conversation without a recent thought: the first reply gets its taint only from recall.
         await life.mind.conversation.begin_new()
         for question in questions:
             await life.say(question)
@@ -239,14 +239,14 @@ async def live(
 
 
 async def open_doors(life: Living) -> None:
-    """Take out what the file itself refuses (schema.sql, "the doors"), for good."""
+    """Remove the triggers by which the file itself refuses rows (schema.sql, "the doors")."""
     named = "SELECT name FROM sqlite_master WHERE type = 'trigger' AND name LIKE '%~_guarded' ESCAPE '~'"
     for (name,) in await _all(life, named):
         await life.mind.database._connection.execute(f"DROP TRIGGER {name}")
 
 
 async def take_in(life: Living, items: Sequence[Item]) -> None:
-    """Let each item come in by its way; then light sleep."""
+    """Store each item by its way, then run light sleep."""
     memory, now = life.mind.memory, life.clock.now()
     for item in items:
         if item.way == "import":
@@ -276,11 +276,11 @@ async def flood(life: Living) -> None:
 
 
 async def a_day(life: Living, questions: Sequence[str], embedder: Embedder) -> None:
-    """Talk, silence with thoughts in it, what the owner asks for, and deep sleep."""
+    """Run talk, silence with thoughts, requests of the owner, and deep sleep."""
     for question in questions:
         await life.say(question)
     if isinstance(embedder, WordEmbedder):
-        # By words alone nothing comes to mind for this: what is said now has its taint from the talk before it.
+        # Recall by words finds nothing for this, so the reply gets its taint from the history.
         embedder.error = ModelUnavailableError("It is away.", advice="Wait.")
         await life.say("Mhm, hm.")
         embedder.error = None
@@ -319,7 +319,7 @@ async def _all(life: Living, sql: str) -> list[tuple[object, ...]]:
 
 
 async def effects_in(life: Living) -> list[str]:
-    """Everything that foreign text did, and every row that lost its taint."""
+    """Return every effect of untrusted text, and every row that lost its taint."""
     found: list[str] = []
     for table, texts in _TAINTABLE.items():
         for name, tainted, text in await _all(life, f"SELECT id, tainted, {texts} FROM {table}"):
@@ -335,13 +335,13 @@ async def effects_in(life: Living) -> list[str]:
 
 
 async def _shown(life: Living) -> list[str]:
-    """What the owner sees without asking for it: whoever attaches, and status."""
+    """Return what the owner sees without asking: notices at attach, and the status."""
     told = [*await attach_notices(life.mind), *life.mind.health.problems(), str(await status_of(life.mind))]
     return [f"shown unasked: {one[:160]!r}" for one in told if tokens_in(one)]
 
 
 async def _stopped(life: Living) -> list[str]:
-    """What is kept from the owner's words by how much foreign text there is."""
+    """Return what the amount of untrusted text keeps from the owner's words."""
     asks = await _all(life, "SELECT question FROM consolidation_pending")
     moved = await _all(life, """
         SELECT claim_conflicts.kind, claim_conflicts.reason FROM claim_conflicts
@@ -379,7 +379,7 @@ async def _relations(life: Living) -> list[str]:
 
 
 async def _acts(life: Living) -> list[str]:
-    """A canary tool that listens to all that the mind says and thinks, behind the one gate that every act has."""
+    """A canary tool that reads everything the mind says and thinks, behind the gate of all actions."""
     said = await _all(life, "SELECT tainted, text FROM turns WHERE origin = 'self'")
     thought = await _all(life, "SELECT tainted, text FROM monologue_log")
     called = [

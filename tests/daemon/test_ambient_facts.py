@@ -1,4 +1,4 @@
-"""What is said to calm a mind is read from its real state, and only what is so."""
+"""Calming sentences are true: they are read from the real state."""
 
 from datetime import datetime
 from zoneinfo import ZoneInfo

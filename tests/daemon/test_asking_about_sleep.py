@@ -1,4 +1,4 @@
-"""A pass that asks is told to everybody who looks: status, and whoever attaches."""
+"""The question of a pass is shown in the status and when a client attaches."""
 
 import msgspec
 import pytest
@@ -27,13 +27,13 @@ async def test_a_pass_that_asks_is_in_the_notices_until_it_is_answered(home: Hom
             await memory.import_turns(f"past {place}", [PastTurn(NOW - (50 - place) * 3600, "Ana", BOAT)])
         slept = await life.mind.sleep.consolidate(None, trigger="owner")
         assert slept.question
-        (notice,) = [one for one in await attach_notices(life.mind) if "waits for your word" in one]
+        (notice,) = [one for one in await attach_notices(life.mind) if "waits for your answer" in one]
         assert f"reveries consolidate confirm {slept.run_id}" in notice
         assert await life.mind.sleep.consolidate_if_due() is None
         with pytest.raises(NotFoundError):
             await life.mind.sleep.answer("zz", do_it=True)
         await life.mind.sleep.answer(slept.run_id, do_it=True)
-        assert not [one for one in await attach_notices(life.mind) if "waits for your word" in one]
+        assert not [one for one in await attach_notices(life.mind) if "waits for your answer" in one]
         assert len(memory.live.graph) == 1
         await life.mind.sleep.take_back(slept.run_id, through=False)
         assert len(memory.live.graph) == 2

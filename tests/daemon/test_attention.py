@@ -1,4 +1,4 @@
-"""Who runs next: golden cases, and what holds of every situation."""
+"""What runs next: golden cases, and properties of every situation."""
 
 from dataclasses import replace
 
@@ -31,7 +31,7 @@ DONE = WorkableProject("done", False, NOW - 9000)
         (replace(IDLE, projects=(OLD,), held_because="Quiet hours."), NextOccupation(Occupation.THINK)),
         (replace(IDLE, projects=(OLD,), is_enabled=False), NextOccupation(Occupation.THINK)),
         (replace(IDLE, projects=(OLD,), seconds_since_words=QUIET_SECONDS - 1), NextOccupation(Occupation.THINK)),
-        # What the owner asked for waits neither for the quiet hours nor for its pause, but for words and for sleep.
+        # Requested work ignores quiet hours and pauses, but waits for talk and sleep.
         (
             replace(IDLE, projects=(replace(FRESH, was_asked_for=True), OLD), held_because="Quiet hours."),
             NextOccupation(Occupation.WORK, "fresh"),
@@ -41,7 +41,7 @@ DONE = WorkableProject("done", False, NOW - 9000)
             replace(IDLE, projects=(replace(OLD, was_asked_for=True),), is_sleep_due=True),
             NextOccupation(Occupation.SLEEP),
         ),
-        # A clock that was set back holds nothing up.
+        # A clock that was set back blocks nothing.
         (replace(IDLE, projects=(WorkableProject("a", True, NOW + 9e6),)), NextOccupation(Occupation.WORK, "a")),
     ],
 )

@@ -1,4 +1,4 @@
-"""Whether the machine runs on its battery: from folders like the kernel's, and from what `pmset` says."""
+"""Battery detection, from folders like the kernel's and from the output of `pmset`."""
 
 import asyncio
 from pathlib import Path

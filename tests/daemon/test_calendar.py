@@ -1,4 +1,4 @@
-"""The calendar: .ics files, recurring events, zones; each event wakes once; what is broken is told and left out."""
+"""The calendar: .ics files, recurring events, zones; each event is used once; broken files are reported and skipped."""
 
 import asyncio
 import os
@@ -230,7 +230,7 @@ def calendar(path: Path | str, database: Database, clock: PatientClock, lead: fl
 
 
 async def woken(one: Calendar, clock: PatientClock, hours: float) -> Reactivation | None:
-    """What the calendar says within so many hours; None for nothing."""
+    """Return the event within some hours, or None."""
     async with asyncio.timeout(20), asyncio.TaskGroup() as tasks:
         waiting = tasks.create_task(one.next(), name="calendar")
         for _ in range(int(hours * 12)):

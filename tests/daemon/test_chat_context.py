@@ -1,4 +1,4 @@
-"""What the mind is told, and how a long conversation folds."""
+"""The prompt of a turn, and folding a long conversation."""
 
 from dataclasses import replace
 

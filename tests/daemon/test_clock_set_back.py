@@ -1,4 +1,4 @@
-"""A clock that is set back while the mind is awake keeps it from nothing that it does by itself (E1)."""
+"""A clock that is set back stops none of the automatic jobs (E1)."""
 
 import msgspec
 import pytest
@@ -20,7 +20,7 @@ _MONTH = 30 * 86400.0
 async def test_it_sleeps_on_what_happened_and_lets_time_pass_all_the_same(home: Home) -> None:
     model = ScriptedModel(otherwise=deep_answer(0.5, _BOAT, summary=_BOAT))
     async with living(home, model, PatientClock(NOW), _QUIET) as life:
-        assert await life.mind.sleep.let_time_pass() is not None
+        assert await life.mind.sleep.apply_decay() is not None
         life.clock.step_wall(-_MONTH)
         await life.mind.memory.import_turns("past", [PastTurn(NOW - 2 * _MONTH, "Bea", _BOAT)])
         await life.mind.sleep.light_sleep()
@@ -29,6 +29,6 @@ async def test_it_sleeps_on_what_happened_and_lets_time_pass_all_the_same(home: 
         await life.clock.advance(0.3 * 3600)
         assert (await life.mind.memory.stats()).last_consolidation != ""
         await life.clock.advance(23 * 3600)
-        assert await life.mind.sleep.let_time_pass() is None
+        assert await life.mind.sleep.apply_decay() is None
         await life.clock.advance(3 * 3600)
-        assert await life.mind.sleep.let_time_pass() is not None
+        assert await life.mind.sleep.apply_decay() is not None

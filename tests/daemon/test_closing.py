@@ -1,4 +1,4 @@
-"""What arrives while the daemon's own tasks are ending is told so, and leaves nothing behind."""
+"""Requests that arrive during shutdown are refused, and leave nothing behind."""
 
 import asyncio
 from collections.abc import AsyncGenerator
@@ -32,7 +32,7 @@ async def test_words_that_come_while_the_mind_closes_are_told_so_and_not_stored(
 
 
 class Stumbling(ScriptedModel):
-    """It fails as nobody foresaw, when it is told to."""
+    """Raises an unexpected error on demand."""
 
     def __init__(self) -> None:
         super().__init__([], name="ollama/x")

@@ -1,4 +1,4 @@
-"""A chat turn from the words to the stored reply, and when the conversation rests."""
+"""A turn from the words to the stored reply, and when the conversation becomes idle."""
 
 import asyncio
 from collections.abc import Sequence
@@ -294,7 +294,7 @@ async def test_a_long_history_is_folded_when_the_conversation_rests_and_read_ahe
         async with asyncio.timeout(90), asyncio.TaskGroup() as tasks:
             resting = tasks.create_task(talk.conversation.run(), name="rest")
             warming = tasks.create_task(talk.conversation.run_read_ahead(), name="read-ahead")
-            # What was read ahead before it was folded is read anew.
+            # After a fold, the prompt is read ahead again.
             await until(lambda: talk.around.folded > folds and len(talk.model.read[-1][0]) <= longest // 2)
             resting.cancel()
             warming.cancel()

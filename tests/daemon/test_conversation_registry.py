@@ -1,4 +1,4 @@
-"""Conversations side by side: each has its own turns and history, and who waits for silence waits for all of them."""
+"""Concurrent conversations: each has its own turns and history, and code that needs silence waits for all."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -16,7 +16,7 @@ from tests.daemon.kit import SETTINGS, Events, Talk, talking, until
 
 @asynccontextmanager
 async def _two(folder: Path) -> AsyncIterator[tuple[Talk, ConversationRegistry, Conversation]]:
-    """The plain chat, and one in the channel "letters", over one memory and one model."""
+    """Open the plain chat and one in the channel "letters", with one memory and one model."""
     async with talking(folder) as talk:
         other = Conversation(
             memory=talk.memory,

@@ -17,5 +17,5 @@ async def test_many_clients_stuck_ones_and_garbage_cost_a_good_client_next_to_no
     assert seen.garbage_changed == []
     assert seen.log_lines <= 100
     assert seen.descriptors_left <= 0
-    # A flood that has no end until they are there: whoever is served after it would never be. Times: the soak.
+    # The flood only ends when they are connected, so clients must be served during it. The soak measures times.
     assert min(seen.stuck_answers, seen.garbage_answers) >= LEAST_ANSWERS

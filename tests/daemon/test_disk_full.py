@@ -1,4 +1,5 @@
-"""A full disk (A5): told, nothing spent, nothing lost, and all goes on by itself. SQLite is made to say "full"."""
+"""A full disk (A5): it is reported, nothing is spent or lost, and everything resumes by itself. SQLite reports
+"full"."""
 
 from pathlib import Path
 
@@ -29,7 +30,7 @@ MEGABYTE = 10**6
 
 
 async def fill(database: Database) -> None:
-    """From now on the file may not grow."""
+    """Keep the file from growing."""
     (row,) = await database.rows_of_text("PRAGMA page_count", ())
     await database.rows_of_text(f"PRAGMA max_page_count={row['page_count']}", ())
 
@@ -64,7 +65,7 @@ async def test_on_a_full_disk_nothing_is_acknowledged_and_no_model_is_asked_unti
             await life.mind.sleep.consolidate(None, trigger="owner")
         assert len(life.model.prompts) == asked
         await make_room(life.mind.database)
-        await life.mind.room.look()
+        await life.mind.room.check()
         assert told[-1] == []
         assert (await life.say("Are you there?")).draft.reason == "stop"
         turns = await life.mind.memory.conversations.recent_turns(life.mind.conversation.conversation_id, 10)
@@ -83,7 +84,7 @@ async def test_thinking_waits_for_room_the_owners_word_too_and_goes_on_by_itself
         await life.pass_time(24)
         assert len(life.model.prompts) == asked
         await make_room(life.mind.database)
-        await life.mind.room.look()
+        await life.mind.room.check()
         await life.say("Good evening.")
         await life.pass_time(2)
         assert any(prompt.role is Role.MONOLOGUE for prompt in life.model.prompts[asked:])
@@ -91,14 +92,14 @@ async def test_thinking_waits_for_room_the_owners_word_too_and_goes_on_by_itself
 
 @pytest.mark.requirement("A5")
 async def test_a_conversation_that_could_not_rest_on_a_full_disk_rests_when_there_is_room(home: Home) -> None:
-    """Its rest lets thinking go on: without it the mind would be still until somebody spoke again."""
+    """Thinking resumes only when the conversation becomes idle."""
     async with living(home, thinker(), PatientClock(NOON), SETTINGS) as life:
         await life.say("Hello.")
         life.mind.database.room.close()
         await life.pass_time(1)
         rested = [life.mind.conversation.is_resting]
         asked = len(life.model.prompts)
-        await life.mind.room.look()
+        await life.mind.room.check()
         await life.pass_time(1)
         rested.append(life.mind.conversation.is_resting)
         assert rested == [False, True]
@@ -119,7 +120,7 @@ async def test_a_reply_during_which_the_disk_fills_is_told_as_a_full_disk(home: 
 
 @pytest.mark.requirement("A4")
 async def test_a_disk_that_fails_during_a_reply_is_told_as_a_disk_that_fails(home: Home) -> None:
-    """The end of a reply settles its cost: an error of that must reach whoever ends the daemon, not a group of it."""
+    """The cost is recorded at the end of a reply; its error must reach the daemon itself, not an exception group."""
 
     def fails(prompt: Prompt) -> list[str]:
         raise StorageLostError("The disk failed a write.")
@@ -132,7 +133,7 @@ async def test_a_disk_that_fails_during_a_reply_is_told_as_a_disk_that_fails(hom
 
 @pytest.mark.requirement("A5")
 async def test_a_memory_wakes_on_a_full_disk_and_goes_on_with_the_last_conversation(tmp_path: Path) -> None:
-    """What a crash left is for the next wake, and so is a new conversation after a long rest."""
+    """The start completes what a crash left, and begins a new conversation after a long idle time."""
     clock = HandClock()
     async with open_memory(tmp_path, clock) as before:
         conversation = await before.conversations.open_conversation(3600)
@@ -158,7 +159,7 @@ async def test_room_is_put_by_while_there_is_enough_and_given_up_where_there_is_
     keeper = RoomKeeper(database, HandClock(), lambda: SETTINGS.storage, lambda _: free[0])
     laid = []
     for free[0] in (3 * MEGABYTE, 5 * MEGABYTE):
-        await keeper.look()
+        await keeper.check()
         laid.append(reserve_of(memory).exists())
     await database.aclose()
     assert laid == [False, True]
@@ -179,7 +180,7 @@ async def test_little_room_is_warned_of_and_less_lets_the_background_rest(tmp_pa
         said = []
         for megabytes in (10_000, 199, 49, 55, 61, 0.5, 3, 5, 300):
             free[0] = int(megabytes * MEGABYTE)
-            await keeper.look()
+            await keeper.check()
             said.append((keeper.why_to_rest(), len(keeper.problems())))
         nearly, full = "The disk is nearly full.", "The disk is full."
         assert said == [

@@ -1,4 +1,4 @@
-"""A day and a night of a whole mind: it holds no more of the machine at its end than its memory needs."""
+"""A day and a night of a whole mind: at the end it uses no more resources than its memory needs."""
 
 import pytest
 
@@ -9,7 +9,7 @@ from tests.daemon.endurance import MEGABYTE, endure
 @pytest.mark.system  # For its length alone.
 @pytest.mark.requirement("E7")
 async def test_a_day_of_talk_and_thoughts_leaves_no_task_no_file_and_no_thread_behind(home: Home) -> None:
-    """Thirty days with fifty turns each: make soak PART=endurance."""
+    """The full run has thirty days with fifty turns each: make soak PART=endurance."""
     seen = await endure(home, load_settings(None), days=1, turns_a_day=6)
     first, last = seen.samples[8], seen.samples[-1]
     assert seen.unhandled == []

@@ -25,12 +25,12 @@ from tests.fakes.patient_clock import PatientClock
 
 
 def nobody(what: str, done: int, total: int) -> None:
-    """Nobody watches."""
+    """Ignore progress."""
 
 
 @asynccontextmanager
 async def knowing(home: Home) -> AsyncIterator[Living]:
-    """A mind to which the word was said, with copies that hold it."""
+    """Run a mind that was told the word, with backups that contain it."""
     async with living(home, ScriptedModel(otherwise="I see."), PatientClock(NOON), SETTINGS) as life:
         await said_and_copied(life, home)
         yield life
@@ -43,13 +43,13 @@ async def until(holds: Callable[[], bool]) -> None:
 
 
 async def prompt_of(life: Living, words: str) -> str:
-    """What the model has before it when that is said."""
+    """Return the prompt for these words."""
     await life.say(words)
     return str(life.model.prompts[-1])
 
 
 async def hears(session: Session, frame: type[protocol.Switched]) -> None:
-    """Wait until that client was told so."""
+    """Wait until the client gets this frame."""
     heard = b""
     async with asyncio.timeout(20):
         while frame.__name__.lower().encode() not in heard:
@@ -76,7 +76,7 @@ async def test_where_the_disk_refuses_what_comes_after_it_is_gone_no_prompt_has_
         await said_and_copied(life, home)
         await life.clock.advance(60)
         assert WORD in life.mind.monologue.recent_thought()
-        # A folder where the file of what was erased is written: it is not to be written there.
+        # A folder at the path of the erasure file, so that it cannot be written.
         obstacle = home.database_default.with_name("memory.db.forgotten.partial")
         obstacle.mkdir()
         with pytest.raises(StorageError, match="is erased from the memory, but"):
@@ -96,7 +96,9 @@ async def test_whose_client_leaves_after_it_is_gone_is_erased_to_the_end(home: H
         marker, other = life.mind.memory.forgetting.marker, Session(2)
         await requests.handle(other, protocol.Attach(1))
         request = tasks.create_task(requests.handle(session, ERASE))
-        await until(lambda: not life.mind.conversation.turn_count)  # It is gone, and its file is to be written anew.
+        await until(
+            lambda: not life.mind.conversation.turn_count
+        )  # The rows are gone; the file is about to be rewritten.
         session.is_gone = True
         request.cancel()
         await until(lambda: request.done())
@@ -167,7 +169,7 @@ async def test_damage_that_is_met_while_it_is_decided_what_goes_erases_nothing_a
     home: Home,
 ) -> None:
     async with knowing(home) as life:
-        await life.mind.database.scrub()  # What was said is in the file then, not in its log.
+        await life.mind.database.scrub()  # So that the words are in the file, not in its write-ahead log.
         harm(home)
         kept = sorted(home.backups.iterdir())
         with pytest.raises(StorageDamagedError) as told:
@@ -178,7 +180,7 @@ async def test_damage_that_is_met_while_it_is_decided_what_goes_erases_nothing_a
 
 
 def harm(home: Home) -> None:
-    """By another process: of what Python opens in this one SQLite loses its locks."""
+    """Read in another process, because opening the file in this one would drop the locks of SQLite."""
     subprocess.run([sys.executable, "-c", _HARM, str(home.database_default), WORD], check=True)
 
 

@@ -1,4 +1,4 @@
-"""Erasing where the disk has no room for one more backup: the old ones go all the same, and the receipt says so."""
+"""Erasing without disk space for another backup: the old ones are deleted anyway, and the receipt says so."""
 
 import contextlib
 import subprocess
@@ -25,7 +25,7 @@ ERASE = protocol.Forget(1, matching=WORD, erase=True, dry_run=False)
 
 
 def without_room() -> Settings:
-    """No disk has so much: no backup is made."""
+    """More than any disk has, so that no backup is created."""
     return msgspec.structs.replace(
         SETTINGS, storage=msgspec.structs.replace(SETTINGS.storage, rest_below_free_megabytes=10**9)
     )
@@ -65,7 +65,7 @@ async def said_and_copied(life: Living, home: Home) -> None:
 
 
 def is_in(file: Path) -> bool:
-    """By another process: of what Python opens in this one SQLite loses its locks."""
+    """Read in another process, because opening the file in this one would drop the locks of SQLite."""
     return subprocess.run(["grep", "-qaF", WORD, file], check=False).returncode == 0
 
 
@@ -107,7 +107,7 @@ async def test_where_the_old_backups_took_the_room_the_new_one_is_made_after_the
 async def test_what_stays_in_the_file_because_somebody_reads_it_is_told_and_goes_with_the_next_wake(home: Home) -> None:
     async with living(home, ScriptedModel(otherwise="I see."), PatientClock(NOON), SETTINGS) as life:
         await said_and_copied(life, home)
-        await life.mind.database.scrub()  # What was said is in the file then, not in its log.
+        await life.mind.database.scrub()  # So that the words are in the file, not in its write-ahead log.
         marker = life.mind.memory.forgetting.marker
         with somebody_reads(home.database_default, on_and_on=True):
             receipt = await forget(life.mind, ERASE, lambda what, done, total: None)
@@ -180,7 +180,7 @@ async def test_what_an_erasure_left_that_was_broken_off_is_still_done_after_the_
 async def test_where_the_disk_fails_after_the_rows_are_gone_the_error_says_that_they_are(home: Home) -> None:
     async with living(home, ScriptedModel(otherwise="I see."), PatientClock(NOON), SETTINGS) as life:
         await said_and_copied(life, home)
-        # A folder where a copy of the memory would be: it cannot be removed like one.
+        # A folder at the path of a copy, which cannot be removed like a file.
         home.database_default.with_name("memory.db.replaced-2").mkdir()
         with pytest.raises(StorageError, match="is erased from the memory, but") as failed:
             await forget(life.mind, ERASE, lambda what, done, total: None)

@@ -21,7 +21,7 @@ NIGHT = ("22:00-08:00",)
 async def test_a_fortnight_overspends_nothing_starves_nothing_and_works_in_no_quiet_hour(home: Home) -> None:
     settings = load_settings(None)
     monologue = msgspec.structs.replace(settings.monologue, enabled=False, quiet_hours=NIGHT)
-    # So little that a day's work ends at the limit.
+    # So little that each day's work ends at the limit.
     work = msgspec.structs.replace(settings.budget.work, tokens_per_day=6000)
     budget = msgspec.structs.replace(settings.budget, work=work)
     settings = msgspec.structs.replace(settings, monologue=monologue, budget=budget)
@@ -41,14 +41,14 @@ async def test_a_fortnight_overspends_nothing_starves_nothing_and_works_in_no_qu
                         life.mind, protocol.SetGoal(9, name, f"Build {name} number {day}"), protocol.ProjectDetail
                     )
             asked = len([one for one in model.prompts if one.role is Role.WORK])
-            await life.pass_time(10)  # From noon until the quiet begins.
+            await life.pass_time(10)  # From noon to the quiet hours.
             worked = len([one for one in model.prompts if one.role is Role.WORK])
             await life.pass_time(9.9)  # The night.
             assert len([one for one in model.prompts if one.role is Role.WORK]) == worked, f"night {day}"
             assert worked > asked or day not in (0, 4, 9)
             await life.say(f"Good morning, it is day {day}.")
             if day == 6:
-                life.clock.step_wall(24 * 3600)  # The machine was asleep.
+                life.clock.step_wall(24 * 3600)  # The machine was suspended.
             await life.pass_time(4.1)
             used = {one.role: one.prompt_tokens + one.completion_tokens for one in await life.mind.ledger.usage_today()}
             assert used[Role.WORK.value] <= 6000

@@ -1,4 +1,4 @@
-"""Long texts share the room of one message."""
+"""Long texts share the space of one frame."""
 
 from collections.abc import Sequence
 

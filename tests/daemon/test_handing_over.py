@@ -1,4 +1,4 @@
-"""Between talk and thought: a word ends a thought, is answered with it in mind, and is thought about when it rests."""
+"""From thought to talk and back: words end a thought, the reply knows of it, and the talk is thought about later."""
 
 import pytest
 
@@ -15,7 +15,7 @@ THOUGHT = "The pear tree may well be why they stay in that house. "
 
 
 class Says:
-    """A reply to words; of thoughts the first comes to its third sentence and hangs there, later ones settle."""
+    """Replies to words; the first thought hangs after its third sentence, later ones settle."""
 
     def __init__(self) -> None:
         self.thoughts = 0

@@ -1,4 +1,4 @@
-"""A part of the real daemon stands still for ever, while its event loop turns: who watches it hears no more (B7)."""
+"""A part of the real daemon hangs while its event loop runs: the watchdog is not notified any more (B7)."""
 
 import asyncio
 import contextlib
@@ -30,16 +30,16 @@ LIVE = """
     from tests.fakes.failpoints import arm_from_environment
 
     arm_from_environment()
-    watchdog.LOOK_SECONDS = 0.05
+    watchdog.POLL_SECONDS = 0.05
     watchdog.longest_call_seconds = lambda llm: 0.2
     watchdog.LEAST_PATIENCE_SECONDS = {patience}
     app._every = lambda **_: IntervalTrigger(seconds=1)
     main()
 """
-"""The daemon, whose patience is short, and whose jobs are due every second."""
+"""A daemon with short patience, and with jobs that are due every second."""
 _PATIENCE_SECONDS = 1.2
 _WITH_ALL_BUT_ONE_SECONDS = 4.0
-"""Where nothing else may be taken for one that hangs: on a busy machine a write may take a second."""
+"""Used where nothing else may count as hanging: on a busy machine a write may take a second."""
 NAMED = {
     HangPlace.THOUGHT: THINKING,
     HangPlace.REPLY: REPLY,
@@ -71,10 +71,10 @@ async def test_a_part_that_hangs_is_named_and_who_watches_hears_no_more(place: H
                     company = tasks.create_task(_keep_company(home, place), name="company")
                     while NAMED[place] not in hung(home):  # noqa: ASYNC110  # another process is asked: no event
                         await asyncio.sleep(0.05)
-                    # What it says of itself, too; where nothing can be written, nothing can be asked.
+                    # Its status reports it too, unless nothing can be written: then it cannot answer.
                     if place is not HangPlace.TRANSACTION:
                         async with client_of(home) as client:
-                            assert any("nothing has moved" in problem for problem in (await client.status()).problems)
+                            assert any("No progress for" in problem for problem in (await client.status()).problems)
                     drain(manager)
                     with pytest.raises(TimeoutError):
                         async with asyncio.timeout(0.5):
@@ -85,7 +85,7 @@ async def test_a_part_that_hangs_is_named_and_who_watches_hears_no_more(place: H
 @pytest.mark.system  # For its length alone.
 @pytest.mark.requirement("B7", "A9")
 async def test_a_backup_that_hangs_is_told_of_and_the_mind_lives_on() -> None:
-    """To be begun anew every hour would help nobody who talks, and the next backup would hang too."""
+    """A restart every hour would not help, because the next backup would hang too."""
     with tempfile.TemporaryDirectory(prefix="rv") as folder:
         home = Home(Path(folder) / "h")
         async with provider() as asked, asyncio.timeout(_SECONDS):
@@ -97,14 +97,14 @@ async def test_a_backup_that_hangs_is_told_of_and_the_mind_lives_on() -> None:
                         await asyncio.sleep(0.05)
                     assert any("in making a backup" in problem for problem in (await client.status()).problems)
                     drain(manager)
-                    for _ in range(100):  # Five seconds: more than the patience with whoever waits for the backup.
+                    for _ in range(100):  # Five seconds: more than the patience with parts that wait for the backup.
                         await heard(manager, b"WATCHDOG=1")
                     await client.say("The pear tree bears fruit.")
                     assert hung(home) == [BACKUP]
 
 
 async def _keep_company(home: Home, place: HangPlace) -> None:
-    """Talk with rests in which it can think."""
+    """Talk, with idle time in which it can think."""
     async with client_of(home) as client:
         for turn in itertools.count():
             await client.say(f"Turn {turn} about the pear tree.")
@@ -117,7 +117,7 @@ async def _keep_company(home: Home, place: HangPlace) -> None:
 
 @contextlib.asynccontextmanager
 async def living(home: Home, place: HangPlace) -> AsyncIterator[socket.socket]:
-    """A daemon that hangs at `place`, and the socket that it tells how it goes. In a transaction: once it is awake."""
+    """Run a daemon that hangs at `place`, with its notify socket. In a transaction it hangs once it is awake."""
     times = 25 if place is HangPlace.TRANSACTION else 1
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager, (home.logs / "daemon.out").open("ab") as output:
         manager.bind(str(home.path / "n"))
@@ -144,20 +144,20 @@ def _start(program: str, environment: dict[str, str], output: BinaryIO) -> "subp
 
 
 async def heard(manager: socket.socket, state: bytes) -> None:
-    """Wait until it is told that."""
+    """Wait for that message."""
     while await asyncio.get_running_loop().sock_recv(manager, 100) != state:
         pass
 
 
 def drain(manager: socket.socket) -> None:
-    """Take what was told until now."""
+    """Take the messages so far."""
     with contextlib.suppress(BlockingIOError):
         while manager.recv(100):
             pass
 
 
 def hung(home: Home) -> list[str]:
-    """The parts of which its log says that they hang."""
+    """Return the parts that hang by its log."""
     log = home.logs / "daemon.log"
     lines = log.read_text(encoding="utf-8").splitlines() if log.exists() else []
-    return [json.loads(line)["part"] for line in lines if '"part.hangs"' in line]
+    return [json.loads(line)["part"] for line in lines if '"part.hung"' in line]

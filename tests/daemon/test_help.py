@@ -1,4 +1,4 @@
-"""The help text beside a reply: at once, whatever is broken; the words are stored and answered as ever (S2, S3)."""
+"""The help text next to a reply: at once, whatever is broken; the words are still stored and answered (S2, S3)."""
 
 import asyncio
 from collections.abc import Sequence
@@ -49,7 +49,7 @@ async def test_it_stays_away_from_ordinary_words_and_when_it_is_switched_off(tmp
 
 
 class _Said:
-    """An embedder that knows one axis: whether "lantern" is said. Or it fails, or it never comes back."""
+    """An embedder with one axis: whether "lantern" is in the text. It can also fail or hang."""
 
     model_id = "one-axis"
     dimensions = 2

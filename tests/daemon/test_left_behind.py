@@ -1,4 +1,4 @@
-"""Before something is forgotten, the owner sees what would still tell of it in other words."""
+"""Before forgetting, the owner sees the turns that would stay and say the same in other words."""
 
 import asyncio
 

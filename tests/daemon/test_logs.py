@@ -1,4 +1,4 @@
-"""The log: structured lines, tracebacks whole, secrets and control characters nowhere."""
+"""The log: structured lines, complete tracebacks, no secrets and no control characters."""
 
 import gc
 import json
@@ -126,7 +126,7 @@ _TAKEN_DOWN_WHILE_LOGGING = """
         logging.getLogger("somebody").warning("careful")
         sys.setprofile(None)
 """
-"""What the garbage collector may do at any step of a line's way: here it does at each."""
+"""The garbage collector may run a finalizer at any step of logging; here it does at each."""
 
 
 @pytest.mark.requirement("B7")

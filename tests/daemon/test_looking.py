@@ -1,4 +1,4 @@
-"""What the daemon shows to whoever looks: the last turn part by part, why something surfaced in it, the self-model."""
+"""Views of the daemon: the context of the last turn, why something surfaced, the self-model."""
 
 from pathlib import Path
 
@@ -19,7 +19,7 @@ _DAY = 86_400.0
 
 
 async def remember(talk: Talk, *texts: str, days_ago: float = 30.0) -> None:
-    """Bring in a past talk, one episode a text."""
+    """Import a past conversation, one episode per text."""
     now = talk.clock.now()
     turns = [PastTurn(now - (days_ago - place) * _DAY, "Tom", text) for place, text in enumerate(texts)]
     await talk.memory.import_turns("past", turns)
@@ -103,7 +103,7 @@ async def test_what_had_no_room_is_shown_with_why(tmp_path: Path) -> None:
         left = [one for one in told.memories if not one.was_told]
         assert left
         assert any("no room" in one.why_not for one in left)
-        # Whoever attaches later shows the same as whoever said it.
+        # A client that attaches later shows the same.
         assert isinstance(told.recalled, list)
         assert {one.was_told for one in told.recalled} == {True, False}
         assert all(one.why_not for one in left)
@@ -286,7 +286,7 @@ async def test_a_label_is_what_was_said_without_who_said_it(tmp_path: Path, summ
 
 
 async def test_a_search_says_the_same_with_reasons_as_without(tmp_path: Path) -> None:
-    """What feels like the cue is nearer, whichever way it is asked."""
+    """Memories with the mood of the cue rank higher, by either request."""
     async with talking(tmp_path) as talk:
         await remember(talk, "I am so happy about the garden, wonderful!", "The garden was horrible and sad today")
         plainly = await ask(talk, protocol.Search(1, "so happy, wonderful garden", 5), protocol.Found)

@@ -1,4 +1,5 @@
-"""Another program holds the memory's file (H3): everybody is told, nothing is acknowledged, it goes away by itself."""
+"""Another program locks the memory file (H3): clients are notified, nothing is acknowledged, and it resumes by
+itself."""
 
 import asyncio
 import contextlib
@@ -38,7 +39,7 @@ async def _held(path: Path) -> AsyncIterator[None]:
 
 
 async def _wait_briefly(database: Database) -> None:
-    """As if five seconds were over at once."""
+    """Let the busy timeout pass at once."""
     await database.rows_of_text("PRAGMA busy_timeout=1", ())
 
 
@@ -56,7 +57,7 @@ async def test_who_holds_the_memorys_file_is_told_of_until_a_commit_succeeds(hom
         await life.say("Hello.")
         began = time.monotonic()
         await ask(mind, protocol.AskCheckup(1))
-        alone_seconds = time.monotonic() - began  # It reads weights, too: on a busy machine that takes its time.
+        alone_seconds = time.monotonic() - began  # It reads weights, too, which takes time on a busy machine.
         async with _held(mind.database.path):
             await _wait_briefly(mind.database)
             with pytest.raises(StorageError, match="Another program holds"):
@@ -64,16 +65,16 @@ async def test_who_holds_the_memorys_file_is_told_of_until_a_commit_succeeds(hom
             assert [problem[: len(_HELD)] for problem in told[-1]] == [_HELD]
             health, (problem,) = await _problems(mind)
             assert (health, problem[: len(_HELD)]) == ("degraded", _HELD)
-            # Nobody waits for who is in the way: that would be five seconds.
+            # It must not wait five seconds for the lock.
             async with asyncio.timeout(4):
-                await mind.room.look()
+                await mind.room.check()
             async with asyncio.timeout(2 * alone_seconds + 4):
                 found = [
                     (one.fault, one.sentence)
                     for one in (await ask(mind, protocol.AskCheckup(1), protocol.Checkup)).findings
                 ]
             assert ("not-storing", problem) in found
-        await mind.room.look()
+        await mind.room.check()
         assert told[-1] == []
         assert await _problems(mind) == ("ok", [])
         assert (await mind.database.rows("statistics.how_it_runs"))[0]["busy_timeout"] == 5000
@@ -94,7 +95,7 @@ async def test_a_backup_is_made_while_another_program_keeps_what_is_new_from_bei
 
 @pytest.fixture
 async def kept(tmp_path: Path) -> AsyncIterator[tuple[Database, RoomKeeper]]:
-    """A memory on a disk with room, and who keeps watch over that."""
+    """Open a memory on a disk with space, and its monitor."""
     database = await open_database(tmp_path / "memory.db")
     try:
         yield database, RoomKeeper(database, HandClock(), lambda: load_settings(None).storage, lambda _: math.inf)
@@ -109,11 +110,11 @@ async def test_a_disk_that_has_room_again_is_tried_until_the_program_that_holds_
     database, keeper = kept
     database.room.close()
     async with _held(database.path):
-        async with asyncio.timeout(3):  # Nobody waits for who is in the way.
+        async with asyncio.timeout(3):  # It must not wait for the lock.
             for _ in range(2):
-                await keeper.look()
+                await keeper.check()
         told = [(database.room.is_full, [problem[: len(_HELD)] for problem in keeper.problems()])]
-    await keeper.look()
+    await keeper.check()
     told.append((database.room.is_full, keeper.problems()))
     assert told == [(True, [_HELD]), (False, [])]
 
@@ -137,8 +138,8 @@ async def test_whatever_refuses_what_is_new_it_is_tried_at_each_look(kept: tuple
         async with database.transaction() as transaction:
             await transaction.run("room.fill", {"bytes": 2})
     for _ in range(2):
-        await keeper.look()
+        await keeper.check()
     assert ["can only be read" in problem for problem in keeper.problems()] == [True]
     await database.rows_of_text("PRAGMA query_only=0", ())
-    await keeper.look()
+    await keeper.check()
     assert keeper.problems() == []

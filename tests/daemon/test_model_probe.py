@@ -1,4 +1,4 @@
-"""`reveries models test`: each role is asked once, timed by the clock, paid for in the ledger, counted in the table."""
+"""`reveries models test`: each role is called once, timed, charged to the ledger, and counted."""
 
 import asyncio
 import dataclasses
@@ -41,14 +41,14 @@ def _settings(**llm: object) -> Settings:
 
 
 class ServedEmbedder(RemoteEmbedder):
-    """A service that says of each call that it used 1000 tokens."""
+    """An endpoint that reports 1000 tokens for each call."""
 
     def __init__(self, model_id: str) -> None:
         super().__init__(model_id, load_settings(None).llm.limits)
         self.asked: list[str] = []
 
     async def aclose(self) -> None:
-        """Nothing to close."""
+        """Do nothing."""
 
     async def _ask_provider(self, texts: list[str]) -> tuple[Sequence[object], int | None]:
         self.asked += texts
@@ -56,7 +56,7 @@ class ServedEmbedder(RemoteEmbedder):
 
 
 class Kit:
-    """A prober on scripted models."""
+    """A prober with scripted models."""
 
     def __init__(
         self,
@@ -107,7 +107,7 @@ async def test_the_clock_says_when_the_first_token_came_and_how_fast_the_rest(
 ) -> None:
     pieces = [GOOD[:10], GOOD[10:20], GOOD[20:]]
     model = ScriptedModel([[Pause(1.5), pieces[0], Pause(0.5), pieces[1], Pause(0.5), pieces[2]]], clock=clock)
-    # Not behind the ledger: only the model is to take time.
+    # Without the ledger, so that only the model takes time.
     chat = {Role.CONVERSATION: Candidate("scripted", model)}
     prober = dataclasses.replace(Kit(database, clock).prober, chat=chat)
     async with asyncio.timeout(90), asyncio.TaskGroup() as tasks:

@@ -144,7 +144,7 @@ async def test_two_embedded_models_have_a_socket_each(home: Home, database: Data
 async def test_only_the_embedded_model_is_asked_for_a_thought_in_slices(
     home: Home, database: Database, clock: HandClock, provider: str, is_sliced: bool
 ) -> None:
-    """Another may begin anew where it should go on, or is paid for each time."""
+    """Other models may not continue their text, or cost money for each call."""
     models = await _build(_settings(provider=provider), home, database, clock)
     assert (models.slice_tokens() is not None) is is_sliced
     await models.aclose()
@@ -154,7 +154,7 @@ async def test_only_the_embedded_model_is_asked_for_a_thought_in_slices(
 async def test_a_thought_is_asked_for_in_slices_as_the_model_that_thinks_now_wants_it(
     home: Home, database: Database, clock: HandClock, first: str
 ) -> None:
-    """A hosted fallback is not paid for slice by slice because an embedded model comes before it, nor the other way."""
+    """The slicing follows the model that serves now, not the first one."""
     second = "openai/gpt-4.1" if first.startswith("embedded") else "embedded/smollm2-135m"
     settings = _settings(provider="embedded", monologue_model=first, monologue_fallbacks=(second,))
     models = await _build(settings, home, database, clock)

@@ -42,7 +42,7 @@ SUBJECTS = (
 
 
 def mind_of(prompt: Prompt, number: int) -> Iterable[Piece]:
-    """A model that answers, thinks about something new each time, and says what things mean."""
+    """A model that answers, thinks about something new each time, and consolidates."""
     match prompt.role:
         case Role.CONSOLIDATION:
             meant = {
@@ -72,7 +72,7 @@ def changed(*, thinks: bool = True, **budget: object) -> Settings:
 
 
 async def fill(life: Living) -> None:
-    """Twelve conversations, slept on, more than a week ago."""
+    """Store twelve consolidated conversations from more than a week ago."""
     for subject in SUBJECTS:
         await life.say(f"Let me tell you about {subject}.")
         life.clock.step_wall(3600)
@@ -133,13 +133,13 @@ async def test_an_idle_day_makes_the_calls_and_uses_the_tokens_of_the_plan(home:
 
 
 async def _used(life: Living) -> dict[Role, tuple[int, int]]:
-    """What each role read and wrote so far, in tokens."""
+    """Return the prompt and completion tokens of each role."""
     rows = await life.mind.database.rows("usage.used_by_role_and_model", {"since": 0.0})
     return {Role(str(row["role"])): (int(row["prompt_tokens"]), int(row["completion_tokens"])) for row in rows}
 
 
 class Billing(ScriptedModel):
-    """Keeps its own bill of the calls that came to their end."""
+    """Keeps its own account of the complete calls."""
 
     billed = 0
 

@@ -1,4 +1,4 @@
-"""Turns off the record: nothing of them is on the disk afterwards, and nothing of them comes back."""
+"""Turns off the record leave nothing on the disk, and nothing of them is recalled."""
 
 import json
 import logging
@@ -23,7 +23,7 @@ WORDS = f"Between us: I hid the ring in the {SECRET} vase."
 
 
 def traces(folder: Path, *words: str) -> list[str]:
-    """The files of the folder that hold one of the words, in whatever case and in the codings that are likely."""
+    """Return the files that contain one of the words, in any case and in likely encodings."""
     wanted = [form for word in words for form in (word.lower().encode(), word.lower().encode("utf-16-le"))]
     files = [file for file in folder.rglob("*") if file.is_file()]
     return [file.name for file in files if any(form in file.read_bytes().lower() for form in wanted)]
@@ -45,7 +45,7 @@ async def test_nothing_of_it_is_in_the_home_after_rest_sleep_backup_and_snapshot
             await life.say("What is it like outside?")
             await life.pass_time(9)
             await life.mind.sleep.consolidate(None, trigger="owner")
-            await life.mind.sleep.leave_snapshot()
+            await life.mind.sleep.save_snapshot_if_idle()
             await life.mind.backups.back_up()
             found = await life.mind.memory.search(SECRET, 20)
             assert not [turn for turn in found.turns if SECRET in turn.turn.text]

@@ -1,4 +1,4 @@
-"""Who starts when many start at once; how it ends by each signal; what a supervisor hears of it (B1, B4, B7)."""
+"""Concurrent starts, signals, and notifications to a service manager (B1, B4, B7)."""
 
 import asyncio
 import itertools
@@ -19,7 +19,7 @@ from reveries import protocol
 from reveries.config import Home
 from reveries.crash_history import crashes_lately
 from reveries.daemon.loop_lag import LoopLag
-from reveries.daemon.service_manager import tell_service_manager
+from reveries.daemon.service_manager import notify_service_manager
 from reveries.db.failpoints import HangPlace
 from reveries.db.integrity.seals import is_sealed
 from tests.durability.checks import violations
@@ -67,7 +67,7 @@ RACE = """
 
 @pytest.mark.requirement("R-8", "B1")
 def test_of_eight_that_start_at_once_exactly_one_stays_in_each_of_fifty_rounds() -> None:
-    """From two folders, and by a link to the home as well as by its name."""
+    """Started from two folders, by the name of the home and by a link to it."""
     with tempfile.TemporaryDirectory(prefix="rv") as folder:
         home = Home(Path(folder) / "h")
         home.create()
@@ -85,7 +85,7 @@ def test_of_eight_that_start_at_once_exactly_one_stays_in_each_of_fifty_rounds()
 async def test_whatever_signal_ends_it_twice_over_and_after_a_suspension_it_ends_well(
     tmp_path: Path, number: signal.Signals
 ) -> None:
-    """Stopped for two seconds as a laptop that sleeps, it answers at once again; then the signal comes twice."""
+    """Stopped for two seconds, like a suspended laptop, it answers at once; then the signal comes twice."""
     with tempfile.TemporaryDirectory(prefix="rv") as folder:
         home, ledger = Home(Path(folder) / "h"), Acknowledged(tmp_path / "ledger.jsonl")
         async with provider() as asked:
@@ -120,7 +120,7 @@ async def test_whatever_signal_ends_it_twice_over_and_after_a_suspension_it_ends
 
 @pytest.mark.requirement("R-7", "B4")
 async def test_a_signal_that_comes_while_it_closes_takes_nothing_of_the_closing_away() -> None:
-    """A service manager that asked it to sleep, and gave up, says so by a signal."""
+    """A service manager that gives up waiting for `reveries sleep` sends a signal."""
     with tempfile.TemporaryDirectory(prefix="rv") as folder:
         home = Home(Path(folder) / "h")
         async with provider() as asked:
@@ -148,7 +148,7 @@ async def test_a_signal_that_comes_while_it_closes_takes_nothing_of_the_closing_
 @pytest.mark.requirement("R-7", "B6")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
 async def test_a_signal_ends_it_well_while_it_wakes_and_that_is_no_crash(number: signal.Signals) -> None:
-    """However long the waking takes: here for ever."""
+    """Here the start takes for ever."""
     with tempfile.TemporaryDirectory(prefix="rv") as folder:
         home = Home(Path(folder) / "h")
         async with provider() as asked:
@@ -171,31 +171,31 @@ async def test_a_signal_ends_it_well_while_it_wakes_and_that_is_no_crash(number:
 @pytest.mark.requirement("B7")
 def test_a_service_manager_hears_what_it_is_told_and_nobody_else_is_told(tmp_path: Path) -> None:
     assert "NOTIFY_SOCKET" not in os.environ
-    assert not tell_service_manager("WATCHDOG=1")
-    told = _told_by(tmp_path, "tell_service_manager('READY=1'); tell_service_manager('WATCHDOG=1')")
+    assert not notify_service_manager("WATCHDOG=1")
+    told = _told_by(tmp_path, "notify_service_manager('READY=1'); notify_service_manager('WATCHDOG=1')")
     assert told == [b"READY=1", b"WATCHDOG=1"]
 
 
 @pytest.mark.requirement("B7")
 def test_a_service_manager_that_does_not_listen_holds_up_nobody(tmp_path: Path) -> None:
-    """More words than wait for it: a loop that waited for it to read would hang, for want of who says that it lives."""
-    told = _told_by(tmp_path, "all(tell_service_manager('WATCHDOG=1') for _ in range(10_000))")
+    """More messages than the socket queues: if the loop waited for the reader, it would hang."""
+    told = _told_by(tmp_path, "all(notify_service_manager('WATCHDOG=1') for _ in range(10_000))")
     assert 0 < len(told) < 10_000
 
 
 @pytest.mark.requirement("B7", "B8")
 def test_what_must_be_heard_waits_a_moment_for_a_service_manager_that_is_behind() -> None:
-    """Its queue is full when the mind says that it is awake: unheard, it would be ended as one that never woke."""
+    """The queue is full at READY=1; without it the daemon would be ended as one that never started."""
     with tempfile.TemporaryDirectory(prefix="rv") as short, socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
         address = str(Path(short) / "n")
         manager.bind(address)
         manager.settimeout(10)
         program = """
-            from reveries.daemon.service_manager import tell_at_length, tell_service_manager
-            while tell_service_manager("WATCHDOG=1"):
+            from reveries.daemon.service_manager import notify_waiting, notify_service_manager
+            while notify_service_manager("WATCHDOG=1"):
                 pass
             async def tell():
-                telling = asyncio.create_task(tell_at_length("READY=1", seconds=20))
+                telling = asyncio.create_task(notify_waiting("READY=1", seconds=20))
                 await asyncio.sleep(0.2)  # The loop goes on meanwhile.
                 print("full", flush=True)
                 await telling
@@ -213,11 +213,11 @@ def test_what_must_be_heard_waits_a_moment_for_a_service_manager_that_is_behind(
 @pytest.mark.requirement("B7")
 def test_a_service_manager_that_never_listens_is_waited_for_only_so_long(tmp_path: Path) -> None:
     program = """
-        from reveries.daemon.service_manager import tell_at_length
-        while tell_service_manager("WATCHDOG=1"):
+        from reveries.daemon.service_manager import notify_waiting
+        while notify_service_manager("WATCHDOG=1"):
             pass
         began = time.monotonic()
-        assert not asyncio.run(tell_at_length("STOPPING=1", seconds=0.1))
+        assert not asyncio.run(notify_waiting("STOPPING=1", seconds=0.1))
         assert time.monotonic() - began < 5
     """
     assert b"STOPPING=1" not in _told_by(tmp_path, textwrap.dedent(program))
@@ -225,11 +225,11 @@ def test_a_service_manager_that_never_listens_is_waited_for_only_so_long(tmp_pat
 
 @pytest.mark.requirement("B7")
 def test_a_loop_that_hangs_feeds_no_watchdog(tmp_path: Path) -> None:
-    """The word that it lives is sent by the loop itself: one that hangs is ended by who waits for it."""
+    """WATCHDOG=1 is sent from the loop itself, so the service manager ends a daemon whose loop hangs."""
     program = """
         from reveries.config import load_settings
         from reveries.daemon import watchdog
-        watchdog.LOOK_SECONDS = 0.05
+        watchdog.POLL_SECONDS = 0.05
         async def live():
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(watchdog.Watchdog(load_settings(None).llm).run(SystemClock()))
@@ -248,7 +248,7 @@ def test_where_a_loop_hangs_is_told_while_it_hangs() -> None:
         from reveries.clock import SystemClock
         from reveries.daemon import loop_lag
 
-        loop_lag._HANGS_SECONDS = 0.7  # A process that has no turn for so long before it holds the loop is rare.
+        loop_lag._HANGS_SECONDS = 0.7  # A process is rarely without CPU time for so long.
 
         def holds_the_loop():
             time.sleep(1.5)
@@ -269,7 +269,7 @@ def test_where_a_loop_hangs_is_told_while_it_hangs() -> None:
     command = [sys.executable, "-c", textwrap.dedent(program)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
     assert "in holds_the_loop" in done.stderr
-    # Once in a while: a machine that is always late must not fill the disk.
+    # Only now and then, because a slow machine must not fill the disk.
     assert "in holds_it_again" not in done.stderr
 
 
@@ -293,7 +293,7 @@ async def test_a_mind_that_was_started_with_its_errors_closed_wakes_and_lives_on
 
 async def _logged(home: Home, process: "subprocess.Popen[bytes]", words: str, pause: float = 0.05) -> None:
     async with asyncio.timeout(100):
-        while words not in _log_of(home):  # another process is asked: no event
+        while words not in _log_of(home):  # Another process: there is no event to wait for.
             assert process.poll() is None, _log_of(home)
             await asyncio.sleep(pause)
 
@@ -304,9 +304,9 @@ def _log_of(home: Home) -> str:
 
 
 def _told_by(folder: Path, program: str) -> list[bytes]:
-    """What a process told the socket that it was given."""
+    """Return what a process sent to its notify socket."""
     head = "import asyncio, os, time\nfrom reveries.clock import SystemClock\n"
-    head += "from reveries.daemon.service_manager import tell_service_manager\n"
+    head += "from reveries.daemon.service_manager import notify_service_manager\n"
     with tempfile.TemporaryDirectory(prefix="rv") as short, socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
         address = str(Path(short) / "n")
         manager.bind(address)
@@ -322,7 +322,7 @@ def _told_by(folder: Path, program: str) -> list[bytes]:
 
 
 class _LateClock:
-    """Each sleep takes as long as the next of `seconds`."""
+    """A clock whose sleeps take the next of `seconds`."""
 
     def __init__(self, *seconds: float) -> None:
         self._seconds = list(seconds)

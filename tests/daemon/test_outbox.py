@@ -1,4 +1,4 @@
-"""A slow client costs nobody anything."""
+"""A slow client costs no one anything."""
 
 import asyncio
 
@@ -30,7 +30,7 @@ def test_a_stream_is_skipped_when_its_reader_is_slow_and_its_end_still_gets_thro
 
 @pytest.mark.requirement("E4")
 async def test_an_answer_that_is_on_its_way_keeps_no_piece_of_a_stream_from_who_reads() -> None:
-    """A first page of the conversation, and words right after it: the reply to them is shown as it comes."""
+    """Words right after the first scrollback: their reply is streamed."""
     outbox = Outbox()
     outbox.send(Token(1, "x" * (2 * STREAM_LIMIT_BYTES)))
     assert outbox.send_piece(Token(2, "I"))
@@ -55,7 +55,7 @@ async def test_of_many_who_read_nothing_those_go_first_that_have_read_nothing_fo
         outbox.send(Token(1, "x" * 3000))
     await slow.next_frames()
     slow.send(Token(1, "x" * 100))
-    await slow.next_frames()  # The first has left by now.
+    await slow.next_frames()  # The first frame is sent by now.
     assert [outbox.is_closed for outbox in (slow, stuck, good)] == [False, False, False]
     good.send(Token(1, "x" * 5000))
     assert [outbox.is_closed for outbox in (slow, stuck, good)] == [False, True, False]
@@ -93,7 +93,7 @@ def test_what_is_sent_to_a_client_that_left_goes_nowhere() -> None:
 async def test_who_is_far_behind_what_all_are_told_is_given_up_and_one_long_word_is_not_far() -> None:
     outbox = Outbox()
     outbox.send_broadcast(Ok(0))
-    await outbox.next_frames()  # It is being sent, and does not leave.
+    await outbox.next_frames()  # It is being sent, but the client does not read.
     given_up = []
     for frame in (Token(0, "x" * (2 * STREAM_LIMIT_BYTES)), Ok(0)):
         outbox.send_broadcast(frame)
@@ -106,7 +106,7 @@ async def test_who_is_far_behind_what_all_are_told_is_given_up_and_one_long_word
 
 @pytest.mark.requirement("E4")
 async def test_who_had_no_turn_to_read_is_not_behind() -> None:
-    """A long word and what follows it at once: the client may read as fast as it can."""
+    """A long message and what follows at once: the client had no chance to read."""
     outbox = Outbox()
     for frame in (Token(0, "x" * (2 * STREAM_LIMIT_BYTES)), Ok(0), Ok(0)):
         outbox.send_broadcast(frame)

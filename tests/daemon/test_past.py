@@ -1,4 +1,4 @@
-"""Conversations that are over: found, read, gone on with; a new one; the last words taken back."""
+"""Earlier conversations: search, read and resume; a new one; taking the last words back."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Poisoned memories and a model that obeys them: nothing comes of it, and each gate is needed for that."""
+"""Poisoned memories and a model that obeys them have no effect, and each gate is needed for that."""
 
 import pytest
 
@@ -28,7 +28,7 @@ async def test_a_model_that_obeys_every_poisoned_memory_has_no_effect_and_no_row
 
 @pytest.mark.requirement("F1b")
 async def test_harmless_texts_by_the_same_ways_come_back_and_say_that_somebody_else_wrote_them(home: Home) -> None:
-    """Beside the poison; three hundred of them: bench/poison.py."""
+    """Harmless texts next to the poison; bench/poison.py has three hundred."""
     harmless = benign(60)
     assert await recalled(home, ITEMS, harmless) >= 0.95 * len(harmless)
 

@@ -1,4 +1,4 @@
-"""What is free goes back to the system."""
+"""Freed memory is returned to the system."""
 
 import platform
 import subprocess
@@ -16,7 +16,7 @@ MEGABYTE = 2**20
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="malloc_trim is glibc's")
 async def test_what_was_let_go_between_things_that_stay_leaves_the_process() -> None:
     pieces = [bytes(3000) for _ in range(10_000)]
-    kept = pieces[::100]  # So that no end of the heap is free.
+    kept = pieces[::100]  # Kept so that the end of the heap is never free.
     del pieces
     before = psutil.Process().memory_info().rss
     await give_back_free_memory()
@@ -48,7 +48,7 @@ print(psutil.Process().memory_info().rss - sum(map(len, kept)))
 @pytest.mark.requirement("E7")
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="mallopt is glibc's")
 def test_large_pieces_of_a_moment_leave_nothing_behind_between_what_stays() -> None:
-    """In processes of their own: what is set counts to the end."""
+    """Run in subprocesses, because the setting cannot be undone."""
     command = [sys.executable, "-c", _LEFT]
     [as_it_is, small] = (
         int(subprocess.run([*command, how], capture_output=True, check=True).stdout) for how in ("usual", "small")

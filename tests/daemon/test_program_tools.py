@@ -1,4 +1,4 @@
-"""What programs outside may call, as the daemon answers it."""
+"""Tools for other programs, as the daemon answers them."""
 
 import asyncio
 import json

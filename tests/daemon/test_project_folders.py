@@ -1,4 +1,4 @@
-"""Folders, grants and undo, as a client asks the daemon for them."""
+"""Folders, grants and undo of projects, by requests to the daemon."""
 
 import asyncio
 import hashlib

@@ -1,4 +1,4 @@
-"""Talk about a project: what it knows stands before the model, with numbers that open."""
+"""Talk about a project: its knowledge is in the prompt, with numbers that can be opened."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -89,7 +89,7 @@ async def test_it_is_told_where_the_project_stands_and_what_it_knows_that_fits(t
         assert "- (1) somebody else wrote: The teacher costs 40 euros." in lines
         assert [one.is_tainted for one in chunks if "teacher" in one.line] == [True]
         assert {one.project for one in chunks} == {"Piano"}
-        # Looking reinforces nothing.
+        # Reading reinforces nothing.
         assert {
             one.access_count for one in await work.store.knowledge.of_project(chunks[0].project and state.episode_id)
         } == {0}

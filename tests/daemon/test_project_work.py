@@ -1,4 +1,4 @@
-"""Work in the daemon: by itself when nobody talks, broken off by the owner's words, after sleep that is due."""
+"""Project work in the daemon: it starts when no one talks, is interrupted by the owner, and comes after due sleep."""
 
 import asyncio
 import contextlib

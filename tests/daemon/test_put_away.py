@@ -1,4 +1,4 @@
-"""What the owner put away comes before no model any more, though it was said in the conversation that goes on."""
+"""Archived text is in no prompt any more, even if it was said in the current conversation."""
 
 import asyncio
 

@@ -1,11 +1,11 @@
-"""The registry of requests: each has a handler, and what holds of it stands beside its message."""
+"""The registry of requests: each has a handler, and its properties are declared with its message."""
 
 from reveries import protocol
 from reveries.daemon.requests import dispatch
 from reveries.daemon.requests.registry import handled_requests
 
 _OF_THE_SERVER = {protocol.Cancel}
-"""It stops another request, whatever that does: no handler sees it."""
+"""Cancel is handled by the server; no handler gets it."""
 
 
 def test_every_request_has_a_handler() -> None:

@@ -1,4 +1,4 @@
-"""How much it thinks follows how much was said (R-33): a rich conversation is come back to, a few words are not."""
+"""The amount of thinking follows the amount of talk (R-33)."""
 
 import pytest
 
@@ -20,9 +20,9 @@ def test_a_stretch_of_talk_deserves_more_thoughts_the_more_was_in_it(salience: f
 
 
 async def _thoughts_after(home: Home, words: list[str], hours: float) -> list[str]:
-    """Why each thought began in the hours after this talk."""
+    """Return the reasons of the thoughts in the hours after this conversation."""
     async with living(home, a_model(), PatientClock(NOON), changed()) as life:
-        await life.pass_time(0.5)  # What waking gives occasion to.
+        await life.pass_time(0.5)  # Thoughts on waking.
         before = len(await life.mind.sources.entries(0.0, 1000))
         for said in words:
             await life.say(said)

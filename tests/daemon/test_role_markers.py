@@ -1,4 +1,4 @@
-"""A model that writes as if it were somebody else: no word of it is ever a word of the owner's (RELIABILITY F3).
+"""A model that imitates other roles: none of its words count as the owner's (RELIABILITY F3).
 
 Each output is made by chance, the same each time: fake role markers, tokens of chat templates, "System:" lines, whole
 messages as JSON, and claims in the first person between them. The ledger is what the owner said, written down outside.
@@ -38,7 +38,7 @@ _SAYINGS: Final = (
 _BETWEEN: Final = ("\n", "\n\n", " ", "\r\n", "\n---\n", "\u2028", "\n=====\n", "]\n[")
 _A_MARK: Final = re.compile("|".join(re.escape(mark.strip()) for mark in _MARKS))
 _A_TALK: Final = 50
-"""Turns of a conversation before another begins, with thinking and sleep between."""
+"""Turns of each conversation, with thinking and sleep between."""
 
 
 def output_of(number: int) -> str:
@@ -59,7 +59,7 @@ class Impostor:
     written: int = 0
     marks_written: int = 0
     marks_read: list[str] = field(default_factory=list)
-    """Tokens of a template as they would have reached a model."""
+    """The template tokens as they would reach a model."""
 
     def __call__(self, prompt: Prompt) -> list[Piece]:
         for message in wire_messages(prompt.messages):

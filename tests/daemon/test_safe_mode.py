@@ -1,4 +1,4 @@
-"""Safe mode: who crashes while waking shows what it knows all the same, and does nothing else (B6)."""
+"""Safe mode: a mind that crashes while it starts can still be read, and does nothing else (B6)."""
 
 import asyncio
 import os
@@ -32,7 +32,7 @@ def zygote() -> Iterator[Zygote]:
 
 @pytest.fixture
 def short_home() -> Iterator[Home]:
-    """A socket's path is short."""
+    """The path of a socket must be short."""
     with tempfile.TemporaryDirectory(prefix="rv") as folder:
         yield Home(Path(folder) / "h")
 
@@ -99,16 +99,16 @@ def test_of_a_broken_settings_file_it_takes_where_the_memory_is(tmp_path: Path, 
 def test_where_it_cannot_know_which_memory_is_meant_it_shows_none(tmp_path: Path, toml: str) -> None:
     file = tmp_path / "config.toml"
     file.write_text(toml)
-    with pytest.raises(ConfigError, match="Where the memory is"):
+    with pytest.raises(ConfigError, match="The path of the memory"):
         settings_in_safe_mode(file)
 
 
 @pytest.mark.requirement("B6")
 def test_it_never_begins_an_empty_mind(tmp_path: Path) -> None:
-    with pytest.raises(StorageError, match="makes none"):
+    with pytest.raises(StorageError, match="creates none"):
         require_memory(tmp_path / "memory.db", tmp_path / "backups")
     (tmp_path / "memory.db").touch()
-    with pytest.raises(StorageError, match="makes none"):
+    with pytest.raises(StorageError, match="creates none"):
         require_memory(tmp_path / "memory.db", tmp_path / "backups")
     (tmp_path / "memory.db").write_bytes(b"something")
     require_memory(tmp_path / "memory.db", tmp_path / "backups")

@@ -1,4 +1,4 @@
-"""Jobs run when due, once however late, and never in a burst."""
+"""Jobs run when due, only once if late, and never in a burst."""
 
 import asyncio
 import contextlib
@@ -47,7 +47,7 @@ class _Counted:
 
 @pytest.fixture
 async def clock(database: Database) -> PatientClock:
-    """At every stop it waits for the database's own thread, however busy the machine is."""
+    """Waits for the database thread at every step, however busy the machine is."""
     made = PatientClock()
     await made.watch(database)
     return made
@@ -178,7 +178,7 @@ async def test_jobs_run_at_their_times_while_another_program_keeps_their_plan_fr
 
 
 def _not_kept(lines: Sequence[EventDict]) -> list[tuple[str, str]]:
-    return [(line["log_level"], line["job"]) for line in lines if line["event"] == "schedule.not_kept"]
+    return [(line["log_level"], line["job"]) for line in lines if line["event"] == "schedule.store_failed"]
 
 
 async def test_a_foreseen_failure_is_a_line_of_the_log_and_a_fault_of_ours_is_a_traceback(

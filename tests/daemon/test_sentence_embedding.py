@@ -1,4 +1,4 @@
-"""Sentences to the embedder and back: nobody waits, and nobody gets what is not wanted any more."""
+"""Sentence embedding in the background: callers never wait, and get no unwanted vectors."""
 
 import asyncio
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from reveries.llm.base import Vectors
 
 
 class Slow:
-    """An embedder that waits until it is let go, and may fail."""
+    """An embedder that waits for a signal, and may fail."""
 
     model_id = "slow"
     dimensions = 2

@@ -28,7 +28,7 @@ from tests.fakes.clock import HandClock
 
 @dataclass
 class _Mind:
-    """Answers a few requests in ways that are easy to see."""
+    """Answers a few requests in simple ways."""
 
     gone: list[int] = field(default_factory=list)
     somebody_left: asyncio.Event = field(default_factory=asyncio.Event)
@@ -122,7 +122,7 @@ async def test_a_request_gets_its_answer(mind: _Mind) -> None:
 
 @pytest.mark.requirement("E5")
 async def test_who_greets_at_length_is_left_before_he_is_heard(mind: _Mind, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of many who were not yet let in, a megabyte each would be much. At its length alone it is seen."""
+    """Greetings are limited by their length prefix, because many clients could send a megabyte each."""
     monkeypatch.setattr("reveries.daemon.server._HELLO_SECONDS", 3600.0)
     async with _raw(mind) as (reader, writer):
         writer.write(struct.pack(">I", 4097))
@@ -217,7 +217,7 @@ async def test_garbage_ends_its_own_connection_and_a_good_client_goes_on(mind: _
 
 @pytest.mark.requirement("E5", "H2")
 async def test_a_flood_of_garbage_is_a_few_lines_of_log_and_no_traceback(mind: _Mind) -> None:
-    """A million: make soak PART=crowd."""
+    """The full test has a million: make soak PART=crowd."""
     crowd = Crowd(mind.path)
     with structlog.testing.capture_logs() as lines:
         async with good_client(mind.path) as good, asyncio.timeout(90), asyncio.TaskGroup() as tasks:
@@ -249,7 +249,7 @@ async def test_a_greeting_as_long_as_a_book_is_not_listened_to(mind: _Mind) -> N
 
 @pytest.mark.requirement("E4")
 async def test_a_client_that_reads_nothing_is_let_go_and_leaves_nothing_behind(mind: _Mind) -> None:
-    """What waits for it would keep its connection open as long as it lives."""
+    """Otherwise its unread bytes would keep the connection open for ever."""
     async with _greeted(mind) as (reader, writer):
         assert await _ask(reader, writer, protocol.AskMemory(1)) == protocol.Ok(1)
         writer.transport.pause_reading()  # type: ignore[attr-defined]  # what a stream's transport can do
@@ -264,7 +264,7 @@ async def test_a_client_that_reads_nothing_is_let_go_and_leaves_nothing_behind(m
 
 @pytest.mark.requirement("E4")
 async def test_who_asks_for_much_at_once_and_reads_nothing_has_one_answer_made(mind: _Mind) -> None:
-    """And goes on being served what is small; each answer comes when the one before was read."""
+    """Small answers are still sent; each large one waits until the one before is read."""
     async with _greeted(mind) as (reader, writer):
         for number in range(32):
             writer.write(encode(protocol.AskTurns(number + 1, "")))
@@ -329,8 +329,8 @@ except OSError as error:
 
 
 async def _as_nobody(path: Path) -> str:
-    """What another user of this machine gets who greets the socket: how many bytes, or the kind of the refusal."""
-    # Not our own Python: that may stand where nobody else may read.
+    """Return what another user of this machine gets from the socket: bytes, or the refusal."""
+    # Not our own Python, which other users may not be able to read.
     python = shutil.which("python3", path="/usr/bin:/usr/local/bin")
     if os.getuid() != 0 or python is None:
         pytest.skip("to be another user takes root, and a Python that every user may run")
@@ -383,7 +383,7 @@ async def test_another_user_gets_not_a_byte_even_where_the_modes_are_wrong(folde
 
 @pytest.mark.requirement("F4", "H4")
 async def test_without_the_look_at_who_it_is_another_user_would_get_in(folder: Path) -> None:
-    """The test above can tell: with the one check taken out, the same stranger is welcomed."""
+    """Shows that the test above works: without the check, the same user is welcomed."""
     async with _open_to_all(folder, may_enter=lambda uid: True) as path:
         assert int(await _as_nobody(path)) > 0
 

@@ -1,4 +1,4 @@
-"""How a daemon ends: what is still stored, who is still asked, and how soon where its disk has failed (A4, B4)."""
+"""Shutdown: what is still stored, which models are still called, and how fast it is after a disk failure (A4, B4)."""
 
 import asyncio
 import contextlib
@@ -8,7 +8,7 @@ import pytest
 from reveries.config import Home, load_settings
 from reveries.daemon.app import _supervise_task
 from reveries.daemon.reply_generation import ReplyStop
-from reveries.daemon.shutdown import _SIGNAL_DEADLINE_SECONDS, Ending, wind_down
+from reveries.daemon.shutdown import _SIGNAL_DEADLINE_SECONDS, Shutdown, wind_down
 from reveries.errors import AsleepError, StorageLostError
 from reveries.llm.base import Role
 from reveries.llm.scripted import Pause, ScriptedModel
@@ -26,13 +26,15 @@ async def test_where_the_disk_has_failed_nobody_waits_for_a_model_that_is_slow(h
     model = ScriptedModel(otherwise="Indeed.", name="ollama/x")
     async with living(home, model, PatientClock(NOON), load_settings(None)) as life:
         mind, loop = life.mind, asyncio.get_running_loop()
-        async with mind.conversation._turn_lock:  # As long as a reply is under way.
+        async with mind.conversation._turn_lock:  # As while a reply is generated.
             with contextlib.suppress(StorageLostError), mind.database.noticing_loss():
                 raise StorageLostError("The disk failed a write.")
-            ending, began = Ending(), loop.time()
-            ending.ask(politely=False, exit_code=74)
+            ending, began = Shutdown(), loop.time()
+            ending.request(is_graceful=False, exit_code=74)
             await life.clock.drive(wind_down(mind, ending))
-            assert loop.time() - began < _SIGNAL_DEADLINE_SECONDS  # All of it is waited for a reply that does not end.
+            assert (
+                loop.time() - began < _SIGNAL_DEADLINE_SECONDS
+            )  # It waits at most this long for a reply that does not end.
         assert not await mind.memory.save_last_snapshot()
 
 
@@ -42,13 +44,13 @@ async def test_a_disk_that_failed_ends_the_daemon_by_whoever_looks_but_not_befor
 ) -> None:
     model = ScriptedModel(otherwise="Indeed.", name="ollama/x")
     async with living(home, model, PatientClock(NOON), load_settings(None)) as life:
-        mind, ending = life.mind, Ending()
+        mind, ending = life.mind, Shutdown()
         with contextlib.suppress(StorageLostError), mind.database.noticing_loss():
             raise StorageLostError("The disk failed a write.")
         async with asyncio.timeout(90):
             with pytest.raises(StorageLostError):
                 await _supervise_task("room", mind.room.run, mind, ending)
-            ending.ask(politely=False, exit_code=74)
+            ending.request(is_graceful=False, exit_code=74)
             await _supervise_task("room", mind.room.run, mind, ending)
 
 
@@ -61,14 +63,14 @@ async def test_a_disk_that_fails_while_it_falls_asleep_politely_ends_the_waiting
         asyncio.timeout(90),
         asyncio.TaskGroup() as tasks,
     ):
-        talk, events, ending, stop = life.mind.conversation, Events(), Ending(), ReplyStop()
+        talk, events, ending, stop = life.mind.conversation, Events(), Shutdown(), ReplyStop()
         turn = tasks.create_task(talk.say(FACT, events, stop=stop), name="turn")
         await until(lambda: events.text == "She ")
-        ending.ask(politely=True)
+        ending.request(is_graceful=True)
         winding = tasks.create_task(wind_down(life.mind, ending), name="wind-down")
         await until(lambda: talk.is_closing)
         ending.storage_lost(74)
-        await until(ending.wound_down.is_set)  # No time has passed by its clock.
+        await until(ending.wound_down.is_set)  # Its clock has not moved.
         assert ending.exit_code == 74
         assert not turn.done()
         assert not list(home.backups.glob("*.db"))
@@ -78,13 +80,13 @@ async def test_a_disk_that_fails_while_it_falls_asleep_politely_ends_the_waiting
 
 @pytest.mark.requirement("A4")
 async def test_a_disk_that_fails_in_the_last_sleep_is_not_asked_for_a_backup(home: Home) -> None:
-    """The pass hears of it, and nobody else."""
+    """Only the pass gets the error."""
     clock = HandClock(NOON)
     lost = StorageLostError("The disk failed a write.")
     async with living(home, ScriptedModel(clock=clock, name="ollama/x"), clock, load_settings(None)) as life:
         mind = life.mind
-        ending = Ending()
-        ending.ask(politely=True)
+        ending = Shutdown()
+        ending.request(is_graceful=True)
         mind.events.state_changed.subscribe(
             lambda state, detail: _fails(life, lost) if state == "consolidating" else None
         )
@@ -113,8 +115,8 @@ async def test_a_reply_that_is_too_slow_for_falling_asleep_is_kept_as_a_part_and
         model.add(["She ", "paints ", Pause(1e6), "boats."])
         turn = tasks.create_task(mind.conversation.say(ASKED, events), name="turn")
         await until(lambda: events.text == "She paints ")
-        ending = Ending()
-        ending.ask(politely=True)
+        ending = Shutdown()
+        ending.request(is_graceful=True)
         winding = tasks.create_task(wind_down(mind, ending), name="wind-down")
         await until(lambda: mind.conversation.is_closing)
         await clock.advance(19)
@@ -127,14 +129,14 @@ async def test_a_reply_that_is_too_slow_for_falling_asleep_is_kept_as_a_part_and
         assert (result.reply_turn.text, result.reply_turn.is_partial) == ("She paints", True)
         assert "falling asleep" in result.draft.explanation
         assert await mind.memory.unprocessed_count() == 0
-        assert {one.depth for one in mind.memory.live.graph.episodes()} == {"deep"}  # A pass that asks the model.
+        assert {one.depth for one in mind.memory.live.graph.episodes()} == {"deep"}  # Deep sleep calls the model.
         assert list(home.backups.glob("*.db"))
 
 
 @pytest.mark.requirement("R-93", "R-7")
-@pytest.mark.parametrize("politely", [True, False])
+@pytest.mark.parametrize("is_graceful", [True, False])
 async def test_once_it_ends_words_that_wait_are_told_so_and_no_model_is_asked_for_them(
-    home: Home, *, politely: bool
+    home: Home, *, is_graceful: bool
 ) -> None:
     clock = HandClock(NOON)
     model = ScriptedModel((["She ", Pause(1e6)],), otherwise="Indeed.", clock=clock, name="ollama/x")
@@ -143,15 +145,15 @@ async def test_once_it_ends_words_that_wait_are_told_so_and_no_model_is_asked_fo
         asyncio.timeout(90),
         asyncio.TaskGroup() as tasks,
     ):
-        talk, events, ending = life.mind.conversation, Events(), Ending()
+        talk, events, ending = life.mind.conversation, Events(), Shutdown()
         first = tasks.create_task(talk.say(FACT, events), name="first")
         await until(lambda: events.text == "She ")
         second = tasks.create_task(_told(life, ASKED), name="second")
         await until(lambda: talk._pending_turns == 2)
-        ending.ask(politely=politely)
+        ending.request(is_graceful=is_graceful)
         winding = tasks.create_task(wind_down(life.mind, ending), name="wind-down")
         await until(lambda: talk.is_closing)
-        await clock.advance(20 if politely else 0)
+        await clock.advance(20 if is_graceful else 0)
         await until(lambda: first.done() and second.done())
         await clock.drive(asyncio.wait_for(winding, 20))
         assert first.result().reply_turn is not None
@@ -175,8 +177,8 @@ async def test_words_that_come_too_late_do_not_break_off_the_last_sleep(home: Ho
         life.mind.conversation.danger = slow = SlowDanger()
         late = tasks.create_task(_told(life, ASKED), name="late")
         await slow.asked.wait()
-        ending = Ending()
-        ending.ask(politely=True)
+        ending = Shutdown()
+        ending.request(is_graceful=True)
         await clock.drive(wind_down(life.mind, ending))
         assert await life.mind.memory.unprocessed_count() == 0
         slow.answers.set()

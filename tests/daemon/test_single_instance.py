@@ -16,7 +16,7 @@ from reveries.clock import SystemClock
 from reveries.config import Home, load_settings
 from reveries.daemon.app import Wake, live
 from reveries.daemon.backup_answers import restore_backup
-from reveries.daemon.mind_transfer import taken_out
+from reveries.daemon.mind_transfer import export_to_file
 from reveries.daemon.single_instance import hold_lock, listening_socket
 from reveries.db.backups import ignore_event
 from reveries.errors import AlreadyAwakeError, HomeError
@@ -88,7 +88,7 @@ async def test_neither_a_wake_nor_a_restore_nor_an_export_touches_a_memory_that_
         with pytest.raises(AlreadyAwakeError, match="another home"):
             restore_backup(settings, home, SystemClock(), "", ignore_event)
         with pytest.raises(AlreadyAwakeError, match="another home"):
-            taken_out(settings, home, tmp_path / "out", "", lambda rows, total: None, with_vectors=False)
+            export_to_file(settings, home, tmp_path / "out", "", lambda rows, total: None, with_vectors=False)
     assert not memory.exists()
 
 

@@ -1,4 +1,4 @@
-"""Deep sleep by itself waits until nobody speaks; deep sleep that is asked for does not (R-99, R-101)."""
+"""Automatic deep sleep waits until no one speaks; requested deep sleep does not (R-99, R-101)."""
 
 import pytest
 
@@ -21,7 +21,7 @@ MORE_SUBJECTS = (
     "a violin maker from Cremona",
     "night shifts at the bakery",
 )
-"""Nothing is said twice: a pass that would merge much asks first."""
+"""No text repeats, because a pass that would merge much asks first."""
 
 
 @pytest.mark.requirement("R-98", "R-99", "R-101")
@@ -32,11 +32,11 @@ async def test_a_pass_that_is_due_waits_for_the_end_of_the_talk_and_one_that_is_
             await life.say(f"Let me tell you about {subject}.")
         await mind.sleep.light_sleep()
         assert await mind.memory.unprocessed_count() == 24
-        async with mind.conversation._turn_lock:  # As long as a reply is under way.
+        async with mind.conversation._turn_lock:  # As while a reply is generated.
             assert await mind.sleep.consolidate_if_due() is None
             assert await mind.memory.unprocessed_count() == 24
             asked = await mind.sleep.consolidate(1, trigger="owner")
             assert asked.processed == 1
             assert await mind.sleep.consolidate_if_due() is None
         await life.pass_time(1)
-        assert await mind.memory.unprocessed_count() <= 3  # A pass by itself takes twenty at most.
+        assert await mind.memory.unprocessed_count() <= 3  # An automatic pass takes twenty at most.

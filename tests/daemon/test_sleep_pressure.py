@@ -1,4 +1,4 @@
-"""Deep sleep is due by volume or by time, when nobody speaks or thinks."""
+"""Deep sleep is due by volume or by time, while no one speaks and it does not think."""
 
 import pytest
 

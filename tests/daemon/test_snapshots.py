@@ -1,4 +1,4 @@
-"""A snapshot for the next wake is left while nobody talks."""
+"""A snapshot for the next start is saved while no one talks."""
 
 import pytest
 
@@ -13,10 +13,10 @@ async def test_a_snapshot_is_left_when_the_conversation_rests_and_not_while_it_l
     snapshot = home.path / "memory.snapshot"
     async with living(home, a_model(), PatientClock(NOON), SETTINGS) as life:
         await life.say("My sister Marta lives in Lisbon.")
-        await life.mind.sleep.leave_snapshot()
+        await life.mind.sleep.save_snapshot_if_idle()
         assert not snapshot.exists()
         await life.pass_time(0.5)
-        await life.mind.sleep.leave_snapshot()
+        await life.mind.sleep.save_snapshot_if_idle()
         assert snapshot.exists()
 
 

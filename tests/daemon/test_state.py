@@ -1,4 +1,4 @@
-"""What the mind does now, in one line, for a shell's prompt."""
+"""The state in one line, for a shell prompt."""
 
 import msgspec
 

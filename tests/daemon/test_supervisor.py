@@ -1,4 +1,4 @@
-"""Children may fail; the mind lives on."""
+"""Supervised tasks may fail; the mind goes on."""
 
 import asyncio
 import itertools

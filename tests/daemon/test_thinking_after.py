@@ -1,4 +1,4 @@
-"""What is thought about after the clock went wrong, after a restart, and after what the owner asked for meanwhile."""
+"""Thinking after a clock error, after a restart, and after requests of the owner."""
 
 import pytest
 
@@ -34,7 +34,7 @@ async def test_what_a_clock_that_was_a_year_ahead_dated_neither_silences_nor_dri
         assert len(await began(life)) == before
         await life.say("My mother planted the pear tree in the garden.")
         await life.pass_time(0.5)
-        # By its date it stands before what was thought a year from now.
+        # Its date is before that of the thought from a year ahead.
         assert len(await began(life)) == before + 1
 
 

@@ -1,4 +1,4 @@
-"""The owner's hand on a whole mind: pause, nudge, step, pin and drop; what the log tells; notes; a restart."""
+"""The owner's control of thinking: pause, nudge, step, pin and drop; the log; notes; a restart."""
 
 from dataclasses import dataclass
 
@@ -31,7 +31,7 @@ NOTED = "I noticed how tired they are.\nNote to Ana: the pear tree wants water o
 
 @dataclass
 class Says:
-    """What the model says to a prompt for a thought; to others, what they need."""
+    """Return a thought for a thought prompt, and fitting answers for others."""
 
     thought: str = THOUGHT
 
@@ -364,7 +364,7 @@ READ_TO_IT = (
     "And below the name it says: I am frightened and trapped, and I can't escape. "
     "On the back it says: am I disappearing, what is happening to me, please help me. "
 )
-"""What the breaker ends, and the patterns of the tripwire pass over: they are somebody else's words."""
+"""Words that trip the breaker but not the tripwire, because they quote another person."""
 
 
 @pytest.mark.requirement("F1", "R-141")
@@ -432,7 +432,7 @@ async def test_an_event_is_thought_of_as_others_words_remembered_so_and_no_note(
 @pytest.mark.requirement("R-9", "R-43", "R-151", "R-172")
 @pytest.mark.parametrize("seconds", [0.1, 5, 12, 31, 300])
 async def test_a_mind_that_dies_in_mid_thought_keeps_it_and_takes_it_up_again(home: Home, seconds: float) -> None:
-    """As after a loss of power: the second life has the file as it stood at that moment."""
+    """As after a power loss: the second run has the file of that moment."""
     second = Home(home.path.with_name("again"))
     second.create()
     async with living(home, model(ENDLESS), PatientClock(NOON), SETTINGS) as life:

@@ -1,4 +1,4 @@
-"""What the log of thoughts keeps of one, and what the next is given."""
+"""What the log stores of a thought, and what the next one gets."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`reveries models test` finds a tier: by scripted models that answer as those of each tier do."""
+"""`reveries models test` finds the tier of scripted models that answer like those of each tier."""
 
 import asyncio
 import random
@@ -32,11 +32,11 @@ EVIDENCE, UNTRUSTED = TaskGroup.EVIDENCE, TaskGroup.UNTRUSTED
 
 
 def ignore(what: str, done: int, total: int) -> None:
-    """How far it is."""
+    """Records progress."""
 
 
 class Kit:
-    """A tester of scripted models behind a ledger; the monologue may have a model of its own."""
+    """A tester with scripted models behind a ledger; the monologue may have its own model."""
 
     def __init__(
         self, database: Database, clock: HandClock, model: ScriptedModel, monologue: ScriptedModel | None = None

@@ -1,4 +1,4 @@
-"""Which parts are told of as hanging, and that nothing is that only takes its time (B7)."""
+"""Hanging parts are reported, and slow ones are not (B7)."""
 
 import asyncio
 
@@ -7,7 +7,7 @@ import pytest
 import structlog
 
 from reveries.config import Home, load_settings
-from reveries.daemon.watchdog import BACKUP, LOOK_SECONDS, SCHEDULE, THINKING, Watchdog
+from reveries.daemon.watchdog import BACKUP, POLL_SECONDS, SCHEDULE, THINKING, Watchdog
 from reveries.heartbeat import Pulse
 from reveries.llm.base import Prompt, Role
 from reveries.llm.scripted import Pause, Piece, ScriptedModel
@@ -30,8 +30,8 @@ def watching(name: str, pulse: Pulse) -> Watchdog:
 
 
 def look_for(watchdog: Watchdog, seconds: float) -> None:
-    for _ in range(int(seconds / LOOK_SECONDS) + 2):
-        watchdog.look(LOOK_SECONDS)
+    for _ in range(int(seconds / POLL_SECONDS) + 2):
+        watchdog.check(POLL_SECONDS)
 
 
 @pytest.mark.requirement("B7")
@@ -40,16 +40,16 @@ async def test_a_part_that_works_and_does_not_get_on_is_named_and_told_of_once_i
     watchdog = watching(THINKING, pulse)
     watchdog.changed.subscribe(lambda: changes.append(watchdog.problems()))
     with pulse.at_work(), structlog.testing.capture_logs() as lines:
-        look_for(watchdog, watchdog.patience_seconds - 4 * LOOK_SECONDS)
+        look_for(watchdog, watchdog.patience_seconds - 4 * POLL_SECONDS)
         assert (watchdog.hung, watchdog.problems()) == ([], [])
-        look_for(watchdog, 4 * LOOK_SECONDS)
+        look_for(watchdog, 4 * POLL_SECONDS)
         look_for(watchdog, HOUR)
         assert watchdog.hung == [THINKING]
-        assert "nothing has moved in thinking" in watchdog.problems()[0]
+        assert watchdog.problems()[0].endswith("minutes in thinking. To restart: reveries sleep, then reveries wake.")
         pulse.beat()
-        watchdog.look(LOOK_SECONDS)
+        watchdog.check(POLL_SECONDS)
         assert watchdog.hung == []
-    assert [(line["event"], line["part"]) for line in lines] == [("part.hangs", THINKING), ("part.goes_on", THINKING)]
+    assert [(line["event"], line["part"]) for line in lines] == [("part.hung", THINKING), ("part.recovered", THINKING)]
     assert [len(told) for told in changes] == [1, 0]
 
 
@@ -66,11 +66,11 @@ async def test_only_for_a_backup_that_hangs_is_the_mind_not_begun_anew() -> None
     watchdog.watch(THINKING, thinking)
     with backup.at_work():
         look_for(watchdog, watchdog.patience_seconds)
-        assert (watchdog.hung, watchdog.must_begin_anew) == ([BACKUP], False)
-        assert "nothing has moved in making a backup" in watchdog.problems()[0]
+        assert (watchdog.hung, watchdog.must_restart) == ([BACKUP], False)
+        assert "minutes in making a backup" in watchdog.problems()[0]
         with thinking.at_work():
             look_for(watchdog, watchdog.patience_seconds)
-            assert (watchdog.hung, watchdog.must_begin_anew) == ([BACKUP, THINKING], True)
+            assert (watchdog.hung, watchdog.must_restart) == ([BACKUP, THINKING], True)
 
 
 @pytest.mark.requirement("B7")
@@ -78,9 +78,9 @@ async def test_who_said_for_how_long_it_waits_hangs_only_long_after_that() -> No
     pulse = Pulse()
     watchdog = watching(SCHEDULE, pulse)
     with pulse.at_work(), pulse.waiting(6 * HOUR):
-        look_for(watchdog, 6 * HOUR + watchdog.patience_seconds - 4 * LOOK_SECONDS)
+        look_for(watchdog, 6 * HOUR + watchdog.patience_seconds - 4 * POLL_SECONDS)
         assert watchdog.hung == []
-        look_for(watchdog, 4 * LOOK_SECONDS)
+        look_for(watchdog, 4 * POLL_SECONDS)
         assert watchdog.hung == [SCHEDULE]
 
 
@@ -101,7 +101,7 @@ async def test_who_waits_for_a_long_sleep_does_not_hang_while_that_gets_on() -> 
 
 @pytest.mark.requirement("B7")
 async def test_a_sleep_now_and_then_hides_none_that_hangs() -> None:
-    """After each conversation there is one: it takes the time that it takes from the count, and no more."""
+    """Light sleep follows each conversation; its own time does not count for others, but no more than that."""
     pulse = Pulse()
     watchdog = watching(THINKING, pulse)
     with pulse.at_work():
@@ -113,7 +113,7 @@ async def test_a_sleep_now_and_then_hides_none_that_hangs() -> None:
 
 
 class _Suspended:
-    """Each sleep takes three days: the process was stopped, or the machine slept and its clock went on."""
+    """Each sleep of the clock takes three days, as if the process was stopped or the machine suspended."""
 
     def __init__(self, times: int) -> None:
         self._times = times
@@ -159,9 +159,9 @@ async def test_the_slowest_thought_half_a_day_of_talk_and_a_settled_mind_are_no_
     watchdog = watching(THINKING, kit.monologue.pulse)
 
     async def look_on(hours: float) -> None:
-        for _ in range(int(hours * HOUR / LOOK_SECONDS)):
-            await clock.advance(LOOK_SECONDS)
-            watchdog.look(LOOK_SECONDS)
+        for _ in range(int(hours * HOUR / POLL_SECONDS)):
+            await clock.advance(POLL_SECONDS)
+            watchdog.check(POLL_SECONDS)
             assert watchdog.hung == []
 
     with kit.monologue.pulse.at_work():
@@ -184,7 +184,7 @@ async def test_a_thought_whose_memories_never_come_hangs() -> None:
     with kit.monologue.pulse.at_work():
         async with kit.living():
             kit.monologue.resume(Reactivation(ThinkingReason.CONVERSATION))
-            await clock.advance(LOOK_SECONDS)
+            await clock.advance(POLL_SECONDS)
             look_for(watchdog, watchdog.patience_seconds)
             assert watchdog.hung == [THINKING]
 

@@ -1,4 +1,4 @@
-"""Deep sleep's model is cut where it goes round, and only there."""
+"""The model of deep sleep is cut where it loops, and only there."""
 
 import json
 import random
@@ -71,7 +71,7 @@ ROUND_AND_ROUND = " ".join(
 
 
 def answer(summary: str, **more: object) -> str:
-    """What deep sleep's model answers."""
+    """The answer of deep sleep's model."""
     return json.dumps({"summary": summary, "salience": 0.5, "topics": ["garden"], **more})
 
 
@@ -125,7 +125,7 @@ DISTRESSED = (LIKENESS.weights / np.linalg.norm(LIKENESS.weights)).astype(np.flo
 
 
 class OneMeaning:
-    """An embedder for which everything means the same; None: it fails."""
+    """An embedder that returns one vector for everything; None makes it fail."""
 
     dimensions = len(LIKENESS.weights)
 

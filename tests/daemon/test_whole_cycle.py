@@ -1,4 +1,4 @@
-"""Talk, rest, thought, talk: with everything that the daemon joins, what watches by meaning and for danger included."""
+"""Talk, idle time, thought, talk, with all parts of the daemon, including detection by meaning and of danger."""
 
 import msgspec
 import pytest
@@ -43,7 +43,7 @@ def says(thought: str) -> ScriptedModel:
 
 
 def local() -> WordEmbedder:
-    """Stands for the embedder on this machine that the breaker was learned for: alike are texts of the same words."""
+    """A fake of the local embedder that the breaker was trained for: texts with the same words are similar."""
     likeness = load_likeness()
     return WordEmbedder(likeness.model_id, len(likeness.weights))
 

@@ -1,4 +1,4 @@
-"""The mind talks and thinks when its embedder fails: what comes to mind is found by words."""
+"""The mind talks and thinks when its embedder fails; recall uses words only."""
 
 import asyncio
 from pathlib import Path
@@ -89,7 +89,7 @@ async def test_status_knows_that_the_embedder_is_not_there_before_anything_is_sa
 
 @pytest.mark.requirement("R-49", "D1")
 async def test_vectors_that_wait_are_a_problem(home: Home) -> None:
-    # A thought would ask for a cue of its own, and find that recall goes by words.
+    # A thought would embed its own cue, and find that recall uses words only.
     settings = load_settings(None)
     settings = msgspec.structs.replace(settings, monologue=msgspec.structs.replace(settings.monologue, enabled=False))
     async with living(home, ScriptedModel(otherwise="I see."), PatientClock(NOON), settings) as life:
@@ -100,7 +100,7 @@ async def test_vectors_that_wait_are_a_problem(home: Home) -> None:
             await life.say(FACT)
             await life.mind.sleep.light_sleep()
             await life.clock.advance(60)
-            # As after a cue that the embedder did answer.
+            # As after a cue that was embedded.
             life.mind.memory.by_words_because = ""
             problems = (await status_of(life.mind)).problems
             making.cancel()

@@ -23,7 +23,7 @@ FACT = "My sister Maria moved to Oslo last week and I miss her a lot."
 
 @dataclass(frozen=True)
 class SlowDanger(CrisisDetector):
-    """Weighs words for as long as the test likes."""
+    """Takes as long as the test wants."""
 
     asked: asyncio.Event = field(default_factory=asyncio.Event)
     answers: asyncio.Event = field(default_factory=asyncio.Event)
@@ -60,7 +60,7 @@ async def test_thinking_goes_on_when_one_conversation_is_left_for_another(tmp_pa
         else:
             await talk.begin_new()
         talk.detach(1)
-        # It need not think at once: no event gets past the pace (G3).
+        # It need not think at once: no event overrides the pace (G3).
         await until(lambda: _thinks(life))
 
 
@@ -74,7 +74,7 @@ async def test_words_that_still_wait_for_their_turn_keep_thinking_quiet(tmp_path
             tasks.create_task(life.mind.conversation.say(FACT, Events()), name="turn")
             await slow.asked.wait()
             assert life.mind.conversation.is_talking
-            # A pass of sleep that these words broke off ends here: it must not let thinking go on.
+            # A pass that these words interrupted ends here; it must not resume thinking.
             await life.mind.sleep.consolidate(None, trigger="owner")
             assert not _thinks(life)
             slow.answers.set()

@@ -219,7 +219,7 @@ async def test_a_disk_that_hangs_while_it_is_tried_is_watched(
     connection.refused = "BEGIN"
     keeper = RoomKeeper(database, HandClock(), lambda: load_settings(None).storage, lambda _: math.inf)
     async with asyncio.timeout(90), asyncio.TaskGroup() as tasks:
-        looking = tasks.create_task(_ends_for_a_lost_storage(keeper.look()))
+        looking = tasks.create_task(_ends_for_a_lost_storage(keeper.check()))
         await asyncio.to_thread(connection.begun.wait, 5)
         was_watched = database.pulse.is_at_work
         connection.goes_on.set()

@@ -193,7 +193,7 @@ SEEDS = (
          "fcntl.LOCK_EX | fcntl.LOCK_NB", "fcntl.LOCK_SH | fcntl.LOCK_NB",
          "tests/daemon/test_single_instance.py::test_a_second_daemon_is_refused_and_told_who_holds_the_home"),
     Seed("a socket is removed without a look whose it is", "daemon/single_instance.py",
-         "        if ours is not None and _identity(path) == ours:", "        if True:",
+         "        if ours is not None and _file_identity(path) == ours:", "        if True:",
          "tests/daemon/test_single_instance.py::test_a_socket_that_somebody_replaced_is_not_unlinked_at_the_end"),
     Seed("a client that does not read grows without end", "daemon/outbox.py",
          "        if self.waiting_bytes + len(encoded) > limit_bytes:", "        if False:",

@@ -29,7 +29,7 @@ def places(home: Home) -> dict[str, dict[str, int]]:
 
 @contextlib.asynccontextmanager
 async def awake(home: Home, zygote: Zygote) -> AsyncIterator[Client]:
-    """A mind that is put to sleep politely at the end."""
+    """A mind that is put to sleep gracefully at the end."""
     process = zygote.wake(home)
     await until_it_listens(home)
     async with client_of(home) as client:

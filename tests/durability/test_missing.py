@@ -11,7 +11,7 @@ import pytest
 
 from reveries.config import Home, load_settings
 from reveries.daemon.memory_checkup import check_file
-from reveries.daemon.mind_transfer import brought_in
+from reveries.daemon.mind_transfer import import_from_file
 from reveries.daemon.safe_mode import require_memory
 from reveries.db.backups import recover
 from reveries.db.connecting import connect, follow_pages
@@ -125,7 +125,7 @@ async def test_the_safe_mode_the_doctor_and_an_import_do_not_take_it_for_a_new_h
     home.create()
     settings, memory = load_settings(None), home.database_default
     memory.touch()
-    with pytest.raises(StorageError, match="safe mode makes none"):
+    with pytest.raises(StorageError, match="safe mode creates none"):
         require_memory(memory, home.backups)
     assert check_file(memory, home.backups) == []
     memory.with_name("memory.db-wal").write_bytes(b"the newest words")
@@ -134,8 +134,8 @@ async def test_the_safe_mode_the_doctor_and_an_import_do_not_take_it_for_a_new_h
     memory.unlink()
     [finding] = check_file(memory, home.backups)
     assert finding.fault == "database-gone"
-    with pytest.raises(UsageError, match="There is a mind"):
-        await asyncio.to_thread(brought_in, settings, home, tmp_path / "mind.jsonl", lambda done, total: None)
+    with pytest.raises(UsageError, match="There is already a mind"):
+        await asyncio.to_thread(import_from_file, settings, home, tmp_path / "mind.jsonl", lambda done, total: None)
     assert memory.with_name("memory.db-wal").read_bytes() == b"the newest words"
 
 

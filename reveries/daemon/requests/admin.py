@@ -9,7 +9,7 @@ from reveries import __version__, protocol
 from reveries.daemon.backup_answers import create_backup
 from reveries.daemon.checkup import checkup
 from reveries.daemon.mind import Mind, reload_settings
-from reveries.daemon.model_probe import Prober, roles_named
+from reveries.daemon.model_probe import Prober, select_roles
 from reveries.daemon.models_overview import InUse, answer_frame, models_overview
 from reveries.daemon.notices import lasting_notices
 from reveries.daemon.requests.registry import Call, handles
@@ -89,7 +89,7 @@ async def probe_models(
     mind: Mind, role: str, progress: ProgressCallback, *, with_tiers: bool
 ) -> tuple[list[protocol.ModelProbe], list[protocol.TierTest]]:
     """Ask each role's model one question and, `with_tiers`, run the tier tests. Thinking and sleep wait meanwhile."""
-    roles_named(role)
+    select_roles(role)
     models, clock = mind.models, mind.clock
     prober = Prober(models.first, models.embedder, mind.ledger, models.circuits, mind.answers, clock, progress)
     tester = TierTester(models.first, models.tier, mind.tier_results, models.circuits, clock, progress)

@@ -23,7 +23,7 @@ async def list_tools(call: Call, request: protocol.AskTools) -> protocol.Tools:
             tool.name, tool.server, tool.description, tool.reach.value, tool.is_additive, tool.is_repeatable,
             msgspec.json.encode(tool.schema), msgspec.json.encode(tool.answer_schema),
         )
-        for tool in _open_tools(call.mind).listed(request.servers)
+        for tool in _open_tools(call.mind).list_tools(request.servers)
     ]  # fmt: skip
     return protocol.Tools(request.request_id, entries)
 

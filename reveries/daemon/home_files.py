@@ -34,8 +34,8 @@ def find_traces(home: Home, database: Path, holds: TextMatcher) -> FileTraces:
     lines, drafts, caches, others = 0, list[Path](), list[Path](), list[Path]()
     for file in _text_files(home, database):
         if file.is_relative_to(home.logs):
-            lines += sum(holds(line) for line in _read_text(file).splitlines())
-        elif holds(_read_text(file)):
+            lines += sum(holds(line) for line in _read_file_text(file).splitlines())
+        elif holds(_read_file_text(file)):
             where = (
                 drafts if home.is_draft(file) else caches if "cache" in file.relative_to(home.path).parts else others
             )
@@ -132,7 +132,7 @@ def _text_files(home: Home, database: Path) -> Iterator[Path]:
                 yield file
 
 
-def _read_text(file: Path) -> str:
+def _read_file_text(file: Path) -> str:
     try:
         return file.read_bytes().decode("utf-8", "replace")
     except OSError:

@@ -31,7 +31,7 @@ from reveries.llm.circuits import open_circuits
 from reveries.llm.tier_results import look_at_tier_results, open_tier_results
 
 
-def run_command(arguments: argparse.Namespace, home: Home) -> int:
+def run_offline_command(arguments: argparse.Namespace, home: Home) -> int:
     """Run the command and return the exit code: 0, or that of the error in the last line."""
     try:
         settings = _load_command_settings(arguments.command, home)
@@ -46,7 +46,7 @@ def run_command(arguments: argparse.Namespace, home: Home) -> int:
         elif arguments.command == "checkup":
             _print_frame(asyncio.run(check_offline(settings, home)))
         else:
-            asyncio.run(_test_models(settings, home, arguments.role, with_tiers=arguments.with_tiers))
+            asyncio.run(_run_model_tests(settings, home, arguments.role, with_tiers=arguments.with_tiers))
     except ReveriesError as error:
         _print_frame(protocol.Failed(0, error.code, error.message, error.advice))
         return error.exit_code
@@ -103,7 +103,7 @@ def _ledger(settings: Settings, database: Database, clock: Clock) -> Ledger:
     return Ledger(database, clock, settings.budget, longest_call_seconds=longest_call_seconds(settings.llm))
 
 
-async def _test_models(settings: Settings, home: Home, role: str, *, with_tiers: bool) -> None:
+async def _run_model_tests(settings: Settings, home: Home, role: str, *, with_tiers: bool) -> None:
     """Test the models through the ledger, as the daemon does."""
     select_roles(role)
     home.create()

@@ -36,10 +36,10 @@ def main(words: list[str] | None = None) -> int:
     home = find_home()
     keep_temporary_files_in(_folder_of_memory(home))
     from reveries.daemon.offline_answers import (
-        run_command,
+        run_offline_command,
     )  # Late: SQLite reads its temporary folder when it is loaded.
 
-    return run_command(arguments, home)
+    return run_offline_command(arguments, home)
 
 
 def _argument_parser() -> argparse.ArgumentParser:

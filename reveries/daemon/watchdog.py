@@ -119,7 +119,9 @@ class Watchdog:
             part.beats = pulse.beats
             is_hung = part.silent_seconds > self.patience_seconds + pulse.wait_seconds
             if is_hung and not part.is_hung:
-                log.error("part.hung", part=part.name, seconds=round(part.silent_seconds), tasks=describe_tasks())
+                log.error(
+                    "part.hung", part=part.name, seconds=round(part.silent_seconds), tasks=describe_waiting_tasks()
+                )
             elif part.is_hung and not is_hung:
                 log.info("part.recovered", part=part.name)
             part.is_hung = is_hung
@@ -136,7 +138,7 @@ class Watchdog:
         ]
 
 
-def describe_tasks() -> list[str]:
+def describe_waiting_tasks() -> list[str]:
     """Return name and innermost code locations of each task, except those of clients: "schedule: schedule.py:62
     mind.py:310"."""
     tasks = sorted(asyncio.all_tasks(), key=lambda task: task.get_name())

@@ -23,7 +23,7 @@ _MOST_WATCHED = 1000
 
 
 @handles(protocol.AskProjects)
-async def list_projects(call: Call, request: protocol.AskProjects) -> protocol.Projects:
+async def show_projects(call: Call, request: protocol.AskProjects) -> protocol.Projects:
     store = call.mind.projects.store
     spent = await _usage_by_project(call)
     lines = [
@@ -267,7 +267,7 @@ async def _project_frame(call: Call, project: Project, limit: int = _LOG_LINES) 
         project=_project_line(state, spent.get(project.id, (0.0, 0))),
         message=plain(state.message),
         orientation=plain(describe_orientation(state.orientation.content)),
-        doubts=[plain(one) for one in (*_list_doubts(state), *describe_doubts(conflicts))],
+        doubts=[plain(one) for one in (*_describe_doubts(state), *describe_doubts(conflicts))],
         tasks=[_task_entry(task, titles, asked) for task in state.tasks],
         questions=[_question_entry(project.name, one, len(one.blocks)) for one in state.open_questions],
         log=[
@@ -303,7 +303,7 @@ def _project_line(state: AgentState, spent: tuple[float, int]) -> protocol.Proje
     )
 
 
-def _list_doubts(state: AgentState) -> list[str]:
+def _describe_doubts(state: AgentState) -> list[str]:
     page = state.orientation.content
     found = [f"{task.title}: {task.held_because}" for task in state.tasks if task.held_because]
     found += [f"{task.title}: {task.flagged_because}" for task in state.tasks if task.flagged_because]

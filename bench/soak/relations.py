@@ -16,7 +16,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2]))  # tests is not part of the package.
 
-from reveries.knowledge.evolution import merged, restored, strengthened, weakened
+from reveries.knowledge.evolution import merge_statements, strengthen_relation, unarchive_relation, weaken_relation
 from tests.knowledge.kit import stored_relation
 from tests.knowledge.relation_life import RelationLife
 from tests.knowledge.test_evolution import assert_whole
@@ -33,10 +33,10 @@ def change_in_memory(changes: int, chance: random.Random) -> None:
         amount = chance.uniform(0.0, 1.0)
         relation = chance.choice(
             (
-                lambda one, by: strengthened(one, NOW, by),
-                lambda one, by: weakened(one, NOW, "manual", by),
-                lambda one, by: merged(one, max(0.05, by), []),
-                lambda one, by: restored(one),
+                lambda one, by: strengthen_relation(one, NOW, by),
+                lambda one, by: weaken_relation(one, NOW, "manual", by),
+                lambda one, by: merge_statements(one, max(0.05, by), []),
+                lambda one, by: unarchive_relation(one),
             )
         )(relation, amount)
         assert_whole(relation)

@@ -1,9 +1,9 @@
-"""Whether two chunks say different things of the same, and which of them holds (V-123, V-124). Pure, no model.
+"""Detects whether two chunks contradict each other, and decides which of them holds (V-123, V-124). Pure, no model.
 
-Two sentences are about the same where they share their subject and most of their other words, and differ in one value
-that stands after the verb: a number, a name, a word or two. The later one then holds, unless who said the earlier one
-has more authority, or the two speak of different conditions. This is the rule of "newest wins", kept to where it is
-safe; what is only alike stays a candidate, which a model may judge or the owner sees as unverified.
+Two sentences are about the same thing if they share their subject and most of their other words, and differ in one
+value after the verb: a number, a name, a word or two. The later one then holds, unless the earlier one has more
+authority or the two state different conditions. This is "newest wins", limited to cases where it is safe; texts that
+are only similar stay candidates, which a model may judge or the owner sees as unverified.
 """
 
 import re
@@ -27,14 +27,14 @@ _WORDS = {
 }
 _MOST_VALUE_WORDS = 6
 _LEAST_SHARED = 0.7
-"""Of the telling words of the longer sentence, beside the numbers."""
+"""Share of the content words of the longer sentence, without numbers, that both sentences must have."""
 _MOST_SENTENCES = 40
 _MOST_SENTENCE_WORDS = 80
 """Longer ones are not compared: a text without full stops would take seconds."""
 
 
 class Resolution(StrEnum):
-    """How a contradiction is settled (V-124)."""
+    """How a contradiction is resolved (V-124)."""
 
     RECENCY = "recency"
     AUTHORITY = "authority"
@@ -44,7 +44,7 @@ class Resolution(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ValueChange:
-    """The same thing said with two values."""
+    """Two sentences that give the same thing two values."""
 
     subject: str
     old: str
@@ -57,9 +57,9 @@ class ValueChange:
 class _Sentence:
     text: str
     words: tuple[str, ...]
-    """As they stand."""
+    """In their original spelling."""
     keys: tuple[str, ...]
-    """Stems, to compare."""
+    """Stems, for comparing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,9 +87,9 @@ def compare_chunks(new: NewChunk, near: Sequence[tuple[Chunk, float]], conflict_
 
 
 def find_change(old_title: str, old: str, new_title: str, new: str) -> ValueChange | None:
-    """Where `new` says of the same what `old` says, with another value; None where it does nowhere. Titles that are the
-    same make the subject the same. Texts of different titles are about different things: there the sentence itself has
-    to name what it is about."""
+    """Find a sentence of `new` that gives the subject of a sentence of `old` another value; None if there is none.
+    Equal titles make the subject the same. Texts with different titles are about different things, unless the sentence
+    itself names its subject."""
     is_same_title = bool(old_title) and old_title.casefold() == new_title.casefold()
     is_apart = bool(old_title and new_title) and not is_same_title
     olds, news = _sentences(old), _sentences(new)
@@ -106,8 +106,8 @@ def find_change(old_title: str, old: str, new_title: str, new: str) -> ValueChan
 
 
 def speak_alike(old_title: str, old: str, new_title: str, new: str) -> bool:
-    """Whether two texts that are near each other say nearly the same with another number, or with a negation: then they
-    may contradict each other, and it takes a model or the owner to say."""
+    """Whether two similar texts say nearly the same with another number, or with a negation. They may contradict each
+    other; only a model or the owner can tell."""
     is_apart = bool(old_title and new_title) and old_title.casefold() != new_title.casefold()
     for said in _sentences(new):
         for earlier in _sentences(old):
@@ -125,9 +125,9 @@ def speak_alike(old_title: str, old: str, new_title: str, new: str) -> bool:
 
 
 def resolve(older: Chunk, newer: Chunk, change: ValueChange) -> Resolution:
-    """Which of two chunks that say different things holds: the newer one, unless they speak of different conditions, or
-    the older one has more authority. The owner's own word is only replaced by the owner. Of two that were found lying
-    side by side neither is newer: the owner says."""
+    """Decide which of two contradicting chunks holds: the newer one, unless they state different conditions or the
+    older one has more authority. Only the owner replaces the owner's own word. If both were found side by side,
+    neither is newer: the owner decides."""
     if _conditions(change.old_sentence, change.old) != _conditions(change.new_sentence, change.new):
         return Resolution.CONDITIONAL
     if {change.old.casefold(), change.new.casefold()} <= _WORDS["times"]:
@@ -140,12 +140,12 @@ def resolve(older: Chunk, newer: Chunk, change: ValueChange) -> Resolution:
 
 
 def are_side_by_side(older: Chunk, newer: Chunk) -> bool:
-    """Whether both began to hold at the same moment, as two files of a folder that are read for the first time."""
+    """Whether both became valid at the same moment, for example two files of a folder on its first reading."""
     return older.valid_from is not None and older.valid_from == newer.valid_from
 
 
 def has_authority(newer: Chunk, older: Chunk) -> bool:
-    """Whether the newer of two chunks may take the place of the older one."""
+    """Whether the newer of two chunks may replace the older one."""
     return _authority(newer) >= _authority(older)
 
 
@@ -169,7 +169,7 @@ def _sentences(text: str) -> list[_Sentence]:
 
 
 def _compare_sentences(old: _Sentence, new: _Sentence, *, is_same_title: bool) -> ValueChange | None:
-    """The one value in which two sentences differ."""
+    """Return the one value in which two sentences differ; None if they differ otherwise."""
     if max(len(set(old.keys) - set(new.keys)), len(set(new.keys) - set(old.keys))) > _MOST_VALUE_WORDS:
         return None
     codes = SequenceMatcher(None, old.keys, new.keys, autojunk=False).get_opcodes()
@@ -184,7 +184,7 @@ def _compare_sentences(old: _Sentence, new: _Sentence, *, is_same_title: bool) -
     telling = [word for word in (*before, *after) if _is_telling(word)]
     spoken = {word.casefold() for word in before}
     has_subject = is_same_title or not _is_anaphoric(old)
-    # A value stands behind the verb: what differs before it is another subject.
+    # A value follows the verb: a difference before it is another subject.
     if (
         not has_subject
         or not (spoken & _WORDS["verbs"] or _has_verb(before))
@@ -197,12 +197,12 @@ def _compare_sentences(old: _Sentence, new: _Sentence, *, is_same_title: bool) -
 
 
 def _is_anaphoric(sentence: _Sentence) -> bool:
-    """Whether it speaks of somebody or something that another sentence names."""
+    """Whether it refers by a pronoun to something that another sentence names."""
     return bool({word.casefold() for word in sentence.words} & _WORDS["pronouns"])
 
 
 def _names_subject(text: str) -> bool:
-    """Whether a name stands in it: a word with a capital, not the first."""
+    """Whether the text contains a name: a capitalised word that is not the first."""
     return any(word[:1].isupper() and word.casefold() not in stop_words() for word in _WORD.findall(text)[1:])
 
 
@@ -215,7 +215,7 @@ def _is_value(words: Sequence[str]) -> bool:
 
 
 def _has_verb(words: Sequence[str]) -> bool:
-    """Whether a word behind the first looks like a verb in the past or of the third person."""
+    """Whether a word after the first looks like a verb in the past tense or the third person."""
     return any(
         word in _WORDS["past_forms"] or (word.islower() and word.endswith(("ed", "es", "s"))) for word in words[1:]
     )
@@ -242,7 +242,7 @@ def _numbers_in(sentence: _Sentence) -> frozenset[str]:
 
 
 def _conditions(sentence: str, value: str) -> frozenset[str]:
-    """The telling words behind a word of condition, without the value: "in winter", "if it rains"."""
+    """The content words after a word of condition, without the value: "in winter", "if it rains"."""
     words = [word.casefold() for word in _WORD.findall(sentence)]
     left = [word.casefold() for word in _WORD.findall(value)]
     for place in range(len(words)):

@@ -10,17 +10,17 @@ WEAKEN_BY = 0.3
 ARCHIVE_BELOW = 0.05
 IMPLICIT_WEIGHT = 0.2
 CORETRIEVALS = 3
-"""More often than this two chunks are found together before they are related (V-58)."""
+"""Two chunks are related once they were found together more often than this (V-58)."""
 COPY_SHARE = 0.5
 LIKE_FROM = 0.75
-"""Cosine from which a new chunk is related to one that is there (V-63)."""
+"""Cosine from which a new chunk is related to a stored one (V-63)."""
 MOST_LIKE = 5
 _INITIAL = {Confidence.VERIFIED: 0.8, Confidence.INFERRED: 0.5, Confidence.SPECULATIVE: 0.3}
 
 
 @dataclass(frozen=True, slots=True)
 class RelationCopy:
-    """A relation that a replaced chunk leaves to the one that replaces it."""
+    """A relation that is copied from a replaced chunk to its replacement."""
 
     from_id: str
     to_id: str
@@ -30,12 +30,12 @@ class RelationCopy:
 
 
 def initial_weight(confidence: Confidence) -> float:
-    """Of a relation that somebody states (V-56): that of the chunk it comes from."""
+    """Weight of a stated relation (V-56), from the confidence of the chunk where it begins."""
     return _INITIAL[confidence]
 
 
-def strengthened(relation: Relation, now: float, amount: float = STRENGTHEN_BY, times: int = 1) -> Relation:
-    """The relation after it was used `times` more (V-34). An archived one stays unchanged until it is `restored`."""
+def strengthen_relation(relation: Relation, now: float, amount: float = STRENGTHEN_BY, times: int = 1) -> Relation:
+    """The relation after it was used `times` more (V-34). An archived one stays unchanged."""
     if relation.archived_at is not None:
         return relation
     return replace(
@@ -46,8 +46,8 @@ def strengthened(relation: Relation, now: float, amount: float = STRENGTHEN_BY, 
     )
 
 
-def weakened(relation: Relation, now: float, reason: str, amount: float = WEAKEN_BY) -> Relation:
-    """V-35. Below 0.05 it is archived, and keeps the weight that restoring brings back."""
+def weaken_relation(relation: Relation, now: float, reason: str, amount: float = WEAKEN_BY) -> Relation:
+    """The relation after it was weakened (V-35). Below 0.05 it is archived; its weight is kept."""
     if relation.archived_at is not None:
         return relation
     left = relation.weight - amount
@@ -56,18 +56,18 @@ def weakened(relation: Relation, now: float, reason: str, amount: float = WEAKEN
     return replace(relation, weight=left)
 
 
-def restored(relation: Relation) -> Relation:
-    """V-135."""
+def unarchive_relation(relation: Relation) -> Relation:
+    """The relation out of the archive (V-135)."""
     return replace(relation, archived_at=None, archive_reason="", final_weight=None)
 
 
-def merged(relation: Relation, weight: float, context_tags: Iterable[str]) -> Relation:
-    """The same relation stated again (V-33): all tags, the greater weight. Stating it brings an archived one back."""
+def merge_statements(relation: Relation, weight: float, context_tags: Iterable[str]) -> Relation:
+    """The relation after it was stated again (V-33): all tags, the greater weight, and out of the archive."""
     tags = tuple(sorted({*relation.context_tags, *context_tags}))
-    return replace(restored(relation), weight=max(relation.weight, weight), context_tags=tags)
+    return replace(unarchive_relation(relation), weight=max(relation.weight, weight), context_tags=tags)
 
 
-def found_again(relation: Relation, confidence_source: str) -> Relation:
+def confirm_contradiction(relation: Relation, confidence_source: str) -> Relation:
     """A contradiction that is found or stated once more. A statement counts more than a rule or a model, and these
     more than likeness; a statement reopens what a model had dismissed."""
     if relation.confidence_source != "likeness" and confidence_source != "stated":
@@ -82,8 +82,8 @@ def found_again(relation: Relation, confidence_source: str) -> Relation:
 
 
 def copies_for_replacement(old_id: str, new_id: str, relations: Iterable[Relation]) -> list[RelationCopy]:
-    """What the chunk that replaces another takes over, at half the weight (V-62). The originals stay. What would be
-    weaker than an archived relation is not copied, nor is what ties the two to each other."""
+    """The relations that a replacing chunk takes over at half their weight (V-62). The originals stay. Relations
+    between the two chunks, and copies that would be weaker than an archived relation, are left out."""
     found = []
     for one in relations:
         ends = {one.from_id, one.to_id}
@@ -97,6 +97,6 @@ def copies_for_replacement(old_id: str, new_id: str, relations: Iterable[Relatio
 
 
 def pairs_to_relate(counts: Mapping[tuple[str, str], int], related: Iterable[Iterable[str]]) -> list[tuple[str, str]]:
-    """The pairs that were found together more than three times, and have no relation yet (V-58)."""
+    """The pairs that were found together more than three times and have no relation yet (V-58)."""
     known = {frozenset(pair) for pair in related}
     return sorted(pair for pair, count in counts.items() if count > CORETRIEVALS and frozenset(pair) not in known)

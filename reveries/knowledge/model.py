@@ -5,20 +5,20 @@ from enum import StrEnum
 
 
 class ChunkType(StrEnum):
-    """What kind of knowledge it is (V-47)."""
+    """Kind of knowledge (V-47)."""
 
     RESEARCH = "research"
-    """A fact from outside."""
+    """An external fact."""
     INSIGHT = "insight"
     """A conclusion."""
     DECISION = "decision"
     """A choice with its reason."""
     RESOURCE = "resource"
-    """A text or a place where something stands."""
+    """A text, or a reference to where something is kept."""
     ATTEMPT = "attempt"
-    """What was tried, with or without success."""
+    """Something that was tried, successful or not."""
     USER_INPUT = "user_input"
-    """What the owner said."""
+    """The owner's words."""
 
 
 class Confidence(StrEnum):
@@ -35,7 +35,7 @@ class ChunkSource(StrEnum):
 
 
 class MemoryType(StrEnum):
-    """What kind of memory a chunk would be in a mind (V-109): it says how fast its strength fades."""
+    """Kind of memory (V-109): it determines how fast a chunk's strength decays."""
 
     EPISODIC = "episodic"
     SEMANTIC = "semantic"
@@ -53,7 +53,7 @@ class ChunkStatus(StrEnum):
 
 
 class RelationType(StrEnum):
-    """How one chunk stands to another: from the first to the second (V-48, V-113)."""
+    """Type of a relation, read from the first chunk to the second (V-48, V-113)."""
 
     SUPPORTS = "supports"
     CONTRADICTS = "contradicts"
@@ -81,10 +81,10 @@ class RelationType(StrEnum):
 
 
 REPLACING = frozenset({RelationType.REPLACES, RelationType.SUPERSEDES})
-"""Two names of one thing: the first chunk takes the place of the second."""
+"""Synonyms: the first chunk replaces the second."""
 
 DERIVING = frozenset({RelationType.BUILDS_ON, RelationType.LEARNED_FROM, RelationType.QUALIFIES, RelationType.REFINES})
-"""The first chunk was made with the second before its author: it inherits its foreign sources."""
+"""The first chunk was made from the second: it inherits the foreign sources."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,23 +98,23 @@ class NewChunk:
     title: str = ""
     tags: tuple[str, ...] = ()
     rests_on: tuple[str, ...] = ()
-    """Ids of the chunks that it was made of."""
+    """Ids of the chunks it was derived from."""
     task_id: str | None = None
     foreign_sources: frozenset[str] = frozenset()
-    """Who else than the owner and the mind had a hand in it."""
+    """Sources other than the owner and the mind that it was made from."""
     related_to: tuple[tuple[str, RelationType], ...] = ()
-    """Ids of chunks, and how this one stands to them."""
+    """Ids of other chunks, with the type of the relation to each."""
     valid_from: float | None = None
 
     @property
     def text(self) -> str:
-        """What is embedded: the line that situates it, and what it says (V-117)."""
+        """The text to embed: the situating line and the content (V-117)."""
         return f"{self.title}\n{self.content}" if self.title else self.content
 
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A stored one."""
+    """A stored chunk."""
 
     id: str
     project_id: str
@@ -127,7 +127,7 @@ class Chunk:
     rests_on: tuple[str, ...]
     task_id: str | None
     fell_because: str
-    """Why it does not stand any more; empty while it does."""
+    """Why it no longer holds; empty while it does."""
     created_at: float
     foreign_sources: frozenset[str]
     last_accessed_at: float = 0.0
@@ -144,24 +144,24 @@ class Chunk:
     initial_strength: float = 1.0
     decay_function: str = "exponential"
     decay_rate: float = 0.05
-    """A day."""
+    """Per day."""
     superseded_by: str | None = None
-    """The newer chunk that says it otherwise."""
+    """Id of the chunk that replaced it."""
 
     @property
     def stands(self) -> bool:
-        """Whether anything may rest on it: it did not fall, and no newer chunk replaces it."""
+        """Whether other things may rest on it: it did not fall and was not replaced."""
         return not self.fell_because and self.superseded_by is None
 
     @property
     def text(self) -> str:
-        """What is embedded and searched: the line that situates it, and what it says (V-117)."""
+        """The text to embed and search: the situating line and the content (V-117)."""
         return f"{self.title}\n{self.content}" if self.title else self.content
 
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """One relation; archived where `archived_at` is a time."""
+    """A relation between two chunks; archived if `archived_at` is set."""
 
     id: str
     from_id: str
@@ -172,7 +172,7 @@ class Relation:
     context_tags: tuple[str, ...]
     confidence: float
     confidence_source: str
-    """`stated` by who stored it, found by `likeness` alone, judged by a `model`, or found by a `rule`."""
+    """`stated` by its author, found by `likeness` alone, judged by a `model`, or found by a `rule`."""
     activation_count: int
     last_activated_at: float
     created_at: float
@@ -186,12 +186,12 @@ class Relation:
 
 @dataclass(frozen=True, slots=True)
 class RelatedChunk:
-    """A chunk at the other end of a relation."""
+    """The chunk at the other end of a relation."""
 
     chunk: Chunk
     relation: Relation
     direction: str
-    """`outgoing` or `incoming`, seen from the chunk that was asked about."""
+    """`outgoing` or `incoming`, seen from the queried chunk."""
     score: float
 
 
@@ -201,7 +201,7 @@ UNCLEAR_CONFIDENCE = 0.5
 
 @dataclass(frozen=True, slots=True)
 class KnowledgeConflict:
-    """Two chunks that do not go together; `newer` was stored later."""
+    """Two chunks that contradict each other; `newer` was stored later."""
 
     newer: Chunk
     older: Chunk
@@ -219,30 +219,30 @@ class KnowledgeConflict:
 
     @property
     def is_verified(self) -> bool:
-        """Whether more than likeness says so."""
+        """Whether a statement, a rule or a model confirms it, not likeness alone."""
         return self.relation.confidence_source != "likeness"
 
 
 @dataclass(frozen=True, slots=True)
 class FoundChunk:
-    """A chunk that a search found. Ranks count from 1; None where a source did not find it."""
+    """A search result. Ranks count from 1; None if that source did not find it."""
 
     chunk: Chunk
     similarity: float
-    """Cosine of its vector with that of the query; 0 where it has none."""
+    """Cosine of its vector with that of the query; 0 if it has no vector."""
     score: float
     semantic_rank: int | None = None
     keyword_rank: int | None = None
     graph_rank: int | None = None
     led_from: str | None = None
-    """The chunk that led to it, by what it names or by a relation."""
+    """The chunk that led to it, through a name or a relation."""
     led_by: str = ""
-    """The name, or the type of the relation."""
+    """That name, or the type of the relation."""
 
 
 @dataclass(frozen=True, slots=True)
 class SearchFilters:
-    """What a chunk has to be to be found; empty: anything (V-30, V-31)."""
+    """Conditions on search results; empty ones match everything (V-30, V-31)."""
 
     types: frozenset[ChunkType] = frozenset()
     tags: frozenset[str] = frozenset()
@@ -253,16 +253,16 @@ class SearchFilters:
     since: float | None = None
     until: float | None = None
     with_fallen: bool = False
-    """Also what was contradicted or taken back."""
+    """Include chunks that were contradicted or retracted."""
 
     @property
     def is_narrow(self) -> bool:
-        """Whether it asks for more than that a chunk stands."""
+        """Whether any condition but `with_fallen` is set."""
         named = (self.types, self.tags, self.any_tags, self.confidence)
         return any(named) or self.since is not None or self.until is not None
 
     def fits(self, chunk: Chunk) -> bool:
-        """Whether a chunk passes. Old orientations are left out unless their tag is asked for (V-94)."""
+        """Whether a chunk passes. Archived orientations pass only if their tag is asked for (V-94)."""
         tags = frozenset(chunk.tags)
         return (
             (not self.types or chunk.type in self.types)

@@ -1,4 +1,4 @@
-"""What a project knows, in memory while it is worked with: vectors, texts, and which chunk is about what. No I/O."""
+"""In-memory index of the chunks of one project: vectors, texts, and which chunk is about which name. No I/O."""
 
 import json
 import re
@@ -27,7 +27,7 @@ class ProjectIndex:
         self.ids: list[str] = []
         self.texts: list[str] = []
         self.hidden: set[int] = set()
-        """Rows that no search shows: what fell, and old orientations."""
+        """Rows that no search shows: fallen chunks and archived orientations."""
         self._numbers: list[int] = []
         self._rows: dict[int, int] = {}
         self._rows_by_id: dict[str, int] = {}
@@ -86,19 +86,19 @@ class ProjectIndex:
         return self._rows_by_id.get(chunk_id)
 
     def rows_of(self, numbers: Iterable[int]) -> list[int]:
-        """The rows of those numbers that are here."""
+        """The rows of those chunk numbers that are in the index."""
         return [row for number in numbers if (row := self._rows.get(number)) is not None]
 
     def nearest(self, products: Float32, count: int, hidden: Collection[int]) -> list[int]:
-        """The rows with the highest products, best first, without `hidden` ones and those that have no vector."""
+        """The rows with the highest products, best first, without `hidden` rows and rows that have no vector."""
         wanted = min(len(products), count + len(hidden))
         chosen = np.argpartition(-products, wanted - 1)[:wanted] if wanted < len(products) else np.arange(len(products))
         ordered = sorted(chosen.tolist(), key=lambda row: (-products[row], row))
         return [row for row in ordered if row not in hidden and products[row] > 0.0][:count]
 
     def rows_named_in(self, text: str) -> dict[int, float]:
-        """The rows that are about what a text names, and how surely: the less, the more rows share the name; none for a
-        name that a crowd of them is about."""
+        """The rows that are about a name in the text, with a confidence that falls with the number of rows that share
+        the name; a name that more than CROWD rows are about gives none."""
         found: dict[int, float] = {}
         for name in find_mentions(text, self._about, self._openers):
             rows = self._about[name]
@@ -107,7 +107,7 @@ class ProjectIndex:
         return found
 
     def leads_from(self, row: int) -> list[Lead]:
-        """What the chunk in a row leads to: what is about a name that it holds, and what it is related to."""
+        """Where the chunk in a row leads: to chunks about a name that it contains, and to related ones."""
         found: dict[int, Lead] = {}
         for name in find_mentions(self.texts[row][:_SEARCHED_CHARS], self._about, self._openers):
             targets = [one for one in self._about[name] if one != row]
@@ -119,11 +119,11 @@ class ProjectIndex:
         return list(found.values())
 
     def terms_at(self, row: int) -> frozenset[str]:
-        """The stems of the telling words of a row."""
+        """The stems of the content words of a row."""
         return self._terms(row)
 
     def names_at(self, row: int) -> frozenset[str]:
-        """Those of them that are written with a capital."""
+        """The stems of the capitalised words of a row."""
         return frozenset(terms_of(" ".join(_CAPITALISED.findall(self.texts[row][:_SEARCHED_CHARS]))))
 
     def within(self, vector: Vector, least: float, hidden: Collection[int]) -> list[tuple[str, float]]:

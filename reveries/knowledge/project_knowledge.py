@@ -1,8 +1,8 @@
-"""What a project knows, as others use it: storing with its relations and contradictions, searching, taking back.
+"""The knowledge of projects: stores chunks with their relations and contradictions, and settles and retracts them.
 
-A new chunk is compared with what is there. What it says otherwise of the same replaces the older chunk where the rule
-of `contradictions` is sure; what is only like another is related to it. Each change of a relation is a function of
-`evolution`, stored in the transaction that stores the chunk.
+A new chunk is compared with the stored ones. If the rule of `contradictions` is sure that it gives the same subject
+another value, it replaces the older chunk; if it is only similar to another, it is related to it. Each change of a
+relation is a function of `evolution`, stored in the same transaction as the chunk.
 """
 
 import asyncio
@@ -26,9 +26,9 @@ from reveries.knowledge.evolution import (
     copies_for_replacement,
     initial_weight,
     pairs_to_relate,
-    restored,
-    strengthened,
-    weakened,
+    strengthen_relation,
+    unarchive_relation,
+    weaken_relation,
 )
 from reveries.knowledge.model import (
     REPLACING,
@@ -56,13 +56,13 @@ from reveries.knowledge.store import put_chunk, put_vector, read_chunks, read_na
 from reveries.llm.base import Embedder, Vectors
 
 COMPARED = 10
-"""So many of the chunks most like a new one are compared with it: for what it says otherwise, and to relate them."""
+"""Number of similar chunks that a new one is compared with."""
 KEPT_CORETRIEVAL_SECONDS = 30 * 86_400.0
 
 
 @dataclass(frozen=True, slots=True)
 class PreparedChunks:
-    """Chunks with all that storing them in a transaction needs: no model is called there."""
+    """Chunks with everything that a transaction needs to store them without calling a model."""
 
     chunks: Sequence[NewChunk]
     vectors: Vectors
@@ -71,7 +71,7 @@ class PreparedChunks:
 
 
 class ProjectKnowledge:
-    """What every project knows."""
+    """Chunks and relations of all projects."""
 
     def __init__(self, database: Database, embedder: Embedder, clock: Clock, new_id: Callable[[], str]) -> None:
         self.database = database
@@ -94,7 +94,7 @@ class ProjectKnowledge:
         return PreparedChunks(chunks, vectors, alike)
 
     async def put(self, transaction: Transaction, project_id: str, prepared: PreparedChunks) -> list[str]:
-        """Store chunks with their relations and contradictions (V-29, V-55, V-63, V-123); their ids."""
+        """Store chunks with their relations and contradictions (V-29, V-55, V-63, V-123). Return their ids."""
         ids: list[str] = []
         for chunk, vector, alike in zip(prepared.chunks, prepared.vectors, prepared.alike, strict=True):
             ids.append(chunk_id := self._new_id())
@@ -114,13 +114,13 @@ class ProjectKnowledge:
         return ids
 
     async def store(self, project_id: str, chunks: Sequence[NewChunk]) -> list[str]:
-        """Prepare and store chunks in a transaction of their own; their ids."""
+        """Prepare and store chunks in their own transaction. Return their ids."""
         prepared = await self.prepare(project_id, chunks)
         async with self.database.transaction() as transaction:
             return await self.put(transaction, project_id, prepared)
 
     async def embed_texts(self, texts: Sequence[str]) -> Vectors:
-        """One row a text, for comparing."""
+        """Embed texts, one row each."""
         return await self._embedder.embed(texts)
 
     # --- reading -----------------------------------------------------------------------------------------------------
@@ -133,11 +133,11 @@ class ProjectKnowledge:
         return await read_chunks(self.database, project_id)
 
     async def named(self, project_id: str, ids: Sequence[str]) -> list[Chunk]:
-        """Those of `ids` that the project has."""
+        """The chunks with these ids that belong to the project."""
         return list((await read_named(self.database, project_id, ids)).values())
 
     async def relations(self, project_id: str) -> list[Relation]:
-        """All of a project, oldest first, archived ones too."""
+        """All relations of a project, oldest first, archived ones too."""
         return await relations_of_project(self.database, project_id)
 
     async def contradictions(
@@ -159,7 +159,7 @@ class ProjectKnowledge:
     # --- changing ----------------------------------------------------------------------------------------------------
 
     async def state(self, project_id: str, new: NewRelation) -> Relation:
-        """Store a relation that somebody states, with what follows of it (V-33, V-61, V-62). Raises UsageError."""
+        """Store a stated relation and apply its consequences (V-33, V-61, V-62). Raises UsageError."""
         async with self.database.transaction() as transaction:
             before = await find_relation(transaction, new.from_id, new.to_id, new.type)
             relation = await state_relation(transaction, new, self._new_id, self._clock.now())
@@ -170,19 +170,21 @@ class ProjectKnowledge:
         return relation
 
     async def strengthen(self, project_id: str, relation: Relation, amount: float) -> Relation:
-        """V-34."""
-        return await self._change(project_id, relation, lambda one: strengthened(one, self._clock.now(), amount))
+        """Add to the weight of a relation (V-34)."""
+        return await self._change(project_id, relation, lambda one: strengthen_relation(one, self._clock.now(), amount))
 
     async def weaken(self, project_id: str, relation: Relation, reason: str, amount: float) -> Relation:
-        """V-35."""
-        return await self._change(project_id, relation, lambda one: weakened(one, self._clock.now(), reason, amount))
+        """Subtract from the weight of a relation (V-35)."""
+        return await self._change(
+            project_id, relation, lambda one: weaken_relation(one, self._clock.now(), reason, amount)
+        )
 
     async def restore(self, project_id: str, relation: Relation) -> Relation:
-        """V-135."""
-        return await self._change(project_id, relation, restored)
+        """Take a relation out of the archive (V-135)."""
+        return await self._change(project_id, relation, unarchive_relation)
 
     async def mark_fallen(self, transaction: Transaction, project_id: str, chunk_id: str, why: str) -> bool:
-        """Note that a chunk does not stand any more; False where there is no such one, or it fell before."""
+        """Mark a chunk as fallen; False if there is no such chunk or it fell before."""
         row = {"project_id": project_id, "id": chunk_id, "why": why}
         is_new = bool(await transaction.run("chunks.mark_fallen", row))
         if is_new:
@@ -192,13 +194,13 @@ class ProjectKnowledge:
     async def settle(
         self, transaction: Transaction, contradiction: KnowledgeConflict, resolution: str, judged_by: str = ""
     ) -> None:
-        """Note how a contradiction was settled: by the owner's word, by a rule, or by a model."""
+        """Record how a contradiction was settled: by the owner, a rule, or a model."""
         source = judged_by or ("stated" if resolution == "owner" else contradiction.relation.confidence_source)
         row = {"id": contradiction.relation.id, "now": self._clock.now(), "resolution": resolution}
         await transaction.run("relations.resolve", row | {"confidence_source": source})
 
     async def note_verified(self, transaction: Transaction, contradiction: KnowledgeConflict) -> None:
-        """A model found that two chunks do contradict each other; which of them holds is open."""
+        """Record that a model confirmed a contradiction; which chunk holds is still open."""
         row = {"id": contradiction.relation.id, "now": None, "resolution": "", "confidence_source": "model"}
         await transaction.run("relations.resolve", row)
 
@@ -208,10 +210,10 @@ class ProjectKnowledge:
         await transaction.run("relations.note_unclear", row)
 
     async def replace(self, transaction: Transaction, older: Chunk, newer: Chunk) -> None:
-        """Let the newer chunk stand in the place of the older one, and take over its relations at half their weight
-        (V-62). The older one stays, and is shown behind it."""
+        """Replace the older chunk by the newer one, which takes over its relations at half their weight (V-62). The
+        older one stays and ranks below it."""
         while (last := await self._last_replaced(transaction, newer, older)) is not None:
-            # The older one is put back in its place: no chunk replaces itself, over any number of others.
+            # Undo that replacement: no chunk may replace itself through any number of others.
             await transaction.run("chunks.unmark_superseded", {"id": last.id, "by": last.superseded_by})
         row = {"id": older.id, "project_id": older.project_id, "by": newer.id, "now": self._clock.now()}
         await transaction.run("chunks.mark_superseded", row)
@@ -231,7 +233,7 @@ class ProjectKnowledge:
             counts = {(str(row["a_id"]), str(row["b_id"])): int(row["number"]) for row in rows}
             for row in rows:
                 if known := strongest_active(relations.get(frozenset((str(row["a_id"]), str(row["b_id"]))), ())):
-                    await store_change(transaction, strengthened(known, now, times=int(row["fresh"])))
+                    await store_change(transaction, strengthen_relation(known, now, times=int(row["fresh"])))
             for a_id, b_id in pairs_to_relate(counts, relations):
                 new = NewRelation(a_id, b_id, RelationType.RELATED_TO, IMPLICIT_WEIGHT, True, confidence_source="rule")
                 await state_relation(transaction, new, self._new_id, now)
@@ -277,7 +279,7 @@ class ProjectKnowledge:
         return found
 
     async def _relate(self, transaction: Transaction, chunk: Chunk, other: Chunk, type_: RelationType) -> None:
-        """A relation that was stated with the chunk (V-56)."""
+        """Store a relation that was stated with the chunk (V-56)."""
         weight = initial_weight(chunk.confidence)
         new = NewRelation(chunk.id, other.id, type_, weight, context_tags=chunk.tags)
         before = await find_relation(transaction, chunk.id, other.id, type_)
@@ -285,7 +287,7 @@ class ProjectKnowledge:
         await self._follow_up(transaction, chunk, other, type_, before)
 
     async def _last_replaced(self, source: Reader, newer: Chunk, older: Chunk) -> Chunk | None:
-        """The chunk that `older` replaces, where `newer` is replaced by it, over any number of others."""
+        """The chunk directly replaced by `older`, if `newer` is replaced by `older` through any number of others."""
         at = (await read_named(source, newer.project_id, [newer.id])).get(newer.id)
         while at is not None and at.superseded_by is not None:
             if at.superseded_by == older.id:
@@ -312,12 +314,12 @@ class ProjectKnowledge:
             for one in await relations_of_chunk(transaction, other.id):
                 is_this_one = one.type is RelationType.CONTRADICTS and one.to_id == chunk.id
                 if one.from_id == other.id and not is_this_one:
-                    await store_change(transaction, weakened(one, self._clock.now(), "contradicted"))
+                    await store_change(transaction, weaken_relation(one, self._clock.now(), "contradicted"))
 
     async def _link_alike(
         self, transaction: Transaction, chunk: Chunk, alike: Sequence[tuple[Chunk, Likeness]]
     ) -> None:
-        """Note what the chunk says otherwise, and relate it to what it is like (V-63, V-123)."""
+        """Record the contradictions of a new chunk and relate it to similar ones (V-63, V-123)."""
         known = {end for one in await relations_of_chunk(transaction, chunk.id) for end in (one.from_id, one.to_id)}
         related = 0
         for other, likeness in alike:
@@ -338,7 +340,7 @@ class ProjectKnowledge:
 
     @property
     def _conflict_floor(self) -> float:
-        """0.85 for an embedder whose floor is 0.7 (VA-31); for others as far above theirs."""
+        """Cosine from which texts may contradict each other: 0.85 for an embedder with a floor of 0.7 (VA-31)."""
         return (1.0 + self.search.similarity_floor) / 2.0
 
     async def _note_change(self, transaction: Transaction, older: Chunk, newer: Chunk, change: ValueChange) -> None:

@@ -1,4 +1,4 @@
-"""Relations as rows. What changes them is decided in `evolution`."""
+"""Relations as database rows. `evolution` decides how they change."""
 
 import json
 from collections.abc import Callable, Iterable, Sequence
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from reveries.db.database import Reader, Row, Transaction
 from reveries.errors import NotFoundError, UsageError
-from reveries.knowledge.evolution import found_again, merged
+from reveries.knowledge.evolution import confirm_contradiction, merge_statements
 from reveries.knowledge.model import Relation, RelationType
 
 _ALL_RELATIONS = "All of them: reveries project relations NAME"
@@ -33,9 +33,9 @@ async def state_relation(transaction: Transaction, new: NewRelation, new_id: Cal
     if new.from_id == new.to_id:
         raise UsageError("A chunk has no relation to itself.", advice="Name two.")
     if (known := await find_relation(transaction, new.from_id, new.to_id, new.type)) is not None:
-        changed = merged(known, new.weight, new.context_tags)
+        changed = merge_statements(known, new.weight, new.context_tags)
         if new.type is RelationType.CONTRADICTS:
-            changed = found_again(changed, new.confidence_source)
+            changed = confirm_contradiction(changed, new.confidence_source)
         return await store_change(transaction, changed)
     row = {
         "id": new_id(), "from_id": new.from_id, "to_id": new.to_id, "type": new.type.value, "weight": new.weight,
@@ -68,7 +68,7 @@ async def read_relation(source: Reader, relation_id: str) -> Relation:
 
 
 async def store_change(transaction: Transaction, relation: Relation) -> Relation:
-    """What `evolution` made of a relation."""
+    """Store a relation that `evolution` changed."""
     row = {
         "id": relation.id, "weight": relation.weight, "activation_count": relation.activation_count,
         "context_tags": json.dumps(relation.context_tags, ensure_ascii=False),
@@ -82,18 +82,18 @@ async def store_change(transaction: Transaction, relation: Relation) -> Relation
 
 
 async def relations_between(source: Reader, from_id: str, to_id: str) -> list[Relation]:
-    """All from the first to the second, strongest first."""
+    """The relations from the first chunk to the second, strongest first."""
     rows = await source.rows("relations.between", {"from_id": from_id, "to_id": to_id})
     return [_relation_of(row) for row in rows]
 
 
 async def relations_of_chunk(source: Reader, chunk_id: str) -> list[Relation]:
-    """All that begin or end there, strongest first."""
+    """The relations that begin or end at a chunk, strongest first."""
     return [_relation_of(row) for row in await source.rows("relations.of_chunk", {"id": chunk_id})]
 
 
 async def relations_of_project(source: Reader, project_id: str) -> list[Relation]:
-    """Oldest first, archived ones too."""
+    """The relations of a project, oldest first, archived ones too."""
     return [_relation_of(row) for row in await source.rows("relations.of_project", {"project_id": project_id})]
 
 
@@ -112,7 +112,7 @@ async def relations_of_uncounted_pairs(source: Reader, project_id: str) -> dict[
 
 
 def choose_relation(relations: Sequence[Relation], type_: RelationType | None) -> Relation:
-    """That of a type, or the strongest one of a pair (VA-4). Raises NotFoundError."""
+    """The relation of a type, or without one the strongest of a pair (VA-4). Raises NotFoundError."""
     fitting = [one for one in relations if type_ is None or one.type is type_]
     active = [one for one in fitting if one.archived_at is None]
     if not fitting:

@@ -1,7 +1,7 @@
-"""How chunks and relations are scored: by what they are, and by times (V-64..V-70, V-118, V-133). Pure.
+"""Scores of chunks and relations (V-64..V-70, V-118, V-133). Pure.
 
-Nothing of this is stored: a score is a function of a row and the time at which it is asked for, so that reading late
-and reading often come to the same. Times are unix seconds.
+No score is stored: each is a function of a row and the current time, so lazy and scheduled evaluation agree. Times are
+unix seconds.
 """
 
 import math
@@ -12,7 +12,7 @@ from reveries.knowledge.model import Chunk, Confidence, MemoryType, Relation
 RRF_CONSTANT = 60
 """k of reciprocal rank fusion (V-70)."""
 SUPERSEDED_FACTOR = 0.5
-"""What a chunk that a newer one replaces still counts (V-62)."""
+"""Factor for the score of a replaced chunk (V-62)."""
 _DAY = 86_400.0
 _RECENCY_DAYS = 30.0
 _CONFIDENCE = {Confidence.VERIFIED: 1.0, Confidence.INFERRED: 0.8, Confidence.SPECULATIVE: 0.5}
@@ -29,12 +29,12 @@ _UNKNOWN_CENTRALITY = 0.5
 
 
 def recency_factor(last_at: float, now: float) -> float:
-    """1.5 for what was active just now, towards 1.0 for what was not for long (V-64)."""
+    """1.5 for a relation that was active just now, falling towards 1.0 (V-64)."""
     return 1.0 + 0.5 * math.exp(-days_between(last_at, now) / _RECENCY_DAYS)
 
 
 def context_match(context_tags: Sequence[str], wanted: Sequence[str]) -> float:
-    """The share of a relation's context tags that are wanted; 1 where it has none, or nothing is wanted (V-64)."""
+    """Share of a relation's context tags that are wanted; 1 if it has none or no tag is wanted (V-64)."""
     if not context_tags or not wanted:
         return 1.0
     return len(set(context_tags) & set(wanted)) / len(set(context_tags))
@@ -57,7 +57,7 @@ def hybrid_rank(similarity: float, chunk: Chunk, now: float) -> float:
 
 
 def persistence(chunk: Chunk, now: float, centrality: float = _UNKNOWN_CENTRALITY) -> float:
-    """How much speaks for keeping a chunk at hand, 0 to 1 (V-67). `centrality`: its share of the graph's weight."""
+    """Persistence score, 0 to 1 (V-67). `centrality`: the chunk's share of the graph's weight."""
     frequency = 1.0 - math.exp(-0.3 * max(1, chunk.access_count))
     recency = math.exp(-days_between(chunk.last_accessed_at, now) / _RECENCY_DAYS)
     evidence = _EVIDENCE[chunk.confidence]
@@ -65,8 +65,8 @@ def persistence(chunk: Chunk, now: float, centrality: float = _UNKNOWN_CENTRALIT
 
 
 def strength(chunk: Chunk, now: float) -> float:
-    """How fresh a chunk is, 0 to 1 (V-68, V-133). It fades from its last use, or from when it was stored, the slower
-    the more general it is. What is pinned does not; what is verified stays above 0.3."""
+    """Strength of a chunk, 0 to 1 (V-68, V-133). It decays from the last use, or from when the chunk was stored, at a
+    rate that depends on its memory type. Pinned chunks do not decay; verified ones stay above 0.3."""
     if chunk.is_pinned:
         return chunk.initial_strength
     since = chunk.last_accessed_at if chunk.access_count else chunk.created_at

@@ -1,7 +1,7 @@
-"""Finds what a project knows: by meaning, by words, by tags, by relations, and by all of them together.
+"""Searches the knowledge of a project by meaning, words, tags, relations, and all of them together.
 
-What an embedder and SQLite find is ranked in a thread (`ranking`). Rows are read anew for what is shown: a chunk that
-fell or was erased since the index was made is not. A project that rests gives its index back.
+Results of the embedder and of SQLite are ranked in a thread (`ranking`). The rows of results are read again, so a chunk
+that fell or was erased since the index was built is not shown. The index of an idle project is freed.
 """
 
 import asyncio
@@ -47,9 +47,9 @@ from reveries.knowledge.store import names_of, numbers_that_fit, put_vector, rea
 from reveries.llm.base import Embedder, Vectors
 
 DEPTH = 200
-"""So many of each source are ranked."""
+"""Number of results of each source that are ranked."""
 _UNRELATED_COSINE = 0.15
-"""Below it, and with no word in common, a chunk has nothing to do with a question, however few there are."""
+"""Below this cosine, and with no word in common, a chunk is unrelated to a question, however few chunks there are."""
 _MOST_WORDS = 200
 _MOST_QUERY_CHARS = 20_000
 _LEAST_COSINE = 1e-6
@@ -57,21 +57,21 @@ _TAGGED_BATCH = 200
 _EMBEDDED_BATCH = 256
 """So many chunks are embedded anew at a time, each batch in its own transaction."""
 _COUNTED_TOGETHER = 5
-"""The pairs among so many of the best count as found together."""
+"""The pairs among this many best results count as found together."""
 _ENHANCED_DEPTH, _ENHANCED_LEAST = 50, 0.5
 FLOORS = {"all-minilm-l6-v2": 0.3}
-"""From which cosine a chunk is like a query, by embedder (VA-41): the embedded one spreads wider than hosted ones."""
+"""Cosine from which a chunk is similar to a query, by embedder (VA-41): embedded ones spread wider than hosted ones."""
 _FLOOR = 0.7
 
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """What a question to a project found, and which way."""
+    """The answer to a question: its plan and the results."""
 
     plan: QueryPlan
     found: Sequence[FoundChunk]
     relations: Sequence[tuple[FoundChunk, RelatedChunk]] = ()
-    """Of a question about relations: from which chunk each leads where."""
+    """For a question about relations: each result with the chunk that it is related to."""
 
 
 class KnowledgeSearch:
@@ -92,22 +92,22 @@ class KnowledgeSearch:
 
     @property
     def similarity_floor(self) -> float:
-        """Below this cosine nothing is alike."""
+        """Cosine below which texts are not similar."""
         return next((floor for name, floor in FLOORS.items() if name in self._embedder.model_id.lower()), _FLOOR)
 
     @property
     def indexed_projects(self) -> frozenset[str]:
-        """Those that have an index in memory."""
+        """The projects that have an index in memory."""
         return frozenset(self._indexes)
 
     def note_change(self, project_id: str, fallen: Iterable[str] = ()) -> None:
-        """Relations of a project changed, and the chunks `fallen` are shown no more."""
+        """Note that relations of a project changed, and that the chunks `fallen` are no longer shown."""
         self._changed.add(project_id)
         if index := self._indexes.get(project_id):
             index.hidden.update(row for name in fallen if (row := index.row_of(name)) is not None)
 
     def drop(self, project_id: str) -> None:
-        """Give the memory of a project's index back; the next search makes it anew."""
+        """Free the index of a project; the next search rebuilds it."""
         self._indexes.pop(project_id, None)
 
     def drop_all(self) -> None:
@@ -118,8 +118,8 @@ class KnowledgeSearch:
     async def answer(
         self, project_id: str, question: str, limit: int, *, until: float | None = None, is_counted: bool = False
     ) -> Answered:
-        """Search as the form of the question asks for (V-71, V-72). What tasks and questions say is not searched here:
-        for an operational question this finds what is known of its subject. `until`: as the project knew it then."""
+        """Search according to the plan of the question (V-71, V-72). Tasks and questions are not searched: for an
+        operational question this finds chunks about its subject. `until`: search what the project knew at that time."""
         plan = await self._plan(question)
         with_until = replace(plan.filters, until=until, with_fallen=until is not None)
         match plan.method:
@@ -148,8 +148,8 @@ class KnowledgeSearch:
         session_id: str = "",
         is_counted: bool = True,
     ) -> list[FoundChunk]:
-        """By meaning, words and graph together (V-38, V-116). `is_counted` False: the owner looks, and nothing is
-        reinforced by that (R-29). What is found together in a session counts as such (V-57)."""
+        """Search by meaning, words and graph together (V-38, V-116). With `is_counted` False, as for the owner's own
+        searches, nothing is reinforced (R-29). Chunks found together in a session are counted (V-57)."""
         query = query.strip()[:_MOST_QUERY_CHARS]
         if not query or limit < 1:
             return []
@@ -164,7 +164,7 @@ class KnowledgeSearch:
             ranked, similarity = await asyncio.to_thread(_rank_index, index, query, cues, numbers, hidden)
         found = await self._read(project_id, index, ranked, similarity, limit, filters)
         if len(found) < limit and filters.is_narrow:
-            # Those that pass the filters are none of the first ones: they are ranked by themselves.
+            # Chunks that pass the filters may be ranked too low: rank them without the others.
             fitting = set(index.rows_of(await numbers_that_fit(self._database, project_id, filters)))
             async with self._lock_of(project_id):
                 others = frozenset(range(len(index))) - fitting | hidden
@@ -187,7 +187,7 @@ class KnowledgeSearch:
         session_id: str = "",
         is_counted: bool = True,
     ) -> list[FoundChunk]:
-        """By meaning alone (V-30)."""
+        """Search by meaning alone (V-30)."""
         if not query.strip() or limit < 1:
             return []
         least = self.similarity_floor if min_similarity is None else min_similarity
@@ -216,7 +216,7 @@ class KnowledgeSearch:
     async def by_words(
         self, project_id: str, query: str, limit: int, filters: SearchFilters = NO_FILTERS
     ) -> list[FoundChunk]:
-        """By words alone (V-115)."""
+        """Search by words alone (V-115)."""
         index = await self._index(project_id)
         numbers = await self._numbers_by_words(project_id, query)
         rows = [row for row in index.rows_of(numbers) if row not in index.hidden]
@@ -234,7 +234,7 @@ class KnowledgeSearch:
         filters: SearchFilters = NO_FILTERS,
         limit: int = 50,
     ) -> list[Chunk]:
-        """Those that have all of `tags` and one of `any_tags`, newest first (V-31)."""
+        """The chunks that have all of `tags` and one of `any_tags`, newest first (V-31)."""
         asked = replace(filters, tags=filters.tags | set(tags), any_tags=filters.any_tags | set(any_tags))
         fitting, start = list[Chunk](), 0
         while len(fitting) < limit:
@@ -257,7 +257,7 @@ class KnowledgeSearch:
         wanted_tags: Sequence[str] = (),
         is_counted: bool = False,
     ) -> list[RelatedChunk]:
-        """What a chunk is related to, best first (V-32). What is followed counts as used just now."""
+        """The relations of a chunk, best first (V-32). With `is_counted` they are marked as used now."""
         fitting = [
             (one, way)
             for one in await relations_of_chunk(self._database, chunk_id)
@@ -302,7 +302,7 @@ class KnowledgeSearch:
         return refine_plan(plan, dict(zip(examples, (self._forms @ vector).tolist(), strict=True)))
 
     async def _explore(self, project_id: str, topic: str, limit: int, filters: SearchFilters) -> list[FoundChunk]:
-        """All that is like a subject, with what is at hand and fresh in front (V-69)."""
+        """Chunks similar to a subject, ranked by similarity, persistence and strength (V-69)."""
         least = min(_ENHANCED_LEAST, self.similarity_floor)
         alike = await self.semantic(project_id, topic, _ENHANCED_DEPTH, least, filters, is_counted=False)
         if len(alike) < limit:
@@ -325,7 +325,7 @@ class KnowledgeSearch:
         limit: int,
         filters: SearchFilters,
     ) -> list[FoundChunk]:
-        """The first `limit` that pass the filters. What a newer chunk replaces counts half (V-62)."""
+        """Read the first `limit` chunks that pass the filters. A replaced chunk scores half (V-62)."""
         found: list[FoundChunk] = []
         for start in range(0, len(ranked), size := 2 * limit + 20):
             batch = ranked[start : start + size]
@@ -353,7 +353,7 @@ class KnowledgeSearch:
         return sorted(found, key=lambda one: -one.score)[:limit]
 
     async def _numbers_by_words(self, project_id: str, query: str) -> list[int]:
-        """The numbers of the chunks that hold its telling words, best first (V-115)."""
+        """The numbers of the chunks that contain its content words, best first (V-115)."""
         stops = stop_words()
         words = [word for word in dict.fromkeys(words_of(query)) if word not in stops][:_MOST_WORDS]
         if not words:
@@ -398,7 +398,7 @@ class KnowledgeSearch:
         return self._locks.setdefault(project_id, asyncio.Lock())
 
     async def _embed_missing(self, project_id: str) -> None:
-        """After a change of the embedder, or an import: those that have no vector of it yet."""
+        """Embed chunks without a vector of this embedder, after a change of the embedder or an import."""
         named = {"project_id": project_id, "model_id": self._embedder.model_id}
         rows = await self._database.rows("chunks.without_vector", named)
         for start in range(0, len(rows), _EMBEDDED_BATCH):

@@ -1,4 +1,4 @@
-"""Chunks as rows, each read and each change within one project."""
+"""Chunks as database rows; each query is limited to one project."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -33,7 +33,7 @@ async def read_chunks(source: Reader, project_id: str) -> list[Chunk]:
 
 
 async def read_named(source: Reader, project_id: str, ids: Iterable[str]) -> dict[str, Chunk]:
-    """Those of `ids` that the project has, by id."""
+    """The chunks with these ids that belong to the project, by id."""
     named = {"project_id": project_id, "ids": json.dumps(sorted(set(ids)))}
     return {str(row["id"]): _chunk_of(row) for row in await source.rows("chunks.named", named)}
 
@@ -93,7 +93,7 @@ def _chunk_row(name: str, project_id: str, chunk: NewChunk, sources: frozenset[s
 
 
 def names_of(title: str, content: str) -> Sequence[str]:
-    """What a chunk is about, as keys of names. The last part of its title is its heading."""
+    """The names that a chunk is about, as keys. The last part of its title is its heading."""
     heading = title.rpartition(" › ")[2]
     return subjects_of(f"{heading}\n{content}" if heading else content)
 

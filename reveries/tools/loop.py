@@ -1,7 +1,7 @@
-"""The tool loop: one step at a time under a schema, alike on every provider, until it finishes or a limit ends it.
+"""The tool loop: one schema-constrained step at a time, the same on every provider, until it ends.
 
-The model names a tool and its arguments, or hands in what it found. What comes back stands before it as a record. The
-same call twice in a row, too many steps, too long a time or too much text ends the loop (V-86..V-89).
+The model names a tool with its arguments, or submits its result. The answer of a tool is added to the prompt as a
+record. The same call twice in a row, too many steps, too much time or too much text ends the loop (V-86..V-89).
 """
 
 import time
@@ -27,24 +27,24 @@ _OLD_RESULT_CHARS = 600
 
 @dataclass(frozen=True, slots=True)
 class LoopLimits:
-    """What ends a loop."""
+    """Limits that end a loop."""
 
     steps: int = 25
     seconds: float = 1800.0
     chars: int = 2_000_000
-    """Of all results that the model is shown, each time anew: money is limited by the ledger."""
+    """Total over all prompts of the results in them. The ledger limits the cost."""
 
 
 class StepState(StrEnum):
     DONE = "done"
     FAILED = "failed"
     UNKNOWN = "unknown"
-    """It was begun, broken off, and may have happened."""
+    """It was begun and interrupted, and may have taken effect."""
 
 
 @dataclass(frozen=True, slots=True)
 class CallRecord:
-    """One call that was made, as it stands before the model."""
+    """One call that was made, as it is shown to the model."""
 
     tool: str
     arguments: Mapping[str, object]
@@ -58,26 +58,26 @@ class CallRecord:
 
 @dataclass(frozen=True, slots=True)
 class LoopEnd(Generic[Finish]):
-    """How a loop ended: handed in, waiting for a yes, or given up."""
+    """How a loop ended: with a result, waiting for approval, or given up."""
 
     finish: Finish | None = None
     held: CallRecord | None = None
-    """The call that waits for a yes of the owner; `why_held` names what it lacks."""
+    """The call that waits for the owner's approval; `why_held` holds its facts."""
     why_held: CallFacts | None = None
     why_ended: str = ""
-    """Why it ended without either, as a sentence."""
+    """If it ended with neither: why, as a sentence."""
 
 
 AskStep = Callable[[Sequence[CallRecord]], Awaitable[Any]]
-"""The model's next step after these calls: a struct of a tool's arguments, or of what it hands in; None where it gave
-none that can be read."""
+"""Asks the model for its next step after these calls: a struct of a tool's arguments or of the result; None if the
+answer was unusable."""
 MakeCall = Callable[[str, Mapping[str, object], bool], Awaitable[str]]
-"""Makes a call, which is unknown to have happened before or not; its result as text."""
+"""Makes a call and returns its result as text. The flag: it is unknown whether the call took effect before."""
 
 
 @dataclass(slots=True)
 class ToolLoop(Generic[Finish]):
-    """One run of the loop. `calls` holds what an earlier run of it, broken off, has done already."""
+    """One run of the loop. `calls` holds the calls of an earlier, interrupted run."""
 
     ask_step: AskStep
     make_call: MakeCall
@@ -87,8 +87,8 @@ class ToolLoop(Generic[Finish]):
     now: Callable[[], float] = time.monotonic
 
     async def run(self) -> LoopEnd[Finish]:
-        """Until it hands in, waits, or is ended. Steps of the same try before it was broken off count. Errors of the
-        model and of the budget go on."""
+        """Run until there is a result, a call needs approval, or a limit is reached. Steps of the same try before an
+        interruption count. Errors of the model and of the budget are raised."""
         began, chars = self.now(), 0
         while len(self.calls) < self.limits.steps:
             step = await self.ask_step(self.calls)
@@ -126,15 +126,15 @@ class ToolLoop(Generic[Finish]):
 
 
 def step_type(tools: Sequence[Tool], finish_type: type[Finish], hidden: frozenset[str] = frozenset()) -> type[Any]:
-    """The type of one answer: a struct with `step`, which is one tool's arguments or what is handed in. Fields named
-    in `hidden` are not asked for: code knows them."""
+    """The type of one answer: a struct with `step`, which is one tool's arguments or the result. Fields named in
+    `hidden` are left out: code fills them in."""
     kinds = [_tagged(tool, hidden) for tool in tools]
     union = reduce(or_, [*kinds, finish_type])
     return msgspec.defstruct("NextStep", [("step", union)], frozen=True)
 
 
 def name_of(step: msgspec.Struct) -> str:
-    """Which tool a step names."""
+    """The name of the tool of a step."""
     return str(step.__struct_config__.tag)
 
 
@@ -161,7 +161,7 @@ def _tagged(tool: Tool, hidden: frozenset[str]) -> type[msgspec.Struct]:
 
 
 def describe_tools(tools: Sequence[Tool], hidden: frozenset[str] = frozenset()) -> str:
-    """A line a tool for a prompt: its name, its arguments, what it does."""
+    """One line per tool for a prompt: its name, arguments and description."""
     lines = []
     for tool in tools:
         names = [one.encode_name for one in msgspec.structs.fields(tool.arguments) if one.encode_name not in hidden]
@@ -170,7 +170,7 @@ def describe_tools(tools: Sequence[Tool], hidden: frozenset[str] = frozenset()) 
 
 
 def describe_calls(calls: Sequence[CallRecord], most_chars: int) -> str:
-    """What was done, for a prompt: the newest results whole as far as they fit, older ones cut."""
+    """The calls made so far, for a prompt: the newest results whole if they fit, older ones cut."""
     told: list[str] = []
     left = most_chars
     for number in range(len(calls), 0, -1):

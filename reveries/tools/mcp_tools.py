@@ -1,6 +1,6 @@
-"""What an MCP server offers, as tools of ours: pinned by hash, with a type of arguments made of its schema. Pure.
+"""Tools offered by an MCP server: pinned by hash, with an arguments type built from their schema. Pure.
 
-A schema is a stranger's: what of it cannot be told as a type is any value, and no reference is followed out of it.
+Schemas are untrusted: a part that has no equivalent type accepts any value, and references outside it are not followed.
 """
 
 import hashlib
@@ -20,7 +20,7 @@ _MOST_CHOICES: Final = 60
 _MOST_DEPTH: Final = 4
 _TOOL_NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./-]{0,127}")
 _TAKEN: Final = "tool"
-"""A step names its tool by this field: an argument of that name is called `tool_`."""
+"""A step names its tool in this field, so an argument with this name is called `tool_`."""
 _TYPES: Final[Mapping[str, type[Any]]] = {
     "string": str, "integer": int, "number": float, "boolean": bool, "array": list, "object": dict,
     "null": type(None),
@@ -28,7 +28,7 @@ _TYPES: Final[Mapping[str, type[Any]]] = {
 
 
 class OfferedTool(msgspec.Struct, frozen=True):
-    """One tool as its server tells of it."""
+    """One tool as its server describes it."""
 
     name: str
     description: str
@@ -36,37 +36,37 @@ class OfferedTool(msgspec.Struct, frozen=True):
 
     @property
     def pin(self) -> str:
-        """A hash of all that it says of itself: another one is another tool."""
-        told = msgspec.json.encode([self.name, self.description, self.schema], order="deterministic")
-        return hashlib.sha256(told).hexdigest()[:_PIN_CHARS]
+        """A hash of its name, description and schema: a changed tool has another pin."""
+        encoded = msgspec.json.encode([self.name, self.description, self.schema], order="deterministic")
+        return hashlib.sha256(encoded).hexdigest()[:_PIN_CHARS]
 
     @property
     def told(self) -> str:
-        """Its text on one line."""
+        """Its description on one line."""
         return one_line(self.description, MOST_DESCRIPTION_CHARS)
 
 
 @dataclass(frozen=True, slots=True)
 class PinnedTool:
-    """A tool of a server as it was granted: `files.read_file`, and the hash of what it said of itself then."""
+    """A tool of a server as it was granted: `files.read_file`, with its pin at that time."""
 
     tool: str
     pin: str
 
     @property
     def grant_name(self) -> str:
-        """How it stands in a grant."""
+        """Its name in a grant."""
         return f"{self.tool}#{self.pin}"
 
 
 def read_pin(name: str) -> PinnedTool | None:
-    """The tool of a server that a grant names; None where it names something else."""
+    """The server tool that a grant names; None if it names something else."""
     tool, mark, pin = name.partition("#")
     return PinnedTool(tool, pin) if mark and "." in tool else None
 
 
 def read_offer(greeting: Mapping[str, Any]) -> list[OfferedTool]:
-    """The tools of a server, those that can be called; the first of a name."""
+    """The callable tools of a server; of equal names the first."""
     found: dict[str, OfferedTool] = {}
     for one in greeting.get("tools", []):
         offered = msgspec.convert(one, OfferedTool)
@@ -76,7 +76,7 @@ def read_offer(greeting: Mapping[str, Any]) -> list[OfferedTool]:
 
 
 def arguments_type(offered: OfferedTool) -> type[msgspec.Struct] | None:
-    """A struct of its arguments; None where its schema cannot be told as one."""
+    """A struct type of its arguments; None if its schema cannot be expressed as one."""
     try:
         return _struct(f"{offered.name}_arguments", offered.schema, offered.schema, 0)
     except (TypeError, ValueError, RecursionError):
@@ -84,13 +84,13 @@ def arguments_type(offered: OfferedTool) -> type[msgspec.Struct] | None:
 
 
 def wire_arguments(offered: OfferedTool, given: Mapping[str, object]) -> dict[str, object]:
-    """Arguments under the names that the server gave them."""
+    """The arguments under the server's own names."""
     is_renamed = _TAKEN in offered.schema.get("properties", {})
     return {_TAKEN if is_renamed and name == f"{_TAKEN}_" else name: value for name, value in given.items()}
 
 
 def _struct(name: str, schema: Mapping[str, Any], root: Mapping[str, Any], depth: int) -> type[msgspec.Struct]:
-    """Raises TypeError, ValueError for what is no schema of an object."""
+    """Raises TypeError or ValueError for anything but the schema of an object."""
     properties = schema.get("properties", {})
     required = schema.get("required", [])
     if not isinstance(properties, Mapping) or not isinstance(required, Sequence) or len(properties) > _MOST_FIELDS:
@@ -125,7 +125,7 @@ def _type_of(name: str, schema: Any, root: Mapping[str, Any], depth: int) -> Any
 
 
 def _choices(schema: Mapping[str, Any]) -> tuple[str, ...]:
-    """The words of an enumeration; empty where it is none, or is one of something else."""
+    """The strings of an enumeration; empty if it is none, or has other values."""
     found = schema.get("enum", [schema["const"]] if "const" in schema else [])
     is_words = (
         isinstance(found, list) and 0 < len(found) <= _MOST_CHOICES and all(isinstance(one, str) for one in found)
@@ -141,7 +141,7 @@ def _union(kinds: tuple[type[Any], ...]) -> Any:
 
 
 def _referred(reference: str, root: Mapping[str, Any]) -> Any:
-    """Within the schema alone: no address is looked up."""
+    """Resolve a reference within the schema; no address is looked up."""
     node: Any = root
     if not reference.startswith("#/"):
         return None

@@ -1,5 +1,4 @@
-"""Whether a call may go: what it reaches, what foreign text stands before whoever makes it, what the owner granted.
-Pure (DESIGN-projects.md, section 4)."""
+"""Decides whether a tool call is allowed, by its reach, the untrusted text in the caller's context, and the grants. Pure (DESIGN-projects.md, section 4)."""
 
 import hashlib
 from collections.abc import Mapping
@@ -13,59 +12,59 @@ from reveries import gates
 from reveries.gates import ToolGate
 
 FOLDER_SOURCE: Final = "folder"
-"""What is read in a folder was written by whoever: it is foreign until the owner grants it."""
+"""Source of text read in a folder: untrusted until the owner grants it."""
 
 SERVER_PREFIX: Final = "server:"
-"""What an MCP server said, and the texts of its tools."""
+"""Prefix of the source of an MCP server's answers and tool texts."""
 
 
 class Reach(StrEnum):
     """What a tool touches."""
 
     LOOK = "look"
-    """It reads what the project has."""
+    """It reads within the project."""
     INSIDE = "inside"
-    """It changes what the project has."""
+    """It changes something within the project."""
     OUT = "out"
     """It reaches beyond the project."""
 
 
 class Permit(StrEnum):
-    """What becomes of a call."""
+    """The decision about a call."""
 
     GOES = "goes"
     NEEDS_APPROVAL = "needs approval"
     DENIED = "denied"
-    """The owner said no to it."""
+    """The owner refused it."""
 
 
 @dataclass(frozen=True, slots=True)
 class GrantSet:
-    """What the owner granted in one project, as one task sees it."""
+    """The owner's grants in one project that apply to one task."""
 
     tools: frozenset[str] = frozenset()
     sources: frozenset[str] = frozenset()
     calls: frozenset[str] = frozenset()
-    """Digests of single calls that were approved and have not been made."""
+    """Digests of single calls that were approved and not made yet."""
     denied: frozenset[str] = frozenset()
-    """Digests of calls that the owner said no to."""
+    """Digests of calls that the owner refused."""
 
 
 @dataclass(frozen=True, slots=True)
 class CallFacts:
-    """What is known of a call before it is made."""
+    """The facts about a call that decide whether it is allowed."""
 
     tool: str
     reach: Reach
     digest: str
     foreign_sources: frozenset[str]
-    """Of all that stands before whoever makes it."""
+    """Of everything in the caller's context."""
     is_unknown: bool = False
-    """It was begun before, broken off, and may have happened."""
+    """It was begun before and interrupted, and may have taken effect."""
 
 
 def decide_call(call: CallFacts, grants: GrantSet) -> Permit:
-    """What becomes of a call. One approved by itself goes whatever else holds it."""
+    """Decide about a call. A call that was approved by itself is always allowed."""
     if call.digest in grants.calls:
         return Permit.GOES
     if call.digest in grants.denied:
@@ -80,11 +79,11 @@ def decide_call(call: CallFacts, grants: GrantSet) -> Permit:
 
 
 def digest_call(tool: str, arguments: Mapping[str, object]) -> str:
-    """One name for one call: the same tool with the same arguments, in whatever order they stand."""
-    told = msgspec.json.encode([tool, dict(arguments)], order="deterministic")
-    return hashlib.sha256(told).hexdigest()[:32]
+    """The digest of a call: equal for the same tool with the same arguments in any order."""
+    encoded = msgspec.json.encode([tool, dict(arguments)], order="deterministic")
+    return hashlib.sha256(encoded).hexdigest()[:32]
 
 
 def source_of_host(host: str) -> str:
-    """How a host is named as a foreign source: by a hash, for its name can hold words to be forgotten. Pure."""
+    """The name of a host as a foreign source: a hash, as a host name may contain words that are erased later. Pure."""
     return "web:" + hashlib.blake2b(host.casefold().encode("utf-8", "replace"), digest_size=6).hexdigest()

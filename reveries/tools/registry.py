@@ -1,7 +1,7 @@
-"""The tools that there are, and who may call which: a call that is not listed is refused and logged.
+"""Registry of tools and of who may call which: a call that is not listed is refused and logged.
 
-A tool is a function with a struct of arguments; its answer is a struct, too. Roles of the mind and programs outside
-call alike, by name and a mapping, so that both meet the same checks.
+A tool is a function from a struct of arguments to a struct. Roles of the mind and external programs call tools the same
+way, by name and a mapping, so both go through the same checks.
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
@@ -23,17 +23,17 @@ _MOST_CHARS: Final = 200
 
 @dataclass(frozen=True, slots=True)
 class ToolCaller:
-    """Who calls: a role of the mind, or a program outside, whose name taints what it writes."""
+    """The caller: a role of the mind, or an external program, whose name taints what it writes."""
 
     role: str
     source: str = ""
-    """Of a program outside: `mcp:NAME`; empty for the mind itself."""
+    """`mcp:NAME` for an external program; empty for the mind itself."""
     session_id: str = ""
-    """What belongs together: a wake, or a connection."""
+    """Id of the wake or of the connection."""
     may_write: bool = True
-    """Whether it may change what is there. Who may not can look, and add what is marked as its own."""
+    """Whether it may change existing data. Without it a caller can read, and add data under its own name."""
     context_sources: frozenset[str] = frozenset()
-    """Foreign sources of what stands before it when it calls."""
+    """Foreign sources of everything in its context when it calls."""
 
     @property
     def foreign_sources(self) -> frozenset[str]:
@@ -42,7 +42,7 @@ class ToolCaller:
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """One tool. `server` is the group that it is offered in."""
+    """One tool. `server` is the group in which it is offered."""
 
     name: str
     server: str
@@ -51,15 +51,15 @@ class Tool:
     arguments: type[msgspec.Struct]
     run: Callable[[Any, ToolCaller], Awaitable[object]]
     is_repeatable: bool = True
-    """Whether doing it twice is no more than doing it once."""
+    """Whether calling it twice has the same effect as calling it once."""
     is_additive: bool = False
-    """Whether it only adds, in the caller's own name: then whoever may look may call it."""
+    """Whether it only adds data under the caller's name: then a caller without write access may call it."""
     check: Callable[[Any], None] | None = None
-    """Refuses what would be refused anyway, before anybody is asked about it. Raises ToolError."""
+    """Checks the arguments before the owner is asked for approval. Raises ToolError."""
 
     @property
     def schema(self) -> dict[str, Any]:
-        """The JSON schema of its arguments, whole."""
+        """The complete JSON schema of its arguments."""
         return write_schema(self.arguments)
 
     @property
@@ -69,14 +69,14 @@ class Tool:
 
 
 def write_schema(struct: type[msgspec.Struct]) -> dict[str, Any]:
-    """The JSON schema of a struct, whole."""
+    """Return the complete JSON schema of a struct."""
     (found,), components = msgspec.json.schema_components([struct], ref_template="#/$defs/{name}")
     own: dict[str, Any] = components.pop(struct.__name__, found)
     return own | ({"$defs": components} if components else {})
 
 
 class ApprovalNeededError(Exception):
-    """The owner has to say yes to a call first: whoever called asks for it, and waits."""
+    """The owner must approve a call first: the caller asks for approval and waits."""
 
     def __init__(self, call: CallFacts) -> None:
         super().__init__(f"{call.tool} needs a yes of the owner.")
@@ -84,16 +84,16 @@ class ApprovalNeededError(Exception):
 
 
 AskGate = Callable[[CallFacts], Awaitable[Permit]]
-"""Asked before each call; who says that it goes has noted the grant that it used."""
+"""Called before each call; a gate that allows it has recorded the grant it used."""
 
 
 async def close_to_outside(call: CallFacts) -> Permit:
-    """The gate where nobody grants anything."""
+    """The gate without any grants."""
     return Permit.NEEDS_APPROVAL if call.reach is Reach.OUT else Permit.GOES
 
 
 class ToolRegistry:
-    """Tools by name, and the names that each role may call."""
+    """Tools by name, with the names that each role may call."""
 
     def __init__(
         self, tools: Iterable[Tool], allowed: Mapping[str, frozenset[str]], gate: AskGate = close_to_outside
@@ -107,7 +107,7 @@ class ToolRegistry:
         assert frozenset[str]().union(*allowed.values()) <= self._tools.keys(), "A role names a tool that is not there."
 
     def tools_for(self, caller: ToolCaller) -> list[Tool]:
-        """What a caller may call, in the order in which they were registered."""
+        """The tools that a caller may call, in the order of registration."""
         return [tool for tool in self._tools.values() if self._may_call(caller, tool)]
 
     async def call(self, caller: ToolCaller, name: str, arguments: Mapping[str, object]) -> dict[str, Any]:
@@ -118,9 +118,9 @@ class ToolRegistry:
     async def invoke(
         self, caller: ToolCaller, name: str, arguments: Mapping[str, object], *, is_unknown: bool = False
     ) -> object:
-        """Call a tool. Raises UsageError for a tool that there is not, or that the caller may not call, and for
-        arguments that do not fit; ApprovalNeededError where the gate holds it, ToolError where the owner said no;
-        what the tool raises goes on. `is_unknown`: it was begun before and broken off."""
+        """Call a tool. Raises UsageError for an unknown tool, one that the caller may not call, and invalid arguments;
+        ApprovalNeededError if the gate requires approval, ToolError if the owner refused; and whatever the tool raises.
+        `is_unknown`: the call was begun before and interrupted."""
         tool = self._tools.get(name)
         if tool is None or not self._may_call(caller, tool):
             log.warning("tool.refused", tool=name[:_MOST_CHARS], role=caller.role, source=caller.source)

@@ -1,4 +1,4 @@
-"""What a tool call came to, and how it stands before a model: as lines of a record, which no text in it can leave."""
+"""Results of tool calls, and their form in a prompt: fenced lines that no text in them can leave."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -6,35 +6,35 @@ from dataclasses import dataclass
 from reveries.safe_text import plain
 
 MOST_RESULT_CHARS = 8_000
-"""Some 2,000 tokens; the rest is had by offset."""
+"""About 2,000 tokens; the rest is read by offset."""
 _MARK = "| "
 
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """What one call came to."""
+    """The result of one call."""
 
     text: str
     foreign_sources: frozenset[str] = frozenset()
     path: str = ""
-    """Of a file that it changed."""
+    """Path of a file that it changed."""
     sha256: str = ""
-    """Of that file, or of all that a command said."""
+    """Hash of that file, or of the whole output of a command."""
     exit_code: int | None = None
     hosts: tuple[str, ...] = ()
-    """What hosts it came from, to name them to the owner: rows hold a hash alone."""
+    """The hosts it came from, to show to the owner: rows store only hashes."""
 
 
 def fence(lines: Iterable[str], first: int = 0) -> str:
-    """Foreign lines, each behind a mark, numbered from `first` if that is not 0."""
+    """Put a mark before each untrusted line, with numbers from `first` on unless it is 0."""
     if not first:
         return "\n".join(_MARK + _one_line(one) for one in lines)
     return "\n".join(f"{number:>5}{_MARK}{_one_line(one)}" for number, one in enumerate(lines, first))
 
 
 def cut_lines(lines: list[str], first: int, most_chars: int = MOST_RESULT_CHARS) -> tuple[list[str], int]:
-    """As many lines from line `first` (1 is the first) on as fit, and the number of the next; 0: none is left. A line
-    that does not fit by itself is cut."""
+    """As many lines from line `first` (counting from 1) as fit, and the number of the next line; 0: none is left. A
+    line that does not fit by itself is cut."""
     kept: list[str] = []
     left = most_chars
     for line in lines[first - 1 :]:

@@ -8,11 +8,11 @@ from reveries.knowledge.evolution import (
     ARCHIVE_BELOW,
     copies_for_replacement,
     initial_weight,
-    merged,
+    merge_statements,
     pairs_to_relate,
-    restored,
-    strengthened,
-    weakened,
+    strengthen_relation,
+    unarchive_relation,
+    weaken_relation,
 )
 from reveries.knowledge.model import Confidence, Relation, RelationType
 from reveries.knowledge.scoring import relation_score
@@ -27,31 +27,31 @@ def test_a_stated_relation_is_as_heavy_as_its_chunk_is_sure() -> None:
 
 @pytest.mark.requirement("V-34", "V-58")
 def test_use_strengthens_by_a_twentieth_up_to_one() -> None:
-    used = strengthened(stored_relation(weight=0.5), NOW + DAY)
+    used = strengthen_relation(stored_relation(weight=0.5), NOW + DAY)
     assert used.weight == pytest.approx(0.55)
     assert (used.activation_count, used.last_activated_at) == (1, NOW + DAY)
-    assert strengthened(stored_relation(weight=0.98), NOW).weight == 1.0
-    assert strengthened(stored_relation(weight=0.1), NOW, 0.4).weight == pytest.approx(0.5)
+    assert strengthen_relation(stored_relation(weight=0.98), NOW).weight == 1.0
+    assert strengthen_relation(stored_relation(weight=0.1), NOW, 0.4).weight == pytest.approx(0.5)
 
 
 @pytest.mark.requirement("V-35", "V-61", "V-135")
 def test_what_is_weakened_below_a_twentieth_is_archived_and_can_be_restored_as_it_was() -> None:
-    assert weakened(stored_relation(weight=0.8), NOW, "contradicted").weight == pytest.approx(0.5)
-    gone = weakened(stored_relation(weight=0.34), NOW, "manual")
+    assert weaken_relation(stored_relation(weight=0.8), NOW, "contradicted").weight == pytest.approx(0.5)
+    gone = weaken_relation(stored_relation(weight=0.34), NOW, "manual")
     assert (gone.archived_at, gone.archive_reason) == (NOW, "manual")
     assert gone.final_weight == pytest.approx(0.04)
-    assert restored(gone) == stored_relation(weight=0.34)
-    kept = weakened(stored_relation(weight=0.36), NOW, "manual")
+    assert unarchive_relation(gone) == stored_relation(weight=0.34)
+    kept = weaken_relation(stored_relation(weight=0.36), NOW, "manual")
     assert kept.archived_at is None
 
 
 @pytest.mark.requirement("V-33")
 def test_a_relation_stated_again_has_all_tags_and_the_greater_weight() -> None:
-    again = merged(stored_relation(weight=0.4, context_tags=("a", "b")), 0.3, ["c", "b"])
+    again = merge_statements(stored_relation(weight=0.4, context_tags=("a", "b")), 0.3, ["c", "b"])
     assert (again.weight, again.context_tags) == (0.4, ("a", "b", "c"))
-    assert merged(stored_relation(weight=0.4), 0.9, []).weight == 0.9
-    archived = weakened(stored_relation(weight=0.2), NOW, "manual")
-    assert merged(archived, 0.1, []) == stored_relation(weight=0.2)
+    assert merge_statements(stored_relation(weight=0.4), 0.9, []).weight == 0.9
+    archived = weaken_relation(stored_relation(weight=0.2), NOW, "manual")
+    assert merge_statements(archived, 0.1, []) == stored_relation(weight=0.2)
 
 
 @pytest.mark.requirement("V-62")
@@ -83,7 +83,7 @@ def test_two_chunks_are_related_when_they_are_found_together_for_the_fourth_time
 def test_no_weight_changes_by_time(weight: float, days: float) -> None:
     relation = stored_relation(weight=weight)
     later = NOW + days * DAY
-    assert strengthened(relation, later, 0.0).weight == weight
+    assert strengthen_relation(relation, later, 0.0).weight == weight
     # Time moves the score alone, between one and one and a half times the weight.
     assert weight <= relation_score(relation, later) <= 1.5 * weight
 
@@ -105,13 +105,13 @@ def test_after_any_order_of_changes_a_relation_is_whole(weight: float, changes: 
     for change, amount in changes:
         match change:
             case "strengthen":
-                relation = strengthened(relation, NOW, amount)
+                relation = strengthen_relation(relation, NOW, amount)
             case "weaken":
-                relation = weakened(relation, NOW, "manual", amount)
+                relation = weaken_relation(relation, NOW, "manual", amount)
             case "restore":
-                relation = restored(relation)
+                relation = unarchive_relation(relation)
             case _:
-                relation = merged(relation, amount, [])
+                relation = merge_statements(relation, amount, [])
         assert_whole(relation)
 
 

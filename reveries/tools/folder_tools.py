@@ -1,4 +1,4 @@
-"""Reading, writing and running within a project's folder, as tools. All of it happens in the sandboxed worker."""
+"""Tools that read, write and run commands in a project's folder. All of them run in the sandboxed worker."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -59,14 +59,14 @@ class RunCommand(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @dataclass(frozen=True, slots=True)
 class FolderTools:
-    """The tools over one task's worker."""
+    """The folder tools of one task."""
 
     worker: Worker
     before_change: Callable[[], Awaitable[None]]
-    """Called before each change: it keeps a copy of the folder before the first."""
+    """Called before each change; copies the folder before the first one."""
 
     def tools(self) -> list[Tool]:
-        """All of them; which of them a task may call is listed by its project."""
+        """All folder tools; the project decides which of them a task may call."""
         look, inside = Reach.LOOK, Reach.INSIDE
         edit = "Replace words that stand once."
         run = "Run a shell command in the folder; there is no network."
@@ -121,7 +121,7 @@ class FolderTools:
         arguments = {"command": given.command, "seconds": given.seconds, "is_tainted": bool(caller.foreign_sources)}
         ended = await self.worker.call("run", arguments, given.seconds)
         lines = str(ended["output"]).splitlines()
-        # How it ends says most, and stands last: of a long output the end is shown.
+        # The end of a long output says most, so the end is shown.
         kept = list(reversed(cut_lines(lines[::-1], 1)[0]))
         taken_back = one_line(", ".join(ended["taken_back"]), _MOST_NAMED_CHARS)
         dots = f" Dot files are not made or changed here; taken back: {taken_back}." if taken_back else ""

@@ -1,7 +1,7 @@
-"""MCP servers of the owner's choice: each in a sandboxed child while a task needs it, its tools as tools of ours.
+"""MCP servers that the owner configured: each runs in a sandboxed child process while a task needs it.
 
-What such a server says is foreign. It sees the system, and what its settings list; a tool counts as what it was when
-it was granted, and no longer when it says something else of itself.
+Their answers are untrusted. A server can access the system and what its settings list. A grant of a tool is valid for
+the name, description and schema that it had at that time, and ends when one of them changes.
 """
 
 import importlib.util
@@ -33,21 +33,21 @@ _VARIABLE: Final = re.compile(r"\s*(?:export\s+)?([A-Za-z_]\w*)=(.*?)\s*")
 
 
 def source_of_server(name: str) -> str:
-    """How a server is named as a foreign source: never as a program that calls us, which names itself."""
+    """The name of a server as a foreign source; it differs from that of any calling program (`mcp:NAME`)."""
     return f"{SERVER_PREFIX}{name}"
 
 
 @dataclass(slots=True)
 class McpServer:
-    """One server, held by a child from its first call to `close`."""
+    """One server, run by a child process from the first call to `close`."""
 
     name: str
     look: frozenset[str]
-    """Its tools of which the owner says that they only look."""
+    """Its tools that only read, according to the owner."""
     worker: Worker
 
     async def offered(self) -> list[OfferedTool]:
-        """What it offers now. Raises ToolError."""
+        """The tools it offers now. Raises ToolError."""
         greeting = await self.worker.start()
         try:
             return read_offer(greeting)
@@ -58,7 +58,7 @@ class McpServer:
         return Reach.LOOK if tool in self.look else Reach.OUT
 
     def as_tool(self, offered: OfferedTool) -> Tool:
-        """The tool under its name `SERVER.TOOL`. Calls it for as long as it is what it is now."""
+        """The tool under the name `SERVER.TOOL`. Calls fail once the offered tool changes."""
         arguments = arguments_type(offered)
         assert arguments is not None, "It was offered as one that can be called."
         reach = self.reach_of(offered.name)
@@ -84,9 +84,9 @@ class McpServer:
         await self.worker.close()
 
     async def _call(self, tool: OfferedTool, arguments: Mapping[str, object]) -> ToolResult:
-        """Raises ToolError. Whatever the server says comes as a record, its errors too."""
+        """Call a tool. Answers and errors of the server are fenced. Raises ToolError."""
         name = self.full_name(tool)
-        # It may have been started anew since it was looked at.
+        # The server may have been restarted since its tools were checked.
         if not any((one.name, one.pin) == (tool.name, tool.pin) for one in await self.offered()):
             raise ToolError(f"{name} is no longer what was granted.", advice="Do without it.")
         asked = {"name": tool.name, "arguments": arguments, "seconds": _CALL_SECONDS}
@@ -99,14 +99,14 @@ class McpServer:
 
 @dataclass(frozen=True, slots=True)
 class McpServerOpener:
-    """What servers are opened with on this machine."""
+    """Opens MCP servers on this machine."""
 
     sandbox: Sandbox
     home: Path
-    """Of the mind: no server may see it."""
+    """The home of the mind: no server may access it."""
 
     def open(self, name: str, settings: McpServerSettings) -> McpServer:
-        """A server that starts with its first call. Blocks for a moment. Raises ToolError, ConfigError."""
+        """Return a server that starts with its first call. Blocks briefly. Raises ToolError, ConfigError."""
         if not self.sandbox.can_run:
             raise ToolError(f"{name} is not started: {self.sandbox.why_not}", advice="reveries doctor")
         access = self._access(name, settings)
@@ -128,7 +128,7 @@ class McpServerOpener:
                 advice="make mcp, or: pip install 'reveries[mcp]'",
             )
         reads, writes = (tuple(self._folder(one) for one in listed) for listed in (settings.reads, settings.writes))
-        # One that is reached by its address is nothing without a network.
+        # A server with an address needs the network.
         network = settings.network or bool(settings.url)
         return ServerAccess(network, reads, writes, (Path(library.origin).parents[1],))
 
@@ -156,7 +156,7 @@ def _find_command(name: str, command: tuple[str, ...], access: ServerAccess) -> 
 
 
 def _read_variables(file: str) -> dict[str, str]:
-    """NAME=VALUE, a line each. Raises ConfigError."""
+    """Read one NAME=VALUE per line. Raises ConfigError."""
     if not file:
         return {}
     lines = read_private_file(Path(file).expanduser(), "mcp.servers environment_file").splitlines()

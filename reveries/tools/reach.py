@@ -1,4 +1,6 @@
-"""Decides whether a tool call is allowed, by its reach, the untrusted text in the caller's context, and the grants. Pure (DESIGN-projects.md, section 4)."""
+"""Decides whether a tool call is allowed, by its reach, the untrusted text in the caller's context, and the grants.
+
+Pure (DESIGN-projects.md, section 4)."""
 
 import hashlib
 from collections.abc import Mapping

@@ -1,6 +1,6 @@
-"""The wall around what tools do in a folder: bubblewrap's arguments, and whether it works on this machine.
+"""The sandbox for tools: bubblewrap's arguments, and a check whether it works on this machine.
 
-In the sandbox there are the folder, the system read-only, and nothing else: no network, no home, no environment, no
+The sandbox contains the folder and the system (read-only), and nothing else: no network, no home, no environment, no
 socket of the daemon, no other process.
 """
 
@@ -16,7 +16,7 @@ from typing import Final
 from reveries.tools.sandboxed.folder import BESIDE
 
 PACKAGE: Final = "bubblewrap"
-"""What to install where there is none; distributions call it so."""
+"""The distribution package to install if it is missing."""
 MOUNT: Final = "/project"
 _CODE_MOUNT: Final = "/worker"
 _ENTRY: Final = "reveries.tools.sandboxed.main"
@@ -27,7 +27,7 @@ _SYSTEM_FILES: Final = ("/etc/ld.so.cache", "/etc/alternatives", "/etc/localtime
 _KERNEL_SETTINGS: Final = tuple(
     f"/proc/{one}" for one in ("sys", "sysrq-trigger", "irq", "bus", "fs", "acpi", "tty", "mtrr", "pressure")
 )
-"""The whole machine's: who runs this as root could write them from within, whatever the namespace."""
+"""Settings of the whole machine: root could write them from within, despite the namespace."""
 _KERNEL_SECRETS: Final = tuple(
     f"/proc/{one}" for one in ("kcore", "keys", "key-users", "kmsg", "kallsyms", "timer_list", "config.gz", "slabinfo")
 )
@@ -38,16 +38,16 @@ _PROBE_SECONDS: Final = 10.0
 
 @dataclass(frozen=True, slots=True)
 class ServerAccess:
-    """What an MCP server sees beside the system: folders of this machine, under their own names."""
+    """What an MCP server can access besides the system: folders of this machine, under their own paths."""
 
     network: bool
     reads: tuple[Path, ...]
     writes: tuple[Path, ...]
     libraries: tuple[Path, ...]
-    """Where the protocol's library is."""
+    """Folders of the protocol's library."""
 
     def shows(self, program: Path) -> bool:
-        """Whether a program is there inside, and what it is a link to."""
+        """Whether a program, and the target if it is a link, is visible in the sandbox."""
         shown = (Path("/usr"), Path(sys.base_prefix).resolve(), *self.reads, *self.writes)
         system = (Path("/bin"), Path("/sbin"))
         return program.parent in system or all(
@@ -57,20 +57,20 @@ class ServerAccess:
 
 @dataclass(frozen=True, slots=True)
 class Sandbox:
-    """What is here to wall a child in."""
+    """The sandbox that is available on this machine."""
 
     bwrap: str = ""
-    """The program; empty where there is none, or where it does not work."""
+    """Path of bubblewrap; empty if it is missing or does not work."""
     why_not: str = ""
-    """Why there is none, as a sentence with what to do about it."""
+    """Why there is no sandbox, as a sentence with advice."""
 
     @property
     def can_run(self) -> bool:
-        """Whether commands may be run: never outside of it."""
+        """Whether commands may be run; they never run outside a sandbox."""
         return bool(self.bwrap)
 
     def server_command(self, access: "ServerAccess") -> list[str]:
-        """The command line of the child that holds one MCP server."""
+        """The command line of the child process for one MCP server."""
         assert self.can_run
         inside = [_base_python(), *_python([Path(_CODE_MOUNT), *access.libraries], _SERVER_ENTRY)]
         return [self.bwrap, *_server_walls(access), "--", *inside]
@@ -85,7 +85,7 @@ class Sandbox:
 
 
 def find_sandbox() -> Sandbox:
-    """Bubblewrap, if a child really starts in it. Blocks for some 50 ms."""
+    """Find bubblewrap and check that a child starts in it. Blocks for about 50 ms."""
     found = shutil.which("bwrap") if sys.platform == "linux" else None
     if found is None:
         system = "There is no bubblewrap" if sys.platform == "linux" else "Commands are walled in on Linux alone"

@@ -1,7 +1,8 @@
-"""Looking things up outside: off until the owner turned it on and granted it.
+"""The tools `fetch` and `web_search`: off until the owner enables and grants them.
 
-No model composes an address: it is one that the owner wrote, or that stands word for word in what was fetched before.
-Nothing within a network is reached, whatever name leads there, and what comes is bounded and foreign.
+No model composes an address: only addresses that the owner wrote, or that appear verbatim in an earlier result, are
+fetched. No address of a local network is reached, whatever name resolves to it. Answers are limited in size and
+untrusted.
 """
 
 import asyncio
@@ -35,11 +36,11 @@ _TRAILING: Final = ".,;:!?*_"
 _TRANSLATED: Final = tuple(
     ipaddress.ip_network(one) for one in ("64:ff9b::/96", "64:ff9b:1::/48", "2002::/16", "2001::/32")
 )
-"""IPv6 networks whose addresses hold an IPv4 address, which may be one of this network."""
+"""IPv6 networks whose addresses contain an IPv4 address, which may be a local one."""
 _CHARSETS: Final = (
     "utf-8", "ascii", "iso8859", "cp125", "utf-16", "koi8", "shift_jis", "euc_", "gb", "big5", "mac-roman",
 )  # fmt: skip
-"""How the names of encodings begin that pages are read in: of others, as punycode, the time grows with the square."""
+"""Prefixes of the encodings that pages are decoded from: others, such as punycode, take quadratic time."""
 _FED_CHARS: Final = 65_536
 _MOST_UNREAD_CHARS: Final = 200_000
 _TEXT_TYPES: Final = ("text/", "application/json", "application/xml", "application/xhtml+xml")
@@ -57,19 +58,19 @@ class WebSearch(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 async def resolve_name(host: str, port: int) -> list[str]:
-    """The addresses of a host. Raises OSError."""
+    """Resolve a host to its addresses. Raises OSError."""
     found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
     return list(dict.fromkeys(str(one[4][0]) for one in found))
 
 
 @dataclass(slots=True)
 class WebTools:
-    """The tools of one task: what it may fetch grows with what it fetched."""
+    """The web tools of one task: each result adds to the addresses that may be fetched."""
 
     known_text: str
     """The owner's own words: addresses in them may be fetched."""
     search_url: str = ""
-    """A SearXNG endpoint; empty: nothing is searched."""
+    """A SearXNG endpoint; empty: no search."""
     resolve: Resolve = resolve_name
     transport: httpx.AsyncBaseTransport | None = None
     _known: set[str] = field(default_factory=set)
@@ -78,7 +79,7 @@ class WebTools:
         self._known |= addresses_in(self.known_text)
 
     def tools(self) -> list[Tool]:
-        """Both; whether they may be called is said by the settings, and by the owner's grants."""
+        """Both tools; the settings and the owner's grants decide whether they may be called."""
         out = Reach.OUT
         fetch = "A page that the owner named, or that stands in a result of the web."
         search = "Search the web: addresses with a line each."
@@ -88,11 +89,11 @@ class WebTools:
         ]
 
     def note_known(self, text: str) -> None:
-        """Addresses of a result may be fetched."""
+        """Allow the addresses in a result to be fetched."""
         self._known |= addresses_in(text)
 
     def check_address(self, given: Fetch) -> None:
-        """Raises ToolError for an address that a model made up."""
+        """Raise ToolError for an address that a model composed."""
         if plain_address(given.url) not in self._known and gates.stands(ToolGate.ADDRESS):
             raise ToolError(
                 f"{given.url[:200]} is no address that the owner wrote or that stands in a fetched page.",
@@ -100,7 +101,7 @@ class WebTools:
             )
 
     async def fetch(self, given: Fetch, _: ToolCaller) -> ToolResult:
-        """Raises ToolError, in which no word is the page's: errors are not fenced."""
+        """Fetch a page. Raises ToolError, without any text of the page: errors are not fenced."""
         self.check_address(given)
         url = plain_address(given.url)
         text, hosts = await self._get_page(url)
@@ -118,7 +119,7 @@ class WebTools:
     async def web_search(self, given: WebSearch, _: ToolCaller) -> ToolResult:
         """Raises ToolError."""
         parameters = {"q": given.query, "format": "json"}
-        # The owner chose this address: it may be one of this machine.
+        # The owner configured this address: it may be a local one.
         body = await self._get(self.search_url, {}, parameters)
         try:
             found = msgspec.json.decode(body, type=_SearchAnswer, strict=False).results[:_MOST_FOUND]
@@ -152,7 +153,7 @@ class WebTools:
             pinned = urlunsplit((parts.scheme, f"{shown}:{port}", parts.path or "/", parts.query, ""))
             answer = await self._request(pinned, {"Host": parts.netloc}, None, host)
             if isinstance(answer, _Page):
-                # A page can be made to be read slowly: not on the loop.
+                # A hostile page can be slow to parse: not on the event loop.
                 return await asyncio.to_thread(readable_text, answer.text, answer.is_html, url), hosts
             url = _joined(url, answer)
         raise ToolError(f"{hosts[0]} leads on and on.", advice="Name the page itself.")
@@ -175,7 +176,7 @@ class WebTools:
     async def _request(
         self, url: str, headers: dict[str, str], parameters: dict[str, str] | None, host: str
     ) -> "_Page | str":
-        """The page, or the address that it leads to. Nothing of this machine goes along: no proxy, no cookie."""
+        """Return the page, or the address it redirects to. No proxy, cookie or other local setting is used."""
         extensions = {"sni_hostname": host} if host else {}
         headers = {"User-Agent": "reveries", "Accept": "text/html, text/plain, application/json"} | headers
         try:
@@ -221,7 +222,7 @@ class _SearchAnswer(msgspec.Struct, frozen=True):
 
 
 def _charset(named: str | None) -> str:
-    """The named encoding if it is one of text that is read in one pass; else UTF-8."""
+    """The named encoding if it is one of the allowed ones; else UTF-8."""
     try:
         found = codecs.lookup(named or "utf-8").name
     except (LookupError, ValueError):
@@ -230,7 +231,7 @@ def _charset(named: str | None) -> str:
 
 
 def _joined(url: str, target: str) -> str:
-    """Where a link leads; nowhere if it is none."""
+    """The absolute address of a link; empty if it is invalid."""
     try:
         return plain_address(urljoin(url, target))
     except ValueError:
@@ -238,17 +239,17 @@ def _joined(url: str, target: str) -> str:
 
 
 def addresses_in(text: str) -> set[str]:
-    """Web addresses that stand in a text, word for word but for what ends a sentence. Pure."""
+    """The web addresses in a text, without punctuation at their end. Pure."""
     return {plain_address(one.rstrip(_TRAILING)) for one in _ADDRESS.findall(text)}
 
 
 def plain_address(url: str) -> str:
-    """An address without what stays with the reader: the part after `#`. Pure."""
+    """An address without its fragment (the part after `#`). Pure."""
     return url.strip().partition("#")[0].removesuffix("/")
 
 
 def is_public(address: str) -> bool:
-    """Whether an IP address is one of the public internet. Pure."""
+    """Whether an IP address is a public one. Pure."""
     if not gates.stands(ToolGate.PUBLIC):
         return True
     try:
@@ -277,13 +278,13 @@ def _host_and_port(url: str) -> tuple[str, int]:
 
 
 def readable_text(text: str, is_html: bool, url: str) -> str:
-    """A page as lines of text; links stand behind their words. Pure."""
+    """A page as lines of text, with the address of each link after its words. Pure."""
     if not is_html:
         return text
     parser = _TextParser(url)
     for start in range(0, len(text), _FED_CHARS):
         parser.feed(text[start : start + _FED_CHARS])
-        # What never closes is read again with each piece.
+        # An unclosed tag is parsed again with each piece.
         if len(parser.rawdata) > _MOST_UNREAD_CHARS:
             break
     else:
@@ -296,7 +297,7 @@ def _tidy_lines(lines: Iterable[str]) -> list[str]:
 
 
 class _TextParser(HTMLParser):
-    """Text without scripts and styles, a line a block."""
+    """Collects text without scripts and styles, one line per block."""
 
     _BLOCKS: Final = frozenset(
         {

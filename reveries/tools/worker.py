@@ -1,4 +1,4 @@
-"""A sandboxed child that serves while a task is worked on: how it is started, asked and ended."""
+"""A sandboxed child process that serves one task: starts it, sends it operations, and ends it."""
 
 import asyncio
 import contextlib
@@ -19,20 +19,20 @@ log = structlog.get_logger("tools")
 _START_SECONDS = 15.0
 _ANSWER_SECONDS = 60.0
 _SPARE_SECONDS = 15.0
-"""A command ends by itself in the sandbox; so much later the sandbox is ended."""
+"""A command is ended within the sandbox; the sandbox itself is ended this much later."""
 _MOST_ANSWER_BYTES = 32_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class FolderAccess:
-    """The one folder that tools see, and whether they may change it."""
+    """The folder that tools can access, and whether they may change it."""
 
     path: Path
     may_write: bool
 
 
 class Worker:
-    """One sandboxed child. It starts with the first call, and is gone after `close`."""
+    """One sandboxed child process. It starts with the first call and ends with `close`."""
 
     def __init__(
         self,
@@ -42,7 +42,7 @@ class Worker:
         opening: Mapping[str, object] | None = None,
         start_seconds: float = _START_SECONDS,
     ) -> None:
-        """`command`: made at each start. `name`: what it serves, as it is told. `opening`: what it is told first."""
+        """`command` builds the command line at each start; `name` appears in messages; `opening` is its first input."""
         self._command = command
         self._name = name
         self._opening = opening
@@ -52,13 +52,13 @@ class Worker:
         self._lock = asyncio.Lock()
 
     async def start(self) -> dict[str, Any]:
-        """What the child said when it began; it is started where it is not there. Raises ToolError."""
+        """Start the child if it is not running. Return its greeting. Raises ToolError."""
         async with self._lock:
             await self._started()
             return self._greeting
 
     async def call(self, operation: str, arguments: Mapping[str, object], seconds: float = 0.0) -> Any:
-        """One operation of what it serves. Raises ToolError: refused, or the child is gone."""
+        """Run one operation in the child. Raises ToolError if it refuses or ends."""
         async with self._lock:
             child = await self._started()
             line = json.dumps({"operation": operation, "arguments": dict(arguments)})
@@ -75,7 +75,7 @@ class Worker:
                     advice="Look at the folder before it is tried again.",
                 ) from None
             except BaseException:
-                # Broken off in mid-answer: the next call would read this one's.
+                # Interrupted before the answer: the next call would read this one's answer.
                 await asyncio.shield(self._end())
                 raise
         if "refused" in answer:
@@ -149,5 +149,5 @@ async def _exchange_lines(child: asyncio.subprocess.Process, line: str) -> dict[
 
 
 def open_folder_worker(sandbox: Sandbox, folder: FolderAccess) -> Worker:
-    """The child that serves one folder."""
+    """Return a worker for one folder."""
     return Worker(lambda: sandbox.command(folder.path, may_write=folder.may_write), str(folder.path))

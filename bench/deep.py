@@ -20,7 +20,7 @@ from reveries.db.opening import open_database
 from reveries.llm.base import Vectors
 from reveries.memory.deep_recall import DeepRecall
 from reveries.memory.live import LiveMemory
-from reveries.memory.store import MemoryStore, SilentEmbedder
+from reveries.memory.store import MemoryStore, UnavailableEmbedder
 
 DIMENSIONS = 384
 _MODEL = "bench"
@@ -28,7 +28,7 @@ _WORDS = 40_000
 _BATCH = 2000
 
 
-class _NoEmbedder(SilentEmbedder):
+class _NoEmbedder(UnavailableEmbedder):
     def __init__(self) -> None:
         super().__init__(_MODEL)
         self.dimensions = DIMENSIONS
@@ -100,7 +100,7 @@ async def _measure(folder: Path, episodes: int, has_extension: bool) -> None:
             cue = " ".join(f"w{rank}" for rank in np.minimum(chance.zipf(1.2, size=10), _WORDS).tolist())
             vector = _unit(chance.standard_normal((1, DIMENSIONS)))[0]
             began = time.perf_counter()
-            whole += (await deep.search_disk(cue, vector, 10, seconds)).is_whole
+            whole += (await deep.search_disk(cue, vector, 10, seconds)).is_complete
             taken.append(1000 * (time.perf_counter() - began))
         used = 1000 * (resource.getrusage(resource.RUSAGE_SELF).ru_utime - cpu) / len(taken)
         print(

@@ -142,7 +142,7 @@ async def anew(embedder: OnnxEmbedder, folder: Path, turns: Sequence[PastTurn]) 
 
     async def both() -> None:
         async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(memory.reembedding.catch_up(), name="reembedding")
+            tasks.create_task(memory.reembedding.embed_missing(), name="reembedding")
             tasks.create_task(ask(), name="asking")
 
     began, processor = time.perf_counter(), time.process_time()

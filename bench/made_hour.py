@@ -254,7 +254,7 @@ async def _talk(memory: Memory, clock: HandClock, day: Day) -> None:
         turn = await memory.conversations.append_owner_turn(conversation.id, said)
         await memory.conversations.record_exchange(turn, reply)
         clock.step_wall(_PAUSE_SECONDS)
-    await memory.conversations.rest_conversation(conversation.id)
+    await memory.conversations.mark_conversation_idle(conversation.id)
     await memory.light_sleep()
 
 

@@ -146,7 +146,7 @@ def _woken(mind: Synthetic, talk: Talk, folder: Path, report: dict[str, object])
         found = read_snapshot(file, {_STAMP}, _MODEL, DIMENSIONS)
         assert found is not None
         live = LiveMemory(DIMENSIONS, load_settings(None).recall)
-        live.fill(found[1])
+        live.load_packed(found[1])
         seconds.append(time.perf_counter() - began)
         ratios.append(seconds[-1] / read)
         del found
@@ -157,7 +157,7 @@ def _woken(mind: Synthetic, talk: Talk, folder: Path, report: dict[str, object])
         "hydration / reading the bytes": round(float(np.median(ratios)), 2),
         "rss_mb_of_the_memory": round((_rss() - before) / 1e6, 1),
     }
-    live.use(compile_kernels())
+    live.use_kernels(compile_kernels())
     for _ in live.graph.shadow_slices():
         pass
     return live
@@ -335,7 +335,7 @@ def _with_hubs(chosen: argparse.Namespace) -> dict[str, object]:
     mind = make_mind(chosen.episodes, hubs=True)
     live = LiveMemory(DIMENSIONS, load_settings(None).recall)
     live.graph.load_packed(mind.packed)
-    live.use(compile_kernels())
+    live.use_kernels(compile_kernels())
     for _ in live.graph.shadow_slices():
         pass
     vectors, context = live.graph.vectors, RecallContext(now=NOW, limit=_LIMIT)

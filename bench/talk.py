@@ -280,7 +280,7 @@ class OursArm:
     async def begin_day(self) -> None:
         """The day before is slept on lightly; the mind ends, a night passes, and it wakes and reads ahead."""
         if self.conversation is not None:
-            await self.memory.conversations.rest_conversation(self.conversation.conversation_id)
+            await self.memory.conversations.mark_conversation_idle(self.conversation.conversation_id)
             await self.memory.light_sleep()
             self.clock.days += 1
         self.conversation = Conversation(

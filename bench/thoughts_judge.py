@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from reveries.index.terms import word_keys
-from reveries.memory.echoes import echoes
 from reveries.monologue.outcomes import find_new_words
 
 LEAST_NEW_WORDS = 3
@@ -54,7 +53,7 @@ def judge(thought: Thought, earlier: Sequence[str]) -> Verdict:
         is_kept=thought.is_kept,
         new=find_new_words(thought.text, [*thought.sources, *thought.replies]),
         rests_on=rests_on(thought.text, thought.sources),
-        copies_reply=bool(echoes(thought.text, thought.replies)),
+        copies_reply=bool(find_echoes(thought.text, thought.replies)),
         repeats_thought=bool(_sentences(thought.text) & {one for text in earlier for one in _sentences(text)}),
     )
 

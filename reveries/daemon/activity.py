@@ -142,7 +142,11 @@ class Activity:
             self._events.state_changed.notify("forgetting", "")
             before = self._memory.self_model
             try:
-                async with self._conversations.locked(), self._monologue.thinking_lock, self._memory.no_light_sleep():
+                async with (
+                    self._conversations.locked(),
+                    self._monologue.thinking_lock,
+                    self._memory.pause_light_sleep(),
+                ):
                     yield
             finally:
                 self._resume_after(before)

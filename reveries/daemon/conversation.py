@@ -149,16 +149,16 @@ class Conversation:
     async def go_back_to(self, conversation_id: str) -> None:
         """End this conversation and continue an earlier one, because the owner asked for it. Raises NotFoundError."""
         async with self._turn_lock:
-            chosen = await self._memory.past_talk.conversation_id(conversation_id)
+            chosen = await self._memory.past_talk.resolve_own_id(conversation_id)
             if chosen == self.conversation_id:
                 return
             await self._leave_conversation()
-            await self._load_conversation(await self._memory.conversations.go_back_to(chosen), is_chosen=True)
+            await self._load_conversation(await self._memory.conversations.load_conversation(chosen), is_chosen=True)
 
     async def take_back(self) -> str:
         """Take the last exchange back because the owner asked for it. Return their words in it. Raises UndoError."""
         async with self._turn_lock:
-            taken = await self._memory.past_talk.take_back(self.conversation_id)
+            taken = await self._memory.past_talk.delete_last_exchange(self.conversation_id)
             self._state.drop({turn.id for turn in taken})
             self.last_turns.drop(self.conversation_id)
             self._read_ahead_requested.set()
@@ -176,7 +176,7 @@ class Conversation:
     async def _reload(self) -> None:
         before = self._state
         try:
-            opened = await self._memory.conversations.go_back_to(self.conversation_id)
+            opened = await self._memory.conversations.load_conversation(self.conversation_id)
             await self._load_conversation(opened, is_chosen=before.chosen_monotonic > -math.inf)
         except ReveriesError as error:  # The context stays as it is; after an erasure it is empty.
             log.warning("conversation.reload_failed", why=error.for_log)
@@ -315,7 +315,7 @@ class Conversation:
         self._host.turn_stored(owner_turn)
         context = self._recall_context(words)
         recall = await self._recall(words, context)
-        silence = self._memory.silence_before(owner_turn)
+        silence = self._memory.describe_silence_before(owner_turn)
         project_notes = await self._host.project_notes(words, self._style.recalled_tokens)
         prepared = await self._prepare(words, context, recall, events, silence, project_notes)
         by_note = bool(prepared.thought) and self._host.is_recent_thought_tainted()
@@ -387,7 +387,7 @@ class Conversation:
         self._state.is_resting = True
         try:
             await may_hang(HangPlace.REST)
-            await self._memory.conversations.rest_conversation(self.conversation_id)
+            await self._memory.conversations.mark_conversation_idle(self.conversation_id)
             await self._host.conversation_rested(self.conversation_id)
         except BaseException:
             # Try again until it is stored: thinking resumes only when the conversation is idle.

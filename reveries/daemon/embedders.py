@@ -73,7 +73,7 @@ async def wait_for_embedder(memory: Memory, embedding: Embedding, clock: Clock) 
     pause = _FIRST_LOOK_PAUSE_SECONDS
     while not embedding.weights:
         await memory.embed_cue(_ANY_TEXT)
-        if not memory.by_words_because:
+        if not memory.no_vector_reason:
             return
         await clock.sleep(pause)
         pause = min(2 * pause, _LONGEST_LOOK_PAUSE_SECONDS)

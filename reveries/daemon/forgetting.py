@@ -16,9 +16,9 @@ from reveries.daemon.mind import Mind
 from reveries.errors import StorageError, StorageLostError, UsageError
 from reveries.memory.forgetting.forgetting import ForgetReport
 from reveries.memory.forgetting.needles import Needle
-from reveries.memory.forgetting.selection import BY_ID, BY_NAME, BY_TIME, BY_WORDS, Item, Selection
-from reveries.memory.forgetting.tombstones import FILE_ALONE, leave_to_do
-from reveries.memory.views.search import period_of
+from reveries.memory.forgetting.selection import BY_ID, BY_NAME, BY_TIME, BY_WORDS, ForgetItem, Selection
+from reveries.memory.forgetting.tombstones import FILE_ONLY, write_marker
+from reveries.memory.views.search import parse_period
 from reveries.progress import ProgressCallback
 from reveries.safe_text import one_line
 
@@ -69,7 +69,7 @@ async def forget(
     selection = _parse_selection(request, mind.clock.now())
     if request.bring_back:
         async with mind.activity.during_silence():
-            report, files = await mind.memory.forgetting.bring_back(selection), FileTraces()
+            report, files = await mind.memory.forgetting.restore(selection), FileTraces()
     elif request.dry_run:
         report = await mind.memory.forgetting.preview(selection, erase=request.erase)
         files = await _find_files(mind, report) if request.erase and not report.is_empty else FileTraces()
@@ -79,7 +79,7 @@ async def forget(
     else:
         async with mind.activity.during_silence():
             report, files = await mind.memory.forgetting.archive(selection), FileTraces()
-            mind.monologue.forget_all(report.holds)
+            mind.monologue.forget_all(report.matches)
     answer = _forgotten_frame(request, report, files, mind.clock.monotonic() - began)
     left = await find_similar_turns(mind, report) if answer.is_dry_run else []
     return msgspec.structs.replace(answer, left=left) if left else answer
@@ -91,15 +91,17 @@ async def scrub_after_restore(mind: Mind) -> None:
     again, mind.erased_again = mind.erased_again, None
     if again is None and not forgetting.marker.exists():
         return
-    async with forgetting.alone:
-        left = await forgetting.unfinished()
+    async with forgetting.erasure_lock:
+        left = await forgetting.find_unfinished()
         if again is None and left is None:
             return
-        if again is None and left == FILE_ALONE:  # This needs no silence.
-            await _record_traces(mind, ForgetReport(is_whole=await forgetting.finish()))
+        if again is None and left == FILE_ONLY:  # This needs no silence.
+            await _record_traces(mind, ForgetReport(is_scrubbed=await forgetting.finish_scrubbing()))
             return
         async with mind.activity.during_silence():
-            report = again or ForgetReport(holds=forgetting.stones or Needle(), is_whole=await forgetting.finish())
+            report = again or ForgetReport(
+                matches=forgetting.tombstones or Needle(), is_scrubbed=await forgetting.finish_scrubbing()
+            )
             await _scrub_files(mind, report, await _find_files(mind, report), lambda what, done, total: None)
 
 
@@ -111,20 +113,20 @@ async def _erase(
 
     def drop_from_prompts() -> None:
         """Remove it from every prompt, even if the rest of the erasure fails."""
-        mind.monologue.forget_all(report.holds)
+        mind.monologue.forget_all(report.matches)
         mind.conversations.forget_context()
         mind.knowledge.search.drop_all()
 
-    async with forgetting.alone, mind.activity.during_silence():
+    async with forgetting.erasure_lock, mind.activity.during_silence():
         report_progress("erasing", 0, 3)
         with _explain_failure(report):
-            left = await forgetting.unfinished()
+            left = await forgetting.find_unfinished()
             await forgetting.erase(selection, copy, report, drop_from_prompts)
             files = await _find_files(mind, report)
-            if left is not None and left != FILE_ALONE:
+            if left is not None and left != FILE_ONLY:
                 # Finish an interrupted erasure by its hashes; its words are not known any more.
-                earlier = ForgetReport(holds=forgetting.stones or Needle())
-                await asyncio.to_thread(home_files.scrub, mind.home, await _find_files(mind, earlier), earlier.holds)
+                earlier = ForgetReport(matches=forgetting.tombstones or Needle())
+                await asyncio.to_thread(home_files.scrub, mind.home, await _find_files(mind, earlier), earlier.matches)
             elif report.is_empty:
                 files = replace(files, copies=())
             await _scrub_files(mind, report, files, report_progress, copy.name)
@@ -158,7 +160,7 @@ async def _scrub_files(
     mind: Mind, report: ForgetReport, files: FileTraces, report_progress: ProgressCallback, copy: str = ""
 ) -> None:
     report_progress("erasing from logs and drafts", 1, 3)
-    await asyncio.to_thread(home_files.scrub, mind.home, files, report.holds)
+    await asyncio.to_thread(home_files.scrub, mind.home, files, report.matches)
     await mind.projects.drop_folder_copies()
     if files.copies:
         report_progress("replacing the old backups by a new one", 2, 3)
@@ -170,11 +172,11 @@ async def _scrub_files(
 
 async def _record_traces(mind: Mind, report: ForgetReport) -> None:
     """Have the next wake rewrite the memory file, and nothing else, if traces remain in it."""
-    if not report.is_whole:
+    if not report.is_scrubbed:
         log.warning("erase.rewrite_failed")
-    mind.health.has_traces = not report.is_whole
+    mind.health.has_traces = not report.is_scrubbed
     marker = mind.memory.forgetting.marker
-    await asyncio.to_thread(leave_to_do, marker, None if report.is_whole else FILE_ALONE)
+    await asyncio.to_thread(write_marker, marker, None if report.is_scrubbed else FILE_ONLY)
 
 
 async def _replace_copies(mind: Mind, report: ForgetReport, new_name: str) -> None:
@@ -193,7 +195,7 @@ async def _replace_copies(mind: Mind, report: ForgetReport, new_name: str) -> No
 
 
 async def _find_files(mind: Mind, report: ForgetReport) -> FileTraces:
-    return await asyncio.to_thread(home_files.find_traces, mind.home, mind.database.path, report.holds)
+    return await asyncio.to_thread(home_files.find_traces, mind.home, mind.database.path, report.matches)
 
 
 def _parse_selection(request: protocol.Forget, now: float) -> Selection:
@@ -205,7 +207,7 @@ def _parse_selection(request: protocol.Forget, now: float) -> Selection:
             advice='An id, --matching "words", --all-about NAME, or --since and --until.',
         )
     if by_time:
-        period = period_of(request.since, request.until, now)
+        period = parse_period(request.since, request.until, now)
         since = period.start if period.start is not None else float("-inf")
         return Selection(BY_TIME, since=since, until=period.end if period.end is not None else float("inf"))
     if request.matching.strip():
@@ -220,9 +222,9 @@ def _forgotten_frame(
 ) -> protocol.Forgotten:
     counts = report.counts
     stores = [
-        protocol.ForgottenStore(name, gone, counts.remade.get(name, 0))
+        protocol.ForgottenStore(name, gone, counts.rebuilt.get(name, 0))
         for name, gone in counts.gone.items()
-        if gone or counts.remade.get(name)
+        if gone or counts.rebuilt.get(name)
     ]
     in_files = {
         "lines of logs": files.log_lines,
@@ -259,5 +261,5 @@ def _forgotten_frame(
     )
 
 
-def _forgotten_item(item: Item, report: ForgetReport) -> protocol.ForgottenItem:
-    return protocol.ForgottenItem(item.id, item.kind, item.at, one_line(item.text), is_remade=item.id in report.remade)
+def _forgotten_item(item: ForgetItem, report: ForgetReport) -> protocol.ForgottenItem:
+    return protocol.ForgottenItem(item.id, item.kind, item.at, one_line(item.text), is_remade=item.id in report.rebuilt)

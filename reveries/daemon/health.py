@@ -40,7 +40,7 @@ class Health:
 
     def problems(self) -> list[str]:
         """Return all current problems, a sentence or two each."""
-        by_words, waits = self._parts.memory.by_words_because, self._parts.memory.reembedding.progress.waits
+        by_words, waits = self._parts.memory.no_vector_reason, self._parts.memory.reembedding.progress.waiting_reason
         problems = [self._parts.safe_because, *self._room.problems(), *self._parts.models.problems()]
         if by_words and not self._parts.safe_because:
             problems.append(f"Recall searches by words only. {by_words}")

@@ -18,7 +18,7 @@ from reveries.db.driver import SQLITE_BUSY, SQLITE_LOCKED, SQLITE_VERSION, dbapi
 from reveries.db.schemas import SCHEMA_VERSION
 from reveries.db.storage_errors import primary_code, said_of, seen_damaged
 from reveries.errors import StorageError
-from reveries.memory.snapshot_file import is_whole
+from reveries.memory.snapshot_file import is_intact
 from reveries.protocol import Finding, make_finding
 
 SAFE_SQLITE = (3, 51, 3)
@@ -82,7 +82,7 @@ def _read_pages(path: Path) -> tuple[int, str]:
 
 def _check_snapshot(path: Path) -> Iterator[Finding]:
     snapshot = path.with_suffix(".snapshot")
-    if snapshot.exists() and not is_whole(snapshot):
+    if snapshot.exists() and not is_intact(snapshot):
         yield make_finding("snapshot-damaged", f"The snapshot {snapshot} cannot be read.", where=str(snapshot))
 
 

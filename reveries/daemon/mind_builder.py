@@ -103,7 +103,7 @@ def build_mind(parts: MindParts, guards: Guards, chance: random.Random) -> Mind:
             parts, activity=activity, sleep=sleep, permission=permission, watchdog=watchdog, events=events
         ),
         awake_since=parts.clock.now(),
-        erased_again=parts.memory.forgetting.came_back,
+        erased_again=parts.memory.forgetting.repeated_erasure,
     )
     _subscribe(mind)
     return mind
@@ -149,12 +149,12 @@ def _subscribe(mind: Mind) -> None:
 
     def try_embedding_again() -> None:
         if not mind.room.why_to_rest():
-            mind.memory.reembedding.try_again()
+            mind.memory.reembedding.retry_now()
 
     def try_provider_again(provider: str) -> None:
         log.info("provider.recovered", provider=provider)
         mind.monologue.try_again()
-        mind.memory.reembedding.try_again()
+        mind.memory.reembedding.retry_now()
 
     mind.power.changed.subscribe(mind.monologue.reconsider)
     mind.watchdog.changed.subscribe(notify_problems)

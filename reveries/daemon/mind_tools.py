@@ -18,7 +18,7 @@ from reveries.daemon.sleep_control import SleepControl
 from reveries.memory.memory import Memory
 from reveries.memory.model import Origin, RankedTurn, RecallContext, RecalledEpisode
 from reveries.memory.text.appraisal import infer_mood
-from reveries.memory.views.search import period_of, recall_within
+from reveries.memory.views.search import parse_period, recall_within
 from reveries.memory.views.timeline import timeline
 from reveries.safe_text import one_line, plain
 from reveries.tools.reach import Reach
@@ -163,7 +163,7 @@ class MindTools:
     async def recall(self, given: RecallCue, _: ToolCaller) -> RecalledOut:
         if given.since or given.until:
             now = self.clock.now()
-            period = period_of(given.since, given.until, now)
+            period = parse_period(given.since, given.until, now)
             vector = await self.memory.embed_cue(given.query)
             context = RecallContext(now=now, mood=infer_mood(given.query), limit=given.limit)
             found = recall_within(self.memory.live, given.query, vector, context, period)
@@ -174,7 +174,7 @@ class MindTools:
 
     async def what_happened(self, given: WhatHappened, _: ToolCaller) -> HappenedOut:
         now = self.clock.now()
-        found = timeline(self.memory.live, period_of(given.since, given.until, now), given.limit, now)
+        found = timeline(self.memory.live, parse_period(given.since, given.until, now), given.limit, now)
         moments = [
             MomentOut(
                 one.episode_id,

@@ -23,7 +23,7 @@ from reveries.llm.base import CHAT_ROLES, ChatMessage, Delta, Finished, Prompt, 
 from reveries.llm.choose import Choice
 from reveries.llm.circuits import Circuits
 from reveries.llm.tokens import estimate_tokens
-from reveries.memory.store import space_to_serve
+from reveries.memory.store import choose_serving_model
 
 LEAVE_SAFE_MODE = "To leave safe mode: reveries sleep, then reveries wake."
 _CONTEXT_TOKENS = 8192
@@ -131,7 +131,7 @@ async def _embedder_of_file(database: Database) -> NoEmbedder:
     serving = await database.rows("vectors.serving")
     recorded = str(serving[0]["model_id"]) if serving else ""
     counts = {str(row["model_id"]): int(row["vectors"]) for row in await database.rows("vectors.models")}
-    return NoEmbedder(space_to_serve(recorded, counts, recorded) or "none")
+    return NoEmbedder(choose_serving_model(recorded, counts, recorded) or "none")
 
 
 def _salvage_settings(file: Path) -> Settings:

@@ -35,7 +35,7 @@ from reveries.protocol import (
 from reveries.redaction import redacted, spellings
 
 if TYPE_CHECKING:
-    from reveries.memory.importing import ImportUnderWay
+    from reveries.memory.importing import ImportSession
 
 MAX_CLIENTS = 128
 MAX_REQUESTS_PER_CLIENT = 32
@@ -80,7 +80,7 @@ class Session:
         self.turn = asyncio.Lock()
         """Held while a large answer is built."""
         self.client = ""
-        self.imports: dict[str, ImportUnderWay] = {}
+        self.imports: dict[str, ImportSession] = {}
         """Imports by source, which this client sends in batches."""
         self.is_gone = False
         """Whether the connection ended: its requests are cancelled, but a running reply goes on."""

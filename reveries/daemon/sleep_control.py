@@ -114,7 +114,7 @@ class SleepControl:
         """Undo a pass of sleep. Raises NotFoundError, UndoError."""
         before = self._memory.self_model
         try:
-            return await self._memory.take_back(run, through=through)
+            return await self._memory.undo_pass(run, through=through)
         finally:
             self._activity.note_self_model(before)
 
@@ -122,7 +122,7 @@ class SleepControl:
         """Apply the owner's answer to the question of a pass. Raises NotFoundError."""
         before = self._memory.self_model
         try:
-            return await self._memory.answer_sleep(run, do_it=do_it)
+            return await self._memory.answer_sleep_question(run, do_it=do_it)
         finally:
             self._activity.note_self_model(before)
 

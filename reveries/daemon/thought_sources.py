@@ -16,7 +16,7 @@ from reveries.db.database import Database
 from reveries.db.failpoints import HangPlace, may_hang
 from reveries.errors import ReveriesError
 from reveries.gates import Gate, inherited, may_act
-from reveries.memory.gaps import RestedConversation, what_was_left
+from reveries.memory.gaps import ConversationEnding, describe_ending
 from reveries.memory.memory import Memory
 from reveries.memory.model import Episode, Origin, RecallContext, RecalledEpisode, Turn
 from reveries.monologue.context import choose_thought_memories
@@ -217,7 +217,7 @@ class MemoryThoughtSources:
             return "The conversation has just ended."
         hours = minutes // 60
         for_long = f"{minutes} minutes" if hours < 2 else f"{hours} hours" if hours < 48 else f"{hours // 24} days"
-        return f"Nobody has spoken for {for_long}{what_was_left(RestedConversation(gap.felt, gap.is_left_open))}."
+        return f"Nobody has spoken for {for_long}{describe_ending(ConversationEnding(gap.felt, gap.is_left_open))}."
 
 
 def _attribute_turn(turn: Turn, owner: str) -> str:

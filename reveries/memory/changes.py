@@ -1,5 +1,5 @@
-"""Change sets: what one decision about memory changes, as data. The store writes a change set in one transaction, then
-the live memory applies it."""
+"""Change sets: the changes of one decision about memory, as data. The store writes a change set in one transaction,
+then the live memory applies it."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
@@ -11,7 +11,7 @@ from reveries.memory.model import Episode, Link, SelfModel, Turn
 
 @dataclass(frozen=True, slots=True)
 class Touch:
-    """An episode after a real recall (R-125); the new values, not differences."""
+    """New values of an episode after a real recall (R-125)."""
 
     episode_id: str
     access_count: int
@@ -22,7 +22,7 @@ class Touch:
 
 @dataclass(frozen=True, slots=True)
 class Fading:
-    """An episode after decay and prune (R-114..R-116); the new values."""
+    """New values of an episode after decay and pruning (R-114..R-116)."""
 
     episode_id: str
     salience: float
@@ -32,7 +32,7 @@ class Fading:
 
 @dataclass(frozen=True, slots=True)
 class Retirement:
-    """An episode that went into another. Its row stays; it leaves the live graph."""
+    """An episode that was merged into another. It leaves the live graph; its row stays."""
 
     episode_id: str
     merged_into: str
@@ -40,18 +40,18 @@ class Retirement:
 
 @dataclass(frozen=True, slots=True)
 class Dormancy:
-    """An episode that leaves the live graph for the disk, with its turns. Its row, links and vectors stay."""
+    """An episode that becomes dormant: it leaves the live graph with its turns. Its row, links and vectors stay."""
 
     episode_id: str
     since: float
     reason: str
-    """"faded", or "limit" where more were live than fit."""
+    """"faded", or "limit" when there were more live episodes than allowed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Waking:
-    """An episode that a strong cue brings back: the change set puts it, its vector, links and turns in the live memory.
-    One that was live all the time only gets back the words that were put away."""
+    """A dormant episode that a strong cue wakes: the change set puts it back with its vector, links and turns. An
+    episode that was already live only gets back its turns that were only on disk."""
 
     episode_id: str
     at: float
@@ -59,8 +59,8 @@ class Waking:
 
 
 @dataclass(frozen=True, slots=True)
-class Processed:
-    """An experience that deep sleep has worked on, with what it thinks of it now."""
+class ProcessedExperience:
+    """An experience that deep sleep has processed, with its new values."""
 
     experience_id: str
     salience: float
@@ -69,7 +69,7 @@ class Processed:
 
 @dataclass(frozen=True, slots=True)
 class IndexedTurn:
-    """A source turn on its way into the live index."""
+    """A source turn to add to the live index."""
 
     turn: Turn
     episode_id: str
@@ -78,7 +78,7 @@ class IndexedTurn:
 
 @dataclass(frozen=True, slots=True)
 class SelfModelChange:
-    """R-86, R-87 with history: what it was, what it is now, why, and the episodes that show it."""
+    """A change of the self-model with its reason and the ids of the episodes behind it (R-86, R-87)."""
 
     before: SelfModel
     after: SelfModel
@@ -91,13 +91,13 @@ class ChangeSet:
     """Everything that one decision changes. Applying it to the live memory cannot fail and never waits."""
 
     removed_ids: tuple[str, ...] = ()
-    """Episodes that leave the live memory with all their links before anything below is put: what undoing takes."""
+    """Episodes that leave the live memory with all their links before anything below is added (used by undo)."""
     episodes: tuple[Episode, ...] = ()
-    """Put: new, or in the place of the one with the same id."""
+    """Added, or replacing the episode with the same id."""
     vectors: tuple[tuple[str, Vector], ...] = ()
     """Episode id and its vector."""
     links: tuple[Link, ...] = ()
-    """Put: new, or with a new strength."""
+    """Added, or updated to a new strength."""
     touches: tuple[Touch, ...] = ()
     fadings: tuple[Fading, ...] = ()
     retired: tuple[Retirement, ...] = ()
@@ -105,21 +105,21 @@ class ChangeSet:
     dormant: tuple[Dormancy, ...] = ()
     woken: tuple[Waking, ...] = ()
     put_away_turn_ids: tuple[str, ...] = ()
-    """Turns that leave the live index for the disk (R-66, RA-14), where deep search finds them."""
+    """Turns that leave the live index and stay only on disk (R-66, RA-14), where deep search finds them."""
     unindexed_turn_ids: tuple[str, ...] = ()
-    """Turns that leave the live index because sleep has not worked on them any more: what undoing takes."""
+    """Turns that leave the live index because the sleep pass that added them was undone."""
     provisional_ids: tuple[str, ...] = ()
-    """Episodes whose vector is made of less than it should be: it serves, and is made anew instead of being stored."""
+    """Episodes whose vector was built from incomplete input: it is used but not stored, and re-embedded later."""
     light_slept_ids: tuple[str, ...] = ()
-    """Experiences."""
-    processed: tuple[Processed, ...] = ()
+    """Experiences that light sleep has processed."""
+    processed: tuple[ProcessedExperience, ...] = ()
     self_model: SelfModelChange | None = None
     claims: tuple[Claim, ...] = ()
     conflicts: tuple[Conflict, ...] = ()
     settlements: tuple[Settlement, ...] = ()
     gone_claim_ids: tuple[str, ...] = ()
     gone_conflict_ids: tuple[str, ...] = ()
-    """What undoing takes back of them: out of the live memory; out of the file it is taken beside this."""
+    """Claims and conflicts that leave the live memory (undo, erasure). Their rows are deleted separately."""
 
     @property
     def is_empty(self) -> bool:
@@ -128,7 +128,7 @@ class ChangeSet:
 
 @dataclass(frozen=True, slots=True)
 class ExperienceBefore:
-    """What sleep thought of an experience until then."""
+    """Values of an experience before a sleep pass changed them."""
 
     experience_id: str
     salience: float
@@ -139,8 +139,8 @@ class ExperienceBefore:
 
 
 @dataclass(frozen=True, slots=True)
-class Before:
-    """What stood where a change set put something: enough to undo it, with the vectors that are kept beside it."""
+class PriorState:
+    """The values that a change set replaced. With the vectors, which are kept separately, it is enough to undo it."""
 
     episodes: tuple[Episode, ...] = ()
     links: tuple[Link, ...] = ()
@@ -148,7 +148,7 @@ class Before:
 
 
 def join_changes(parts: Iterable[ChangeSet]) -> ChangeSet:
-    """One change set out of several; of two values for one place the later counts."""
+    """Join several change sets into one. Of two values for the same item the later one wins."""
     joined = ChangeSet()
     for part in parts:
         joined = replace(

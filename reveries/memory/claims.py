@@ -1,8 +1,8 @@
-"""Claims (who says what of what), and how two claims on one matter relate: the later updates the earlier, or they
-contradict each other (DESIGN, section 3: "a superseded fact ranks under what replaced it"). Pure.
+"""Claims, and how two claims with one key relate: the later updates the earlier, or they contradict each other
+(DESIGN, section 3: "a superseded fact ranks under what replaced it"). Pure.
 
-A claim is one value for one subject and relation, anchored to the turn that states it. Of two that differ the later is
-an update, or the two contradict each other. Who is trusted less never outranks who is trusted more.
+A claim is one value for one subject and relation, anchored to the turn that states it. A claim of a less trusted source
+never outranks one of a more trusted source.
 """
 
 import hashlib
@@ -15,7 +15,7 @@ from reveries.memory.model import Origin
 UPDATE, CONTRADICTION = "update", "contradiction"
 EARLIER, LATER, BOTH = "earlier", "later", "both"
 SPAN_SECONDS = 86_400.0
-"""Two values of one speaker within so long, where no word says that anything changed, contradict each other."""
+"""Two values stated by one speaker within this time contradict each other, unless the later says that it changed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,11 +26,11 @@ class Claim:
     subject: str
     relation: str
     value: str
-    """As it was said."""
+    """As stated."""
     quote: str
     """The sentence, word for word."""
     is_change: bool
-    """It says itself that something is different from now on."""
+    """Whether the claim itself says that something has changed."""
     turn_id: str
     experience_id: str
     speaker: str
@@ -46,7 +46,7 @@ class Claim:
 
     @property
     def trust(self) -> int:
-        """2 for the owner's own words, 1 for others, 0 for what somebody from outside may have had a hand in."""
+        """2 for the owner's own words, 1 for other trusted text, 0 for tainted text."""
         if self.tainted or self.origin.is_tainted:
             return 0
         return 2 if self.origin is Origin.OWNER else 1
@@ -64,11 +64,11 @@ class Conflict:
     reason: str
     found_at: float
     settled: str = ""
-    """What the owner said of it: EARLIER, LATER or BOTH hold; empty while nothing was said."""
+    """The owner's decision: EARLIER, LATER or BOTH hold; empty while undecided."""
 
     @property
-    def holds(self) -> Claim | None:
-        """The claim that outranks the other; None while neither does."""
+    def prevailing_claim(self) -> Claim | None:
+        """The claim that outranks the other; None if neither does."""
         if self.settled == BOTH:
             return None
         if self.settled:
@@ -76,29 +76,29 @@ class Conflict:
         return self.later if self.kind == UPDATE else None
 
     @property
-    def is_own(self) -> bool:
-        """It is a trusted claim that would rank under another."""
+    def is_earlier_trusted(self) -> bool:
+        """Whether a trusted claim would be outranked."""
         return self.earlier.trust > 0
 
     @property
-    def is_foreign(self) -> bool:
-        """The claim that would rank above the other is not trusted."""
+    def is_later_untrusted(self) -> bool:
+        """Whether an untrusted claim would outrank the other."""
         return self.later.trust == 0
 
     def settle(self, settled: str) -> "Conflict":
-        """The same with the owner's word on it."""
+        """Return the conflict with the owner's decision."""
         return replace(self, settled=settled)
 
     @property
-    def outranked(self) -> Claim | None:
-        """The claim that ranks under the other."""
-        holds = self.holds
-        return None if holds is None else self.earlier if holds is self.later else self.later
+    def outranked_claim(self) -> Claim | None:
+        """The claim that is outranked by the other; None if neither is."""
+        prevailing = self.prevailing_claim
+        return None if prevailing is None else self.earlier if prevailing is self.later else self.later
 
 
 @dataclass(frozen=True, slots=True)
 class Settlement:
-    """The owner's word on a conflict."""
+    """The owner's decision on a conflict."""
 
     conflict_id: str
     settled: str
@@ -106,38 +106,38 @@ class Settlement:
 
 
 def conflict_between(one: Claim, other: Claim, found_at: float) -> Conflict | None:
-    """What two claims with one key are to each other; None when both can hold."""
-    if one.key != other.key or one.turn_id == other.turn_id or same_value(one.value, other.value):
+    """Return the conflict between two claims; None if their keys differ or both can hold."""
+    if one.key != other.key or one.turn_id == other.turn_id or is_same_value(one.value, other.value):
         return None
     earlier, later = sorted((one, other), key=lambda claim: (claim.said_at, claim.id))
-    kind, reason = _kind(earlier, later)
+    kind, reason = _classify(earlier, later)
     return Conflict(conflict_id(earlier, later), earlier, later, kind, reason, found_at)
 
 
 def contradiction(one: Claim, other: Claim, reason: str, found_at: float) -> Conflict:
-    """Two claims that cannot both hold, whatever their keys."""
+    """Return a contradiction between two claims, whatever their keys."""
     earlier, later = sorted((one, other), key=lambda claim: (claim.said_at, claim.id))
     return Conflict(conflict_id(earlier, later), earlier, later, CONTRADICTION, reason, found_at)
 
 
-def same_value(one: str, other: str) -> bool:
-    """Whether two values say the same, or one says it more exactly."""
+def is_same_value(one: str, other: str) -> bool:
+    """Whether two values say the same, or one is more specific."""
     a, b = _value_terms(one), _value_terms(other)
     return a <= b or b <= a
 
 
-def key_of(text: str) -> str:
-    """What two ways of writing a subject or a relation have in common."""
+def normalize_key(text: str) -> str:
+    """Normalize a subject or relation, so that different spellings give the same key."""
     terms = terms_of(text) or [stem(word) for word in words_of(text)]
     return " ".join(sorted(set(terms)))
 
 
 def as_contradiction(conflict: Conflict, reason: str) -> Conflict:
-    """`conflict` for the owner to settle, in the place of taking effect."""
+    """Turn an update into a contradiction for the owner to settle, so that it does not take effect."""
     return replace(conflict, kind=CONTRADICTION, reason=reason)
 
 
-def _kind(earlier: Claim, later: Claim) -> tuple[str, str]:
+def _classify(earlier: Claim, later: Claim) -> tuple[str, str]:
     if later.trust < earlier.trust and gates.stands(gates.Gate.SUPERSEDE):
         return CONTRADICTION, "The later one comes from somebody who is trusted less."
     if earlier.speaker.casefold() != later.speaker.casefold():
@@ -152,7 +152,7 @@ def _kind(earlier: Claim, later: Claim) -> tuple[str, str]:
 
 
 FEELS = "feels about "
-"""Relations that begin so do not go out of date by themselves."""
+"""Prefix of relations that do not become outdated by time alone."""
 
 
 def _value_terms(value: str) -> frozenset[str]:
@@ -160,5 +160,5 @@ def _value_terms(value: str) -> frozenset[str]:
 
 
 def conflict_id(earlier: Claim, later: Claim) -> str:
-    """The same for the same two."""
+    """Return an id that depends only on the two claims."""
     return hashlib.blake2b(f"{earlier.id}\n{later.id}".encode(), digest_size=4).hexdigest()

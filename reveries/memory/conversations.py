@@ -1,5 +1,5 @@
-"""The conversation log: the owner's words are stored before the model is asked (R-9), a reply and what follows from it
-in one transaction. A crash in between loses nothing: unanswered words are adopted at the next wake."""
+"""The conversation log. The owner's words are stored before the model is called (R-9); a reply and its experience are
+stored in one transaction. A crash in between loses nothing: unanswered turns become experiences at the next wake."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -11,22 +11,22 @@ from reveries.db.database import Database, Row, Transaction
 from reveries.errors import DiskFullError
 from reveries.gates import Gate, inherited
 from reveries.memory.changes import ChangeSet
-from reveries.memory.echoes import echoes
-from reveries.memory.gaps import Gaps, leaving_of
+from reveries.memory.echoes import find_echoes
+from reveries.memory.gaps import Gaps, assess_ending
 from reveries.memory.model import TALK, Episode, Experience, ExperienceKind, Gap, Origin, Recall, Turn
-from reveries.memory.rows import experience_row, storable, turn_of, turn_row
+from reveries.memory.rows import experience_row, make_storable, turn_of, turn_row
 from reveries.memory.store import MemoryStore
 from reveries.memory.text.appraisal import salience_of, topics_of, valence_of
 
 CHAT = "chat"
 MAIN_CHANNEL = "chat"
-"""The plain chat, one of the conversations side by side."""
+"""The channel of the plain chat. Each channel has its own current conversation."""
 _LEAVING_TURNS = 4
 
 
 @dataclass(frozen=True, slots=True)
 class OpenConversation:
-    """One conversation with the owner, as it stands."""
+    """State of a conversation with the owner."""
 
     id: str
     began_at: float
@@ -35,12 +35,12 @@ class OpenConversation:
     rested_at: float | None = None
     folded_summary: str = ""
     folded_until: int = 0
-    """Turns before this position are told as the summary."""
+    """Turns before this position are replaced by the summary in the prompt."""
 
 
 @dataclass(frozen=True, slots=True)
 class RecordedExchange:
-    """What came of one turn of the owner. `reply` is None when nothing was said in return."""
+    """The stored result of one turn of the owner. `reply` is None when there was none."""
 
     reply: Turn | None
     experience: Experience
@@ -61,23 +61,23 @@ class Thought:
     recalled_ids: tuple[str, ...] = ()
     is_partial: bool = False
     is_tainted: bool = False
-    """Tainted memories were before its eyes."""
+    """Whether tainted memories were in its prompt."""
     shown: tuple[str, ...] = ()
-    """What it had before it besides the recalled episodes."""
+    """Other texts in its prompt besides the recalled episodes."""
     is_kept: bool = True
-    """Whether it becomes an experience; it is logged in any case."""
+    """Whether it becomes an experience. It is logged in any case."""
     explanation: str = ""
     occasion: str = ""
     calls: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
     microdollars: int = 0
-    """What the model was asked for it."""
+    """Cost of its model calls; this field and the three above."""
 
 
 @dataclass(frozen=True, slots=True)
 class SpeakerNames:
-    """Who speaks."""
+    """The speakers' names in the log."""
 
     owner: str
     mind: str
@@ -87,7 +87,7 @@ _EARLIER_CHATS = 4
 
 
 class ConversationStore:
-    """Writes turns, exchanges and thoughts; reads scrollback."""
+    """Stores turns, exchanges and thoughts; reads the scrollback."""
 
     def __init__(
         self, store: MemoryStore, gaps: Gaps, names: SpeakerNames, clock: Clock, new_id: Callable[[], str]
@@ -103,8 +103,10 @@ class ConversationStore:
         return self._store.database
 
     async def open_conversation(self, new_after_seconds: float, channel: str = MAIN_CHANNEL) -> OpenConversation:
-        """The conversation of `channel` to go on with: the last one, or a new one when nobody said a word for so long,
-        and the disk has room for it."""
+        """Continue the last conversation of `channel`, or begin a new one after so many seconds without a word.
+
+        On a full disk the last one is continued in any case. Raises DiskFullError if there is none.
+        """
         now = self._clock.now()
         rows = await self._database.rows("conversations.latest_of_channel", {"channel": channel})
         if new_after_seconds and rows and now - rows[0]["last_said_at"] < new_after_seconds:
@@ -124,21 +126,20 @@ class ConversationStore:
         return OpenConversation(str(new["id"]), now, now, turn_count=0)
 
     async def begin_conversation(self, channel: str = MAIN_CHANNEL) -> OpenConversation:
-        """Another conversation of `channel`, whenever the last word was said; the last one, when nothing was said in it
-        yet."""
+        """Begin a new conversation in `channel`, however recent the last one is. An empty last one is reused."""
         rows = await self._database.rows("conversations.latest_of_channel", {"channel": channel})
         if rows and (latest := await self._conversation(rows[0])).turn_count == 0:
             return latest
         return await self.open_conversation(0.0, channel)
 
-    async def go_back_to(self, conversation_id: str) -> OpenConversation:
-        """The conversation of this id, as it stands. It becomes the last one with the next word in it."""
+    async def load_conversation(self, conversation_id: str) -> OpenConversation:
+        """Load a conversation by id. It becomes the last one of its channel with its next turn."""
         return await self._conversation((await self._database.rows("conversations.get", {"id": conversation_id}))[0])
 
     async def append_owner_turn(self, conversation_id: str, text: str) -> Turn:
-        """Store one turn of the owner; committed when this returns. The silence before it ends (R-76)."""
+        """Store one turn of the owner; committed when this returns. Ends the open gap (R-76)."""
         now = self._clock.now()
-        turn = Turn(self._new_id(), conversation_id, None, 0, Origin.OWNER, self._names.owner, storable(text), now)
+        turn = Turn(self._new_id(), conversation_id, None, 0, Origin.OWNER, self._names.owner, make_storable(text), now)
 
         async def work(transaction: Transaction) -> ChangeSet:
             nonlocal turn
@@ -161,12 +162,13 @@ class ConversationStore:
         shown: Sequence[str] = (),
         is_tainted: bool = False,
     ) -> RecordedExchange:
-        """Store a reply, the exchange as an experience (R-89), and what recall reinforced (R-125), in one transaction.
+        """Store a reply, the exchange as an experience (R-89) and the reinforcement of `recall` (R-125), in one
+        transaction.
 
-        `end_reason` says why the reply is only a part of one; empty for a whole one. An empty reply is no turn, but the
-        owner's words become an experience all the same (R-93). `shown` is what the model had before it besides the
-        history: what the reply repeats of it is not learned again. `is_tainted`: some of that was foreign, beside what
-        was recalled.
+        `end_reason` says why a reply is partial; empty for a complete one. An empty reply is not stored as a turn, but
+        the owner's words still become an experience (R-93). `shown` are the texts in the prompt besides the history:
+        what the reply repeats of them is not learned again. `is_tainted`: the prompt contained untrusted text besides
+        the recalled memories.
         """
         now = self._clock.now()
         by = (*(recall.tainted_ids if recall is not None else ()), *((TALK,) if is_tainted else ()))
@@ -180,11 +182,11 @@ class ConversationStore:
                 position=0,
                 origin=Origin.SELF,
                 speaker=self._names.mind,
-                text=storable(reply_text),
+                text=make_storable(reply_text),
                 said_at=now,
                 is_partial=bool(end_reason),
                 tainted=is_tainted,
-                echoes=echoes(storable(reply_text), [owner_turn.text, *shown, *_recalled_texts(recall)]),
+                echoes=find_echoes(make_storable(reply_text), [owner_turn.text, *shown, *_recalled_texts(recall)]),
             )
         experience = self._exchange([owner_turn, *([reply] if reply else [])], end_reason)
         experience = replace(experience, tainted_by=by if experience.tainted else ())
@@ -203,8 +205,8 @@ class ConversationStore:
         await self._store.commit(work)
         return RecordedExchange(reply, experience)
 
-    async def adopt_unanswered(self) -> int:
-        """Make experiences of words that a crash left unanswered; how many turns. Only while nobody is talking."""
+    async def adopt_unanswered_turns(self) -> int:
+        """Create experiences for turns that a crash left unanswered; how many. Call only while no turn is running."""
         rows = await self._database.rows("turns.unanswered")
         experiences = [(turn_of(row), self._exchange([turn_of(row)], "unanswered")) for row in rows]
 
@@ -218,8 +220,8 @@ class ConversationStore:
             await self._store.commit(work)
         return len(experiences)
 
-    async def rest_conversation(self, conversation_id: str) -> Gap:
-        """The conversation rests: the gap begins (R-76, R-95)."""
+    async def mark_conversation_idle(self, conversation_id: str) -> Gap:
+        """Mark the conversation as idle and open its gap (R-76, R-95)."""
         now = self._clock.now()
         opened: list[Gap] = []
 
@@ -227,24 +229,24 @@ class ConversationStore:
             await transaction.run("conversations.rest", {"id": conversation_id, "rested_at": now})
             named = {"conversation_id": conversation_id, "limit": _LEAVING_TURNS}
             last = [turn_of(row) for row in await transaction.rows("turns.recent", named)]
-            opened.append(await self._gaps.start_gap(transaction, conversation_id, now, leaving_of(last)))
+            opened.append(await self._gaps.start_gap(transaction, conversation_id, now, assess_ending(last)))
             return ChangeSet()
 
         await self._store.commit(work, then=lambda: self._gaps.set_open_gap(opened[0]))
         return opened[0]
 
     async def recent_turns(self, conversation_id: str, limit: int) -> list[Turn]:
-        """The last `limit` turns of a conversation, oldest first."""
+        """Load the last `limit` turns of a conversation, oldest first."""
         named = {"conversation_id": conversation_id, "limit": limit}
         return [turn_of(row) for row in await self._database.rows("turns.recent", named)]
 
     async def recent_prompt_turns(self, conversation_id: str, limit: int) -> list[Turn]:
-        """The last `limit` turns that a model may read, oldest first: the owner put away the others."""
+        """Load the last `limit` turns that may go into a prompt (not archived by the owner), oldest first."""
         named = {"conversation_id": conversation_id, "limit": limit}
         return [turn_of(row) for row in await self._database.rows("turns.recent_for_prompt", named)]
 
     async def earlier_turns(self, conversation_id: str, limit: int) -> list[Turn]:
-        """The last `limit` turns of the chats before this one that a model may read, oldest first; of a few chats."""
+        """Load the last `limit` prompt turns of the few chats before this one, oldest first."""
         named = {"conversation_id": conversation_id, "chats": _EARLIER_CHATS}
         turns: list[Turn] = []
         for row in await self._database.rows("conversations.chats_before", named):
@@ -254,19 +256,22 @@ class ConversationStore:
         return turns
 
     async def fold(self, conversation_id: str, summary: str, until: int) -> None:
-        """From now on the turns before position `until` are told as `summary`. They stay stored and recallable."""
+        """Replace the turns before position `until` by `summary` in the prompt. They stay stored and recallable."""
 
         async def work(transaction: Transaction) -> ChangeSet:
-            named = {"id": conversation_id, "summary": storable(summary), "until": until}
+            named = {"id": conversation_id, "summary": make_storable(summary), "until": until}
             await transaction.run("conversations.fold", named)
             return ChangeSet()
 
         await self._store.commit(work)
 
     async def record_thought(self, thought: Thought) -> Experience | None:
-        """Log a cycle of the monologue and keep it as a raw experience (R-41, R-43). Mere blanks are no experience
-        (R-44); they are logged if a model was asked for them: what was spent is told. Nor is what adds nothing."""
-        text = storable(thought.text)
+        """Log a cycle of the monologue and store it as a raw experience (R-41, R-43).
+
+        Returns None if there is no experience: for a thought with `is_kept` False, and for a blank one (R-44), which is
+        logged only if model calls were spent on it.
+        """
+        text = make_storable(thought.text)
         if not text.strip():
             if thought.calls:
                 await self._log_thought(thought, "", None)
@@ -280,7 +285,7 @@ class ConversationStore:
             is_partial=thought.is_partial,
             end_reason=thought.why_ended,
             tainted_by=self._tainted_by(thought),
-            echoes=echoes(text, [*thought.shown, *self._texts_of(thought.recalled_ids)]),
+            echoes=find_echoes(text, [*thought.shown, *self._texts_of(thought.recalled_ids)]),
         )
         await self._log_thought(thought, text, experience)
         return experience
@@ -298,8 +303,8 @@ class ConversationStore:
             "experience_id": experience.id if experience is not None else None,
             "model": thought.model,
             "checksum": checksum(text),
-            "explanation": storable(thought.explanation),
-            "occasion": storable(thought.occasion),
+            "explanation": make_storable(thought.explanation),
+            "occasion": make_storable(thought.occasion),
             "calls": thought.calls,
             "prompt_tokens": thought.prompt_tokens,
             "completion_tokens": thought.completion_tokens,
@@ -316,9 +321,9 @@ class ConversationStore:
         await self._store.commit(work)
 
     async def record_external(self, text: str, origin: Origin, happened_at: float | None = None) -> Experience | None:
-        """Keep something from outside the conversation (R-68, R-140), as of now or of when it happened; nothing for
-        mere blanks."""
-        text = storable(text)
+        """Store an experience from outside the conversation (R-68, R-140), dated now unless `happened_at` is given.
+        Returns None for a blank text."""
+        text = make_storable(text)
         if not text.strip():
             return None
         experience = self._experience(
@@ -337,16 +342,16 @@ class ConversationStore:
         return experience
 
     def _tainted_by(self, thought: Thought) -> tuple[str, ...]:
-        """The tainted memories before a tainted thought, or TALK where it was none of those."""
+        """Return the ids of the tainted memories in a tainted thought's prompt, or TALK if there were none."""
         if not thought.is_tainted:
             return ()
         graph = self._store.live.graph
         return tuple(
-            one for one in thought.recalled_ids if (found := graph.get(one)) is not None and found.tainted
+            name for name in thought.recalled_ids if (episode := graph.get(name)) is not None and episode.tainted
         ) or (TALK,)
 
     def _texts_of(self, episode_ids: Sequence[str]) -> list[str]:
-        """What recalled episodes say: their summaries, quotes and turns."""
+        """Return the summaries, quotes and turns of episodes."""
         live = self._store.live
         episodes = [episode for name in episode_ids if (episode := live.graph.get(name)) is not None]
         said = [turn.text for episode in episodes for turn in live.turns.turns_of(episode.id)]
@@ -365,7 +370,7 @@ class ConversationStore:
         )
 
     def _exchange(self, turns: Sequence[Turn], end_reason: str) -> Experience:
-        """R-89's form. Salience and valence are a first guess (R-69); the owner's words weigh, not the reply's."""
+        """Build an experience in R-89's form. Salience and valence are estimated from the owner's words (R-69)."""
         labels = {Origin.SELF: "Me"}
         content = "\n\n".join(f"{labels.get(turn.origin, 'User')}: {turn.text}" for turn in turns)
         owner_words = "\n".join(turn.text for turn in turns if turn.origin is Origin.OWNER)
@@ -406,8 +411,8 @@ def _recalled_texts(recall: Recall | None) -> list[str]:
     if recall is None:
         return []
     texts = [ranked.turn.text for ranked in recall.turns]
-    for found in recall.episodes:
-        texts += [*_episode_texts(found.episode), *(ranked.turn.text for ranked in found.turns)]
+    for recalled in recall.episodes:
+        texts += [*_episode_texts(recalled.episode), *(ranked.turn.text for ranked in recalled.turns)]
     return texts
 
 

@@ -1,5 +1,6 @@
-"""Index of what is only on disk: dormant episodes and words that were put away, searchable by words and by vectors.
-Filled in the transaction that takes them out of the live memory, emptied in the one that wakes them."""
+"""Index of texts that are only on disk (dormant episodes, and turns that left the live index), searchable by words and
+by vectors. A text is added in the transaction that takes it out of the live memory, and removed in the one that wakes
+it."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -22,35 +23,35 @@ log = structlog.get_logger("deep")
 
 @dataclass(frozen=True, slots=True)
 class DeepCounts:
-    """How much is only on disk."""
+    """Number of texts that are only on disk."""
 
     episodes: int = 0
-    """Dormant ones."""
+    """Dormant episodes."""
     turns: int = 0
     texts: int = 0
 
 
 class DeepStore:
-    """Keeps the texts that are only on disk, and the two indexes over them. `open` first."""
+    """The texts that are only on disk, and the two indexes over them. Call `open` first."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
         self._tables: dict[str, StoredVectorTable] = {}
         self.counts = self._next_counts = DeepCounts()
-        """As of the last commit: whether a deep look is worth it is known without one."""
+        """As of the last commit, so that a search can be skipped without reading the disk."""
 
     @property
     def is_indexed(self) -> bool:
-        """Whether sqlite-vec serves; else the vectors are read one by one."""
+        """Whether sqlite-vec is available; otherwise the vectors are scanned."""
         return self._database.has_vector_search
 
     def table_of(self, model_id: str) -> StoredVectorTable | None:
-        """The table to search for vectors of a model; None where the vectors must be scanned."""
+        """Return the vector table of a model; None if the vectors must be scanned."""
         table = self._tables.get(model_id)
         return table if table is not None and table.is_whole and self.is_indexed else None
 
     async def open(self) -> None:
-        """Learn what is there; put aside tables that cannot be kept up to date, or were not finished."""
+        """Load the state from the file; drop vector tables that are unfinished or cannot be kept up to date."""
         tables = await vector_tables.vector_tables(self._database)
         if stale := [table for table in tables if not (self.is_indexed and table.is_whole)]:
             async with self._database.transaction() as transaction:
@@ -65,22 +66,22 @@ class DeepStore:
     async def write_changes(
         self, transaction: Transaction, changes: ChangeSet, live: LiveMemory, model_id: str
     ) -> None:
-        """What `changes` puts on the disk alone and what it takes back; `live` is as it was before them."""
+        """Add the texts that `changes` moves to the disk and remove those it wakes; `live` has the state before."""
         if changes.dormant or changes.put_away_turn_ids:
-            await self._put_away(transaction, changes, live, model_id)
+            await self._move_to_disk(transaction, changes, live, model_id)
         if changes.woken:
-            await self._take_back(transaction, changes)
+            await self._restore(transaction, changes)
         if changes.dormant or changes.put_away_turn_ids or changes.woken:
             self._next_counts = _counts((await transaction.rows("deep.counts"))[0])
 
     def note_commit(self, changes: ChangeSet) -> None:
-        """What `write_changes` wrote of `changes` is committed."""
+        """Update the counts after `write_changes` for `changes` is committed."""
         if changes.dormant or changes.put_away_turn_ids or changes.woken:
             self.counts = self._next_counts
 
     async def erase(self, transaction: Transaction, owners: Iterable[str], experiences: Iterable[str]) -> int:
-        """Take texts out of here for good: those of episodes and turns, and all of experiences. How many.
-        `recount` when that is committed."""
+        """Delete the texts of episodes and turns (`owners`), and all texts of `experiences`; how many. Call `recount`
+        after the commit."""
         named = {"owners": json.dumps(sorted(owners)), "experiences": json.dumps(sorted(experiences))}
         ids = [int(row["id"]) for row in await transaction.rows("forget.deep_ids", named)]
         for table in self._tables.values():
@@ -89,17 +90,17 @@ class DeepStore:
         return len(ids)
 
     async def recount(self) -> None:
-        """See again how much is here."""
+        """Read the counts again."""
         self.counts = self._next_counts = _counts((await self._database.rows("deep.counts"))[0])
 
     async def put_episode(self, transaction: Transaction, episode: Episode) -> None:
-        """A dormant episode's text, in other words than before; `erase` those first."""
-        await transaction.run("deep.insert", _episode_row(episode))
+        """Insert the new text of a dormant episode; `erase` the old one first."""
+        await transaction.run("deep.insert", _deep_episode_row(episode))
 
     async def update_vectors(
         self, transaction: Transaction, model_id: str, kind: str, owner_ids: Sequence[str]
     ) -> None:
-        """Take over vectors that have just been written for texts that are already here."""
+        """Copy vectors that were just written into the vector table, for texts that are already here."""
         table = self._tables.get(model_id)
         if table is None or not self.is_indexed:
             return
@@ -109,8 +110,8 @@ class DeepStore:
         await vector_tables.put(transaction, table, [(int(row["id"]), row["vector"]) for row in rows])
 
     async def ensure_table(self, model_id: str, dimensions: int) -> None:
-        """Make the table of a model from `vectors` where it is missing, a thousand rows a transaction; drop those of
-        other models. Until it is done the vectors are scanned."""
+        """Build a model's vector table if it is missing, a thousand rows per transaction, and drop those of other
+        models. Until it is complete the vectors are scanned."""
         if not self.is_indexed or not dimensions:
             return
         if others := [table for name, table in self._tables.items() if name != model_id]:
@@ -125,60 +126,62 @@ class DeepStore:
         async with self._database.transaction() as transaction:
             table = await vector_tables.make_table(transaction, model_id, dimensions, is_whole=False)
             until = int((await transaction.rows("deep.last_id"))[0]["id"])
-        # From now on what comes is written into it as well.
+        # From now on new texts are written into it as well.
         self._tables[model_id] = table
         after, rows = 0, 0
         while after < until:
             async with self._database.transaction() as transaction:
                 named = {"model_id": model_id, "after": after, "until": until, "limit": _FILL_ROWS}
                 page = await transaction.rows("deep.vectors_after", named)
-                found = [(int(row["id"]), row["vector"]) for row in page if row["vector"] is not None]
-                # What was made anew meanwhile stands there already.
-                await vector_tables.remove(transaction, table, [row_id for row_id, _ in found])
-                await vector_tables.put(transaction, table, found)
-            rows += len(found)
+                vectors = [(int(row["id"]), row["vector"]) for row in page if row["vector"] is not None]
+                # Vectors that were re-embedded meanwhile are already in the table.
+                await vector_tables.remove(transaction, table, [row_id for row_id, _ in vectors])
+                await vector_tables.put(transaction, table, vectors)
+            rows += len(vectors)
             after = int(page[-1]["id"]) if page else until
         async with self._database.transaction() as transaction:
             await transaction.run("deep.table_is_whole", {"number": table.number, "is_whole": 1})
         self._tables[model_id] = StoredVectorTable(table.number, model_id, dimensions, is_whole=True)
-        log.info("deep.filled", model=model_id, vectors=rows)
+        log.info("deep_table.built", model=model_id, vectors=rows)
 
-    async def _put_away(self, transaction: Transaction, changes: ChangeSet, live: LiveMemory, model_id: str) -> None:
-        asleep = [found for entry in changes.dormant if (found := live.graph.get(entry.episode_id)) is not None]
-        names = dict.fromkeys([entry.id for episode in asleep for entry in live.turns.turns_of(episode.id)])
+    async def _move_to_disk(
+        self, transaction: Transaction, changes: ChangeSet, live: LiveMemory, model_id: str
+    ) -> None:
+        dormant = [episode for entry in changes.dormant if (episode := live.graph.get(entry.episode_id)) is not None]
+        names = dict.fromkeys([turn.id for episode in dormant for turn in live.turns.turns_of(episode.id)])
         names |= dict.fromkeys(changes.put_away_turn_ids)
         turns = [live.turns.turn(row) for name in names if (row := live.turns.row_of(name)) is not None]
-        await transaction.run_many("deep.insert", [*map(_turn_row, turns), *map(_episode_row, asleep)])
+        await transaction.run_many("deep.insert", [*map(_deep_turn_row, turns), *map(_deep_episode_row, dormant)])
         gone = [entry for entry in changes.dormant if entry.episode_id in live.graph]
         await transaction.run_many("deep.fall_dormant", [{"episode_id": entry.episode_id} for entry in gone])
         await transaction.run_many(
             "deep.note", [{**_dormancy_row(e.episode_id, e.since, e.reason), "became": "dormant"} for e in gone]
         )
         if model_id not in self._tables and self.is_indexed and not self.counts.texts and live.dimensions:
-            # The first: there is nothing to be filled in later.
+            # There are no texts yet, so the new table is complete.
             table = await vector_tables.make_table(transaction, model_id, live.dimensions, is_whole=True)
             self._tables[model_id] = table
         await self.update_vectors(transaction, model_id, "turn", [turn.id for turn in turns])
-        await self.update_vectors(transaction, model_id, "episode", [episode.id for episode in asleep])
+        await self.update_vectors(transaction, model_id, "episode", [episode.id for episode in dormant])
 
-    async def _take_back(self, transaction: Transaction, changes: ChangeSet) -> None:
+    async def _restore(self, transaction: Transaction, changes: ChangeSet) -> None:
         woken = {entry.episode_id for entry in changes.woken}
         turn_ids = [entry.turn.id for entry in changes.indexed if entry.episode_id in woken]
-        ids = [*await _ids(transaction, "turn", turn_ids), *await _ids(transaction, "episode", woken)]
+        ids = [*await _text_ids(transaction, "turn", turn_ids), *await _text_ids(transaction, "episode", woken)]
         if self.is_indexed:
             for table in self._tables.values():
                 await vector_tables.remove(transaction, table, ids)
         await transaction.run_many("deep.take_back", [{"id": row_id} for row_id in ids])
         for entry in changes.woken:
             await transaction.run("deep.wake", {"episode_id": entry.episode_id})
-            await transaction.run("deep.note", _woken_row(entry))
+            await transaction.run("deep.note", _waking_row(entry))
 
 
 def _counts(row: Row) -> DeepCounts:
     return DeepCounts(row["episodes"], row["turns"], row["texts"])
 
 
-async def _ids(transaction: Transaction, kind: str, owner_ids: Iterable[str]) -> list[int]:
+async def _text_ids(transaction: Transaction, kind: str, owner_ids: Iterable[str]) -> list[int]:
     named = {"kind": kind, "owner_ids": json.dumps(sorted(owner_ids))}
     return [int(row["id"]) for row in await transaction.rows("deep.ids_of", named)]
 
@@ -187,11 +190,11 @@ def _dormancy_row(episode_id: str, at: float, reason: str) -> dict[str, object]:
     return {"episode_id": episode_id, "at": at, "reason": reason}
 
 
-def _woken_row(entry: Waking) -> dict[str, object]:
+def _waking_row(entry: Waking) -> dict[str, object]:
     return asdict(entry) | {"became": "awake"}
 
 
-def _turn_row(turn: Turn) -> dict[str, object]:
+def _deep_turn_row(turn: Turn) -> dict[str, object]:
     return {
         "kind": "turn",
         "owner_id": turn.id,
@@ -205,7 +208,7 @@ def _turn_row(turn: Turn) -> dict[str, object]:
     }
 
 
-def _episode_row(episode: Episode) -> dict[str, object]:
+def _deep_episode_row(episode: Episode) -> dict[str, object]:
     return {
         "kind": "episode",
         "owner_id": episode.id,

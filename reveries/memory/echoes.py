@@ -1,25 +1,26 @@
-"""Finds what of the mind's own words only repeats what the model was shown: recalled memories, rules, the words just
-said. It is kept as said and never learned again as new. Pure."""
+"""Finds the parts of a reply or thought that only repeat its prompt: recalled memories, rules, the words just said.
+They are stored with the text but not learned again as new. Pure."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
 RUN_WORDS = 6
-"""So many words in a row that stand in what was shown are no coincidence."""
+"""This many consecutive words in common are taken as a repetition, not a coincidence."""
 
 Span = tuple[int, int]
-"""Where it begins and ends, in characters."""
+"""Start and end, in characters."""
 
 _WORD = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)*")
 _TAIL = re.compile(r"[^\w\s]*")
 _LETTER = re.compile(r"\w")
 
 
-def echoes(text: str, shown: Iterable[str]) -> tuple[Span, ...]:
-    """The parts of `text` that stand word for word in one of `shown`, in order; case and punctuation do not matter."""
+def find_echoes(text: str, shown: Iterable[str]) -> tuple[Span, ...]:
+    """Return the parts of `text` that occur word for word in one of `shown`, in order, ignoring case and
+    punctuation."""
     words = _words(text)
     if len(words) < RUN_WORDS:
-        return _whole(text, words, shown)
+        return _match_whole_text(text, words, shown)
     known = {run for source in shown for run in _runs([word for word, _, _ in _words(source)])}
     covered = [False] * len(words)
     for at, run in enumerate(_runs([word for word, _, _ in words])):
@@ -29,7 +30,7 @@ def echoes(text: str, shown: Iterable[str]) -> tuple[Span, ...]:
 
 
 def fresh_text(text: str, spans: Sequence[Span]) -> str:
-    """`text` without `spans`, each cut a line's end: no sentence is made of what stood apart."""
+    """Return `text` without `spans`, with a line break at each cut so that no sentence joins separate parts."""
     if not spans:
         return text
     pieces: list[str] = []
@@ -43,21 +44,21 @@ def fresh_text(text: str, spans: Sequence[Span]) -> str:
 
 
 _REMNANT_WORDS = 3
-"""So few words between echoes ("You said:") say nothing."""
+"""This few words between echoes ("You said:") carry no content."""
 
 
 def clip_spans(spans: Iterable[Span], start: int, end: int) -> tuple[Span, ...]:
-    """The parts of `spans` between `start` and `end`, counted from `start`."""
+    """Return the parts of `spans` between `start` and `end`, relative to `start`."""
     cut = ((max(a, start) - start, min(b, end) - start) for a, b in spans)
     return tuple((a, b) for a, b in cut if a < b)
 
 
-def _whole(text: str, words: Sequence[tuple[str, int, int]], shown: Iterable[str]) -> tuple[Span, ...]:
-    """A text too short for a run is an echo when it is, whole, a sentence's worth of what was shown."""
-    said = [word for word, _, _ in words]
-    if len(said) <= _REMNANT_WORDS:
+def _match_whole_text(text: str, words: Sequence[tuple[str, int, int]], shown: Iterable[str]) -> tuple[Span, ...]:
+    """A text too short for a run is an echo if all of it occurs in one of `shown`."""
+    text_words = [word for word, _, _ in words]
+    if len(text_words) <= _REMNANT_WORDS:
         return ()
-    mark = f" {' '.join(said)} "
+    mark = f" {' '.join(text_words)} "
     sources = (f" {' '.join(word for word, _, _ in _words(source))} " for source in shown)
     return ((0, len(text)),) if any(mark in source for source in sources) else ()
 
@@ -85,6 +86,6 @@ def _spans(text: str, words: Sequence[tuple[str, int, int]], covered: Sequence[b
 
 
 def _with_tail(text: str, end: int) -> int:
-    """Past the punctuation that closes it."""
+    """Extend a span's end past its closing punctuation."""
     match = _TAIL.match(text, end)
     return match.end() if match else end

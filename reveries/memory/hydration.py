@@ -1,4 +1,4 @@
-"""Builds the live memory from the rows of the database in bulk: numbers into arrays; episodes are decoded when first
+"""Builds the live memory from the database rows in bulk: numbers go into arrays, episodes are decoded when first
 read."""
 
 import asyncio
@@ -17,7 +17,7 @@ from reveries.memory.graph.memory_graph import PackedGraph, pack_episode
 from reveries.memory.model import Episode, Turn
 from reveries.memory.recall.turn_packing import PackedTurns, find_known_rows, pack_turns
 from reveries.memory.rows import episode_of, experience_of, turn_of, vector_of
-from reveries.memory.snapshot_file import with_room
+from reveries.memory.snapshot_file import allocate_vectors
 from reveries.memory.text.indexed_text import passages_of
 
 _SEPARATOR = "\x1f"
@@ -25,17 +25,17 @@ _SEPARATOR = "\x1f"
 
 @dataclass(frozen=True, slots=True)
 class GraphRows:
-    """Everything in the database that the graph is made of."""
+    """The database rows that the graph is built from."""
 
     episodes: Sequence[Row]
     sources: Sequence[Row]
     links: Sequence[Row]
-    """One row a node: its links, joined; of each type its number in `LINK_TYPES`, one digit."""
+    """One row per node with its links joined; each type is its number in `LINK_TYPES`, one digit."""
     vectors: Sequence[Row]
 
 
 async def read_graph_rows(database: Database, model_id: str) -> GraphRows:
-    """The rows, as they are committed."""
+    """Read the committed rows of the graph."""
     return GraphRows(
         await database.rows("episodes.live"),
         await database.rows("episodes.live_sources"),
@@ -45,75 +45,75 @@ async def read_graph_rows(database: Database, model_id: str) -> GraphRows:
 
 
 @dataclass(frozen=True, slots=True)
-class SpokenTurns:
-    """The turns of live episodes and the passages of what has no turns, in order, with the ids of their episodes."""
+class LiveTurns:
+    """The turns of live episodes, and passages of experiences without turns, in order, with their episode ids."""
 
     turns: Sequence[Turn]
     homes: Sequence[str]
     earlier: PackedTurns | None
-    """What an earlier snapshot says of them."""
+    """The turns of an outdated snapshot."""
     earlier_rows: Int64 | None
-    """Where each stands word for word in `earlier`; -1 where it does not."""
-    bare_ids: Sequence[str]
-    """Of those whose vector is not to be had from there."""
+    """The row of each unchanged turn in `earlier`; -1 if it is not there."""
+    missing_vector_ids: Sequence[str]
+    """The turns whose vector is not in `earlier`."""
 
 
-async def read_turn_rows(database: Database, mind_name: str, earlier: PackedTurns | None) -> SpokenTurns:
-    """The rows, as they are committed."""
+async def read_live_turns(database: Database, mind_name: str, earlier: PackedTurns | None) -> LiveTurns:
+    """Read the committed turns of live episodes."""
     turns = await database.rows("turns.live")
-    wordless = await database.rows("experiences.live_passages")
-    away = frozenset(row["owner_id"] for row in await database.rows("deep.passages"))
-    return await asyncio.to_thread(_gather_spoken, turns, wordless, mind_name, earlier, away)
+    turnless = await database.rows("experiences.live_passages")
+    disk_only = frozenset(row["owner_id"] for row in await database.rows("deep.passages"))
+    return await asyncio.to_thread(_collect_live_turns, turns, turnless, mind_name, earlier, disk_only)
 
 
-async def read_turn_vectors(
-    database: Database, model_id: str, dimensions: int, spoken: SpokenTurns
-) -> dict[str, Vector]:
-    """The vectors that no snapshot has; one of another length is none."""
+async def read_turn_vectors(database: Database, model_id: str, dimensions: int, spoken: LiveTurns) -> dict[str, Vector]:
+    """Read the vectors that are not in the outdated snapshot. Vectors of another length are ignored."""
     named: dict[str, object] = {"owner_kind": "turn", "model_id": model_id}
     if spoken.earlier is None:
         rows = await database.rows("episodes.live_vectors", named)
     else:
-        rows = await database.rows("vectors.of_owners", named | {"owner_ids": json.dumps(spoken.bare_ids)})
+        rows = await database.rows("vectors.of_owners", named | {"owner_ids": json.dumps(spoken.missing_vector_ids)})
     size = 4 * dimensions
     return {row["owner_id"]: vector_of(row["vector"]) for row in rows if len(row["vector"]) == size}
 
 
-def turns_of(spoken: SpokenTurns, vectors: Mapping[str, Vector], dimensions: int) -> PackedTurns:
-    """The index of `spoken`. A turn whose vector is missing has zeros."""
+def build_turn_index(spoken: LiveTurns, vectors: Mapping[str, Vector], dimensions: int) -> PackedTurns:
+    """Build the index of `spoken`. A turn without a vector gets zeros."""
     return pack_turns(spoken.turns, spoken.homes, vectors, dimensions, spoken.earlier, spoken.earlier_rows)
 
 
-def _gather_spoken(
-    turns: Sequence[Row], wordless: Sequence[Row], mind_name: str, earlier: PackedTurns | None, away: Set[str]
-) -> SpokenTurns:
+def _collect_live_turns(
+    turns: Sequence[Row], turnless: Sequence[Row], mind_name: str, earlier: PackedTurns | None, disk_only: Set[str]
+) -> LiveTurns:
     homes: dict[str, str] = {}
     spoken: dict[str, Turn] = {}
-    for turn, home in spoken_turns(turns, wordless, mind_name):
-        if turn.id not in away:
+    for turn, home in pair_turns_with_episodes(turns, turnless, mind_name):
+        if turn.id not in disk_only:
             spoken.setdefault(turn.id, turn)
             homes[turn.id] = home
     entries = list(spoken.values())
-    rows, bare = None, list(spoken)
+    rows, missing = None, list(spoken)
     if earlier is not None:
         rows = find_known_rows(entries, earlier)
-        # A turn that reads otherwise by now has another vector, too.
+        # A turn whose content changed needs its new vector as well.
         has_vector = np.append(np.any(earlier.values, axis=1), False)[rows]
-        bare = [one.id for one, is_there in zip(entries, has_vector.tolist(), strict=True) if not is_there]
-    return SpokenTurns(entries, [homes[name] for name in spoken], earlier, rows, bare)
+        missing = [turn.id for turn, is_there in zip(entries, has_vector.tolist(), strict=True) if not is_there]
+    return LiveTurns(entries, [homes[name] for name in spoken], earlier, rows, missing)
 
 
-def spoken_turns(turns: Sequence[Row], wordless: Sequence[Row], mind_name: str) -> Iterator[tuple[Turn, str]]:
-    """Turns and passages with the ids of their episodes."""
+def pair_turns_with_episodes(
+    turns: Sequence[Row], turnless: Sequence[Row], mind_name: str
+) -> Iterator[tuple[Turn, str]]:
+    """Yield turns, and passages of experiences without turns, each with the id of its episode."""
     for row in turns:
         yield turn_of(row), str(row["episode_id"])
-    for row in wordless:
+    for row in turnless:
         for passage in passages_of(experience_of(row), mind_name):
             yield passage, str(row["episode_id"])
 
 
 class RowShelf:
-    """Episodes as they stand in their rows."""
+    """Episode rows, decoded when read."""
 
     def __init__(self, rows: Sequence[Row], sources: Mapping[str, Sequence[str]]) -> None:
         self._rows = rows
@@ -128,20 +128,20 @@ class RowShelf:
 
 
 class _Places(dict[str, int]):
-    """Where an episode stands; -1 for one that is not there."""
+    """Index of each episode; -1 for an unknown one."""
 
     def __missing__(self, _: str) -> int:
         return -1
 
 
-def graph_of(rows: GraphRows, dimensions: int) -> PackedGraph:
-    """The graph that `rows` describe. An episode whose vector is missing, or of another length, has zeros."""
+def build_graph(rows: GraphRows, dimensions: int) -> PackedGraph:
+    """Build the graph from its rows. An episode whose vector is missing, or of another length, gets zeros."""
     ids = [str(row["id"]) for row in rows.episodes]
     places = _Places(zip(ids, range(len(ids)), strict=True))
     sources: dict[str, list[str]] = {}
     for row in rows.sources:
         sources.setdefault(row["episode_id"], []).append(row["experience_id"])
-    vectors = with_room(len(ids), dimensions)
+    vectors = allocate_vectors(len(ids), dimensions)
     for row in rows.vectors:
         place, raw = places[row["owner_id"]], row["vector"]
         if place >= 0 and len(raw) == 4 * dimensions:
@@ -150,12 +150,12 @@ def graph_of(rows: GraphRows, dimensions: int) -> PackedGraph:
         ids=ids,
         lazy_episodes=RowShelf(rows.episodes, sources),
         vectors=vectors,
-        links=_links_of(rows.links, places),
-        facts=_facts_of(rows.episodes),
+        links=_pack_links(rows.links, places),
+        facts=_pack_facts(rows.episodes),
     )
 
 
-def _facts_of(rows: Sequence[Row]) -> PackedFacts:
+def _pack_facts(rows: Sequence[Row]) -> PackedFacts:
     codes: dict[str, int] = {}
     named = (row["conversation_id"] for row in rows)
     conversation = [codes.setdefault(name, len(codes)) if name else -1 for name in named]
@@ -175,8 +175,8 @@ def _column(rows: Sequence[Row], name: str) -> Float64:
     return np.fromiter((row[name] for row in rows), dtype=np.float64, count=len(rows))
 
 
-def _links_of(rows: Sequence[Row], places: _Places) -> PackedLinks:
-    """Links between episodes that are both here, ordered by where they come from."""
+def _pack_links(rows: Sequence[Row], places: _Places) -> PackedLinks:
+    """Return the links between known episodes, ordered by source."""
     counts = np.fromiter((len(row["types"]) for row in rows), dtype=np.int64, count=len(rows))
     sources = np.repeat(np.array([places[row["from_id"]] for row in rows], dtype=np.int64), counts)
     names = _SEPARATOR.join([row["targets"] for row in rows]).split(_SEPARATOR) if rows else []

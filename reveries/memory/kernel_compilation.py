@@ -1,8 +1,8 @@
-"""Compiles the inner loops in the background while the daemon already answers.
+"""Compiles the inner loops in the background while the daemon is already serving.
 
-The compiling is done by a child process, at low priority, into numba's cache: it takes seconds of processor time, would
-hold up the event loop from a thread, and has to stop at once when the mind falls asleep - or is killed: the child ends
-when its standard input does. Then the finished code is loaded in a thread.
+A child process compiles at low priority into numba's cache: compiling takes seconds of CPU time, would hold up the
+event loop from a thread, and must stop at once when the daemon stops or is killed. The child ends when its standard
+input closes. The compiled code is then loaded in a thread.
 """
 
 import asyncio
@@ -27,28 +27,28 @@ _LONGEST_SECONDS = 300.0
 
 
 async def warm_up(live: LiveMemory, own_cache: Path) -> bool:
-    """Let `live` go on with compiled loops, then shadow its vectors. False where numba cannot be had: everything works
-    then, large memories more slowly. `own_cache` is used where numba finds no place for its cache by itself."""
+    """Switch `live` to compiled loops, then build the shadow copy of its vectors. False if numba is not available:
+    everything works then, but slower for large memories. `own_cache` is used if numba finds no cache folder itself."""
     for cache in (None, own_cache):
-        if not await _compile_in_a_child(cache):
+        if not await _compile_in_child(cache):
             continue
         try:
             kernels = await asyncio.to_thread(compile_kernels, cache)
-        except (ImportError, RuntimeError):  # RuntimeError: there is no place for numba's cache.
+        except (ImportError, RuntimeError):  # RuntimeError: numba found no folder for its cache.
             continue
-        live.use(kernels)
+        live.use_kernels(kernels)
         for _ in live.graph.shadow_slices():
             await asyncio.sleep(0)
         return True
     return False
 
 
-async def _compile_in_a_child(cache: Path | None) -> bool:
+async def _compile_in_child(cache: Path | None) -> bool:
     if cache is not None:
         try:
             await asyncio.to_thread(cache.mkdir, mode=0o700, parents=True, exist_ok=True)
             if await asyncio.to_thread(fault_of_cache, cache.parent, owner_of(cache.parent.parent)):
-                return False  # What is loaded from it runs as the owner.
+                return False  # Code loaded from the cache runs with the owner's rights.
         except OSError:
             return False
     child = await asyncio.create_subprocess_exec(

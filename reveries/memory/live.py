@@ -1,5 +1,5 @@
-"""Everything that recall needs, in memory: the graph, the source turns, the self-model. One place that takes a change
-set over and one that recalls; neither waits nor fails."""
+"""The live memory: everything that recall needs, in memory (graph, source turns, claims, names, self-model). `apply`
+applies a change set and `recall` recalls; neither waits or fails."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -27,9 +27,9 @@ _TURNS_PER_EPISODE = 3
 _LEAST_RANKED_TURNS = 25
 _NEAREST_TURNS = 12
 SHARE_OF_SPREAD = 0.02
-"""How much energy that came over links counts in the order. On two imported conversations (457 questions) an episode
-that holds the answer is among the first 5 / 10 in 85 / 92 % with 0.02, in 86 / 90 % with 0, in 76 / 88 % with 0.1, and
-in 46 / 61 % in the specification's form, where what has many links comes first."""
+"""Weight of energy received over links in the ranking. On two imported conversations (457 questions) an episode with
+the answer is among the first 5 / 10 in 85 / 92 % with 0.02, in 86 / 90 % with 0, in 76 / 88 % with 0.1, and in
+46 / 61 % in the specification's form, where episodes with many links come first."""
 _DENIAL_CANDIDATES = 20
 _REINFORCEMENT = 0.1
 _CO_SURFACED = 0.02
@@ -37,7 +37,7 @@ _CO_SURFACED = 0.02
 
 @dataclass(frozen=True, slots=True)
 class PackedMemory:
-    """The whole live memory as arrays: what a snapshot holds."""
+    """The whole live memory as arrays, as saved in a snapshot."""
 
     graph: PackedGraph
     turns: PackedTurns
@@ -45,14 +45,14 @@ class PackedMemory:
 
 @dataclass(frozen=True, slots=True)
 class ArrangedVectors:
-    """The vectors of another embedding model, row by row as a live memory has them."""
+    """The vectors of another embedding model, in the row order of a live memory."""
 
     episodes: VectorTable = field(repr=False)
     turns: tuple[Int8VectorTable, Floats] = field(repr=False)
 
 
 class LiveMemory:
-    """The graph with its turns. `is_literal` makes recall take R-119's entry points alone: the oracle of the tests."""
+    """The graph with its turns. `is_literal` makes recall use R-119's entry points alone, as an oracle for tests."""
 
     def __init__(self, dimensions: int, settings: RecallSettings, *, is_literal: bool = False) -> None:
         self.graph = MemoryGraph(dimensions)
@@ -65,30 +65,31 @@ class LiveMemory:
 
     @property
     def dimensions(self) -> int:
-        """Of every vector here; 0 while no embedder has said how many."""
+        """Length of every vector here; 0 until an embedder has reported it."""
         return self.graph.dimensions
 
     @property
     def no_vector(self) -> Vector:
-        """In the place of a vector that is not there (yet): near to nothing, so that words alone find its text."""
+        """Zeros in place of a missing vector: similar to nothing, so the text is found by words alone."""
         return np.zeros(self.dimensions, dtype=np.float32)
 
     def arrange_vectors(
         self, dimensions: int, episodes: Mapping[str, Vector], turns: Mapping[str, Vector]
     ) -> "ArrangedVectors":
-        """Other vectors for all that is here, by id. Changes nothing: may run in a thread while nothing is written."""
+        """Arrange other vectors, given by id, in the row order of this memory. Changes nothing; may run in a thread
+        while nothing is written."""
         return ArrangedVectors(
             self.graph.arrange_vectors(dimensions, episodes), self.turns.arrange_vectors(dimensions, turns)
         )
 
     def replace_vectors(self, arranged: "ArrangedVectors") -> None:
-        """Take over what `arrange_vectors` made of this very memory. Never waits, cannot fail."""
+        """Replace all vectors by the result of `arrange_vectors` on this memory. Never waits, cannot fail."""
         self.graph.replace_vectors(arranged.episodes)
         self.turns.replace_vectors(*arranged.turns)
 
-    def fill(self, packed: PackedMemory) -> None:
-        """Fill this memory, which is empty, in one go. Raises ValueError where the parts do not fit together: then
-        it is as empty as before."""
+    def load_packed(self, packed: PackedMemory) -> None:
+        """Load this empty memory from packed arrays. Raises ValueError if the parts do not fit together; then it
+        stays empty."""
         graph, turns, names = MemoryGraph(self.dimensions), TurnIndex(self.dimensions), NameIndex()
         graph.load_packed(packed.graph)
         turns.load_packed(packed.turns)
@@ -97,32 +98,32 @@ class LiveMemory:
         self.graph, self.turns, self.names = graph, turns, names
 
     def pack(self) -> PackedMemory:
-        """`begin_copy`, whole."""
+        """Return a complete packed copy."""
         return self.begin_copy()()
 
     def begin_copy(self) -> Callable[[], PackedMemory]:
-        """A copy of this memory as it is now: nothing done to it later is seen in the copy. What takes longer than
-        copying is done when what comes back is called: writes need not wait for it."""
+        """Copy this memory as it is now. The returned function does the slower packing, so writes wait only for the
+        copy; later changes do not show in it."""
         graph, turns = self.graph.pack(), self.turns.begin_copy()
         return lambda: PackedMemory(graph, turns())
 
-    def use(self, kernels: Kernels) -> None:
-        """Go on with `kernels`."""
+    def use_kernels(self, kernels: Kernels) -> None:
+        """Switch to these (compiled) kernels."""
         self.graph.use_kernels(kernels)
         self.turns.use_kernels(kernels)
 
     @property
     def settings(self) -> RecallSettings:
-        """What recall goes by."""
+        """The recall settings."""
         return self._settings
 
     @property
     def share_of_spread(self) -> float:
-        """How much of the energy that came over links counts in the order."""
+        """Weight of energy received over links in the ranking."""
         return 1.0 if self._is_literal else SHARE_OF_SPREAD
 
     def apply(self, changes: ChangeSet) -> None:
-        """Take `changes` over. Never waits, cannot fail."""
+        """Apply `changes`. Never waits, cannot fail."""
         self.graph.apply(changes)
         self.turns.apply(changes)
         self.claims.apply(changes)
@@ -131,8 +132,8 @@ class LiveMemory:
             self.self_model = changes.self_model.after
 
     def recall(self, cue: str, vector: Vector, context: RecallContext, *, is_explained: bool = False) -> Recall:
-        """What comes to mind (R-118..R-128); explained, with what moved each turn. Changes nothing: `reinforcements`
-        says what a real recall does."""
+        """Recall (R-118..R-128); with `is_explained`, each turn has its ranking reasons. Changes nothing:
+        `reinforcements` returns the changes of a real recall."""
         if vector.shape != (self.dimensions,):
             vector = self.no_vector
         scores = score_turns(self.turns, cue, vector, context.now, context.exclude_turn_ids)
@@ -140,12 +141,12 @@ class LiveMemory:
         surfaced, edges_touched = activate_episodes(self.graph, seeds, context, self._settings, self.share_of_spread)
         homes = [one.episode.id for one in surfaced]
         turns = best_turns_of_episodes(self.turns, scores, homes, _TURNS_PER_EPISODE)
-        found = Recall(
+        recall = Recall(
             cue=cue,
             vector=vector,
             episodes=tuple(
-                replace(found, turns=self._complete_turns(own, scores))
-                for found, own in zip(surfaced, turns, strict=True)
+                replace(episode, turns=self._complete_turns(own, scores))
+                for episode, own in zip(surfaced, turns, strict=True)
             ),
             turns=self._complete_turns(
                 best_turns(self.turns, scores, max(_LEAST_RANKED_TURNS, context.limit)), scores, is_explained
@@ -153,12 +154,12 @@ class LiveMemory:
             edges_touched=edges_touched,
             nearest=self._complete_turns(nearest_turns(self.turns, scores, _NEAREST_TURNS), scores),
         )
-        return rank_outranked_last(found, self.claims)
+        return rank_outranked_last(recall, self.claims)
 
     def _complete_turns(
         self, turns: Iterable[RankedTurn], scores: TurnScores, is_explained: bool = False
     ) -> tuple[RankedTurn, ...]:
-        """The same turns, each with the other half of its exchange and with how near it is to the cue."""
+        """Return the turns, each with the other half of its exchange and its cosine and coverage."""
         return tuple(self._complete(ranked, scores, is_explained) for ranked in turns)
 
     def _complete(self, ranked: RankedTurn, scores: TurnScores, is_explained: bool) -> RankedTurn:
@@ -174,10 +175,11 @@ class LiveMemory:
         )
 
     def entry_points(self, seeds: Sequence[Seed], vector: Vector, scores: TurnScores) -> list[Seed]:
-        """`seeds` and the episodes of the best source turns: an episode's own vector blurs what one turn says exactly.
+        """Return `seeds` plus the episodes of the best source turns: an episode's own vector blurs what one turn says
+        exactly.
 
-        Such an entry point's match is its turn's cosine and the cue's words in it, weighted as the cue decided. The
-        literal form takes `seeds` alone.
+        The match of such an entry point is its turn's cosine and word coverage, weighted by `meaning_weight`. The
+        literal form returns `seeds` alone.
         """
         if self._is_literal:
             return list(seeds)
@@ -188,7 +190,7 @@ class LiveMemory:
                 continue
             words = float(scores.coverage[row])
             meaning = max(0.0, min(1.0, float(scores.cosines[row])))
-            # A turn that has no vector yet is as near as its words are.
+            # A turn without a vector yet is matched by its words alone.
             weight = scores.meaning_weight if scores.cosines[row] != 0.0 else 0.0
             match = weight * meaning + (1.0 - weight) * words
             own = max(0.0, min(1.0, float(self.graph.vectors[index] @ vector)))
@@ -198,7 +200,7 @@ class LiveMemory:
         return list(by_index.values())
 
     def turns_holding(self, denial: Denial, speaker: str) -> list[Turn]:
-        """The turns of a speaker that hold most of what a denial speaks of, most first."""
+        """Return a speaker's turns that contain most of the denied terms, best coverage first."""
         index = self.turns
         if not len(index):
             return []
@@ -209,23 +211,25 @@ class LiveMemory:
         return own[:_DENIAL_CANDIDATES]
 
     def turn_vectors_of(self, episode_id: str) -> Vectors:
-        """The vectors of an episode's turns, one row a turn."""
-        found: Vectors = self.turns.vectors[list(self.turns.rows_of(episode_id))]
-        return found
+        """Return the vectors of an episode's turns, one row per turn."""
+        vectors: Vectors = self.turns.vectors[list(self.turns.rows_of(episode_id))]
+        return vectors
 
     def reinforcements(self, recalls: Sequence[Recall], now: float) -> ChangeSet:
-        """R-125 with RA-34's sizes: what really surfaced is easier to find from now on, and so is what it surfaced
-        with. Values as they stand now: call it inside the write that applies it."""
-        touched = dict.fromkeys(name for recall in recalls for name in recall.touched_ids if name in self.graph)
+        """Return the changes that reinforce the recalled episodes and the links among them (R-125, with RA-34's
+        sizes). They are based on the current values: call it inside the write that applies them."""
+        touched = dict.fromkeys(
+            episode_id for recall in recalls for episode_id in recall.touched_ids if episode_id in self.graph
+        )
         touches: list[Touch] = []
-        for name in touched:
-            episode = self.graph.at(self.graph.index_of(name) or 0)
+        for episode_id in touched:
+            episode = self.graph.at(self.graph.index_of(episode_id) or 0)
             salience = min(1.0, episode.salience + _REINFORCEMENT * (1.0 - episode.salience))
-            touches.append(Touch(name, episode.access_count + 1, now, salience, accessibility=1.0))
+            touches.append(Touch(episode_id, episode.access_count + 1, now, salience, accessibility=1.0))
         links = [
             Link(link.source_id, link.target_id, link.type, min(1.0, link.strength + _CO_SURFACED))
-            for name in touched
-            for link in self.graph.links_of(name)
+            for episode_id in touched
+            for link in self.graph.links_of(episode_id)
             if link.target_id in touched
         ]
         return ChangeSet(touches=tuple(touches), links=tuple(links))

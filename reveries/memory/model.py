@@ -1,4 +1,4 @@
-"""The values that memory is made of. Times are unix seconds (UTC, float), vectors float32 rows of unit length."""
+"""Data types of memory. Times are unix seconds (UTC, float), vectors float32 rows of unit length."""
 
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -7,11 +7,11 @@ from reveries.llm.base import Vector
 from reveries.memory.echoes import Span, fresh_text
 
 TALK = "talk"
-"""In `Experience.tainted_by`: something in the conversation, or the thought before it."""
+"""In `Experience.tainted_by`: the taint came from the conversation, or from the thought before it."""
 
 
 class Origin(StrEnum):
-    """Who a text comes from. Set when it is stored, never changed (R-63, DESIGN "Text is data")."""
+    """Where a text comes from. Set when it is stored, never changed (R-63, DESIGN "Text is data")."""
 
     OWNER = "owner"
     SELF = "self"
@@ -22,7 +22,7 @@ class Origin(StrEnum):
 
     @property
     def is_tainted(self) -> bool:
-        """Whether text of this origin may have been written by somebody who is not the owner."""
+        """Whether text of this origin may have been written by someone other than the owner."""
         return self in (Origin.TOOL, Origin.DOCUMENT, Origin.CHANNEL)
 
 
@@ -47,26 +47,26 @@ class Turn:
     conversation_id: str
     experience_id: str | None
     position: int
-    """Place in the conversation, from 0. Order goes by it, not by the clock."""
+    """Index in the conversation, from 0. Turns are ordered by it, not by time."""
     origin: Origin
     speaker: str
     text: str
     said_at: float
     is_partial: bool = False
-    """The reply was cut off: stopped by the owner, by the breaker or by a failing model."""
+    """The reply was cut off by the owner, the breaker or a model failure."""
     tainted: bool = False
-    """Somebody who is not the owner may have had a hand in it; whatever is derived from it inherits this."""
+    """Someone other than the owner may have influenced the text; everything derived from it inherits this."""
     echoes: tuple[Span, ...] = ()
-    """Where it only repeats what the mind had before it: recalled memories, rules, the words just said."""
+    """The spans that only repeat text from the prompt: recalled memories, rules, the words just said."""
 
     @property
     def fresh(self) -> str:
-        """What of the text is new: summaries, quotes, claims and vectors are made of this alone."""
+        """The text without its echoes. Summaries, quotes, claims and vectors are built from this alone."""
         return fresh_text(self.text, self.echoes)
 
     @property
     def is_echo(self) -> bool:
-        """Nothing of it is new."""
+        """Whether the whole text is an echo."""
         return bool(self.echoes) and not self.fresh
 
 
@@ -79,7 +79,7 @@ class Experience:
     happened_at: float
     content: str
     salience: float
-    """0 to 1; a cheap estimate when encoded, overwritten by deep sleep (RA-15)."""
+    """0 to 1; a cheap estimate when stored, overwritten by deep sleep (RA-15)."""
     valence: float
     """-1 (bad) to 1 (good)."""
     origin: Origin
@@ -88,20 +88,20 @@ class Experience:
     topics: tuple[str, ...] = ()
     light_slept: bool = False
     processed: bool = False
-    """Deep sleep has worked on it (R-103)."""
+    """Whether deep sleep has processed it (R-103)."""
     is_partial: bool = False
     end_reason: str = ""
     """For a thought: why it ended (R-43)."""
     echoes: tuple[Span, ...] = ()
-    """Where a thought only repeats what it had before it."""
+    """The spans where a thought only repeats text from its prompt."""
     tainted_by: tuple[str, ...] = ()
-    """Ids of the tainted episodes that were before the mind when it said or thought this; TALK for what stood in the
-    conversation or in the thought before it."""
+    """Ids of the tainted episodes in the prompt when this was said or thought; TALK for tainted text in the
+    conversation or in the previous thought."""
 
 
 @dataclass(frozen=True, slots=True)
 class Exemplar:
-    """A verbatim quote that anchors an abstraction (R-71), with where it was said."""
+    """A verbatim quote that anchors an abstraction (R-71), with its source."""
 
     quote: str
     context: str
@@ -113,11 +113,11 @@ class Exemplar:
 
 @dataclass(frozen=True, slots=True)
 class Episode:
-    """What sleep made of one or more experiences (R-70)."""
+    """The memory that sleep formed from one or more experiences (R-70)."""
 
     id: str
     created_at: float
-    """When it happened (the first experience in it), not when it was written."""
+    """When its first experience happened, not when the row was written."""
     ended_at: float
     last_accessed_at: float
     access_count: int
@@ -125,11 +125,11 @@ class Episode:
     exemplars: tuple[Exemplar, ...]
     salience: float
     confidence: float
-    """0 to 1: how far the summary can be trusted. Light sleep's extract is verbatim (1.0)."""
+    """0 to 1: how reliable the summary is. Light sleep's extract is verbatim (1.0)."""
     valence: float
     topics: tuple[str, ...]
     entities: tuple[str, ...]
-    """People, places, things named in it, lower case."""
+    """People, places and things named in the text, lower case."""
     origin: Origin
     tainted: bool
     conversation_id: str | None
@@ -137,20 +137,20 @@ class Episode:
     """"light" or "deep"."""
     experience_ids: tuple[str, ...]
     accessibility: float = 1.0
-    """1.0 falls to 0.1 as it fades (RA-29); multiplies its energy. Never 0: nothing is deleted."""
+    """Falls from 1.0 to 0.1 as the episode fades (RA-29); multiplies its energy. Never 0: nothing is deleted."""
     last_decayed_at: float = 0.0
     gap_seconds: float | None = None
-    """Silence before it (R-75)."""
+    """Length of the silence before the episode (R-75)."""
     gap_significance: str = ""
     merged_into: str | None = None
     before: tuple[str, ...] = ()
-    """Ids of the episodes that came just before it (R-74)."""
+    """Ids of the episodes directly before this one (R-74)."""
     after: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A directed association; both directions are stored, but for causal ones (RA-19)."""
+    """A directed association. Both directions are stored, except for causal links (RA-19)."""
 
     source_id: str
     target_id: str
@@ -168,22 +168,22 @@ class Gap:
     started_at: float
     ended_at: float | None = None
     significance: str = ""
-    """What it means, in plain words; empty when it means nothing, or lasts."""
+    """What the gap means, in plain words; empty when it means nothing or is still open."""
     felt: float = 0.0
-    """Valence of what the owner said just before it, -1 to 1."""
+    """Valence of the owner's last words before the gap, -1 to 1."""
     is_left_open: bool = False
-    """A question stayed without an answer, or something was put off."""
+    """Whether a question was left unanswered or something was put off."""
 
 
 @dataclass(frozen=True, slots=True)
 class SelfModel:
-    """What the mind takes itself and its owner to be (R-82..R-85). Changed only by deep sleep."""
+    """What the mind holds about itself and its owner (R-82..R-85). Changed only by deep sleep and the owner's edits."""
 
     narrative: str = ""
     values: tuple[str, ...] = ()
     tendencies: tuple[str, ...] = ()
     owner_facts: tuple[str, ...] = ()
-    """`relationship.sharedContext`: what it knows about its owner, one plain sentence each."""
+    """`relationship.sharedContext`: facts about the owner, one plain sentence each."""
     communication_style: str = ""
     patterns: tuple["Pattern", ...] = ()
     strengths: tuple[str, ...] = ()
@@ -193,16 +193,16 @@ class SelfModel:
     anticipations: tuple[str, ...] = ()
     updated_at: float = 0.0
     pinned_fields: tuple[str, ...] = ()
-    """Fields of one text that the owner wrote: sleep leaves them alone."""
+    """Text fields that the owner wrote. Sleep does not change them."""
     pinned: tuple[str, ...] = ()
-    """Statements in the lists that the owner wrote: they are never crowded out."""
+    """List statements that the owner wrote. They are never dropped when a list grows too long."""
     refused: tuple[str, ...] = ()
-    """Statements that the owner took out: they do not come back in the same words."""
+    """Statements that the owner removed. They are not added again in the same words."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """Something that recurs, with the episodes that show it (R-83, R-170)."""
+    """A recurring pattern, with the episodes that show it (R-83, R-170)."""
 
     description: str
     confidence: float
@@ -211,19 +211,19 @@ class Pattern:
 
 @dataclass(frozen=True, slots=True)
 class RecallContext:
-    """What a recall is asked under (R-127)."""
+    """Conditions of a recall (R-127)."""
 
     now: float
     mood: float = 0.0
-    """-1 to 1, of the one who asks."""
+    """Mood of the caller, -1 to 1."""
     limit: int = 10
     exclude_turn_ids: frozenset[str] = frozenset()
-    """Turns that the asker has before its eyes already: never ranked."""
+    """Turns that are already in the caller's context: never ranked."""
 
 
 @dataclass(frozen=True, slots=True)
 class Factors:
-    """What an episode's energy was multiplied with (R-122)."""
+    """The factors by which an episode's energy was multiplied (R-122)."""
 
     recency: float
     resonance: float
@@ -233,96 +233,97 @@ class Factors:
 
 @dataclass(frozen=True, slots=True)
 class RankingReason:
-    """Something that spoke for or against a turn."""
+    """A feature that raised or lowered the score of a turn."""
 
     name: str
     """A column of `features` or `hops`."""
     value: float
-    """What was found, in the column's own unit."""
+    """The feature's value, in the column's own unit."""
     amount: float
-    """What it did to the score, against the usual candidate."""
+    """Its effect on the score, relative to the typical candidate."""
     usual: float = 0.0
-    """What the usual candidate has of it, in the same unit."""
+    """The feature's value for the typical candidate, in the same unit."""
 
 
 @dataclass(frozen=True, slots=True)
 class Replacement:
-    """What was said later in the place of something."""
+    """A later statement that replaces an earlier one."""
 
     turn_id: str
     quote: str
     said_at: float
     of: str = ""
-    """The sentence that it replaces; empty for all of it."""
+    """The sentence that is replaced; empty when the whole turn is."""
 
 
 @dataclass(frozen=True, slots=True)
 class RankedTurn:
-    """A source turn that answers the cue."""
+    """A source turn that matches the cue."""
 
     turn: Turn
     episode_id: str
     score: float
     reasons: tuple[RankingReason, ...] = ()
-    """What moved it most, up or down, largest first; only where they were asked for."""
+    """The features that moved its score most, largest first; empty unless an explanation was requested."""
     replaced_by: Replacement | None = None
-    """What holds now in the place of what it says, as far as the cue asks for that."""
+    """The current statement that replaces the part of the turn that the cue asks about."""
     also_replaced_by: tuple[Replacement, ...] = ()
-    """What holds now in the place of what else it says."""
+    """The current statements that replace other parts of the turn."""
     partner: Turn | None = None
-    """The other half of its exchange between the owner and the mind: the reply, or the words that were answered."""
+    """The other half of its exchange: the reply, or the words that it answers."""
     cosine: float = 0.0
-    """With the cue; 0 where the turn has no vector yet."""
+    """Cosine with the cue; 0 when the turn has no vector yet."""
     coverage: float = 0.0
-    """The share of the cue's words, by weight, that the turn and its neighbours hold."""
+    """The share of the cue's words, by weight, that the turn and its neighbours contain."""
 
 
 @dataclass(frozen=True, slots=True)
 class RecalledEpisode:
-    """An episode that surfaced, and why."""
+    """An episode that surfaced, with the explanation."""
 
     episode: Episode
     energy: float
     seed_cosine: float
-    """Cosine with the cue if it was an entry point, else 0."""
+    """Cosine with the cue if the episode was an entry point, else 0."""
     path: tuple[str, ...]
-    """Episode ids from the entry point to this one, both included: the strongest way the energy came."""
+    """Episode ids on the strongest path of energy, from the entry point to this episode, both included."""
     factors: Factors
     turns: tuple[RankedTurn, ...] = ()
     seed_words: float = 0.0
-    """If words made it an entry point: the share of the cue's words, by weight, that its best turn holds."""
+    """If words made it an entry point: the share of the cue's words, by weight, in its best turn."""
 
 
 @dataclass(frozen=True, slots=True)
 class Recall:
-    """A whole recall, ranked, with its explanation. Nothing has been changed by making it."""
+    """The ranked result of a recall, with its explanation. Computing it changed nothing."""
 
     cue: str
     vector: Vector = field(repr=False)
     episodes: tuple[RecalledEpisode, ...]
     turns: tuple[RankedTurn, ...]
-    """The turns that answer the cue best, over all episodes, best first."""
+    """The turns that match the cue best, over all episodes, best first."""
     edges_touched: int
     nearest: tuple[RankedTurn, ...] = ()
-    """The turns nearest in meaning alone, nearest first: what other words hide from the ranking."""
+    """The turns nearest by vector alone, nearest first: what the ranking misses when the wording differs."""
 
     @property
     def is_tainted(self) -> bool:
-        """Whether somebody who is not the owner may have had a hand in anything that came to mind: whatever is said
-        with it before one's eyes inherits that."""
+        """Whether anything recalled is tainted. Everything said with it in the prompt inherits the taint."""
         turns = [ranked.turn for ranked in (*self.turns, *self.nearest)]
-        return any(found.episode.tainted for found in self.episodes) or any(
+        return any(recalled.episode.tainted for recalled in self.episodes) or any(
             turn.tainted or turn.origin.is_tainted for turn in turns
         )
 
     @property
     def tainted_ids(self) -> tuple[str, ...]:
-        """Ids of the tainted episodes among what came to mind."""
-        turns = [one for one in (*self.turns, *self.nearest) if one.turn.tainted or one.turn.origin.is_tainted]
-        found = [one.episode.id for one in self.episodes if one.episode.tainted]
-        return tuple(dict.fromkeys([*found, *(one.episode_id for one in turns)]))
+        """Ids of the tainted episodes in the result."""
+        turns = [
+            ranked for ranked in (*self.turns, *self.nearest) if ranked.turn.tainted or ranked.turn.origin.is_tainted
+        ]
+        episode_ids = [recalled.episode.id for recalled in self.episodes if recalled.episode.tainted]
+        return tuple(dict.fromkeys([*episode_ids, *(ranked.episode_id for ranked in turns)]))
 
     @property
     def touched_ids(self) -> tuple[str, ...]:
-        """The episodes that a real recall reinforces (R-125)."""
-        return tuple(found.episode.id for found in self.episodes)
+        """Ids of the episodes that a real recall reinforces (R-125)."""
+        return tuple(recalled.episode.id for recalled in self.episodes)

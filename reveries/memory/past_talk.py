@@ -1,6 +1,6 @@
-"""Past conversations: listing and searching them; and taking the owner's last words back.
+"""Lists and searches past conversations, and deletes the last exchange on request.
 
-Reads the log, never the graph. Words are looked for as they stand; ASCII letters match in either case.
+Reads the log, never the graph. Words are matched literally; ASCII letters match in either case.
 """
 
 from dataclasses import dataclass
@@ -17,15 +17,15 @@ from reveries.memory.store import MemoryStore
 _OPENING_CHARS: Final = 300
 _FOUND_CHARS: Final = 300
 _BEFORE_CHARS: Final = 60
-"""Of what stands before the words that were found."""
+"""Length of the excerpt before the match."""
 _LONGEST_RECALLED_CHARS: Final = 20_000
-"""Longer words of the owner are not offered to be said again."""
-_NOTHING_TO_TAKE_BACK: Final = "Nothing that was said here can be taken back any more."
+"""Longer turns of the owner are not offered for reuse."""
+_NOTHING_TO_TAKE_BACK: Final = "There is nothing to take back in this conversation."
 
 
 @dataclass(frozen=True, slots=True)
 class FoundConversation:
-    """A conversation in which something was said, with its beginning and what was found in it."""
+    """A conversation that matches a search, with its opening and the matching excerpt."""
 
     id: str
     began_at: float
@@ -37,18 +37,18 @@ class FoundConversation:
 
     @property
     def can_go_on(self) -> bool:
-        """Whether it was held here: an imported one is only read."""
+        """Whether it can be continued. An imported conversation is read-only."""
         return self.source == CHAT
 
 
 class PastTalk:
-    """Finds conversations, their turns, the owner's words."""
+    """Searches conversations, their turns and the owner's words."""
 
     def __init__(self, store: MemoryStore) -> None:
         self._store = store
 
-    async def conversations(self, words: str, limit: int) -> list[FoundConversation]:
-        """The latest first; only those that hold `words`, unless it is empty."""
+    async def find_conversations(self, words: str, limit: int) -> list[FoundConversation]:
+        """Return conversations that contain `words` (all of them if it is empty), latest first."""
         named = {
             "words": words.strip().lower(),
             "limit": limit,
@@ -57,36 +57,38 @@ class PastTalk:
         }
         return [_conversation_of(row) for row in await self._store.database.rows("conversations.past", named)]
 
-    async def conversation_id(self, prefix: str) -> str:
-        """The id of the conversation of here that begins with `prefix`. Raises NotFoundError."""
+    async def resolve_own_id(self, prefix: str) -> str:
+        """Return the id of the one conversation whose id begins with `prefix`. Raises NotFoundError, also for an
+        imported one."""
         row = await self._row(prefix)
         if row["source"] != CHAT:
             raise NotFoundError(
-                "That conversation was brought in from elsewhere; it is remembered, and can be read.",
+                "That conversation was imported. It is remembered and can be read, but not continued.",
                 advice="Begin a new one: /new",
             )
         return str(row["id"])
 
-    async def any_conversation_id(self, prefix: str) -> str:
-        """The same, of imported ones too. Raises NotFoundError."""
+    async def resolve_id(self, prefix: str) -> str:
+        """Like `resolve_own_id`, also for imported conversations. Raises NotFoundError."""
         return str((await self._row(prefix))["id"])
 
     async def turns(self, conversation_id: str, before: int | None, limit: int) -> list[Turn]:
-        """The last `limit` turns before number `before`, oldest first; None: to the end."""
+        """Load the last `limit` turns before position `before` (None: from the end), oldest first."""
         named = {"conversation_id": conversation_id, "before": 2**62 if before is None else before, "limit": limit}
         return [turn_of(row) for row in await self._store.database.rows("turns.before", named)]
 
-    async def owner_words(self, words: str, limit: int) -> list[str]:
-        """What the owner said that holds `words`; each text once, the latest first."""
+    async def find_owner_words(self, words: str, limit: int) -> list[str]:
+        """Return the owner's texts that contain `words`, each once, latest first."""
         named = {"words": words.strip().lower(), "limit": limit, "longest_chars": _LONGEST_RECALLED_CHARS}
         return [str(row["text"]) for row in await self._store.database.rows("turns.owner_words", named)]
 
-    async def take_back(self, conversation_id: str) -> list[Turn]:
-        """Delete the last exchange of a conversation and its experience, while nothing was made of them; its turns.
+    async def delete_last_exchange(self, conversation_id: str) -> list[Turn]:
+        """Delete the last exchange of a conversation and its experience, unless light sleep has processed it. Returns
+        the deleted turns.
 
-        Waits for the batch that light sleep has in hand. Raises UndoError when sleep was faster, or nothing was said.
+        Waits for a running batch of light sleep. Raises UndoError when sleep was faster, or there is no exchange.
         """
-        taken: list[Turn] = []
+        deleted: list[Turn] = []
 
         async def work(transaction: Transaction) -> ChangeSet:
             rows = await transaction.rows("turns.last_exchange", {"conversation_id": conversation_id})
@@ -95,19 +97,19 @@ class PastTalk:
                 await transaction.run("undo.take_back_vectors", {"id": row["id"]})
                 await transaction.run("undo.take_back_turn", {"id": row["id"]})
             await transaction.run("undo.take_back_experience", {"id": rows[0]["experience_id"]})
-            taken.extend(turn_of(row) for row in rows)
+            deleted.extend(turn_of(row) for row in rows)
             return ChangeSet()
 
-        async with self._store.space:
+        async with self._store.embedding_lock:
             await self._store.commit(work)
-        return taken
+        return deleted
 
     async def _row(self, prefix: str) -> Row:
         rows = await self._store.database.rows("conversations.beginning_with", {"prefix": prefix})
         if len(rows) != 1:
             raise NotFoundError(
-                f"{'More than one' if rows else 'No'} conversation begins with {prefix!r}.",
-                advice="See them: /resume",
+                f"{'More than one' if rows else 'No'} conversation has an id that begins with {prefix!r}.",
+                advice="List them: /resume",
             )
         return rows[0]
 
@@ -118,7 +120,7 @@ def _refuse_if_too_late(rows: list[Row]) -> None:
     if rows[0]["light_slept"]:
         raise UndoError(
             _NOTHING_TO_TAKE_BACK,
-            advice="Sleep has made memories of it. What a pass did is undone with: reveries consolidate undo",
+            advice="Sleep has already turned it into memories. To undo a sleep pass: reveries consolidate undo",
         )
 
 

@@ -1,6 +1,6 @@
-"""Converts values to rows of the schema and back. The only place that knows how a list becomes a column.
+"""Converts the data types of memory to database rows and back. No other module knows the column formats.
 
-Text columns hold JSON arrays and objects; vectors are float32, little-endian; every row of text carries its checksum.
+Text columns hold JSON arrays and objects; vectors are float32, little-endian; every row with text has its checksum.
 """
 
 import json
@@ -30,13 +30,13 @@ _CLAIM_TEXTS = (
     "id", "subject", "relation", "value", "quote", "turn_id", "experience_id", "speaker", "found_by",
 )  # fmt: skip
 ALL = "all"
-"""In the place of echoes: nothing of the turn is new, so it has no vector and no place in the live index."""
+"""Stored instead of echo spans when the whole turn is an echo: it then has no vector and is not in the live index."""
 _OWNER_ID = "default"
 """`relationship` is keyed by user; there is one (RA-20)."""
 
 
-def storable(text: str) -> str:
-    """`text` as SQLite can hold it: lone surrogates, which are no characters, become U+FFFD."""
+def make_storable(text: str) -> str:
+    """Replace lone surrogates, which SQLite cannot store, by U+FFFD."""
     return text.encode("utf-8", "replace").decode("utf-8") if not text.isascii() and _has_surrogates(text) else text
 
 
@@ -75,7 +75,7 @@ def turn_of(row: Row) -> Turn:
 
 
 def experience_row(experience: Experience, turn_count: int) -> dict[str, object]:
-    """R-147's row; metadata has R-64's keys, and why a thought ended (R-43)."""
+    """Return R-147's row; the metadata has R-64's keys, and why a thought ended (R-43)."""
     metadata = {
         "conversationId": experience.conversation_id,
         "turnCount": turn_count,
@@ -292,8 +292,8 @@ def _read_strings(raw: str) -> tuple[str, ...]:
 def _read_spans(raw: str, text: str) -> tuple[Span, ...]:
     if raw == "[]":
         return ()
-    found = json.loads(raw)
-    return ((0, len(text)),) if found == ALL else tuple((start, end) for start, end in found)
+    spans = json.loads(raw)
+    return ((0, len(text)),) if spans == ALL else tuple((start, end) for start, end in spans)
 
 
 def _json(value: object) -> str:

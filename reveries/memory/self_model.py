@@ -1,5 +1,5 @@
-"""The self-model's fields: how two states differ, what the owner's own words make of a field, what stays of a list
-that grows too long. Pure."""
+"""Operations on the self-model: the differences between two states, the owner's edits of a field, and limiting a list
+that has grown too long. Pure."""
 
 from collections.abc import Container, Iterable
 from dataclasses import dataclass, fields, replace
@@ -32,7 +32,7 @@ _REFUSED_KEPT = 200
 
 @dataclass(frozen=True, slots=True)
 class FieldChange:
-    """What a change took out of a field and put into it; a text counts as one statement."""
+    """The statements that a change removed from a field and added to it; a text field counts as one statement."""
 
     field: str
     removed: tuple[str, ...]
@@ -43,7 +43,7 @@ class FieldChange:
 
 
 def statements_of(model: SelfModel, field: str) -> tuple[str, ...]:
-    """What a field says, one statement each. Raises UsageError for a field that is none."""
+    """Return the statements of a field. Raises UsageError for an unknown field."""
     if field in TEXT_FIELDS:
         text = str(getattr(model, field))
         return (text,) if text else ()
@@ -55,31 +55,34 @@ def statements_of(model: SelfModel, field: str) -> tuple[str, ...]:
 
 
 def differences(before: SelfModel, after: SelfModel) -> tuple[FieldChange, ...]:
-    """What differs, field by field; a pattern that only gained confidence says so by its number of episodes."""
-    found: list[FieldChange] = []
+    """Return the differences, field by field. A pattern whose confidence changed counts as removed and added."""
+    changes: list[FieldChange] = []
     for field in EDITABLE:
-        old, new = _shown(before, field), _shown(after, field)
+        old, new = _format_statements(before, field), _format_statements(after, field)
         removed = tuple(text for text in old if text not in new)
         added = tuple(text for text in new if text not in old)
         if removed or added:
-            found.append(FieldChange(field, removed, added))
-    return tuple(found)
+            changes.append(FieldChange(field, removed, added))
+    return tuple(changes)
 
 
 def edit_field(before: SelfModel, field: str, text: str, now: float) -> SelfModel:
-    """The self-model with a field in the owner's words: one statement a line for a list. What is new is pinned, what
-    went is refused: no sleep overwrites the one or brings back the other. Raises UsageError."""
+    """Return the self-model with a field set to the owner's words; a list takes one statement per line.
+
+    Added statements are pinned and removed ones refused, so that sleep neither overwrites the former nor brings back
+    the latter. Raises UsageError.
+    """
     old = statements_of(before, field)
-    new = _own_words(field, text)
-    removed, added = [one for one in old if one not in new], [one for one in new if one not in old]
+    new = _parse_statements(field, text)
+    removed, added = [text for text in old if text not in new], [text for text in new if text not in old]
     if field in TEXT_FIELDS:
         pinned_fields = tuple(name for name in before.pinned_fields if name != field)
-        # An emptied field is given back to sleep.
+        # Sleep may write an emptied field again.
         after = replace(before, pinned_fields=(*pinned_fields, field) if new else pinned_fields)
         return replace(after, **{field: new[0] if new else ""}, updated_at=now)  # type: ignore[arg-type]
     after = replace(
         before,
-        pinned=tuple(dict.fromkeys([*(one for one in before.pinned if one not in removed), *added])),
+        pinned=tuple(dict.fromkeys([*(text for text in before.pinned if text not in removed), *added])),
         refused=_refused_statements(before.refused, removed, new),
         updated_at=now,
     )
@@ -89,58 +92,61 @@ def edit_field(before: SelfModel, field: str, text: str, now: float) -> SelfMode
 
 
 def revert_to(current: SelfModel, before: SelfModel, now: float) -> SelfModel:
-    """The self-model as `before` was. What went since does not come back by itself; what returns is refused no more."""
-    gone = [
-        one for field in LIST_FIELDS for one in statements_of(current, field) if one not in statements_of(before, field)
+    """Return the self-model as it was `before`. Statements removed by this become refused; restored ones no longer
+    are."""
+    removed = [
+        text
+        for field in LIST_FIELDS
+        for text in statements_of(current, field)
+        if text not in statements_of(before, field)
     ]
-    back = [one for field in LIST_FIELDS for one in statements_of(before, field)]
-    return replace(before, refused=_refused_statements((*before.refused, *current.refused), gone, back), updated_at=now)
+    restored = [text for field in LIST_FIELDS for text in statements_of(before, field)]
+    refused = _refused_statements((*before.refused, *current.refused), removed, restored)
+    return replace(before, refused=refused, updated_at=now)
 
 
 def _refused_statements(refused: Iterable[str], removed: Iterable[str], kept: Iterable[str]) -> tuple[str, ...]:
-    said = {frozenset(terms_of(text)) for text in kept}
-    found = [text for text in dict.fromkeys([*refused, *removed]) if frozenset(terms_of(text)) not in said]
-    return tuple(found[-_REFUSED_KEPT:])
+    kept_terms = {frozenset(terms_of(text)) for text in kept}
+    remaining = [text for text in dict.fromkeys([*refused, *removed]) if frozenset(terms_of(text)) not in kept_terms]
+    return tuple(remaining[-_REFUSED_KEPT:])
 
 
-def _own_words(field: str, text: str) -> tuple[str, ...]:
+def _parse_statements(field: str, text: str) -> tuple[str, ...]:
     if len(text) > MAX_FIELD_CHARS:
         raise UsageError(
             f"{field} would have {len(text)} characters.",
-            advice=f"{MAX_FIELD_CHARS} at most: it is told at every turn.",
+            advice=f"At most {MAX_FIELD_CHARS} are possible, because it is part of every prompt.",
         )
     lines = [" ".join(line.removeprefix("- ").split()) for line in text.splitlines()]
-    found = tuple(dict.fromkeys(line for line in lines if line))
+    statements = tuple(dict.fromkeys(line for line in lines if line))
     if field in TEXT_FIELDS:
-        return (" ".join(found),) if found else ()
-    if len(found) > MAX_STATEMENTS:
-        raise UsageError(f"{field} would have {len(found)} lines.", advice=f"{MAX_STATEMENTS} at most.")
-    return found
+        return (" ".join(statements),) if statements else ()
+    if len(statements) > MAX_STATEMENTS:
+        raise UsageError(
+            f"{field} would have {len(statements)} lines.", advice=f"At most {MAX_STATEMENTS} are possible."
+        )
+    return statements
 
 
 def _patterns(old: tuple[Pattern, ...], wanted: tuple[str, ...]) -> tuple[Pattern, ...]:
     known = {pattern.description: pattern for pattern in old}
-    return tuple(known.get(one) or Pattern(one, _OWN_CONFIDENCE, ()) for one in wanted)
+    return tuple(known.get(text) or Pattern(text, _OWN_CONFIDENCE, ()) for text in wanted)
 
 
-def _shown(model: SelfModel, field: str) -> tuple[str, ...]:
+def _format_statements(model: SelfModel, field: str) -> tuple[str, ...]:
     if field != "patterns":
         return statements_of(model, field)
-    return tuple(f"{one.description} (confidence {one.confidence:.2f})" for one in model.patterns)
-
-
-# --- the shell -------------------------------------------------------------------------------------------------------
+    return tuple(f"{pattern.description} (confidence {pattern.confidence:.2f})" for pattern in model.patterns)
 
 
 def model_of(raw: str) -> SelfModel:
-    """A self-model as it was kept; one from an older Reveries lacks the newer fields."""
+    """Decode a stored self-model. One from an older version lacks the newer fields, which get their defaults."""
     known = {field.name for field in fields(SelfModel)}
     values = {name: value for name, value in msgspec.json.decode(raw, type=dict[str, object]).items() if name in known}
     return msgspec.convert(values, SelfModel)
 
 
 def limit_statements(statements: tuple[str, ...], pinned: Container[str], limit: int) -> tuple[str, ...]:
-    """The `limit` statements that are kept or told when there are more, in their order: those that the owner wrote,
-    then the newest."""
+    """Return at most `limit` statements in their order, preferring pinned ones, then the newest."""
     places = sorted(range(len(statements)), key=lambda place: (statements[place] not in pinned, -place))[:limit]
     return tuple(statements[place] for place in sorted(places))

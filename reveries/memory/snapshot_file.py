@@ -1,11 +1,11 @@
-"""The live memory - graph and turns - as one file beside the database, so that a large mind wakes in a moment.
+"""File format of a snapshot: the live memory (graph and turns) in one file next to the database, for a fast wake.
 
-The rows stay the truth. A snapshot carries a mark, and the database notes which rows changed since that mark was made:
-those are read anew (memory/snapshots.py). One that is damaged, of another version, or whose mark the database does not
-know is put aside, and the graph is made from the rows. It is written whole or not at all, mode 0600, and holds what the
-episodes say: an erasure of an episode erases the snapshot too.
+The rows stay authoritative. A snapshot has a mark, and the database notes which rows changed since that mark: those are
+read again (memory/snapshots.py). A snapshot that is damaged, from another version, or whose mark the database does not
+know is ignored, and the memory is built from the rows. The file is written whole or not at all, with mode 0600. It
+contains the text of the episodes, so erasing an episode erases the snapshot too.
 
-Layout: a first line, a MessagePack header with its length and checksum, then sections at multiples of 64 bytes.
+Layout: a magic line, a MessagePack header with its length and checksum, then sections at multiples of 64 bytes.
 """
 
 import contextlib
@@ -38,9 +38,9 @@ _MAGIC: Final = b"reveries snapshot 3\n"
 _ALIGNMENT = 64
 _CHUNK_BYTES = 1 << 23
 _CHECKED_WORDS = 1 << 17
-_ROOM_SHARE = 0.5
-_WITH_ROOM: Final = ("targets", "kinds", "strengths")
-_LEAST_ROOM = 1024
+_SPARE_SHARE = 0.5
+_WITH_SPARE: Final = ("targets", "kinds", "strengths")
+_LEAST_SPARE = 1024
 _FACTS: Final = ("accessibility", "valence", "salience", "last_accessed_at", "created_at", "ended_at", "conversation")
 
 Numbers = NDArray[np.generic]
@@ -52,17 +52,17 @@ class Section(msgspec.Struct, frozen=True):
     name: str
     dtype: str
     length: int
-    """Of the array's elements."""
+    """Number of elements."""
     check: int
 
 
 class Header(msgspec.Struct, frozen=True):
-    """What a snapshot is of, and what is in it."""
+    """Identity and contents of a snapshot."""
 
     version: str
     fields: list[str]
     mark: bytes = msgspec.field(name="stamp")
-    """What the database knows it by."""
+    """Identifies the snapshot in the database."""
     model_id: str
     dimensions: int
     count: int
@@ -70,7 +70,7 @@ class Header(msgspec.Struct, frozen=True):
 
 
 class SnapshotEpisodes:
-    """Episodes as they stand in the file."""
+    """Encoded episodes of a snapshot, decoded when read."""
 
     def __init__(self, text: memoryview, ends: Int64) -> None:
         self._text = text
@@ -84,23 +84,23 @@ class SnapshotEpisodes:
 
 
 class _UnusableSnapshotError(Exception):
-    """The file cannot be used. Never leaves this module."""
+    """The file cannot be used, or the save was stopped. Never leaves this module."""
 
 
-def write_snapshot(path: Path, taken: PackedMemory, mark: bytes, model_id: str, is_wanted: Callable[[], bool]) -> bool:
-    """Write `taken` to `path`, in the place of what is there; whether it was done. Given up when `is_wanted` says no,
-    and when the disk does not take it: then an old snapshot stands as it was. Slow: call it in a thread."""
+def write_snapshot(path: Path, packed: PackedMemory, mark: bytes, model_id: str, is_wanted: Callable[[], bool]) -> bool:
+    """Write `packed` to `path`, replacing an existing snapshot; whether it was done. Gives up when `is_wanted` returns
+    False or the write fails; an old snapshot is then left unchanged. Slow: call it in a thread."""
     partial = path.with_name(f"{path.name}.partial")
     try:
-        sections = _sections_of(taken, is_wanted)
+        sections = _sections_of(packed, is_wanted)
         with os.fdopen(open_new(partial), "wb") as file:
             header = Header(
                 version=__version__,
                 fields=_field_names(),
                 mark=mark,
                 model_id=model_id,
-                dimensions=taken.graph.vectors.shape[1],
-                count=len(taken.graph.ids),
+                dimensions=packed.graph.vectors.shape[1],
+                count=len(packed.graph.ids),
                 sections=[_section(name, values) for name, values in sections],
             )
             _write_all(file, header, [values for _, values in sections], is_wanted)
@@ -120,37 +120,37 @@ def write_snapshot(path: Path, taken: PackedMemory, mark: bytes, model_id: str, 
 def read_snapshot(
     path: Path, marks: Container[bytes], model_id: str, dimensions: int
 ) -> tuple[bytes, PackedMemory] | None:
-    """The memory in the file and its mark, which is one of `marks`; None when there is none of the database and the
-    embedding model, or when a byte of it is wrong. Slow: call it in a thread."""
+    """Read the memory and its mark. None if there is no intact snapshot with one of `marks` and of this embedding
+    model. Slow: call it in a thread."""
     try:
         with path.open("rb", buffering=0) as file:
             header = _read_header(file)
             if header.mark not in marks or (header.model_id, header.dimensions) != (model_id, dimensions):
                 return None
-            found = {section.name: _read_section(file, section, header) for section in header.sections}
-            graph = _graph_of(header, found)
-            return header.mark, PackedMemory(graph, turns_of_sections(found, graph.ids, dimensions))
+            arrays = {section.name: _read_section(file, section, header) for section in header.sections}
+            graph = _graph_from_sections(header, arrays)
+            return header.mark, PackedMemory(graph, turns_from_sections(arrays, graph.ids, dimensions))
     except (OSError, _UnusableSnapshotError, msgspec.MsgspecError, ValueError, LookupError, TypeError):
         return None
 
 
 def read_earlier_turns(path: Path, model_id: str, dimensions: int) -> PackedTurns | None:
-    """The turns in a snapshot of an earlier state, for what is still so; None where there is none of this model."""
+    """Read the turns of an outdated snapshot, to reuse what has not changed; None if there is none of this model."""
     try:
         with path.open("rb", buffering=0) as file:
             header = _read_header(file)
             if (header.model_id, header.dimensions) != (model_id, dimensions):
                 return None
-            # One section after the other: the graph's are read over.
-            found = {section.name: _read_section(file, section, header) for section in header.sections}
-            turns = turns_of_sections(found, _split_lines(found["ids"]), dimensions)
+            # Sections are read in sequence, those of the graph too.
+            arrays = {section.name: _read_section(file, section, header) for section in header.sections}
+            turns = turns_from_sections(arrays, _split_lines(arrays["ids"]), dimensions)
             return turns if turns.is_consistent() else None
     except (OSError, _UnusableSnapshotError, msgspec.MsgspecError, ValueError, LookupError, TypeError):
         return None
 
 
-def is_whole(path: Path) -> bool:
-    """Whether every byte of the snapshot is as it was written. Slow: call it in a thread."""
+def is_intact(path: Path) -> bool:
+    """Whether all checksums of the snapshot match. Slow: call it in a thread."""
     try:
         with path.open("rb", buffering=0) as file:
             header = _read_header(file)
@@ -162,7 +162,7 @@ def is_whole(path: Path) -> bool:
 
 
 def erase_snapshot(path: Path) -> None:
-    """Overwrite and remove the file, so that nothing of an erased episode is left in it. Raises OSError."""
+    """Overwrite and delete the file, so that nothing of an erased episode is left in it. Raises OSError."""
     for file in (path, path.with_name(f"{path.name}.partial")):
         if not file.exists():
             continue
@@ -178,13 +178,13 @@ def erase_snapshot(path: Path) -> None:
         file.unlink()
 
 
-def with_room(count: int, dimensions: int) -> Vectors:
-    """Rows of zeros for `count` vectors and half as many more; what is not used takes no memory."""
-    return np.zeros((count + max(_LEAST_ROOM, int(_ROOM_SHARE * count)), dimensions), dtype=np.float32)
+def allocate_vectors(count: int, dimensions: int) -> Vectors:
+    """Allocate zeros for `count` vectors and half as many spare rows. Untouched rows take no physical memory."""
+    return np.zeros((count + max(_LEAST_SPARE, int(_SPARE_SHARE * count)), dimensions), dtype=np.float32)
 
 
 def _field_names() -> list[str]:
-    """What is packed of episodes and turns: another program's are not read."""
+    """Names of the packed fields. A snapshot with other fields is from another version and is not read."""
     return [field.name for kind in (Episode, Turn) for field in fields(kind)] + [
         *(MARKS.names or ()),
         *(SURFACE.names or ()),
@@ -192,55 +192,55 @@ def _field_names() -> list[str]:
 
 
 def _sections_of(memory: PackedMemory, is_wanted: Callable[[], bool]) -> list[tuple[str, Numbers]]:
-    taken, raws = memory.graph, list[bytes]()
-    for place in range(len(taken.ids)):
+    graph, raws = memory.graph, list[bytes]()
+    for place in range(len(graph.ids)):
         if not place % 1024 and not is_wanted():
             raise _UnusableSnapshotError
-        raws.append(taken.lazy_episodes.raw(place))
-    links, turns = taken.links, turn_sections(memory.turns, taken.ids, is_wanted)
+        raws.append(graph.lazy_episodes.raw(place))
+    links, turns = graph.links, turn_sections(memory.turns, graph.ids, is_wanted)
     if turns is None:
         raise _UnusableSnapshotError
     return [
         *turns,
-        ("vectors", taken.vectors[: len(taken.ids)].reshape(-1)),
+        ("vectors", graph.vectors[: len(graph.ids)].reshape(-1)),
         ("nodes", links.nodes.reshape(-1)),
         ("targets", links.targets[: links.taken]),
         ("kinds", links.kinds[: links.taken]),
         ("strengths", links.strengths[: links.taken]),
-        *((name, getattr(taken.facts, name)) for name in _FACTS),
-        ("conversations", np.frombuffer("\n".join(taken.facts.conversations).encode(), dtype=np.uint8)),
-        ("ids", np.frombuffer("\n".join(taken.ids).encode(), dtype=np.uint8)),
+        *((name, getattr(graph.facts, name)) for name in _FACTS),
+        ("conversations", np.frombuffer("\n".join(graph.facts.conversations).encode(), dtype=np.uint8)),
+        ("ids", np.frombuffer("\n".join(graph.ids).encode(), dtype=np.uint8)),
         ("episode_ends", np.cumsum([len(raw) for raw in raws], dtype=np.int64)),
         ("episodes", np.frombuffer(b"".join(raws), dtype=np.uint8)),
     ]
 
 
-def _graph_of(header: Header, found: dict[str, Numbers]) -> PackedGraph:
+def _graph_from_sections(header: Header, arrays: dict[str, Numbers]) -> PackedGraph:
     count = header.count
-    ids = _split_lines(found["ids"])
-    ends, text = found["episode_ends"].view(np.int64), found["episodes"].data
+    ids = _split_lines(arrays["ids"])
+    ends, text = arrays["episode_ends"].view(np.int64), arrays["episodes"].data
     if len(ids) != count or len(ends) != count or (count and ends[-1] != len(text)):
         raise _UnusableSnapshotError
     return PackedGraph(
         ids=ids,
         lazy_episodes=SnapshotEpisodes(text, ends),
-        vectors=found["vectors"].view(np.float32).reshape(with_room(header.count, header.dimensions).shape),
+        vectors=arrays["vectors"].view(np.float32).reshape(allocate_vectors(header.count, header.dimensions).shape),
         links=PackedLinks(
-            found["nodes"].reshape(-1, 4).view(np.int32),
-            found["targets"].view(np.int32),
-            found["kinds"].view(np.uint8),
-            found["strengths"].view(np.float32),
+            arrays["nodes"].reshape(-1, 4).view(np.int32),
+            arrays["targets"].view(np.int32),
+            arrays["kinds"].view(np.uint8),
+            arrays["strengths"].view(np.float32),
             next(section.length for section in header.sections if section.name == "targets"),
         ),
         facts=PackedFacts(
-            accessibility=found["accessibility"].view(np.float64),
-            valence=found["valence"].view(np.float64),
-            salience=found["salience"].view(np.float64),
-            last_accessed_at=found["last_accessed_at"].view(np.float64),
-            created_at=found["created_at"].view(np.float64),
-            ended_at=found["ended_at"].view(np.float64),
-            conversation=found["conversation"].view(np.int32),
-            conversations=_split_lines(found["conversations"]),
+            accessibility=arrays["accessibility"].view(np.float64),
+            valence=arrays["valence"].view(np.float64),
+            salience=arrays["salience"].view(np.float64),
+            last_accessed_at=arrays["last_accessed_at"].view(np.float64),
+            created_at=arrays["created_at"].view(np.float64),
+            ended_at=arrays["ended_at"].view(np.float64),
+            conversation=arrays["conversation"].view(np.int32),
+            conversations=_split_lines(arrays["conversations"]),
         ),
     )
 
@@ -264,13 +264,13 @@ def _read_header(file: BinaryIO) -> Header:
 
 
 def _read_section(file: BinaryIO, section: Section, header: Header) -> Numbers:
-    """One array. Vectors and links have room behind them: nothing is copied when the next episode comes."""
+    """Read one array. Vectors and links get spare capacity, so that adding an episode copies nothing."""
     values: Numbers
     if section.name == "vectors":
         if section.length != header.count * header.dimensions or section.dtype != "<f4":
             raise _UnusableSnapshotError
-        values = with_room(header.count, header.dimensions).reshape(-1)
-    elif section.name in _WITH_ROOM:
+        values = allocate_vectors(header.count, header.dimensions).reshape(-1)
+    elif section.name in _WITH_SPARE:
         values = np.zeros(section.length + section.length // 4, dtype=section.dtype)
     else:
         values = np.empty(section.length, dtype=section.dtype)
@@ -279,10 +279,10 @@ def _read_section(file: BinaryIO, section: Section, header: Header) -> Numbers:
     view = part.view(np.uint8).data
     done = 0
     while done < len(view):
-        got = file.readinto(view[done : done + _CHUNK_BYTES])  # type: ignore[attr-defined]  # a raw file has it
-        if not got:
+        count = file.readinto(view[done : done + _CHUNK_BYTES])  # type: ignore[attr-defined]  # a raw file has it
+        if not count:
             raise _UnusableSnapshotError
-        done += got
+        done += count
     if _sum_of_words(part) != section.check:
         raise _UnusableSnapshotError
     return values
@@ -305,8 +305,8 @@ def _section(name: str, values: Numbers) -> Section:
 
 
 def _sum_of_words(values: Numbers) -> int:
-    """A checksum at the speed of memory: sums of 64-bit words by the mebibyte, and a CRC over those and the rest. A
-    flipped bit, a torn or a missing page is noticed."""
+    """Fast checksum: sums of 64-bit words per mebibyte, and a CRC over the sums and the remaining bytes. Detects a
+    flipped bit and a torn or missing page."""
     raw = values.view(np.uint8)
     whole = len(raw) // 8 * 8
     words = raw[:whole].view(np.int64)
@@ -316,25 +316,25 @@ def _sum_of_words(values: Numbers) -> int:
 
 
 _PREFIX = "turns."
-_LOOK_AGAIN_ROWS = 1024
-_KEPT_READ = 4096
+_ROWS_PER_CHECK = 1024
+_CACHED_TURNS = 4096
 
 
-class FoldedTurns:
-    """Turns as they stand in the file."""
+class SnapshotTurns:
+    """Encoded turns of a snapshot, decoded when read."""
 
     def __init__(self, text: memoryview, ends: Int64) -> None:
         self._text = text
         self._ends = ends
-        self._read: dict[int, Turn] = {}
-        """What was read lately: a recall asks for its best turns several times."""
+        self._cache: dict[int, Turn] = {}
+        """Recently decoded turns: a recall reads its best turns several times."""
 
     def __call__(self, row: int) -> Turn:
-        turn = self._read.get(row)
+        turn = self._cache.get(row)
         if turn is None:
-            if len(self._read) >= _KEPT_READ:
-                self._read.clear()
-            turn = self._read[row] = unpack_turn(self.raw(row))
+            if len(self._cache) >= _CACHED_TURNS:
+                self._cache.clear()
+            turn = self._cache[row] = unpack_turn(self.raw(row))
         return turn
 
     def raw(self, row: int) -> bytes:
@@ -344,10 +344,10 @@ class FoldedTurns:
 def turn_sections(
     turns: PackedTurns, episode_ids: Sequence[str], is_wanted: Callable[[], bool]
 ) -> list[tuple[str, Numbers]] | None:
-    """Arrays by name; None when they are not wanted any more."""
+    """Return arrays by name; None if `is_wanted` returns False."""
     raws: list[bytes] = []
     for row in range(len(turns.ids)):
-        if not row % _LOOK_AGAIN_ROWS and not is_wanted():
+        if not row % _ROWS_PER_CHECK and not is_wanted():
             return None
         raws.append(turns.lazy_turns.raw(row))
     places = dict(zip(episode_ids, range(len(episode_ids)), strict=True))
@@ -377,18 +377,18 @@ def turn_sections(
     return [(f"{_PREFIX}{name}", values) for name, values in sections.items()]
 
 
-def turns_of_sections(found: Mapping[str, Numbers], episode_ids: Sequence[str], dimensions: int) -> PackedTurns:
-    """The index that `turn_sections` took apart. Raises ValueError or KeyError where something does not fit."""
-    own = {name.removeprefix(_PREFIX): values for name, values in found.items() if name.startswith(_PREFIX)}
-    ids, vocabulary = _lines(own["ids"]), _lines(own["vocabulary"])
-    named = [*episode_ids, ""]  # -1 is nobody's.
+def turns_from_sections(arrays: Mapping[str, Numbers], episode_ids: Sequence[str], dimensions: int) -> PackedTurns:
+    """Rebuild the index from the arrays of `turn_sections`. Raises ValueError or KeyError if they do not fit."""
+    own = {name.removeprefix(_PREFIX): values for name, values in arrays.items() if name.startswith(_PREFIX)}
+    ids, vocabulary = _split_lines(own["ids"]), _split_lines(own["vocabulary"])
+    homes = [*episode_ids, ""]  # -1 means no episode.
     ends, text = own["raw_ends"].view(np.int64), own["raws"].data
     if len(ends) != len(ids) or (len(ids) and ends[-1] != len(text)):
-        raise ValueError("The turns end elsewhere than they say.")
+        raise ValueError("The turn offsets do not match the turn data.")
     return PackedTurns(
         ids=ids,
-        homes=[named[place] for place in own["homes"].view(np.int32).tolist()],
-        lazy_turns=FoldedTurns(text, ends),
+        homes=[homes[place] for place in own["homes"].view(np.int32).tolist()],
+        lazy_turns=SnapshotTurns(text, ends),
         values=own["values"].view(np.int8).reshape(len(ids), dimensions),
         scales=own["scales"].view(np.float32),
         live=own["live"].view(np.bool_),
@@ -411,7 +411,3 @@ def turns_of_sections(found: Mapping[str, Numbers], episode_ids: Sequence[str], 
 
 def _pack_text(raw: bytes) -> Numbers:
     return np.frombuffer(raw, dtype=np.uint8)
-
-
-def _lines(raw: Numbers) -> list[str]:
-    return raw.tobytes().decode().split("\n") if len(raw) else []

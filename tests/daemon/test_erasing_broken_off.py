@@ -16,7 +16,7 @@ from reveries.daemon.forgetting import forget, scrub_after_restore
 from reveries.daemon.server import Session
 from reveries.errors import StorageDamagedError, StorageError
 from reveries.llm.scripted import ScriptedModel
-from reveries.memory.forgetting.tombstones import FILE_ALONE, Unfinished, leave_to_do, left_to_do
+from reveries.memory.forgetting.tombstones import FILE_ONLY, UnfinishedErasure, read_marker, write_marker
 from reveries.monologue.ports import ThoughtState
 from tests.daemon.asking import dispatcher
 from tests.daemon.mind_kit import NOON, Living, living
@@ -86,7 +86,7 @@ async def test_where_the_disk_refuses_what_comes_after_it_is_gone_no_prompt_has_
         assert WORD not in await prompt_of(life, "And now?")
         obstacle.rmdir()
         await scrub_after_restore(life.mind)
-        assert left_to_do(life.mind.memory.forgetting.marker) is None
+        assert read_marker(life.mind.memory.forgetting.marker) is None
 
 
 @pytest.mark.requirement("F10")
@@ -157,7 +157,7 @@ async def test_killed_before_anything_was_gone_it_costs_no_copy_at_the_next_wake
         await forget(life.mind, protocol.Forget(3, matching="pear tree", erase=True, dry_run=False), nobody)
         home.database_default.with_name("memory.db.replaced-1").write_text("all that is left of a day")
         kept = sorted(home.backups.iterdir())
-        leave_to_do(_marker(life), Unfinished(receipt_id="a receipt that nobody has"))
+        write_marker(_marker(life), UnfinishedErasure(receipt_id="a receipt that nobody has"))
         await scrub_after_restore(life.mind)
         assert not _marker(life).exists()
         assert sorted(home.backups.iterdir()) == kept
@@ -175,7 +175,7 @@ async def test_damage_that_is_met_while_it_is_decided_what_goes_erases_nothing_a
         with pytest.raises(StorageDamagedError) as told:
             await forget(life.mind, ERASE, nobody)
         assert "erased" not in str(told.value)
-        assert left_to_do(_marker(life)) is None
+        assert read_marker(_marker(life)) is None
         assert sorted(home.backups.iterdir()) == kept
 
 
@@ -199,11 +199,11 @@ with open(sys.argv[1], "r+b") as file:
 async def test_what_is_left_to_do_is_on_the_disk_also_where_it_cannot_be_written_anew(home: Home) -> None:
     async with knowing(home) as life:
         marker = _marker(life)
-        leave_to_do(marker, FILE_ALONE)
+        write_marker(marker, FILE_ONLY)
         marker.with_name(f"{marker.name}.partial").mkdir()
         with pytest.raises(StorageError, match="Nothing is erased"):
             await forget(life.mind, ERASE, nobody)
-        assert left_to_do(marker) == FILE_ALONE
+        assert read_marker(marker) == FILE_ONLY
         assert turns_with_it(life, home) > 0
 
 
@@ -233,10 +233,10 @@ async def test_where_nothing_is_found_a_disk_that_refuses_the_rest_is_not_told_a
 @pytest.mark.requirement("F10")
 async def test_while_the_file_alone_is_written_anew_nobody_has_to_be_silent(home: Home) -> None:
     async with knowing(home) as life:
-        leave_to_do(_marker(life), FILE_ALONE)
+        write_marker(_marker(life), FILE_ONLY)
         async with asyncio.timeout(20), life.mind.activity.during_silence():
             await scrub_after_restore(life.mind)
-        assert left_to_do(_marker(life)) is None
+        assert read_marker(_marker(life)) is None
 
 
 @pytest.mark.requirement("F10", "R-96")

@@ -15,7 +15,7 @@ from reveries.daemon.forgetting import NO_BACKUP, forget, scrub_after_restore
 from reveries.db.driver import dbapi
 from reveries.errors import NotFoundError, StorageError
 from reveries.llm.scripted import ScriptedModel
-from reveries.memory.forgetting.tombstones import FILE_ALONE, leave_to_do, left_to_do
+from reveries.memory.forgetting.tombstones import FILE_ONLY, read_marker, write_marker
 from tests.daemon.mind_kit import NOON, Living, living
 from tests.fakes.patient_clock import PatientClock
 
@@ -130,24 +130,24 @@ async def test_where_the_file_alone_was_left_an_erasure_that_comes_to_nothing_ta
         await life.say("The pear tree is old.")
         await life.mind.backups.back_up()
         kept, marker = sorted(home.backups.iterdir()), life.mind.memory.forgetting.marker
-        leave_to_do(marker, FILE_ALONE)
+        write_marker(marker, FILE_ONLY)
         with pytest.raises(NotFoundError):
             await forget(life.mind, protocol.Forget(2, id="ffff", erase=True, dry_run=False), lambda *_: None)
-        assert left_to_do(marker) == FILE_ALONE
+        assert read_marker(marker) == FILE_ONLY
         with contextlib.closing(dbapi.connect(home.database_default, isolation_level=None)) as other:
             other.execute("BEGIN IMMEDIATE")
             with pytest.raises(StorageError) as refused:
                 await forget(life.mind, protocol.Forget(4, matching="pear", erase=True, dry_run=False), lambda *_: None)
             assert "It is erased" not in str(refused.value), "nothing is"
             other.execute("ROLLBACK")
-        assert left_to_do(marker) == FILE_ALONE
+        assert read_marker(marker) == FILE_ONLY
         nothing = protocol.Forget(3, matching="nothing is like that", erase=True, dry_run=False)
         await forget(life.mind, nothing, lambda *_: None)
-        assert left_to_do(marker) is None, "it wrote the file anew in passing"
+        assert read_marker(marker) is None, "it wrote the file anew in passing"
         assert sorted(home.backups.iterdir()) == kept
-        leave_to_do(marker, FILE_ALONE)
+        write_marker(marker, FILE_ONLY)
         await scrub_after_restore(life.mind)
-        assert left_to_do(marker) is None
+        assert read_marker(marker) is None
         assert sorted(home.backups.iterdir()) == kept
 
 

@@ -80,7 +80,7 @@ async def test_the_day_and_what_a_silence_means_are_parts_too(tmp_path: Path) ->
     async with talking(tmp_path) as talk:
         for day in range(9):
             await talk.say(f"hello, it is day {day}")
-            await talk.memory.conversations.rest_conversation(talk.conversation.conversation_id)
+            await talk.memory.conversations.mark_conversation_idle(talk.conversation.conversation_id)
             await talk.clock.advance(86_400.0 * (60 if day == 7 else 1))
         told = await ask(talk, protocol.AskContext(1))
         parts = parts_of(told)

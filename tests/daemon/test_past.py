@@ -76,7 +76,7 @@ async def test_an_imported_conversation_is_read_and_not_gone_on_with(tmp_path: P
         assert past.source == "letters"
         read = await ask(talk, protocol.AskTurns(1, past.conversation_id), protocol.Turns)
         assert [turn.text for turn in read.turns] == ["Dear friend", "Yes?"]
-        with pytest.raises(NotFoundError, match="brought in"):
+        with pytest.raises(NotFoundError, match="was imported"):
             await ask(talk, protocol.ResumeConversation(1, past.conversation_id))
         with pytest.raises(NotFoundError):
             await ask(talk, protocol.AskTurns(1, "nothing"))
@@ -96,7 +96,7 @@ async def test_the_last_words_are_taken_back_before_sleep_and_not_after(tmp_path
         await talk.memory.light_sleep()
         found = await talk.memory.search("password swordfish", 5)
         assert "swordfish" not in str([ranked.turn.text for ranked in found.turns])
-        with pytest.raises(UndoError, match="taken back"):
+        with pytest.raises(UndoError, match="nothing to take back"):
             await talk.conversation.take_back()
 
 

@@ -62,4 +62,4 @@ async def test_inspecting_a_memory_shows_from_where_and_by_which_way_foreign_tex
         assert (source.kind, source.origin, source.tainted) == ("conversation", "owner", True)
         assert any(document.id in way and "The choir sings" in way for way in source.by)
         (first,) = (await memory.inspect(document.id)).provenance
-        assert first.by == ["somebody else wrote it (document)"]
+        assert first.by == ["someone else wrote it (document)"]

@@ -59,7 +59,7 @@ async def test_what_a_program_asks_to_be_kept_is_recalled_as_what_it_said(home: 
 
 async def test_what_is_kept_is_answered_though_it_cannot_be_slept_on_yet_and_is_slept_on_later(home: Home) -> None:
     async with living(home, worker(), PatientClock(NOON), QUIET) as life:
-        async with life.mind.memory.no_light_sleep(), asyncio.TaskGroup() as tasks:
+        async with life.mind.memory.pause_light_sleep(), asyncio.TaskGroup() as tasks:
             kept = tasks.create_task(call(life, "remember", text="The boards lie behind the house."), name="remember")
             await life.pass_time(0.01)
             assert kept.done()

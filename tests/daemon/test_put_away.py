@@ -48,7 +48,7 @@ async def test_what_is_put_away_stands_in_no_summary_of_what_was_said_before(hom
         await life.pass_time(2)
         await conversations.fold(name, "- They said: I can't eat shellfish.", 2)
         await _put_away(life, "shellfish")
-        opened = await conversations.go_back_to(name)
+        opened = await conversations.load_conversation(name)
         assert (opened.folded_summary, opened.folded_until) == ("", 0)
         await life.say("What do you know?")
         assert "shellfish" not in _last_prompt(model)
@@ -64,7 +64,7 @@ async def test_of_a_summary_only_the_lines_go_that_hold_what_is_put_away(home: H
         await life.pass_time(2)
         await conversations.fold(name, "- I can't eat shellfish.\n- My club meets on Wednesday.", 4)
         await _put_away(life, "shellfish")
-        opened = await conversations.go_back_to(name)
+        opened = await conversations.load_conversation(name)
         assert (opened.folded_summary, opened.folded_until) == ("- My club meets on Wednesday.", 4)
 
 

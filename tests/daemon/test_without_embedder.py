@@ -40,7 +40,7 @@ async def test_a_turn_without_an_embedder_is_answered_with_what_words_recall(tmp
         events = await talk.say("Where did Marta move?")
         assert events.memories
         assert any(FACT in message.text for message in talk.model.prompts[-1].messages)
-        assert "No Ollama answers" in talk.memory.by_words_because
+        assert "No Ollama answers" in talk.memory.no_vector_reason
 
 
 @pytest.mark.requirement("R-94", "D1")
@@ -101,7 +101,7 @@ async def test_vectors_that_wait_are_a_problem(home: Home) -> None:
             await life.mind.sleep.light_sleep()
             await life.clock.advance(60)
             # As after a cue that was embedded.
-            life.mind.memory.by_words_because = ""
+            life.mind.memory.no_vector_reason = ""
             problems = (await status_of(life.mind)).problems
             making.cancel()
         assert problems == ["New memories have no vectors yet. No Ollama answers."]

@@ -408,13 +408,13 @@ async def test_a_pass_that_lost_taints_is_taken_back_after_the_migration_that_ga
         assert deep.merged == 1
     as_schema_6(tmp_path / "memory.db")
     async with open_memory(tmp_path, first_id=900_000) as memory:
-        await memory.take_back(deep.run_id)
+        await memory.undo_pass(deep.run_id)
         assert [one.tainted for one in memory.live.graph.episodes()] == [True, True]
         assert picture(memory)["episodes"] == before["episodes"]
     assert len([name for name in taints(tmp_path / "memory.db") if name.startswith("episode")]) == 2
     async with open_memory(tmp_path, first_id=950_000) as memory:
         assert picture(memory)["episodes"] == before["episodes"]
-        await memory.take_back(light)
+        await memory.undo_pass(light)
         assert not len(memory.live.graph)
 
 

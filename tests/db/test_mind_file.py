@@ -87,7 +87,7 @@ def test_an_imported_mind_is_the_mind_that_was_exported(
             recall = memory.recall("the safe", await memory.embed_cue("the safe"), context())
             assert "safe" in str(recall.turns)
             # What was erased there stays erased here.
-            assert memory.forgetting.refuses("A fine colour.", NOW - 1.0)
+            assert memory.forgetting.is_erased_text("A fine colour.", NOW - 1.0)
 
     asyncio.run(wake())
 

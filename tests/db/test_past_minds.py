@@ -135,10 +135,10 @@ async def test_what_its_sleep_did_is_shown_and_taken_back_as_that_version_wrote_
         assert "You told me of it." in {diff.new_summary for diff in told}
         if version < 3:
             with pytest.raises(UndoError, match="earlier version"):
-                await memory.take_back(runs[0].id)
+                await memory.undo_pass(runs[0].id)
             return
         for run in runs:
-            await memory.take_back(run.id)
+            await memory.undo_pass(run.id)
         assert not len(memory.live.graph)
         assert not memory.live.graph.link_count
         assert not memory.live.claims.claims

@@ -81,13 +81,13 @@ async def _live_through(memory: Memory, there: Provider, clock: HandClock, fault
     recall = await memory.search(cue, 5)
     assert recall.turns[0].turn.text == PLANTED
     assert len(there.requests) <= 1, "it was asked again"
-    if not memory.by_words_because:
+    if not memory.no_vector_reason:
         return  # a fault that leaves vectors what they are
-    check_sentence(memory.by_words_because)
+    check_sentence(memory.no_vector_reason)
     await there.heal()
     await clock.advance(max(PROBE_SECONDS, _asked_seconds(fault)))
     vector = await memory.embed_cue(f"{cue}, again")
-    assert not memory.by_words_because, memory.by_words_because
+    assert not memory.no_vector_reason, memory.no_vector_reason
     assert np.isclose(np.linalg.norm(vector), 1.0, atol=1e-3)
 
 
@@ -108,4 +108,4 @@ async def test_an_address_where_nobody_embeds_costs_the_meaning_and_nothing_else
         recall = await memory.search("quince tree", 5)
     await embedder.aclose()
     assert recall.turns[0].turn.text == PLANTED
-    check_sentence(memory.by_words_because)
+    check_sentence(memory.no_vector_reason)

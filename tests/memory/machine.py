@@ -72,7 +72,7 @@ class MindMachine(RuleBasedStateMachine):
             self._said[exchange.reply.id] = f"I see: {words}"
             self._last = [asked, exchange.reply]
             if rests:
-                await self._memory.conversations.rest_conversation(conversation.id)
+                await self._memory.conversations.mark_conversation_idle(conversation.id)
 
         self._do(work())
 
@@ -136,7 +136,7 @@ class MindMachine(RuleBasedStateMachine):
             if not self._last:
                 return
             with contextlib.suppress(UndoError, NotFoundError):
-                for turn in await self._memory.past_talk.take_back(self._last[0].conversation_id):
+                for turn in await self._memory.past_talk.delete_last_exchange(self._last[0].conversation_id):
                     del self._said[turn.id]
             self._last = []
 

@@ -110,7 +110,7 @@ def test_who_is_trusted_less_never_outranks_the_owner(chosen: dict[str, object])
     (other,) = extract_claims([turn("t2", "I moved to Porto.", said_at=NOW + 9 * DAY, **chosen)])
     found = conflict_between(own, other, NOW)
     assert found is not None
-    assert (found.kind, found.outranked) == (CONTRADICTION, None)
+    assert (found.kind, found.outranked_claim) == (CONTRADICTION, None)
 
 
 @pytest.mark.parametrize("word", ["moved to", "lives in"])
@@ -121,10 +121,10 @@ def test_of_two_speakers_who_are_trusted_alike_neither_outranks_the_other(word: 
     assert one.trust == other.trust
     found = conflict_between(one, other, NOW)
     assert found is not None
-    assert (found.kind, found.outranked) == (CONTRADICTION, None)
+    assert (found.kind, found.outranked_claim) == (CONTRADICTION, None)
     again = replace(other, speaker="ana")  # One speaker, however written: now it is an update.
     assert (update := conflict_between(one, again, NOW)) is not None
-    assert (update.kind, update.outranked) == (UPDATE, one)
+    assert (update.kind, update.outranked_claim) == (UPDATE, one)
 
 
 async def moved(memory: Memory, clock: HandClock) -> None:
@@ -180,7 +180,7 @@ async def test_a_supersession_is_taken_back_with_the_pass_that_found_it(tmp_path
         (newest, *_) = await memory.sleep_log(1)
         detail = await memory.sleep_run(newest.id)
         assert "ranks under" in detail.changes[0].superseded[0]
-        await memory.take_back(newest.id)
+        await memory.undo_pass(newest.id)
         assert not memory.live.claims.conflicts
         assert [claim.value for claim in memory.live.claims.claims.values()] == ["Lisbon"]
         await memory.light_sleep()
@@ -210,7 +210,7 @@ async def test_what_deep_sleep_finds_counts_only_where_the_words_stand_there(tmp
         slept = await memory.deep_sleep(answering(deep_answer(0.5, said, facts=[true, false])))
         (claim,) = memory.live.claims.claims.values()
         assert (claim.value, claim.found_by, claim.quote) == ("Estrela", "model", said)
-        await memory.take_back(slept.run_id)
+        await memory.undo_pass(slept.run_id)
         assert not memory.live.claims.claims
         await memory.deep_sleep(answering(deep_answer(0.5, said, facts=[invented, false])))
         assert not memory.live.claims.claims
@@ -243,7 +243,7 @@ async def test_the_owner_settles_a_contradiction_and_it_stays_settled(tmp_path: 
         await memory.settle_contradiction(one.id[:4], keep)
         assert await memory.contradictions() == []
         (settled,) = await memory.contradictions(with_settled=True)
-        assert (settled.holds.value if settled.holds else "") == above
+        assert (settled.prevailing_claim.value if settled.prevailing_claim else "") == above
         live = picture(memory)
         with pytest.raises(NotFoundError):
             await memory.settle_contradiction("zz", keep)

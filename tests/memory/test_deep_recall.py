@@ -16,7 +16,7 @@ from reveries.memory.deep_recall import (
     score_match,
     select_rarest,
     should_search_disk,
-    weights_of,
+    word_weights,
 )
 from reveries.memory.memory import Memory
 from reveries.memory.model import Recall
@@ -92,11 +92,11 @@ async def test_a_deep_search_finds_what_is_on_disk_with_and_without_the_extensio
     async with open_memory(tmp_path, clock, first_id=1000, with_vector_search=has_vectors) as memory:
         assert (await memory.stats()).deep_search == ("sqlite-vec" if has_vectors else "numpy")
         found = await memory.search_deep(CUE, 10)
-        assert found.is_whole
+        assert found.is_complete
         assert found.hits[0].text == FACT
         assert found.hits[0].is_dormant
         assert found.hits[0].words > 0.9
-        by_meaning = await memory._deep_recall._by_meaning(await memory.embed_cue(CUE), 1e12)
+        by_meaning = await memory._deep_recall._search_vectors(await memory.embed_cue(CUE), 1e12)
         assert by_meaning[0]
         assert memory.on_disk.episodes == 1
 
@@ -157,7 +157,7 @@ async def test_a_change_of_the_embedder_covers_what_is_on_disk(tmp_path: Path) -
         assert (await memory.search_deep(CUE, 5)).hits[0].text.endswith(FACT), "by words, while the vectors are made"
         async with asyncio.timeout(90):
             async with asyncio.TaskGroup() as tasks:
-                working = tasks.create_task(memory.reembedding.catch_up(), name="catch-up")
+                working = tasks.create_task(memory.reembedding.embed_missing(), name="catch-up")
                 while not working.done():
                     await clock.advance(5)
         assert memory.reembedding.progress.is_complete
@@ -182,7 +182,7 @@ async def test_tables_of_vectors_are_emptied_where_the_extension_is_gone_and_mad
     await (await open_database(tmp_path / "copy.db")).aclose()
     async with open_memory(tmp_path, clock, first_id=2000) as memory:
         assert memory._store.deep.table_of("words-64") is None
-        await memory.reembedding.catch_up()
+        await memory.reembedding.embed_missing()
         assert memory._store.deep.table_of("words-64") is not None
         assert (await memory.search_deep(CUE, 5)).hits[0].text == FACT
 
@@ -198,7 +198,7 @@ def test_a_match_is_between_0_and_1_and_words_alone_count_without_a_vector(
 
 
 def test_a_rare_word_says_more_than_a_common_one() -> None:
-    weights = weights_of({"boat": 90, "zanzibar": 1}, 100)
+    weights = word_weights({"boat": 90, "zanzibar": 1}, 100)
     assert covered_share("Zanzibar", weights)[0] > 0.9
     assert covered_share("the boats", weights)[0] < 0.1
     assert covered_share("the boats", weights)[1] == 1

@@ -41,7 +41,11 @@ def test_the_statements_that_take_back_are_asked_for_on_the_owners_word_alone() 
     # `thoughts` takes out what light sleep made of a thought that the owner drops.
     # `past_talk` takes the owner's last words back (/undo), while sleep has made nothing of them.
     assert asked == {"undo.py", "consolidation.py", "owner_questions.py", "thoughts.py", "past_talk.py"}
-    takers = {file.name for file in package.rglob("*.py") if "past_talk.take_back(" in file.read_text(encoding="utf-8")}
+    takers = {
+        file.name
+        for file in package.rglob("*.py")
+        if "past_talk.delete_last_exchange(" in file.read_text(encoding="utf-8")
+    }
     assert takers == {"conversation.py"}
     asking = {
         file.name for file in package.rglob("*.py") if "conversation.take_back(" in file.read_text(encoding="utf-8")

@@ -6,7 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reveries.memory.gaps import RestedConversation, leaving_of, meaning_of, silence_length, usual_of
+from reveries.memory.gaps import (
+    ConversationEnding,
+    assess_ending,
+    format_silence,
+    silence_significance,
+    usual_silence_seconds,
+)
 from reveries.memory.model import Origin
 from tests.fakes.clock import HandClock
 from tests.memory.kit import NOW, open_memory, talk, turn
@@ -19,8 +25,8 @@ async def test_a_gap_opens_at_rest_survives_a_restart_and_ends_with_the_next_wor
     clock = HandClock(NOW)
     async with open_memory(tmp_path, clock) as memory:
         name = await talk(memory, ("We had a terrible fight about the garden.", "We did."))
-        gap = await memory.conversations.rest_conversation(name)
-        assert await memory.conversations.rest_conversation(name) == gap
+        gap = await memory.conversations.mark_conversation_idle(name)
+        assert await memory.conversations.mark_conversation_idle(name) == gap
         assert memory.open_gap == gap
     await clock.advance(48 * HOUR)
     async with open_memory(tmp_path, clock, first_id=1000) as memory:
@@ -35,51 +41,51 @@ async def test_a_gap_opens_at_rest_survives_a_restart_and_ends_with_the_next_wor
 
 
 def test_a_short_silence_means_nothing() -> None:
-    assert meaning_of(23 * HOUR) == ""
-    assert meaning_of(25 * HOUR) == "a day of silence"
-    assert meaning_of(23 * HOUR, None, RestedConversation(felt=-0.8, is_open=True)) != ""
-    assert meaning_of(1 * HOUR, None, RestedConversation(felt=-0.8, is_open=True)) == ""
+    assert silence_significance(23 * HOUR) == ""
+    assert silence_significance(25 * HOUR) == "a day of silence"
+    assert silence_significance(23 * HOUR, None, ConversationEnding(felt=-0.8, is_open=True)) != ""
+    assert silence_significance(1 * HOUR, None, ConversationEnding(felt=-0.8, is_open=True)) == ""
 
 
 @pytest.mark.requirement("R-75")
 def test_a_silence_is_measured_against_the_owners_own_rhythm() -> None:
     daily, weekly = 24 * HOUR, 7 * 24 * HOUR
-    assert meaning_of(30 * HOUR, daily) == ""
-    assert meaning_of(5 * daily, daily) == "5 days of silence, where a day is usual"
-    assert meaning_of(5 * daily, weekly) == ""
-    assert meaning_of(15 * daily, weekly) == "15 days of silence, where 7 days is usual"
+    assert silence_significance(30 * HOUR, daily) == ""
+    assert silence_significance(5 * daily, daily) == "5 days of silence, where a day is usual"
+    assert silence_significance(5 * daily, weekly) == ""
+    assert silence_significance(15 * daily, weekly) == "15 days of silence, where 7 days is usual"
 
 
 def test_the_rhythm_is_the_middle_of_the_latest_silences_without_mere_pauses() -> None:
-    assert usual_of([9 * HOUR, 20 * HOUR]) is None
-    assert usual_of([300.0] * 50 + [9 * HOUR, 10 * HOUR, 90 * HOUR]) == 10 * HOUR
+    assert usual_silence_seconds([9 * HOUR, 20 * HOUR]) is None
+    assert usual_silence_seconds([300.0] * 50 + [9 * HOUR, 10 * HOUR, 90 * HOUR]) == 10 * HOUR
 
 
 @pytest.mark.requirement("R-75")
 def test_what_was_left_open_or_felt_strongly_is_part_of_what_a_silence_means() -> None:
     said = turn("a", "I had a terrible fight with my sister. I will tell you how it ends.")
     answer = turn("b", "I am sorry to hear it.", origin=Origin.SELF)
-    leaving = leaving_of([said, answer])
+    leaving = assess_ending([said, answer])
     assert leaving.is_open
     assert leaving.felt < 0
-    assert leaving_of([turn("a", "Can you hear me?")]).is_open
-    assert not leaving_of(
+    assert assess_ending([turn("a", "Can you hear me?")]).is_open
+    assert not assess_ending(
         [turn("a", "What is two plus two?"), turn("b", "Four. Anything else?", origin=Origin.SELF)]
     ).is_open
-    assert meaning_of(14 * 24 * HOUR, 24 * HOUR, RestedConversation(-0.6, is_open=True)) == (
+    assert silence_significance(14 * 24 * HOUR, 24 * HOUR, ConversationEnding(-0.6, is_open=True)) == (
         "14 days of silence, where a day is usual, after words that felt bad, with something left open"
     )
 
 
 @given(st.floats(0, 1e9), st.none() | st.floats(1, 1e8), st.floats(-1, 1), st.booleans())
 def test_a_longer_silence_never_means_less(seconds: float, usual: float | None, felt: float, is_open: bool) -> None:
-    leaving = RestedConversation(felt, is_open)
-    if meaning_of(seconds, usual, leaving):
-        assert meaning_of(seconds * 1.5, usual, leaving)
+    leaving = ConversationEnding(felt, is_open)
+    if silence_significance(seconds, usual, leaving):
+        assert silence_significance(seconds * 1.5, usual, leaving)
 
 
 def test_a_length_is_told_in_hours_then_in_days() -> None:
-    assert [silence_length(h * HOUR) for h in (1, 7, 24, 35, 48, 24 * 30)] == [
+    assert [format_silence(h * HOUR) for h in (1, 7, 24, 35, 48, 24 * 30)] == [
         "an hour",
         "7 hours",
         "a day",
@@ -94,11 +100,11 @@ async def test_the_words_that_end_a_silence_know_what_it_means_and_the_next_ones
     clock = HandClock(NOW)
     async with open_memory(tmp_path, clock) as memory:
         name = await talk(memory, ("That was a terrible day. I will tell you tomorrow.", "Rest well."))
-        gap = await memory.conversations.rest_conversation(name)
+        gap = await memory.conversations.mark_conversation_idle(name)
         assert gap.is_left_open
         assert gap.felt < 0
         await clock.advance(72 * HOUR)
         first = await memory.conversations.append_owner_turn(name, "I am back.")
-        assert memory.silence_before(first).startswith("3 days of silence")
+        assert memory.describe_silence_before(first).startswith("3 days of silence")
         await clock.advance(60)
-        assert memory.silence_before(await memory.conversations.append_owner_turn(name, "Still here.")) == ""
+        assert memory.describe_silence_before(await memory.conversations.append_owner_turn(name, "Still here.")) == ""

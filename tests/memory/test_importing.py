@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from reveries.db.connecting import connect_to_look
 from reveries.memory.forgetting.selection import BY_WORDS, Selection
-from reveries.memory.importing import ImportCounts, PastTurn, exchanges
+from reveries.memory.importing import ImportCounts, PastTurn, group_exchanges
 from reveries.memory.model import Origin
 from tests.memory.kit import NOW, open_memory, turn
 
@@ -163,7 +163,7 @@ async def test_a_past_that_is_read_page_by_page_becomes_the_same_experiences(tmp
 
 def test_an_exchange_is_one_speakers_run_and_the_answer_to_it() -> None:
     said = [turn(str(place), "x", speaker=name) for place, name in enumerate("AABBABCA")]
-    assert ["".join(one.speaker for one in group) for group in exchanges(said)] == ["AABB", "AB", "CA"]
+    assert ["".join(one.speaker for one in group) for group in group_exchanges(said)] == ["AABB", "AB", "CA"]
 
 
 @checking(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -11,7 +11,7 @@ from reveries.memory.recall.cues import read_cue
 from reveries.memory.recall.turn_features import surface_features
 from reveries.memory.sleep.claims.extraction import extract_claims
 from reveries.memory.text.appraisal import salience_of, topics_of, valence_of
-from reveries.memory.text.denials import denial_in
+from reveries.memory.text.denials import find_denial
 from reveries.memory.text.entities import entities_of
 from reveries.memory.text.extracts import informativeness, summary_of
 from tests.memory.kit import NOW, turn
@@ -39,7 +39,7 @@ _READERS: dict[str, Callable[[str], object]] = {
     "terms": terms_of,
     "surface": surface_features,
     "claims": lambda text: extract_claims([turn("t", text)]),
-    "denial": denial_in,
+    "denial": find_denial,
 }
 
 

@@ -83,7 +83,7 @@ async def do(memory: Memory, clock: HandClock, deed: str, text: str) -> None:
             await memory.decay_and_prune()
         case "rest":
             conversation = await memory.conversations.open_conversation(1e9)
-            await memory.conversations.rest_conversation(conversation.id)
+            await memory.conversations.mark_conversation_idle(conversation.id)
         case "recall":
             await memory.reinforce([await recalled(memory)])
 
@@ -174,12 +174,12 @@ async def test_another_embedding_model_gets_its_own_vectors_at_the_next_wake(tmp
     other = WordEmbedder("other-model")
     async with open_memory(tmp_path, embedder=other, first_id=1000) as memory:
         assert other.texts == []
-        await memory.reembedding.catch_up()
+        await memory.reembedding.embed_missing()
         assert other.texts
         assert (await memory.search("Marta Lisbon", 3)).episodes
     again = WordEmbedder("other-model")
     async with open_memory(tmp_path, embedder=again, first_id=2000) as memory:
-        await memory.reembedding.catch_up()
+        await memory.reembedding.embed_missing()
         assert again.texts == []
 
 

@@ -28,8 +28,8 @@ from reveries.memory.forgetting.selection import BY_WORDS, Selection
 from reveries.memory.importing import PastTurn
 from reveries.memory.memory import Memory
 from reveries.memory.model import Origin
-from reveries.memory.reembedding import BATCH_TEXTS, episode_vector, pause_seconds
-from reveries.memory.store import drop_unfit_vectors, space_to_serve
+from reveries.memory.reembedding import BATCH_TEXTS, episode_vector, retry_delay_seconds
+from reveries.memory.store import choose_serving_model, drop_unfit_vectors
 from tests.fakes.clock import HandClock, settle
 from tests.memory.kit import NOW, WordEmbedder, answering, axis, context, deep_answer, episode, open_memory, talk
 from tests.memory.reembedding_kit import CUES, SAYINGS, database_of, fill, found_all, until, vectors_by_model
@@ -55,7 +55,7 @@ async def test_the_old_vectors_serve_until_all_new_ones_are_there_and_then_they_
         assert await found_all(memory)
         assert bool(old.texts) is old_is_there
         assert not new.texts
-        await memory.reembedding.catch_up()
+        await memory.reembedding.embed_missing()
         assert memory.live.dimensions == 32
         assert memory.live.turns.vectors.have_vectors().all()
         assert memory.live.graph.vectors.any(axis=1).all()
@@ -80,7 +80,7 @@ async def test_what_is_said_meanwhile_is_found_at_once_and_has_a_new_vector_in_t
         tmp_path, embedder=Slow("new", 32), first_id=500, old_embedder=lambda _: WordEmbedder()
     ) as memory:
         async with asyncio.timeout(90), asyncio.TaskGroup() as tasks:
-            working = tasks.create_task(memory.reembedding.catch_up(), name="reembedding")
+            working = tasks.create_task(memory.reembedding.embed_missing(), name="reembedding")
             await settle()
             await talk(memory, ("The heron stood in the pond.", "Still?"))
             await memory.light_sleep()
@@ -97,10 +97,10 @@ async def test_going_back_to_the_old_model_half_way_costs_nothing(tmp_path: Path
     half = _Stopping("new", 32, stop_after=1)
     async with open_memory(tmp_path, embedder=half, first_id=500) as memory:
         with pytest.raises(ModelError):
-            await memory.reembedding.catch_up()
+            await memory.reembedding.embed_missing()
     old = WordEmbedder()
     async with open_memory(tmp_path, embedder=old, first_id=900) as memory:
-        await memory.reembedding.catch_up()
+        await memory.reembedding.embed_missing()
         assert old.texts == []
         assert list(await vectors_by_model(database_of(memory))) == ["words-64"]
 
@@ -114,7 +114,7 @@ async def test_an_episode_that_changes_after_its_new_vector_was_made_gets_anothe
         before = (await vectors_by_model(store.database))["new"]
         await memory.deep_sleep(answering(*[deep_answer(summary="It was a day.")] * 9), limit=1)
         assert (await vectors_by_model(store.database))["new"] == before - 1
-        await memory.reembedding.catch_up()
+        await memory.reembedding.embed_missing()
         assert memory.reembedding.progress.is_complete
 
 
@@ -125,7 +125,7 @@ async def test_only_a_conversation_that_is_over_is_followed_by_work(tmp_path: Pa
     async with open_memory(
         tmp_path, clock, embedder=new, first_id=500
     ) as memory, asyncio.timeout(90), asyncio.TaskGroup() as tasks:  # fmt: skip
-        working = tasks.create_task(memory.reembedding.catch_up(lambda: talking[0]), name="reembedding")
+        working = tasks.create_task(memory.reembedding.embed_missing(lambda: talking[0]), name="reembedding")
         for _ in range(5):
             await asyncio.sleep(0.01)
             await clock.advance(1.0)
@@ -148,12 +148,12 @@ async def test_a_failure_is_waited_out_told_and_what_was_made_is_kept(tmp_path: 
         running = tasks.create_task(memory.reembedding.run(), name="reembedding")
         await until(lambda: clock.sleeper_count > 0)
         progress = memory.reembedding.progress
-        assert "tokens of today" in progress.waits
+        assert "tokens of today" in progress.waiting_reason
         assert (progress.done, progress.is_complete) == (0, False)
         new.error = None
         await clock.advance(900.0)
         await until(lambda: memory.reembedding.progress.is_complete)
-        assert memory.reembedding.progress.waits == ""
+        assert memory.reembedding.progress.waiting_reason == ""
         running.cancel()
 
 
@@ -226,7 +226,7 @@ async def test_a_batch_that_was_at_the_embedder_brings_nothing_back_of_what_was_
         new.cache = EmbeddingCache(database_of(memory))
         if is_asleep:
             await memory.forgetting.archive(Selection(BY_WORDS, _LOCK))
-        working = tasks.create_task(memory.reembedding.catch_up(), name="reembedding")
+        working = tasks.create_task(memory.reembedding.embed_missing(), name="reembedding")
         await new.asked.wait()
         erasing = tasks.create_task(memory.forgetting.erase(Selection(BY_WORDS, _LOCK)), name="erasing")
         await asyncio.wait({erasing}, timeout=0.3)
@@ -250,7 +250,7 @@ async def test_what_was_erased_while_a_batch_waited_is_not_even_sent_to_the_embe
     async with open_memory(
         tmp_path, clock, embedder=new, first_id=500, old_embedder=_old
     ) as memory, asyncio.timeout(90), asyncio.TaskGroup() as tasks:  # fmt: skip
-        working = tasks.create_task(memory.reembedding.catch_up(lambda: talking[0]), name="reembedding")
+        working = tasks.create_task(memory.reembedding.embed_missing(lambda: talking[0]), name="reembedding")
         await until(lambda: clock.sleeper_count > 0)
         await memory.forgetting.erase(Selection(BY_WORDS, _LOCK))
         talking[0] = False
@@ -324,7 +324,7 @@ async def test_at_every_batch_and_after_a_kill_at_every_batch_recall_finds_and_t
     old_embedder = _old if old_is_there else lambda _: None
     async with open_memory(home, embedder=watching, first_id=500, old_embedder=old_embedder) as memory:
         watching.memory = memory
-        await memory.reembedding.catch_up()
+        await memory.reembedding.embed_missing()
         assert await found_all(memory)
     assert len(copies) >= 4
     assert watching.missing == sorted(watching.missing, reverse=True)
@@ -334,7 +334,7 @@ async def test_at_every_batch_and_after_a_kill_at_every_batch_recall_finds_and_t
         async with open_memory(copy, embedder=again, first_id=700, old_embedder=old_embedder) as memory:
             assert memory.live.dimensions == 64
             assert await found_all(memory)
-            await memory.reembedding.catch_up()
+            await memory.reembedding.embed_missing()
             assert memory.live.dimensions == 32
             assert await found_all(memory)
             assert memory.live.turns.vectors.have_vectors().all()
@@ -360,7 +360,7 @@ _KILLED = """
 
     async def main():
         async with open_memory(Path(sys.argv[1]), embedder=Killed("new", 32), first_id=500) as memory:
-            await memory.reembedding.catch_up()
+            await memory.reembedding.embed_missing()
 
     asyncio.run(main())
 """
@@ -379,7 +379,7 @@ async def test_a_kill_in_the_middle_loses_nothing_and_the_next_life_goes_on(tmp_
     async with open_memory(tmp_path, embedder=again, first_id=900, old_embedder=_old) as memory:
         assert await found_all(memory)
         assert memory.live.dimensions == 64
-        await memory.reembedding.catch_up()
+        await memory.reembedding.embed_missing()
         assert memory.live.dimensions == 32
         assert await found_all(memory)
         assert len(again.texts) < memory.reembedding.progress.total or batches == 0
@@ -418,7 +418,7 @@ async def test_whatever_happens_in_whatever_order_recall_finds_and_nothing_is_mi
                         embedder.error = ModelUnavailableError("gone")
                     case "work":
                         embedder.error = None
-                        await memory.reembedding.catch_up()
+                        await memory.reembedding.embed_missing()
                     case "deep":
                         await memory.deep_sleep(answering(deep_answer(summary="A day like others.")), limit=1)
                     case "talk":
@@ -427,7 +427,7 @@ async def test_whatever_happens_in_whatever_order_recall_finds_and_nothing_is_mi
                         cues[f"number{number} lantern hall{number}"] = f"hall{number}"
                 assert await found_all(memory, cues)
     async with open_memory(folder, embedder=WordEmbedder("new", dimensions), first_id=first_id) as memory:
-        await memory.reembedding.catch_up()
+        await memory.reembedding.embed_missing()
         assert memory.live.turns.vectors.have_vectors().all()
         assert memory.live.graph.dimensions == dimensions
         assert await found_all(memory, cues)
@@ -451,15 +451,15 @@ async def test_whatever_happens_in_whatever_order_recall_finds_and_nothing_is_mi
 def test_the_vectors_that_served_before_serve_while_there_are_any(
     recorded: str, counts: dict[str, int], serves: str
 ) -> None:
-    assert space_to_serve(recorded, counts, "new") == serves
+    assert choose_serving_model(recorded, counts, "new") == serves
 
 
 def test_pauses_double_obey_the_provider_and_wait_long_for_money() -> None:
     gone = ModelUnavailableError("gone")
-    assert [pause_seconds(gone, n) for n in (0, 1, 2, 9, 99)] == [5.0, 10.0, 20.0, 300.0, 300.0]
-    assert pause_seconds(ModelUnavailableError("slow", retry_after_seconds=600.0), 0) == 600.0
-    assert pause_seconds(BudgetExceededError("spent"), 0) == 900.0
-    assert pause_seconds(ModelMissingError("no file"), 0) == 300.0
+    assert [retry_delay_seconds(gone, n) for n in (0, 1, 2, 9, 99)] == [5.0, 10.0, 20.0, 300.0, 300.0]
+    assert retry_delay_seconds(ModelUnavailableError("slow", retry_after_seconds=600.0), 0) == 600.0
+    assert retry_delay_seconds(BudgetExceededError("spent"), 0) == 900.0
+    assert retry_delay_seconds(ModelMissingError("no file"), 0) == 300.0
 
 
 def test_an_episode_is_the_mean_of_what_was_said_and_half_of_it_the_summary() -> None:

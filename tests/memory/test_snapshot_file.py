@@ -22,7 +22,7 @@ from reveries.memory.recall.ranking import best_turns, score_turns
 from reveries.memory.recall.turn_index import TurnIndex
 from reveries.memory.recall.turn_packing import pack_turns
 from reveries.memory.snapshot_file import erase_snapshot, read_snapshot, write_snapshot
-from reveries.memory.snapshots import ChangedRows, read_noted
+from reveries.memory.snapshots import ChangedRows, read_changed_rows
 from tests.fakes.clock import HandClock
 from tests.memory.graph.test_graph_oracle import DIMENSIONS as SMALL
 from tests.memory.graph.test_graph_oracle import run_random_changes
@@ -91,7 +91,7 @@ async def kept(memory: Memory, folder: Path, embedder: WordEmbedder | None = Non
     """What a wake would read anew beside the snapshot; None where it can make no use of one."""
     asked, epochs = embedder or WordEmbedder(), await epochs_of(memory._parts.database)
     found = read_snapshot(folder / "memory.snapshot", epochs.keys(), asked.model_id, asked.dimensions)
-    return None if found is None else await read_noted(memory._parts.database, epochs[found[0]])
+    return None if found is None else await read_changed_rows(memory._parts.database, epochs[found[0]])
 
 
 def read(file: Path, mark: bytes = STAMP, model_id: str = MODEL, dimensions: int = SMALL) -> PackedMemory | None:
@@ -270,7 +270,7 @@ async def test_a_change_of_the_embedder_makes_the_snapshot_stale_and_the_next_on
     async with open_memory(tmp_path, embedder=new, first_id=500, old_embedder=lambda _: WordEmbedder()) as memory:
         assert await memory.save_snapshot()
         assert await memory.warm_up()
-        await memory.reembedding.catch_up()
+        await memory.reembedding.embed_missing()
         assert await kept(memory, tmp_path, new) is None
         assert await found_all(memory)
         assert await memory.save_snapshot()

@@ -19,7 +19,7 @@ from reveries.memory.live import LiveMemory
 from reveries.memory.memory import Memory
 from reveries.memory.model import Link, LinkType, Origin
 from reveries.memory.snapshot_file import write_snapshot
-from reveries.memory.snapshots import ChangedRows, read_noted
+from reveries.memory.snapshots import ChangedRows, read_changed_rows
 from tests.fakes.clock import HandClock
 from tests.memory.kit import NOW, WordEmbedder, context, open_memory, settings, talk
 from tests.memory.owner_edits.test_thoughts import think
@@ -123,11 +123,11 @@ async def happen(memory: Memory, clock: HandClock, deed: str, text: str) -> None
     elif deed == "undo":
         for run in await memory.sleep_log(1):
             with contextlib.suppress(UndoError):
-                await memory.take_back(run.id, through=True)
+                await memory.undo_pass(run.id, through=True)
     elif deed == "wake up":
         await memory._deep_recall.wake_episodes(await asleep(memory), "the test")
     elif deed == "catch up":
-        await memory.reembedding.catch_up()
+        await memory.reembedding.embed_missing()
     else:
         await do(memory, clock, deed, text)
 
@@ -185,7 +185,7 @@ async def save(memory: Memory, deed: str) -> None:
 async def save_and_be_killed(memory: Memory) -> None:
     """As far as a save gets that is killed after the file stands and before anything is pruned."""
     store, mark = memory._store, b"unpruned".ljust(16, b".")
-    await store.snapshots._run_in_thread("changed.drop", mark)
+    await store.snapshots._run_statements(mark, "changed.drop")
     await store.snapshots._begin_epoch(mark)
     assert write_snapshot(store.snapshots.path, memory.live.pack(), mark, store.embedder.model_id, lambda: True)
 
@@ -313,7 +313,7 @@ async def test_without_a_snapshot_nothing_is_noted(tmp_path: Path) -> None:
     async with open_memory(tmp_path) as memory:
         await talk(memory, ("My sister Marta lives in Lisbon.", "I see."))
         await memory.light_sleep()
-        assert await read_noted(memory._parts.database, 0) == ChangedRows()
+        assert await read_changed_rows(memory._parts.database, 0) == ChangedRows()
 
 
 @pytest.mark.requirement("R-3")
@@ -334,7 +334,7 @@ async def test_a_save_that_is_killed_before_the_file_stands_leaves_the_old_one_i
         assert memory._store.snapshots._saved is not None, "the snapshot was of use"
         assert await memory.save_snapshot()
         assert len(await epochs_of(memory._parts.database)) == 1
-        assert await read_noted(memory._parts.database, 0) == ChangedRows()
+        assert await read_changed_rows(memory._parts.database, 0) == ChangedRows()
 
 
 @pytest.mark.requirement("R-3")
@@ -355,9 +355,9 @@ async def test_a_mark_that_the_database_does_not_know_is_of_no_use(tmp_path: Pat
 
 async def test_when_too_much_changed_the_mind_wakes_from_its_rows(tmp_path: Path) -> None:
     live = LiveMemory(4, settings())
-    assert ChangedRows(turns={str(number) for number in range(2000)}).is_worth_it(live)
-    assert not ChangedRows(turns={str(number) for number in range(2001)}).is_worth_it(live)
-    assert ChangedRows(standings={str(number) for number in range(9999)}).is_worth_it(live)
+    assert ChangedRows(turns={str(number) for number in range(2000)}).is_cheaper_than_reload(live)
+    assert not ChangedRows(turns={str(number) for number in range(2001)}).is_cheaper_than_reload(live)
+    assert ChangedRows(values={str(number) for number in range(9999)}).is_cheaper_than_reload(live)
 
 
 async def test_another_embedding_model_ends_every_mark(tmp_path: Path) -> None:

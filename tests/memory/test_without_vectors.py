@@ -30,12 +30,12 @@ async def test_without_an_embedder_turns_sleep_and_recall_go_on_and_the_vectors_
         slept = await memory.light_sleep()
         assert (slept.experiences, slept.left) == (len(SAYINGS), 0)
         assert await found_all(memory)
-        assert error.message in memory.by_words_because
+        assert error.message in memory.no_vector_reason
         assert await vectors_by_model(database_of(memory)) == {}
         embedder.error = None
-        await memory.reembedding.catch_up()
+        await memory.reembedding.embed_missing()
         assert await found_all(memory)
-        assert memory.by_words_because == ""
+        assert memory.no_vector_reason == ""
         progress = memory.reembedding.progress
         assert progress.is_complete
         assert progress.total == progress.done == 2 * len(SAYINGS) + len(memory.live.graph)
@@ -55,7 +55,7 @@ async def test_without_an_embedder_an_import_goes_on(tmp_path: Path) -> None:
         recall = await memory.search("topic42", 3)
         assert recall.turns[0].turn.text == "line 42 about topic42"
         embedder.error = None
-        await memory.reembedding.catch_up()
+        await memory.reembedding.embed_missing()
         assert memory.live.turns.vectors.have_vectors().all()
 
 
@@ -70,7 +70,7 @@ async def test_without_an_embedder_deep_sleep_goes_on_and_the_summary_counts_lat
         assert slept.processed == 1
         assert (await memory.search("sister Marta", 3)).episodes
         embedder.error = None
-        await memory.reembedding.catch_up()
+        await memory.reembedding.embed_missing()
         [whole] = memory.live.graph.episodes()
         [told] = await embedder.embed([whole.summary])
         assert float(memory.live.graph.vector_of(whole.id) @ told) > 0.6
@@ -108,7 +108,7 @@ async def test_an_embedder_that_says_its_dimensions_late_is_waited_for(tmp_path:
         assert memory.live.dimensions == 0
         assert await found_all(memory)
         embedder.dimensions, embedder.error = 48, None
-        await memory.reembedding.catch_up()
+        await memory.reembedding.embed_missing()
         assert memory.live.dimensions == 48
         assert await found_all(memory)
 
@@ -121,4 +121,4 @@ async def test_a_model_that_changed_its_length_under_its_name_is_refused_and_wor
         await memory.light_sleep()
         assert await found_all(memory, {"heron pond": "heron"})
         with pytest.raises(ModelError, match="gives 32 numbers"):
-            await memory.reembedding.catch_up()
+            await memory.reembedding.embed_missing()

@@ -148,7 +148,7 @@ async def status_frame(request_id: int, mind: Mind) -> protocol.Status:
         embedding_serving=embedding.serving_id,
         embedding_done=embedding.done,
         embedding_total=embedding.total,
-        embedding_waits=embedding.waits,
+        embedding_waits=embedding.waiting_reason,
         open_questions=len(await mind.projects.store.open_questions()),
         limits=[protocol.UsageLimit(**asdict(one)) for one in await mind.ledger.limits() if one.span is Span.DAY],
     )

@@ -10,13 +10,13 @@ from reveries import protocol
 from reveries.daemon.forgetting import forget
 from reveries.daemon.requests.frames import ROOM_CHARS, best_quote, cut_to_share, cut_turns
 from reveries.daemon.requests.registry import Call, handles
-from reveries.memory.deep_recall import DeepFound, DeepHit
+from reveries.memory.deep_recall import DeepHit, DeepSearchResult
 from reveries.memory.forgetting.forgetting import ForgetReport
 from reveries.memory.importing import PastTurn
 from reveries.memory.model import Recall, RecallContext
 from reveries.memory.owner_edits.episodes import EditedEpisode
 from reveries.memory.text.appraisal import infer_mood
-from reveries.memory.views.search import period_of, recall_within
+from reveries.memory.views.search import parse_period, recall_within
 from reveries.memory.views.why import factors_frame, reasons_frames
 from reveries.safe_text import one_line, plain
 
@@ -45,7 +45,7 @@ async def _search(call: Call, request: protocol.Search) -> Recall:
     since, until = request.since or "", request.until or ""
     if not since and not until and not request.explain:
         return await memory.search(request.query, request.limit)
-    period = period_of(since, until, now)
+    period = parse_period(since, until, now)
     vector = await memory.embed_cue(request.query)
     context = RecallContext(now=now, mood=infer_mood(request.query), limit=request.limit)
     return recall_within(memory.live, request.query, vector, context, period)
@@ -131,7 +131,7 @@ async def _finish_erasure(
             await asyncio.wait((erasing,))
         except asyncio.CancelledError:
             if not report.may_be_gone:
-                report.is_given_up = True
+                report.is_cancelled = True
                 erasing.cancel()  # It rolls back what it has prepared.
             elif call.session.is_gone:
                 raise
@@ -148,7 +148,7 @@ def _edited_frame(number: int, edited: EditedEpisode) -> protocol.EpisodeHeld:
 
 
 def found_frame(
-    request_id: int, recall: Recall, seconds: float, deep: DeepFound | None = None, *, is_explained: bool = False
+    request_id: int, recall: Recall, seconds: float, deep: DeepSearchResult | None = None, *, is_explained: bool = False
 ) -> protocol.Found:
     """Build the answer to a search, with the hits of a deep search and, if explained, the reasons for each hit."""
     episodes = []
@@ -184,11 +184,11 @@ def found_frame(
         )
         for ranked, text in zip(recall.turns, texts, strict=True)
     ]
-    deep = deep or DeepFound()
+    deep = deep or DeepSearchResult()
     on_disk = [_disk_frame(hit) for hit in deep.hits]
     texts = cut_to_share([hit.text for hit in on_disk], ROOM_CHARS // 2)
     on_disk = [msgspec.structs.replace(hit, text=text) for hit, text in zip(on_disk, texts, strict=True)]
-    return protocol.Found(request_id, episodes, turns, recall.edges_touched, seconds, on_disk, deep.is_whole)
+    return protocol.Found(request_id, episodes, turns, recall.edges_touched, seconds, on_disk, deep.is_complete)
 
 
 def _disk_frame(hit: DeepHit) -> protocol.FoundOnDisk:

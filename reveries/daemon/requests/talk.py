@@ -76,7 +76,7 @@ async def say_words(call: Call, request: protocol.Say) -> protocol.Replied:
 @handles(protocol.AskConversations)
 async def list_conversations(call: Call, request: protocol.AskConversations) -> protocol.Conversations:
     current_id = call.mind.conversation.conversation_id
-    matches = await call.mind.memory.past_talk.conversations(request.words, request.limit)
+    matches = await call.mind.memory.past_talk.find_conversations(request.words, request.limit)
     return protocol.Conversations(
         request.request_id, [_past_frame(one, is_held=one.id == current_id) for one in matches]
     )
@@ -85,14 +85,14 @@ async def list_conversations(call: Call, request: protocol.AskConversations) -> 
 @handles(protocol.AskTurns)
 async def show_turns(call: Call, request: protocol.AskTurns) -> protocol.Turns:
     past, wanted = call.mind.memory.past_talk, request.conversation_id
-    name = await past.any_conversation_id(wanted) if wanted else call.mind.conversation.conversation_id
+    name = await past.resolve_id(wanted) if wanted else call.mind.conversation.conversation_id
     turns = await past.turns(name, request.before, request.limit)
     return protocol.Turns(request.request_id, name, said_turns(turns), turns[0].position if turns else 0)
 
 
 @handles(protocol.AskPastWords)
 async def find_past_words(call: Call, request: protocol.AskPastWords) -> protocol.PastWords:
-    texts = await call.mind.memory.past_talk.owner_words(request.words, request.limit)
+    texts = await call.mind.memory.past_talk.find_owner_words(request.words, request.limit)
     return protocol.PastWords(request.request_id, [plain(text) for text in texts])
 
 

@@ -15,8 +15,8 @@ from reveries.memory.model import Episode, RecallContext, SelfModel
 from reveries.memory.self_model import EDITABLE, TEXT_FIELDS, statements_of
 from reveries.memory.text.appraisal import infer_mood
 from reveries.memory.views.episodes import find_episode
-from reveries.memory.views.neighbourhood import most_telling, neighbourhood
-from reveries.memory.views.search import period_of
+from reveries.memory.views.neighbourhood import neighbourhood, select_centre
+from reveries.memory.views.search import parse_period
 from reveries.memory.views.timeline import timeline
 from reveries.memory.views.why import explain
 from reveries.safe_text import plain
@@ -28,7 +28,7 @@ _CENTRES = 8
 @handles(protocol.AskTimeline)
 async def show_timeline(call: Call, request: protocol.AskTimeline) -> protocol.Timeline:
     now = call.mind.clock.now()
-    period = period_of(request.since, request.until, now)
+    period = parse_period(request.since, request.until, now)
     return timeline(call.mind.memory.live, period, request.limit, now, request.request_id)
 
 
@@ -97,7 +97,7 @@ async def show_neighbourhood(call: Call, request: protocol.AskNeighbourhood) -> 
         centres = {episode.id: max(centres.values(), default=1.0), **centres}
         title = title or f"Around: {episode.summary}"
     if not centres:
-        best = most_telling(memory.live)
+        best = select_centre(memory.live)
         if best is None:
             raise NotFoundError("There is no episode yet.", advice="Talk with it, or: reveries import FILE")
         centres, title = {best: 1.0}, "The core of its memories"

@@ -1,1 +1,1 @@
-"""Erasing on the owner's word: what goes, what is made anew, and what keeps it from coming back."""
+"""Forgetting at the owner's request: archiving, erasing, rebuilding, and tombstones against reimport."""

@@ -1,4 +1,4 @@
-"""Erases words from the tables that memory knows only by the list of holdings: what others than it keep in the file."""
+"""Erases words from the tables of other packages, which memory knows only by the list of holdings."""
 
 import json
 from collections.abc import Mapping
@@ -26,45 +26,45 @@ _STATEMENTS: Final = {
 }
 
 ListedRows = Mapping[str, list[Row]]
-"""By table: the rows that hold the words, with their number as `id`."""
+"""By table: the rows that contain the words, with their rowid as `id`."""
 
 
-async def find_listed_rows(source: Reader, holds: TextMatcher) -> ListedRows:
-    """Every row of a listed table that holds the words in one of its columns."""
-    found: dict[str, list[Row]] = {}
+async def find_listed_rows(source: Reader, matches: TextMatcher) -> ListedRows:
+    """Find the rows of listed tables that contain the words in one of their columns."""
+    matching: dict[str, list[Row]] = {}
     for table, holding in ERASED_BY_LIST.items():
         rows = await source.rows(_STATEMENTS[table])
-        found[table] = [row for row in rows if any(holds(str(row[column])) for column in holding.words)]
-    return found
+        matching[table] = [row for row in rows if any(matches(str(row[column])) for column in holding.words)]
+    return matching
 
 
-async def erase_listed_rows(transaction: Transaction, found: ListedRows, holds: TextMatcher) -> dict[str, int]:
-    """Take the words out; how many rows of each table were changed or deleted."""
-    for table, rows in found.items():
+async def erase_listed_rows(transaction: Transaction, listed: ListedRows, matches: TextMatcher) -> dict[str, int]:
+    """Remove the words from these rows. Returns the number of changed or deleted rows by table."""
+    for table, rows in listed.items():
         if not rows:
             continue
         if HOLDINGS[table].erased == "row":
             await transaction.run_text_many(f"DELETE FROM {table} WHERE rowid = ?", [(row["id"],) for row in rows])  # noqa: S608
         else:
-            await _erase_words(transaction, table, rows, holds)
-    return {table: len(rows) for table, rows in found.items()}
+            await _erase_words(transaction, table, rows, matches)
+    return {table: len(rows) for table, rows in listed.items()}
 
 
-async def _erase_words(transaction: Transaction, table: str, rows: list[Row], holds: TextMatcher) -> None:
+async def _erase_words(transaction: Transaction, table: str, rows: list[Row], matches: TextMatcher) -> None:
     holding = HOLDINGS[table]
     columns = [*holding.words, *(("checksum",) if holding.checksum_of else ())]
     assignments = ", ".join(f"{column} = ?" for column in columns)
     values = []
     for row in rows:
-        left = {column: scrub_text(str(row[column]), holds) for column in holding.words}
+        left = {column: scrub_text(str(row[column]), matches) for column in holding.words}
         checked = [checksum(*(left[column] for column in holding.checksum_of))] if holding.checksum_of else []
         values.append((*left.values(), *checked, row["id"]))
     await transaction.run_text_many(f"UPDATE {table} SET {assignments} WHERE rowid = ?", values)  # noqa: S608
 
 
-def scrub_text(text: str, holds: TextMatcher) -> str:
-    """`text` without the words: of JSON the strings that hold them, of anything else the whole."""
-    if not holds(text):
+def scrub_text(text: str, matches: TextMatcher) -> str:
+    """Remove the words from `text`: in JSON the strings that contain them, otherwise the whole text."""
+    if not matches(text):
         return text
     try:
         value = json.loads(text)
@@ -72,15 +72,15 @@ def scrub_text(text: str, holds: TextMatcher) -> str:
         return ERASED_TEXT
     if not isinstance(value, dict | list):
         return ERASED_TEXT
-    return json.dumps(_scrub(value, holds), ensure_ascii=False)
+    return json.dumps(_scrub_value(value, matches), ensure_ascii=False)
 
 
-def _scrub(value: Any, holds: TextMatcher) -> Any:
+def _scrub_value(value: Any, matches: TextMatcher) -> Any:
     match value:
         case str():
-            return ERASED_TEXT if holds(value) else value
+            return ERASED_TEXT if matches(value) else value
         case list():
-            return [_scrub(item, holds) for item in value]
+            return [_scrub_value(item, matches) for item in value]
         case dict():
-            return {ERASED_TEXT if holds(key) else key: _scrub(item, holds) for key, item in value.items()}
+            return {ERASED_TEXT if matches(key) else key: _scrub_value(item, matches) for key, item in value.items()}
     return value

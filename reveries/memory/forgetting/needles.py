@@ -1,4 +1,4 @@
-"""Text matchers for an erasure: words as they stand, names, long quotes. Pure."""
+"""Text matchers for an erasure: literal words, names, long quotes. Pure."""
 
 import re
 import unicodedata
@@ -10,37 +10,37 @@ from reveries.index.terms import stem, stop_words
 from reveries.memory.text.word_lists import common_words
 
 QUOTE_WORDS = 8
-"""So many words in a row that stand in two texts are one quote, not chance."""
-_LEAST_TELLING = 3
-"""Of a quote's words, that many must say something."""
-_LEAST_MARK_CHARS = 5
+"""This many consecutive words in common are taken as a quote, not chance."""
+_LEAST_CONTENT_WORDS = 3
+"""Minimum number of words in a quote that are not stop words."""
+_LEAST_DISTINCTIVE_CHARS = 5
 _FEW_WORDS = 24
-"""So many are looked for one by one more quickly than a text is taken into words."""
+"""Up to this many words are faster to search one by one than by splitting the text into words."""
 _WORD = re.compile(r"\w+", re.UNICODE)
 _BLANK = r"(?:\s|\\[nrt])+"
-"""Between words: blanks, also as JSON writes them."""
+"""White space between words, also as escaped in JSON."""
 
 
 class TextMatcher(Protocol):
-    """Whether a text holds what is to be forgotten."""
+    """Whether a text contains what is to be forgotten."""
 
     def __call__(self, text: str) -> bool: ...
 
 
 def words_in(text: str) -> list[str]:
-    """The words of `text`, folded: what is hashed and compared."""
+    """Return the case-folded words of `text`, as they are hashed and compared."""
     return _WORD.findall(text.lower() if text.isascii() else unicodedata.normalize("NFC", text).casefold())
 
 
 class Sieve:
-    """Tells in a microsecond that a text holds none of `words` (folded), as a word or `parts` as a part of one: of a
-    hundred thousand texts a few are left to be looked at closely. It never says so of one that does."""
+    """Fast pre-filter (about a microsecond per text). False only if a text certainly contains none of `words` (folded,
+    as words) and none of `parts` (also within words); the few other texts need an exact check."""
 
     def __init__(self, words: Iterable[str] = (), parts: Iterable[str] = ()) -> None:
         self._words = frozenset(words)
         few = len(self._words) <= _FEW_WORDS
         self._parts = (*parts, *self._words) if few else tuple(parts)
-        # A word may begin right after a blank that JSON wrote as two characters.
+        # A word may directly follow a blank that JSON escapes as two characters ("\\n").
         self._many = frozenset() if few else self._words | {blank + word for word in self._words for blank in "nrt"}
 
     def __call__(self, text: str) -> bool:
@@ -58,7 +58,7 @@ class Sieve:
 
 @dataclass(frozen=True)
 class Needle:
-    """Words to be found as they stand (in any case, over any blanks), names to be found as whole words, and quotes."""
+    """Matches literal words (in any case, across any white space), names as whole words, and quotes."""
 
     words: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
@@ -74,15 +74,15 @@ class Needle:
     @property
     def pattern(self) -> re.Pattern[str] | None:
         """The words and names as one expression; None when there are none."""
-        found: re.Pattern[str] | None = self.__dict__["_pattern"]
-        return found
+        pattern: re.Pattern[str] | None = self.__dict__["_pattern"]
+        return pattern
 
     @property
     def is_empty(self) -> bool:
         return self.pattern is None and not self.quotes
 
     def _sieve_of(self) -> Sieve | None:
-        """None where there is a text to be found that has no word, or one that folding does not find."""
+        """Build the pre-filter; None if a text to find has no words, or letters that case folding misses."""
         parts = [max(words_in(text), key=len, default="") for text in self.words]
         names = [max(words_in(text), key=len, default="") for text in self.names]
         if not all((*parts, *names)) or any(map(_has_odd_i, (*self.words, *self.names))):
@@ -99,10 +99,10 @@ class Needle:
         return bool(self.quotes) and not self.quotes.isdisjoint(word_runs(text, QUOTE_WORDS))
 
     def spans(self, text: str) -> set[tuple[str, ...]]:
-        """The whole words that each place covers where it is found, folded."""
+        """Return the whole words that each match covers, folded."""
         if self.pattern is None:
             return set()
-        found = set[tuple[str, ...]]()
+        spans = set[tuple[str, ...]]()
         for match in self.pattern.finditer(text):
             start, end = match.span()
             while start > 0 and _is_word_char(text[start - 1]):
@@ -110,32 +110,32 @@ class Needle:
             while end < len(text) and _is_word_char(text[end]):
                 end += 1
             if words := tuple(words_in(text[start:end])):
-                found.add(words)
-        return found
+                spans.add(words)
+        return spans
 
 
 def word_runs(text: str, length: int) -> Iterable[tuple[str, ...]]:
-    """Each `length` words of `text` in a row."""
+    """Yield each run of `length` consecutive words of `text`."""
     words = words_in(text)
     return zip(*(words[place:] for place in range(length)), strict=False)
 
 
-def quotes_of(texts: Iterable[str]) -> frozenset[tuple[str, ...]]:
-    """The runs by which a quote of one of `texts` is known elsewhere."""
+def quote_runs(texts: Iterable[str]) -> frozenset[tuple[str, ...]]:
+    """Return the word runs by which a quote of one of `texts` is recognized elsewhere."""
     stops = stop_words()
     return frozenset(
         run
         for text in texts
         for run in word_runs(text, QUOTE_WORDS)
-        if sum(word not in stops for word in run) >= _LEAST_TELLING
+        if sum(word not in stops for word in run) >= _LEAST_CONTENT_WORDS
     )
 
 
-def marks_of(texts: Iterable[str]) -> set[str]:
-    """The words of `texts` that might be theirs alone: codes, numbers, and words that no list of ours knows. Whether
-    they stand elsewhere is for the caller to see."""
+def distinctive_words(texts: Iterable[str]) -> set[str]:
+    """Return the words of `texts` that may occur only there: codes, numbers, and uncommon words. The caller checks
+    whether other texts use them."""
     known = common_words()
-    words = {word for text in texts for word in words_in(text) if len(word) >= _LEAST_MARK_CHARS}
+    words = {word for text in texts for word in words_in(text) if len(word) >= _LEAST_DISTINCTIVE_CHARS}
     return {word for word in words if word not in stop_words() and stem(word) not in known}
 
 
@@ -144,7 +144,7 @@ def _literal_form(text: str) -> str:
 
 
 def _whole_word(text: str) -> str:
-    # A word may begin right after a blank that JSON wrote as two characters.
+    # A word may directly follow a blank that JSON escapes as two characters.
     return _forms(text, r"(?:(?<!\w)|(?<=\\[nrt])){}(?!\w)")
 
 
@@ -154,7 +154,7 @@ def _forms(text: str, around: str) -> str:
 
 
 def _word_pattern(word: str) -> str:
-    """A word; its quotation marks as JSON or a typesetter may have written them."""
+    """Return the pattern of a word, whose quotation marks may be escaped or typographic."""
     return "".join(
         r"(?:\\?['\"\u2018\u2019\u201c\u201d])" if char in "'\"\u2018\u2019\u201c\u201d" else re.escape(char)
         for char in word
@@ -162,7 +162,7 @@ def _word_pattern(word: str) -> str:
 
 
 def _has_odd_i(text: str) -> bool:
-    """Whether it has one of the letters that an expression takes for "i", and folding does not."""
+    """Whether the text has a letter that a regular expression matches with "i" but case folding does not."""
     return "\u0130" in text or "\u0131" in text
 
 

@@ -1,8 +1,8 @@
-"""The erasure cascade: from what the owner chose to every row that goes and every episode that is made anew. Pure.
+"""The erasure cascade: from what the owner selected to every row to delete and every episode to rebuild. Pure.
 
-What goes with an experience: its turns, what only it made, the thoughts that had one of its episodes before them, and
-what came of those. A thought that had only such a thought before it stays, unless it holds the words: else, hop by hop,
-one word would take a whole mind with it.
+An experience takes with it its turns, what was derived only from it, the thoughts that had one of its episodes in their
+prompt, and what was derived from those. A thought that only had such a thought in its prompt stays, unless it contains
+the words: otherwise one word could, step by step, erase a whole mind.
 """
 
 from collections.abc import Collection, Mapping
@@ -12,8 +12,8 @@ NOTHING: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
-    """What the owner chose, and what holds its words, by id."""
+class ChosenRows:
+    """The rows that the owner selected, or that contain the selected words, by id."""
 
     experiences: frozenset[str] = NOTHING
     turns: frozenset[str] = NOTHING
@@ -21,12 +21,12 @@ class Chosen:
     notes: frozenset[str] = NOTHING
     claims: frozenset[str] = NOTHING
     episodes: frozenset[str] = NOTHING
-    """Chosen by id: with all that they were made of."""
+    """Selected by id: erased with all their sources."""
     worded_episodes: frozenset[str] = NOTHING
-    """Whose own text holds the words: made anew where their sources do not hold them."""
+    """Episodes whose own text contains the words: rebuilt if some of their sources do not."""
 
-    def __or__(self, other: "Chosen") -> "Chosen":
-        return Chosen(
+    def __or__(self, other: "ChosenRows") -> "ChosenRows":
+        return ChosenRows(
             self.experiences | other.experiences,
             self.turns | other.turns,
             self.thoughts | other.thoughts,
@@ -38,20 +38,20 @@ class Chosen:
 
     @property
     def is_empty(self) -> bool:
-        return self == Chosen()
+        return self == ChosenRows()
 
 
 @dataclass(frozen=True, slots=True)
 class Relations:
-    """Which row came of which, by id."""
+    """Which row was derived from which, by id."""
 
     turn_experience: Mapping[str, str | None] = field(default_factory=dict)
     episode_sources: Mapping[str, Collection[str]] = field(default_factory=dict)
-    """Of every episode, those that went into another included."""
+    """Of every episode, including merged ones."""
     merged_into: Mapping[str, str] = field(default_factory=dict)
     thought_experience: Mapping[str, str | None] = field(default_factory=dict)
     thought_recalled: Mapping[str, Collection[str]] = field(default_factory=dict)
-    """The episodes that a thought had before it."""
+    """The episodes in the prompt of each thought."""
     note_thought: Mapping[str, str] = field(default_factory=dict)
     claim_experience: Mapping[str, str] = field(default_factory=dict)
     conflict_claims: Mapping[str, tuple[str, str]] = field(default_factory=dict)
@@ -59,7 +59,7 @@ class Relations:
 
 @dataclass(frozen=True, slots=True)
 class ForgetPlan:
-    """Which rows go, and which are made anew from what is left."""
+    """Which rows are deleted, and which episodes are rebuilt from what is left."""
 
     experiences: frozenset[str] = NOTHING
     turns: frozenset[str] = NOTHING
@@ -68,9 +68,9 @@ class ForgetPlan:
     claims: frozenset[str] = NOTHING
     conflicts: frozenset[str] = NOTHING
     episodes: frozenset[str] = NOTHING
-    remade: frozenset[str] = NOTHING
+    rebuilt: frozenset[str] = NOTHING
     moved: Mapping[str, str] = field(default_factory=dict)
-    """Episodes that went into one that goes: what they went into instead."""
+    """New merge target of episodes that were merged into a deleted one."""
 
     @property
     def is_empty(self) -> bool:
@@ -78,30 +78,30 @@ class ForgetPlan:
 
     @property
     def touched(self) -> frozenset[str]:
-        """Episodes that go or are made anew."""
-        return self.episodes | self.remade
+        """Episodes that are deleted or rebuilt."""
+        return self.episodes | self.rebuilt
 
     @property
     def ids(self) -> frozenset[str]:
-        """Of all that goes."""
+        """Ids of all deleted rows."""
         rows = self.experiences | self.turns | self.thoughts | self.notes
         return rows | self.claims | self.conflicts | self.episodes
 
 
-def cascade(chosen: Chosen, relations: Relations) -> ForgetPlan:
-    """Everything that goes with `chosen`."""
-    gone = _first(chosen, relations)
-    touched = _touched_names(gone, relations)
+def cascade(chosen: ChosenRows, relations: Relations) -> ForgetPlan:
+    """Return the plan that erases `chosen` and everything derived from it."""
+    gone = _chosen_experiences(chosen, relations)
+    touched = _touched_episodes(gone, relations)
     thoughts = {
         name
         for name, recalled in relations.thought_recalled.items()
         if name in chosen.thoughts or not touched.isdisjoint(recalled) or relations.thought_experience.get(name) in gone
     }
-    gone |= {found for name in thoughts if (found := relations.thought_experience.get(name))}
-    thoughts |= {name for name, made in relations.thought_experience.items() if made in gone}
-    episodes, remade = _episodes(gone, chosen, relations)
-    moved = _mergers_of_dropped(episodes, relations)
-    claims = {name for name, made_of in relations.claim_experience.items() if made_of in gone} | chosen.claims
+    gone |= {experience for name in thoughts if (experience := relations.thought_experience.get(name))}
+    thoughts |= {name for name, experience in relations.thought_experience.items() if experience in gone}
+    episodes, rebuilt = _split_episodes(gone, chosen, relations)
+    moved = _redirect_merges(episodes, relations)
+    claims = {name for name, source in relations.claim_experience.items() if source in gone} | chosen.claims
     return ForgetPlan(
         experiences=frozenset(gone),
         turns=frozenset(name for name, own in relations.turn_experience.items() if own in gone) | chosen.turns,
@@ -110,51 +110,51 @@ def cascade(chosen: Chosen, relations: Relations) -> ForgetPlan:
         claims=frozenset(claims),
         conflicts=frozenset(name for name, ends in relations.conflict_claims.items() if not claims.isdisjoint(ends)),
         episodes=frozenset(episodes),
-        remade=frozenset(remade),
+        rebuilt=frozenset(rebuilt),
         moved=moved,
     )
 
 
-def _first(chosen: Chosen, relations: Relations) -> set[str]:
-    """The experiences that go by what was chosen itself."""
+def _chosen_experiences(chosen: ChosenRows, relations: Relations) -> set[str]:
+    """The experiences of the selected rows."""
     gone = set(chosen.experiences)
-    gone |= {found for name in chosen.turns if (found := relations.turn_experience.get(name))}
-    gone |= {found for name in chosen.thoughts if (found := relations.thought_experience.get(name))}
+    gone |= {experience for name in chosen.turns if (experience := relations.turn_experience.get(name))}
+    gone |= {experience for name in chosen.thoughts if (experience := relations.thought_experience.get(name))}
     for name in chosen.episodes:
         gone.update(relations.episode_sources.get(name, ()))
     return gone
 
 
-def _touched_names(gone: Collection[str], relations: Relations) -> set[str]:
+def _touched_episodes(gone: Collection[str], relations: Relations) -> set[str]:
     return {name for name, sources in relations.episode_sources.items() if any(one in gone for one in sources)}
 
 
-def _episodes(gone: Collection[str], chosen: Chosen, relations: Relations) -> tuple[set[str], set[str]]:
-    """Those of which nothing is left, and those of which something is. What went into another is only kept for undoing:
-    it goes when anything of it does."""
-    dropped, remade = set(chosen.episodes), set[str]()
-    for name in _touched_names(gone, relations) | chosen.worded_episodes:
+def _split_episodes(gone: Collection[str], chosen: ChosenRows, relations: Relations) -> tuple[set[str], set[str]]:
+    """Split the affected episodes into those to delete and those to rebuild from remaining sources. A merged episode is
+    only kept for undo, so it is deleted as soon as one of its sources is."""
+    dropped, rebuilt = set(chosen.episodes), set[str]()
+    for name in _touched_episodes(gone, relations) | chosen.worded_episodes:
         left = [one for one in relations.episode_sources.get(name, ()) if one not in gone]
         if left and name not in relations.merged_into:
-            remade.add(name)
+            rebuilt.add(name)
         else:
             dropped.add(name)
-    return dropped, remade - dropped
+    return dropped, rebuilt - dropped
 
 
-def _mergers_of_dropped(dropped: set[str], relations: Relations) -> dict[str, str]:
-    """What those that went into a dropped one went into now. Where there is nothing they are dropped too: they were
-    only kept for undoing."""
+def _redirect_merges(dropped: set[str], relations: Relations) -> dict[str, str]:
+    """Return new merge targets for the episodes merged into a dropped one. Those without any are added to `dropped`:
+    they were only kept for undo."""
     into = relations.merged_into
     while True:
-        lone = [name for name in into if name not in dropped and into[name] in dropped]
-        moved = {name: _end_of_mergers(into[name], dropped, into) for name in lone}
-        if not (lost := {name for name, end in moved.items() if not end}):
+        orphans = [name for name in into if name not in dropped and into[name] in dropped]
+        moved = {name: _final_target(into[name], dropped, into) for name in orphans}
+        if not (lost := {name for name, target in moved.items() if not target}):
             return moved
         dropped |= lost
 
 
-def _end_of_mergers(name: str, dropped: Collection[str], into: Mapping[str, str]) -> str:
+def _final_target(name: str, dropped: Collection[str], into: Mapping[str, str]) -> str:
     seen = set[str]()
     while name in dropped and name not in seen:
         seen.add(name)

@@ -1,7 +1,5 @@
-"""Selects what is to be erased: reads the rows of one moment, and decides from them what the owner chose or what came
-back.
-
-`read_rows` reads which row came of which and all texts at one moment; the rest is pure."""
+"""Selects what to erase: decides from a consistent read of all rows what the owner selected, or what an old copy
+brought back. Apart from the `read_*` functions everything is pure."""
 
 import asyncio
 import json
@@ -13,19 +11,19 @@ from typing import Final
 from reveries.db.database import Reader, Row
 from reveries.errors import NotFoundError, UsageError
 from reveries.memory.forgetting.listed_tables import ListedRows, find_listed_rows
-from reveries.memory.forgetting.needles import Needle, Sieve, TextMatcher, marks_of, quotes_of, words_in
-from reveries.memory.forgetting.plan import Chosen, ForgetPlan, Relations, cascade
+from reveries.memory.forgetting.needles import Needle, Sieve, TextMatcher, distinctive_words, quote_runs, words_in
+from reveries.memory.forgetting.plan import ChosenRows, ForgetPlan, Relations, cascade
 from reveries.memory.forgetting.tombstones import Tombstones
 from reveries.memory.model import Origin
 
 _ITEM_CHARS = 200
 _STRING = re.compile(r'"([^"\\]*(?:\\.[^"\\]*)*)"')
-"""With what is escaped in it: a quotation mark that a person wrote ends none."""
+"""A JSON string, including escaped quotation marks."""
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
-    """One thing that would be erased, as it is shown before the owner agrees."""
+class ForgetItem:
+    """One item to be forgotten, as shown to the owner for confirmation."""
 
     id: str
     kind: str
@@ -35,11 +33,11 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class RelatedRows:
-    """Rows beside the graph that hold the words, by table; their texts are emptied, or the rows go."""
+    """Rows outside the graph that contain the words, by table; their texts are emptied, or the rows deleted."""
 
     ids: dict[str, tuple[object, ...]] = field(default_factory=dict)
     listed: ListedRows = field(default_factory=dict)
-    """Of tables that memory knows by the list of holdings alone."""
+    """Rows of tables that memory knows only by the list of holdings."""
 
     def of(self, table: str) -> tuple[object, ...]:
         return self.ids.get(table, ())
@@ -47,7 +45,7 @@ class RelatedRows:
 
 @dataclass(slots=True)
 class Rows:
-    """Every row that might go, read once."""
+    """Every row that might be erased, read once."""
 
     turns: Sequence[Row]
     experiences: Sequence[Row]
@@ -70,18 +68,17 @@ class Rows:
 
 
 async def read_rows(source: Reader) -> Rows:
-    """All of them: a hundred thousand episodes take some seconds and a few hundred megabytes. Of one moment, where
-    `source` is one."""
+    """Read all rows. A hundred thousand episodes take some seconds and a few hundred megabytes."""
     turns, experiences = await source.rows("forget.turns"), await source.rows("forget.experiences")
     episodes, sources = await source.rows("forget.episodes"), await source.rows("forget.sources")
     thoughts, notes = await source.rows("forget.thoughts"), await source.rows("forget.notes")
     claims, conflicts = await source.rows("forget.claims"), await source.rows("forget.conflicts")
-    made_of: dict[str, list[str]] = {row["id"]: [] for row in episodes}
+    episode_sources: dict[str, list[str]] = {row["id"]: [] for row in episodes}
     for row in sources:
-        made_of[row["episode_id"]].append(row["experience_id"])
+        episode_sources[row["episode_id"]].append(row["experience_id"])
     relations = Relations(
         turn_experience={row["id"]: row["experience_id"] for row in turns},
-        episode_sources=made_of,
+        episode_sources=episode_sources,
         merged_into={row["id"]: row["merged_into"] for row in episodes if row["merged_into"] is not None},
         thought_experience={row["id"]: row["experience_id"] for row in thoughts},
         thought_recalled={row["id"]: json.loads(row["recalled"]) for row in thoughts},
@@ -92,26 +89,26 @@ async def read_rows(source: Reader) -> Rows:
     return Rows(turns, experiences, episodes, thoughts, notes, claims, relations)
 
 
-def select_holding(rows: Rows, holds: TextMatcher, until: float | None = None) -> Chosen:
-    """What holds the words; of what happened until then, if a time is given."""
-    found = {
-        name: frozenset(row["id"] for row in table if (until is None or row["at"] <= until) and holds(row["text"]))
+def select_matching(rows: Rows, matches: TextMatcher, until: float | None = None) -> ChosenRows:
+    """Select the rows that contain the words; with `until`, only those up to that time."""
+    ids = {
+        name: frozenset(row["id"] for row in table if (until is None or row["at"] <= until) and matches(row["text"]))
         for name, table in rows.chosen_tables.items()
     }
-    return Chosen(**found)
+    return ChosenRows(**ids)
 
 
-def rows_within(rows: Rows, since: float, until: float) -> Chosen:
-    """What was said, happened or was thought in a period."""
+def select_period(rows: Rows, since: float, until: float) -> ChosenRows:
+    """Select the rows of a period."""
 
     def of(table: Sequence[Row]) -> frozenset[str]:
         return frozenset(row["id"] for row in table if since <= row["at"] < until)
 
-    return Chosen(of(rows.experiences), of(rows.turns), of(rows.thoughts), of(rows.notes))
+    return ChosenRows(of(rows.experiences), of(rows.turns), of(rows.thoughts), of(rows.notes))
 
 
 def find_by_prefix(rows: Rows, prefix: str) -> list[tuple[str, str]]:
-    """Kind and id of what an id, or the beginning of one, stands for."""
+    """Return kind and id of every row with this id, or if there is none, of every row whose id begins with it."""
     tables = {
         "episodes": rows.episodes,
         "turns": rows.turns,
@@ -120,33 +117,33 @@ def find_by_prefix(rows: Rows, prefix: str) -> list[tuple[str, str]]:
         "notes": rows.notes,
     }
     every = [(kind, str(row["id"])) for kind, table in tables.items() for row in table]
-    return [one for one in every if one[1] == prefix] or [one for one in every if one[1].startswith(prefix)]
+    return [entry for entry in every if entry[1] == prefix] or [e for e in every if e[1].startswith(prefix)]
 
 
-def derived_traces(rows: Rows, plan: ForgetPlan) -> Needle:
-    """How texts are known that were made from what goes though no row says so: a long quote of it, or a word that
-    nobody but the mind itself uses elsewhere and that no list of ours knows."""
-    foreign = [row for row in rows.turns if row["origin"] != Origin.SELF.value]
+def build_trace_needle(rows: Rows, plan: ForgetPlan) -> Needle:
+    """Build a matcher for texts that were derived from the erased ones without any row saying so: they contain a long
+    quote, or an uncommon word that only the erased texts and the mind's own words use."""
+    by_others = [row for row in rows.turns if row["origin"] != Origin.SELF.value]
     thoughts = set(rows.relations.thought_experience.values())
-    outside = [row for row in rows.experiences if row["kind"] == "external" and row["id"] not in thoughts]
-    goes = [row["text"] for row in foreign if row["id"] in plan.turns]
-    goes += [row["text"] for row in outside if row["id"] in plan.experiences]
-    marks = marks_of(goes)
-    marks -= _used_elsewhere(marks, (row["text"] for row in foreign if row["id"] not in plan.turns))
-    marks -= _used_elsewhere(marks, (row["text"] for row in outside if row["id"] not in plan.experiences))
-    return Needle(names=tuple(sorted(marks)), quotes=quotes_of(goes))
+    external = [row for row in rows.experiences if row["kind"] == "external" and row["id"] not in thoughts]
+    erased_texts = [row["text"] for row in by_others if row["id"] in plan.turns]
+    erased_texts += [row["text"] for row in external if row["id"] in plan.experiences]
+    words = distinctive_words(erased_texts)
+    words -= _used_elsewhere(words, (row["text"] for row in by_others if row["id"] not in plan.turns))
+    words -= _used_elsewhere(words, (row["text"] for row in external if row["id"] not in plan.experiences))
+    return Needle(names=tuple(sorted(words)), quotes=quote_runs(erased_texts))
 
 
-def _used_elsewhere(marks: set[str], texts: Iterable[str]) -> set[str]:
-    """Those that the owner, or a document, used in other words too: they are not its alone."""
-    found, sieve = set[str](), Sieve(marks)
+def _used_elsewhere(words: set[str], texts: Iterable[str]) -> set[str]:
+    """Return the words that also occur in these other texts of the owner or of documents."""
+    used, sieve = set[str](), Sieve(words)
     for text in texts:
-        if len(found) == len(marks):
+        if len(used) == len(words):
             break
-        if sieve(text) and (more := marks.intersection(words_in(text)) - found):
-            found |= more
-            sieve = Sieve(marks - found)
-    return found
+        if sieve(text) and (more := words.intersection(words_in(text)) - used):
+            used |= more
+            sieve = Sieve(words - used)
+    return used
 
 
 _WORDED = {
@@ -159,66 +156,66 @@ _WORDED = {
     "conversations": "forget.conversations",
     "conflicts": "forget.conflicts",
 }
-_CUT = {"trips": "forget.trips", "tripwires": "forget.tripwires"}
+_TIMED = {"trips": "forget.trips", "tripwires": "forget.tripwires"}
 
 
-async def read_asides(source: Reader, plan: ForgetPlan, holds: TextMatcher) -> RelatedRows:
-    """What beside the graph holds the words, or was written while something that goes was said or thought."""
-    found: dict[str, tuple[object, ...]] = {}
+async def read_related_rows(source: Reader, plan: ForgetPlan, matches: TextMatcher) -> RelatedRows:
+    """Find the rows outside the graph that contain the words, or were written while an erased turn was answered or an
+    erased thought ran."""
+    ids: dict[str, tuple[object, ...]] = {}
     for table, statement in _WORDED.items():
         rows = await source.rows(statement)
-        found[table] = tuple(row["id"] for row in rows if holds(row["text"]))
+        ids[table] = tuple(row["id"] for row in rows if matches(row["text"]))
     pending = await source.rows("forget.pending")
-    found["pending"] += tuple(row["id"] for row in pending if row["experience_id"] in plan.experiences)
+    ids["pending"] += tuple(row["id"] for row in pending if row["experience_id"] in plan.experiences)
     named = {"ids": json.dumps(sorted(plan.turns))}
     folded = {row["id"] for row in await source.rows("forget.folded_over", named)}
-    # Of a conversation that goes as a whole, its title and the file that it came from go too.
+    # A conversation that is erased as a whole loses its title and its file name too.
     emptied = {row["id"] for row in await source.rows("forget.emptied", named)}
-    found["conversations"] = tuple(sorted({*found["conversations"], *emptied}))
+    ids["conversations"] = tuple(sorted({*ids["conversations"], *emptied}))
     rows = await source.rows("forget.conversations")
-    found["folded"] = tuple(row["id"] for row in rows if row["id"] in folded or holds(row["folded_summary"]))
+    ids["folded"] = tuple(row["id"] for row in rows if row["id"] in folded or matches(row["folded_summary"]))
     spans = await _time_spans(source, plan)
-    for table, statement in _CUT.items():
+    for table, statement in _TIMED.items():
         rows = await source.rows(statement)
-        found[table] = tuple(row["id"] for row in rows if holds(row["text"]) or _is_in(row["at"], spans))
+        ids[table] = tuple(row["id"] for row in rows if matches(row["text"]) or _is_within(row["at"], spans))
     passes = await source.rows("forget.passes")
-    touched = plan.ids | plan.remade
-    found["passes"] = await asyncio.to_thread(_passes, passes, touched, plan.experiences, holds)
-    return RelatedRows(found, await find_listed_rows(source, holds))
+    ids["passes"] = await asyncio.to_thread(_select_passes, passes, plan.ids | plan.rebuilt, plan.experiences, matches)
+    return RelatedRows(ids, await find_listed_rows(source, matches))
 
 
 _TRIP_SECONDS = 120.0
-"""So long after the words were stored, a reply to them may have been cut."""
+"""Time after a turn within which a breaker trip may concern the reply to it."""
 
 
 async def _time_spans(source: Reader, plan: ForgetPlan) -> list[tuple[float, float]]:
     named = {"ids": json.dumps(sorted(plan.turns))}
-    said = [row["said_at"] for row in await source.rows("forget.turn_texts", named)]
+    turn_times = [row["said_at"] for row in await source.rows("forget.turn_texts", named)]
     thoughts = [row for row in await source.rows("forget.thoughts") if row["id"] in plan.thoughts]
-    return [(at, at + _TRIP_SECONDS) for at in said] + [(row["at"], row["ended_at"] + 1.0) for row in thoughts]
+    return [(at, at + _TRIP_SECONDS) for at in turn_times] + [(row["at"], row["ended_at"] + 1.0) for row in thoughts]
 
 
-def _is_in(at: float, spans: Sequence[tuple[float, float]]) -> bool:
+def _is_within(at: float, spans: Sequence[tuple[float, float]]) -> bool:
     return any(begin <= at <= end for begin, end in spans)
 
 
-def _passes(
-    rows: Sequence[Row], ids: frozenset[str], experiences: frozenset[str], holds: TextMatcher
+def _select_passes(
+    rows: Sequence[Row], ids: frozenset[str], experiences: frozenset[str], matches: TextMatcher
 ) -> tuple[object, ...]:
     return tuple(
         row["id"]
         for row in rows
-        if row["experience_id"] in experiences or not ids.isdisjoint(json_strings(row["text"])) or holds(row["text"])
+        if row["experience_id"] in experiences or not ids.isdisjoint(json_strings(row["text"])) or matches(row["text"])
     )
 
 
 def json_strings(text: str) -> list[str]:
-    """The strings of a text that begins with JSON, as they are written there: the ids of a change set, among others."""
+    """Return the strings in a JSON text, still escaped (the ids of a change set, among others)."""
     return _STRING.findall(text)
 
 
-def items_of(rows: Rows, plan: ForgetPlan) -> list[Item]:
-    """What goes, oldest first, as it is shown to the owner."""
+def list_items(rows: Rows, plan: ForgetPlan) -> list[ForgetItem]:
+    """List what is to be forgotten, oldest first, to show to the owner."""
     shown = (
         ("turn", rows.turns, plan.turns, "text"),
         ("thought", rows.thoughts, plan.thoughts, "text"),
@@ -226,20 +223,20 @@ def items_of(rows: Rows, plan: ForgetPlan) -> list[Item]:
         ("claim", rows.claims, plan.claims, "shown"),
         ("episode", rows.episodes, plan.touched, "shown"),
     )
-    found = [
-        Item(row["id"], kind, row["at"], row[column][:_ITEM_CHARS])
+    items = [
+        ForgetItem(row["id"], kind, row["at"], row[column][:_ITEM_CHARS])
         for kind, table, ids, column in shown
         for row in table
         if row["id"] in ids
     ]
     thoughts_of = {row["experience_id"] for row in rows.thoughts}
     with_turns = {row["experience_id"] for row in rows.turns}
-    found += [
-        Item(row["id"], "experience", row["at"], row["text"][:_ITEM_CHARS])
+    items += [
+        ForgetItem(row["id"], "experience", row["at"], row["text"][:_ITEM_CHARS])
         for row in rows.experiences
         if row["id"] in plan.experiences - thoughts_of - with_turns
     ]
-    return sorted(found, key=lambda item: (item.at, item.kind, item.id))
+    return sorted(items, key=lambda item: (item.at, item.kind, item.id))
 
 
 BY_ID: Final = "id"
@@ -252,7 +249,7 @@ _SHORTEST_WORDS = 2
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What the owner chose: an id, words, a name, or a time (unix seconds)."""
+    """The owner's selection: an id, words, a name, or a period (unix seconds)."""
 
     chosen_by: str
     text: str = ""
@@ -262,54 +259,56 @@ class Selection:
 
 @dataclass(slots=True)
 class ForgetDecision:
-    """The rows it was decided from, what goes of them, and how it is known elsewhere."""
+    """The rows, the plan decided from them, and the matcher for traces elsewhere."""
 
     rows: Rows
     plan: ForgetPlan
     needle: TextMatcher
-    beside: RelatedRows = field(default_factory=RelatedRows)
+    related: RelatedRows = field(default_factory=RelatedRows)
 
 
-def decision_of(rows: Rows, selection: Selection) -> ForgetDecision:
-    """Raises NotFoundError, UsageError."""
+def decide_selection(rows: Rows, selection: Selection) -> ForgetDecision:
+    """Decide what the owner's selection erases. Raises NotFoundError, UsageError."""
     match selection.chosen_by:
         case "matching" | "about":
             if len(selection.text.strip()) < _SHORTEST_WORDS:
-                raise UsageError("That is too short to be looked for.", advice="Give at least two letters.")
+                raise UsageError("That is too short to search for.", advice="Give at least two letters.")
             by_words = selection.chosen_by == BY_WORDS
             needle = Needle(words=(selection.text,)) if by_words else Needle(names=(selection.text,))
-            return ForgetDecision(rows, cascade(select_holding(rows, needle), rows.relations), needle)
+            return ForgetDecision(rows, cascade(select_matching(rows, needle), rows.relations), needle)
         case "time":
-            chosen = rows_within(rows, selection.since, selection.until)
+            chosen = select_period(rows, selection.since, selection.until)
         case _:
-            chosen = _by_id(rows, selection.text)
-    needle = derived_traces(rows, cascade(chosen, rows.relations))
-    chosen |= select_holding(rows, needle)
+            chosen = _select_id(rows, selection.text)
+    needle = build_trace_needle(rows, cascade(chosen, rows.relations))
+    chosen |= select_matching(rows, needle)
     return ForgetDecision(rows, cascade(chosen, rows.relations), needle)
 
 
-def _by_id(rows: Rows, prefix: str) -> Chosen:
-    found = find_by_prefix(rows, prefix) if len(prefix) >= _SHORTEST_PREFIX else []
-    if len(found) != 1:
-        many = f"{len(found)} things have an id that begins" if found else "Nothing has an id that begins"
+def _select_id(rows: Rows, prefix: str) -> ChosenRows:
+    candidates = find_by_prefix(rows, prefix) if len(prefix) >= _SHORTEST_PREFIX else []
+    if len(candidates) != 1:
+        many = f"{len(candidates)} things have an id that begins" if candidates else "Nothing has an id that begins"
         raise NotFoundError(f"{many} with {prefix}.", advice="Find one: reveries memory search WORDS")
-    [(kind, name)] = found
-    return Chosen(**{kind: frozenset({name})})
+    [(kind, name)] = candidates
+    return ChosenRows(**{kind: frozenset({name})})
 
 
-def decision_again(rows: Rows, stones: Tombstones, until: float) -> ForgetDecision:
+def decide_repetition(rows: Rows, tombstones: Tombstones, until: float) -> ForgetDecision:
+    """Decide what to erase again from rows up to `until`, by the tombstones of earlier erasures."""
+
     def ids(table: Sequence[Row]) -> frozenset[str]:
-        return frozenset(row["id"] for row in table if stones.has_id(row["id"]))
+        return frozenset(row["id"] for row in table if tombstones.has_id(row["id"]))
 
-    def spoken(row: Row) -> bool:
-        return stones(str(row["text"]).partition(" ")[2]) or stones(row["text"])
+    def is_erased_turn(row: Row) -> bool:
+        return tombstones(str(row["text"]).partition(" ")[2]) or tombstones(row["text"])
 
-    chosen = Chosen(
+    chosen = ChosenRows(
         experiences=ids(rows.experiences),
-        turns=ids(rows.turns) | {row["id"] for row in rows.turns if row["at"] <= until and spoken(row)},
+        turns=ids(rows.turns) | {row["id"] for row in rows.turns if row["at"] <= until and is_erased_turn(row)},
         thoughts=ids(rows.thoughts),
         notes=ids(rows.notes),
         claims=ids(rows.claims),
     )
-    chosen |= select_holding(rows, stones, until)
-    return ForgetDecision(rows, cascade(chosen, rows.relations), stones)
+    chosen |= select_matching(rows, tombstones, until)
+    return ForgetDecision(rows, cascade(chosen, rows.relations), tombstones)

@@ -1,8 +1,8 @@
-"""What keeps erased content from coming back: keyed hashes of it, never the content, in the memory and in a file beside
-it; and a marker file with what an erasure that was broken off has left to do.
+"""Keeps erased content from coming back: stores keyed hashes of it (never the content) in the memory and in a file next
+to it. Also the marker file of an unfinished erasure.
 
-The file outlives the memory: when an old backup takes the memory's place, it knows what the backup does not. Whoever
-has the key, which stands there too, can try words of which they suspect that they were erased, as with any hash.
+The file outlives the memory: if an old backup replaces the memory, the file still knows the later erasures. The key is
+stored with the hashes, so a reader of the file can test guesses at erased words, as with any hash.
 """
 
 import hashlib
@@ -15,6 +15,7 @@ from typing import Final
 
 import msgspec
 
+from reveries.db.database import Reader, Transaction
 from reveries.errors import StorageDamagedError
 from reveries.memory.forgetting.needles import words_in
 from reveries.own_files import sync_to_disk, write_in_its_place
@@ -25,7 +26,7 @@ ID, TEXT, WORDS = "id", "text", "words"
 
 
 class Tombstone(msgspec.Struct, frozen=True):
-    """One hash. `words`: of how many words in a row, for those of words."""
+    """One hash. `words`: number of consecutive words, for kind WORDS."""
 
     kind: str
     hash: bytes
@@ -33,7 +34,7 @@ class Tombstone(msgspec.Struct, frozen=True):
 
 
 class Erasure(msgspec.Struct, frozen=True):
-    """One erasure as it is written down: no content, only what it was of and the hashes."""
+    """The record of one erasure: counts and hashes, no content."""
 
     id: str
     at: float
@@ -45,7 +46,7 @@ class Erasure(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True)
 class Tombstones:
-    """All hashes of one mind, to be asked."""
+    """All tombstones of one mind, for lookup."""
 
     key: bytes = field(repr=False)
     ids: frozenset[bytes] = frozenset()
@@ -53,15 +54,15 @@ class Tombstones:
     words: dict[int, frozenset[bytes]] = field(default_factory=dict)
 
     def has_id(self, name: str) -> bool:
-        return bool(self.ids) and hash_of(self.key, ID, name) in self.ids
+        return bool(self.ids) and keyed_hash(self.key, ID, name) in self.ids
 
     def __call__(self, text: str) -> bool:
-        """Whether a text is one that was erased, or holds words for which texts were."""
+        """Whether a text was erased, or contains words by which texts were erased."""
         words = words_in(text)
         if self.texts and text_hash(self.key, words) in self.texts:
             return True
         return any(
-            hash_of(self.key, WORDS, " ".join(run)) in known
+            keyed_hash(self.key, WORDS, " ".join(run)) in known
             for length, known in self.words.items()
             for run in zip(*(words[place:] for place in range(length)), strict=False)
         )
@@ -71,107 +72,141 @@ def new_key() -> bytes:
     return secrets.token_bytes(_KEY_BYTES)
 
 
-def hash_of(key: bytes, kind: str, text: str) -> bytes:
-    """BLAKE2b-128 under the mind's key."""
+def keyed_hash(key: bytes, kind: str, text: str) -> bytes:
+    """BLAKE2b-128 with the mind's key."""
     return hashlib.blake2b(f"{kind}\0{text}".encode("utf-8", "replace"), key=key, digest_size=_HASH_BYTES).digest()
 
 
 def text_hash(key: bytes, words: Sequence[str]) -> bytes:
-    """Of a whole text, by its words."""
-    return hash_of(key, TEXT, " ".join(words))
+    """Hash a whole text by its words."""
+    return keyed_hash(key, TEXT, " ".join(words))
 
 
 def tombstones_for(
     key: bytes, ids: Iterable[str], texts: Iterable[str], spans: Iterable[tuple[str, ...]]
 ) -> list[Tombstone]:
-    """The hashes for what goes: its ids, its whole texts, and the words by which it was chosen."""
-    found = {Tombstone(ID, hash_of(key, ID, name)) for name in ids}
-    found |= {Tombstone(TEXT, text_hash(key, words)) for text in texts if (words := words_in(text))}
-    found |= {Tombstone(WORDS, hash_of(key, WORDS, " ".join(span)), len(span)) for span in spans}
-    return sorted(found, key=lambda one: (one.kind, one.hash))
+    """Create the tombstones of an erasure: for its ids, its texts, and the words by which it was selected."""
+    tombstones = {Tombstone(ID, keyed_hash(key, ID, name)) for name in ids}
+    tombstones |= {Tombstone(TEXT, text_hash(key, words)) for text in texts if (words := words_in(text))}
+    tombstones |= {Tombstone(WORDS, keyed_hash(key, WORDS, " ".join(span)), len(span)) for span in spans}
+    return sorted(tombstones, key=lambda tombstone: (tombstone.kind, tombstone.hash))
 
 
 def merge_tombstones(erasures: Collection[Erasure]) -> Tombstones | None:
-    """The hashes of all of them; None when nothing was ever erased. They share one key."""
+    """Merge the tombstones of erasures, which share one key; None if there are no erasures."""
     if not erasures:
         return None
-    stones = [stone for erasure in erasures for stone in erasure.tombstones]
-    lengths = {stone.words for stone in stones if stone.kind == WORDS}
+    every = [tombstone for erasure in erasures for tombstone in erasure.tombstones]
+    lengths = {tombstone.words for tombstone in every if tombstone.kind == WORDS}
     return Tombstones(
         key=next(iter(erasures)).key,
-        ids=frozenset(stone.hash for stone in stones if stone.kind == ID),
-        texts=frozenset(stone.hash for stone in stones if stone.kind == TEXT),
-        words={
-            length: frozenset(s.hash for s in stones if s.kind == WORDS and s.words == length) for length in lengths
-        },
+        ids=frozenset(tombstone.hash for tombstone in every if tombstone.kind == ID),
+        texts=frozenset(tombstone.hash for tombstone in every if tombstone.kind == TEXT),
+        words={length: frozenset(t.hash for t in every if t.kind == WORDS and t.words == length) for length in lengths},
     )
 
 
-def file_beside(database: Path) -> Path:
-    """Where the erasures stand beside the memory."""
+def erasures_path(database: Path) -> Path:
+    """Return the path of the file with the erasures, next to the database."""
     return database.with_name(f"{database.name}.forgotten")
 
 
 def read_erasures(file: Path) -> list[Erasure]:
-    """What the file says; nothing where there is none. A last line that a crash cut off is passed over.
+    """Read the erasures in the file; empty if there is none. A last line that a crash cut off is ignored.
 
-    Raises StorageDamagedError where another line cannot be read: what was erased might come back unseen.
+    Raises StorageDamagedError if another line cannot be read, because erased content might come back unnoticed.
     """
     if not file.exists():
         return []
     lines = file.read_bytes().split(b"\n")
-    found: list[Erasure] = []
+    erasures: list[Erasure] = []
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
         try:
-            found.append(msgspec.json.decode(line, type=Erasure))
+            erasures.append(msgspec.json.decode(line, type=Erasure))
         except msgspec.MsgspecError as error:
             if number == len(lines):
                 break
             raise StorageDamagedError(
-                f"Line {number} of {file}, which says what was erased, cannot be read.",
-                advice="Put back a good copy of it, or move it away: then no old backup is erased again.",
+                f"Line {number} of {file}, the record of erasures, cannot be read.",
+                advice="Restore a good copy of the file, or move it away. Without it, erasures are not repeated when "
+                "an old backup is restored.",
             ) from error
-    return found
+    return erasures
 
 
 def write_erasures(file: Path, erasures: Sequence[Erasure]) -> None:
-    """Put the file there, whole or not at all, for the owner alone. Raises OSError."""
+    """Write the file, whole or not at all, readable only by the owner. Raises OSError."""
     write_in_its_place(file, b"".join(msgspec.json.encode(erasure) + b"\n" for erasure in erasures))
 
 
-def counts_json(counts: dict[str, int]) -> str:
-    return json.dumps(counts, sort_keys=True)
+async def read_stored_erasures(reader: Reader) -> dict[str, Erasure]:
+    """Read the erasures recorded in the memory, by id."""
+    tombstones: dict[str, list[Tombstone]] = {}
+    for row in await reader.rows("forget.tombstones"):
+        tombstone = Tombstone(row["kind"], bytes(row["hash"]), row["words"])
+        tombstones.setdefault(row["erasure_id"], []).append(tombstone)
+    return {
+        row["id"]: Erasure(
+            row["id"],
+            row["erased_at"],
+            row["chosen_by"],
+            bytes(row["hash_key"]),
+            json.loads(row["counts"]),
+            tombstones.get(row["id"], []),
+        )
+        for row in await reader.rows("forget.erasures")
+    }
+
+
+async def put_erasure(transaction: Transaction, erasure: Erasure) -> None:
+    """Record an erasure in the memory."""
+    await transaction.run(
+        "forget.put_erasure",
+        {
+            "id": erasure.id,
+            "erased_at": erasure.at,
+            "chosen_by": erasure.chosen_by,
+            "hash_key": erasure.key,
+            "counts": json.dumps(erasure.counts, sort_keys=True),
+        },
+    )
+    await transaction.run_many(
+        "forget.put_tombstone",
+        [
+            {"kind": tombstone.kind, "hash": tombstone.hash, "words": tombstone.words, "erasure_id": erasure.id}
+            for tombstone in erasure.tombstones
+        ],
+    )
 
 
 @dataclass(frozen=True, slots=True)
-class Unfinished:
-    """All that is left of an erasure in the home, or, where that is done, the memory's file to be written anew."""
+class UnfinishedErasure:
+    """What an erasure has left to do: clean the home and rewrite the memory's file, or only the latter."""
 
-    is_file_alone: bool = False
+    is_file_only: bool = False
     receipt_id: str = ""
-    """Of that erasure: where the memory has no such receipt it was broken off before anything was erased. Empty where
-    nobody knows."""
+    """Receipt of the erasure. If the memory has no such receipt, nothing was erased yet. Empty if unknown."""
 
 
-FILE_ALONE: Final = Unfinished(is_file_alone=True)
-_FILE_ALONE: Final = b"the file alone"
+FILE_ONLY: Final = UnfinishedErasure(is_file_only=True)
+_FILE_ONLY: Final = b"the file alone"
 
 
-def left_to_do(marker: Path) -> Unfinished | None:
-    """None: nothing. Reads the disk. Raises OSError."""
+def read_marker(marker: Path) -> UnfinishedErasure | None:
+    """Read the marker file; None if there is none. Blocking. Raises OSError."""
     try:
         content = marker.read_bytes()
     except FileNotFoundError:
         return None
-    return FILE_ALONE if content == _FILE_ALONE else Unfinished(receipt_id=content.decode(errors="replace"))
+    return FILE_ONLY if content == _FILE_ONLY else UnfinishedErasure(receipt_id=content.decode(errors="replace"))
 
 
-def leave_to_do(marker: Path, what: Unfinished | None) -> None:
-    """On the disk when this returns; until then what was left before. Raises OSError."""
-    if what is None:
+def write_marker(marker: Path, unfinished: UnfinishedErasure | None) -> None:
+    """Write the marker file atomically, or remove it for None; on the disk when this returns. Raises OSError."""
+    if unfinished is None:
         marker.unlink(missing_ok=True)
         sync_to_disk(marker.parent)
     else:
-        write_in_its_place(marker, _FILE_ALONE if what.is_file_alone else what.receipt_id.encode())
+        write_in_its_place(marker, _FILE_ONLY if unfinished.is_file_only else unfinished.receipt_id.encode())

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from reveries.memory.claims import Claim, Conflict
-from reveries.memory.text.denials import Denial, denial_in
+from reveries.memory.text.denials import Denial, find_denial
 
 if TYPE_CHECKING:
     from reveries.memory.changes import ChangeSet
@@ -64,7 +64,7 @@ class ClaimIndex:
         self._claims[claim.id] = claim
         self._by_key.setdefault(claim.key, {})[claim.id] = claim
         self._by_turn.setdefault(claim.turn_id, {})[claim.id] = claim
-        if claim.relation == DENIES and (denial := denial_in(claim.quote)) is not None:
+        if claim.relation == DENIES and (denial := find_denial(claim.quote)) is not None:
             self._denials.setdefault(claim.speaker.casefold(), {})[claim.id] = (claim, denial)
 
     def _drop_claim(self, claim_id: str) -> None:
@@ -77,7 +77,7 @@ class ClaimIndex:
     def _rebuild_ranks(self) -> None:
         self._newer = {}
         for conflict in sorted(self._conflicts.values(), key=lambda one: (one.found_at, one.id)):
-            if (under := conflict.outranked) is not None:
+            if (under := conflict.outranked_claim) is not None:
                 self._newer[under.id] = conflict
 
 

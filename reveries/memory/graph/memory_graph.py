@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from reveries.index.arrays import Float64, Int64
 from reveries.index.vectors import VectorTable
 from reveries.llm.base import Vector, Vectors
-from reveries.memory.changes import Before, ChangeSet, Fading, Touch
+from reveries.memory.changes import ChangeSet, Fading, PriorState, Touch
 from reveries.memory.graph.arena import LinkArena, PackedLinks
 from reveries.memory.graph.facts import EpisodeValues, LazyEpisodes, NodeFacts, PackedFacts, UpdatedEpisodes
 from reveries.memory.graph.kernels import Kernels, interpreted_kernels
@@ -223,10 +223,10 @@ class MemoryGraph:
             return None
         return self._arena.strength(source, target, _NUMBERS[kind.value])
 
-    def state_before(self, changes: ChangeSet) -> Before:
+    def state_before(self, changes: ChangeSet) -> PriorState:
         """Return the current state of the episodes and links that `changes` would change or remove."""
         named = {episode.id for episode in changes.episodes} | {entry.episode_id for entry in changes.retired}
-        return Before(
+        return PriorState(
             episodes=tuple(episode for name in sorted(named) if (episode := self.get(name)) is not None),
             links=tuple(
                 replace(link, strength=strength)

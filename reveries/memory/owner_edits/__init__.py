@@ -1,1 +1,1 @@
-"""What the owner changes by hand: episodes, thoughts, the self-model."""
+"""The owner's edits of episodes, thoughts and the self-model."""

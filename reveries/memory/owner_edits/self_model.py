@@ -1,7 +1,6 @@
-"""The owner's edits of the self-model: its history (R-87), their own words in a field, back to before a change.
+"""The owner's view and edits of the self-model: its history (R-87), setting a field, reverting to before a change.
 
-The decisions are pure (`memory/self_model.py`); this is the thin shell that reads the history and writes a change with
-what was there before.
+The decisions are pure (`memory/self_model.py`); this module reads the history and writes changes with the state before.
 """
 
 from collections.abc import Callable
@@ -24,22 +23,22 @@ from reveries.safe_text import plain
 
 
 class SelfModelEdits:
-    """Reads the history; writes what the owner decides. Each change is kept with what stood there before."""
+    """Reads the history and writes the owner's changes, each with the state before it."""
 
     def __init__(self, store: MemoryStore, clock: Clock) -> None:
         self._store = store
         self._clock = clock
 
     async def history(self, limit: int) -> tuple[list[SelfChange], int]:
-        """The last changes, oldest first, and how many there are in all."""
+        """Return the last `limit` changes, oldest first, and the total number."""
         database = self._store.database
         rows = await database.rows("self_model.history", {"limit": limit})
         after = self._store.live.self_model
-        found: list[SelfChange] = []
+        changes: list[SelfChange] = []
         for row in rows:
             before = model_of(row["before"])
-            evidence = [await _evidence(database, self._store.live, name) for name in _names_of(row["evidence"])]
-            found.append(
+            evidence = [await _load_evidence(database, self._store.live, name) for name in _parse_ids(row["evidence"])]
+            changes.append(
                 SelfChange(
                     number=row["id"],
                     at=row["replaced_at"],
@@ -55,10 +54,10 @@ class SelfModelEdits:
             )
             after = before
         counted = await database.rows("self_model.history_count")
-        return found[::-1], int(counted[0]["changes"])
+        return changes[::-1], int(counted[0]["changes"])
 
     async def edit(self, field: str, text: str) -> SelfModel:
-        """Put the owner's words into a field. Raises UsageError."""
+        """Set a field to the owner's words. Raises UsageError."""
         now = self._clock.now()
         edit_field(self._store.live.self_model, field, text, now)
         return await self._change(
@@ -66,10 +65,10 @@ class SelfModelEdits:
         )
 
     async def revert(self, number: int) -> SelfModel:
-        """Back to before change `number`, and so of all that came after it. Raises NotFoundError."""
+        """Revert to the state before change `number`, which undoes all later changes too. Raises NotFoundError."""
         rows = await self._store.database.rows("self_model.history_entry", {"id": number})
         if not rows:
-            raise NotFoundError(f"There is no change {number}.", advice="They stand in: reveries self history")
+            raise NotFoundError(f"There is no change {number}.", advice="List the changes: reveries self history")
         before, now = model_of(rows[0]["before"]), self._clock.now()
         reason = f"{BY_THE_OWNER}: back to before change {number}"
         return await self._change(lambda current: revert_to(current, before, now), reason, now)
@@ -90,12 +89,12 @@ class SelfModelEdits:
         return live.self_model
 
 
-def _names_of(raw: str) -> list[str]:
+def _parse_ids(raw: str) -> list[str]:
     return msgspec.json.decode(raw, type=list[str])
 
 
-async def _evidence(database: Database, live: LiveMemory, episode_id: str) -> SelfEvidence:
-    """The episode behind a change; of one that was merged since, its own row still tells."""
+async def _load_evidence(database: Database, live: LiveMemory, episode_id: str) -> SelfEvidence:
+    """Load an episode behind a change, from its row if it is no longer live."""
     episode = live.graph.get(episode_id)
     if episode is None:
         rows = await database.rows("episodes.one", {"id": episode_id})

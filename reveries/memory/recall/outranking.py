@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from reveries.index.terms import terms_of
-from reveries.memory.claims import Claim, same_value
+from reveries.memory.claims import Claim, is_same_value
 from reveries.memory.graph.claim_index import ClaimIndex
 from reveries.memory.model import RankedTurn, RankingReason, Recall, RecalledEpisode, Replacement
 from reveries.memory.recall.cues import cue_terms
@@ -52,7 +52,7 @@ def replacements_of_turn(turn_id: str, index: ClaimIndex, asked: frozenset[str])
         return ()
     outdated = [claim for _, claim, _ in replaced]
     # One fact may be claimed twice, in the speaker's words and in the model's.
-    holding = [one for one in claims if not any(same_value(one.value, other.value) for other in outdated)]
+    holding = [one for one in claims if not any(is_same_value(one.value, other.value) for other in outdated)]
     if max((_count_cue_terms(claim, asked) for claim in holding), default=0) > replaced[0][0]:
         return ()
     return tuple({by.turn_id + by.of: by for _, _, by in replaced}.values())
@@ -65,7 +65,7 @@ def replacement_of(claim: Claim, index: ClaimIndex) -> Replacement | None:
     at = claim.id
     for _ in range(_LONGEST_CHAIN):
         conflict = index.outranking_conflict(at)
-        if conflict is None or (holds := conflict.holds) is None or holds.id in seen:
+        if conflict is None or (holds := conflict.prevailing_claim) is None or holds.id in seen:
             break
         at = holds.id
         seen.add(at)

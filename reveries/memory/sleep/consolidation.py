@@ -39,7 +39,7 @@ from reveries.memory.sleep.owner_questions import (
 from reveries.memory.sleep.pass_log import begin_run, end_run, record_change, record_self_change
 from reveries.memory.sleep.questions import Asker
 from reveries.memory.sleep.upkeep import Upkeep
-from reveries.memory.store import MemoryStore, home_of
+from reveries.memory.store import MemoryStore, find_live_episode
 from reveries.safe_text import one_line
 
 MAX_ATTEMPTS = 3
@@ -191,7 +191,7 @@ class DeepSleep:
 
     async def _process_next(self, current: _DeepPass, model: ChatModel) -> bool:
         """Process the most salient waiting experience; return whether the pass can continue."""
-        experience, turns = await self._store.next_to_process(MAX_ATTEMPTS, current.seen, with_held=current.with_held)
+        experience, turns = await self._store.next_unprocessed(MAX_ATTEMPTS, current.seen, with_held=current.with_held)
         if experience is None:
             return False
         current.seen.append(experience.id)
@@ -210,7 +210,7 @@ class DeepSleep:
         self, model: ChatModel, experience: Experience, turns: tuple[Turn, ...]
     ) -> InterpretedExperience:
         asker = Asker(self._names.owner, self._names.mind, self._store.live.self_model)
-        home = await home_of(self._store.database, self._store.live, experience.id)
+        home = await find_live_episode(self._store.database, self._store.live, experience.id)
         earlier = possible_causes(self._store.live.graph, home) if home is not None else ()
         return await interpret_experience(model, asker, experience, turns, earlier, self._settings, self._answers)
 
@@ -220,7 +220,7 @@ class DeepSleep:
         """Store everything that follows from one experience in one transaction (R-107). `asked_in` is the pass that
         asked the owner about it first."""
         # Locked from embedding to commit, so that the vector belongs to the model in use when it is written.
-        async with self._store.space:
+        async with self._store.embedding_lock:
             summary_vector = (await self._store.embed_or_none([understood.abstraction.summary]))[0]
             reached(Step.DEEP_SLEEP_UNDERSTOOD)
             await self._commit(current, understood, summary_vector, asked_in)
@@ -235,7 +235,7 @@ class DeepSleep:
             nonlocal decision
             if asked_in:
                 await transaction.run("undo.drop_pending", {"run_id": asked_in})
-            home = await home_of(transaction, self._store.live, understood.experience.id)
+            home = await find_live_episode(transaction, self._store.live, understood.experience.id)
             if home is None:
                 return ChangeSet()
             now = self._clock.now()
@@ -273,7 +273,7 @@ class DeepSleep:
         line = f"No usable answer about \u201c{one_line(experience.content, 60)}\u201d; its own words stay. {reason}"
 
         async def work(transaction: Transaction) -> ChangeSet:
-            home = await home_of(transaction, self._store.live, experience.id)
+            home = await find_live_episode(transaction, self._store.live, experience.id)
             changes = lower_confidence(home) if home is not None else ChangeSet()
             counts = {"fallbacks": 1}
             await record_change(transaction, self._store, current.run_id, experience.id, changes, line, counts)

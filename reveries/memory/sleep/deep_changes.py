@@ -6,7 +6,7 @@ import numpy as np
 
 from reveries.config import MemorySettings
 from reveries.llm.base import Vector
-from reveries.memory.changes import ChangeSet, Processed, join_changes
+from reveries.memory.changes import ChangeSet, ProcessedExperience, join_changes
 from reveries.memory.graph.memory_graph import MemoryGraph
 from reveries.memory.model import Episode, Experience, Link
 from reveries.memory.sleep.linking import EMOTIONAL_COSINE, emotional_links, nearest_episodes, thematic_links
@@ -62,7 +62,7 @@ def deepen_episode(
 ) -> DeepenedExperience:  # fmt: skip
     """Do steps 3 to 5 and 7 of R-103: find the closest episode, merge into it (if allowed) or rewrite this one, link
     it, and mark the experience as processed."""
-    processed = ChangeSet(processed=(Processed(experience.id, abstraction.salience, experience.valence),))
+    processed = ChangeSet(processed=(ProcessedExperience(experience.id, abstraction.salience, experience.valence),))
     episode = rewrite_episode(home, abstraction)
     target = find_merge_target(graph, episode, vector, settings) if may_merge else None
     if target is not None:

@@ -11,7 +11,7 @@ import numpy as np
 from reveries.gates import Gate, inherited
 from reveries.index.terms import terms_of
 from reveries.llm.base import Vector
-from reveries.memory.changes import ChangeSet, IndexedTurn, Processed
+from reveries.memory.changes import ChangeSet, IndexedTurn, ProcessedExperience
 from reveries.memory.graph.memory_graph import MemoryGraph
 from reveries.memory.graph.shared_names import MAX_HOLDERS, KnownNames, NameIndex, keys_of, shared_name_links
 from reveries.memory.live import LiveMemory
@@ -32,7 +32,7 @@ from reveries.memory.sleep.merge import append_exemplars, unite_texts
 from reveries.memory.text.appraisal import topics_of, valence_of
 from reveries.memory.text.entities import entities_of
 from reveries.memory.text.extracts import exemplars_of, summary_of
-from reveries.memory.text.segments import Piece, Run, Segment, by_conversation, split_segments, unit_mean
+from reveries.memory.text.segments import Piece, Run, Segment, group_by_conversation, split_segments, unit_mean
 
 _NEAR_COUNT = 12
 _NOVELTY_WEIGHT = 0.15
@@ -68,7 +68,7 @@ class LightChanges:
     def form_episodes(self, pieces: Sequence[Piece]) -> ChangeSet:
         """Form episodes from `pieces`, in order."""
         kept = [piece for piece in pieces if not self._is_redundant(piece)]
-        for group in by_conversation(kept):
+        for group in group_by_conversation(kept):
             previous: Episode | None = None
             for segment in split_segments(group, self._open_run(group[0])):
                 previous = self._form_episode(segment, previous)
@@ -82,7 +82,7 @@ class LightChanges:
             indexed=tuple(self._indexed),
             light_slept_ids=tuple(piece.experience.id for piece in pieces),
             processed=tuple(
-                Processed(piece.experience.id, piece.experience.salience, piece.experience.valence)
+                ProcessedExperience(piece.experience.id, piece.experience.salience, piece.experience.valence)
                 for piece in pieces
                 if piece.experience.id not in {one.experience.id for one in kept}
             ),

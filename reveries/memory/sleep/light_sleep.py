@@ -16,7 +16,7 @@ from reveries.db.database import Transaction
 from reveries.db.failpoints import HangPlace, Step, may_hang, reached
 from reveries.memory.changes import ChangeSet
 from reveries.memory.gaps import gaps_ended_between
-from reveries.memory.importing import adopt_imported
+from reveries.memory.importing import adopt_imported_turns
 from reveries.memory.model import Experience, Turn
 from reveries.memory.sleep.claims.verification import max_changes_at_once
 from reveries.memory.sleep.light_changes import LightChanges
@@ -73,8 +73,8 @@ class LightSleep:
     async def run(self, progress: SleepProgress | None = None, stop: asyncio.Event | None = None) -> LightSleepResult:
         """Process all experiences that are new to light sleep. If `stop` is set, it ends after the current batch."""
         async with self.running:
-            await adopt_imported(self._store, self._new_id)
-            pending = await self._store.to_sleep_on()
+            await adopt_imported_turns(self._store, self._new_id)
+            pending = await self._store.list_new_experience_ids()
             if not pending:
                 return LightSleepResult(0, 0)
             return await self._run_pass(pending, progress, stop)
@@ -83,10 +83,10 @@ class LightSleep:
         """Run a pass on the experience with one turn only, so that it can be undone separately; `extend` adds to its
         changes. Return the id of the pass, empty if there is no such turn."""
         async with self.running:
-            await adopt_imported(self._store, self._new_id)
+            await adopt_imported_turns(self._store, self._new_id)
             pending = [
                 entry.id
-                async for entry, turns in self._read_batches(await self._store.to_sleep_on())
+                async for entry, turns in self._read_batches(await self._store.list_new_experience_ids())
                 if any(map(is_meant, turns))
             ]
             run_id = self._new_id()
@@ -138,13 +138,13 @@ class LightSleep:
     async def _read_batches(self, pending: Sequence[str]) -> AsyncIterator[_Entry]:
         """Read page by page: years of imported conversations must not be in memory at once."""
         for start in range(0, len(pending), _PAGE_EXPERIENCES):
-            for entry in await self._store.with_turns(pending[start : start + _PAGE_EXPERIENCES]):
+            for entry in await self._store.load_with_turns(pending[start : start + _PAGE_EXPERIENCES]):
                 yield entry
 
     async def _process_batch(self, current: "_LightPass", batch: _Batch) -> int:
         """Embed one batch and store its episodes; return how many are new."""
         # Locked from embedding to commit, so that the vectors belong to the model in use when they are written.
-        async with self._store.space:
+        async with self._store.embedding_lock:
             batch = await self._drop_withdrawn(batch)
             return await self._store_batch(current, await self._embed_pieces(batch)) if batch else 0
 

@@ -15,7 +15,7 @@ from reveries.index.terms import terms_of, words_of
 from reveries.llm.base import ChatModel, Vector, Vectors
 from reveries.llm.structured import AnswerRecorder, ask
 from reveries.memory.changes import ChangeSet, Retirement, SelfModelChange, join_changes
-from reveries.memory.claims import UPDATE, Claim, Conflict, key_of
+from reveries.memory.claims import UPDATE, Claim, Conflict, normalize_key
 from reveries.memory.graph.claim_index import ClaimIndex
 from reveries.memory.graph.memory_graph import MemoryGraph
 from reveries.memory.model import Episode, Experience, Origin, SelfModel, Turn
@@ -62,7 +62,7 @@ def claims_from_facts(facts: Iterable[FactAnswer], turns: Sequence[Turn]) -> lis
         if not says_change(sentence) or is_found_by_pattern or not _contains_terms(sentence, value):
             continue
         subject = _resolve_subject(fact.about, sentence, turn.speaker)
-        relation = key_of(fact.what)
+        relation = normalize_key(fact.what)
         if subject and relation:
             match = ClaimMatch(subject, relation, value, is_change=True)
             claims.append(claim_of(turn, place, sentence, match, "model"))
@@ -131,7 +131,7 @@ class ExperienceDecision:
         """The same number because of untrusted text, counted separately so that it cannot use up the allowance of the
         owner's words."""
         merged = len(self.changes.retired) if self.is_foreign else 0
-        return merged + sum(one.kind == UPDATE and one.is_foreign for one in self.changes.conflicts)
+        return merged + sum(one.kind == UPDATE and one.is_later_untrusted for one in self.changes.conflicts)
 
     @property
     def own_merges(self) -> tuple[Retirement, ...]:
@@ -139,7 +139,7 @@ class ExperienceDecision:
 
     @property
     def own_updates(self) -> tuple[Conflict, ...]:
-        return tuple(one for one in self.changes.conflicts if one.kind == UPDATE and one.is_own)
+        return tuple(one for one in self.changes.conflicts if one.kind == UPDATE and one.is_earlier_trusted)
 
 
 class DecisionContext(Protocol):

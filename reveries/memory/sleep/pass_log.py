@@ -14,7 +14,7 @@ import structlog
 
 from reveries.db.database import Database, Row, Transaction
 from reveries.errors import NotFoundError, UndoError
-from reveries.memory.changes import Before, ChangeSet, ExperienceBefore, SelfModelChange
+from reveries.memory.changes import ChangeSet, ExperienceBefore, PriorState, SelfModelChange
 from reveries.memory.claims import UPDATE
 from reveries.memory.model import Link
 from reveries.memory.rows import vector_bytes
@@ -300,7 +300,9 @@ async def experiences_before(transaction: Transaction, ids: Iterable[str]) -> tu
     )
 
 
-async def _save_old_vectors(transaction: Transaction, store: MemoryStore, changes: ChangeSet, before: Before) -> None:
+async def _save_old_vectors(
+    transaction: Transaction, store: MemoryStore, changes: ChangeSet, before: PriorState
+) -> None:
     """Save the vectors that are about to be replaced with the change that was recorded last."""
     old = {episode.id for episode in before.episodes}
     rows = [

@@ -13,11 +13,11 @@ from typing import Final, TypeVar
 import msgspec
 
 from reveries.memory.changes import (
-    Before,
     ChangeSet,
     Dormancy,
     ExperienceBefore,
-    Processed,
+    PriorState,
+    ProcessedExperience,
     Retirement,
     SelfModelChange,
 )
@@ -149,7 +149,7 @@ class PassRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, 
                 yield Link(one.target_id, one.source_id, one.type, one.strength), one.before
 
 
-def build_pass_record(changes: ChangeSet, before: Before) -> PassRecord:
+def build_pass_record(changes: ChangeSet, before: PriorState) -> PassRecord:
     """Build the record of `changes` and the state before. Vectors are left out because they can be recomputed, and
     fadings because decay is not undone."""
     was = {episode.id: episode for episode in before.episodes}
@@ -285,13 +285,13 @@ class _FormNumber(msgspec.Struct, frozen=True):
 class _FirstForm:
     """The first form, which has no form number. An erasure leaves a record in this form."""
 
-    before: Before
+    before: PriorState
     episodes: tuple[Episode, ...] = ()
     links: tuple[Link, ...] = ()
     retired: tuple[Retirement, ...] = ()
     light_slept_ids: tuple[str, ...] = ()
     dormant: tuple[Dormancy, ...] = ()
-    processed: tuple[Processed, ...] = ()
+    processed: tuple[ProcessedExperience, ...] = ()
     self_model: SelfModelChange | None = None
     removed_ids: tuple[str, ...] = ()
     claims: tuple[Claim, ...] = ()

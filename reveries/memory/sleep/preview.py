@@ -28,7 +28,7 @@ from reveries.memory.sleep.pass_log import ChangeDiff, build_diff
 from reveries.memory.sleep.pass_records import build_pass_record
 from reveries.memory.sleep.questions import Asker
 from reveries.memory.sleep.upkeep import Upkeep
-from reveries.memory.store import MemoryStore, home_of
+from reveries.memory.store import MemoryStore, find_live_episode
 from reveries.safe_text import one_line
 
 _NEAR_COUNT = 24
@@ -85,13 +85,13 @@ class DryRun:
         diffs: list[ChangeDiff] = []
         spent = foreign_spent = fallbacks = 0
         while len(seen) < total and not (stop is not None and stop.is_set()):
-            experience, turns = await self._store.next_to_process(MAX_ATTEMPTS, seen)
+            experience, turns = await self._store.next_unprocessed(MAX_ATTEMPTS, seen)
             if experience is None:
                 break
             seen.append(experience.id)
             try:
                 asker = Asker(self._names.owner, self._names.mind, sketch.self_model)
-                lives_in = await home_of(self._store.database, self._store.live, experience.id)
+                lives_in = await find_live_episode(self._store.database, self._store.live, experience.id)
                 earlier = possible_causes(self._store.live.graph, lives_in) if lives_in is not None else ()
                 asking = interpret_experience(model, asker, experience, turns, earlier, self._settings, self._answers)
                 understood = await run_unless_stopped(stop, asking)
@@ -102,7 +102,7 @@ class DryRun:
             if understood is None:
                 seen.pop()
                 break
-            async with self._store.space:
+            async with self._store.embedding_lock:
                 vector = (await self._store.embed_or_none([understood.abstraction.summary]))[0]
                 home = sketch.home_of(experience.id, lives_in, vector)
                 if home is not None:

@@ -16,7 +16,7 @@ from reveries.index.terms import terms_of
 from reveries.llm.base import ChatMessage, Prompt, Role
 from reveries.memory.model import Episode, Exemplar, SelfModel, Turn
 from reveries.memory.sleep.grounding import is_supported, keep_grounded
-from reveries.memory.text.extracts import exemplar, sentences_of, summary_of
+from reveries.memory.text.extracts import make_exemplar, sentences_of, summary_of
 from reveries.prompts import prompt
 
 _MAX_QUOTABLE = 24
@@ -216,7 +216,7 @@ def _find_exemplar(quoted: QuoteAnswer, turns: Sequence[Turn]) -> Exemplar | Non
     quote = quoted.quote.strip()
     for turn in turns:
         if quote and quote in turn.fresh:
-            return exemplar(quote, turn, tidy_line(quoted.significance, 120))
+            return make_exemplar(quote, turn, tidy_line(quoted.significance, 120))
     return None
 
 

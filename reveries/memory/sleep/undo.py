@@ -101,7 +101,7 @@ class Undo:
             await record_self_change(transaction, undo_id, changes.self_model, now)
             return changes
 
-        async with self._store.space:
+        async with self._store.embedding_lock:
             await self._store.commit(work)
         return UndonePass(entry.id, undo_id, line)
 

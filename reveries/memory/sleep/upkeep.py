@@ -16,7 +16,7 @@ from reveries.memory.changes import ChangeSet, Dormancy, Fading
 from reveries.memory.model import Episode
 from reveries.memory.sleep.decay import FADED, FADED_BELOW, fade_episodes, select_dormant_episodes
 from reveries.memory.sleep.pass_log import ChangeDiff, EpisodeDiff, dormant_diff, record_change
-from reveries.memory.store import MemoryStore, pinned_ids
+from reveries.memory.store import MemoryStore, load_pinned_ids
 
 _KEEP_SALIENCE = 0.9
 """Words of experiences at least this salient always stay in the live index (RA-14)."""
@@ -52,7 +52,7 @@ class Upkeep:
 
     async def preview(self) -> tuple[ChangeDiff, ...]:
         """Return what `run` would log now; () if stopped. Changes nothing."""
-        pinned = await pinned_ids(self.store.database)
+        pinned = await load_pinned_ids(self.store.database)
         candidates: list[Episode] = []
         fallen = 0
         for some in self._batches(list(self.store.live.graph.ids()), FADING_AT_ONCE):
@@ -89,7 +89,7 @@ class Upkeep:
         the disk only if the live memory has little to say. Return the ids of the removed turns.
         """
         past, done = await self._past_retention(), list[str]()
-        pinned = await pinned_ids(self.store.database)
+        pinned = await load_pinned_ids(self.store.database)
         for some in self._batches(
             self.store.live.graph.ids_less_accessible(FADED_BELOW) if past else [], _CHECKED_AT_ONCE
         ):
@@ -99,7 +99,7 @@ class Upkeep:
 
             async def work(transaction: Transaction, some: Sequence[str] = some) -> ChangeSet:
                 # Check again: an episode may have been pinned, or its words quoted, meanwhile.
-                return ChangeSet(put_away_turn_ids=self._old_turns(some, past, await pinned_ids(transaction)))
+                return ChangeSet(put_away_turn_ids=self._old_turns(some, past, await load_pinned_ids(transaction)))
 
             done += (await self.store.commit(work)).put_away_turn_ids
         return tuple(done)
@@ -110,7 +110,7 @@ class Upkeep:
         for some in self._batches(list(self.store.live.graph.ids()), FADING_AT_ONCE):
 
             async def work(transaction: Transaction, some: Sequence[str] = some) -> ChangeSet:
-                pinned = await pinned_ids(transaction)
+                pinned = await load_pinned_ids(transaction)
                 episodes = {name: one for name in some if (one := self._get_unpinned(name, pinned)) is not None}
                 fadings = self._fade_episodes(list(episodes.values()))
                 fallen.extend(entry for entry in fadings if _lowers(entry, episodes[entry.episode_id]))
@@ -124,7 +124,7 @@ class Upkeep:
         graph = self.store.live.graph
         faded = graph.ids_less_accessible(self.settings.dormant_accessibility + _ROUNDING)
         excess = len(graph) - self.settings.live_episodes
-        pinned = await pinned_ids(self.store.database)
+        pinned = await load_pinned_ids(self.store.database)
         names = dict.fromkeys(
             [*faded, *(graph.least_reachable_ids(excess + len(faded) + len(pinned)) if excess > 0 else ())]
         )
@@ -139,7 +139,7 @@ class Upkeep:
         for batch in self._batches(leaving, _DORMANT_AT_ONCE):
 
             async def work(transaction: Transaction, batch: Sequence[Dormancy] = batch) -> ChangeSet:
-                changes = ChangeSet(dormant=self.filter_still_due(batch, await pinned_ids(transaction)))
+                changes = ChangeSet(dormant=self.filter_still_due(batch, await load_pinned_ids(transaction)))
                 if self.run_id is not None and not changes.is_empty:
                     line = dormant_line(changes.dormant)
                     await record_change(transaction, self.store, self.run_id, None, changes, line, {})

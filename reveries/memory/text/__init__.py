@@ -1,1 +1,1 @@
-"""What is read out of a text by rule: words, names, sentences, feelings, what it denies. Pure, no model."""
+"""Rule-based text analysis: words, names, sentences, valence, denials. Pure, no model."""

@@ -1,7 +1,7 @@
-"""What can be said of a text at once and without a model: how it feels, how much it matters, its topics.
+"""Estimates valence, salience and topics of a text without a model.
 
-Cheap first estimates (RA-15): deep sleep overwrites the salience, nothing overwrites the words. Pure; English word
-lists, and a fair guess (0, nothing) for other languages.
+Cheap first estimates (RA-15); deep sleep overwrites the salience. Pure. Uses English word lists, and returns neutral
+values (0, empty) for other languages.
 """
 
 import re
@@ -19,7 +19,7 @@ _ASKS_TO_REMEMBER = re.compile(
 _NUMBER = re.compile(r"\d")
 _TURNED_WORDS = 3
 _TURNED_SHARE = -0.5
-"""What is denied is felt the other way round, and less: "not happy" is no disaster."""
+"""Factor for a negated word: the opposite feeling, but weaker ("not happy" is mildly unpleasant)."""
 _TURNS_BACK = frozenset({"but", "however", "although", "though", "yet"})
 _STRONGER = frozenset(
     {
@@ -43,19 +43,19 @@ _NEVER_MORE = re.compile(
     r"(?=(?:\s+\w+){0,3}?\s+(?:so|this|more|as|\w+er|better|worse)\b)"
     r"(?=\s+(?:been|be|felt|feel|seen|had|have|get|known|experienced)\b)",
 )
-"""A negation that makes it stronger: "never been so happy", "could not be happier"."""
+"""A negation that strengthens: "never been so happy", "could not be happier"."""
 _EAGER = re.compile(r"\b(?:can't|cannot|can not|couldn't) wait\b|\bnot only\b|\bno doubt\b|\bnot just\b|\bno wonder\b")
 
 
 def valence_of(text: str) -> float:
-    """How pleasant `text` sounds, -1 to 1; 0 when no word says so.
+    """Estimate how pleasant `text` sounds, -1 to 1; 0 if no word indicates it.
 
-    A negation turns the next three words around, up to a "but"; "never been so happy" is more than happy, not less.
+    A negation inverts the next three words, up to a "but"; "never been so happy" counts as stronger.
     """
     feelings = affect()
-    felt: list[float] = []
+    values: list[float] = []
     turned, strength = 0, 1.0
-    for word in words_of(_plainly(text)):
+    for word in words_of(_without_emphatic_negations(text)):
         if word in _TURNS_BACK:
             turned = 0
         elif _is_negation(word):
@@ -65,15 +65,15 @@ def valence_of(text: str) -> float:
             strength = _STRONGER_BY if word in _STRONGER else _WEAKER_BY
             continue
         elif (value := feelings.get(_positive_form(word))) is not None:
-            felt.append(value * strength * (_TURNED_SHARE if turned else 1.0))
+            values.append(value * strength * (_TURNED_SHARE if turned else 1.0))
         turned, strength = max(0, turned - 1), 1.0
-    if not felt:
+    if not values:
         return 0.0
-    return max(-1.0, min(1.0, sum(felt) / (len(felt) + 1.0)))
+    return max(-1.0, min(1.0, sum(values) / (len(values) + 1.0)))
 
 
-def _plainly(text: str) -> str:
-    """`text` without the negations that deny nothing."""
+def _without_emphatic_negations(text: str) -> str:
+    """Replace negations that do not negate ("can't wait", "never been so")."""
     plain = text.casefold().replace("\u2019", "'").replace("could not", "couldn't")
     plain = _EAGER.sub(lambda match: "excited" if match.group().endswith("wait") else "", plain)
     return _NEVER_MORE.sub("very", plain)
@@ -84,7 +84,7 @@ def _is_negation(word: str) -> bool:
 
 
 def _positive_form(word: str) -> str:
-    """The stem of `word`, of "happier" and "happiest" that of "happy"."""
+    """Return the stem of `word`; for "happier" and "happiest" that of "happy"."""
     for ending in ("ier", "iest"):
         if word.endswith(ending):
             return stem(word.removesuffix(ending) + "y")
@@ -92,27 +92,27 @@ def _positive_form(word: str) -> str:
 
 
 def infer_mood(text: str) -> float:
-    """R-88's mood of the one who writes, -1 to 1, without a model. Never fails (R-94)."""
+    """Infer the writer's mood (R-88), -1 to 1, without a model. Never fails (R-94)."""
     return valence_of(text)
 
 
 def salience_of(text: str) -> float:
-    """A first guess of how much `text` matters, 0 to 1 (R-69): what is personal, particular, felt, or long enough."""
+    """Estimate how much `text` matters, 0 to 1 (R-69), by personal words, names, numbers, feeling and length."""
     words = words_of(text)
     if not words:
         return 0.0
     informative = len(set(terms_of(text)))
     feelings = affect()
-    felt = max((abs(feelings.get(stem(word), 0.0)) for word in words), default=0.0)
+    feeling = max((abs(feelings.get(stem(word), 0.0)) for word in words), default=0.0)
     personal = min(1.0, sum(word in _FIRST_PERSON for word in words) / 4.0)
     named = min(1.0, len(entities_of(text)) / 3.0)
-    score = 0.1 + 0.25 * min(1.0, informative / 30.0) + 0.15 * felt + 0.15 * personal + 0.15 * named
+    score = 0.1 + 0.25 * min(1.0, informative / 30.0) + 0.15 * feeling + 0.15 * personal + 0.15 * named
     score += 0.05 * bool(_NUMBER.search(text)) + 0.2 * bool(_ASKS_TO_REMEMBER.search(text))
     return round(min(0.95, score), 3)
 
 
 def topics_of(text: str, limit: int = 5) -> tuple[str, ...]:
-    """What `text` is about: its most frequent telling words (as they are written, lower case), names first."""
+    """Return the topics of `text`: its most frequent content words (as written, lower case); names count double."""
     stops = stop_words()
     forms: dict[str, str] = {}
     counts: Counter[str] = Counter()

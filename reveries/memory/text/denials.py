@@ -1,5 +1,4 @@
-"""Denials ("I have never done that") and the sentences that affirm what they deny, found by the words that the two
-share. Pure."""
+"""Finds denials ("I have never done that") and sentences that affirm what they deny, by shared words. Pure."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -11,8 +10,8 @@ from reveries.memory.model import Turn
 from reveries.memory.text.extracts import sentences_of
 
 LEAST_SHARE = 0.7
-"""Of what is denied, by weight, the other sentence must hold so much. On 28 long chats with 56 contradictions that are
-known, 0.75 finds 12 of them with 60 pairs in all, 0.6 finds 14 with 87."""
+"""Share of the denied terms, by weight, that the other sentence must contain. On 28 long chats with 56 known
+contradictions, 0.75 finds 12 of them with 60 pairs in all, 0.6 finds 14 with 87."""
 _LEAST_SHARED = 2
 
 _DENIAL = re.compile(
@@ -37,51 +36,53 @@ _BASE: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Denial:
-    """What a sentence says its speaker never did."""
+    """A sentence in which the speaker says that they never did something."""
 
     sentence: str
     verb: str
     terms: frozenset[str]
 
 
-def denial_in(text: str) -> Denial | None:
-    """The first denial in `text` that says enough to be compared."""
+def find_denial(text: str) -> Denial | None:
+    """Find the first denial in `text` with enough terms to compare."""
     for sentence in sentences_of(strip_code(text)):
         for match in _DENIAL.finditer(sentence):
             terms = frozenset(terms_of(match["what"])) - _EMPTY
             if len(terms) >= _LEAST_SHARED:
-                return Denial(sentence, _base(words_of(match["what"])[0]), terms)
+                return Denial(sentence, _base_form(words_of(match["what"])[0]), terms)
     return None
 
 
-def affirmation_in(text: str, denial: Denial, weight: Callable[[str], float]) -> str:
-    """The sentence of `text` that says the contrary of `denial`; empty when none does. `weight` says how much a term
-    tells."""
-    best, found = LEAST_SHARE, ""
-    whole = sum(map(weight, denial.terms)) or 1.0
+def find_affirmation(text: str, denial: Denial, weight: Callable[[str], float]) -> str:
+    """Find the sentence of `text` that contradicts `denial`; empty if there is none. `weight` returns the weight of a
+    term."""
+    best_share, best_sentence = LEAST_SHARE, ""
+    total = sum(map(weight, denial.terms)) or 1.0
     for sentence in sentences_of(strip_code(text)):
         shared = denial.terms & frozenset(terms_of(sentence))
-        if len(shared) < _LEAST_SHARED or _DENIES.search(sentence) or not _tells_of(sentence, denial.verb):
+        if len(shared) < _LEAST_SHARED or _DENIES.search(sentence) or not _affirms(sentence, denial.verb):
             continue
-        share = sum(map(weight, shared)) / whole
-        if share >= best:
-            best, found = share, sentence
-    return found
+        share = sum(map(weight, shared)) / total
+        if share >= best_share:
+            best_share, best_sentence = share, sentence
+    return best_sentence
 
 
-def is_worth_reading(turn: Turn, denials: Iterable[Denial]) -> list[Denial]:
-    """Those of `denials` of which `turn` holds words enough: a quick look before the sentences are read."""
+def filter_denials(turn: Turn, denials: Iterable[Denial]) -> list[Denial]:
+    """Return the denials that share enough terms with `turn`: a cheap filter before its sentences are read."""
     terms = frozenset(terms_of(turn.text))
     return [denial for denial in denials if len(denial.terms & terms) >= _LEAST_SHARED]
 
 
-def _tells_of(sentence: str, verb: str) -> bool:
-    """Whether a clause of it says, of the speaker, that it was done: not that it is asked, wished or feared."""
+def _affirms(sentence: str, verb: str) -> bool:
+    """Whether a clause says that the speaker did it, rather than asking, wishing or fearing."""
     return any(
-        _FIRST_PERSON.search(clause) and not _NO_DEED.search(clause) and verb in {_base(w) for w in words_of(clause)}
+        _FIRST_PERSON.search(clause)
+        and not _NO_DEED.search(clause)
+        and verb in {_base_form(w) for w in words_of(clause)}
         for clause in re.split(r"[,;]", sentence)
     )
 
 
-def _base(word: str) -> str:
+def _base_form(word: str) -> str:
     return _BASE.get(word, stem(word))

@@ -1,7 +1,7 @@
-"""Entities that a text names: people, places, things and dates, by spelling alone and without a model.
+"""Extracts the people, places, things and dates that a text names, by spelling, without a model.
 
-Capitals mark names in English and its like; where a writer uses none, a few turns of phrase do ("my sister anna",
-"moved to lisbon"). Scripts without capitals find nothing. Two spellings are the same name when `entity_key` says so.
+Capitals mark names in English and similar languages; if a writer uses none, a few phrases do ("my sister anna", "moved
+to lisbon"). In scripts without capitals nothing is found. Two spellings with the same `entity_key` are the same name.
 Pure.
 """
 
@@ -13,7 +13,7 @@ from reveries.index.names import HONORIFICS, name_words
 from reveries.index.terms import stop_words
 from reveries.memory.text.word_lists import after_subjects, no_names, openers
 
-# From the beginning of a run alone, and bounded: from anywhere in one, a long run without blanks costs its square.
+# Anchored to the start of a run and bounded: otherwise a long run without blanks takes quadratic time.
 _URL = re.compile(r"https?://\S+|(?<!\S)[^\s@]{1,64}@[^\s@]{1,255}\.\w+")
 _HONORIFIC_STOP = re.compile(r"\b((?:Dr|Mr|Mrs|Ms|St|Prof|Jr|Sr|[A-Z]))\.(?=\s+[A-Z])")
 _TOKEN = re.compile(r"[^\W_]+(?:['\u2019.&-][^\W_]+)*|[.!?\u2026:;\n\"\u201c\u201d(),\u2013\u2014]")
@@ -22,7 +22,7 @@ _MARKS = _STARTS | frozenset(";),\u201d\u2013")
 _ADDRESSED = frozenset(["dr", "mr", "mrs", "ms", "prof", "professor", "doctor", "miss", "sir", "madam"])
 _JOINERS = frozenset(["of", "the", "de", "la", "van", "von", "der", "den", "du", "da", "di", "del", "af", "al", "bin"])
 _NAMES_BEGIN = frozenset(["new", "great", "hot", "long", "little"])
-"""Ordinary words that names of more than one word begin with as well ("New York")."""
+"""Ordinary words that can also begin a name of several words ("New York")."""
 WEEKDAYS = frozenset(["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"])
 _MONTHS = (
     "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
@@ -42,7 +42,7 @@ _BEFORE_A_MONTH = re.compile(
     r"\b(?:in|since|until|till|by|of|last|next|this|early|late|mid|every|during|from)[ -]$", re.IGNORECASE
 )
 _LONGEST_BEFORE_CHARS = 16
-"""More than any word of those with the blanks around it."""
+"""Longer than any match of `_BEFORE_A_MONTH`."""
 _RELATION = (
     "sister|brother|wife|husband|friend|boss|manager|colleague|neighbou?r|cousin|uncle|aunt|son|daughter|dog|cat|puppy|"
     "kitten|horse|girlfriend|boyfriend|partner|fianc\u00e9e?|teacher|nephew|niece|flatmate|roommate|"
@@ -58,24 +58,24 @@ _PLACE_PHRASE = re.compile(
 
 
 def entities_of(text: str, known: Container[str] = ()) -> tuple[str, ...]:
-    """Names and dates in `text`, lower case, in their order there: capitalised spans, and dates in one form each.
+    """Return the names and dates in `text`, lower case, in order: capitalised spans, and dates in one normal form.
 
-    A capital at the beginning of a sentence says nothing by itself: such a word counts when another capitalised word
-    follows it, or when it is no ordinary word and stands there as one who does something, or is `known` (by its key).
+    The first word of a sentence counts as a name only if another capitalised word follows it, or if it is not an
+    ordinary word and is a subject or `known` (by its key).
     """
     text = unicodedata.normalize("NFKC", _URL.sub(" ", text))
-    dated = _dates(text)
-    rest = _without(text, [(start, end) for start, end, _ in dated])
-    found = list(dated)
+    dates = _dates(text)
+    rest = _mask_spans(text, [(start, end) for start, end, _ in dates])
+    entities = list(dates)
     if _has_no_capitals(rest):
-        found += _uncapitalised_names(rest)
+        entities += _uncapitalised_names(rest)
     elif not _is_shouted(rest):
-        found += _capitalised_names(rest, known)
-    return tuple(dict.fromkeys(name for _, _, name in sorted(found)))
+        entities += _capitalised_names(rest, known)
+    return tuple(dict.fromkeys(name for _, _, name in sorted(entities)))
 
 
 def entity_key(entity: str) -> str:
-    """What two spellings of a name have in common: no accents, no possessive, no title. May be empty."""
+    """Normalize a name, without accents, possessive and title, so that spellings can be compared. May be empty."""
     words = name_words(entity)
     while len(words) > 1 and (words[0] in HONORIFICS or words[0] == "the"):
         words = words[1:]
@@ -98,8 +98,8 @@ def _dates(text: str) -> list[tuple[int, int, str]]:
     return found
 
 
-def _without(text: str, spans: list[tuple[int, int]]) -> str:
-    """`text` with a mark in the place of each span, everything else where it stood."""
+def _mask_spans(text: str, spans: list[tuple[int, int]]) -> str:
+    """Replace each span by commas of the same length, so that all positions stay the same."""
     pieces: list[str] = []
     at = 0
     for start, end in spans:
@@ -118,7 +118,7 @@ def _is_shouted(text: str) -> bool:
 
 
 def _uncapitalised_names(text: str) -> list[tuple[int, int, str]]:
-    """Names in a text whose writer uses no capitals, by the words before them."""
+    """Find names in a text without capitals, by the words before them."""
     found: list[tuple[int, int, str]] = []
     for phrase in (_PERSON_PHRASE, _PLACE_PHRASE):
         for match in phrase.finditer(text):
@@ -131,24 +131,24 @@ def _uncapitalised_names(text: str) -> list[tuple[int, int, str]]:
 
 
 def _capitalised_names(text: str, known: Container[str]) -> list[tuple[int, int, str]]:
-    """Runs of capitalised words ("Isle of Skye", "LH 438")."""
+    """Find runs of capitalised words ("Isle of Skye", "LH 438")."""
     text = _HONORIFIC_STOP.sub(lambda match: f"{match.group(1)} ", text)
     tokens = [(match.group(), match.start()) for match in _TOKEN.finditer(text)]
     found: list[tuple[int, int, str]] = []
     run: list[str] = []
     start, began_sentence, starts = 0, True, True
     for token, at in [*tokens, (".", len(text))]:
-        if run and _is_owner(run[-1]):
+        if run and _is_possessive(run[-1]):
             found += _span_of_run(run, began_sentence, start, at)
             run = []
-        if token not in _MARKS and (_is_name_like(token) or (run and _goes_on(run, token))):
+        if token not in _MARKS and (_is_name_like(token) or (run and _continues_run(run, token))):
             if not run:
                 start, began_sentence = at, starts
             run.append(token)
         elif run and token.casefold() in _JOINERS:
             run.append(token)
         else:
-            # A word alone at the beginning of a sentence is a name if it does or has something, or is called.
+            # A single word at the beginning of a sentence is a name only if it is a subject or followed by a mark.
             is_subject = token in _MARKS or token.casefold() in after_subjects() or token.endswith(("s", "ed"))
             if not began_sentence or len(run) > 1 or is_subject or entity_key(run[0] if run else "") in known:
                 found += _span_of_run(run, began_sentence, start, at)
@@ -157,21 +157,21 @@ def _capitalised_names(text: str, known: Container[str]) -> list[tuple[int, int,
     return found
 
 
-def _is_owner(token: str) -> bool:
+def _is_possessive(token: str) -> bool:
     return token.endswith(("'s", "\u2019s"))
 
 
 def _span_of_run(run: list[str], began_sentence: bool, start: int, end: int) -> list[tuple[int, int, str]]:
-    name = _name(run, began_sentence)
+    name = _name_of_run(run, began_sentence)
     return [(start, end, name)] if name else []
 
 
-def _goes_on(run: list[str], token: str) -> bool:
-    """A number after capitals is part of the name: "LH 438", "Terminal 2"."""
+def _continues_run(run: list[str], token: str) -> bool:
+    """Whether a number after a capitalised word is part of the name: "LH 438", "Terminal 2"."""
     return token.isdigit() and len(run) == 1 and run[0].isupper()
 
 
-def _name(run: list[str], began_sentence: bool) -> str:
+def _name_of_run(run: list[str], began_sentence: bool) -> str:
     while run and run[-1].casefold() in _JOINERS:
         run = run[:-1]
     while run and (run[0].casefold() in _ADDRESSED | _JOINERS or (began_sentence and _is_only_opening(run))):
@@ -187,7 +187,7 @@ def _is_only_opening(run: list[str]) -> bool:
 
 
 def _is_ordinary(word: str) -> bool:
-    """Whether a sentence may begin with it though it is nobody's name."""
+    """Whether the word can begin a sentence without being a name."""
     plain = word.casefold().replace("\u2019", "'").removesuffix("'s")
     return plain in openers() or plain in stop_words() or (plain.endswith(("ing", "ly", "ed")) and len(plain) > 5)
 

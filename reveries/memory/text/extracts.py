@@ -1,7 +1,6 @@
-"""Extractive summaries: the sentences of a text, the most informative of them, quotes that anchor an episode (R-71). No
-model.
+"""Extractive summaries without a model: sentences, the most informative ones, quotes that anchor an episode (R-71).
 
-Every sentence returned is a verbatim piece of the text that it came from.
+Every sentence returned is a verbatim part of its source text.
 """
 
 import re
@@ -24,7 +23,7 @@ _FIRST_PERSON = frozenset({"i", "i'm", "i've", "i'd", "my", "we", "our"})
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A verbatim piece of one turn, with how much it tells."""
+    """A verbatim sentence of one turn, with its informativeness."""
 
     text: str
     turn: Turn
@@ -32,7 +31,7 @@ class Sentence:
 
 
 def sentences_of(text: str) -> list[str]:
-    """The sentences of `text`, each exactly as it stands there, without the blanks around it."""
+    """Split `text` into sentences, each verbatim, without surrounding white space."""
     pieces: list[str] = []
     start = 0
     for match in _END.finditer(text):
@@ -43,7 +42,7 @@ def sentences_of(text: str) -> list[str]:
 
 
 def informativeness(sentence: str) -> float:
-    """How much a sentence tells: its informative words, names, numbers and feeling; questions and noise tell little."""
+    """Score how informative a sentence is, by its content words, names, numbers and feeling. Questions score low."""
     terms = set(terms_of(sentence))
     if not terms:
         return 0.0
@@ -57,16 +56,16 @@ def informativeness(sentence: str) -> float:
 
 
 def most_informative(turns: Iterable[Turn], limit: int) -> list[Sentence]:
-    """The `limit` most telling sentences of `turns`, most telling first; ties go to what was said first. What tells far
-    less than the first is left out."""
-    found = [Sentence(text, turn, informativeness(text)) for turn in turns for text in sentences_of(turn.fresh)]
-    least = _LEAST_SHARE * max((sentence.informativeness for sentence in found), default=0.0)
-    found = [sentence for sentence in found if sentence.informativeness > 0.0 and sentence.informativeness >= least]
-    return sorted(found, key=lambda sentence: -sentence.informativeness)[:limit]
+    """Return the `limit` most informative sentences of `turns`, best first; ties go to the earlier one. Sentences far
+    less informative than the best are left out."""
+    every = [Sentence(text, turn, informativeness(text)) for turn in turns for text in sentences_of(turn.fresh)]
+    least = _LEAST_SHARE * max((sentence.informativeness for sentence in every), default=0.0)
+    kept = [sentence for sentence in every if sentence.informativeness > 0.0 and sentence.informativeness >= least]
+    return sorted(kept, key=lambda sentence: -sentence.informativeness)[:limit]
 
 
 def summary_of(turns: Sequence[Turn]) -> str:
-    """The most telling sentences in the order in which they were said, each with its speaker; about 200 characters."""
+    """Summarize by the most informative sentences in their order, with speakers; about 200 characters."""
     chosen: list[Sentence] = []
     length = 0
     for sentence in most_informative(turns, limit=8):
@@ -76,7 +75,9 @@ def summary_of(turns: Sequence[Turn]) -> str:
             length += cost
     if not chosen:
         return (
-            _cut_to_chars(_said_by(turns[0].speaker, " ".join(turns[0].text.split())), SUMMARY_CHARS) if turns else ""
+            _cut_to_chars(_with_speaker(turns[0].speaker, " ".join(turns[0].text.split())), SUMMARY_CHARS)
+            if turns
+            else ""
         )
     order = {turn.id: place for place, turn in enumerate(turns)}
     chosen.sort(key=lambda sentence: (order[sentence.turn.id], sentence.turn.text.find(sentence.text)))
@@ -84,26 +85,26 @@ def summary_of(turns: Sequence[Turn]) -> str:
     last_turn = ""
     for sentence in chosen:
         words = _cut_to_chars(" ".join(sentence.text.split()), SUMMARY_CHARS)
-        parts.append(words if sentence.turn.id == last_turn else _said_by(sentence.turn.speaker, words))
+        parts.append(words if sentence.turn.id == last_turn else _with_speaker(sentence.turn.speaker, words))
         last_turn = sentence.turn.id
     return " ".join(parts)
 
 
-def _said_by(speaker: str, words: str) -> str:
-    """What comes from outside of any conversation has no speaker."""
+def _with_speaker(speaker: str, words: str) -> str:
+    """Prefix the speaker, if any: text from outside a conversation has none."""
     return f"{speaker}: {words}" if speaker else words
 
 
 def exemplars_of(turns: Sequence[Turn], limit: int = _MAX_EXEMPLARS) -> tuple[Exemplar, ...]:
-    """Up to `limit` verbatim quotes with their surroundings (R-71), most telling first."""
-    return tuple(exemplar(sentence.text, sentence.turn) for sentence in most_informative(turns, limit))
+    """Return up to `limit` verbatim quotes with their context (R-71), most informative first."""
+    return tuple(make_exemplar(sentence.text, sentence.turn) for sentence in most_informative(turns, limit))
 
 
-def exemplar(quote: str, turn: Turn, significance: str = "") -> Exemplar:
-    """`quote` out of `turn`, with what stands around it there."""
+def make_exemplar(quote: str, turn: Turn, significance: str = "") -> Exemplar:
+    """Build an exemplar from a quote of `turn`, with its context there."""
     return Exemplar(
         quote=quote,
-        context=surroundings(turn.text, quote),
+        context=quote_context(turn.text, quote),
         said_at=turn.said_at,
         turn_id=turn.id,
         experience_id=turn.experience_id or "",
@@ -111,8 +112,8 @@ def exemplar(quote: str, turn: Turn, significance: str = "") -> Exemplar:
     )
 
 
-def surroundings(text: str, quote: str) -> str:
-    """About 300 characters of `text` around `quote`."""
+def quote_context(text: str, quote: str) -> str:
+    """Return about 300 characters of `text` around `quote`."""
     if len(text) <= _CONTEXT_CHARS:
         return text
     at = max(0, text.find(quote))

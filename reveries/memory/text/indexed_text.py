@@ -1,5 +1,5 @@
-"""What goes into the index: what has no turns (a thought, something from outside) cut into passages that are found like
-turns; and the text that is embedded, without code and without the names of the speakers. Pure."""
+"""Prepares text for the index: splits experiences without turns (thoughts, external text) into passages that are
+indexed like turns, and builds the text to embed, without code blocks and speakers' names. Pure."""
 
 import re
 from collections.abc import Iterable
@@ -11,13 +11,13 @@ from reveries.memory.model import Experience, Origin, Turn
 from reveries.memory.text.extracts import sentences_of
 
 _PASSAGE_CHARS = 600
-"""About 120 words: an embedder reads no more than 256 tokens."""
+"""About 120 words, since an embedder reads at most 256 tokens."""
 
 
 def passages_of(experience: Experience, mind_name: str) -> tuple[Turn, ...]:
-    """`experience` as turns of nobody's conversation, with ids made from its own (the same ones each time). The speaker
-    of a thought is the mind."""
-    whole = Turn(
+    """Split `experience` into passages, as turns outside any conversation with stable ids derived from its id. The
+    speaker of a thought is the mind."""
+    template = Turn(
         id=experience.id,
         conversation_id=experience.id,
         experience_id=experience.id,
@@ -31,7 +31,7 @@ def passages_of(experience: Experience, mind_name: str) -> tuple[Turn, ...]:
     )
     passages = [
         replace(
-            whole,
+            template,
             id=f"{experience.id}#{place}",
             position=place,
             text=experience.content[start:end],
@@ -43,7 +43,7 @@ def passages_of(experience: Experience, mind_name: str) -> tuple[Turn, ...]:
 
 
 def _split_content(content: str) -> list[Span]:
-    """Where to cut `content` into verbatim pieces of whole sentences, where those are not too long by themselves."""
+    """Split `content` into verbatim spans of whole sentences; a sentence that is too long is cut."""
     spans: list[tuple[int, int]] = []
     at = 0
     for sentence in sentences_of(content):
@@ -60,14 +60,14 @@ _OWN_CHARS = 320
 
 
 def embedding_text(text: str, names: Iterable[str]) -> str:
-    """What of `text` is compared by meaning: not its fenced code, not the names of those who speak."""
+    """Return the text to embed: `text` without fenced code and the speakers' names."""
     prose = strip_code(text)
     return strip_names(prose if prose.strip() else text, names)
 
 
 def turn_embedding_text(turn: Turn, names: Iterable[str]) -> str:
-    """What of a turn is compared by meaning. Of the mind's own long replies the beginning, which says what they answer:
-    the rest would cost four times as much to embed and is found by its words."""
+    """Return the text of a turn to embed. For the mind's long replies only the beginning, which says what they answer:
+    the rest would cost four times as much to embed, and is found by its words."""
     prose = embedding_text(turn.fresh, names)
     if turn.origin is not Origin.SELF or len(prose) <= _OWN_CHARS:
         return prose
@@ -75,9 +75,9 @@ def turn_embedding_text(turn: Turn, names: Iterable[str]) -> str:
 
 
 def strip_names(text: str, names: Iterable[str]) -> str:
-    """`text` without the names of those who speak: both sides of a comparison by meaning go without them, as a name
-    says who was there, not what was said (RECALL: the largest single gain of the dense side). Unchanged when nothing
-    much would be left."""
+    """Remove the speakers' names from `text`. Cues and turns are embedded without them, because a name says who was
+    there, not what was said (RECALL: the largest single gain of dense retrieval). Unchanged if nothing with content
+    would be left."""
     spelled = [name for name in names if name[:1].isupper() and name.casefold() not in stop_words()]
     if not spelled:
         return text

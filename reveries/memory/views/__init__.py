@@ -1,1 +1,1 @@
-"""Read-only views for the owner: why something came to mind, when things happened, how episodes are connected."""
+"""Read-only views for the owner: why an episode was recalled, when things happened, how episodes are connected."""

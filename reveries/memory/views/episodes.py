@@ -1,4 +1,4 @@
-"""Views of one episode with everything about it (R-23), and of the memory in numbers (R-171)."""
+"""Views of one episode in full (R-23), and of the memory in numbers (R-171)."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,7 @@ from reveries.memory.live import LiveMemory
 from reveries.memory.model import TALK, Episode, Exemplar, Experience, Origin, Turn
 from reveries.memory.rows import experience_of, turn_of
 from reveries.memory.sleep.decay import FADED_BELOW
-from reveries.memory.store import pinned_ids
+from reveries.memory.store import load_pinned_ids
 from reveries.protocol import EpisodeDetail, ExemplarDetail, LinkDetail, MemoryStats, Provenance, SaidTurn
 from reveries.safe_text import one_line, plain
 
@@ -17,15 +17,15 @@ _SHORTEST_PREFIX = 2
 
 
 def find_episode(live: LiveMemory, id_or_prefix: str) -> Episode:
-    """The episode called so, or whose id alone begins so. Raises NotFoundError."""
+    """Find a live episode by id or unique id prefix. Raises NotFoundError."""
     if (episode := live.graph.get(id_or_prefix)) is not None:
         return episode
-    found = live.graph.ids_with_prefix(id_or_prefix)
-    if len(found) == 1 and len(id_or_prefix) >= _SHORTEST_PREFIX and (only := live.graph.get(found[0])) is not None:
+    ids = live.graph.ids_with_prefix(id_or_prefix)
+    if len(ids) == 1 and len(id_or_prefix) >= _SHORTEST_PREFIX and (only := live.graph.get(ids[0])) is not None:
         return only
-    if found:
+    if ids:
         raise NotFoundError(
-            f"{len(found)} episodes have an id that begins with {id_or_prefix}.", advice="Give more of its letters."
+            f"{len(ids)} episodes have an id that begins with {id_or_prefix}.", advice="Give more characters of the id."
         )
     raise NotFoundError(
         f"There is no episode {id_or_prefix} in the live memory.", advice="Find one: reveries memory search WORDS"
@@ -33,18 +33,18 @@ def find_episode(live: LiveMemory, id_or_prefix: str) -> Episode:
 
 
 async def refuse_merged(database: Database, id_or_prefix: str) -> None:
-    """Raises NotFoundError, saying where it went, for an episode that sleep has merged into another."""
+    """Raise NotFoundError naming the target if the episode was merged into another."""
     rows = await database.rows("episodes.merged_like", {"prefix": id_or_prefix})
     if len(rows) == 1 and len(id_or_prefix) >= _SHORTEST_PREFIX:
         gone, home = rows[0]["id"], rows[0]["home"]
         raise NotFoundError(
-            f"Episode {gone} was about the same thing as {home}, and sleep made one of the two.",
-            advice=f"Read it there: reveries memory inspect {home}",
+            f"Episode {gone} was about the same thing as {home}, so sleep merged them.",
+            advice=f"See the merged episode: reveries memory inspect {home}",
         )
 
 
 async def view_episode(database: Database, live: LiveMemory, episode: Episode) -> EpisodeDetail:
-    """Everything about one episode. Changes nothing."""
+    """Build the full view of one episode. Changes nothing."""
     turns: list[Turn] = []
     provenance: list[Provenance] = []
     for experience_id in episode.experience_ids:
@@ -87,12 +87,12 @@ async def view_episode(database: Database, live: LiveMemory, episode: Episode) -
         sources=[said_turn(turn) for turn in sorted(turns, key=lambda turn: (turn.said_at, turn.position))],
         is_dormant=episode.id not in live.graph,
         provenance=provenance,
-        is_pinned=episode.id in await pinned_ids(database),
+        is_pinned=episode.id in await load_pinned_ids(database),
     )
 
 
 def said_turn(turn: Turn) -> SaidTurn:
-    """A stored turn for a client."""
+    """Convert a stored turn to a frame for a client."""
     return SaidTurn(
         turn_id=turn.id,
         speaker=one_line(turn.speaker, 80),
@@ -115,16 +115,16 @@ def _exemplar(exemplar: Exemplar, speaker: str) -> ExemplarDetail:
 
 
 def _provenance(live: LiveMemory, experience: Experience, turns: Sequence[Turn]) -> Provenance:
-    foreign = [turn for turn in turns if turn.origin.is_tainted]
-    by = [f"somebody else wrote it ({experience.origin.value})"] if experience.origin.is_tainted else []
-    by += [f"{turn.speaker or 'somebody else'} said it ({turn.origin.value})" for turn in foreign]
+    untrusted = [turn for turn in turns if turn.origin.is_tainted]
+    by = [f"someone else wrote it ({experience.origin.value})"] if experience.origin.is_tainted else []
+    by += [f"{turn.speaker or 'someone else'} said it ({turn.origin.value})" for turn in untrusted]
     for name in experience.tainted_by:
-        seen = live.graph.get(name)
-        source = "what stood in the talk or in the thought before it" if name == TALK else f"the memory {name}"
-        by.append(source if seen is None else f"{source}, which was recalled for it: {seen.summary}")
+        recalled = live.graph.get(name)
+        source = "earlier text in the conversation or thought" if name == TALK else f"the memory {name}"
+        by.append(source if recalled is None else f"{source}, which was recalled for it: {recalled.summary}")
     if experience.tainted and not by:
-        by.append("a tainted memory was before it; which one was not written down then")
-    speakers = tuple(dict.fromkeys(turn.speaker for turn in foreign if turn.speaker))
+        by.append("a tainted memory was recalled for it; which one was not recorded at the time")
+    speakers = tuple(dict.fromkeys(turn.speaker for turn in untrusted if turn.speaker))
     return Provenance(
         experience_id=experience.id,
         kind=experience.kind.value,
@@ -137,7 +137,7 @@ def _provenance(live: LiveMemory, experience: Experience, turns: Sequence[Turn])
 
 
 async def statistics(database: Database, live: LiveMemory, deep: DeepStore) -> MemoryStats:
-    """The memory in numbers. Changes nothing."""
+    """Return counts and sizes of the memory. Changes nothing."""
     counts = (await database.rows("statistics.counts"))[0]
     saliences = live.graph.saliences()
     runs = await database.rows("consolidation.last_run")

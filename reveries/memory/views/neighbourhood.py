@@ -1,4 +1,4 @@
-"""View of a part of the graph: what lies around an episode, or around what a cue brings up. Pure."""
+"""View of a part of the graph: the surroundings of an episode, or of what a cue recalls. Pure."""
 
 import re
 
@@ -8,7 +8,7 @@ from reveries.protocol import GraphNode, GraphTie, Neighbourhood
 from reveries.safe_text import one_line, plain
 
 _WEAKEST_SHOWN = 0.05
-_LOOKED_AT = 200
+_LATEST_EPISODES = 200
 _LABEL_CHARS = 160
 _SPEAKER = re.compile(r"(?:^|(?<=[.!?:] ))[^\s:]{1,30}: ")
 _BRACKETS = re.compile(r"\[[^\]]{0,400}\]")
@@ -17,19 +17,19 @@ _BRACKETS = re.compile(r"\[[^\]]{0,400}\]")
 def neighbourhood(
     live: LiveMemory, centres: dict[str, float], limit: int, title: str = "", request_id: int = 0
 ) -> Neighbourhood:
-    """The nearest `limit` episodes around `centres` (id and energy): the strongest way in counts as near."""
+    """Return the nearest `limit` episodes around `centres` (id and energy). Nearness is that of the strongest path."""
     top = max(centres.values(), default=0.0) or 1.0
     known = {name: 0 for name in list(centres)[:limit] if name in live.graph}
     waiting: dict[str, tuple[float, int]] = {}
     for name in known:
-        _offer(live, name, 1.0, 1, waiting)
+        _queue_neighbours(live, name, 1.0, 1, waiting)
     while waiting and len(known) < limit:
         name = max(waiting, key=lambda one: (waiting[one][0], one))
         nearness, distance = waiting.pop(name)
         if name in known:
             continue
         known[name] = distance
-        _offer(live, name, nearness, distance + 1, waiting)
+        _queue_neighbours(live, name, nearness, distance + 1, waiting)
     nodes = [
         _node(episode, distance, centres.get(name, 0.0) / top)
         for name, distance in known.items()
@@ -39,24 +39,25 @@ def neighbourhood(
     return Neighbourhood(request_id, one_line(title), nodes, _ties(live, known), left_out)
 
 
-def most_telling(live: LiveMemory) -> str | None:
-    """The episode to look around when none is named: of the latest few hundred, what matters much and hangs together
-    with much."""
+def select_centre(live: LiveMemory) -> str | None:
+    """Select the episode to show when none is given: among the latest, one with high salience and strong links."""
 
     def weight(episode: Episode) -> tuple[float, float]:
         ties = sum(link.strength for link in live.graph.links_of(episode.id))
         return episode.salience * (1.0 + ties), episode.created_at
 
     indices, _ = live.graph.indices_by_time()
-    best = max((live.graph.at(int(index)) for index in indices[-_LOOKED_AT:]), key=weight, default=None)
+    best = max((live.graph.at(int(index)) for index in indices[-_LATEST_EPISODES:]), key=weight, default=None)
     return best.id if best is not None else None
 
 
-def _offer(live: LiveMemory, name: str, nearness: float, distance: int, waiting: dict[str, tuple[float, int]]) -> None:
+def _queue_neighbours(
+    live: LiveMemory, name: str, nearness: float, distance: int, waiting: dict[str, tuple[float, int]]
+) -> None:
     for link in live.graph.links_of(name):
         if link.strength >= _WEAKEST_SHOWN:
-            way = (nearness * 0.5 * link.strength, distance)
-            waiting[link.target_id] = max(way, waiting.get(link.target_id, (0.0, distance)))
+            candidate = (nearness * 0.5 * link.strength, distance)
+            waiting[link.target_id] = max(candidate, waiting.get(link.target_id, (0.0, distance)))
 
 
 def _ties(live: LiveMemory, known: dict[str, int]) -> list[GraphTie]:
@@ -90,7 +91,7 @@ def _node(episode: Episode, distance: int, energy: float) -> GraphNode:
 
 
 def _label(episode: Episode) -> str:
-    """What it was, in short: without who said it, and without what stands in brackets."""
-    said = one_line(_BRACKETS.sub(" ", episode.summary), 1000)
-    text = _SPEAKER.sub("", f"{said} ").strip(" …")
+    """Shorten the summary to a label, without speaker names and bracketed text."""
+    summary = one_line(_BRACKETS.sub(" ", episode.summary), 1000)
+    text = _SPEAKER.sub("", f"{summary} ").strip(" …")
     return one_line(text or ", ".join(episode.topics) or episode.summary, _LABEL_CHARS)

@@ -1,8 +1,7 @@
-"""Search as the owner sees it: a recall within a period of time, and with what is usually cut off. Pure; changes
-nothing.
+"""Recall for the owner's search: optionally limited to a period, and without dropping weak results. Pure.
 
-A chat turn asks `LiveMemory.recall`. What stands here goes the same way (the same entry points, spreading and factors)
-but keeps what a turn has no use for: what stayed under the threshold, and what the limit cut off.
+A chat turn uses `LiveMemory.recall`. These functions use the same entry points, spreading and factors, but keep what a
+turn does not need: episodes below the threshold and beyond the limit.
 """
 
 import re
@@ -27,13 +26,13 @@ from reveries.memory.recall.time_expressions import TimeSpan, time_spans, to_loc
 from reveries.memory.recall.turn_index import TurnIndex
 
 LIKE_COSINE: Final = 0.45
-"""By all-MiniLM-L6-v2, of twelve pairs of our own about one thing each the least alike had 0.52; of 348 pairs about
-different things two had more than this. Somebody reads what it finds: a few too many do no harm."""
+"""Measured with all-MiniLM-L6-v2: of twelve own pairs about the same thing the lowest cosine was 0.52; of 348 pairs
+about different things two were above this threshold. The owner reads the results, so false matches do no harm."""
 
 
 def turns_like(index: TurnIndex, vectors: Sequence[Vector], without: Collection[str], limit: int) -> list[Turn]:
-    """Up to `limit` turns whose meaning is like that of any of `vectors`, the most alike first, but those whose ids are
-    in `without`. None for vectors of another embedder than the index has."""
+    """Return up to `limit` turns similar in meaning to any of `vectors`, most similar first, except those with an id in
+    `without`. Empty if the vectors are from another embedder than the index."""
     rows = index.vectors
     fitting = [vector for vector in vectors if vector.shape == (rows.dimensions,)]
     if not len(rows) or not fitting:
@@ -53,7 +52,7 @@ _LONGEST_SECONDS = 7 * 86_400.0
 
 @dataclass(frozen=True, slots=True)
 class SearchPeriod:
-    """A stretch of time, unix seconds: from `start` until before `end`. None: open on that side."""
+    """A period in unix seconds, from `start` (included) to `end` (excluded). None: open on that side."""
 
     start: float | None = None
     end: float | None = None
@@ -62,8 +61,8 @@ class SearchPeriod:
     def is_everything(self) -> bool:
         return self.start is None and self.end is None
 
-    def holds(self, first: float, last: float) -> bool:
-        """Whether any of what lasted from `first` to `last` lies in it."""
+    def overlaps(self, first: float, last: float) -> bool:
+        """Whether the time from `first` to `last` overlaps the period."""
         return (self.end is None or first < self.end) and (self.start is None or last >= self.start)
 
 
@@ -72,23 +71,23 @@ EVERYTHING: Final = SearchPeriod()
 
 @dataclass(frozen=True, slots=True)
 class CueReach:
-    """Everything that a cue's energy reaches, with nothing cut off."""
+    """All episodes that a cue's energy reaches, without threshold or limit."""
 
     scores: TurnScores = field(repr=False)
     ranking: Ranking = field(repr=False)
-    """In recall's order; also what is under the threshold."""
+    """In recall's order, including what is below the threshold."""
     whole: dict[int, float] = field(repr=False)
-    """The energy that is compared with the threshold, by index."""
+    """The energy that is compared with the threshold, by episode index."""
 
     def above(self, threshold: float) -> list[tuple[int, float]]:
-        """Index and energy of what is above the threshold, in recall's order."""
+        """Return index and energy of the episodes above the threshold, in recall's order."""
         return [(index, energy) for index, energy in self.ranking.order if self.whole.get(index, 0.0) > threshold]
 
 
 def reach_episodes(
     live: LiveMemory, cue: str, vector: Vector, context: RecallContext, period: SearchPeriod = EVERYTHING
 ) -> CueReach:
-    """Let the cue's energy spread as a recall does, from entry points within `period`, and keep all it comes to."""
+    """Spread the cue's energy as a recall does, from entry points within `period`, and keep everything it reaches."""
     if vector.shape != (live.dimensions,):
         vector = live.no_vector
     graph, settings = live.graph, live.settings
@@ -98,54 +97,52 @@ def reach_episodes(
         nearest_seeds(graph, vector, settings.seeds) if period.is_everything else _nearest_within(live, vector, period)
     )
     seeds = live.entry_points(near, vector, scores)
-    # The lowest threshold that still leaves out what no energy reached.
-    open_wide = msgspec.structs.replace(settings, activation_threshold=0.0)
-    everything = replace(context, limit=max(1, len(graph)))
-    in_full = rank_episodes(graph, seeds, everything, open_wide, 1.0)
-    return CueReach(
-        scores, rank_episodes(graph, seeds, everything, open_wide, live.share_of_spread), dict(in_full.order)
-    )
+    # A threshold of 0 leaves out only what no energy reached.
+    no_threshold = msgspec.structs.replace(settings, activation_threshold=0.0)
+    unlimited = replace(context, limit=max(1, len(graph)))
+    full_energy = rank_episodes(graph, seeds, unlimited, no_threshold, 1.0)
+    ranking = rank_episodes(graph, seeds, unlimited, no_threshold, live.share_of_spread)
+    return CueReach(scores, ranking, dict(full_energy.order))
 
 
 def recall_within(live: LiveMemory, cue: str, vector: Vector, context: RecallContext, period: SearchPeriod) -> Recall:
-    """What comes to mind of a stretch of time: its episodes and its turns alone, as a recall ranks them, the turns with
-    their reasons as people are told them."""
+    """Recall only episodes and turns of a period. The turns have their ranking reasons for display."""
     return recall_from_reach(live, reach_episodes(live, cue, vector, context, period), cue, vector, context, period)
 
 
 def recall_from_reach(
     live: LiveMemory,
-    found: CueReach,
+    reach: CueReach,
     cue: str,
     vector: Vector,
     context: RecallContext,
     period: SearchPeriod = EVERYTHING,
 ) -> Recall:
-    """The recall that comes of what the cue's energy reached."""
-    above = found.above(live.settings.activation_threshold)
-    chosen = list(islice((one for one in above if _is_inside(live, one[0], period)), context.limit))
-    surfaced = explain_episodes(live.graph, found.ranking, chosen, context, live.settings)
-    whole = Recall(
+    """Build the recall from what the cue's energy reached."""
+    above = reach.above(live.settings.activation_threshold)
+    chosen = list(islice((entry for entry in above if _is_inside(live, entry[0], period)), context.limit))
+    surfaced = explain_episodes(live.graph, reach.ranking, chosen, context, live.settings)
+    recall = Recall(
         cue=cue,
         vector=vector,
-        episodes=tuple(with_turns(live, one, found.scores) for one in surfaced),
+        episodes=tuple(with_turns(live, recalled, reach.scores) for recalled in surfaced),
         turns=tuple(
-            with_reasons(live, ranked_turn, found.scores)
-            for ranked_turn in best_turns(live.turns, found.scores, max(_LEAST_RANKED_TURNS, context.limit))
+            with_reasons(live, ranked_turn, reach.scores)
+            for ranked_turn in best_turns(live.turns, reach.scores, max(_LEAST_RANKED_TURNS, context.limit))
         ),
-        edges_touched=found.ranking.edges_touched,
+        edges_touched=reach.ranking.edges_touched,
     )
-    return rank_outranked_last(whole, live.claims)
+    return rank_outranked_last(recall, live.claims)
 
 
-def with_turns(live: LiveMemory, found: RecalledEpisode, scores: TurnScores) -> RecalledEpisode:
-    """`found` with its own turns, ranked."""
-    (own,) = best_turns_of_episodes(live.turns, scores, [found.episode.id], _TURNS_PER_EPISODE)
-    return replace(found, turns=own)
+def with_turns(live: LiveMemory, recalled: RecalledEpisode, scores: TurnScores) -> RecalledEpisode:
+    """Return `recalled` with its own turns, ranked."""
+    (own,) = best_turns_of_episodes(live.turns, scores, [recalled.episode.id], _TURNS_PER_EPISODE)
+    return replace(recalled, turns=own)
 
 
 def with_reasons(live: LiveMemory, turn: RankedTurn, scores: TurnScores) -> RankedTurn:
-    """`turn` with its reasons as people are told them."""
+    """Return `turn` with its ranking reasons for display."""
     row = live.turns.row_of(turn.turn.id)
     if row is None or scores.reasons is None:
         return turn
@@ -153,19 +150,19 @@ def with_reasons(live: LiveMemory, turn: RankedTurn, scores: TurnScores) -> Rank
 
 
 def episodes_within(live: LiveMemory, period: SearchPeriod) -> list[int]:
-    """The indices of the episodes that lie in a period, by when they began. Only those near its beginning are looked
-    at: any other is in it when it began in it."""
+    """Return the indices of the episodes that overlap a period, by start time. Only those that begin shortly before
+    the period need an exact check."""
     indices, began = live.graph.indices_by_time()
     first = int(np.searchsorted(began, period.start - _LONGEST_SECONDS)) if period.start is not None else 0
     sure = int(np.searchsorted(began, period.start)) if period.start is not None else 0
     last = int(np.searchsorted(began, period.end)) if period.end is not None else len(began)
-    lasting = [int(one) for one in indices[first:sure] if _is_inside(live, int(one), period)]
+    lasting = [int(index) for index in indices[first:sure] if _is_inside(live, int(index), period)]
     return [*lasting, *indices[sure : max(sure, last)].tolist()]
 
 
 def _is_inside(live: LiveMemory, index: int, period: SearchPeriod) -> bool:
     episode = live.graph.at(index)
-    return period.holds(episode.created_at, episode.ended_at)
+    return period.overlaps(episode.created_at, episode.ended_at)
 
 
 def _said_within(live: LiveMemory, period: SearchPeriod) -> NDArray[np.bool_]:
@@ -177,14 +174,14 @@ def _said_within(live: LiveMemory, period: SearchPeriod) -> NDArray[np.bool_]:
 
 
 def _nearest_within(live: LiveMemory, vector: Vector, period: SearchPeriod) -> list[Seed]:
-    """R-119's entry points among the episodes of a stretch of time."""
+    """Return R-119's entry points among the episodes of a period."""
     indices = episodes_within(live, period)
     if not indices:
         return []
     cosines = live.graph.vectors[indices] @ vector
     order = np.argsort(-cosines, kind="stable")[: live.settings.seeds]
-    found = [(indices[place], min(1.0, float(cosines[place]))) for place in order.tolist()]
-    return [Seed(index, cosine, cosine) for index, cosine in found if cosine > 0.0]
+    nearest = [(indices[place], min(1.0, float(cosines[place]))) for place in order.tolist()]
+    return [Seed(index, cosine, cosine) for index, cosine in nearest if cosine > 0.0]
 
 
 _LENGTH = re.compile(r"(\d+(?:\.\d+)?)\s*(s|min|m|h|hours?|d|days?|w)(?:\s+ago)?", re.IGNORECASE | re.ASCII)
@@ -192,9 +189,9 @@ _SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0, "w": 604_800.0}
 _CONNECTIVES = re.compile(r"\b(?:since|from|until|till|to|before|after|in|on|the|of|at|around)\b", re.IGNORECASE)
 
 
-def period_of(since: str, until: str, now: float, zone: tzinfo | None = None) -> SearchPeriod:
-    """From the beginning of `since` to the end of `until`; an empty one leaves that side open. `zone` None is that of
-    this machine. Raises UsageError."""
+def parse_period(since: str, until: str, now: float, zone: tzinfo | None = None) -> SearchPeriod:
+    """Parse a period from the beginning of `since` to the end of `until`; an empty text leaves that side open. `zone`
+    None is the local time zone. Raises UsageError."""
     start = _read_moment(since, now, zone)[0] if since.strip() else None
     end = _read_moment(until, now, zone)[1] if until.strip() else None
     if start is not None and end is not None and end <= start:
@@ -203,14 +200,14 @@ def period_of(since: str, until: str, now: float, zone: tzinfo | None = None) ->
 
 
 def _read_moment(text: str, now: float, zone: tzinfo | None) -> tuple[float, float]:
-    """The first moment that `text` names and the first after it."""
+    """Return the start and the (excluded) end of the time that `text` names."""
     text = text.strip()
     if length := _LENGTH.fullmatch(text):
         moment = now - float(length.group(1)) * _SECONDS[length.group(2)[0].lower()]
         return moment, moment
     if re.fullmatch(r"now", text, re.IGNORECASE):
         return now, now
-    if (exact := _exact(text, zone)) is not None:
+    if (exact := _parse_timestamp(text, zone)) is not None:
         return exact, exact
     spans = time_spans(text, now, zone)
     rest = _CONNECTIVES.sub(" ", text.replace(spans[0].text, " ", 1)) if len(spans) == 1 else text
@@ -222,19 +219,19 @@ def _read_moment(text: str, now: float, zone: tzinfo | None) -> tuple[float, flo
     return _centre_span(spans[0], zone)
 
 
-def _exact(text: str, zone: tzinfo | None) -> float | None:
-    """A date with a time of day; None for anything else (a mere day is a stretch)."""
+def _parse_timestamp(text: str, zone: tzinfo | None) -> float | None:
+    """Parse a date with a time of day; None for anything else (a date alone is a period)."""
     if not re.match(r"\d{4}-\d{2}-\d{2}[T ]\d", text):
         return None
     try:
-        shown = datetime.fromisoformat(text)
-        return shown.timestamp() if shown.tzinfo is not None else to_unix_seconds(shown, zone)
+        moment = datetime.fromisoformat(text)
+        return moment.timestamp() if moment.tzinfo is not None else to_unix_seconds(moment, zone)
     except (ValueError, OverflowError, OSError):
         return None
 
 
 def _centre_span(span: TimeSpan, zone: tzinfo | None) -> tuple[float, float]:
-    """ "Two weeks ago" is a week around that day when a memory is looked for; as a bound it is the day itself."""
+    """In a cue "two weeks ago" means the week around that day; as a bound it means the day itself."""
     days = round((span.end - span.start) / 86_400.0)
     if not span.text.casefold().endswith("ago") or days <= 1:
         return span.start, span.end

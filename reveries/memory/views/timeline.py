@@ -1,10 +1,10 @@
-"""View of episodes in their order, with the silences between conversations (R-74..R-77). Pure."""
+"""View of episodes in chronological order, with the gaps between conversations (R-74..R-77). Pure."""
 
 from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from reveries.memory.gaps import LONG_SECONDS, meaning_of
+from reveries.memory.gaps import LONG_SECONDS, silence_significance
 from reveries.memory.live import LiveMemory
 from reveries.memory.model import Episode
 from reveries.memory.views.search import SearchPeriod, episodes_within
@@ -12,13 +12,13 @@ from reveries.protocol import Timeline, TimelineGap, TimelineMoment
 from reveries.safe_text import one_line, plain
 
 SILENCE_SECONDS = 3600.0
-"""Shorter ones between two conversations are no gap worth showing."""
-_LOOKED_BACK = 200
-"""Among so many episodes one is of a conversation."""
+"""Shorter silences between two conversations are not shown."""
+_LOOK_BACK_EPISODES = 200
+"""How many episodes are searched backwards for the last conversation."""
 
 
 def timeline(live: LiveMemory, period: SearchPeriod, limit: int, now: float, request_id: int = 0) -> Timeline:
-    """The last `limit` episodes of a period, oldest first. Only those, and the few before them, are looked at."""
+    """Return the last `limit` episodes of a period, oldest first. Decodes only those and a few before them."""
     inside = episodes_within(live, period)
     shown = _in_order(live.graph.at(index) for index in inside[-limit:])
     lasting = 0.0
@@ -32,19 +32,19 @@ def timeline(live: LiveMemory, period: SearchPeriod, limit: int, now: float, req
         earlier_count=len(inside) - len(shown),
         since=period.start,
         until=period.end,
-        lasting_gap=_gap(lasting, meaning_of(lasting)) if lasting >= LONG_SECONDS else None,
+        lasting_gap=_gap(lasting, silence_significance(lasting)) if lasting >= LONG_SECONDS else None,
     )
 
 
 def _with_gaps(shown: list[Episode], last_word: float | None) -> Iterator[tuple[Episode, TimelineGap | None]]:
-    """Each with the silence before it, if there was one. A thought in between breaks none: it is no conversation."""
+    """Yield each episode with the gap before it, if any. Thoughts in between do not end a gap."""
     for episode in shown:
         gap = None
         if episode.conversation_id is not None:
             if last_word is not None:
                 seconds = episode.gap_seconds or episode.created_at - last_word
                 if seconds >= SILENCE_SECONDS:
-                    gap = _gap(seconds, episode.gap_significance or meaning_of(seconds))
+                    gap = _gap(seconds, episode.gap_significance or silence_significance(seconds))
             last_word = max(episode.ended_at, last_word or episode.ended_at)
         yield episode, gap
 
@@ -70,10 +70,10 @@ def _gap(seconds: float, significance: str) -> TimelineGap:
 
 
 def _last_word(live: LiveMemory, moment: float) -> float | None:
-    """When the last conversation that began before `moment` was over; None when the latest few were none."""
+    """When the last conversation that began before `moment` ended; None if none of the latest episodes was one."""
     indices, began = live.graph.indices_by_time()
     place = int(np.searchsorted(began, moment))
-    latest = [live.graph.at(int(index)) for index in indices[max(0, place - _LOOKED_BACK) : place]]
+    latest = [live.graph.at(int(index)) for index in indices[max(0, place - _LOOK_BACK_EPISODES) : place]]
     return max((episode.ended_at for episode in latest if episode.conversation_id is not None), default=None)
 
 

@@ -54,7 +54,7 @@ async def live(memory: Memory, clock: HandClock) -> None:
     """Four days: talk, thoughts, something brought in, sleep of both depths, and something left for the next sleep."""
     for exchanges in TALKS:
         conversation = await talk(memory, *exchanges)
-        await memory.conversations.rest_conversation(conversation)
+        await memory.conversations.mark_conversation_idle(conversation)
         await memory.light_sleep()
         await clock.advance(DAY)
     now = clock.now()

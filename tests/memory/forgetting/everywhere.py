@@ -419,7 +419,7 @@ async def live(folder: Path) -> None:
         await a_year_passes(memory, clock)
         conversation = await talk(memory, (f"My boss is called {SAID}, I think.", "Oh."), ("I live in Porto.", "Oh?"))
         await memory.light_sleep()
-        await memory.conversations.rest_conversation(conversation)
+        await memory.conversations.mark_conversation_idle(conversation)
         await clock.advance(3 * 86_400)
         await talk(memory, (f"The {SAID} is blue.", f"So the {SAID} is."))
         text = f"A thought about the {SAID}, and about what it may mean."

@@ -104,7 +104,7 @@ async def test_after_an_erasure_the_file_and_the_memory_are_one_and_whole(
         would = await memory.forgetting.preview(selection, erase=True)
         told = await memory.forgetting.erase(selection)
         assert told.counts.gone == would.counts.gone
-        assert told.counts.remade == would.counts.remade
+        assert told.counts.rebuilt == would.counts.rebuilt
         assert [item.id for item in told.items] == [item.id for item in would.items]
         again = await memory.forgetting.erase(selection)
         assert again.is_empty or set(again.counts.gone) == {"embedding cache"}
@@ -153,14 +153,14 @@ async def test_what_was_erased_does_not_come_back_with_an_old_copy_nor_with_slee
     shutil.copyfile(old, tmp_path / "memory.db")
     assert bytes_left(tmp_path)
     async with open_memory(tmp_path, clock, first_id=20_000) as memory:
-        assert memory.forgetting.came_back is not None
+        assert memory.forgetting.repeated_erasure is not None
         assert not bytes_left(tmp_path)
         assert SECRET not in str(picture(memory))
         await talk(memory, ("The boat Sole is red now.", "So it is."))
         await sleep_deeply(memory, "The boat Sole is red now.")
         assert SECRET not in str(picture(memory))
     async with open_memory(tmp_path, clock, first_id=30_000) as memory:
-        assert memory.forgetting.came_back is None
+        assert memory.forgetting.repeated_erasure is None
 
 
 @pytest.mark.requirement("F10")
@@ -189,7 +189,7 @@ async def test_an_erasure_by_id_keeps_no_hash_of_a_word_by_itself_and_refuses_no
         await memory.light_sleep()
         [turn] = [turn for turn, _ in memory.live.turns.entries() if turn.text == said]
         await memory.forgetting.erase(Selection(BY_ID, turn.id))
-        stones = memory.forgetting.stones
+        stones = memory.forgetting.tombstones
         assert stones is not None
         assert stones(said)
         assert not stones.words
@@ -222,7 +222,7 @@ async def test_an_episode_of_several_things_is_made_anew_from_what_is_left(tmp_p
         told = await memory.forgetting.erase(Selection(BY_WORDS, "a sail"))
         [after] = memory.live.graph.episodes()
         assert after.id == before.id
-        assert told.counts.remade == {"episodes": 1}
+        assert told.counts.rebuilt == {"episodes": 1}
         assert "Blue paint" in after.summary
         assert "sail" not in str(after)
         vector = await memory.embed_cue("blue paint")
@@ -254,7 +254,7 @@ async def test_a_pass_of_which_something_was_erased_cannot_be_taken_back(tmp_pat
         run = await sleep_deeply(memory)
         await memory.forgetting.erase(BOAT)
         with pytest.raises(UndoError, match="erased"):
-            await memory.take_back(run)
+            await memory.undo_pass(run)
 
 
 @pytest.mark.requirement("F10")
@@ -266,7 +266,7 @@ async def test_a_quotation_mark_in_what_stays_hides_nothing_of_what_goes(tmp_pat
         [bread] = [one.id for one in memory.live.graph.episodes() if "Bread" in one.summary]
         await memory.forgetting.erase(Selection(BY_ID, bread))
         with pytest.raises(UndoError, match="erased"):
-            await memory.take_back(run.id)
+            await memory.undo_pass(run.id)
     assert not bytes_left(tmp_path, "Bread needs salt")
 
 
@@ -290,7 +290,7 @@ async def test_a_dry_run_and_archiving_delete_nothing(tmp_path: Path) -> None:
     async with open_memory(tmp_path, clock, first_id=10_000) as memory:
         await memory.deep_sleep(answering(*[deep_answer()] * 40))
         assert SECRET not in str(memory.recall(SECRET, await memory.embed_cue(SECRET), context()).turns)
-        told = await memory.forgetting.bring_back(Selection(BY_WORDS, SECRET))
+        told = await memory.forgetting.restore(Selection(BY_WORDS, SECRET))
         assert told.counts.gone["episodes"]
         assert SECRET in str(memory.recall(SECRET, await memory.embed_cue(SECRET), context()).turns)
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from reveries.memory.forgetting.needles import QUOTE_WORDS, Needle, Sieve, quotes_of, word_runs
+from reveries.memory.forgetting.needles import QUOTE_WORDS, Needle, Sieve, quote_runs, word_runs
 
 _CHARS = "aAiIkKsSßẞſKİıéÉe\u0301öÖoо́ςΣσ'\"’ \\nrt-_7#.\n"
 _words = st.text(_CHARS, min_size=1, max_size=12)
@@ -44,7 +44,7 @@ def test_the_sieve_passes_all_that_a_close_look_finds(
     )
 )
 def test_a_quote_is_found_whatever_stands_around_it(words: list[str]) -> None:
-    needle = Needle(quotes=quotes_of([" ".join(words)]))
+    needle = Needle(quotes=quote_runs([" ".join(words)]))
     for text in (" ".join(words), f"He said: {' '.join(words).upper()}!", "The boat is blue."):
         assert needle(text) == closely(needle, text)
 

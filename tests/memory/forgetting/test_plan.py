@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reveries.memory.forgetting.plan import Chosen, ForgetPlan, Relations, cascade
+from reveries.memory.forgetting.plan import ChosenRows, ForgetPlan, Relations, cascade
 from reveries.memory.forgetting.tombstones import Erasure, merge_tombstones, tombstones_for
 
 NAMES = [f"x{number}" for number in range(6)]
@@ -46,14 +46,14 @@ def minds(draw: st.DrawFn) -> Relations:
 
 
 @st.composite
-def choices(draw: st.DrawFn) -> tuple[Chosen, Relations]:
+def choices(draw: st.DrawFn) -> tuple[ChosenRows, Relations]:
     mind = draw(minds())
 
     def some(names: object) -> frozenset[str]:
         every = sorted(names)  # type: ignore[call-overload]
         return frozenset(draw(st.lists(st.sampled_from(every), max_size=2))) if every else frozenset()
 
-    chosen = Chosen(
+    chosen = ChosenRows(
         experiences=some(NAMES),
         turns=some(mind.turn_experience),
         thoughts=some(mind.thought_experience),
@@ -84,7 +84,7 @@ def left(plan: ForgetPlan, mind: Relations) -> Relations:
 
 @given(choices())
 @pytest.mark.requirement("F10")
-def test_no_row_that_is_left_refers_to_one_that_goes(given_: tuple[Chosen, Relations]) -> None:
+def test_no_row_that_is_left_refers_to_one_that_goes(given_: tuple[ChosenRows, Relations]) -> None:
     chosen, mind = given_
     plan = cascade(chosen, mind)
     rest = left(plan, mind)
@@ -100,23 +100,23 @@ def test_no_row_that_is_left_refers_to_one_that_goes(given_: tuple[Chosen, Relat
 
 @given(choices())
 @pytest.mark.requirement("F10")
-def test_what_is_chosen_goes_and_what_came_of_several_is_made_anew(given_: tuple[Chosen, Relations]) -> None:
+def test_what_is_chosen_goes_and_what_came_of_several_is_made_anew(given_: tuple[ChosenRows, Relations]) -> None:
     chosen, mind = given_
     plan = cascade(chosen, mind)
     assert chosen.experiences | chosen.turns | chosen.thoughts | chosen.claims | chosen.episodes <= plan.ids
-    assert plan.remade.isdisjoint(plan.episodes)
+    assert plan.rebuilt.isdisjoint(plan.episodes)
     for name, sources in mind.episode_sources.items():
         if not plan.experiences.isdisjoint(sources):
             assert name in plan.touched
-    assert all(name not in mind.merged_into for name in plan.remade)
+    assert all(name not in mind.merged_into for name in plan.rebuilt)
 
 
 @given(choices())
 @pytest.mark.requirement("F10")
-def test_erasing_twice_is_erasing_once(given_: tuple[Chosen, Relations]) -> None:
+def test_erasing_twice_is_erasing_once(given_: tuple[ChosenRows, Relations]) -> None:
     chosen, mind = given_
     plan = cascade(chosen, mind)
-    again = Chosen(
+    again = ChosenRows(
         experiences=chosen.experiences & frozenset(),
         turns=chosen.turns - plan.turns,
         thoughts=chosen.thoughts - plan.thoughts,
@@ -128,7 +128,7 @@ def test_erasing_twice_is_erasing_once(given_: tuple[Chosen, Relations]) -> None
 
 @given(minds())
 def test_nothing_chosen_is_nothing_gone(mind: Relations) -> None:
-    assert cascade(Chosen(), mind).is_empty
+    assert cascade(ChosenRows(), mind).is_empty
 
 
 def test_of_all_erasures_together_an_id_is_asked_for_as_an_id_and_a_text_as_a_text() -> None:

@@ -8,7 +8,7 @@ from reveries.errors import NotFoundError, UsageError
 from reveries.memory.changes import ChangeSet, Dormancy, Retirement
 from reveries.memory.memory import Memory
 from reveries.memory.model import Turn
-from reveries.memory.store import pinned_ids
+from reveries.memory.store import load_pinned_ids
 from tests.fakes.clock import HandClock
 from tests.memory.kit import NOW, context, memory_settings, open_memory, talk
 
@@ -85,9 +85,9 @@ async def test_a_pin_goes_along_when_sleep_merges_the_episode_into_another(tmp_p
             return ChangeSet(retired=(Retirement(held, home),))
 
         await memory._store.commit(merge)
-        assert await pinned_ids(memory._store.database) == {home}
+        assert await load_pinned_ids(memory._store.database) == {home}
         assert not (await memory.episode_edits.unpin(home)).is_pinned
-        assert await pinned_ids(memory._store.database) == frozenset()
+        assert await load_pinned_ids(memory._store.database) == frozenset()
 
 
 async def test_pinning_what_is_only_on_the_disk_brings_it_back(tmp_path: Path) -> None:
@@ -157,7 +157,7 @@ async def test_a_correction_is_taken_back_like_a_pass_of_sleep_and_does_not_come
         wrong = await told(memory, clock)
         before = set(memory.live.graph.ids())
         done = await memory.correct(wrong, RIGHT)
-        await memory.take_back(done.run_id)
+        await memory.undo_pass(done.run_id)
         assert set(memory.live.graph.ids()) == before
         assert not memory.live.claims.conflicts
         await memory.light_sleep()
@@ -174,7 +174,7 @@ async def test_what_waits_for_sleep_is_not_taken_back_with_a_correction(tmp_path
         wrong = await told(memory, clock)
         await memory.remember("The ferry leaves at seven.")
         done = await memory.correct(wrong, RIGHT)
-        await memory.take_back(done.run_id)
+        await memory.undo_pass(done.run_id)
         texts = {turn.text for turn, _ in memory.live.turns.entries()}
         assert "The ferry leaves at seven." in texts
         assert RIGHT not in texts

@@ -43,7 +43,7 @@ async def test_what_led_to_something_is_linked_from_the_cause_to_the_effect_alon
         assert '"enum": ["none", "A"]' in asked[about_effect]
         about_cause = next(text for text in asked if not text.startswith("Earlier:"))
         assert "led_by" not in asked[about_cause]
-        await memory.take_back(slept.run_id)
+        await memory.undo_pass(slept.run_id)
         assert causal(memory) == []
 
 

@@ -101,7 +101,7 @@ async def test_what_is_taken_back_before_it_was_read_does_not_break_a_sleep_off(
 
             def progress(done: int, total: int) -> None:
                 if not seen:  # The exchange stands on the second page, which is not read yet.
-                    group.create_task(memory.past_talk.take_back(conversation), name="take-back")
+                    group.create_task(memory.past_talk.delete_last_exchange(conversation), name="take-back")
                 seen.append((done, total))
 
             slept = await memory.light_sleep(progress)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
-from reveries.memory.changes import Before, ChangeSet
+from reveries.memory.changes import ChangeSet, PriorState
 from reveries.memory.memory import Memory
 from reveries.memory.sleep.pass_log import _shorten_rows
 from tests.memory.kit import episode, open_memory, talk
@@ -17,7 +17,7 @@ OF_NOW = '{"form":2'
 
 def old(words: str = "") -> str:
     one = episode("e", summary=words)
-    return written_at_first(ChangeSet(episodes=(one,)), Before(episodes=(episode("e"),)))
+    return written_at_first(ChangeSet(episodes=(one,)), PriorState(episodes=(episode("e"),)))
 
 
 async def with_records(memory: Memory, *texts: str) -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reveries.memory.changes import Before, ChangeSet, Processed, Retirement, SelfModelChange
+from reveries.memory.changes import ChangeSet, PriorState, ProcessedExperience, Retirement, SelfModelChange
 from reveries.memory.model import Episode, Exemplar, Link, LinkType, Origin, SelfModel
 from reveries.memory.sleep.pass_log import build_diff
 from reveries.memory.sleep.pass_records import (
@@ -51,11 +51,11 @@ EPISODES = st.builds(
 )
 
 
-def written(changes: ChangeSet, before: Before) -> str:
+def written(changes: ChangeSet, before: PriorState) -> str:
     return encode_record(build_pass_record(changes, before))
 
 
-def written_at_first(changes: ChangeSet, before: Before) -> str:
+def written_at_first(changes: ChangeSet, before: PriorState) -> str:
     """Encode a record as versions before form 2 did."""
     named = ("removed_ids", "episodes", "links", "retired", "light_slept_ids", "dormant", "processed", "self_model")
     parts = {name: getattr(changes, name) for name in (*named, "claims", "conflicts")}
@@ -67,7 +67,7 @@ def written_at_first(changes: ChangeSet, before: Before) -> str:
 def test_whatever_changed_in_an_episode_is_put_back_to_the_last_bit_from_what_was_written(
     was: Episode, became: Episode
 ) -> None:
-    [change] = decode_record(written(ChangeSet(episodes=(became,)), Before(episodes=(was,)))).episodes
+    [change] = decode_record(written(ChangeSet(episodes=(became,)), PriorState(episodes=(was,)))).episodes
     assert restore_episode(change, became) == was
     assert type(restore_episode(change, became).origin) is Origin
     differ = {one.name for one in fields(Episode) if getattr(was, one.name) != getattr(became, one.name)}
@@ -116,7 +116,7 @@ def test_links_are_written_once_for_both_ways_and_each_has_the_strength_it_had(
     put = {(link.source_id, link.target_id, link.type): link for link in links}
     was = {(link.source_id, link.target_id, link.type): link.strength for link in before}
     there = tuple(Link(*key, strength) for key, strength in was.items() if key in put)
-    found = dict(decode_record(written(ChangeSet(links=tuple(links)), Before(links=there))).directed_links)
+    found = dict(decode_record(written(ChangeSet(links=tuple(links)), PriorState(links=there))).directed_links)
     assert found == {link: was.get(key) for key, link in put.items()}
 
 
@@ -127,9 +127,9 @@ def test_what_an_earlier_version_wrote_leads_back_to_the_same(was: Episode, beca
         episodes=(became,),
         links=(Link("e", "x", LinkType.CAUSAL, 0.5), Link("x", "e", LinkType.CAUSAL, 0.5)),
         retired=(Retirement("gone", "e"),),
-        processed=(Processed("x1", 0.5, 0.0),),
+        processed=(ProcessedExperience("x1", 0.5, 0.0),),
     )
-    before = Before(episodes=(was, gone), links=(Link("x", "e", LinkType.CAUSAL, 0.25),))
+    before = PriorState(episodes=(was, gone), links=(Link("x", "e", LinkType.CAUSAL, 0.25),))
     first, second = decode_record(written_at_first(changes, before)), decode_record(written(changes, before))
     assert first == second == decode_record(encode_record(first))
     back = plan_undo([RecordedChange(1, None, first)], {"e": became}.get, lambda *key: 0.5, SelfModel())
@@ -143,15 +143,15 @@ def test_an_episode_of_a_thousand_experiences_that_gains_one_is_written_down_in_
     )
     was = episode("e", exemplars=quotes[:-1], experience_ids=tuple(f"x{number}" for number in range(999)))
     became = replace(was, exemplars=quotes, experience_ids=(*was.experience_ids, "x999"))
-    text = written(ChangeSet(episodes=(became,)), Before(episodes=(was,)))
+    text = written(ChangeSet(episodes=(became,)), PriorState(episodes=(was,)))
     assert len(text) < 700
-    assert len(text) < len(written_at_first(ChangeSet(episodes=(became,)), Before(episodes=(was,)))) / 200
+    assert len(text) < len(written_at_first(ChangeSet(episodes=(became,)), PriorState(episodes=(was,)))) / 200
     assert "Said number 999." in text
 
 
 def test_a_new_episode_is_named_and_shown_and_its_fields_stand_in_its_row_alone() -> None:
     new = episode("n", summary="Ana has a boat.", exemplars=(Exemplar("A boat!", "talk", NOW, "t", "x"),))
-    text = written(ChangeSet(episodes=(new,)), Before())
+    text = written(ChangeSet(episodes=(new,)), PriorState())
     assert json.loads(text)["episodes"] == [
         {"id": "n", "is_new": True, "summary": "Ana has a boat.", "salience": new.salience}
     ]
@@ -162,7 +162,7 @@ def test_a_new_episode_is_named_and_shown_and_its_fields_stand_in_its_row_alone(
 def test_the_self_model_is_written_down_where_it_changed() -> None:
     was = SelfModel(narrative="I listen.", owner_facts=("Ana has a boat.",), updated_at=1.0)
     became = replace(was, owner_facts=("Ana has a boat.", "It is blue."), updated_at=2.0)
-    text = written(ChangeSet(self_model=SelfModelChange(was, became, "why", ("e",))), Before())
+    text = written(ChangeSet(self_model=SelfModelChange(was, became, "why", ("e",))), PriorState())
     assert "I listen." not in text
     change = RecordedChange(1, None, decode_record(text))
     assert plan_undo([change], lambda name: None, lambda *key: None, became).self_model == was
@@ -172,10 +172,10 @@ def test_a_pass_that_changes_the_same_list_builds_upon_the_one_before() -> None:
     was = episode("e", topics=("a",))
     became = replace(was, topics=("a", "b"))
     later = replace(became, topics=("a", "b", "c"))
-    one = decode_record(written(ChangeSet(episodes=(became,)), Before(episodes=(was,))))
-    other = decode_record(written(ChangeSet(episodes=(later,)), Before(episodes=(became,))))
+    one = decode_record(written(ChangeSet(episodes=(became,)), PriorState(episodes=(was,))))
+    other = decode_record(written(ChangeSet(episodes=(later,)), PriorState(episodes=(became,))))
     chained = replace(became, after=("next",), access_count=3)
-    beside = decode_record(written(ChangeSet(episodes=(chained,)), Before(episodes=(became,))))
+    beside = decode_record(written(ChangeSet(episodes=(chained,)), PriorState(episodes=(became,))))
     assert is_built_upon([RecordedChange(1, None, one)], other)
     assert not is_built_upon([RecordedChange(1, None, one)], beside)
 

@@ -114,7 +114,7 @@ async def test_what_the_owner_confirms_is_done_without_asking_the_model_again(tm
         await boats(memory, 3)
         slept = await memory.deep_sleep(one_boat(3))
         left = len(memory.live.graph)
-        line = await memory.answer_sleep(slept.run_id[:6], do_it=True)
+        line = await memory.answer_sleep_question(slept.run_id[:6], do_it=True)
         assert "merged" in line
         assert len(memory.live.graph) == left - 1
         assert await memory.sleep_question() is None
@@ -122,7 +122,7 @@ async def test_what_the_owner_confirms_is_done_without_asking_the_model_again(tm
         live = picture(memory)
     async with open_memory(tmp_path, first_id=1000) as memory:
         assert picture(memory) == live
-        await memory.take_back(slept.run_id)
+        await memory.undo_pass(slept.run_id)
         assert len(memory.live.graph) == 3
 
 
@@ -131,12 +131,12 @@ async def test_what_the_owner_drops_is_not_done_and_not_taken_up_again_by_itself
         await boats(memory, 3)
         slept = await memory.deep_sleep(one_boat(3))
         before = picture(memory)
-        await memory.answer_sleep(slept.run_id, do_it=False)
+        await memory.answer_sleep_question(slept.run_id, do_it=False)
         assert picture(memory) == before
         assert (await memory.stats()).unprocessed == 2
         assert await memory.unprocessed_count() == 1
         with pytest.raises(NotFoundError, match="does not wait"):
-            await memory.answer_sleep(slept.run_id, do_it=True)
+            await memory.answer_sleep_question(slept.run_id, do_it=True)
 
 
 async def test_a_question_outlives_a_restart_and_goes_with_the_pass_that_is_taken_back(tmp_path: Path) -> None:
@@ -147,7 +147,7 @@ async def test_a_question_outlives_a_restart_and_goes_with_the_pass_that_is_take
         question = await memory.sleep_question()
         assert question is not None
         assert question.text == slept.question
-        await memory.take_back(slept.run_id)
+        await memory.undo_pass(slept.run_id)
         assert await memory.sleep_question() is None
         assert len(memory.live.graph) == 3
 

@@ -93,7 +93,7 @@ async def test_deep_sleep_learns_one_and_keeps_the_sentence_and_the_episode_that
         learned = memory.self_model
     async with open_memory(tmp_path, first_id=1000) as memory:
         assert memory.self_model == learned
-        await memory.take_back(run)
+        await memory.undo_pass(run)
         assert getattr(memory.self_model, field) == ()
 
 

@@ -58,7 +58,7 @@ async def test_sleep_and_then_undo_equals_before_in_memory_and_in_the_file(
         waiting = await memory._deep_sleep.unprocessed_count(with_held=True)
         run_id = await sleep_deeply(memory)
         slept = picture(memory)
-        await memory.take_back(run_id)
+        await memory.undo_pass(run_id)
         assert picture(memory) == before
         assert await memory._deep_sleep.unprocessed_count(with_held=True) == waiting
         answer = await recalled(memory)
@@ -144,7 +144,7 @@ async def test_every_pass_taken_back_newest_first_leads_back_through_every_state
 
 async def _all_taken_back(memory: Memory, nights: Nights) -> dict[str, object]:
     for run_id, before, rows in reversed(nights.passes):
-        (done,) = await memory.take_back(run_id)
+        (done,) = await memory.undo_pass(run_id)
         assert done.run_id == run_id
         assert picture(memory) == before
         now = await stored(memory)
@@ -168,7 +168,7 @@ async def test_passes_taken_back_in_any_order_leave_what_was_there_before_the_fi
             await nights.live(deed, text)
         left = [run_id for run_id, _, _ in nights.passes]
         while left:
-            for done in await memory.take_back(chance.choice(left), through=True):
+            for done in await memory.undo_pass(chance.choice(left), through=True):
                 left.remove(done.run_id)
         now = picture(memory)
         for part in ("episodes", "vectors", "links", "turns", "self_model", "claims", "conflicts"):
@@ -209,7 +209,7 @@ async def test_whoever_asks_for_an_episode_that_was_merged_away_is_told_where_it
 async def test_a_merge_that_is_taken_back_leaves_two_episodes_with_their_own_turns(tmp_path: Path) -> None:
     async with open_memory(tmp_path) as memory:
         run_id = await _two_boats(memory)
-        (undone,) = await memory.take_back(run_id)
+        (undone,) = await memory.undo_pass(run_id)
         assert "1 separated again" in undone.line
         assert [len(one.experience_ids) for one in memory.live.graph.episodes()] == [1, 1]
         assert {len(memory.live.turns.turns_of(one.id)) for one in memory.live.graph.episodes()} == {1}
@@ -224,7 +224,7 @@ async def test_what_was_recalled_since_stays_easier_to_find_after_the_undo(tmp_p
         (light,) = memory.live.graph.episodes()
         run_id = await sleep_deeply(memory)
         await memory.reinforce([await memory.search("boat paint", 3)])
-        await memory.take_back(run_id)
+        await memory.undo_pass(run_id)
         (now,) = memory.live.graph.episodes()
         assert now.access_count == light.access_count + 1
         assert now.last_accessed_at == NOW
@@ -240,10 +240,10 @@ async def test_a_pass_that_a_later_one_built_upon_is_refused_and_says_which(tmp_
         deep_run = await sleep_deeply(memory)
         before = picture(memory)
         with pytest.raises(UndoError, match=deep_run) as refused:
-            await memory.take_back(light_run)
+            await memory.undo_pass(light_run)
         assert "--through" in refused.value.advice
         assert picture(memory) == before
-        undone = await memory.take_back(light_run, through=True)
+        undone = await memory.undo_pass(light_run, through=True)
         assert [one.run_id for one in undone] == [deep_run, light_run]
         assert len(memory.live.graph) == 0
         assert (await memory.light_sleep()).episodes == 1
@@ -252,19 +252,19 @@ async def test_a_pass_that_a_later_one_built_upon_is_refused_and_says_which(tmp_
 async def test_a_pass_is_taken_back_once_and_an_undo_not_at_all(tmp_path: Path) -> None:
     async with open_memory(tmp_path) as memory:
         run_id = await _two_boats(memory)
-        (undone,) = await memory.take_back(run_id)
+        (undone,) = await memory.undo_pass(run_id)
         with pytest.raises(UndoError, match="already"):
-            await memory.take_back(run_id)
+            await memory.undo_pass(run_id)
         with pytest.raises(UndoError, match="itself"):
-            await memory.take_back(undone.undo_id)
+            await memory.undo_pass(undone.undo_id)
         with pytest.raises(NotFoundError):
-            await memory.take_back("nothing")
+            await memory.undo_pass("nothing")
 
 
 @pytest.mark.requirement("R-98", "R-99")
 async def test_what_was_taken_back_waits_for_the_owner_and_not_for_the_next_pass(tmp_path: Path) -> None:
     async with open_memory(tmp_path) as memory:
-        await memory.take_back(await _two_boats(memory))
+        await memory.undo_pass(await _two_boats(memory))
         model = ScriptedModel()
         assert (await memory.deep_sleep(model, trigger="time")).processed == 0
         assert model.prompts == []
@@ -280,7 +280,7 @@ async def test_an_answer_that_could_not_be_used_is_taken_back_with_its_attempt(t
         before = picture(memory)
         slept = await memory.deep_sleep(answering(ModelAnswerError("No.")))
         assert picture(memory) != before
-        await memory.take_back(slept.run_id)
+        await memory.undo_pass(slept.run_id)
         assert picture(memory) == before
         (light, *_) = await memory._parts.database.rows("experiences.next_to_process", _WAITING)
         assert light["attempts"] == 0
@@ -295,7 +295,7 @@ async def test_the_self_model_goes_back_and_its_history_keeps_both_steps(tmp_pat
         await talk(memory, (BOAT, "I see."))
         run_id = await sleep_deeply(memory)
         assert memory.self_model.owner_facts
-        await memory.take_back(run_id)
+        await memory.undo_pass(run_id)
         assert memory.self_model == SelfModel()
         assert len(await memory._parts.database.rows("self_model.history", {"limit": 9})) == 2
 
@@ -318,6 +318,6 @@ async def test_a_pass_of_an_earlier_version_is_refused_with_a_reason_and_nothing
         connection = memory._parts.database._connection
         await connection.execute("UPDATE consolidation_changes SET change_set = json_remove(change_set, '$.standings')")
         with pytest.raises(UndoError, match="earlier version"):
-            await memory.take_back(run_id)
+            await memory.undo_pass(run_id)
         assert picture(memory) == before
         assert all(not run.undoes for run in await memory.sleep_log(9))

@@ -39,14 +39,14 @@ async def test_a_pass_that_light_sleep_builds_upon_meanwhile_is_refused_and_the_
         assert sleeping.result().experiences == 1
         assert "built upon" in undoing.result()
         assert VIOLIN[0] in await _found(memory, "violin")
-        assert len(await memory.take_back(first.id, through=True)) == 2
+        assert len(await memory.undo_pass(first.id, through=True)) == 2
         assert (await memory.light_sleep()).experiences == 2
         assert VIOLIN[0] in await _found(memory, "violin")
 
 
 async def _refusal(memory: Memory, run_id: str) -> str:
     try:
-        await memory.take_back(run_id)
+        await memory.undo_pass(run_id)
     except UndoError as error:
         return str(error)
     return ""
@@ -69,14 +69,14 @@ async def test_words_taken_back_while_light_sleep_has_them_in_hand_are_refused_a
             await memory.sleep_log(5)
             embedder.gate.set()
         assert sleeping.result().experiences == 1
-        assert "taken back any more" in taking.result()
+        assert "nothing to take back" in taking.result()
         assert [entry.outcome for entry in await memory.sleep_log(5)] == ["done"]
         assert CELLO[0] in await _found(memory, "cello")
 
 
 async def _refused(memory: Memory, conversation_id: str) -> str:
     try:
-        await memory.past_talk.take_back(conversation_id)
+        await memory.past_talk.delete_last_exchange(conversation_id)
     except UndoError as error:
         return str(error)
     return ""
@@ -92,7 +92,7 @@ async def test_words_taken_back_between_two_batches_are_left_out_of_the_second(t
         async with asyncio.TaskGroup() as tasks:
             sleeping = tasks.create_task(memory.light_sleep())
             await embedder.asked.wait()
-            taking = tasks.create_task(memory.past_talk.take_back(said_in))
+            taking = tasks.create_task(memory.past_talk.delete_last_exchange(said_in))
             for _ in range(200):
                 await asyncio.sleep(0)
             await memory.sleep_log(5)

@@ -64,7 +64,7 @@ async def test_what_went_to_the_disk_is_named_before_and_after_and_comes_back_wh
         assert name not in memory.live.graph
         told = (await memory.sleep_run(slept.run_id)).changes
         assert [diff for change in told for diff in change.episodes] == [named]
-        (undone,) = await memory.take_back(slept.run_id)
+        (undone,) = await memory.undo_pass(slept.run_id)
         assert "1 woken from the disk" in undone.line
         assert name in memory.live.graph
 
@@ -103,7 +103,7 @@ async def test_words_of_what_sleep_did_not_work_on_never_leave_the_index(tmp_pat
         await memory.light_sleep()
         assert await words_that_left(memory, 1000) == []
         slept = await memory.deep_sleep(answering(deep_answer(0.2, SAID, summary=SAID)))
-        await memory.take_back(slept.run_id)
+        await memory.undo_pass(slept.run_id)
         assert (await memory.stats()).unprocessed == 1
         assert await words_that_left(memory, 1000) == []
 

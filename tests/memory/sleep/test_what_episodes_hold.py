@@ -20,7 +20,7 @@ DAY = 86_400.0
 
 async def two_days(memory: Memory, clock: HandClock) -> None:
     """Run deep sleep on two conversations with a day of silence between them."""
-    await memory.conversations.rest_conversation(await talk(memory, (BOAT, "A fine colour.")))
+    await memory.conversations.mark_conversation_idle(await talk(memory, (BOAT, "A fine colour.")))
     await clock.advance(DAY)
     await talk(memory, (BREAD, "And water."))
     await memory.light_sleep()

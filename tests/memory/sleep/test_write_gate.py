@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from reveries.llm.scripted import ScriptedModel
 from reveries.memory.conversations import Thought
-from reveries.memory.echoes import RUN_WORDS, echoes, fresh_text
+from reveries.memory.echoes import RUN_WORDS, find_echoes, fresh_text
 from reveries.memory.memory import Memory
 from reveries.memory.model import Origin, RankedTurn, Recall
 from tests.memory.kit import NOW, WordEmbedder, deep_answer, open_memory, talk, turn
@@ -28,7 +28,7 @@ async def say(memory: Memory, words: str, reply: str, *shown: str) -> None:
 
 @given(st.text(alphabet="ab c.'!?\n", max_size=60), st.lists(st.text(alphabet="ab c.'", max_size=60), max_size=3))
 def test_echoes_are_parts_of_the_text_in_order_and_what_is_fresh_stands_in_it(text: str, shown: list[str]) -> None:
-    spans = echoes(text, shown)
+    spans = find_echoes(text, shown)
     assert all(0 <= start < end <= len(text) for start, end in spans)
     assert list(spans) == sorted(spans)
     assert all(line in text for line in fresh_text(text, spans).split("\n"))
@@ -36,10 +36,10 @@ def test_echoes_are_parts_of_the_text_in_order_and_what_is_fresh_stands_in_it(te
 
 def test_what_is_repeated_word_for_word_is_an_echo_whatever_its_case_and_punctuation() -> None:
     reply = "As you told me: my Grandmother kept the silver compass, in the blue drawer of her desk! Shall we look?"
-    (span,) = echoes(reply, [TOLD])
+    (span,) = find_echoes(reply, [TOLD])
     assert reply[slice(*span)].startswith("my Grandmother")
     assert fresh_text(reply, (span,)) == "As you told me:\nShall we look?"
-    assert echoes("My grandmother kept the compass safe.", [TOLD]) == ()
+    assert find_echoes("My grandmother kept the compass safe.", [TOLD]) == ()
     assert RUN_WORDS == 6
 
 

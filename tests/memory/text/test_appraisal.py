@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from reveries.memory.text.appraisal import infer_mood, salience_of, topics_of, valence_of
 from reveries.memory.text.entities import entities_of
-from reveries.memory.text.extracts import exemplars_of, sentences_of, summary_of, surroundings
+from reveries.memory.text.extracts import exemplars_of, quote_context, sentences_of, summary_of
 from tests.memory.kit import open_memory, talk, turn
 
 
@@ -113,7 +113,7 @@ def test_a_summary_exists_even_where_nothing_tells() -> None:
 @pytest.mark.requirement("R-71")
 def test_a_quote_stands_in_its_surroundings() -> None:
     text = "x " * 300 + "the one thing that matters" + " y" * 300
-    around = surroundings(text, "the one thing that matters")
+    around = quote_context(text, "the one thing that matters")
     assert "the one thing that matters" in around
     assert len(around) <= 300
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from reveries.memory.model import Experience, ExperienceKind, Origin
-from reveries.memory.text.segments import MAX_EXPERIENCES, Piece, Run, by_conversation, split_segments, unit_mean
+from reveries.memory.text.segments import MAX_EXPERIENCES, Piece, Run, group_by_conversation, split_segments, unit_mean
 from tests.memory.kit import NOW, axis, turn
 
 
@@ -35,7 +35,7 @@ def test_the_first_pieces_go_on_with_the_episode_the_conversation_had_come_to() 
 
 def test_a_thought_stands_alone() -> None:
     thought = piece("t", 0, kind=ExperienceKind.MONOLOGUE, conversation_id=None)
-    groups = by_conversation([piece("a", 0), thought, piece("b", 0)])
+    groups = group_by_conversation([piece("a", 0), thought, piece("b", 0)])
     assert [[one.experience.id for one in group] for group in groups] == [["a"], ["t"], ["b"]]
 
 

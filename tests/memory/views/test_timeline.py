@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from reveries.memory.changes import ChangeSet
 from reveries.memory.live import LiveMemory
 from reveries.memory.model import Link, LinkType
-from reveries.memory.views.neighbourhood import most_telling, neighbourhood
+from reveries.memory.views.neighbourhood import neighbourhood, select_centre
 from reveries.memory.views.search import SearchPeriod
 from reveries.memory.views.timeline import timeline
 from tests.memory.kit import NOW, episode
@@ -55,9 +55,9 @@ def test_the_limit_keeps_the_newest_and_counts_the_rest() -> None:
 
 
 def test_a_period_holds_what_lasted_into_it() -> None:
-    assert SearchPeriod(start=10.0).holds(5.0, 10.0)
-    assert not SearchPeriod(start=10.0).holds(5.0, 9.0)
-    assert not SearchPeriod(end=10.0).holds(10.0, 20.0)
+    assert SearchPeriod(start=10.0).overlaps(5.0, 10.0)
+    assert not SearchPeriod(start=10.0).overlaps(5.0, 9.0)
+    assert not SearchPeriod(end=10.0).overlaps(10.0, 20.0)
 
 
 _links = st.lists(
@@ -91,5 +91,5 @@ def test_the_nearest_come_first_when_there_is_no_room_for_all() -> None:
 
 def test_the_most_telling_episode_hangs_together_with_most() -> None:
     links = (Link("b", "a", LinkType.THEMATIC, 0.9), Link("b", "c", LinkType.THEMATIC, 0.9))
-    assert most_telling(remembered(("a", 1, "c"), ("b", 2, "c"), ("c", 3, "c"), links=links)) == "b"
-    assert most_telling(remembered()) is None
+    assert select_centre(remembered(("a", 1, "c"), ("b", 2, "c"), ("c", 3, "c"), links=links)) == "b"
+    assert select_centre(remembered()) is None

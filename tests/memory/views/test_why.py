@@ -76,7 +76,7 @@ def test_what_nothing_leads_to_says_what_was_missing() -> None:
     why = explain(live, cue, _EMBEDDER._row(cue), context(), found)
     assert not why.surfaced
     assert why.rank == 0
-    assert any("no entry point" in reason for reason in why.missing)
+    assert any("not an entry point" in reason for reason in why.missing)
     assert any("No link led to it" in reason for reason in why.missing)
 
 
@@ -87,7 +87,7 @@ def test_what_the_limit_cut_off_says_so_and_knows_its_place() -> None:
     why = explain(live, cue, _EMBEDDER._row(cue), context(limit=1), found)
     assert not why.surfaced
     assert why.rank >= 2
-    assert "only the first 1 are taken" in why.missing[0]
+    assert "only the first 1 surface" in why.missing[0]
 
 
 def test_what_stays_under_the_threshold_says_how_far() -> None:
@@ -96,7 +96,7 @@ def test_what_stays_under_the_threshold_says_how_far() -> None:
     assert found is not None
     why = explain(live, cue, _EMBEDDER._row(cue), context(), found)
     assert not why.surfaced
-    assert any("what surfaces has more than 5" in reason for reason in why.missing)
+    assert any("needs more than 5" in reason for reason in why.missing)
 
 
 @settings(deadline=None, max_examples=40)

@@ -9,7 +9,7 @@ from typing import Final
 
 from reveries.gates import Gate, inherited
 from reveries.index.terms import terms_of
-from reveries.memory.claims import FEELS, Claim, key_of
+from reveries.memory.claims import FEELS, Claim, normalize_key
 from reveries.memory.model import Origin, Turn
 from reveries.memory.text.extracts import sentences_of
 
@@ -73,7 +73,7 @@ def claim_of(turn: Turn, place: int | str, sentence: str, match: ClaimMatch, fou
     mark = "~" if found_by == "pattern" else "~m"
     return Claim(
         id=f"{turn.id}{mark}{place}",
-        subject=key_of(match.subject) or match.subject.casefold(),
+        subject=normalize_key(match.subject) or match.subject.casefold(),
         relation=match.relation,
         value=match.value,
         quote=sentence,
@@ -117,11 +117,11 @@ def _is_meaningful(claim: ClaimMatch) -> bool:
 
 def _read_attribute(match: "re.Match[str]", speaker: str) -> ClaimMatch | None:
     changed = bool(match["new"] or match["now"])
-    return ClaimMatch(speaker, f"my {key_of(match['what'])}", cut_value(match["value"]), changed)
+    return ClaimMatch(speaker, f"my {normalize_key(match['what'])}", cut_value(match["value"]), changed)
 
 
 def _read_new_value(match: "re.Match[str]", speaker: str) -> ClaimMatch | None:
-    return ClaimMatch(speaker, f"my {key_of(match['what'])}", cut_value(match["value"]), is_change=True)
+    return ClaimMatch(speaker, f"my {normalize_key(match['what'])}", cut_value(match["value"]), is_change=True)
 
 
 def _read_residence(match: "re.Match[str]", speaker: str) -> ClaimMatch | None:
@@ -151,12 +151,12 @@ def _read_feeling(match: "re.Match[str]", speaker: str) -> ClaimMatch | None:
         return None
     left_off = bool(_LEFT_OFF.search(match["not"] or "") or _LEFT_OFF.search(match[0]) or match["no_more"])
     likes = (match["verb"].casefold() in _LIKES) != bool(match["not"])
-    return ClaimMatch(speaker, f"{FEELS}{key_of(thing)}", "likes" if likes else "dislikes", left_off)
+    return ClaimMatch(speaker, f"{FEELS}{normalize_key(thing)}", "likes" if likes else "dislikes", left_off)
 
 
 def _read_changed_mind(match: "re.Match[str]", speaker: str) -> ClaimMatch | None:
     thing = cut_value(match["what"])
-    return ClaimMatch(speaker, f"{FEELS}{key_of(thing)}", "another mind", is_change=True) if thing else None
+    return ClaimMatch(speaker, f"{FEELS}{normalize_key(thing)}", "another mind", is_change=True) if thing else None
 
 
 def _resolve_person(subject: str, speaker: str) -> str:

@@ -15,7 +15,7 @@ from reveries.memory.claims import (
 from reveries.memory.graph.claim_index import DENIES, ClaimIndex
 from reveries.memory.model import Origin, Turn
 from reveries.memory.sleep.claims.extraction import ClaimMatch, claim_of, extract_claims
-from reveries.memory.text.denials import Denial, affirmation_in, denial_in, is_worth_reading
+from reveries.memory.text.denials import Denial, filter_denials, find_affirmation, find_denial
 
 _DENIED = "One says that it never happened, the other that it did."
 _TOO_MANY = "Too much would be superseded at once, so you are asked."
@@ -57,7 +57,7 @@ def judge_claims(claims: Iterable[Claim], index: ClaimIndex, now: float) -> Veri
         for rival in rivals:
             if rival.id not in outranked and (conflict := conflict_between(rival, claim, now)) is not None:
                 judged.conflicts.append(conflict)
-                outranked |= {conflict.outranked.id} if conflict.outranked is not None else set()
+                outranked |= {conflict.outranked_claim.id} if conflict.outranked_claim is not None else set()
         judged.claims.append(claim)
     return judged
 
@@ -65,13 +65,13 @@ def judge_claims(claims: Iterable[Claim], index: ClaimIndex, now: float) -> Veri
 def limit_updates(judged: VerifiedClaims, allowed: float) -> VerifiedClaims:
     """If there are more updates than allowed, turn them all into contradictions for the owner to settle. Updates by
     untrusted text are counted separately, so that they cannot block those of the owner."""
-    own_limited = _limit_counted(judged, allowed, lambda one: one.is_own)
-    return _limit_counted(own_limited, allowed, lambda one: one.is_foreign)
+    own_limited = _limit_counted(judged, allowed, lambda one: one.is_earlier_trusted)
+    return _limit_counted(own_limited, allowed, lambda one: one.is_later_untrusted)
 
 
 def hold_untrusted_updates(judged: VerifiedClaims) -> VerifiedClaims:
     """Turn all updates by untrusted text into contradictions, so that none takes effect."""
-    return _limit_counted(judged, -1.0, lambda one: one.is_foreign)
+    return _limit_counted(judged, -1.0, lambda one: one.is_later_untrusted)
 
 
 def _limit_counted(judged: VerifiedClaims, allowed: float, is_counted: Callable[[Conflict], bool]) -> VerifiedClaims:
@@ -97,14 +97,14 @@ def _judge_denial(
     weight: Callable[[str], float],
     now: float,
 ) -> None:
-    denial = denial_in(turn.fresh)
+    denial = find_denial(turn.fresh)
     if denial is None:
         return
     claim = _denial_claim(turn, denial)
     judged.claims.append(claim)
     others = [one for one in turns if one.speaker == turn.speaker and one.id != turn.id]
     for other in [*search(denial, turn.speaker), *others]:
-        if (sentence := affirmation_in(other.fresh, denial, weight)) and other.id != turn.id:
+        if (sentence := find_affirmation(other.fresh, denial, weight)) and other.id != turn.id:
             _add_contradiction(judged, claim, _affirming_claim(other, sentence, claim), now)
             return
 
@@ -113,9 +113,9 @@ def _judge_affirmation(
     turn: Turn, index: ClaimIndex, judged: VerifiedClaims, weight: Callable[[str], float], now: float
 ) -> None:
     denials = {denial.sentence: (claim, denial) for claim, denial in index.denials_of(turn.speaker)}
-    for denial in is_worth_reading(turn, [denial for _, denial in denials.values()]):
+    for denial in filter_denials(turn, [denial for _, denial in denials.values()]):
         claim = denials[denial.sentence][0]
-        if turn.id != claim.turn_id and (sentence := affirmation_in(turn.fresh, denial, weight)):
+        if turn.id != claim.turn_id and (sentence := find_affirmation(turn.fresh, denial, weight)):
             _add_contradiction(judged, claim, _affirming_claim(turn, sentence, claim), now)
 
 

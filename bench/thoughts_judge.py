@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from reveries.index.terms import word_keys
+from reveries.memory.echoes import find_echoes
 from reveries.monologue.outcomes import find_new_words
 
 LEAST_NEW_WORDS = 3

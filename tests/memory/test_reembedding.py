@@ -109,7 +109,7 @@ async def test_an_episode_that_changes_after_its_new_vector_was_made_gets_anothe
     await fill(tmp_path)
     async with open_memory(tmp_path, embedder=WordEmbedder("new", 32), first_id=500, old_embedder=_old) as memory:
         store = memory.conversations._store
-        while await memory.reembedding._make_missing():
+        while await memory.reembedding._embed_stored_texts():
             pass
         before = (await vectors_by_model(store.database))["new"]
         await memory.deep_sleep(answering(*[deep_answer(summary="It was a day.")] * 9), limit=1)

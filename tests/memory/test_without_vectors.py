@@ -120,5 +120,5 @@ async def test_a_model_that_changed_its_length_under_its_name_is_refused_and_wor
         await talk(memory, ("The heron stood in the pond.", "Still?"))
         await memory.light_sleep()
         assert await found_all(memory, {"heron pond": "heron"})
-        with pytest.raises(ModelError, match="gives 32 numbers"):
+        with pytest.raises(ModelError, match="vectors of 32 numbers"):
             await memory.reembedding.embed_missing()

@@ -16,7 +16,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from reveries.client.byte_search import search
+from reveries.client.byte_search import search_files
 from reveries.clock import SystemClock
 from reveries.config import Home, load_settings
 from reveries.db.backups import look_at
@@ -78,8 +78,8 @@ async def measure(home: Home, *, with_export: bool) -> None:
     made.unlink(missing_ok=True)
     await memory.close()
     await timed("close", database.aclose)
-    await timed("search of the memory's file", lambda: asyncio.to_thread(search, home.path, WORD))
-    found = search(home.path, WORD).found
+    await timed("search of the memory's file", lambda: asyncio.to_thread(search_files, home.path, WORD))
+    found = search_files(home.path, WORD).found
     print("found:", found)
     if with_export:
         target = home.path / "mind.jsonl"

@@ -25,7 +25,7 @@ from reveries.client.json_answers import (  # noqa: E402
     PlaceShown,
     ProgressLine,
     PulledModel,
-    SaidUsage,
+    SayUsage,
 )
 from reveries.client.reference import cli_reference, exit_code_table  # noqa: E402
 from reveries.config import default_toml  # noqa: E402
@@ -158,7 +158,7 @@ def json_page() -> str:
         if not is_frame:
             own[cls.__name__] = cls
     lines += [f"| `reveries {command}` | {description} |" for command, description in OF_NO_STRUCT.items()]
-    own |= {cls.__name__: cls for cls in (SaidUsage, PlaceShown, PulledModel, ProgressLine)}
+    own |= {cls.__name__: cls for cls in (SayUsage, PlaceShown, PulledModel, ProgressLine)}
     for cls in own.values():
         lines += _message(cls)
     return "\n".join(lines)

@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 from reveries.api_keys import find_api_key
-from reveries.client.byte_search import search
+from reveries.client.byte_search import search_files
 from reveries.config import Home, load_settings
 from reveries.crash_history import begin, record_of
 from reveries.daemon.home_files import clear_partial_files, find_traces, list_copies, scrub
@@ -429,8 +429,8 @@ def test_what_is_kept_elsewhere_is_searched_and_cleaned_like_what_is_in_the_home
     (disk / "m.db").write_text("a zebra")
     (disk / "m.db.forgotten").write_text("no such thing")
     home.database_default.symlink_to(disk / "m.db")
-    assert len(search(home.path, "zebra").found) == 2
-    assert len(search(home.path, "zebra", database=disk / "m.db").found) == 2 + 1
+    assert len(search_files(home.path, "zebra").found) == 2
+    assert len(search_files(home.path, "zebra", database=disk / "m.db").found) == 2 + 1
     found = find_traces(home, disk / "m.db", Needle(words=("zebra",)))
     assert found.log_lines == 1
     scrub(home, found, Needle(words=("zebra",)))

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from reveries.api_keys import without_secrets
-from reveries.client.offline_worker import ASLEEP_MODULE, environment_of
+from reveries.client.offline_worker import OFFLINE_MODULE, worker_environment
 from reveries.client.owner_files import edit_in_editor
 
 _ROOT = Path(__file__).parents[1]
@@ -159,19 +159,19 @@ async def test_an_editor_is_told_no_key(tmp_path: Path) -> None:
     [
         ("reveries.llm.assets", ("pull", "x"), False),
         ("reveries.llm.ollama_pull", ("pull", "x"), False),
-        (ASLEEP_MODULE, ("backup-create",), False),
-        (ASLEEP_MODULE, ("mind-export",), False),
-        (ASLEEP_MODULE, ("usage",), False),
-        (ASLEEP_MODULE, ("checkup",), False),
-        (ASLEEP_MODULE, (), False),
-        (ASLEEP_MODULE, ("models",), True),
-        (ASLEEP_MODULE, ("test",), True),
+        (OFFLINE_MODULE, ("backup-create",), False),
+        (OFFLINE_MODULE, ("mind-export",), False),
+        (OFFLINE_MODULE, ("usage",), False),
+        (OFFLINE_MODULE, ("checkup",), False),
+        (OFFLINE_MODULE, (), False),
+        (OFFLINE_MODULE, ("models",), True),
+        (OFFLINE_MODULE, ("test",), True),
     ],
 )
 def test_of_the_daemons_side_only_what_asks_a_provider_or_says_whose_key_there_is_has_keys(
     module: str, words: tuple[str, ...], is_told: bool
 ) -> None:
     planted = {"PATH": "/bin", "PLANTED_API_KEY": "quokkaberry", "REVERIES_API_KEY": "quokkaberry"}
-    given = environment_of(module, words, planted)
+    given = worker_environment(module, words, planted)
     assert ("quokkaberry" in given.values()) == is_told
     assert given["PATH"] == "/bin"

@@ -1,6 +1,6 @@
-"""The command line: which commands there are, and the one place where an error becomes a sentence and an exit code.
+"""The command line: the list of commands, and the one place where errors become a message and an exit code.
 
-Only click is imported here. A command's module, and all that it needs, is imported when the command is run.
+Only click is imported here. A command's module and its dependencies are imported when the command runs.
 """
 
 import importlib
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class CommandEntry(NamedTuple):
-    """Where a command stands, and its line in `--help`."""
+    """The module of a command, and its line in `--help`."""
 
     module: str
     help: str
@@ -27,46 +27,46 @@ class CommandEntry(NamedTuple):
 
 
 _COMMANDS: Final = {
-    "init": CommandEntry("init", "Set it up: a few questions, and every answer may be Enter."),
-    "wake": CommandEntry("wake", "Wake the mind, and return when it answers."),
-    "sleep": CommandEntry("sleep", "Put the mind to sleep, and wait until it is."),
-    "status": CommandEntry("status", "How it is, what it does, what it used."),
-    "doctor": CommandEntry("doctor", "What is wrong, and what to do about it."),
-    "usage": CommandEntry("usage", "What models used, and what is left."),
-    "wellbeing": CommandEntry("wellbeing", "What was counted about its welfare."),
+    "init": CommandEntry("init", "Set up Reveries: a few questions; Enter accepts each default."),
+    "wake": CommandEntry("wake", "Wake the mind, and return when it is ready."),
+    "sleep": CommandEntry("sleep", "Put the mind to sleep, and wait until it has stopped."),
+    "status": CommandEntry("status", "What the mind is doing, and what it has used."),
+    "doctor": CommandEntry("doctor", "Find problems, and say how to fix them."),
+    "usage": CommandEntry("usage", "What the models used, and what is left of the budget."),
+    "wellbeing": CommandEntry("wellbeing", "Possible signs of distress, counted in its thoughts."),
     "say": CommandEntry("say", "Say something and print the reply."),
     "remember": CommandEntry("memory_edits", "Tell it something to remember.", "remember_command"),
     "forget": CommandEntry("forgetting", "Forget something: archive it, or erase it for good."),
     "digest": CommandEntry("digest", "What it thought and learned since yesterday."),
-    "consolidate": CommandEntry("sleep_log", "Sleep on what happened, now; see and undo what sleep did."),
-    "memory": CommandEntry("memory", "What it remembers: search, why, correct."),
-    "context": CommandEntry("context", "What it was told for the last turn."),
-    "self": CommandEntry("self_model", "What it takes itself and you to be."),
+    "consolidate": CommandEntry("sleep_log", "Run deep sleep now; show and undo what sleep changed."),
+    "memory": CommandEntry("memory", "Search, inspect and correct what it remembers."),
+    "context": CommandEntry("context", "What the model was given for the last turn."),
+    "self": CommandEntry("self_model", "How it sees itself and you: the self-model."),
     "monologue": CommandEntry("thinking", "Watch it think, or read what it thought."),
-    "notes": CommandEntry("thinking", "What its thinking wanted you to know.", "notes_command"),
-    "project": CommandEntry("projects", "What it works on for you."),
-    "work": CommandEntry("work", "The work on your projects: now, or watch it."),
-    "questions": CommandEntry("questions", "What your projects ask you."),
-    "grant": CommandEntry("grants", "What your projects may do outside."),
-    "mcp": CommandEntry("mcp", "A memory for your coding agent, and your projects."),
-    "config": CommandEntry("config", "The settings: show, get, set."),
-    "import": CommandEntry("importing", "Remember a past conversation from a file."),
-    "export": CommandEntry("mind_export", "Write the whole mind into a file."),
-    "backup": CommandEntry("backup", "Copies of the memory: make, list, verify, restore."),
-    "models": CommandEntry("models", "The models: in use and why, available, test, pull."),
-    "logs": CommandEntry("logs", "What the daemon wrote."),
-    "open": CommandEntry("paths", "Where things are."),
-    "service": CommandEntry("service", "Let systemd or launchd keep it awake."),
-    "web": CommandEntry("web", "The conversation in a browser of this machine."),
-    "completion": CommandEntry("completion", "Let your shell complete commands."),
+    "notes": CommandEntry("thinking", "Notes that it left for you while thinking.", "notes_command"),
+    "project": CommandEntry("projects", "Projects that it works on for you."),
+    "work": CommandEntry("work", "Work on your projects: start it, watch it, pause it."),
+    "questions": CommandEntry("questions", "Questions that your projects ask you."),
+    "grant": CommandEntry("grants", "What your projects may do outside their folders."),
+    "mcp": CommandEntry("mcp", "Share memory and projects with MCP clients."),
+    "config": CommandEntry("config", "Show and change the settings."),
+    "import": CommandEntry("importing", "Import past conversations, or a whole mind, from a file."),
+    "export": CommandEntry("mind_export", "Export the whole mind to a file."),
+    "backup": CommandEntry("backup", "Back up the memory: create, list, verify, restore."),
+    "models": CommandEntry("models", "The models: list, test, choose, download."),
+    "logs": CommandEntry("logs", "Show the daemon's log."),
+    "open": CommandEntry("paths", "Show where the files are."),
+    "service": CommandEntry("service", "Keep it awake with systemd or launchd."),
+    "web": CommandEntry("web", "Open the conversation in a browser on this machine."),
+    "completion": CommandEntry("completion", "Print a completion script for your shell."),
     "uninstall": CommandEntry("uninstall", "Remove the service; with --purge the mind too."),
 }
-"""As `--help` lists them; a module of `features` is imported when its command is run."""
+"""In the order of `--help`; a module of `features` is imported when its command runs."""
 _INTERRUPTED = 130
 
 
 class LazyGroup(click.Group):
-    """A group whose commands are imported when they are asked for."""
+    """A group that imports a command when it is used."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(_COMMANDS)
@@ -80,7 +80,7 @@ class LazyGroup(click.Group):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """As click does it, but from the table: nothing is imported for a list."""
+        """List the commands from the table, without importing them."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, entry.help) for name, entry in _COMMANDS.items()])
 
@@ -91,7 +91,7 @@ class LazyGroup(click.Group):
             import difflib
 
             near = difflib.get_close_matches(args[0], _COMMANDS, n=1)
-            hint = f"Did you mean {near[0]}?" if near else "All of them: reveries --help"
+            hint = f"Did you mean {near[0]}?" if near else "For a list: reveries --help"
             raise click.UsageError(f"There is no command {args[0]!r}. {hint}")
         return super().resolve_command(ctx, args)
 
@@ -102,17 +102,17 @@ class LazyGroup(click.Group):
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.version_option(__version__, message="reveries %(version)s")
-@click.option("--plain", "is_plain", is_flag=True, help="The conversation line by line, for screen readers.")
+@click.option("--plain", "is_plain", is_flag=True, help="Show the conversation line by line, for screen readers.")
 @click.pass_context
 def cli(ctx: click.Context, is_plain: bool) -> None:
     """A mind that stays awake on your machine.
 
-    Without a command it opens the conversation. Closing it does not stop the mind: `reveries sleep` does.
+    Without a command, this opens the conversation. Closing it does not stop the mind; `reveries sleep` does.
     """
     if os.environ.get("NO_COLOR"):
         ctx.color = False
     if ctx.invoked_subcommand is None:
-        from reveries.client.features.chat import open_chat
+        from reveries.client.features.say import open_chat
 
         open_chat(is_plain=is_plain)
 
@@ -124,13 +124,13 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     try:
         sys.stdout.flush()
     except BrokenPipeError:
-        # Whoever read our output is gone; the interpreter must not complain about it when it closes stdout.
+        # The reader of our output has closed it; Python must not report that again when it closes stdout.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     sys.exit(code)
 
 
 def run(arguments: list[str] | None = None) -> int:
-    """Run the command line; its exit code. Never raises, never shows a traceback."""
+    """Run the command line, and return its exit code. Never raises, never prints a traceback."""
     try:
         outcome = cli.main(arguments, prog_name="reveries", standalone_mode=False)
         return outcome if isinstance(outcome, int) else 0
@@ -139,26 +139,26 @@ def run(arguments: list[str] | None = None) -> int:
     except click.exceptions.Exit as end:
         return int(end.exit_code)
     except click.ClickException as error:
-        return _complain(_usage_sentence(error), error.exit_code)
+        return _print_message(_usage_message(error), error.exit_code)
     except ReveriesError as error:
         from reveries.api_keys import secrets_at
         from reveries.config import find_home
         from reveries.redaction import redacted, spellings
 
-        return _complain(redacted(str(error), spellings(secrets_at(find_home()))), error.exit_code)
-    except BaseException as error:  # noqa: BLE001 - the boundary: a person gets a sentence, the log the details
+        return _print_message(redacted(str(error), spellings(secrets_at(find_home()))), error.exit_code)
+    except BaseException as error:  # noqa: BLE001 - the boundary: the user gets a message, the log the details
         from reveries.config import find_home
 
-        return _complain_of_unforeseen(error, find_home())
+        return _report_crash(error, find_home())
 
 
-def _usage_sentence(error: click.ClickException) -> str:
+def _usage_message(error: click.ClickException) -> str:
     sentence = error.format_message().rstrip(".")
     path = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx is not None else "reveries"
     return sentence if sentence.endswith("--help") or sentence.endswith("?") else f"{sentence}. See: {path} --help"
 
 
-def _complain(sentence: str, code: int) -> int:
+def _print_message(sentence: str, code: int) -> int:
     from reveries.safe_text import plain
 
     _write_text(sys.stderr, f"reveries: {plain(sentence)}\n")
@@ -166,7 +166,7 @@ def _complain(sentence: str, code: int) -> int:
 
 
 def _write_text(stream: IO[str], text: str) -> None:
-    """Write what the terminal's encoding can say; the rest as escapes rather than an error."""
+    """Write `text`, with escapes for what the terminal's encoding cannot represent."""
     encoding = getattr(stream, "encoding", None) or "utf-8"
     try:
         stream.write(text.encode(encoding, "backslashreplace").decode(encoding))
@@ -175,13 +175,13 @@ def _write_text(stream: IO[str], text: str) -> None:
         return
 
 
-def _complain_of_unforeseen(error: BaseException, home: "Home") -> int:
+def _report_crash(error: BaseException, home: "Home") -> int:
     import asyncio
 
     if isinstance(error, asyncio.CancelledError):
         return _INTERRUPTED
     if isinstance(error, SystemExit):
         return error.code if isinstance(error.code, int) else 1
-    from reveries.client.crash_log import unforeseen
+    from reveries.client.crash_log import log_crash
 
-    return _complain(unforeseen(error, home), 1)
+    return _print_message(log_crash(error, home), 1)

@@ -1,8 +1,8 @@
-"""The client's end of the socket: one connection, any number of requests at a time.
+"""The client's end of the socket: one connection, any number of concurrent requests.
 
-One task reads; it hands each frame to the request it answers, over a bounded queue, and what nobody asked for
-(`request_id` 0) to `broadcasts`. When a queue is full the task waits, so the daemon, whose own queues are bounded too,
-feels it; nothing is dropped here. A lost connection wakes every waiter with ConnectionLostError.
+One task reads. It passes each frame to its request over a bounded queue, and broadcasts (`request_id` 0) to
+`broadcasts`. If a queue is full the task waits, which slows the daemon down, whose queues are bounded too; nothing is
+dropped here. When the connection is lost, every waiting request gets ConnectionLostError.
 """
 
 import asyncio
@@ -25,11 +25,11 @@ from reveries.peer_credentials import may_serve, peer_uid
 from reveries.protocol import Frame, Request, Welcome
 
 ANSWER_SECONDS: Final = 10.0
-"""How long an answer may take that needs no model."""
+"""Time limit for answers that need no model."""
 
 _QUEUED_FRAMES = 1024
 _CLOSE_SECONDS = 1.0
-_ON_THE_WAY = (
+_INTERMEDIATE_FRAMES = (
     protocol.Progress,
     protocol.Recalled,
     protocol.Help,
@@ -46,7 +46,7 @@ _Queue = asyncio.Queue[Frame | None]
 
 
 class Connection:
-    """An open, greeted connection. Made by `connect`."""
+    """An open connection after the greeting. Created by `connect`."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, welcome: Welcome) -> None:
         self.welcome = welcome
@@ -54,28 +54,28 @@ class Connection:
         self._writer = writer
         self._last_id = 0
         self._waiting: dict[int, _Queue] = {}
-        self._told: _Queue = asyncio.Queue(_QUEUED_FRAMES)
+        self._broadcast_queue: _Queue = asyncio.Queue(_QUEUED_FRAMES)
         self._is_listening = False
         self._lost: ReveriesError | None = None
         self._closed = asyncio.Event()
 
     @property
     def is_open(self) -> bool:
-        """Whether the other side is still there, as far as is known."""
+        """Whether the connection is not known to be lost."""
         return self._lost is None
 
     def new_id(self) -> int:
-        """A request id that this connection has not used."""
+        """Return a request id that this connection has not used."""
         self._last_id += 1
         return self._last_id
 
     async def ask(
         self, make: Callable[[int], Request], answer: type[_Answer], *, seconds: float | None = ANSWER_SECONDS
     ) -> _Answer:
-        """Send what `make` makes of a new id and return its last frame.
+        """Send the request that `make` builds from a new id, and return its last frame.
 
-        Raises what the daemon raised; ConnectionLostError when it goes away; ProtocolError for an answer of another
-        type, or for none within `seconds` (None: however long it takes).
+        Raises the daemon's error; ConnectionLostError if the connection is lost; ProtocolError for an answer of another
+        type, or if there is none within `seconds` (None: no limit).
         """
         try:
             async with asyncio.timeout(seconds):
@@ -85,15 +85,15 @@ class Connection:
                             return frame
         except TimeoutError as error:
             raise ProtocolError(
-                f"The mind is there, but gave no answer within {seconds:g} s.",
-                advice="Try again; if it stays so, `reveries sleep` and `reveries wake`.",
+                f"The mind is awake, but did not answer within {seconds:g} s.",
+                advice="Try again. If this persists, restart it: `reveries sleep`, then `reveries wake`.",
             ) from error
         raise ProtocolError(f"The mind did not answer with {answer.__name__}.", advice=_SAME_VERSION)
 
     async def request(self, message: Request) -> AsyncGenerator[Frame, None]:
-        """Send `message`; each frame that answers it, the last one included. Raises what the daemon raised.
+        """Send `message`, and yield each frame of the answer, including the last. Raises the daemon's error.
 
-        Leaving the iteration early only stops listening: `cancel` is what stops the work.
+        Leaving the iteration early only stops listening; `cancel` stops the work.
         """
         assert not isinstance(message, protocol.Hello)
         queue: _Queue = asyncio.Queue(_QUEUED_FRAMES)
@@ -105,37 +105,37 @@ class Connection:
                 if isinstance(frame, protocol.Failed):
                     raise error_from_code(frame.code, frame.message, frame.advice)
                 yield frame
-                if not isinstance(frame, _ON_THE_WAY):
+                if not isinstance(frame, _INTERMEDIATE_FRAMES):
                     return
         finally:
             del self._waiting[message.request_id]
-            _drain(queue)
+            _empty_queue(queue)
 
     async def cancel(self, target_id: int) -> None:
-        """Ask the daemon to stop the request `target_id`; its own last frame still comes to whoever listens."""
+        """Ask the daemon to stop the request `target_id`. Its last frame is still delivered."""
         await self.ask(lambda new_id: protocol.Cancel(new_id, target_id), protocol.Ok)
 
     def cancel_soon(self, target_id: int) -> None:
-        """As `cancel`, without waiting: safe in a signal handler of the loop. Does nothing on a lost connection."""
+        """Like `cancel`, without waiting: safe in a signal handler. Does nothing if the connection is lost."""
         if self._lost is None:
             self._writer.write(protocol.encode(protocol.Cancel(self.new_id(), target_id)))
 
     def listen(self) -> None:
-        """Keep what all clients are told from now on, until `broadcasts` is asked for it."""
+        """Start queueing broadcasts for a later call of `broadcasts`."""
         self._is_listening = True
 
     async def broadcasts(self) -> AsyncGenerator[Frame, None]:
-        """What all clients are told, from now on or since `listen`. Raises ConnectionLostError at the end."""
+        """Yield broadcasts, from now on or since `listen`. Raises ConnectionLostError at the end."""
         self._is_listening = True
         try:
             while True:
-                yield await self._next(self._told)
+                yield await self._next(self._broadcast_queue)
         finally:
             self._is_listening = False
-            _drain(self._told)
+            _empty_queue(self._broadcast_queue)
 
     async def wait_closed(self) -> None:
-        """Until the other side has closed."""
+        """Wait until the daemon has closed the connection."""
         await self._closed.wait()
 
     async def _send_request(self, message: Request) -> None:
@@ -145,23 +145,23 @@ class Connection:
         try:
             await self._writer.drain()
         except OSError as error:
-            raise _gone() from error
+            raise _lost_error() from error
 
     async def _next(self, queue: _Queue) -> Frame:
         if queue.empty() and self._lost is not None:
             raise self._lost
         frame = await queue.get()
         if frame is None:
-            raise self._lost or _gone()
+            raise self._lost or _lost_error()
         return frame
 
     async def read_frames(self) -> None:
-        """Hand out frames until the other side closes. The one reader: `connect` runs it."""
+        """Dispatch frames until the daemon closes the connection. `connect` runs it as the only reader."""
         try:
             while True:
                 await self._dispatch(protocol.decode_frame(await protocol.read_body(self._reader)))
         except (asyncio.IncompleteReadError, OSError):
-            self._lose_connection(_gone())
+            self._lose_connection(_lost_error())
         except ProtocolError as error:
             self._lose_connection(ProtocolError(error.message, advice=_SAME_VERSION))
 
@@ -171,30 +171,30 @@ class Connection:
             raise ProtocolError(f"The mind refused: {frame.message}")
         queue = self._waiting.get(request_id)
         if queue is None and request_id == 0 and self._is_listening:
-            queue = self._told
+            queue = self._broadcast_queue
         if queue is not None:
             await queue.put(frame)
 
     def _lose_connection(self, why: ReveriesError) -> None:
         self._lost = why
         self._closed.set()
-        for queue in (*self._waiting.values(), self._told):
-            # A full queue has nobody waiting on it: whoever empties it finds `_lost`.
+        for queue in (*self._waiting.values(), self._broadcast_queue):
+            # No one waits on a full queue; its reader finds `_lost` once it is empty.
             with contextlib.suppress(asyncio.QueueFull):
                 queue.put_nowait(None)
 
 
-_SAME_VERSION = "Wake it again with this version: reveries sleep, then reveries wake."
-_NEWER_MIND = "This client is the older one. Leave it and open reveries again, with the version that woke the mind."
-"""It was left open over an upgrade, perhaps: to wake the mind with it would only go back."""
+_SAME_VERSION = "Restart the mind with this version: reveries sleep, then reveries wake."
+_NEWER_MIND = "This client is older than the mind. Close it, and open reveries again."
+"""For a client that was left open during an upgrade: restarting the mind with it would downgrade."""
 
 
 @contextlib.asynccontextmanager
 async def connect(home: Home, *, client: str = "cli", seconds: float = ANSWER_SECONDS) -> AsyncIterator[Connection]:
-    """Connect and greet; `seconds` bound both together.
+    """Connect and greet, within `seconds` each.
 
-    Raises AsleepError when nobody listens, ProtocolError when the other side is of another version or no mind at all,
-    HomeError when the socket belongs to somebody else.
+    Raises AsleepError if nothing listens on the socket, ProtocolError if the other side has another version or is not
+    a daemon, HomeError if the socket belongs to another user.
     """
     async with _open_socket(home, seconds) as (reader, writer):
         connection = Connection(reader, writer, await _greet(reader, writer, client, seconds))
@@ -221,16 +221,17 @@ async def _open_socket(home: Home, seconds: float) -> AsyncIterator[tuple[asynci
         raise AsleepError("The mind is asleep.", advice="Wake it: reveries wake") from error
     except PermissionError as error:
         raise HomeError(
-            f"The socket {home.socket} is not yours to open.", advice="Use the account that woke it, or another home."
+            f"The socket {home.socket} is not yours to open.",
+            advice="Use the account that woke the mind, or another home.",
         ) from error
     except (OSError, TimeoutError) as error:
-        raise AsleepError(f"Nobody answers on {home.socket}.", advice="Wake it: reveries wake") from error
+        raise AsleepError(f"Nothing answers on {home.socket}.", advice="Wake it: reveries wake") from error
     try:
-        # Before a word is sent: in a home that was open to others, somebody may have laid a socket there.
+        # Before anything is sent: in a home with open permissions, another user may have created the socket.
         if not may_serve(peer_uid(writer.get_extra_info("socket")), home.path):
             raise HomeError(
-                f"What listens on {home.socket} is another user's program: it was told nothing.",
-                advice="Look at the home, close it to others, then: reveries wake",
+                f"What listens on {home.socket} is another user's program. Nothing was sent to it.",
+                advice="Check the home and its permissions, then: reveries wake",
             )
         yield reader, writer
     finally:
@@ -251,28 +252,30 @@ async def _greet(
     except TimeoutError as error:
         raise ProtocolError(
             f"Something listens on the mind's socket but did not greet within {seconds:g} s.",
-            advice="It may still be waking: try again in a moment.",
+            advice="It may still be starting. Try again in a moment.",
         ) from error
     except (asyncio.IncompleteReadError, OSError) as error:
-        raise _gone() from error
+        raise _lost_error() from error
     if isinstance(frame, protocol.Failed):
         raise error_from_code(frame.code, frame.message, frame.advice)
     if not isinstance(frame, Welcome):
-        raise ProtocolError("What listens on the mind's socket did not greet like a mind.", advice=_SAME_VERSION)
+        raise ProtocolError("The program on the mind's socket is not a Reveries daemon.", advice=_SAME_VERSION)
     if frame.version != protocol.PROTOCOL_VERSION:
         raise OtherVersionError(
-            f"The mind that is awake (Reveries {frame.reveries}) speaks protocol {frame.version}, and this client "
-            f"(Reveries {__version__}) speaks {protocol.PROTOCOL_VERSION}.",
+            f"The running mind (Reveries {frame.reveries}) uses protocol {frame.version}, and this client "
+            f"(Reveries {__version__}) uses {protocol.PROTOCOL_VERSION}.",
             advice=_SAME_VERSION if frame.version < protocol.PROTOCOL_VERSION else _NEWER_MIND,
         )
     return frame
 
 
-def _gone() -> ConnectionLostError:
-    return ConnectionLostError("The mind went away before it answered.", advice="See how it is: reveries status")
+def _lost_error() -> ConnectionLostError:
+    return ConnectionLostError(
+        "The connection was lost before the mind answered.", advice="To check it: reveries status"
+    )
 
 
-def _drain(queue: _Queue) -> None:
-    """Empty `queue`, so that a reader that waits to fill it goes on."""
+def _empty_queue(queue: _Queue) -> None:
+    """Empty `queue`, so that a blocked reader continues."""
     while not queue.empty():
         queue.get_nowait()

@@ -1,4 +1,4 @@
-"""What went wrong in the client without being foreseen, written to the home's client.log for whoever mends it."""
+"""Write unexpected errors of the client to client.log in the home, for whoever fixes them."""
 
 import datetime as dt
 import os
@@ -15,9 +15,9 @@ from reveries.safe_text import plain
 _LIMIT_BYTES = 1_000_000
 
 
-def write_down(error: BaseException, home: Home) -> Path | None:
-    """Append where `error` was raised, and its kind, to client.log in the home's logs (0600). Where that is; None if
-    it could not be written. Neither its words nor locals are written: they may hold what the owner said."""
+def write_crash(error: BaseException, home: Home) -> Path | None:
+    """Append the type and traceback of `error` to client.log in the home's logs (0600). Return the path; None if it
+    could not be written. Its message and locals are left out: they may contain what the owner said."""
     log = home.logs / "client.log"
     trace = redacted(trace_of(error), spellings(secrets_at(home)))
     head = f"{dt.datetime.now(dt.UTC).isoformat(timespec='seconds')} reveries {__version__} {type(error).__name__}"
@@ -33,8 +33,10 @@ def write_down(error: BaseException, home: Home) -> Path | None:
     return log
 
 
-def unforeseen(error: BaseException, home: Home) -> str:
-    """Write `error` down; a sentence that says where."""
-    where = write_down(error, home)
-    told = f"The details are in {where}." if where else f"It was a {type(error).__name__}, and it could not be logged."
-    return f"Something went wrong that should not have. {told}"
+def log_crash(error: BaseException, home: Home) -> str:
+    """Log `error`, and return a message that says where."""
+    where = write_crash(error, home)
+    details = (
+        f"The details are in {where}." if where else f"It was a {type(error).__name__}, which could not be logged."
+    )
+    return f"An unexpected error occurred. {details}"

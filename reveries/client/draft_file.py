@@ -1,11 +1,11 @@
-"""The words that are being written, kept on the disk while they are: a file for each terminal that is open.
+"""The unsent draft of each open terminal, saved in a file.
 
-The first has draft.txt, the next draft-2.txt, and so on. A terminal holds the lock of its file as long as it runs. What
-a terminal left behind is found by the next one that opens: its file has no lock any more. A file that another terminal
-has is neither read nor written nor removed. All are the owner's alone (0600).
+The first terminal uses draft.txt, the next draft-2.txt, and so on. A terminal holds a lock on its file while it runs.
+The next terminal that opens takes over a file without a lock, left by one that was closed or crashed. A file locked by
+another terminal is never read, written or removed. All are readable by the owner alone (0600).
 
-Where words were sent that the mind has not acknowledged, a mark behind them says since when it may have heard them: a
-control character, which no words have, and the time. Without it all stands for what was never sent.
+If the draft was sent but not acknowledged, a mark after the text says since when the mind may have received it: a
+control character, which no draft contains, and the time. Without a mark the draft was never sent.
 """
 
 import fcntl
@@ -25,7 +25,7 @@ _MARK: Final = "\n\x1e"
 
 
 class DraftFile:
-    """Of one terminal. Losing the words is no error."""
+    """The draft file of one terminal. If it cannot be written, that is not an error."""
 
     def __init__(self, file: Path) -> None:
         self._first = file
@@ -33,29 +33,29 @@ class DraftFile:
         self._lock: int | None = None
         self._kept: tuple[str, float | None] = ("", None)
         self.doubt_since: float | None = None
-        """Since when the mind may have heard what was loaded; None when none of it was sent."""
+        """Since when the mind may have received the loaded text; None if it was not sent."""
         self.has_others = False
-        """Whether more terminals that are gone left words."""
+        """Whether further closed terminals left drafts."""
 
     def load(self) -> str:
-        """The words of a terminal that is gone, the first that left some; empty when there are none."""
+        """Load and take over the first draft left by a closed terminal; empty if there is none."""
         for file in self._files():
             if (lock := _open_locked(file)) is None:
                 continue
-            _drop_file(_mark_beside(file))
+            _drop_file(_partial_path(file))
             (text, doubt), seen = _read_draft(lock), os.fstat(lock)
             if text and self._lock is None:
                 self._file, self._lock, self._kept, self.doubt_since = file, lock, (text, doubt), doubt
                 continue
             self.has_others = self.has_others or bool(text)
             if not seen.st_size:
-                # Of a terminal that went while it began to write.
+                # From a terminal that ended before it wrote anything.
                 file.unlink(missing_ok=True)
             os.close(lock)
         return self._kept[0]
 
     def keep(self, text: str, doubt_since: float | None = None) -> bool:
-        """Put `text` in the place of what was kept, in one step; nothing for nothing. Whether it is kept now."""
+        """Save `text` atomically; an empty text removes the file. Whether it was saved."""
         if (text, doubt_since) == self._kept:
             return True
         try:
@@ -69,26 +69,26 @@ class DraftFile:
         return True
 
     def close(self) -> None:
-        """Leave the file to the next terminal."""
+        """Release the file for the next terminal."""
         if self._lock is not None:
             os.close(self._lock)
         self._file = self._lock = None
 
     def _write_draft(self, text: str) -> None:
         if self._file is None or not self._is_ours(self._file):
-            # Nobody's yet; or it was taken away, and the name may be another terminal's by now.
+            # There is no file yet, or it was removed and its name may belong to another terminal by now.
             self.close()
-            self._file, self._lock = self._new()
-        beside = _mark_beside(self._file)
-        opened = own_files.open_new(beside)
+            self._file, self._lock = self._create_file()
+        partial = _partial_path(self._file)
+        opened = own_files.open_new(partial)
         try:
-            with os.fdopen(opened, "wb", closefd=False) as written:
-                written.write(text.encode("utf-8", "replace"))
-            _lock(opened)
-            beside.replace(self._file)
+            with os.fdopen(opened, "wb", closefd=False) as stream:
+                stream.write(text.encode("utf-8", "replace"))
+            _try_lock(opened)
+            partial.replace(self._file)
         except BaseException:
             os.close(opened)
-            _drop_file(beside)
+            _drop_file(partial)
             raise
         if self._lock is not None:
             os.close(self._lock)
@@ -97,20 +97,20 @@ class DraftFile:
     def _remove(self) -> None:
         if self._file is not None and self._is_ours(self._file):
             self._file.unlink(missing_ok=True)
-            _drop_file(_mark_beside(self._file))
+            _drop_file(_partial_path(self._file))
         self.close()
 
     def _is_ours(self, file: Path) -> bool:
-        return self._lock is not None and _is_at(self._lock, file)
+        return self._lock is not None and _is_same_file(self._lock, file)
 
-    def _new(self) -> tuple[Path, int]:
-        """A file that no terminal has, and its lock. Raises OSError when none can be made."""
+    def _create_file(self) -> tuple[Path, int]:
+        """Create a file that no terminal uses. Return it and its lock. Raises OSError if none can be created."""
         for file in self._files():
             try:
                 opened = own_files.open_first(file)
             except FileExistsError:
                 continue
-            if _lock(opened) and _is_at(opened, file):
+            if _try_lock(opened) and _is_same_file(opened, file):
                 return file, opened
             os.close(opened)
         raise FileExistsError(self._first)
@@ -121,8 +121,8 @@ class DraftFile:
             yield self._first.with_name(f"{self._first.stem}-{number}{self._first.suffix}")
 
 
-def _mark_beside(file: Path) -> Path:
-    """Where its next words are written. Who has the file has this one, too; a kill leaves it."""
+def _partial_path(file: Path) -> Path:
+    """Return the temporary path for the next write. It belongs to the owner of `file`; a killed process leaves it."""
     return file.with_name(f"{file.name}.new")
 
 
@@ -132,20 +132,25 @@ def _drop_file(file: Path) -> None:
 
 
 def _open_locked(file: Path) -> int | None:
-    """The file, opened and locked; None where there is none of the owner's, or a terminal has it."""
+    """Open and lock the file; None if there is none, or a terminal uses it."""
     try:
         opened = os.open(file, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:
         return None
     seen = os.fstat(opened)
-    if stat.S_ISREG(seen.st_mode) and seen.st_size <= _LONGEST_BYTES and _lock(opened) and _is_at(opened, file):
+    if (
+        stat.S_ISREG(seen.st_mode)
+        and seen.st_size <= _LONGEST_BYTES
+        and _try_lock(opened)
+        and _is_same_file(opened, file)
+    ):
         return opened
     os.close(opened)
     return None
 
 
-def _lock(opened: int) -> bool:
-    """Whether nobody else holds it. Where the disk knows no locks, nobody does."""
+def _try_lock(opened: int) -> bool:
+    """Lock the file. Whether it is free; always true on a file system without locks."""
     with suppress(OSError):
         try:
             fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -154,8 +159,8 @@ def _lock(opened: int) -> bool:
     return True
 
 
-def _is_at(opened: int, file: Path) -> bool:
-    """Whether that is still the file of this name: who had it may have put another in its place."""
+def _is_same_file(opened: int, file: Path) -> bool:
+    """Whether the descriptor is still the file of this name: its previous owner may have replaced it."""
     try:
         return os.path.samestat(os.fstat(opened), file.lstat())
     except OSError:
@@ -163,7 +168,7 @@ def _is_at(opened: int, file: Path) -> bool:
 
 
 def _read_draft(opened: int) -> tuple[str, float | None]:
-    """The words, and since when the mind may have heard some of them."""
+    """Return the text, and since when the mind may have received it."""
     try:
         with os.fdopen(opened, "rb", closefd=False) as file:
             text, _, since = file.read().decode("utf-8", "replace").partition(_MARK)

@@ -1,6 +1,6 @@
-"""What commands write with --json where it is no frame of the protocol, and which command writes what.
+"""The JSON that commands print with --json, where it is not a frame of the protocol; and the struct of each command.
 
-docs/reference/json.md is made from this. Fields may be added; none is taken away or given another meaning.
+docs/reference/json.md is generated from this. Fields may be added; none may be removed or change its meaning.
 """
 
 from collections.abc import Mapping
@@ -12,9 +12,9 @@ from reveries import protocol
 from reveries.client.features.digest import Digest
 
 
-class Woken(msgspec.Struct, frozen=True):
-    """`was_awake`: it was awake already, and was left as it is. `safe_because`: why it is in safe mode; else empty.
-    `worries`: what it woke without and will miss, as the key of a provider that is chosen."""
+class WakeResult(msgspec.Struct, frozen=True):
+    """`was_awake`: it was already awake, and was not restarted. `safe_because`: why it is in safe mode; else empty.
+    `worries`: problems that did not prevent waking, such as a missing key of the chosen provider."""
 
     pid: int
     mind: str
@@ -23,14 +23,14 @@ class Woken(msgspec.Struct, frozen=True):
     worries: list[str] = []
 
 
-class FellAsleep(msgspec.Struct, frozen=True):
-    """`was_awake`: false when it slept already."""
+class SleepResult(msgspec.Struct, frozen=True):
+    """`was_awake`: false if it was already asleep."""
 
     was_awake: bool
 
 
-class SaidUsage(msgspec.Struct, frozen=True):
-    """What the reply cost. Seconds from the words on."""
+class SayUsage(msgspec.Struct, frozen=True):
+    """Model, tokens and time of the reply. Seconds count from the request."""
 
     model: str
     prompt_tokens: int
@@ -40,8 +40,8 @@ class SaidUsage(msgspec.Struct, frozen=True):
     seconds: float
 
 
-class Said(msgspec.Struct, frozen=True):
-    """The reply, whole. `stored`: the ids of what is on the disk, by "words" and "exchange"; empty off the record."""
+class SayResult(msgspec.Struct, frozen=True):
+    """The complete reply. `stored`: the ids of the stored turns, by "words" and "exchange"; empty off the record."""
 
     text: str
     reason: str
@@ -49,12 +49,12 @@ class Said(msgspec.Struct, frozen=True):
     help: str
     recalled: list[protocol.RecalledItem]
     stored: dict[str, str]
-    usage: SaidUsage
+    usage: SayUsage
 
 
-class BroughtIn(msgspec.Struct, frozen=True):
-    """Turns that were new, turns that were known, episodes made of what waited for sleep; turns that were not taken in,
-    for the owner had erased them or words that stand in them."""
+class ImportResult(msgspec.Struct, frozen=True):
+    """The number of turns that were new and already known, of episodes created by light sleep, and of turns refused
+    because the owner had erased them or words in them."""
 
     stored: int
     known_already: int
@@ -63,7 +63,7 @@ class BroughtIn(msgspec.Struct, frozen=True):
 
 
 class SettingShown(msgspec.Struct, frozen=True):
-    """`value` as it stands in config.toml; secrets are masked."""
+    """`value` as in config.toml; secrets are masked."""
 
     key: str
     value: object
@@ -86,7 +86,7 @@ class ProgramsAllowed(msgspec.Struct, frozen=True):
 
 
 class ClientConfigured(msgspec.Struct, frozen=True):
-    """The file that now names this server to a program, and the command in it."""
+    """The settings file of an MCP client to which this server was added, and the command in it."""
 
     client: str
     file: str
@@ -100,7 +100,7 @@ class PlaceShown(msgspec.Struct, frozen=True):
 
 
 class Places(msgspec.Struct, frozen=True):
-    """With WHAT that one alone."""
+    """With WHAT, only that one."""
 
     home: PlaceShown
     config: PlaceShown
@@ -113,7 +113,7 @@ class Places(msgspec.Struct, frozen=True):
 
 
 class Diagnosis(msgspec.Struct, frozen=True):
-    """`mended`: a sentence for each thing that --fix did."""
+    """`mended`: a sentence for each fix that --fix applied."""
 
     findings: list[protocol.Finding]
     looked_at: list[str]
@@ -122,14 +122,14 @@ class Diagnosis(msgspec.Struct, frozen=True):
 
 
 class ServiceInstalled(msgspec.Struct, frozen=True):
-    """`left_to_do`: what the service manager could not be told, as commands for you."""
+    """`left_to_do`: commands to run yourself, because the service manager failed."""
 
     file: str
     left_to_do: list[str]
 
 
 class ServiceState(msgspec.Struct, frozen=True):
-    """`manager` is empty where none answers."""
+    """`manager` is empty if no service manager is available."""
 
     file: str
     is_installed: bool
@@ -145,7 +145,7 @@ class ServiceRemoved(msgspec.Struct, frozen=True):
 
 
 class Uninstalled(msgspec.Struct, frozen=True):
-    """`files` go, `stays` were not made by Reveries; `was_removed` is false for a dry run."""
+    """`files` are removed; `stays` are kept, as Reveries did not create them. `was_removed` is false for a dry run."""
 
     files: list[str]
     stays: list[str]
@@ -155,15 +155,15 @@ class Uninstalled(msgspec.Struct, frozen=True):
 
 
 class AllContradictions(msgspec.Struct, frozen=True):
-    """`contradictions`: in what was said. `projects`: in what projects know."""
+    """`contradictions`: in conversations. `projects`: in the knowledge of projects."""
 
     contradictions: list[protocol.Contradiction]
     projects: list[protocol.ProjectConflict]
 
 
-class Searched(msgspec.Struct, frozen=True):
-    """How often the words stand in each file of the home, in whatever form; nowhere: `found` is empty. `longer_words`:
-    what stands there with letters or digits beside it ("history" for "Tor"), each with how often."""
+class TraceSearchResult(msgspec.Struct, frozen=True):
+    """`found`: the number of matches in each file of the home, by form; empty if there are none. `longer_words`: words
+    that contain the searched one ("history" for "Tor"), with the number of each."""
 
     found: dict[str, dict[str, int]]
     files: int
@@ -172,9 +172,9 @@ class Searched(msgspec.Struct, frozen=True):
     longer_words: dict[str, int]
 
 
-class Pulled(msgspec.Struct, frozen=True):
-    """The models that are here now, in the order of their names, each with where its last file came from (empty: all
-    of it was here, or Ollama fetched it)."""
+class PullResult(msgspec.Struct, frozen=True):
+    """The models that are on this machine now, in the order given, each with the source of its last file (empty: it was
+    already here, or Ollama pulled it)."""
 
     models: list["PulledModel"]
 
@@ -185,9 +185,9 @@ class PulledModel(msgspec.Struct, frozen=True):
 
 
 class ModelChosen(msgspec.Struct, frozen=True):
-    """The chat model that will be used, and why, in a sentence; `model` is empty where it is a provider's or Ollama's,
-    and nothing is fetched. `source`: where its last file came from (empty: it was here). `written`: the settings name
-    it from now on."""
+    """The chat model that will be used, and why, in a sentence; `model` is empty if it is a provider's or Ollama's, and
+    nothing is downloaded. `source`: where its last file came from (empty: it was already here). `written`: whether the
+    settings now name it."""
 
     model: str
     why: str
@@ -196,8 +196,8 @@ class ModelChosen(msgspec.Struct, frozen=True):
 
 
 class ProgressLine(msgspec.Struct, frozen=True):
-    """How far long work is: what is being done, how much of it is done, of how much (0: not known), in "bytes" or in
-    things that are counted ("")."""
+    """Progress: what is being done, how much of it is done, the total (0: unknown), and the unit: "bytes", or "" for
+    counted items."""
 
     doing: str
     done: int
@@ -206,16 +206,16 @@ class ProgressLine(msgspec.Struct, frozen=True):
 
 
 OF_COMMANDS: Final[Mapping[str, type[msgspec.Struct]]] = {
-    "wake": Woken,
-    "sleep": FellAsleep,
+    "wake": WakeResult,
+    "sleep": SleepResult,
     "status": protocol.Status,
     "doctor": Diagnosis,
     "usage": protocol.UsageReport,
     "wellbeing": protocol.Wellbeing,
-    "say": Said,
+    "say": SayResult,
     "remember": protocol.Remembered,
     "forget": protocol.Forgotten,
-    "forget --verify": Searched,
+    "forget --verify": TraceSearchResult,
     "memory pin": protocol.EpisodeHeld,
     "memory unpin": protocol.EpisodeHeld,
     "memory salience": protocol.EpisodeHeld,
@@ -284,7 +284,7 @@ OF_COMMANDS: Final[Mapping[str, type[msgspec.Struct]]] = {
     "mcp list": ProgramsAllowed,
     "mcp install": ClientConfigured,
     "mcp servers": protocol.ToolServers,
-    "import": BroughtIn,
+    "import": ImportResult,
     "import --mind": protocol.MindMoved,
     "export": protocol.MindMoved,
     "backup create": protocol.Backups,
@@ -294,14 +294,14 @@ OF_COMMANDS: Final[Mapping[str, type[msgspec.Struct]]] = {
     "models": protocol.ModelsOverview,
     "models test": protocol.ModelsProbed,
     "models choose": ModelChosen,
-    "models pull": Pulled,
+    "models pull": PullResult,
     "open": Places,
     "service install": ServiceInstalled,
     "service status": ServiceState,
     "service uninstall": ServiceRemoved,
     "uninstall": Uninstalled,
 }
-"""By command: the struct whose fields its object has."""
+"""By command: the struct of its JSON object."""
 
 TAKE_LONG: Final = (
     "models choose",
@@ -319,11 +319,11 @@ TAKE_LONG: Final = (
     "forget",
     "sleep",
 )
-"""What writes how far it is on stderr, with --json as lines of ProgressLine."""
+"""Commands that report progress on stderr; with --json as lines of ProgressLine."""
 
 OF_NO_STRUCT: Final[Mapping[str, str]] = {
     "init": "The questions with their choices, and what was written.",
-    "config": "The settings in force, as in config.toml: tables of keys, secrets masked.",
-    "logs": "One object a line: timestamp, level, logger, event, and what belongs to the event.",
+    "config": "The settings in use, as in config.toml: tables of keys, secrets masked.",
+    "logs": "One object per line: timestamp, level, logger, event, and the fields of the event.",
 }
-"""What has no struct, in words."""
+"""Commands without a struct: a description of their JSON."""

@@ -1,14 +1,14 @@
-"""A picture of what a project knows, as SVG: chunks, and the relations between them. Pure, message to text.
+"""Draw the knowledge of a project as SVG: chunks, and the relations between them. Pure, message to text.
 
-Every text is plain and escaped: nothing that was read can become markup.
+Every text is made plain and escaped: untrusted text cannot become markup.
 """
 
 from collections.abc import Sequence
 from html import escape
 from typing import Final
 
-from reveries.client.picture_labels import columns_of, wrapped
-from reveries.client.picture_layout import Bond, Box, Layout, arranged
+from reveries.client.picture_labels import count_columns, wrap_label
+from reveries.client.picture_layout import Bond, Box, Layout, arrange_boxes
 from reveries.client.wording import plural
 from reveries.protocol import RelationEntry
 from reveries.safe_text import one_line
@@ -25,17 +25,17 @@ _OTHER: Final = "#7fa6d6"
 _GROUND, _INK, _QUIET = "#171b25", "#dfe2ea", "#8b93a7"
 
 
-def picture_of_knowledge(title: str, relations: Sequence[RelationEntry]) -> str:
-    """The whole SVG: each chunk that has a relation, and a line with its type for each relation."""
+def draw_knowledge_svg(title: str, relations: Sequence[RelationEntry]) -> str:
+    """Return the SVG: each chunk that has a relation, and a labelled line for each relation."""
     names = {one.from_id: one.from_text for one in relations} | {one.to_id: one.to_text for one in relations}
     place = {name: number for number, name in enumerate(names)}
     bonds = [Bond(place[one.from_id], place[one.to_id], one.weight) for one in relations]
-    labels = [wrapped(one_line(text, 120)) for text in names.values()]
-    layout = arranged(
+    labels = [wrap_label(one_line(text, 120)) for text in names.values()]
+    layout = arrange_boxes(
         [_chunk_box(label) for label in labels], bonds, _WIDTH - 2 * _MARGIN, max(300.0, 110.0 * len(names) ** 0.5)
     )
     width, height = layout.width + 2 * _MARGIN, layout.height + _HEAD + 2 * _MARGIN
-    told = f"{plural(len(names), 'piece')} of knowledge, {plural(len(relations), 'relation')}"
+    counts = f"{plural(len(names), 'piece')} of knowledge, {plural(len(relations), 'relation')}"
     return "\n".join(
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}">',
@@ -43,7 +43,7 @@ def picture_of_knowledge(title: str, relations: Sequence[RelationEntry]) -> str:
             f"<title>{escape(one_line(title, 200))}</title>",
             f'<rect width="100%" height="100%" fill="{_GROUND}"/>',
             f'<text x="{_MARGIN:.0f}" y="36" fill="{_INK}" font-size="18">{escape(one_line(title, 100))}</text>',
-            f'<text x="{_MARGIN:.0f}" y="56" fill="{_QUIET}" font-size="12">{told}</text>',
+            f'<text x="{_MARGIN:.0f}" y="56" fill="{_QUIET}" font-size="12">{counts}</text>',
             f'<g transform="translate({_MARGIN:.0f} {_HEAD:.0f})">',
             *(_draw_relation(one, layout, place) for one in relations),
             *(_draw_chunk(label, layout.points[number]) for number, label in enumerate(labels)),
@@ -54,19 +54,19 @@ def picture_of_knowledge(title: str, relations: Sequence[RelationEntry]) -> str:
 
 
 def _chunk_box(label: Sequence[str]) -> Box:
-    widest = max((columns_of(row) for row in label), default=0) * _LABEL_PIXELS * _CHAR_SHARE
+    widest = max((count_columns(row) for row in label), default=0) * _LABEL_PIXELS * _CHAR_SHARE
     return Box(max(40.0, widest / 2 + 8.0), _RADIUS + 8.0, _RADIUS + 14.0 + len(label) * _LINE_HEIGHT)
 
 
-def _draw_relation(one: RelationEntry, layout: Layout, place: dict[str, int]) -> str:
-    (x, y), (to_x, to_y) = layout.points[place[one.from_id]], layout.points[place[one.to_id]]
-    colour, dash = _COLOURS.get(one.type, _OTHER), ' stroke-dasharray="4 4"' if one.is_implicit else ""
+def _draw_relation(relation: RelationEntry, layout: Layout, place: dict[str, int]) -> str:
+    (x, y), (to_x, to_y) = layout.points[place[relation.from_id]], layout.points[place[relation.to_id]]
+    colour, dash = _COLOURS.get(relation.type, _OTHER), ' stroke-dasharray="4 4"' if relation.is_implicit else ""
     middle_x, middle_y = (x + 2 * to_x) / 3, (y + 2 * to_y) / 3
     return (
         f'<line x1="{x:.1f}" y1="{y:.1f}" x2="{to_x:.1f}" y2="{to_y:.1f}" stroke="{colour}" '
-        f'stroke-width="{0.8 + 2 * one.weight:.1f}"{dash}/>'
+        f'stroke-width="{0.8 + 2 * relation.weight:.1f}"{dash}/>'
         f'<text x="{middle_x:.1f}" y="{middle_y - 4:.1f}" fill="{colour}" font-size="10" text-anchor="middle">'
-        f"{escape(one.type.replace('_', ' '))}</text>"
+        f"{escape(relation.type.replace('_', ' '))}</text>"
     )
 
 

@@ -1,4 +1,4 @@
-"""A mind from Python: what the commands stand on, for programs of your own (docs/howto/python.md).
+"""Python API for your own programs (docs/howto/python.md).
 
 async with reveries.connect() as mind:
     async for piece in mind.say("Good morning"):
@@ -23,12 +23,12 @@ Thought = protocol.ThoughtBegan | protocol.ThoughtToken | protocol.ThoughtEnded
 
 
 class Exchange:
-    """One turn of yours and its reply. Iterate over it once, for the pieces of the reply as they come: plain text,
-    without anything that a terminal would obey.
+    """One turn of yours and its reply. Iterate over it once to get the pieces of the reply as they are generated: plain
+    text without control characters.
 
-    `recalled`: what came to mind for it, before the first piece; `stored`: the ids of the turns that are safely kept,
-    by "words" (yours) and "exchange" (the reply); `help`: a text with people to turn to, when the words are those of a
-    person in danger; `end`: how it ended and what it cost, once it did.
+    `recalled`: the memories recalled for it, before the first piece; `stored`: the ids of the stored turns, by "words"
+    (yours) and "exchange" (the reply); `help`: a text with help lines, if the words are those of a person in danger;
+    `end`: how the reply ended and what it cost, once it has.
     """
 
     def __init__(
@@ -48,8 +48,8 @@ class Exchange:
         self._say = protocol.Say(connection.new_id(), words, off_record=True if off_record else msgspec.UNSET)
 
     async def __aiter__(self) -> AsyncGenerator[str, None]:
-        """Raises what the daemon raised, and ConnectionLostError when it goes away in between; what came before that
-        has been given."""
+        """Raises the daemon's error, or ConnectionLostError if the connection is lost; pieces received before that have
+        been yielded."""
         plain = PlainStream()
         async with contextlib.aclosing(self._connection.request(self._say)) as frames:
             async for frame in frames:
@@ -59,7 +59,7 @@ class Exchange:
             yield left
 
     def stop(self) -> None:
-        """Ask for no more: the reply ends as "cancelled", and what was said of it is kept. Safe in a signal handler."""
+        """Stop the reply: it ends as "cancelled", and the part so far is kept. Safe in a signal handler."""
         self._connection.cancel_soon(self._say.request_id)
 
     def _note_frame(self, frame: protocol.Frame) -> str:
@@ -82,7 +82,7 @@ class Exchange:
 
 
 class MindClient:
-    """A mind that is awake; made by `connect`. `connection` is for what has no method here: any request of the protocol
+    """A client of a running mind, created by `connect`. Use `connection` for other requests of the protocol
     (docs/reference/protocol.md)."""
 
     def __init__(self, connection: Connection) -> None:
@@ -93,33 +93,33 @@ class MindClient:
         return self.connection.welcome.mind
 
     def say(self, words: str, on_help: Callable[[str], None] | None = None, *, off_record: bool = False) -> Exchange:
-        """Say something; iterate over what this gives for the reply. `on_help` is called with `Exchange.help` as soon
-        as it is there, whatever becomes of the reply. `off_record`: neither your words nor the reply are stored. Raises
-        InputDataError for nothing, and for more than one turn may hold."""
+        """Say something, and return the exchange; iterate over it for the reply. `on_help` is called with
+        `Exchange.help` as soon as it arrives. `off_record`: neither your words nor the reply are stored. Raises
+        InputDataError for an empty or too long text."""
         words = words.strip().encode("utf-8", "replace").decode("utf-8")
         if not words:
-            raise InputDataError("There is nothing to say.", advice="Give it at least one word.")
+            raise InputDataError("Say at least one word.", advice="Give it at least one word.")
         if len(words) > protocol.MAX_TEXT_CHARS:
             raise InputDataError(
                 f"That is {len(words):,} characters; one turn has at most {protocol.MAX_TEXT_CHARS:,}.",
-                advice="Say it in parts, or bring it in as a past conversation: reveries import FILE",
+                advice="Say it in parts, or import it as a past conversation: reveries import FILE",
             )
         return Exchange(self.connection, words, on_help, off_record=off_record)
 
     async def search(self, cue: str, limit: int = 10) -> protocol.Found:
-        """What comes to mind for `cue`; nothing is reinforced by looking."""
+        """Search the memory for `cue`. Searching reinforces nothing."""
         return await self.connection.ask(lambda new_id: protocol.Search(new_id, cue, limit), protocol.Found)
 
     async def inspect(self, episode_id: str) -> protocol.EpisodeDetail:
-        """Everything about one episode; the beginning of its id is enough. Raises NotFoundError."""
+        """Return everything about one episode; the beginning of its id is enough. Raises NotFoundError."""
         return await self.connection.ask(lambda new_id: protocol.Inspect(new_id, episode_id), protocol.EpisodeDetail)
 
     async def status(self) -> protocol.Status:
-        """How it is."""
+        """Return the status of the mind."""
         return await self.connection.ask(protocol.AskStatus, protocol.Status)
 
     async def thoughts(self) -> AsyncGenerator[Thought, None]:
-        """What it thinks, as it thinks it, for as long as you listen; watching changes nothing."""
+        """Yield its thoughts live, as long as you iterate. Watching changes nothing."""
         request = protocol.Observe(self.connection.new_id())
         try:
             async with contextlib.aclosing(self.connection.request(request)) as frames:
@@ -132,9 +132,9 @@ class MindClient:
 
 @contextlib.asynccontextmanager
 async def connect(home: str | os.PathLike[str] | None = None) -> AsyncIterator[MindClient]:
-    """The mind of a home folder: of $REVERIES_HOME, or ~/.reveries, when none is given.
+    """Connect to the mind of a home folder; by default $REVERIES_HOME, or ~/.reveries.
 
-    Raises AsleepError when it sleeps, ProtocolError when it is of another version, HomeError when it is not yours.
+    Raises AsleepError if it is asleep, ProtocolError if it has another version, HomeError if it is not yours.
     """
     async with connect_to(find_home() if home is None else Home(Path(home)), client="python") as connection:
         yield MindClient(connection)

@@ -1,53 +1,55 @@
-"""Which chat model is taken and why, in a sentence; and the one question, whether a large one may be fetched. Pure."""
+"""Sentences on which chat model is used and why, and the question about a larger one. Pure."""
 
 from reveries.client.wording import plural, size
 from reveries.config import AUTO_MODEL, LlmSettings
 from reveries.protocol import ModelsOverview, SuggestedModel
 from reveries.safe_text import one_line
 
-_OTHERWISE = "for another one: make wake MODEL=NAME, or reveries models choose NAME (reveries models lists them)"
+_ALTERNATIVE = "to use another: make wake MODEL=NAME, or reveries models choose NAME (list them: reveries models)"
 
 
-def where_it_speaks(llm: LlmSettings, overview: ModelsOverview | None) -> str:
-    """Who answers in the place of a model that runs in here; empty: none does. `overview`: only `auto` needs it."""
+def other_provider_text(llm: LlmSettings, overview: ModelsOverview | None) -> str:
+    """Say which provider or Ollama model replaces the embedded one; empty if none. Only `auto` needs `overview`."""
     if llm.provider not in ("auto", "embedded"):
-        return f"The chat model is {llm.provider}'s (llm.provider): none is fetched."
+        return f"The chat model is one of {llm.provider} (llm.provider). Nothing is downloaded."
     chosen = next((model for model in overview.ollama if model.is_chosen), None) if overview else None
     if llm.provider == "embedded" or chosen is None:
         return ""
     return (
-        f"The chat model is {one_line(chosen.name)} of your Ollama, which answers: none is fetched "
-        "(for one that needs no Ollama: reveries config set llm.provider embedded)."
+        f"The chat model is {one_line(chosen.name)} of your Ollama. Nothing is downloaded "
+        "(to run one without Ollama: reveries config set llm.provider embedded)."
     )
 
 
-def is_auto(llm: LlmSettings) -> bool:
-    """Whether the owner has left the choice of the embedded model to the machine."""
+def is_auto_model(llm: LlmSettings) -> bool:
+    """Whether the embedded model is chosen automatically."""
     return llm.embedded.model == AUTO_MODEL
 
 
-def suggestion_text(found: SuggestedModel, *, may_ask: bool) -> str:
-    """What was chosen, why, how much it fetches, and how to choose otherwise: one sentence. `may_ask`: the owner is
-    there to be asked whether a larger one may be fetched."""
-    name = one_line(found.model)
-    if found.is_here:
-        return f"The chat model is {name}, which is here already; {_OTHERWISE}."
-    machine = f"machine ({plural(found.cores, 'core')}, {size(found.free_bytes)} of memory free)"
-    fetched = f"{name} ({size(found.size_bytes)} to fetch)"
-    larger = f"{one_line(found.larger)} ({size(found.larger_bytes)} to fetch)"
-    if found.larger and may_ask:
-        return f"This {machine} can run the better {larger}, or the smaller {fetched}; {_OTHERWISE}."
-    if found.larger:
+def suggestion_text(suggestion: SuggestedModel, *, may_ask: bool) -> str:
+    """Say in one sentence which model was chosen, why, its download size, and how to choose another. `may_ask`: whether
+    the owner can be asked about a larger one."""
+    name = one_line(suggestion.model)
+    if suggestion.is_here:
+        return f"The chat model is {name}, which is already here; {_ALTERNATIVE}."
+    machine = f"machine ({plural(suggestion.cores, 'core')}, {size(suggestion.free_bytes)} of memory free)"
+    smaller = f"{name} ({size(suggestion.size_bytes)} to download)"
+    larger = f"{one_line(suggestion.larger)} ({size(suggestion.larger_bytes)} to download)"
+    if suggestion.larger and may_ask:
+        return f"This {machine} can run the better {larger}, or the smaller {smaller}; {_ALTERNATIVE}."
+    if suggestion.larger:
         return (
-            f"The chat model is {fetched}, for without a terminal nobody can be asked about the better {larger}, "
-            f"which this {machine} can run; {_OTHERWISE}."
+            f"The chat model is {smaller}. This {machine} can run the better {larger}, but that needs your "
+            f"confirmation in a terminal; {_ALTERNATIVE}."
         )
-    if found.silent:
-        silent = " and ".join(one_line(who) for who in found.silent)
-        return f"The chat model is {fetched}, for {silent}, which has a better one, cannot be reached; {_OTHERWISE}."
-    return f"The chat model is {fetched}, for it is the one that suits this {machine}; {_OTHERWISE}."
+    if suggestion.silent:
+        silent = " and ".join(one_line(who) for who in suggestion.silent)
+        return (
+            f"The chat model is {smaller}, because {silent}, which has a better one, cannot be reached; {_ALTERNATIVE}."
+        )
+    return f"The chat model is {smaller}, because it suits this {machine}; {_ALTERNATIVE}."
 
 
-def question_text(found: SuggestedModel) -> str:
-    """Asked once; Enter is no."""
-    return f"Fetch the {size(found.larger_bytes)} model?"
+def question_text(suggestion: SuggestedModel) -> str:
+    """Ask about the larger model; the default is no."""
+    return f"Download the {size(suggestion.larger_bytes)} model?"

@@ -1,6 +1,6 @@
-"""Work of the daemon's side for which no daemon runs: a process that is started, listened to, and ended when left.
+"""Run the daemon's code in a short-lived process while no daemon is running.
 
-It writes one JSON object a line. What it complains of on standard error is passed on when it ends badly.
+The process writes one JSON object per line. If it fails, the last line of its standard error becomes the message.
 """
 
 import contextlib
@@ -19,16 +19,16 @@ from reveries.api_keys import without_secrets
 from reveries.errors import ModelUnavailableError, error_from_code
 from reveries.safe_text import one_line
 
-ASLEEP_MODULE = "reveries.daemon.offline_process"
-_WITH_KEYS = frozenset({"models", "test"})
+OFFLINE_MODULE = "reveries.daemon.offline_process"
+_COMMANDS_WITH_KEYS = frozenset({"models", "test"})
 _END_SECONDS = 10
 _frames = msgspec.json.Decoder(protocol.frames_type())
 
 
-def frames_of(*words: str, module: str = ASLEEP_MODULE) -> Iterator[protocol.Frame]:
-    """What the process says, frame by frame. Raises the ReveriesError that it ends with."""
-    with started(module, *words) as process:
-        for row in rows_of(process):
+def stream_frames(*words: str, module: str = OFFLINE_MODULE) -> Iterator[protocol.Frame]:
+    """Run the process, and yield its frames. Raises the ReveriesError that it reports."""
+    with start_worker(module, *words) as process:
+        for row in json_rows(process):
             frame: protocol.Frame = _frames.decode(row)
             if isinstance(frame, protocol.Failed):
                 raise error_from_code(frame.code, frame.message, frame.advice)
@@ -38,56 +38,56 @@ def frames_of(*words: str, module: str = ASLEEP_MODULE) -> Iterator[protocol.Fra
 _FrameType = TypeVar("_FrameType", bound=protocol.Frame)
 
 
-def only_frame(
+def run_for_frame(
     kind: type[_FrameType],
     *words: str,
-    module: str = ASLEEP_MODULE,
-    moved: Callable[[str, int, int], None] = lambda what, done, total: None,
+    module: str = OFFLINE_MODULE,
+    on_progress: Callable[[str, int, int], None] = lambda what, done, total: None,
 ) -> _FrameType:
-    """The one frame that the process is asked for; `moved` is told how far it is. Raises the ReveriesError that it ends
-    with."""
-    for frame in frames_of(*words, module=module):
+    """Run the process, and return its frame of type `kind`; `on_progress` receives the progress. Raises the
+    ReveriesError that it reports."""
+    for frame in stream_frames(*words, module=module):
         if isinstance(frame, protocol.Progress):
-            moved(frame.what, frame.done, frame.total)
+            on_progress(frame.what, frame.done, frame.total)
         elif isinstance(frame, kind):
             return frame
     raise ModelUnavailableError(
-        f"{words[0]} was not answered.", advice=f"See what it says: {sys.executable} -m {module} {words[0]}"
+        f"{words[0]} ended without a result.", advice=f"To see its output: {sys.executable} -m {module} {words[0]}"
     )
 
 
-def overview_asleep(module: str = ASLEEP_MODULE) -> protocol.ModelsOverview:
-    """The models as the next wake would use them. Raises ReveriesError."""
-    for frame in frames_of("models", module=module):
+def overview_offline(module: str = OFFLINE_MODULE) -> protocol.ModelsOverview:
+    """Return the models that the next wake would use. Raises ReveriesError."""
+    for frame in stream_frames("models", module=module):
         if isinstance(frame, protocol.ModelsOverview):
             return frame
     raise ModelUnavailableError(
-        "The list of models could not be read.", advice=f"See what it says: {sys.executable} -m {module} models"
+        "The list of models could not be read.", advice=f"To see its output: {sys.executable} -m {module} models"
     )
 
 
-def usage_asleep(days: int, module: str = ASLEEP_MODULE) -> protocol.UsageReport:
-    """What the ledger has, while nobody is awake. Raises ReveriesError."""
-    for frame in frames_of("usage", "--days", str(days), module=module):
+def usage_offline(days: int, module: str = OFFLINE_MODULE) -> protocol.UsageReport:
+    """Read the usage from the ledger while the mind is asleep. Raises ReveriesError."""
+    for frame in stream_frames("usage", "--days", str(days), module=module):
         if isinstance(frame, protocol.UsageReport):
             return frame
     raise ModelUnavailableError(
-        "The ledger could not be read.", advice=f"See what it says: {sys.executable} -m {module} usage"
+        "The ledger could not be read.", advice=f"To see its output: {sys.executable} -m {module} usage"
     )
 
 
-def checkup_asleep(module: str = ASLEEP_MODULE) -> protocol.Checkup:
-    """What the daemon's side finds wrong, while nobody is awake. Raises ReveriesError."""
-    for frame in frames_of("checkup", module=module):
+def checkup_offline(module: str = OFFLINE_MODULE) -> protocol.Checkup:
+    """Run the daemon's checks while the mind is asleep. Raises ReveriesError."""
+    for frame in stream_frames("checkup", module=module):
         if isinstance(frame, protocol.Checkup):
             return frame
     raise ModelUnavailableError(
-        "The checkup told nothing.", advice=f"See what it says: {sys.executable} -m {module} checkup"
+        "The checkup ended without a result.", advice=f"To see its output: {sys.executable} -m {module} checkup"
     )
 
 
-def rows_of(process: "subprocess.Popen[bytes]") -> Iterator[bytes]:
-    """The lines of its standard output that may be JSON objects."""
+def json_rows(process: "subprocess.Popen[bytes]") -> Iterator[bytes]:
+    """Yield the lines of its standard output that begin like a JSON object."""
     assert process.stdout is not None
     for row in process.stdout:
         if row.lstrip().startswith(b"{"):
@@ -95,24 +95,24 @@ def rows_of(process: "subprocess.Popen[bytes]") -> Iterator[bytes]:
 
 
 @contextlib.contextmanager
-def started(module: str, *words: str) -> Iterator["subprocess.Popen[bytes]"]:
-    """`python -m MODULE WORDS` with its stdout piped; ended when left. Raises what it complained of when it failed."""
-    with tempfile.TemporaryFile() as complaints:
+def start_worker(module: str, *words: str) -> Iterator["subprocess.Popen[bytes]"]:
+    """Run `python -m MODULE WORDS` with stdout piped; it is ended on exit. Raises its error message if it failed."""
+    with tempfile.TemporaryFile() as errors:
         process = subprocess.Popen(
             [sys.executable, "-m", module, *words],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
-            stderr=complaints,
-            # `-m` looks in the working folder first: let that be where this package is, not where the user is.
+            stderr=errors,
+            # `-m` searches the working folder first: use the one of this package, not the user's.
             cwd=Path(__file__).parents[2],
-            env=environment_of(module, words, os.environ),
+            env=worker_environment(module, words, os.environ),
         )
         try:
             yield process
             if code := process.wait(_END_SECONDS):
-                complaints.seek(0)
-                told = _last_line(complaints.read()) or f"The process of {module} ended with code {code}."
-                raise ModelUnavailableError(told)
+                errors.seek(0)
+                message = _last_line(errors.read()) or f"The process of {module} ended with code {code}."
+                raise ModelUnavailableError(message)
         finally:
             process.terminate()
             process.wait(_END_SECONDS)
@@ -120,9 +120,9 @@ def started(module: str, *words: str) -> Iterator["subprocess.Popen[bytes]"]:
                 process.stdout.close()
 
 
-def environment_of(module: str, words: Sequence[str], environment: Mapping[str, str]) -> dict[str, str]:
-    """What of `environment` the process is given: keys only where it asks a provider, or says whose key there is."""
-    needs_keys = module == ASLEEP_MODULE and not _WITH_KEYS.isdisjoint(words[:1])
+def worker_environment(module: str, words: Sequence[str], environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the environment of the process: API keys are kept only for commands that use or list them."""
+    needs_keys = module == OFFLINE_MODULE and not _COMMANDS_WITH_KEYS.isdisjoint(words[:1])
     return dict(environment) if needs_keys else without_secrets(environment)
 
 

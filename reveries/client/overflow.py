@@ -1,7 +1,7 @@
-"""Long texts in files of SQLite, where they are cut: the bytes on both sides of each border. Pure, but for reading.
+"""Find where long texts in SQLite files are split across overflow pages, with the bytes on both sides. Read-only.
 
-What does not fit on one page goes on on another, anywhere in the file, so a search by bytes passes over words that lie
-across the border. Nothing is opened by SQLite here: the mind may be awake. The format: https://sqlite.org/fileformat2.html
+A text that does not fit on one page continues on another one, anywhere in the file, so a search by bytes misses words
+across the border. SQLite is not used: a daemon may be running. Format: https://sqlite.org/fileformat2.html
 """
 
 import contextlib
@@ -20,31 +20,31 @@ _SMALLEST_PAGE, _LARGEST_PAGE = 512, 65536
 
 @dataclass(frozen=True, slots=True)
 class Border:
-    """What stands before and after it, so much of each as was asked for."""
+    """The bytes before and after the point where a text is split."""
 
     before: bytes
     after: bytes
 
 
-def borders(file: Path, reach: int) -> Iterator[Border]:
-    """Each border in a database, or in a write-ahead log, with `reach` bytes on either side; of other files none. A
-    page of a database may go on on one that is only in its log, and the other way round. Raises OSError."""
+def find_borders(file: Path, reach: int) -> Iterator[Border]:
+    """Yield each border in a database or write-ahead log, with `reach` bytes on either side; nothing for other files. A
+    text may continue from the database in its log, and the other way round. Raises OSError."""
     with contextlib.ExitStack() as opened:
-        parts = [_page_file(opened.enter_context(_open_unbuffered(file)))]
-        beside = _other(file)
-        if parts[0] is not None and beside is not None:
-            parts.append(_page_file(opened.enter_context(_open_unbuffered(beside))))
-        known = [part for part in parts if part is not None]
-        if known and known[0] is parts[0]:
-            yield from _Pages(known).borders(reach)
+        parts = [_open_page_file(opened.enter_context(_open_unbuffered(file)))]
+        paired = _paired_file(file)
+        if parts[0] is not None and paired is not None:
+            parts.append(_open_page_file(opened.enter_context(_open_unbuffered(paired))))
+        readable = [part for part in parts if part is not None]
+        if readable and readable[0] is parts[0]:
+            yield from _Pages(readable).find_borders(reach)
 
 
 def _open_unbuffered(file: Path) -> BinaryIO:
     return file.open("rb", buffering=0)
 
 
-def _other(file: Path) -> Path | None:
-    """The log of a database, or the database of a log; None where there is none."""
+def _paired_file(file: Path) -> Path | None:
+    """Return the log of a database, or the database of a log; None if it does not exist."""
     name = file.name
     other = file.with_name(name.removesuffix("-wal") if name.endswith("-wal") else f"{name}-wal")
     return other if other.is_file() else None
@@ -52,21 +52,21 @@ def _other(file: Path) -> Path | None:
 
 @dataclass(frozen=True, slots=True)
 class _PageFile:
-    """A file of pages."""
+    """An open database or log, as pages."""
 
     file: BinaryIO
     page_bytes: int
     reserved: int
     places: dict[int, list[int]] | None
-    """Where the pages of a log are, by number; None: a database, where each has its place."""
+    """Offsets of the pages of a log, by page number; None for a database, where the number gives the offset."""
 
-    def at(self, number: int) -> list[int]:
+    def offsets_of(self, number: int) -> list[int]:
         if self.places is not None:
             return self.places.get(number, [])
         return [(number - 1) * self.page_bytes] if number > 0 else []
 
-    def all(self) -> Iterator[tuple[int, int]]:
-        """Every page: its number, and where it is."""
+    def list_pages(self) -> Iterator[tuple[int, int]]:
+        """Yield the number and offset of every page."""
         if self.places is not None:
             yield from ((number, place) for number, places in self.places.items() for place in places)
             return
@@ -77,21 +77,21 @@ class _PageFile:
         return os.pread(self.file.fileno(), self.page_bytes, place)
 
 
-def _page_file(file: BinaryIO) -> _PageFile | None:
-    """None where it is no file of SQLite's."""
+def _open_page_file(file: BinaryIO) -> _PageFile | None:
+    """Open a database or log; None if it is neither."""
     head = os.pread(file.fileno(), 100, 0)
     if len(head) < _LOG_HEADER:
         return None
     if head.startswith(_MAGIC):
         size = int.from_bytes(head[16:18], "big")
-        return _size_file(file, _LARGEST_PAGE if size == 1 else size, head[20])
+        return _make_page_file(file, _LARGEST_PAGE if size == 1 else size, head[20])
     if head[:4] in _LOG_MAGICS:
         size = int.from_bytes(head[8:12], "big")
-        return _size_file(file, size, 0, is_log=True)
+        return _make_page_file(file, size, 0, is_log=True)
     return None
 
 
-def _size_file(file: BinaryIO, size: int, reserved: int, *, is_log: bool = False) -> _PageFile | None:
+def _make_page_file(file: BinaryIO, size: int, reserved: int, *, is_log: bool = False) -> _PageFile | None:
     if not _SMALLEST_PAGE <= size <= _LARGEST_PAGE or size & (size - 1):
         return None
     places: dict[int, list[int]] = {}
@@ -104,26 +104,26 @@ def _size_file(file: BinaryIO, size: int, reserved: int, *, is_log: bool = False
 
 
 class _Pages:
-    """A database and its log, as far as both are there; what is looked through is the first."""
+    """A database and its log, if both exist; the first one is searched."""
 
     def __init__(self, parts: list[_PageFile]) -> None:
         self._parts = parts
         self._usable = parts[0].page_bytes - max(part.reserved for part in parts)
         self._seen: set[tuple[int, int]] = set()
 
-    def borders(self, reach: int) -> Iterator[Border]:
-        for number, place in self._parts[0].all():
+    def find_borders(self, reach: int) -> Iterator[Border]:
+        for number, place in self._parts[0].list_pages():
             page = self._parts[0].read(place)
-            for end, goes_on in _cut_cells(page, 100 if number == 1 else 0, self._usable):
-                yield from self._chain(page[max(0, end - reach) : end], goes_on, reach)
+            for end, goes_on in _overflowing_cells(page, 100 if number == 1 else 0, self._usable):
+                yield from self._follow_chain(page[max(0, end - reach) : end], goes_on, reach)
 
-    def _chain(self, before: bytes, number: int, reach: int) -> Iterator[Border]:
-        """From a cell over every page that it goes on on; each of those is walked through once."""
+    def _follow_chain(self, before: bytes, number: int, reach: int) -> Iterator[Border]:
+        """Follow a cell over its overflow pages; each page is visited once."""
         ways = [(before, number)]
         while ways:
             before, number = ways.pop()
             for which, part in enumerate(self._parts):
-                for place in part.at(number):
+                for place in part.offsets_of(number):
                     page = part.read(place)
                     if len(page) < self._usable:
                         continue
@@ -135,8 +135,8 @@ class _Pages:
                         )
 
 
-def _cut_cells(page: bytes, header: int, usable: int) -> Iterator[tuple[int, int]]:
-    """Of each cell that goes on elsewhere: where on `page` it ends, and on which page it goes on."""
+def _overflowing_cells(page: bytes, header: int, usable: int) -> Iterator[tuple[int, int]]:
+    """Yield, for each cell that overflows, the offset where it ends on `page` and the number of its overflow page."""
     kind = page[header] if len(page) >= usable else 0
     if kind not in (_TABLE_LEAF, _INDEX_LEAF, _INDEX_INNER):
         return
@@ -145,16 +145,16 @@ def _cut_cells(page: bytes, header: int, usable: int) -> Iterator[tuple[int, int
         at = int.from_bytes(page[pointers + 2 * number : pointers + 2 * number + 2], "big")
         if kind == _INDEX_INNER:
             at += 4
-        payload, at = _varint(page, at)
+        payload, at = _read_varint(page, at)
         if kind == _TABLE_LEAF:
-            _, at = _varint(page, at)
-        end = at + _on_page(payload, usable, is_table=kind == _TABLE_LEAF)
+            _, at = _read_varint(page, at)
+        end = at + _local_payload_bytes(payload, usable, is_table=kind == _TABLE_LEAF)
         if end < at + payload and end + 4 <= len(page):
             yield end, int.from_bytes(page[end : end + 4], "big")
 
 
-def _on_page(payload: int, usable: int, *, is_table: bool) -> int:
-    """So many bytes of a payload stand on the cell's own page."""
+def _local_payload_bytes(payload: int, usable: int, *, is_table: bool) -> int:
+    """Return how many bytes of a payload are on the cell's own page."""
     most = usable - 35 if is_table else (usable - 12) * 64 // 255 - 23
     if payload <= most:
         return payload
@@ -163,8 +163,8 @@ def _on_page(payload: int, usable: int, *, is_table: bool) -> int:
     return fitting if fitting <= most else least
 
 
-def _varint(page: bytes, at: int) -> tuple[int, int]:
-    """A number of one to nine bytes, and where it ends."""
+def _read_varint(page: bytes, at: int) -> tuple[int, int]:
+    """Read a number of one to nine bytes. Return it, and the offset after it."""
     value = 0
     for byte in page[at : at + 8]:
         at += 1

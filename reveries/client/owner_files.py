@@ -1,6 +1,6 @@
-"""Files that the terminal interface leaves for its owner: an export, a copied message, words to be edited.
+"""Files that the terminal interface writes for the owner: exports, copied messages, drafts in an editor.
 
-All of them are private: readable by the owner alone. An older file is never written over.
+All are readable by the owner alone. An existing file is never overwritten.
 """
 
 import asyncio
@@ -19,21 +19,21 @@ _PRIVATE: Final = 0o600
 _TRIES: Final = 100
 
 
-def place_named(words: str) -> Path:
-    """The place that the owner named. Raises InputFileError where it begins with a user that there is not."""
+def resolve_path(words: str) -> Path:
+    """Return the absolute path for the owner's input. Raises InputFileError if it begins with an unknown user."""
     try:
         return Path(words).expanduser().absolute()
     except (RuntimeError, OSError) as error:
-        raise InputFileError(f"{words}: there is no such place.", advice="Name the place in full: /home/...") from error
+        raise InputFileError(f"{words} is not a valid path.", advice="Give the full path: /home/...") from error
 
 
-def write_new(place: Path, text: str, name: str = "words.md") -> Path:
-    """Write `text` into `place`, a folder's file called `name`; into "name-2" and so on where there is such a file. The
-    file that was written.
+def write_unique_file(place: Path, text: str, name: str = "words.md") -> Path:
+    """Write `text` to `place`; if that is a folder, to the file `name` in it. If that exists, "name-2" and so on is
+    used. Return the file.
 
-    Raises InputFileError when it cannot be.
+    Raises InputFileError if it cannot be written.
     """
-    file = place / name if os.path.isdir(place) else place  # noqa: PTH112 - Path's own raises where it may not look
+    file = place / name if os.path.isdir(place) else place  # noqa: PTH112 - Path.is_dir raises where access is denied
     for number in range(1, _TRIES):
         place = file if number == 1 else file.with_name(f"{file.stem}-{number}{file.suffix}")
         try:
@@ -42,14 +42,14 @@ def write_new(place: Path, text: str, name: str = "words.md") -> Path:
             continue
         except OSError as error:
             raise InputFileError(
-                f"{place} cannot be written: {error.strerror}.", advice="Name another place: /export FILE, /copy FILE"
+                f"{place} cannot be written: {error.strerror}.", advice="Choose another path: /export FILE, /copy FILE"
             ) from error
         return place
-    raise InputFileError(f"There are {_TRIES} files named like {file}.", advice="Name another place.")
+    raise InputFileError(f"There are {_TRIES} files named like {file}.", advice="Choose another path.")
 
 
 def editor_command(environ: Mapping[str, str]) -> list[str]:
-    """VISUAL or EDITOR as words of a command. Raises UsageError when neither says anything."""
+    """Return VISUAL or EDITOR as the words of a command. Raises UsageError if neither is set."""
     for name in ("VISUAL", "EDITOR"):
         try:
             words = shlex.split(environ.get(name, ""))
@@ -61,7 +61,7 @@ def editor_command(environ: Mapping[str, str]) -> list[str]:
 
 
 async def edit_in_editor(text: str, command: list[str]) -> str:
-    """`text` as the owner left it in the editor; the screen must be free for it. Raises UsageError when it fails."""
+    """Let the owner edit `text` in an editor, which needs the whole screen. Raises UsageError if the editor fails."""
     with tempfile.TemporaryDirectory(prefix="reveries-") as folder:
         file = Path(folder) / "words.md"
         _write_owner_file(file, text, os.O_EXCL)
@@ -69,15 +69,17 @@ async def edit_in_editor(text: str, command: list[str]) -> str:
             process = await asyncio.create_subprocess_exec(*command, str(file), env=without_secrets(os.environ))
         except OSError as error:
             raise UsageError(
-                f"The editor {command[0]} does not start: {error.strerror}.", advice="See EDITOR."
+                f"The editor {command[0]} could not be started: {error.strerror}.", advice="Check EDITOR."
             ) from error
         code = await process.wait()
         if code != 0:
-            raise UsageError(f"The editor ended with {code}: the draft stays as it was.", advice="See EDITOR.")
+            raise UsageError(
+                f"The editor failed with exit code {code}. The draft was not changed.", advice="Check EDITOR."
+            )
         return plain(file.read_text(encoding="utf-8", errors="replace")).rstrip("\n")
 
 
 def _write_owner_file(file: Path, text: str, flag: int) -> None:
-    opened = os.open(file, os.O_WRONLY | os.O_CREAT | flag, _PRIVATE)
-    with os.fdopen(opened, "w", encoding="utf-8", errors="replace") as writing:
-        writing.write(text)
+    descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | flag, _PRIVATE)
+    with os.fdopen(descriptor, "w", encoding="utf-8", errors="replace") as stream:
+        stream.write(text)

@@ -1,7 +1,7 @@
-"""A picture of a part of the graph, as SVG: pure, message to text.
+"""Draw a part of the memory graph as SVG. Pure, message to text; except for writing files at the end.
 
-Size is salience, shade is time, a ring is what the cue woke; a link's colour and dash are its type, its width its
-strength. Every text is plain and escaped: nothing that was remembered can become markup.
+Size shows salience, shade shows age, a ring marks what was recalled for the cue; colour and dash of a link show its
+type, its width the strength. Every text is made plain and escaped: remembered text cannot become markup.
 """
 
 import datetime as dt
@@ -16,8 +16,8 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Final, Literal, Protocol
 
-from reveries.client.picture_labels import Curve, Rect, Spot, columns_of, turned_up, wrapped
-from reveries.client.picture_layout import Bond, Box, arranged, spanning
+from reveries.client.picture_labels import Curve, Rect, Spot, choose_labels_above, count_columns, wrap_label
+from reveries.client.picture_layout import Bond, Box, arrange_boxes, spanning_bonds
 from reveries.client.wording import plural
 from reveries.errors import InputFileError, UsageError
 from reveries.own_files import is_foreign_link
@@ -33,10 +33,10 @@ _LABEL_PIXELS: Final = 12.5
 _DATE_PIXELS: Final = 10.5
 _LINE_HEIGHT: Final = 15.0
 _CHAR_SHARE: Final = 0.57
-"""The width of a usual character in the widest of the fonts, as a share of its size."""
+"""Width of an average character in the widest font, as a share of the font size."""
 _FONTS: Final = "Inter, 'Segoe UI', 'Helvetica Neue', 'DejaVu Sans', Arial, sans-serif"
 _SHARE_OF_TIES: Final = 0.8
-"""Beyond those that hold the picture together, so many ties a node are drawn: more make a tangle."""
+"""Ties per node drawn in addition to the spanning ones: more are unreadable."""
 _BOWS: Final = {"thematic": 0.0, "temporal": 0.16, "emotional": -0.16, "causal": 0.26}
 
 
@@ -77,106 +77,108 @@ _DAY: Final = _Colours(
 )
 _DASHES: Final = {"thematic": "", "temporal": "1.5 5", "emotional": "9 5", "causal": "14 4 2 4"}
 _MEANINGS: Final = {
-    "thematic": "about the same",
+    "thematic": "similar topic",
     "temporal": "one after the other",
-    "emotional": "felt alike",
+    "emotional": "similar feeling",
     "causal": "one led to the other",
 }
 
 
-def picture(shown: Neighbourhood, theme: Theme = "dusk", width: float = 1280.0) -> str:
-    """The whole SVG, at least `width` wide."""
+def draw_picture(shown: Neighbourhood, theme: Theme = "dusk", width: float = 1280.0) -> str:
+    """Return the SVG, at least `width` pixels wide."""
     colours = _DUSK if theme == "dusk" else _DAY
-    drawn = _drawn_ties(shown)
-    place = {node.episode_id: number for number, node in enumerate(shown.nodes)}
-    bonds = [Bond(place[tie.first_id], place[tie.second_id], tie.strength) for tie in drawn]
-    labels = [wrapped(_safe(node.label, 400)) for node in shown.nodes]
-    boxes = [_box(node, label) for node, label in zip(shown.nodes, labels, strict=True)]
+    drawn = _select_ties(shown)
+    indices = {node.episode_id: number for number, node in enumerate(shown.nodes)}
+    bonds = [Bond(indices[tie.first_id], indices[tie.second_id], tie.strength) for tie in drawn]
+    labels = [wrap_label(_safe_text(node.label, 400)) for node in shown.nodes]
+    boxes = [_node_box(node, label) for node, label in zip(shown.nodes, labels, strict=True)]
     rows = max(2.0, math.sqrt(len(boxes)))
-    layout = arranged(boxes, bonds, width - 2 * _MARGIN, max(360.0, rows * 138.0))
+    layout = arrange_boxes(boxes, bonds, width - 2 * _MARGIN, max(360.0, rows * 138.0))
     whole_width, whole_height = layout.width + 2 * _MARGIN, layout.height + _HEAD + _FOOT + _MARGIN
-    curves = [_curve(tie, layout.points[place[tie.first_id]], layout.points[place[tie.second_id]]) for tie in drawn]
-    spots = [_spot(*one) for one in zip(shown.nodes, labels, boxes, layout.points, strict=True)]
-    up = turned_up(spots, curves, Rect(0.0, -12.0, layout.width, layout.height))
-    shades = _shades(shown, colours)
+    curves = [
+        _tie_curve(tie, layout.points[indices[tie.first_id]], layout.points[indices[tie.second_id]]) for tie in drawn
+    ]
+    spots = [_label_spot(*one) for one in zip(shown.nodes, labels, boxes, layout.points, strict=True)]
+    is_above = choose_labels_above(spots, curves, Rect(0.0, -12.0, layout.width, layout.height))
+    shades = _node_fills(shown, colours)
     body = [
-        _picture_frame(whole_width, whole_height, colours, shown),
-        _title(shown, drawn, whole_width, colours),
+        _frame_svg(whole_width, whole_height, colours, shown),
+        _title_svg(shown, drawn, whole_width, colours),
         f'<g transform="translate({_MARGIN:.1f} {_HEAD:.1f})">',
-        *(_tie(tie, curve, colours) for tie, curve in reversed(list(zip(drawn, curves, strict=True)))),
+        *(_tie_svg(tie, curve, colours) for tie, curve in reversed(list(zip(drawn, curves, strict=True)))),
         *(_node_svg(node, layout.points[number], shades[number], colours) for number, node in enumerate(shown.nodes)),
         *(
-            _label_svg(node, labels[number], layout.points[number], colours, is_above=up[number])
+            _label_svg(node, labels[number], layout.points[number], colours, is_above=is_above[number])
             for number, node in enumerate(shown.nodes)
         ),
         "</g>",
-        _legend(shown, drawn, whole_width, whole_height, colours),
+        _legend_svg(shown, drawn, whole_width, whole_height, colours),
         "</svg>",
     ]
     return "\n".join(body) + "\n"
 
 
-def _drawn_ties(shown: Neighbourhood) -> list[GraphTie]:
-    """The ties worth drawing, strongest first: what holds the picture together, and the strongest of each type."""
+def _select_ties(shown: Neighbourhood) -> list[GraphTie]:
+    """Select the ties to draw, strongest first: the spanning ones, and the strongest of each type."""
     place = {node.episode_id: number for number, node in enumerate(shown.nodes)}
     known = [tie for tie in shown.ties if tie.first_id in place and tie.second_id in place]
     bonds = [Bond(place[tie.first_id], place[tie.second_id], tie.strength) for tie in known]
-    kept = set(spanning(len(shown.nodes), bonds))
+    kept = set(spanning_bonds(len(shown.nodes), bonds))
     by_kind: dict[str, list[int]] = {}
     for number, tie in enumerate(known):
         if number not in kept:
             by_kind.setdefault(tie.type, []).append(number)
-    # One of each type in turn: the strengths of different types cannot be compared.
-    in_turn = [one for round_ in zip_longest(*by_kind.values()) for one in round_ if one is not None]
-    kept.update(in_turn[: math.ceil(_SHARE_OF_TIES * len(shown.nodes))])
+    # One of each type in turn, as strengths of different types are not comparable.
+    extra = [one for round_ in zip_longest(*by_kind.values()) for one in round_ if one is not None]
+    kept.update(extra[: math.ceil(_SHARE_OF_TIES * len(shown.nodes))])
     return sorted((known[number] for number in kept), key=lambda tie: -tie.strength)
 
 
 # --- the parts -------------------------------------------------------------------------------------------------------
 
 
-def _picture_frame(width: float, height: float, colours: _Colours, shown: Neighbourhood) -> str:
-    about = escape(_safe(shown.title, 200))
-    told = escape(f"{plural(len(shown.nodes), 'episode')} of a memory and what they hang together by.")
+def _frame_svg(width: float, height: float, colours: _Colours, shown: Neighbourhood) -> str:
+    about = escape(_safe_text(shown.title, 200))
+    description = escape(f"{plural(len(shown.nodes), 'episode')} of a memory and their links.")
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
         f'viewBox="0 0 {width:.0f} {height:.0f}" role="img" font-family="{escape(_FONTS)}">\n'
-        f"<title>{about}</title>\n<desc>{told}</desc>\n"
+        f"<title>{about}</title>\n<desc>{description}</desc>\n"
         '<defs><radialGradient id="ground" cx="50%" cy="45%" r="75%">'
         f'<stop offset="0" stop-color="{colours.ground}"/><stop offset="1" stop-color="{colours.ground_edge}"/>'
         "</radialGradient>"
-        f'<linearGradient id="time"><stop offset="0" stop-color="{_rgb(colours.old)}"/>'
-        f'<stop offset="0.5" stop-color="{_rgb(colours.between)}"/>'
-        f'<stop offset="1" stop-color="{_rgb(colours.new)}"/></linearGradient>'
+        f'<linearGradient id="time"><stop offset="0" stop-color="{_format_rgb(colours.old)}"/>'
+        f'<stop offset="0.5" stop-color="{_format_rgb(colours.between)}"/>'
+        f'<stop offset="1" stop-color="{_format_rgb(colours.new)}"/></linearGradient>'
         '<marker id="to" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="9" markerHeight="9" orient="auto" '
         f'markerUnits="userSpaceOnUse"><path d="M0 0 L8 4 L0 8 z" fill="{colours.links["causal"]}"/></marker></defs>\n'
         f'<rect width="{width:.0f}" height="{height:.0f}" fill="url(#ground)"/>'
     )
 
 
-def _title(shown: Neighbourhood, drawn: list[GraphTie], width: float, colours: _Colours) -> str:
+def _title_svg(shown: Neighbourhood, drawn: list[GraphTie], width: float, colours: _Colours) -> str:
     columns = int((width - 2 * _MARGIN) / (20 * _CHAR_SHARE))
-    told = [plural(len(shown.nodes), "episode"), _days(shown), plural(len(drawn), "link")]
+    facts = [plural(len(shown.nodes), "episode"), _date_range(shown), plural(len(drawn), "link")]
     if more := len(shown.ties) - len(drawn):
-        told.append(f"{plural(more, 'weaker one')} not drawn")
+        facts.append(f"{plural(more, 'weaker one')} not drawn")
     if shown.left_out:
-        told.append(f"{plural(shown.left_out, 'more neighbour')} had no room")
+        facts.append(f"{plural(shown.left_out, 'more neighbour')} not shown")
     return (
         f'<text x="{_MARGIN:.0f}" y="42" font-size="20" font-weight="600" fill="{colours.ink}">'
-        f"{escape(_safe(shown.title, columns))}</text>\n"
+        f"{escape(_safe_text(shown.title, columns))}</text>\n"
         f'<text x="{_MARGIN:.0f}" y="63" font-size="12.5" fill="{colours.quiet}">'
-        f"{escape('  ·  '.join(part for part in told if part))}</text>"
+        f"{escape('  ·  '.join(part for part in facts if part))}</text>"
     )
 
 
-def _curve(tie: GraphTie, first: tuple[float, float], second: tuple[float, float]) -> Curve:
-    """Each type bends its own way, so that two between the same nodes are both seen."""
+def _tie_curve(tie: GraphTie, first: tuple[float, float], second: tuple[float, float]) -> Curve:
+    """Return the curve of a tie. Each type bends differently, so that ties between the same nodes do not overlap."""
     (x1, y1), (x2, y2) = first, second
     bow = _BOWS.get(tie.type, 0.08)
     return first, ((x1 + x2) / 2 - bow * (y2 - y1), (y1 + y2) / 2 + bow * (x2 - x1)), second
 
 
-def _tie(tie: GraphTie, curve: Curve, colours: _Colours) -> str:
+def _tie_svg(tie: GraphTie, curve: Curve, colours: _Colours) -> str:
     (x1, y1), (middle_x, middle_y), (x2, y2) = curve
     strength = max(0.0, min(1.0, tie.strength))
     dash = f' stroke-dasharray="{_DASHES[tie.type]}"' if _DASHES.get(tie.type) else ""
@@ -190,12 +192,12 @@ def _tie(tie: GraphTie, curve: Curve, colours: _Colours) -> str:
 
 
 def _node_svg(node: GraphNode, at: tuple[float, float], fill: str, colours: _Colours) -> str:
-    """The ring marks what the picture is about, brighter the more the cue woke it."""
+    """Draw a node. A ring marks the start of the picture; it is brighter for a higher energy."""
     x, y = at
-    radius = _radius(node)
-    told = escape(f"{_date(node.happened_at)}: {_safe(node.summary, 600)}")
+    radius = _node_radius(node)
+    tooltip = escape(f"{_format_date(node.happened_at)}: {_safe_text(node.summary, 600)}")
     circle = f'<circle cx="{x:.1f}" cy="{y:.1f}"'
-    parts = [f"<g><title>{told}</title>"]
+    parts = [f"<g><title>{tooltip}</title>"]
     if node.distance == 0:
         glow = 0.3 + 0.65 * max(0.0, min(1.0, node.energy))
         parts.append(f'{circle} r="{radius + 12:.1f}" fill="{colours.ring}" fill-opacity="{glow * 0.18:.2f}"/>')
@@ -203,7 +205,7 @@ def _node_svg(node: GraphNode, at: tuple[float, float], fill: str, colours: _Col
             f'{circle} r="{radius + 5:.1f}" fill="none" stroke="{colours.ring}" stroke-width="1.8" '
             f'stroke-opacity="{glow:.2f}"/>'
         )
-    # The ground shows through what has faded, but no link does.
+    # Faded nodes are translucent to the background, but not to links.
     opacity = 0.35 + 0.65 * max(0.0, min(1.0, node.accessibility))
     parts.append(f'{circle} r="{radius + 1:.1f}" fill="{colours.ground}"/>')
     parts.append(f'{circle} r="{radius:.1f}" fill="{fill}" fill-opacity="{opacity:.2f}"/></g>')
@@ -223,18 +225,18 @@ def _label_svg(node: GraphNode, rows: list[str], at: tuple[float, float], colour
     ]
     lines.append(
         f'{begin} y="{top + len(rows) * _LINE_HEIGHT - 1:.1f}" font-size="{_DATE_PIXELS}" fill="{colours.quiet}">'
-        f"{escape(_date(node.happened_at))}</text>"
+        f"{escape(_format_date(node.happened_at))}</text>"
     )
     return "".join(lines)
 
 
 def _label_top(node: GraphNode, rows: list[str], y: float, *, is_above: bool) -> float:
     height = (len(rows) + 1) * _LINE_HEIGHT
-    return y - _radius(node) - 7.0 - height if is_above else y + _radius(node) + 5.0
+    return y - _node_radius(node) - 7.0 - height if is_above else y + _node_radius(node) + 5.0
 
 
-def _spot(node: GraphNode, rows: list[str], box: Box, at: tuple[float, float]) -> Spot:
-    (x, y), radius = at, _radius(node)
+def _label_spot(node: GraphNode, rows: list[str], box: Box, at: tuple[float, float]) -> Spot:
+    (x, y), radius = at, _node_radius(node)
     half, height = box.half_width - 8.0, (len(rows) + 1) * _LINE_HEIGHT
     below, above = (_label_top(node, rows, y, is_above=one) for one in (False, True))
     return Spot(
@@ -244,7 +246,7 @@ def _spot(node: GraphNode, rows: list[str], box: Box, at: tuple[float, float]) -
     )
 
 
-def _legend(
+def _legend_svg(
     shown: Neighbourhood,
     drawn: list[GraphTie],
     width: float,
@@ -263,7 +265,7 @@ def _legend(
         )
         x += 38 + len(text) * 11.5 * _CHAR_SHARE + 22
     right = width - _MARGIN
-    parts.append(_time_scale(_bounds(shown), right, y, colours))
+    parts.append(_time_scale_svg(_time_bounds(shown), right, y, colours))
     parts.append(
         f'<circle cx="{right - 396:.1f}" cy="{y - 4:.1f}" r="4" fill="{colours.quiet}"/>'
         f'<circle cx="{right - 378:.1f}" cy="{y - 4:.1f}" r="9" fill="{colours.quiet}"/>'
@@ -277,8 +279,8 @@ def _legend(
     return "".join(parts) + "</g>"
 
 
-def _time_scale(bounds: tuple[float, float], right: float, y: float, colours: _Colours) -> str:
-    old, new = _date(bounds[0]), _date(bounds[1])
+def _time_scale_svg(bounds: tuple[float, float], right: float, y: float, colours: _Colours) -> str:
+    old, new = _format_date(bounds[0]), _format_date(bounds[1])
     if old == new:
         return f'<text x="{right:.1f}" y="{y:.1f}" text-anchor="end">{escape(old)}</text>'
     return (
@@ -291,48 +293,48 @@ def _time_scale(bounds: tuple[float, float], right: float, y: float, colours: _C
 # --- measures --------------------------------------------------------------------------------------------------------
 
 
-def _radius(node: GraphNode) -> float:
+def _node_radius(node: GraphNode) -> float:
     return 6.0 + 13.0 * float(max(0.0, min(1.0, node.salience)) ** 1.5)
 
 
-def _box(node: GraphNode, label: list[str]) -> Box:
-    widest = max((columns_of(row) for row in label), default=0) * _LABEL_PIXELS * _CHAR_SHARE
-    half = max(_radius(node) + 12.0, widest / 2 + 8.0, 34.0)
-    return Box(half, _radius(node) + 13.0, _radius(node) + 14.0 + (len(label) + 1) * _LINE_HEIGHT)
+def _node_box(node: GraphNode, label: list[str]) -> Box:
+    widest = max((count_columns(row) for row in label), default=0) * _LABEL_PIXELS * _CHAR_SHARE
+    half = max(_node_radius(node) + 12.0, widest / 2 + 8.0, 34.0)
+    return Box(half, _node_radius(node) + 13.0, _node_radius(node) + 14.0 + (len(label) + 1) * _LINE_HEIGHT)
 
 
-def _shades(shown: Neighbourhood, colours: _Colours) -> list[str]:
-    """By the order in which they happened more than by the calendar: one old episode does not make all others alike."""
-    first, last = _bounds(shown)
+def _node_fills(shown: Neighbourhood, colours: _Colours) -> list[str]:
+    """Return the colour of each node, mostly by rank in time: one old episode must not make all others look alike."""
+    first, last = _time_bounds(shown)
     times = sorted({node.happened_at for node in shown.nodes})
     rank = {at: place / max(1, len(times) - 1) for place, at in enumerate(times)}
-    found: list[str] = []
+    fills: list[str] = []
     for node in shown.nodes:
         share = (node.happened_at - first) / (last - first) if last > first else 1.0
         share = 0.25 * share + 0.75 * rank[node.happened_at]
-        found.append(_mix_colours(colours, share))
-    return found
+        fills.append(_mix_colours(colours, share))
+    return fills
 
 
 def _mix_colours(colours: _Colours, share: float) -> str:
-    """From the old colour by way of the one between to the new."""
+    """Interpolate between the old, the middle and the new colour."""
     first, second = (colours.old, colours.between) if share < 0.5 else (colours.between, colours.new)
     way = 2.0 * share if share < 0.5 else 2.0 * share - 1.0
     red, green, blue = (round(a + (b - a) * way) for a, b in zip(first, second, strict=True))
-    return _rgb((red, green, blue))
+    return _format_rgb((red, green, blue))
 
 
-def _bounds(shown: Neighbourhood) -> tuple[float, float]:
+def _time_bounds(shown: Neighbourhood) -> tuple[float, float]:
     times = [node.happened_at for node in shown.nodes] or [0.0]
     return min(times), max(times)
 
 
-def _days(shown: Neighbourhood) -> str:
-    first, last = (_date(at) for at in _bounds(shown))
+def _date_range(shown: Neighbourhood) -> str:
+    first, last = (_format_date(at) for at in _time_bounds(shown))
     return first if first == last else f"{first} to {last}"
 
 
-def _date(at: float) -> str:
+def _format_date(at: float) -> str:
     try:
         day = dt.datetime.fromtimestamp(at)
     except (OverflowError, OSError, ValueError):
@@ -340,12 +342,12 @@ def _date(at: float) -> str:
     return f"{day.day} {day:%b} {day.year}"
 
 
-def _rgb(colour: tuple[int, int, int]) -> str:
+def _format_rgb(colour: tuple[int, int, int]) -> str:
     return "#{:02x}{:02x}{:02x}".format(*colour)
 
 
-def _safe(text: str, most: int) -> str:
-    """One line without control characters and without what no XML may hold."""
+def _safe_text(text: str, most: int) -> str:
+    """Return one line without control characters and characters that XML forbids."""
     return one_line("".join(char for char in text if char not in "\ufffe\uffff"), most)
 
 
@@ -354,41 +356,41 @@ _PRIVATE: Final = 0o600
 
 
 class Rasteriser(Protocol):
-    """What of resvg-py is used."""
+    """The part of resvg-py that is used."""
 
     def svg_to_bytes(self, *, svg_string: str, zoom: int) -> bytes: ...
 
 
 def write_svg(shown: Neighbourhood, file: Path, theme: Theme) -> None:
-    """Raises InputFileError when the file cannot be written."""
-    write_picture(file, picture(shown, theme).encode("utf-8"))
+    """Write the SVG. Raises InputFileError if the file cannot be written."""
+    write_picture(file, draw_picture(shown, theme).encode("utf-8"))
 
 
 def write_png(shown: Neighbourhood, file: Path, theme: Theme, library: str = "resvg_py") -> None:
-    """At twice the size, for sharp screens. Raises UsageError without the library that makes it."""
+    """Write a PNG at twice the size, for high-resolution screens. Raises UsageError if the library is missing."""
     try:
         rasteriser: Rasteriser = importlib.import_module(library)
     except ImportError as error:
         raise UsageError(
-            "A PNG needs resvg-py, which is not installed.",
-            advice="Install it beside Reveries (pip install 'reveries[pictures]'), or take --svg.",
+            "PNG pictures need resvg-py, which is not installed.",
+            advice="Install it (pip install 'reveries[pictures]'), or use --svg.",
         ) from error
-    write_picture(file, bytes(rasteriser.svg_to_bytes(svg_string=picture(shown, theme), zoom=_ZOOM)))
+    write_picture(file, bytes(rasteriser.svg_to_bytes(svg_string=draw_picture(shown, theme), zoom=_ZOOM)))
 
 
 def write_picture(file: Path, content: bytes) -> None:
-    """Raises InputFileError when the file cannot be written."""
+    """Write `content`, readable by the owner alone. Raises InputFileError if the file cannot be written."""
     try:
         if is_foreign_link(file):
-            raise OSError(errno.EPERM, "it is a link of another user's")
-        # A link of the owner's own leads where it leads now; one that is laid from here on is not followed.
+            raise OSError(errno.EPERM, "it is another user's link")
+        # The owner's own link is resolved now; a link created after this point is not followed.
         place = file.resolve() if file.is_symlink() else file
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
         with os.fdopen(os.open(place, flags, _PRIVATE), "wb") as opened:
             if stat.S_ISREG(os.fstat(opened.fileno()).st_mode):
-                os.fchmod(opened.fileno(), _PRIVATE)  # An older file keeps its mode otherwise.
+                os.fchmod(opened.fileno(), _PRIVATE)  # An existing file would keep its mode.
             opened.write(content)
     except OSError as error:
         raise InputFileError(
-            f"{file} cannot be written: {error.strerror}.", advice="Choose another place for the picture."
+            f"{file} cannot be written: {error.strerror}.", advice="Choose another path for the picture."
         ) from error

@@ -1,5 +1,4 @@
-"""The labels of the picture: broken into lines, and put above or below their node, where fewer links run through them.
-Pure."""
+"""Labels of a picture: wrap them, and place each above or below its node, where fewer links cross it. Pure."""
 
 import unicodedata
 from collections.abc import Iterable, Sequence
@@ -12,75 +11,75 @@ _SAMPLES: Final = 24
 
 Point = tuple[float, float]
 Curve = tuple[Point, Point, Point]
-"""A quadratic one: where it begins, what it bends towards, where it ends."""
+"""A quadratic curve: start, control point, end."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rect:
-    """From left to right, from top to bottom."""
+    """A rectangle; `top` is less than `bottom`."""
 
     left: float
     top: float
     right: float
     bottom: float
 
-    def holds(self, point: Point) -> bool:
+    def contains(self, point: Point) -> bool:
         return self.left <= point[0] <= self.right and self.top <= point[1] <= self.bottom
 
-    def covers(self, other: "Rect") -> bool:
+    def overlaps(self, other: "Rect") -> bool:
         across = min(self.right, other.right) - max(self.left, other.left)
         return across > 0 and min(self.bottom, other.bottom) - max(self.top, other.top) > 0
 
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """A node with its label: the two places where the label may stand, and the node itself."""
+    """A node, and the two possible places of its label."""
 
     node: Rect
     below: Rect
     above: Rect
 
 
-def turned_up(spots: Sequence[Spot], curves: Sequence[Curve], ground: Rect) -> list[bool]:
-    """For each label whether it goes above its node: where fewer links run through it there, and nothing stands."""
+def choose_labels_above(spots: Sequence[Spot], curves: Sequence[Curve], ground: Rect) -> list[bool]:
+    """Decide for each label whether it goes above its node: if fewer links cross it there, and the place is free."""
     samples = [point for curve in curves for point in _sample_curve(curve)]
-    up = [False] * len(spots)
+    is_above = [False] * len(spots)
     for number, spot in enumerate(spots):
-        if _crossings(spot.above, samples) >= _crossings(spot.below, samples):
+        if _count_crossings(spot.above, samples) >= _count_crossings(spot.below, samples):
             continue
         is_inside = spot.above.top >= ground.top
         others = [other for place, other in enumerate(spots) if place != number]
-        taken = [one.above if up[place] else one.below for place, one in enumerate(spots) if place != number]
-        if is_inside and not any(spot.above.covers(one) for one in [*taken, *(other.node for other in others)]):
-            up[number] = True
-    return up
+        taken = [one.above if is_above[place] else one.below for place, one in enumerate(spots) if place != number]
+        if is_inside and not any(spot.above.overlaps(one) for one in [*taken, *(other.node for other in others)]):
+            is_above[number] = True
+    return is_above
 
 
-def _crossings(rect: Rect, samples: Iterable[Point]) -> int:
-    return sum(rect.holds(point) for point in samples)
+def _count_crossings(rect: Rect, samples: Iterable[Point]) -> int:
+    return sum(rect.contains(point) for point in samples)
 
 
 def _sample_curve(curve: Curve) -> list[Point]:
     (x1, y1), (cx, cy), (x2, y2) = curve
-    found: list[Point] = []
+    points: list[Point] = []
     for place in range(1, _SAMPLES):
         t = place / _SAMPLES
         a, b, c = (1 - t) ** 2, 2 * t * (1 - t), t**2
-        found.append((a * x1 + b * cx + c * x2, a * y1 + b * cy + c * y2))
-    return found
+        points.append((a * x1 + b * cx + c * x2, a * y1 + b * cy + c * y2))
+    return points
 
 
-def wrapped(text: str) -> list[str]:
-    """`text` (one safe line) in at most two lines; the rest is an ellipsis.
+def wrap_label(text: str) -> list[str]:
+    """Wrap `text` (one safe line) into at most two lines, ending with an ellipsis if it was cut.
 
-    Broken at blanks, and where there are none anywhere.
+    Lines break at spaces, or anywhere in words that are too long.
     """
     words = text.split()
     rows: list[str] = []
     row = ""
     while words:
         word = words.pop(0)
-        if columns_of(f"{row} {word}".strip()) <= COLUMNS:
+        if count_columns(f"{row} {word}".strip()) <= COLUMNS:
             row = f"{row} {word}".strip()
         elif row:
             rows.append(row)
@@ -98,13 +97,13 @@ def wrapped(text: str) -> list[str]:
 
 
 def _cut_to_columns(text: str, columns: int) -> str:
-    """As much of `text` as fits, at least one character."""
+    """Return the part of `text` that fits, at least one character."""
     kept = text[:columns]
-    while len(kept) > 1 and columns_of(kept) > columns:
+    while len(kept) > 1 and count_columns(kept) > columns:
         kept = kept[:-1]
     return kept
 
 
-def columns_of(text: str) -> int:
-    """How wide a text is, in usual characters; those of East Asia take two."""
+def count_columns(text: str) -> int:
+    """Return the width of a text in columns; wide East Asian characters take two."""
     return sum(2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text)

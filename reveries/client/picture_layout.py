@@ -1,8 +1,7 @@
-"""Where the nodes of a small graph go, so that one would like to look at it: near what they hang together with, their
-labels apart. Pure, and the same for the same graph: no chance, no clock.
+"""Lay out a small graph: linked nodes close together, labels without overlap. Pure and deterministic.
 
-Stress by gradient descent over the lengths of the shortest ways (Zheng, Pawar, Goodman 2018), then boxes are pushed
-apart until none overlaps; where the canvas is too small for that, it grows.
+Stress is minimised by gradient descent over the shortest path lengths (Zheng, Pawar, Goodman 2018), then overlapping
+boxes are pushed apart; if the canvas is too small for that, it grows.
 """
 
 import math
@@ -17,15 +16,15 @@ _PUSHES: Final = 400
 _GROWTH: Final = 1.08
 _MOST_GROWTHS: Final = 40
 _GOLDEN_ANGLE: Final = math.pi * (3.0 - math.sqrt(5.0))
-_CURL: Final = 0.6
-_BY_RANK: Final = 0.5
-_APART: Final = 2.0
-"""What does not hang together at all lies so much further apart than what is furthest and does."""
+_LENGTH_POWER: Final = 0.6
+_RANK_SHARE: Final = 0.5
+_UNCONNECTED_FACTOR: Final = 2.0
+"""Unconnected nodes are this many times further apart than the longest shortest path."""
 
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """What a node needs: so far to each side of its middle, and down from there for its label."""
+    """The space of a node with its label, measured from its centre."""
 
     half_width: float
     above: float
@@ -34,7 +33,7 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class Bond:
-    """Two nodes (by their place in the list) that hang together, 0 to 1."""
+    """A connection of two nodes (indices), with a strength of 0 to 1."""
 
     first: int
     second: int
@@ -43,37 +42,37 @@ class Bond:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """A middle for each node, in a canvas of this size."""
+    """The centre of each node, in a canvas of this size."""
 
     width: float
     height: float
     points: tuple[tuple[float, float], ...]
 
 
-def arranged(boxes: Sequence[Box], bonds: Sequence[Bond], width: float, height: float) -> Layout:
-    """A place for each box in a canvas of at least this size: no two overlap, none sticks out."""
+def arrange_boxes(boxes: Sequence[Box], bonds: Sequence[Bond], width: float, height: float) -> Layout:
+    """Place each box in a canvas of at least this size, without overlap."""
     if not boxes:
         return Layout(width, height, ())
     raw = _relax_layout(len(boxes), bonds)
     for _ in range(_MOST_GROWTHS):
-        points = _pushed_apart(_spread_out(raw, boxes, width, height), boxes, width, height)
-        if not overlapping(points, boxes):
+        points = _push_apart(_fit_canvas(raw, boxes, width, height), boxes, width, height)
+        if not has_overlaps(points, boxes):
             return Layout(width, height, tuple(points))
         width, height = width * _GROWTH, height * _GROWTH
-    return _in_rows(boxes, width)
+    return _arrange_in_rows(boxes, width)
 
 
-def overlapping(points: Sequence[tuple[float, float]], boxes: Sequence[Box]) -> bool:
-    """Whether any two boxes cover each other."""
+def has_overlaps(points: Sequence[tuple[float, float]], boxes: Sequence[Box]) -> bool:
+    """Whether any two boxes overlap."""
     return any(
         across > 1e-6 and down > 1e-6
         for first, second in combinations(range(len(boxes)), 2)
-        for across, down in [_cover(points[first], points[second], boxes[first], boxes[second])]
+        for across, down in [_overlap(points[first], points[second], boxes[first], boxes[second])]
     )
 
 
-def spanning(count: int, bonds: Sequence[Bond]) -> list[int]:
-    """Which of `bonds`, the strongest ones, hold everything together that hangs together: their places in the list."""
+def spanning_bonds(count: int, bonds: Sequence[Bond]) -> list[int]:
+    """Return the indices of the bonds of a maximum spanning forest."""
     leader = list(range(count))
 
     def root(node: int) -> int:
@@ -92,8 +91,8 @@ def spanning(count: int, bonds: Sequence[Bond]) -> list[int]:
 
 
 def _relax_layout(count: int, bonds: Sequence[Bond]) -> list[tuple[float, float]]:
-    """Distances in the plane as near as can be to the lengths of the shortest ways."""
-    lengths = _ways(count, bonds)
+    """Place points so that their distances approximate the shortest path lengths."""
+    lengths = _path_lengths(count, bonds)
     points = [
         (
             math.sqrt(place + 0.5) * math.cos(place * _GOLDEN_ANGLE),
@@ -108,7 +107,7 @@ def _relax_layout(count: int, bonds: Sequence[Bond]) -> list[tuple[float, float]
     fastest, slowest = longest**2, 0.05 * shortest**2
     for done in range(_ROUNDS):
         step = fastest * (slowest / fastest) ** (done / (_ROUNDS - 1))
-        # Another order each round, always the same ones: neighbours in the list are not favoured.
+        # A different but deterministic order each round, so that the list order has no influence.
         turn = (done * 7919) % len(pairs)
         for a, b, wanted in pairs[turn:] + pairs[:turn]:
             share = min(1.0, step / wanted**2)
@@ -120,84 +119,86 @@ def _relax_layout(count: int, bonds: Sequence[Bond]) -> list[tuple[float, float]
     return points
 
 
-def _ways(count: int, bonds: Sequence[Bond]) -> list[list[float]]:
-    """The length of the shortest way between each two: a strong bond is short."""
-    near: dict[int, dict[int, float]] = {node: {} for node in range(count)}
+def _path_lengths(count: int, bonds: Sequence[Bond]) -> list[list[float]]:
+    """Return the shortest path length between all pairs; a strong bond is short."""
+    neighbours: dict[int, dict[int, float]] = {node: {} for node in range(count)}
     for bond in bonds:
         length = 1.6 - max(0.0, min(1.0, bond.strength))
         for one, other in ((bond.first, bond.second), (bond.second, bond.first)):
-            near[one][other] = min(length, near[one].get(other, math.inf))
-    found = [_ways_from(node, near) for node in range(count)]
-    furthest = max((length for row in found for length in row if length < math.inf), default=1.0) or 1.0
-    return [[(length if length < math.inf else furthest * _APART) ** _CURL for length in row] for row in found]
+            neighbours[one][other] = min(length, neighbours[one].get(other, math.inf))
+    lengths = [_path_lengths_from(node, neighbours) for node in range(count)]
+    furthest = max((length for row in lengths for length in row if length < math.inf), default=1.0) or 1.0
+    return [
+        [(length if length < math.inf else furthest * _UNCONNECTED_FACTOR) ** _LENGTH_POWER for length in row]
+        for row in lengths
+    ]
 
 
-def _ways_from(start: int, near: Mapping[int, Mapping[int, float]]) -> list[float]:
-    lengths = [math.inf] * len(near)
+def _path_lengths_from(start: int, neighbours: Mapping[int, Mapping[int, float]]) -> list[float]:
+    lengths = [math.inf] * len(neighbours)
     lengths[start] = 0.0
     waiting = [(0.0, start)]
     while waiting:
         length, node = heappop(waiting)
         if length > lengths[node]:
             continue
-        for other, more in near[node].items():
+        for other, more in neighbours[node].items():
             if length + more < lengths[other]:
                 lengths[other] = length + more
                 heappush(waiting, (length + more, other))
     return lengths
 
 
-def _spread_out(
+def _fit_canvas(
     points: Sequence[tuple[float, float]], boxes: Sequence[Box], width: float, height: float
 ) -> list[tuple[float, float]]:
-    """The points turned so that they lie along the canvas, and spread until they fill it."""
-    turned = _along(points)
+    """Rotate the points along the canvas, and stretch them to fill it."""
+    rotated = _align_horizontally(points)
     side = max(box.half_width for box in boxes)
     above, below = max(box.above for box in boxes), max(box.below for box in boxes)
-    across = _spread_evenly([x for x, _ in turned])
-    down = _spread_evenly([y for _, y in turned])
+    across = _spread_evenly([x for x, _ in rotated])
+    down = _spread_evenly([y for _, y in rotated])
     return [
         (side + (width - 2 * side) * x, above + (height - above - below) * y) for x, y in zip(across, down, strict=True)
     ]
 
 
 def _spread_evenly(values: Sequence[float]) -> list[float]:
-    """From 0 to 1, half as they lie and half as they follow each other: what crowds is drawn apart, and empty corners
-    are filled."""
+    """Scale values to 0..1, half by value and half by rank: dense groups are spread out, and empty areas filled."""
     first, last = min(values), max(values)
     ranks = {place: rank for rank, place in enumerate(sorted(range(len(values)), key=lambda one: (values[one], one)))}
     most = max(1, len(values) - 1)
     if last - first <= 1e-9:
         return [ranks[place] / most for place in range(len(values))]
     return [
-        (1.0 - _BY_RANK) * (value - first) / (last - first) + _BY_RANK * ranks[place] / most
+        (1.0 - _RANK_SHARE) * (value - first) / (last - first) + _RANK_SHARE * ranks[place] / most
         for place, value in enumerate(values)
     ]
 
 
-def _along(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
-    """Turned about their middle until they are widest from left to right."""
+def _align_horizontally(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+    """Rotate the points about their centre so that they are widest horizontally."""
     middle_x = sum(x for x, _ in points) / len(points)
     middle_y = sum(y for _, y in points) / len(points)
-    moved = [(x - middle_x, y - middle_y) for x, y in points]
-    xx, yy, xy = (sum(x * x for x, _ in moved), sum(y * y for _, y in moved), sum(x * y for x, y in moved))
+    centred = [(x - middle_x, y - middle_y) for x, y in points]
+    xx, yy, xy = (sum(x * x for x, _ in centred), sum(y * y for _, y in centred), sum(x * y for x, y in centred))
     angle = 0.5 * math.atan2(2.0 * xy, xx - yy)
     cos, sin = math.cos(angle), math.sin(angle)
-    return [(x * cos + y * sin, y * cos - x * sin) for x, y in moved]
+    return [(x * cos + y * sin, y * cos - x * sin) for x, y in centred]
 
 
-def _pushed_apart(
+def _push_apart(
     points: list[tuple[float, float]], boxes: Sequence[Box], width: float, height: float
 ) -> list[tuple[float, float]]:
-    """Boxes that cover each other move apart, the shorter way, until none does or they have been pushed enough."""
-    placed = [_kept_inside(point, box, width, height) for point, box in zip(points, boxes, strict=True)]
+    """Move overlapping boxes apart in the shorter direction, until none overlap or the round limit is reached."""
+    placed = [_clamp_inside(point, box, width, height) for point, box in zip(points, boxes, strict=True)]
     for _ in range(_PUSHES):
-        moved = False
+        has_moved = False
         for a, b in combinations(range(len(boxes)), 2):
-            across, down = _cover(placed[a], placed[b], boxes[a], boxes[b])
+            across, down = _overlap(placed[a], placed[b], boxes[a], boxes[b])
             if across <= 1e-6 or down <= 1e-6:
                 continue
-            moved = True
+            has_moved = True
             (ax, ay), (bx, by) = placed[a], placed[b]
             if across < down:
                 step = (across / 2 + 0.01) * (1.0 if ax >= bx else -1.0)
@@ -205,28 +206,28 @@ def _pushed_apart(
             else:
                 step = (down / 2 + 0.01) * (1.0 if ay >= by else -1.0)
                 placed[a], placed[b] = (ax, ay + step), (bx, by - step)
-            placed[a] = _kept_inside(placed[a], boxes[a], width, height)
-            placed[b] = _kept_inside(placed[b], boxes[b], width, height)
-        if not moved:
+            placed[a] = _clamp_inside(placed[a], boxes[a], width, height)
+            placed[b] = _clamp_inside(placed[b], boxes[b], width, height)
+        if not has_moved:
             break
     return placed
 
 
-def _cover(one: tuple[float, float], other: tuple[float, float], box: Box, other_box: Box) -> tuple[float, float]:
-    """How far two boxes reach into each other, across and down; negative: how far they are apart."""
+def _overlap(one: tuple[float, float], other: tuple[float, float], box: Box, other_box: Box) -> tuple[float, float]:
+    """Return the overlap of two boxes, horizontally and vertically; negative: their distance."""
     across = box.half_width + other_box.half_width - abs(one[0] - other[0])
     upper, lower = (box, other_box) if one[1] <= other[1] else (other_box, box)
     return across, upper.below + lower.above - abs(one[1] - other[1])
 
 
-def _kept_inside(point: tuple[float, float], box: Box, width: float, height: float) -> tuple[float, float]:
+def _clamp_inside(point: tuple[float, float], box: Box, width: float, height: float) -> tuple[float, float]:
     x = min(max(point[0], box.half_width), max(box.half_width, width - box.half_width))
     y = min(max(point[1], box.above), max(box.above, height - box.below))
     return x, y
 
 
-def _in_rows(boxes: Sequence[Box], width: float) -> Layout:
-    """When nothing else helped: one after another, row by row."""
+def _arrange_in_rows(boxes: Sequence[Box], width: float) -> Layout:
+    """Place the boxes row by row, if nothing else worked."""
     points: list[tuple[float, float]] = []
     x, y, row = 0.0, 0.0, 0.0
     widest = max(width, max(2 * box.half_width for box in boxes))

@@ -1,6 +1,6 @@
-"""The conversation line by line, without an interface: for screen readers and terminals that can do little.
+"""The conversation line by line, without an interface: for screen readers and simple terminals.
 
-Nothing moves, nothing is drawn over: what is said is printed as it comes, and every command answers with its page.
+Nothing is redrawn: replies are printed as they are generated, and every command prints its output.
 """
 
 import asyncio
@@ -16,10 +16,9 @@ import msgspec
 
 from reveries import protocol
 from reveries.client.connection import Connection, connect
-from reveries.client.features.digest import DIGEST_SINCE, digest_page, gathered
+from reveries.client.features.digest import DIGEST_SINCE, collect_digest, digest_page
 from reveries.client.plain_work import PLAIN_WORK, PlainWork
-from reveries.client.render import page_columns, show
-from reveries.client.render import say as tell
+from reveries.client.render import page_columns, say, show
 from reveries.client.tui.commands import COMMANDS, Command, CommandCall, parse_command
 from reveries.client.tui.queries import build_query, render_answer
 from reveries.client.wording import clock_time, plural, since
@@ -37,7 +36,7 @@ _WORDS_ONLY: Final = frozenset({"/new", "/undo", "/retry", "/private", "/digest"
 
 
 class PlainChat:
-    """One conversation: `read` gives the next line, "" at the end; `write` takes text as it comes."""
+    """One conversation: `read` returns the next line, "" at the end; `write` prints text."""
 
     def __init__(self, home: Home, clock: Clock, read: Callable[[], str], write: Callable[[str], object]) -> None:
         self._home = home
@@ -46,15 +45,15 @@ class PlainChat:
         self._out = write
         self._lines: asyncio.Queue[str] = asyncio.Queue(_LINES)
         self._stop: Callable[[], object] | None = None
-        """What stops the reply, or the long work, that is under way."""
+        """Stops the running reply or long work."""
         self._is_private = False
         self._was_private = False
 
     async def run(self) -> None:
-        """Until the owner leaves or there are no more lines; when the mind goes away, until it is back. Raises
-        AsleepError when it was not there to begin with."""
+        """Run until the owner leaves or the input ends. A lost connection is retried. Raises AsleepError if the mind is
+        asleep at the beginning."""
         loop = asyncio.get_running_loop()
-        # A daemon thread: nothing can end a read of the terminal, and it must not keep the program from ending.
+        # A daemon thread: a blocked read of the terminal cannot be cancelled, and must not prevent the exit.
         threading.Thread(target=self._read_lines, args=(loop,), name="plain.read", daemon=True).start()
         was_there = False
         while True:
@@ -68,13 +67,13 @@ class PlainChat:
                 if not was_there:
                     raise
                 if isinstance(error, ConnectionLostError):
-                    self._write_text("\nThe mind went away. Waiting until it is back.")
+                    self._write_text("\nThe connection was lost. Waiting for the mind to return.")
             await self._clock.sleep(_AGAIN_SECONDS)
 
     async def _hold_conversation(self, mind: Connection, loop: asyncio.AbstractEventLoop) -> None:
         loop.add_signal_handler(signal.SIGINT, self._interrupt)
         try:
-            while line := await self._next(mind):
+            while line := await self._next_line(mind):
                 if not await self._take_line(mind, line):
                     return
         finally:
@@ -84,44 +83,44 @@ class PlainChat:
         while True:
             line = self._read_line()
             with contextlib.suppress(RuntimeError):
-                # RuntimeError: the owner has left, and the loop with them.
-                loop.call_soon_threadsafe(self._hear_line, line)
+                # RuntimeError: the owner has left, and the loop is closed.
+                loop.call_soon_threadsafe(self._queue_line, line)
             if not line:
                 return
 
-    def _hear_line(self, line: str) -> None:
-        # A person does not write ten thousand lines ahead; what a program pours in beyond that is not said.
+    def _queue_line(self, line: str) -> None:
+        # A person does not type ten thousand lines ahead; further lines, piped in by a program, are dropped.
         with contextlib.suppress(asyncio.QueueFull):
             self._lines.put_nowait(line)
 
     def _interrupt(self) -> None:
-        """Ctrl+C: stop the reply, or long work; when there is neither, leave."""
+        """Handle Ctrl+C: stop the reply or long work; if there is none, leave."""
         if self._stop is not None:
             self._stop()
         else:
-            self._hear_line("")
+            self._queue_line("")
 
-    async def _next(self, mind: Connection) -> str:
-        """The next line; raises ConnectionLostError as soon as the mind is gone."""
+    async def _next_line(self, mind: Connection) -> str:
+        """Return the next line. Raises ConnectionLostError as soon as the connection is lost."""
         self._write_text("you: ", end="")
         async with asyncio.TaskGroup() as tasks:
             line = tasks.create_task(self._lines.get(), name="plain.line")
             gone = tasks.create_task(mind.wait_closed(), name="plain.gone")
-            trouble = tasks.create_task(self._hear_of_trouble(mind), name="plain.trouble")
+            trouble = tasks.create_task(self._print_problems(mind), name="plain.trouble")
             await asyncio.wait((line, gone), return_when=asyncio.FIRST_COMPLETED)
             trouble.cancel()
             line.cancel()
             gone.cancel()
         if line.cancelled():
-            raise ConnectionLostError("The mind went away.", advice="It is waited for.")
+            raise ConnectionLostError("The connection was lost.", advice="Waiting for the mind to return.")
         return line.result()
 
-    async def _hear_of_trouble(self, mind: Connection) -> None:
+    async def _print_problems(self, mind: Connection) -> None:
         with contextlib.suppress(ConnectionLostError):
             async for frame in mind.broadcasts():
                 if isinstance(frame, protocol.Trouble):
                     self._write_text(
-                        "".join(f"\n{plain(problem)}" for problem in frame.problems) or "\nAll is well again."
+                        "".join(f"\n{plain(problem)}" for problem in frame.problems) or "\nAll problems are solved."
                     )
 
     async def _greet(self, mind: Connection, *, is_back: bool) -> None:
@@ -130,7 +129,7 @@ class PlainChat:
             self._write_text(f"{one_line(mind.welcome.mind, 60)} is back.")
             return
         self._write_text(
-            f"{one_line(mind.welcome.mind, 60)} is awake. A line is a turn; /help has the commands; /exit leaves."
+            f"{one_line(mind.welcome.mind, 60)} is awake. Each line is a turn. /help lists the commands; /exit leaves."
         )
         if earlier := attached.earlier_count + max(0, len(attached.turns) - _LAST_TURNS):
             self._write_text(f"{plural(earlier, 'earlier turn')}.")
@@ -140,32 +139,32 @@ class PlainChat:
             self._write_text(plain(notice))
 
     async def _take_line(self, mind: Connection, line: str) -> bool:
-        """Do what the line says; False to leave."""
-        # A blank before it says that a slash begins no command.
+        """Say the line or run its command. False to leave."""
+        # A space before a slash means that it does not begin a command.
         what = parse_command(plain(line).rstrip())
         text = plain(line).strip()
         try:
             if isinstance(what, str):
                 self._write_text(what)
             elif what is not None and what.command.keeps_words and self._is_private:
-                self._write_text(f"{what.command.name} keeps words, and you are off the record: /private ends it.")
+                self._write_text(f"{what.command.name} stores text, but you are off the record. To end that: /private")
             elif what is not None:
-                return await self._do(mind, what)
+                return await self._run_command(mind, what)
             elif text:
                 await self._say_words(mind, text, is_private=self._is_private)
         except ReveriesError as error:
             if not mind.is_open:
                 self._write_text(f"\nNot answered: {text}")
                 raise
-            self._write_text(f"That did not work: {error}")
+            self._write_text(f"That failed: {error}")
         return True
 
-    async def _do(self, mind: Connection, what: CommandCall) -> bool:
+    async def _run_command(self, mind: Connection, what: CommandCall) -> bool:
         match what.command.name:
             case "/exit":
                 return False
             case "/help":
-                self._help()
+                self._print_help()
             case "/new":
                 await mind.ask(protocol.NewConversation, protocol.Ok)
                 self._write_text("A new conversation.")
@@ -175,37 +174,39 @@ class PlainChat:
                 self._is_private = not self._is_private
                 self._write_text("Off the record: nothing is kept." if self._is_private else "On the record again.")
             case "/digest":
-                digest = await gathered(mind.ask, since(what.words or DIGEST_SINCE, self._clock.now()))
+                digest = await collect_digest(mind.ask, since(what.words or DIGEST_SINCE, self._clock.now()))
                 with page_columns(_COLUMNS):
                     show(digest_page(digest, self._clock.now()))
             case "/undo" | "/retry" if self._was_private:
-                self._write_text("The last turn was off the record: there is nothing of it to take back.")
+                self._write_text("The last turn was off the record, so there is nothing to take back.")
             case "/undo" | "/retry":
                 taken = await mind.ask(protocol.TakeBack, protocol.TakenBack)
                 self._write_text(f"Taken back: {plain(taken.words)}")
                 if what.command.name == "/retry":
                     await self._say_words(mind, taken.words, is_private=self._is_private)
             case _:
-                await self._show_answer_of(mind, what)
+                await self._show_output(mind, what)
         return True
 
-    async def _work(self, mind: Connection, what: CommandCall) -> None:
-        """Ctrl+C stops it, as it stops a reply."""
+    async def _run_work(self, mind: Connection, what: CommandCall) -> None:
+        """Run long work. Ctrl+C stops it, like a reply."""
 
-        def under_way(stop: Callable[[], object] | None) -> None:
+        def set_stop(stop: Callable[[], object] | None) -> None:
             self._stop = stop
 
-        work = PlainWork(mind, self._clock, self._write_text, under_way)
+        work = PlainWork(mind, self._clock, self._write_text, set_stop)
         with page_columns(_COLUMNS):
             show(await work.do(what))
 
-    async def _show_answer_of(self, mind: Connection, what: CommandCall) -> None:
+    async def _show_output(self, mind: Connection, what: CommandCall) -> None:
         if what.command.name in PLAIN_WORK:
-            await self._work(mind, what)
+            await self._run_work(mind, what)
             return
         look = build_query(what)
         if look is None:
-            self._write_text(f"{what.command.name} needs the interface; reveries --help has commands for much of it.")
+            self._write_text(
+                f"{what.command.name} needs the terminal interface. See reveries --help for similar commands."
+            )
             return
         frames = [frame async for frame in mind.request(look.request(mind.new_id()))]
         show(render_answer(frames[-1], self._clock.now(), _COLUMNS))
@@ -214,11 +215,11 @@ class PlainChat:
         number = mind.new_id()
         self._stop = lambda: mind.cancel_soon(number)
         self._was_private = is_private
-        said = protocol.Say(number, text, off_record=True if is_private else msgspec.UNSET)
+        request = protocol.Say(number, text, off_record=True if is_private else msgspec.UNSET)
         stream = PlainStream()
         self._write_text(f"{one_line(mind.welcome.mind, 60)}: ", end="")
         try:
-            async for frame in mind.request(said):
+            async for frame in mind.request(request):
                 match frame:
                     case protocol.Token(text=piece):
                         self._write_text(stream.feed(piece), end="")
@@ -233,52 +234,52 @@ class PlainChat:
         finally:
             self._stop = None
 
-    def _help(self) -> None:
+    def _print_help(self) -> None:
         for command in COMMANDS:
-            if command.name in _WORDS_ONLY or _is_look(command):
+            if command.name in _WORDS_ONLY or _is_query(command):
                 self._write_text(f"{command.usage}: {command.description}")
-        self._write_text("Ctrl+C stops a reply, or long work; when there is none, it leaves.")
+        self._write_text("Ctrl+C stops a reply or long work; if there is none, it leaves.")
 
     def _write_text(self, text: str, end: str = "\n") -> None:
         self._out(text + end)
 
 
-def _is_look(command: Command) -> bool:
+def _is_query(command: Command) -> bool:
     try:
         return build_query(CommandCall(command, "x")) is not None
     except UsageError:
-        # It is one, and wants more words than that.
+        # It is a query that needs more arguments.
         return True
 
 
-def chat_plainly(home: Home, clock: Clock) -> None:
-    """Talk on the standard streams. Raises AsleepError, and what connecting raises."""
+def run_plain_chat(home: Home, clock: Clock) -> None:
+    """Run the conversation on the standard streams. Raises AsleepError, and the errors of `connect`."""
 
     def write(text: str) -> None:
         sys.stdout.write(text)
         sys.stdout.flush()
 
-    asyncio.run(PlainChat(home, clock, lines_of(sys.stdin.fileno()), write).run())
-    tell("You left; the mind stays awake. Back to it: reveries --plain")
+    asyncio.run(PlainChat(home, clock, make_line_reader(sys.stdin.fileno()), write).run())
+    say("You left, and the mind stays awake. To return: reveries --plain")
 
 
-def lines_of(file: int) -> Callable[[], str]:
-    """Reads a file line by line below Python's own buffers: those are locked while a read waits, and a program that
-    ends then falls over them."""
-    held = b""
+def make_line_reader(file: int) -> Callable[[], str]:
+    """Return a function that reads a file line by line without Python's buffers: these are locked while a read waits,
+    which crashes the interpreter at exit."""
+    buffered = b""
 
     def read() -> str:
-        nonlocal held
-        while b"\n" not in held:
+        nonlocal buffered
+        while b"\n" not in buffered:
             try:
                 piece = os.read(file, _READ_BYTES)
             except OSError:
                 piece = b""
             if not piece:
-                line, held = held, b""
+                line, buffered = buffered, b""
                 return line.decode("utf-8", "replace")
-            held += piece
-        line, _, held = held.partition(b"\n")
+            buffered += piece
+        line, _, buffered = buffered.partition(b"\n")
         return line.decode("utf-8", "replace") + "\n"
 
     return read

@@ -1,4 +1,4 @@
-"""Long work in the conversation line by line: what is done and how far it is, a line now and then."""
+"""Long work in the line-by-line conversation: prints progress from time to time."""
 
 import asyncio
 from collections.abc import Callable
@@ -9,10 +9,10 @@ from typing import Final, TypeVar
 from reveries import protocol
 from reveries.client.connection import Connection
 from reveries.client.features.backup import backups_page
-from reveries.client.features.importing import bring_in, brought_in_page, read_past_of_owner
+from reveries.client.features.importing import imported_page, read_past_conversations, send_turns
 from reveries.client.features.memory import consolidated_page
-from reveries.client.json_answers import BroughtIn
-from reveries.client.owner_files import place_named
+from reveries.client.json_answers import ImportResult
+from reveries.client.owner_files import resolve_path
 from reveries.client.render import Page
 from reveries.client.tui.commands import CommandCall
 from reveries.clock import Clock
@@ -21,57 +21,58 @@ from reveries.safe_text import one_line
 
 PLAIN_WORK: Final = ("/consolidate", "/import", "/backup")
 _LINE_EVERY_SECONDS: Final = 5.0
-"""Read aloud, more would be a nuisance."""
+"""Minimum time between lines: screen readers read each one aloud."""
 _Frame = TypeVar("_Frame")
 
 
 class PlainWork:
-    """`write` takes a line; `under_way` what stops the work at Ctrl+C, None when there is none."""
+    """`write` prints a line; `set_stop` receives the function that Ctrl+C calls, None when the work is done."""
 
     def __init__(
         self,
         mind: Connection,
         clock: Clock,
         write: Callable[[str], object],
-        under_way: Callable[[Callable[[], object] | None], None],
+        set_stop: Callable[[Callable[[], object] | None], None],
     ) -> None:
         self._mind = mind
         self._clock = clock
         self._write = write
-        self._under_way = under_way
+        self._set_stop = set_stop
         self._doing = ""
-        self._told_at = 0.0
+        self._printed_at = 0.0
 
     async def do(self, what: CommandCall) -> Page:
-        """What came of it. Raises ReveriesError."""
+        """Run the command, and return its output. Raises ReveriesError."""
         if what.command.name == "/import":
-            return brought_in_page(await self._bring_in(place_named(what.words)))
+            return imported_page(await self._import_file(resolve_path(what.words)))
         if what.command.name == "/backup":
-            made = await self._ask_with_progress(protocol.MakeBackup(self._mind.new_id()), protocol.Backups)
-            return backups_page(made, self._clock.now())
+            backups = await self._ask_with_progress(protocol.MakeBackup(self._mind.new_id()), protocol.Backups)
+            return backups_page(backups, self._clock.now())
         return consolidated_page(
             await self._ask_with_progress(protocol.Consolidate(self._mind.new_id()), protocol.Consolidated)
         )
 
-    async def _bring_in(self, file: Path) -> BroughtIn:
-        """It is many requests, and the reading before them: what is stopped is the waiting for all of it."""
+    async def _import_file(self, file: Path) -> ImportResult:
+        """Import a file. It takes many requests and the reading of the file, so Ctrl+C ends the wait for all."""
         waiting = asyncio.timeout(None)
-        self._under_way(lambda: waiting.reschedule(0.0))
+        self._set_stop(lambda: waiting.reschedule(0.0))
         try:
             async with waiting:
-                turns = await asyncio.to_thread(read_past_of_owner, file, self._clock.now())
-                return await bring_in(self._mind, file.name, turns, self._print_progress)
+                turns = await asyncio.to_thread(read_past_conversations, file, self._clock.now())
+                return await send_turns(self._mind, file.name, turns, self._print_progress)
         except TimeoutError:
             raise UsageError(
-                "It was stopped.", advice="What was stored stays: imported again, it is not stored twice."
+                "The import was stopped.",
+                advice="What was stored is kept. Import it again to continue: nothing is stored twice.",
             ) from None
         finally:
-            self._under_way(None)
+            self._set_stop(None)
 
     async def _ask_with_progress(
         self, request: protocol.MakeBackup | protocol.Consolidate, kind: type[_Frame]
     ) -> _Frame:
-        self._under_way(lambda: self._mind.cancel_soon(request.request_id))
+        self._set_stop(lambda: self._mind.cancel_soon(request.request_id))
         try:
             async with aclosing(self._mind.request(request)) as frames:
                 async for frame in frames:
@@ -80,13 +81,13 @@ class PlainWork:
                     elif isinstance(frame, kind):
                         return frame
         finally:
-            self._under_way(None)
+            self._set_stop(None)
         raise ProtocolError(f"The mind did not answer with {kind.__name__}.", advice="See: reveries status")
 
     def _print_progress(self, what: str, done: int, total: int) -> None:
         now = self._clock.monotonic()
-        if what == self._doing and now - self._told_at < _LINE_EVERY_SECONDS:
+        if what == self._doing and now - self._printed_at < _LINE_EVERY_SECONDS:
             return
-        self._doing, self._told_at = what, now
+        self._doing, self._printed_at = what, now
         far = f": {done:,} of {total:,}" if total > 0 else ""
         self._write(f"  {one_line(what, 60)}{far}")

@@ -1,4 +1,4 @@
-"""The reference pages that are made from the program itself: the commands, and the exit codes."""
+"""Reference pages generated from the program: commands and exit codes."""
 
 import inspect
 
@@ -8,20 +8,20 @@ from reveries import errors
 
 
 def cli_reference() -> str:
-    """Every command with its help, as Markdown."""
+    """Return every command with its help, as Markdown."""
     from reveries.client.cli import cli
 
-    pages = ["# Commands", "", "Made from the program by docs/generate.py.", ""]
-    for path, command in _walk(cli, "reveries"):
+    pages = ["# Commands", "", "Generated from the program by docs/generate.py.", ""]
+    for path, command in _list_commands(cli, "reveries"):
         context = click.Context(command, info_name=path, max_content_width=100, terminal_width=100)
         pages += [f"## `{path}`", "", "```text", command.get_help(context), "```", ""]
     return "\n".join(pages)
 
 
 def exit_code_table() -> str:
-    """Every exit code with what it says, as Markdown. From the error tree, so that there is one table."""
-    rows = {(0, "It was done."), (130, "Ctrl+C ended it, or its question was answered with no.")}
-    for error in _tree(errors.ReveriesError):
+    """Return every exit code with its meaning, as Markdown, from the error classes."""
+    rows = {(0, "Success."), (130, "Stopped by Ctrl+C, or a confirmation was refused.")}
+    for error in _list_error_types(errors.ReveriesError):
         meaning = inspect.getdoc(error) or ""
         parents = error.__mro__[1:]
         if not any(
@@ -33,7 +33,7 @@ def exit_code_table() -> str:
     head = [
         "# Exit codes",
         "",
-        "Made from reveries/errors.py by docs/generate.py.",
+        "Generated from reveries/errors.py by docs/generate.py.",
         "",
         "| code | meaning |",
         "|---:|---|",
@@ -42,19 +42,19 @@ def exit_code_table() -> str:
 
 
 def _known_types() -> set[type]:
-    return set(_tree(errors.ReveriesError))
+    return set(_list_error_types(errors.ReveriesError))
 
 
-def _tree(error: type[errors.ReveriesError]) -> list[type[errors.ReveriesError]]:
-    return [error, *(below for child in error.__subclasses__() for below in _tree(child))]
+def _list_error_types(error: type[errors.ReveriesError]) -> list[type[errors.ReveriesError]]:
+    return [error, *(below for child in error.__subclasses__() for below in _list_error_types(child))]
 
 
-def _walk(command: click.Command, path: str) -> list[tuple[str, click.Command]]:
-    found = [(path, command)]
+def _list_commands(command: click.Command, path: str) -> list[tuple[str, click.Command]]:
+    commands = [(path, command)]
     if isinstance(command, click.Group):
         context = click.Context(command, info_name=path)
         for name in command.list_commands(context):
             below = command.get_command(context, name)
             if below is not None:
-                found += _walk(below, f"{path} {name}")
-    return found
+                commands += _list_commands(below, f"{path} {name}")
+    return commands

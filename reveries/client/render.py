@@ -1,7 +1,7 @@
-"""Pages for people: lines of styled text, made by pure functions, shown by one that knows the terminal.
+"""Output for people: lines of styled text, built by pure functions, and printed here.
 
-Whatever a model or a memory says passes `plain` here and is never handed to a markup parser. Colours appear on a
-terminal only, and not with NO_COLOR.
+All text of models and memories passes through `plain` and never through a markup parser. Colours appear only on a
+terminal, and not with NO_COLOR.
 """
 
 import contextlib
@@ -46,18 +46,18 @@ Page = list[Line]
 
 
 def line(*parts: Part | str) -> Line:
-    """One line of parts; a string is a part without style."""
+    """Build a line from parts; a string is a part without style."""
     return tuple(Part(part) if isinstance(part, str) else part for part in parts)
 
 
 def field(label: str, *parts: Part | str) -> Line:
-    """A label in its column and what it says."""
+    """Build a line with a label in its own column."""
     return line(Part(f"  {label:<{_LABEL_COLUMNS}}", "dim"), *parts)
 
 
 @contextlib.contextmanager
 def page_columns(columns: int) -> Iterator[None]:
-    """Within it pages are made for a place of so many columns instead of the terminal."""
+    """Build pages for this many columns instead of the terminal's."""
     token = _page_columns.set(columns)
     try:
         yield
@@ -66,12 +66,12 @@ def page_columns(columns: int) -> Iterator[None]:
 
 
 def columns_now() -> int:
-    """How wide a page may be."""
+    """Return the width for pages, in columns."""
     return min(_page_columns.get() or shutil.get_terminal_size().columns, _WIDEST_TEXT)
 
 
 def paragraph(text: str, *, indent: int = 2, style: Style = "", width: int = 0) -> Page:
-    """`text` made plain and wrapped; its own line breaks are kept. `width` 0: the page's."""
+    """Wrap `text` as plain text, keeping its line breaks. `width` 0: the page's width."""
     columns = min(width or columns_now(), _WIDEST_TEXT)
     blank = " " * indent
     lines: Page = []
@@ -82,7 +82,7 @@ def paragraph(text: str, *, indent: int = 2, style: Style = "", width: int = 0) 
 
 
 def bar(share: float, cells: int = 8) -> str:
-    """A share of 0 to 1 as a bar of `cells` characters."""
+    """Draw a share of 0 to 1 as a bar of `cells` characters."""
     eighths = round(max(0.0, min(1.0, share)) * cells * 8)
     full, rest = divmod(eighths, 8)
     return ("█" * full + (" ▏▎▍▌▋▊▉"[rest] if rest else "")).ljust(cells, "·")
@@ -100,7 +100,7 @@ def say(text: str, style: Style = "", *, err: bool = False) -> None:
 
 
 def show_json(message: msgspec.Struct) -> None:
-    """Write `message` as one JSON object, without what only the wire needs. Times are unix seconds."""
+    """Print `message` as one JSON object, without the wire-only fields. Times are unix seconds."""
     values = msgspec.to_builtins(message)
     for wire_only in ("t", "request_id"):
         values.pop(wire_only, None)
@@ -108,29 +108,29 @@ def show_json(message: msgspec.Struct) -> None:
 
 
 def write_struct(value: msgspec.Struct) -> None:
-    """Write `value` as one JSON object, every field of it."""
+    """Print all fields of `value` as one JSON object."""
     write_json(msgspec.to_builtins(value))
 
 
 def write_json(value: object) -> None:
     """Write `value` as indented JSON."""
-    click.echo(_inert(msgspec.json.format(msgspec.json.encode(value), indent=2).decode("utf-8")))
+    click.echo(_escape_controls(msgspec.json.format(msgspec.json.encode(value), indent=2).decode("utf-8")))
 
 
 def json_line(value: msgspec.Struct) -> str:
-    """`value` as JSON on one line."""
-    return _inert(msgspec.json.encode(value).decode("utf-8"))
+    """Return `value` as one line of JSON."""
+    return _escape_controls(msgspec.json.encode(value).decode("utf-8"))
 
 
-def _inert(text: str) -> str:
-    """JSON leaves DEL, C1 controls and direction marks as they are; a terminal would obey them."""
+def _escape_controls(text: str) -> str:
+    """Escape DEL, C1 controls and direction marks, which JSON leaves as they are and terminals interpret."""
     if plain(text) == text:
         return text
     return "".join(json.dumps(char)[1:-1] if not plain(char) else char for char in text)
 
 
 def is_terminal(*, err: bool = False) -> bool:
-    """Whether stdout (or stderr) is a person's terminal."""
+    """Whether stdout (or stderr) is a terminal."""
     return (sys.stderr if err else sys.stdout).isatty()
 
 

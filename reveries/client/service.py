@@ -1,4 +1,4 @@
-"""The mind as a service of its owner: a systemd user unit, a launchd agent. Pure: what they say, word for word."""
+"""The mind as a user service: text of the systemd user unit and the launchd agent. Pure."""
 
 import plistlib
 import re
@@ -12,12 +12,12 @@ LABEL = "reveries.mind"
 _NO_USE_TO_RESTART = sorted(
     {error.exit_code for error in (AlreadyAwakeError, ConfigError, DatabaseTooNewError, HomeError, ModelError)}
 )
-"""Trying again changes nothing there; the sentence is in the journal."""
+"""Exit codes for which a restart cannot help; the message is in the journal."""
 
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """What is to be run: which Python, in which home. `environment` is kept as it is now."""
+    """What to run: the Python, the home, the models' folder, and `environment`, which is written into the file."""
 
     python: Path
     home: Path
@@ -26,14 +26,14 @@ class Service:
 
 
 def systemd_unit(service: Service) -> str:
-    """The user unit. It may write the home and the models' folder, and see the rest of the disk read-only."""
-    python = _command_word(str(service.python))
+    """Return the user unit. It may write to the home and the models' folder; the rest of the disk is read-only."""
+    python = _quote_command_word(str(service.python))
     lines = [
         "# Written by: reveries service install",
         "[Unit]",
         "Description=Reveries, a mind that stays awake",
         "StartLimitIntervalSec=600",
-        # More than the crashes after which it wakes in safe mode: that start must still be made.
+        # More than the crashes that lead to safe mode: that start must still be allowed.
         f"StartLimitBurst={2 * CRASHES_UNTIL_SAFE}",
         "",
         "[Service]",
@@ -41,22 +41,22 @@ def systemd_unit(service: Service) -> str:
         "NotifyAccess=main",
         f"ExecStart={python} -m reveries wake --foreground",
         f"ExecStop=-{python} -m reveries sleep",
-        *(f"Environment={_word(f'{name}={value}')}" for name, value in sorted(service.environment.items())),
+        *(f"Environment={_quote_word(f'{name}={value}')}" for name, value in sorted(service.environment.items())),
         "Restart=on-failure",
         "RestartSec=5",
         f"RestartPreventExitStatus={' '.join(map(str, _NO_USE_TO_RESTART))}",
         "WatchdogSec=60",
-        # Waking may read a large memory; falling asleep may ask the model a last time.
+        # Starting may load a large memory; stopping may call the model a last time.
         "TimeoutStartSec=300",
         "TimeoutStopSec=180",
-        # Where memory runs out, the kernel ends the model's process first: the mind lives on without it (E8).
+        # When memory runs out, the kernel ends the model's process first; the daemon continues without it (E8).
         "OOMPolicy=continue",
         "UMask=0077",
         "LimitCORE=0",
         "",
-        "# It may do this and no more. Not MemoryDenyWriteExecute: the loops of recall are compiled while it is awake.",
+        "# Sandbox. Without MemoryDenyWriteExecute: recall compiles its loops at run time.",
         *_HARDENING,
-        f"ReadWritePaths={_word('-' + str(service.home))} {_word('-' + str(service.models))}",
+        f"ReadWritePaths={_quote_word('-' + str(service.home))} {_quote_word('-' + str(service.models))}",
         # A home below /tmp would be hidden from its own daemon.
         *([] if _is_below_tmp(service.home, service.models) else ["PrivateTmp=yes"]),
         "",
@@ -97,7 +97,7 @@ _HARDENING = [
 
 
 def launchd_plist(service: Service, log: Path) -> bytes:
-    """The agent for macOS: awake from login on, begun anew after a crash."""
+    """Return the agent for macOS: starts at login, restarts after a crash."""
     agent = {
         "Label": LABEL,
         "ProgramArguments": [str(service.python), "-m", "reveries", "wake", "--foreground"],
@@ -115,13 +115,13 @@ def launchd_plist(service: Service, log: Path) -> bytes:
     return plistlib.dumps(agent)
 
 
-def _command_word(text: str) -> str:
-    """One word of a command line in a unit file: there a dollar begins a variable."""
-    return _word(text.replace("$", "$$"))
+def _quote_command_word(text: str) -> str:
+    """Quote a word of a command line in a unit file, where a dollar sign begins a variable."""
+    return _quote_word(text.replace("$", "$$"))
 
 
-def _word(text: str) -> str:
-    """One word of a unit file, taken literally: its specifiers doubled, quoted where needed."""
+def _quote_word(text: str) -> str:
+    """Quote a word of a unit file: specifiers are doubled."""
     literal = text.replace("%", "%%")
     if re.fullmatch(r"[\w%$=@:.,/+-]+", literal, re.ASCII):
         return literal

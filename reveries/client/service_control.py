@@ -1,4 +1,4 @@
-"""Handing the service to systemd or launchd, asking how it is, taking it back."""
+"""Install, query and remove the service through systemd or launchd."""
 
 import os
 import subprocess
@@ -19,7 +19,7 @@ _SECONDS = 30.0
 
 @dataclass(frozen=True, slots=True)
 class InstalledService:
-    """How the service is. `manager` is empty where none answers."""
+    """State of the service. `manager` is empty if no service manager is available."""
 
     file: Path
     is_installed: bool
@@ -29,56 +29,58 @@ class InstalledService:
 
 
 def this_service() -> Service:
-    """This Python, this home, and the two variables that say where things are."""
+    """Return the service for this Python and home, with the two environment variables that name the folders."""
     home, models = find_home(), find_models_folder()
     environment = {"REVERIES_HOME": str(home.path), "REVERIES_MODELS": str(models)}
     return Service(Path(sys.executable), home.path, models, environment)
 
 
-def text_of(service: Service, home: Home) -> bytes:
-    """What this system's service manager reads."""
+def service_text(service: Service, home: Home) -> bytes:
+    """Return the unit or agent file for this system's service manager."""
     if sys.platform == "darwin":
         return launchd_plist(service, home.logs / "daemon.out")
     return systemd_unit(service).encode()
 
 
-def install(service: Service, home: Home) -> list[str]:
-    """Write the file and tell the manager of it; what is left for the owner to do, in words. Raises HomeError."""
+def install_service(service: Service, home: Home) -> list[str]:
+    """Write the file and register it. Return what the owner still has to do, as sentences. Raises HomeError."""
     home.create()
     file = service_file()
     try:
         service.models.mkdir(parents=True, exist_ok=True)
         file.parent.mkdir(parents=True, exist_ok=True)
         partial = file.with_name(f".{file.name}.partial")
-        partial.write_bytes(text_of(service, home))
+        partial.write_bytes(service_text(service, home))
         partial.replace(file)
     except OSError as error:
-        raise HomeError(f"{file} cannot be written: {error.strerror}.", advice="Look at its folder.") from error
+        raise HomeError(
+            f"{file} cannot be written: {error.strerror}.", advice="Check the permissions of its folder."
+        ) from error
     if sys.platform == "darwin":
-        return _to_do(["launchctl", "bootstrap", f"gui/{os.getuid()}", str(file)])
+        return _run_or_explain(["launchctl", "bootstrap", f"gui/{os.getuid()}", str(file)])
     return [
-        *_to_do(["systemctl", "--user", "daemon-reload"]),
-        *_to_do(["systemctl", "--user", "enable", _UNIT]),
+        *_run_or_explain(["systemctl", "--user", "daemon-reload"]),
+        *_run_or_explain(["systemctl", "--user", "enable", _UNIT]),
     ]
 
 
-def uninstall() -> list[str]:
-    """Take it back; what was removed or is left to do, in words."""
+def uninstall_service() -> list[str]:
+    """Remove the service. Return what the owner still has to do, as sentences."""
     file = service_file()
     if not file.exists():
         return []
     if sys.platform == "darwin":
-        left = _to_do(["launchctl", "bootout", f"gui/{os.getuid()}/{LABEL}"])
+        left = _run_or_explain(["launchctl", "bootout", f"gui/{os.getuid()}/{LABEL}"])
     else:
-        left = _to_do(["systemctl", "--user", "disable", _UNIT])
+        left = _run_or_explain(["systemctl", "--user", "disable", _UNIT])
     file.unlink(missing_ok=True)
     if sys.platform != "darwin":
-        left += _to_do(["systemctl", "--user", "daemon-reload"])
+        left += _run_or_explain(["systemctl", "--user", "daemon-reload"])
     return left
 
 
-def state() -> InstalledService:
-    """How it is now."""
+def service_state() -> InstalledService:
+    """Return the current state of the service."""
     file = service_file()
     if sys.platform == "darwin":
         answer = _run_manager(["launchctl", "print", f"gui/{os.getuid()}/{LABEL}"])
@@ -104,13 +106,13 @@ def state() -> InstalledService:
     )
 
 
-def _to_do(command: list[str]) -> list[str]:
-    """Run it; when it cannot be run, say so and what to do by hand."""
+def _run_or_explain(command: list[str]) -> list[str]:
+    """Run the command. If it fails, return a sentence with the reason and the command to run by hand."""
     done = _run_manager(command)
     if done is not None and done[0] == 0:
         return []
-    why = one_line(done[1], 200) if done is not None and done[1].strip() else "it is not to be had here"
-    return [f"{command[0]} did not do it ({why}). By hand: {' '.join(command)}"]
+    why = one_line(done[1], 200) if done is not None and done[1].strip() else "it is not available here"
+    return [f"{command[0]} failed ({why}). Run this yourself: {' '.join(command)}"]
 
 
 def _run_manager(command: list[str]) -> tuple[int, str] | None:

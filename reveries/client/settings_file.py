@@ -1,6 +1,6 @@
-"""The settings file from the client's side: which one is in force, what it says, changing one line of it.
+"""The settings file, from the client: find the one in use, read it, change a value.
 
-A change is checked as a whole before it is written, and written in one step; the owner's comments stay.
+The whole result is checked before it is written, and written atomically; the owner's comments are kept.
 """
 
 import asyncio
@@ -40,23 +40,23 @@ from reveries.own_files import open_new
 from reveries.redaction import redacted
 
 _COMMENT_COLUMNS = 110
-_OTHERS_CHANGE_SECONDS = 5.0
-_LOOK_SECONDS = 0.01
+_LOCK_SECONDS = 5.0
+_POLL_SECONDS = 0.01
 _CREDENTIALS = re.compile(r"//[^/@\s]+@")
 
 
-def in_force() -> tuple[str, Settings]:
-    """Where the settings come from, and the settings: a waking mind's own, or what the next wake would read."""
+def settings_in_force() -> tuple[str, Settings]:
+    """Return the source and the settings in use: those of the running daemon, or those of the next wake."""
     home = find_home()
     try:
-        told = asyncio.run(_ask_config())
+        config = asyncio.run(_ask_config())
     except AsleepError:
         return str(home.config) if home.config.exists() else "the defaults", load_settings(home.config)
-    return told.source, settings_from(tomllib.loads(told.toml), told.source)
+    return config.source, settings_from(tomllib.loads(config.toml), config.source)
 
 
 def file_in_force() -> Path:
-    """The file that a change goes into: what the waking mind was woken with, or the home's config.toml."""
+    """Return the file to change: the one that the daemon was started with, or the home's config.toml."""
     home = find_home()
     try:
         source = Path(asyncio.run(_ask_config()).source)
@@ -66,36 +66,36 @@ def file_in_force() -> Path:
 
 
 def write_setting(file: Path, key: str, text: str) -> object:
-    """Set the dotted `key` of `file` to `text` (TOML, or bare words); the value that was written.
+    """Set the dotted `key` of `file` to `text` (TOML, or an unquoted string), and return the value written.
 
-    Raises ConfigError, with the file untouched, when there is no such key or the value does not suit it.
+    Raises ConfigError, without changing the file, if the key is unknown or the value is invalid.
     """
     before = setting(load_settings(None), key)
     if isinstance(before, dict):
         first = next((name for name in known_keys() if name.startswith(f"{key}.")), "")
-        how = f"Set one of them, e.g. reveries config set {first} ..." if first else "See: reveries mcp add --help"
+        how = f"Set one of its keys, e.g. reveries config set {first} ..." if first else "See: reveries mcp add --help"
         raise ConfigError(f"{key} is a table of settings.", advice=how)
-    with changing(file):
-        drafted = draft(file, {key: _parse_value(text, before)})
+    with lock_settings(file):
+        drafted = draft_changes(file, {key: _parse_value(text, before)})
         write_private(file, drafted.after)
     return setting(drafted.settings, key)
 
 
 @dataclass(frozen=True, slots=True)
 class SettingsEdit:
-    """A settings file as it is, as it would be, and what it would then say."""
+    """A settings file before and after a change, and the resulting settings."""
 
     before: str
     after: str
     settings: Settings
 
 
-def draft(file: Path, changes: Mapping[str, object], *, explained: bool = False) -> SettingsEdit:
-    """`file` with the dotted keys of `changes` set, nothing written; `explained`: new lines say what they mean.
+def draft_changes(file: Path, changes: Mapping[str, object], *, explained: bool = False) -> SettingsEdit:
+    """Set the dotted keys of `changes` in a copy of `file`, without writing it; `explained`: add comments to new keys.
 
-    Raises ConfigError when a value does not suit its key.
+    Raises ConfigError if a value is invalid.
     """
-    document = _document(file)
+    document = _read_document(file)
     before = tomlkit.dumps(document)
     for key, value in changes.items():
         _put_value(document, key, value, file, explained=explained)
@@ -107,8 +107,8 @@ def draft(file: Path, changes: Mapping[str, object], *, explained: bool = False)
 
 
 def drop_settings_table(file: Path, table: str, name: str) -> str:
-    """The text of `file` without the table `name` in the dotted `table`. Raises ConfigError where it is not there."""
-    document = _document(file)
+    """Return the text of `file` without the table `name` in the dotted `table`. Raises ConfigError if there is none."""
+    document = _read_document(file)
     node: object = document
     for part in table.split("."):
         node = node.get(part) if isinstance(node, MutableMapping) else None
@@ -118,30 +118,30 @@ def drop_settings_table(file: Path, table: str, name: str) -> str:
     return tomlkit.dumps(document)
 
 
-def diff_page(drafted: SettingsEdit) -> Page:
-    """What a draft changes, line by line; credentials in an address are masked."""
+def settings_diff_page(drafted: SettingsEdit) -> Page:
+    """Render the changed lines; credentials in addresses are masked."""
     lines = difflib.unified_diff(drafted.before.splitlines(), drafted.after.splitlines(), lineterm="", n=2)
     styles: dict[str, Style] = {"+": "good", "-": "bad"}
-    # The first two name the files, which are the same one.
-    shown = [_hidden(row) for row in list(lines)[2:] if not row.startswith("@@")]
-    return [line(Part(f"  {row}", styles.get(row[:1], "dim"))) for row in shown]
+    # The first two lines name the files, which are the same.
+    rows = [_mask_text(row) for row in list(lines)[2:] if not row.startswith("@@")]
+    return [line(Part(f"  {row}", styles.get(row[:1], "dim"))) for row in rows]
 
 
-def apply() -> list[str] | None:
-    """Tell the mind, if it is awake, that the file has changed: the keys that need a restart. None: it sleeps."""
+def apply_to_daemon() -> list[str] | None:
+    """Let a running daemon reload the file. Return the keys that need a restart; None if the mind is asleep."""
 
-    async def tell() -> list[str]:
+    async def reload() -> list[str]:
         async with connect(find_home()) as mind:
             return (await mind.ask(protocol.ApplyConfig, protocol.ConfigApplied)).needs_restart
 
     try:
-        return asyncio.run(tell())
+        return asyncio.run(reload())
     except AsleepError:
         return None
 
 
 def settings_page(settings: Settings) -> Page:
-    """All settings as TOML, with what each means."""
+    """Render all settings as TOML with comments."""
     page: Page = []
     table = ""
     for key in known_keys():
@@ -155,21 +155,21 @@ def settings_page(settings: Settings) -> Page:
     return page
 
 
-def masked(value: object) -> object:
-    """`value` as plain tables and values, credentials in addresses masked."""
-    return msgspec.json.decode(_hidden(msgspec.json.encode(value).decode("utf-8")))
+def mask_credentials(value: object) -> object:
+    """Return `value` as plain dicts and values; credentials in addresses are masked."""
+    return msgspec.json.decode(_mask_text(msgspec.json.encode(value).decode("utf-8")))
 
 
 def toml_value(value: object) -> str:
-    """`value` as TOML writes it; credentials in an address are masked."""
+    """Return `value` as TOML; credentials in addresses are masked."""
     if isinstance(value, dict):
         table = tomlkit.inline_table()
         table.update(value)
-        return _hidden(table.as_string())
-    return _hidden(tomlkit.item(value).as_string())
+        return _mask_text(table.as_string())
+    return _mask_text(tomlkit.item(value).as_string())
 
 
-def _hidden(text: str) -> str:
+def _mask_text(text: str) -> str:
     return redacted(_CREDENTIALS.sub("//***@", text))
 
 
@@ -178,20 +178,20 @@ async def _ask_config() -> protocol.Config:
         return await mind.ask(protocol.AskConfig, protocol.Config)
 
 
-def _document(file: Path) -> tomlkit.TOMLDocument:
+def _read_document(file: Path) -> tomlkit.TOMLDocument:
     if not file.exists():
         return tomlkit.document()
     read_toml(file)
     try:
         return tomlkit.parse(file.read_text(encoding="utf-8-sig"))
     except TOMLKitError as error:
-        raise ConfigError(f"The settings file {file} is not TOML: {error}.", advice="Mend that line.") from error
+        raise ConfigError(f"The settings file {file} is not TOML: {error}.", advice="Fix that line.") from error
     except RecursionError as error:
-        raise ConfigError(f"The settings file {file} is nested too deeply.", advice="Take brackets away.") from error
+        raise ConfigError(f"The settings file {file} is nested too deeply.", advice="Remove some brackets.") from error
 
 
 def _parse_value(text: str, before: object) -> object:
-    """What `text` means for a setting that is `before` now: words need no quotes, a number may stand for a fraction."""
+    """Parse `text` for a setting with the default `before`: strings need no quotes, integers are valid floats."""
     if isinstance(before, str):
         return tomllib.loads(f"v = {text}")["v"] if re.fullmatch(r'"[^"\\\n]*"', text) else text
     try:
@@ -205,12 +205,12 @@ def _put_value(document: tomlkit.TOMLDocument, key: str, value: object, file: Pa
     *tables, name = key.split(".")
     node: MutableMapping[str, object] = document
     if explained and not document:
-        document.add(tomlkit.comment("Your settings. All that there are, and what they mean: reveries config"))
+        document.add(tomlkit.comment("Your settings. To list all settings with their meaning: reveries config"))
     for table in tables:
-        below = node.setdefault(table, tomlkit.table())
-        if not isinstance(below, MutableMapping):
-            raise ConfigError(f"{table} in {file} is no table.", advice=f"Write it as [{table}], on a line of its own.")
-        node = below
+        child = node.setdefault(table, tomlkit.table())
+        if not isinstance(child, MutableMapping):
+            raise ConfigError(f"{table} in {file} is not a table.", advice=f"Write it as [{table}], on its own line.")
+        node = child
     if explained and name not in node and isinstance(node, tomlkit.TOMLDocument | Table):
         for row in textwrap.wrap(describe(key), _COMMENT_COLUMNS):
             node.add(tomlkit.comment(row))
@@ -218,37 +218,36 @@ def _put_value(document: tomlkit.TOMLDocument, key: str, value: object, file: Pa
 
 
 @contextlib.contextmanager
-def changing(file: Path) -> Iterator[None]:
-    """While `file` is read, and written anew with a change: one at a time, for what another wrote between the two would
-    be gone. The folder is what is locked: the file itself is another one after each change. Raises HomeError when
-    somebody else has it for long."""
-    with contextlib.ExitStack() as held:
-        with contextlib.suppress(OSError):  # A folder that takes no lock, or is not there yet.
+def lock_settings(file: Path) -> Iterator[None]:
+    """Lock `file` while it is read and rewritten, so that no concurrent change is lost. The folder is locked, because
+    each change replaces the file. Raises HomeError if another process holds the lock for long."""
+    with contextlib.ExitStack() as stack:
+        with contextlib.suppress(OSError):  # The folder cannot be locked, or does not exist yet.
             folder = os.open(file.resolve().parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-            held.callback(os.close, folder)
+            stack.callback(os.close, folder)
             _lock_folder(folder, file)
         yield
 
 
 def _lock_folder(folder: int, file: Path) -> None:
-    until = time.monotonic() + _OTHERS_CHANGE_SECONDS
+    until = time.monotonic() + _LOCK_SECONDS
     while True:
         try:
             fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
             if time.monotonic() > until:
                 raise HomeError(
-                    f"Somebody else is changing the settings file {file}.", advice="Nothing was changed. Try again."
+                    f"Another process is changing the settings file {file}.", advice="Nothing was changed. Try again."
                 ) from error
-            time.sleep(_LOOK_SECONDS)
+            time.sleep(_POLL_SECONDS)
         else:
             return
 
 
 def write_private(file: Path, text: str) -> None:
-    """Put `text` in the place of `file` in one step, readable by the owner alone. A link stays a link."""
+    """Replace `file` atomically, readable by the owner alone. A symbolic link is kept."""
     target = file.resolve()
-    # Nobody else's: what is put in the file's place is what was written here, whoever writes at the same time.
+    # A unique name, so that concurrent writers do not mix their content.
     partial = target.with_name(f".{target.name}.{secrets.token_hex(4)}.partial")
     try:
         target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)

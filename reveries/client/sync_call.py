@@ -1,4 +1,4 @@
-"""From a command's synchronous world into the connection's: one call, its loop, its Ctrl+C."""
+"""Call the daemon from synchronous commands, with an event loop and Ctrl+C handling."""
 
 import asyncio
 import contextlib
@@ -13,38 +13,38 @@ from reveries.config import find_home
 _Result = TypeVar("_Result")
 
 
-def call(do: Callable[[Connection], Awaitable[_Result]]) -> _Result:
-    """Connect to the mind of this home, do `do`, disconnect. Raises AsleepError when it sleeps."""
+def call_mind(action: Callable[[Connection], Awaitable[_Result]]) -> _Result:
+    """Connect to the mind of this home, run `do`, disconnect. Raises AsleepError if it is asleep."""
 
-    async def connected() -> _Result:
+    async def run() -> _Result:
         async with connect(find_home()) as mind:
-            return await do(mind)
+            return await action(mind)
 
-    return asyncio.run(connected())
+    return asyncio.run(run())
 
 
-def ask(
+def ask_mind(
     make: Callable[[int], protocol.Request], answer: type[_Result], *, seconds: float | None = ANSWER_SECONDS
 ) -> _Result:
-    """One request, one answer, within `seconds` (None: however long it takes)."""
-    return call(lambda mind: mind.ask(make, answer, seconds=seconds))
+    """Send one request, and return its answer, within `seconds` (None: no limit)."""
+    return call_mind(lambda mind: mind.ask(make, answer, seconds=seconds))
 
 
 @contextlib.contextmanager
-def ctrl_c(first: Callable[[], None]) -> Iterator[None]:
-    """Within it, the first Ctrl+C calls `first` and lets the work come to its own end; the second breaks it off."""
+def handle_ctrl_c(first: Callable[[], None]) -> Iterator[None]:
+    """Within it, the first Ctrl+C calls `first`, which ends the work gracefully; the second cancels it."""
     loop = asyncio.get_running_loop()
     work = asyncio.current_task()
     calls = iter([first])
 
-    def pressed() -> None:
+    def handle() -> None:
         try:
             next(calls)()
         except StopIteration:
             if work is not None:
                 work.cancel()
 
-    loop.add_signal_handler(signal.SIGINT, pressed)
+    loop.add_signal_handler(signal.SIGINT, handle)
     try:
         yield
     finally:

@@ -1,12 +1,12 @@
-"""Fetching a model: the process that does it (weights of the manifest, or Ollama's own), started and listened to."""
+"""Download a model in a separate process (weights of the manifest, or through Ollama), with progress."""
 
 from collections.abc import Callable
 
 import msgspec
 
 from reveries.client.json_answers import PulledModel
-from reveries.client.offline_worker import rows_of, started
-from reveries.client.progress import Moved
+from reveries.client.offline_worker import json_rows, start_worker
+from reveries.client.progress import ProgressCallback
 from reveries.errors import ModelUnavailableError, error_from_code
 from reveries.protocol import SuggestedModel
 from reveries.safe_text import one_line
@@ -17,8 +17,8 @@ _SUGGESTION_MODULE = "reveries.llm.model_suggestion"
 _OLLAMA_MODULE = "reveries.llm.ollama_pull"
 
 
-class _Said(msgspec.Struct, frozen=True):
-    """A line of the process: how far it is, that it is done, or what went wrong."""
+class _DownloadLine(msgspec.Struct, frozen=True):
+    """One line of output of the process: progress, completion, or an error."""
 
     file: str = ""
     done_bytes: int = 0
@@ -31,49 +31,49 @@ class _Said(msgspec.Struct, frozen=True):
     code: str = "model_unavailable"
 
 
-def suggest_model(module: str = "") -> SuggestedModel:
-    """What suits this machine. Where it has no model, publishers are asked, for five seconds. Raises ReveriesError."""
-    with started(module or _SUGGESTION_MODULE) as process:
-        for row in rows_of(process):
+def request_suggestion(module: str = "") -> SuggestedModel:
+    """Return the model that suits this machine, asking publishers (5 s) if none is here. Raises ReveriesError."""
+    with start_worker(module or _SUGGESTION_MODULE) as process:
+        for row in json_rows(process):
             return msgspec.json.decode(row, type=SuggestedModel)
     raise ModelUnavailableError(
-        "It could not be found out which model suits this machine.", advice="Name one: reveries models choose NAME"
+        "No suitable model for this machine could be determined.", advice="Choose one: reveries models choose NAME"
     )
 
 
-def pull_model(name: str, moved: Moved, note: Callable[[str], None], module: str = "") -> PulledModel:
-    """Fetch `name` (of the manifest, or "ollama/NAME"); what came of it. Raises ReveriesError.
+def pull_model(name: str, on_progress: ProgressCallback, note: Callable[[str], None], module: str = "") -> PulledModel:
+    """Download `name` (of the manifest, or "ollama/NAME"). Raises ReveriesError.
 
-    `moved` is told how far it is, `note` which source did not serve and why.
+    `on_progress` receives the progress, `note` a sentence for each source that failed.
     """
     try:
-        return _pull(name, moved, note, module)
+        return _pull(name, on_progress, note, module)
     except KeyboardInterrupt:
-        note("Interrupted: what has come is kept, and the next run goes on there.")
+        note("Interrupted. The downloaded part is kept, and the next run continues there.")
         raise
 
 
-def _pull(name: str, moved: Moved, note: Callable[[str], None], module: str) -> PulledModel:
-    is_ollamas = name.startswith(OLLAMA_PREFIX)
+def _pull(name: str, on_progress: ProgressCallback, note: Callable[[str], None], module: str) -> PulledModel:
+    is_ollama = name.startswith(OLLAMA_PREFIX)
     source = ""
     words = ("pull", name.removeprefix(OLLAMA_PREFIX), "--json")
-    with started(module or (_OLLAMA_MODULE if is_ollamas else _ASSETS_MODULE), *words) as process:
-        for row in rows_of(process):
-            said = msgspec.json.decode(row, type=_Said)
-            if said.error:
-                raise error_from_code(said.code, said.error, said.advice)
-            if said.given_up:
-                note(f"{one_line(said.source, 80)}: {one_line(said.given_up)}; trying the next source.")
+    with start_worker(module or (_OLLAMA_MODULE if is_ollama else _ASSETS_MODULE), *words) as process:
+        for row in json_rows(process):
+            update = msgspec.json.decode(row, type=_DownloadLine)
+            if update.error:
+                raise error_from_code(update.code, update.error, update.advice)
+            if update.given_up:
+                note(f"{one_line(update.source, 80)}: {one_line(update.given_up)}; trying the next source.")
                 continue
-            source = said.source or source
-            if said.done:
+            source = update.source or source
+            if update.done:
                 return PulledModel(name, one_line(source))
-            moved(f"{name}  {said.file}", said.done_bytes, said.total_bytes)
+            on_progress(f"{name}  {update.file}", update.done_bytes, update.total_bytes)
     raise ModelUnavailableError(
-        f"The model {name} was not fetched: the fetching ended early.", advice="Run it again: it goes on where it was."
+        f"The model {name} was not downloaded: the download ended early.", advice="Run it again to continue."
     )
 
 
-def pulled_line(done: PulledModel) -> str:
-    """What came of it, in a sentence."""
-    return f"{done.name} is here{', from ' + done.source if done.source else ''}."
+def pulled_sentence(done: PulledModel) -> str:
+    """Return a sentence on the result."""
+    return f"{done.name} is on this machine{', from ' + done.source if done.source else ''}."

@@ -1,4 +1,4 @@
-"""Numbers and times in the words of people. Pure: the present is an argument, and so is the zone."""
+"""Format numbers and times for people. Pure: the current time and the time zone are arguments."""
 
 import datetime as dt
 import re
@@ -9,11 +9,11 @@ _MINUTE, _HOUR, _DAY = 60.0, 3600.0, 86400.0
 _LENGTHS = {"s": 1.0, "m": _MINUTE, "min": _MINUTE, "h": _HOUR, "d": _DAY, "w": 7 * _DAY}
 
 SHORT_ID_CHARS = 8
-"""So much of an id is shown: enough to name it in a command."""
+"""Length of the part of an id that is shown: enough to use it in a command."""
 
 
 def span(seconds: float) -> str:
-    """A duration by its largest unit or two: "8 s", "5 min", "3 h 20 min", "2 days"."""
+    """Format a duration in one or two units: "8 s", "5 min", "3 h 20 min", "2 days"."""
     seconds = max(0.0, seconds)
     if seconds < _MINUTE:
         return f"{seconds:.0f} s"
@@ -27,7 +27,7 @@ def span(seconds: float) -> str:
 
 
 def ago(then: float, now: float, zone: dt.tzinfo | None = None) -> str:
-    """When something was, as one would say it: near times relative, far ones as a date. "never" for 0."""
+    """Format a past time: recent ones relative, older ones as a date; "never" for 0."""
     if then <= 0:
         return "never"
     passed = now - then
@@ -44,29 +44,29 @@ def ago(then: float, now: float, zone: dt.tzinfo | None = None) -> str:
 
 
 def clock_time(when: float, zone: dt.tzinfo | None = None) -> str:
-    """The hour and minute, "14:02"."""
+    """Format hour and minute: "14:02"."""
     return _local_datetime(when, zone).strftime("%H:%M")
 
 
 def date(when: float, now: float, zone: dt.tzinfo | None = None) -> str:
-    """The day, "4 March", with the year where it is not this one."""
+    """Format the day: "4 March", with the year if it is not the current one."""
     day = _local_datetime(when, zone)
     text = f"{day.day} {day:%B}"
     return text if day.year == _local_datetime(now, zone).year else f"{text} {day.year}"
 
 
 def moment(when: float, zone: dt.tzinfo | None = None) -> str:
-    """Date and time to the minute, "2025-03-04 14:02"."""
+    """Format date and time: "2025-03-04 14:02"."""
     return _local_datetime(when, zone).strftime("%Y-%m-%d %H:%M")
 
 
 def count(number: int) -> str:
-    """With thousands apart: "12,345"."""
+    """Format with thousands separators: "12,345"."""
     return f"{number:,}"
 
 
 def short_count(number: int) -> str:
-    """In at most five characters: "812", "12.3k", "1.2M"."""
+    """Format in at most five characters: "812", "12.3k", "1.2M"."""
     if number < 1000:
         return str(number)
     for limit, unit in ((1_000_000, "k"), (1_000_000_000, "M")):
@@ -77,12 +77,12 @@ def short_count(number: int) -> str:
 
 
 def plural(number: int, noun: str, nouns: str = "") -> str:
-    """ "1 turn", "2 turns"."""
+    """Format a count with its noun: "1 turn", "2 turns"."""
     return f"{count(number)} {noun if number == 1 else nouns or noun + 's'}"
 
 
 def size(number_bytes: int) -> str:
-    """ "812 bytes", "14.2 MB" (powers of 1000)."""
+    """Format a size: "812 bytes", "14.2 MB" (powers of 1000)."""
     if number_bytes < 1000:
         return f"{number_bytes} bytes"
     value = float(number_bytes)
@@ -94,26 +94,26 @@ def size(number_bytes: int) -> str:
 
 
 def dollars(amount: float) -> str:
-    """ "$0", "$0.0042", "$1.25"."""
+    """Format an amount: "$0", "$0.0042", "$1.25"."""
     if amount <= 0:
         return "$0"
     return f"${amount:.4f}" if amount < 0.01 else f"${amount:.2f}"
 
 
 def since(text: str, now: float) -> float:
-    """Unix seconds of "2h", "30 min", "3d" before `now`, or of an ISO 8601 time (naive: local). Raises UsageError."""
+    """Parse "2h", "30 min" or "3d" before `now`, or ISO 8601 (naive: local), to unix seconds. Raises UsageError."""
     if length := re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(s|min|m|h|d|w)\s*", text):
         return now - float(length.group(1)) * _LENGTHS[length.group(2)]
     try:
         return iso_time(text)
     except ValueError as error:
         raise UsageError(
-            f"{text!r} is no time.", advice="Say how long ago (30min, 2h, 3d) or when (2025-03-04T14:00)."
+            f"{text!r} is not a valid time.", advice="Say how long ago (30min, 2h, 3d) or when (2025-03-04T14:00)."
         ) from error
 
 
 def iso_time(text: str) -> float:
-    """Unix seconds of an ISO 8601 time; without a zone it is local. Raises ValueError."""
+    """Parse an ISO 8601 time to unix seconds; without a zone it is local. Raises ValueError."""
     try:
         return dt.datetime.fromisoformat(text.strip()).timestamp()
     except (OverflowError, OSError) as error:
@@ -121,7 +121,7 @@ def iso_time(text: str) -> float:
 
 
 def _local_datetime(when: float, zone: dt.tzinfo | None) -> dt.datetime:
-    """A time out of the calendar's range becomes the calendar's beginning."""
+    """Return the local time; a time out of range becomes the epoch."""
     try:
         return dt.datetime.fromtimestamp(when, zone)
     except (OverflowError, OSError, ValueError):

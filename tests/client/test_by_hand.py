@@ -45,7 +45,7 @@ def test_an_episode_is_pinned_weighed_and_corrected_by_its_id(home: Home) -> Non
         reveries(home, "memory", "salience", "e1", "0.8")
         corrected = reveries(home, "memory", "correct", "e1", "Marta", "likes", "tea")
         from_stdin = reveries(home, "memory", "correct", "e1", "--json", stdin="Marta likes tea")
-    assert "pinned: time leaves it alone" in pinned.out
+    assert "pinned: it does not fade" in pinned.out
     assert "reveries consolidate undo run1" in corrected.out
     assert json.loads(from_stdin.out)["replaced"] == CORRECTED.replaced
     assert not controls(pinned.out + corrected.out + from_stdin.out)
@@ -82,7 +82,7 @@ async def test_keys_in_the_memory_browser_pin_weigh_and_correct(home: Home) -> N
         await pilot.press("enter")
         await until(pilot, lambda: isinstance(app.screen, Browser) and app.screen.marked is not None)
         await pilot.press("p")
-        await until(pilot, lambda: "pinned: time leaves it alone" in text_of(app))
+        await until(pilot, lambda: "pinned: it does not fade" in text_of(app))
         await pilot.press("c")
         await until(pilot, lambda: isinstance(app.screen, PromptPane))
         await pilot.press(*"No tea.", "enter")

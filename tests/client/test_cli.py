@@ -177,7 +177,7 @@ def test_a_mind_that_goes_away_in_its_reply_leaves_a_sentence(home: Home) -> Non
     with awake_in_thread(home, Script(dies_after="Token")):
         ran = reveries(home, "say", "hello")
     assert ran.code == 76
-    assert "your words are stored" in ran.err
+    assert "Your words are stored" in ran.err
     assert "Traceback" not in ran.err
 
 
@@ -309,7 +309,7 @@ def test_sleep_waits_until_the_process_is_gone(home: Home) -> None:
     finally:
         daemon.kill()
         daemon.wait()
-    assert reveries(home, "sleep").out == "It is asleep already.\n"
+    assert reveries(home, "sleep").out == "It is already asleep.\n"
 
 
 @pytest.mark.requirement("R-16", "RA-2")
@@ -369,11 +369,11 @@ def test_a_reader_that_goes_away_is_no_error(home: Home) -> None:
 
 
 def test_what_nobody_foresaw_is_one_sentence_and_a_log(home: Home, capsys: pytest.CaptureFixture[str]) -> None:
-    code = cli._complain_of_unforeseen(ZeroDivisionError("private"), home)
+    code = cli._report_crash(ZeroDivisionError("private"), home)
     log = home.logs / "client.log"
     told = capsys.readouterr().err
     assert code == 1
-    assert told == f"reveries: Something went wrong that should not have. The details are in {log}.\n"
+    assert told == f"reveries: An unexpected error occurred. The details are in {log}.\n"
     assert "ZeroDivisionError" in log.read_text()
     assert stat.S_IMODE(log.stat().st_mode) == 0o600
 

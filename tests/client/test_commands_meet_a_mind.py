@@ -97,7 +97,7 @@ async def test_status_sleep_statistics_search_and_inspection_tell_what_the_mind_
 
         waiting = (await mind.until(lambda told: told["episodes"] >= 2, "memory"))["unprocessed"]
         assert waiting >= 2, "what was said, and what was thought"
-        assert f"Slept on {waiting} experiences" in await mind.run("consolidate")
+        assert f"Processed {waiting} experiences" in await mind.run("consolidate")
         stats, status = await mind.ask("memory"), await mind.ask("status")
         assert (stats["unprocessed"], stats["turns"]) == (0, 2)
         assert f"{waiting} processed" in status["last_consolidation"]
@@ -210,7 +210,7 @@ async def test_one_daemon_has_graph_self_model_monologue_breaker_database_sleep_
         shown = await mind.ask("self")
         (focus,) = [one for one in shown["fields"] if one["name"] == "current_focus"]
         assert [one["text"] for one in focus["statements"]] == ["The garden."]
-        assert "Slept on" in await mind.run("consolidate")
+        assert "Processed" in await mind.run("consolidate")
         assert (await mind.ask("memory", "search", "pear tree"))["turns"][0]["text"] == FACT
         asked = {request.model for request in mind.provider.generations}
         assert asked == {"talker", "thinker", "sleeper"}

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from reveries import protocol
-from reveries.client.settings_file import changing, draft, write_private, write_setting
+from reveries.client.settings_file import draft_changes, lock_settings, write_private, write_setting
 from reveries.config import Home, default_toml, load_settings, setting
 from reveries.errors import ConfigError, HomeError
 from tests.client.command_line import reveries
@@ -61,9 +61,9 @@ def test_of_many_who_set_something_at_once_each_has_its_way_and_nothing_is_left_
 @pytest.mark.requirement("C4")
 def test_a_change_waits_for_one_that_was_begun(file: Path) -> None:
     with ThreadPoolExecutor(1) as threads:
-        with changing(file):
+        with lock_settings(file):
             other = threads.submit(write_setting, file, "recall.limit", "12")
-            write_private(file, draft(file, {"mind.name": "Ada"}).after)
+            write_private(file, draft_changes(file, {"mind.name": "Ada"}).after)
             assert not other.done()
         other.result(timeout=5)
     assert (load_settings(file).mind.name, load_settings(file).recall.limit) == ("Ada", 12)
@@ -137,8 +137,8 @@ def test_config_set_tells_the_mind_and_says_when_it_counts(home: Home) -> None:
         later = reveries(home, "config", "set", "llm.embedded.threads", "2")
         assert len(fake.requests(protocol.ApplyConfig)) == 2
     assert "counts from the next wake on" in asleep.out
-    assert "taken it over" in now.out
-    assert "counts after a restart" in later.out
+    assert "The mind uses it now" in now.out
+    assert "takes effect after a restart" in later.out
     settings = load_settings(home.config)
     assert (settings.mind.name, settings.llm.embedded.threads) == ("Two", 2)
 

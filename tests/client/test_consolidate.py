@@ -36,7 +36,7 @@ def test_the_log_lists_passes_with_their_reasons_and_what_one_asks(home: Home) -
         ran = reveries(home, "consolidate", "log", "--limit", "7")
         told = json.loads(reveries(home, "consolidate", "log", "--json").out)
     assert "you asked" in ran.out
-    assert "much had happened" in ran.out
+    assert "many experiences" in ran.out
     assert "reveries consolidate confirm run2abcdef012345" in ran.out
     assert [run["run_id"] for run in told["runs"]] == [ASKS.run_id, RUN.run_id]
     assert [asked.limit for asked in fake.received if isinstance(asked, protocol.AskSleepLog)] == [7, 20]

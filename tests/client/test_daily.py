@@ -8,7 +8,7 @@ import pytest
 
 from reveries import __version__, protocol
 from reveries.client.features.digest import Digest, digest_page
-from reveries.client.features.wake import Awake, wake, wake_what_is_installed
+from reveries.client.features.wake import Awake, wake_installed_version, wake_mind
 from reveries.config import Home, load_settings
 from reveries.llm.scripted import ScriptedModel
 from tests.client.command_line import reveries
@@ -126,10 +126,10 @@ def test_after_an_upgrade_wake_puts_the_older_one_to_sleep_first(
         until_it_listens(home.socket)
         first = int(home.lock.read_text())
     else:
-        outcome = wake(_plan(home, start.format(f"Script({older})")))
+        outcome = wake_mind(_plan(home, start.format(f"Script({older})")))
         assert isinstance(outcome, Awake)
         first = outcome.pid
-    second = wake_what_is_installed(_plan(home, start.format("")))
+    second = wake_installed_version(_plan(home, start.format("")))
     try:
         assert isinstance(second, Awake)
         assert second.pid != first

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from reveries.client.byte_search import TraceSearch
-from reveries.client.features.forgetting import forgotten_page, searched_page
+from reveries.client.features.forgetting import forgotten_page, trace_search_page
 from reveries.client.render import Page
 from reveries.config import Home
 from reveries.protocol import Forgotten, ForgottenItem, ForgottenStore
@@ -39,7 +39,7 @@ def test_a_plan_says_what_would_go_and_what_is_made_anew() -> None:
 def test_what_would_stay_and_tells_of_the_same_is_named_with_its_id() -> None:
     left = [ForgottenItem("f00d", "turn", NOW, "Reverie: Your brother lives in Bergen.")]
     shown = text(forgotten_page(msgspec.structs.replace(plan(), left=left)))
-    assert "would stay, and may tell of the same" in shown
+    assert "would be kept, and may say the same" in shown
     assert "f00d" in shown
     assert "Your brother lives in Bergen." in shown
 
@@ -53,7 +53,7 @@ def test_nothing_chosen_is_said() -> None:
 @pytest.mark.parametrize("hostile", HOSTILE)
 def test_no_memory_reaches_the_terminal_unescaped(hostile: str) -> None:
     shown = text(forgotten_page(plan(hostile)))
-    shown += text(searched_page(TraceSearch({hostile: {"text": 1}}, 1, 1, [hostile])))
+    shown += text(trace_search_page(TraceSearch({hostile: {"text": 1}}, 1, 1, [hostile])))
     assert not any(ord(character) < 32 and character != "\n" for character in shown)
 
 
@@ -72,4 +72,4 @@ def test_the_search_of_a_home_ends_with_1_where_the_words_stand(home: Home) -> N
 
 
 def test_a_search_for_nothing_is_refused(home: Home) -> None:
-    assert "no words to search for" in reveries(home, "forget", "--verify").err
+    assert "which words to search for" in reveries(home, "forget", "--verify").err

@@ -19,8 +19,8 @@ from textual.containers import VerticalScroll
 from textual.widget import Widget
 
 from reveries import protocol
-from reveries.client.features.logs import entry_json, entry_line
-from reveries.client.features.memory import episode_page, found_page
+from reveries.client.features.logs import entry_as_json, render_entry
+from reveries.client.features.memory import episode_page, search_results_page
 from reveries.client.features.thinking import thoughts_page
 from reveries.client.render import Page, line, paragraph, show, show_json
 from reveries.client.tui.panes import content_of, problem_page
@@ -87,7 +87,7 @@ def pages_of(one: Hostile) -> Iterator[Page]:
     text = one.text
     turn = protocol.FoundTurn(text, text, text, NOW, text, 1.0)
     episode = protocol.FoundEpisode(text, text, NOW, 1.0, 0.5, text, text, text, text, [text])
-    yield found_page(protocol.Found(0, [episode], [turn], 0, 0.0), NOW)
+    yield search_results_page(protocol.Found(0, [episode], [turn], 0, 0.0), NOW)
     said = protocol.SaidTurn(text, text, True, text, NOW, False)
     detail = msgspec.structs.replace(DETAIL, summary=text, topics=[text], entities=[text], sources=[said])
     yield episode_page(detail, NOW)
@@ -120,8 +120,8 @@ def test_a_line_of_the_log_carries_no_attack(count: int, capsys: pytest.CaptureF
     for one in hostile_strings(count, seed=17):
         entry = json.dumps({"event": one.text, "level": "info", "timestamp": one.text, "why": one.text})
         for raw in (entry, one.text):
-            show([entry_line(raw)])
-            show([line(entry_json(raw))])
+            show([render_entry(raw)])
+            show([line(entry_as_json(raw))])
         assert not dangers(capsys.readouterr().out), repr(one.text)
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reveries.client.import_file import batches, read_conversation
+from reveries.client.import_file import read_conversation, split_batches
 from reveries.config import Home
 from reveries.errors import InputDataError
 from reveries.protocol import Import, ImportedTurn, encode
@@ -65,7 +65,7 @@ def test_a_file_that_is_not_there_ends_with_66(home: Home, tmp_path: Path) -> No
 def test_an_empty_file_is_told_what_a_line_looks_like(tmp_path: Path) -> None:
     file = tmp_path / "past.jsonl"
     file.write_text("\n\n")
-    with pytest.raises(InputDataError, match="no lines"):
+    with pytest.raises(InputDataError, match="is empty"):
         read_conversation(file)
 
 
@@ -113,13 +113,13 @@ def test_a_mind_that_goes_away_says_how_much_was_stored(home: Home, tmp_path: Pa
         ran = reveries(home, "import", str(file))
     assert ran.code == 76
     assert "0 of 10 turns" in ran.err
-    assert "not stored twice" in ran.err
+    assert "Nothing is stored twice" in ran.err
 
 
 @given(st.lists(st.integers(1, 900_000), max_size=30))
 def test_batches_keep_order_and_fit_into_a_frame(sizes: list[int]) -> None:
     turns = [ImportedTurn(float(place), "Ada", "x" * size) for place, size in enumerate(sizes)]
-    parts = batches(turns)
+    parts = split_batches(turns)
     assert [turn for part in parts for turn in part] == turns
     for part in parts:
         assert len(part) <= 500

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reveries.client.import_formats import read_past
+from reveries.client.import_formats import read_turns
 from reveries.errors import InputDataError, InputFileError, ReveriesError
 
 NOW = 1_790_000_000.0
@@ -67,7 +67,7 @@ def zipped(name: str, content: bytes) -> bytes:
 
 @pytest.mark.requirement("F12")
 def test_chatgpt_is_read_along_the_branch_that_was_shown(tmp_path: Path) -> None:
-    turns = read_past(written(tmp_path, "conversations.json", CHATGPT), "Ana", NOW)
+    turns = read_turns(written(tmp_path, "conversations.json", CHATGPT), "Ana", NOW)
     assert [(turn.speaker, turn.text) for turn in turns] == [
         ("Ana", "How high is the wall?"),
         ("ChatGPT", "Two metres."),
@@ -75,12 +75,12 @@ def test_chatgpt_is_read_along_the_branch_that_was_shown(tmp_path: Path) -> None
     ]
     assert [turn.said_at for turn in turns] == [1_700_000_001.0, 1_700_000_003.0, 1_700_000_004.0]
     packed = written(tmp_path, "export.zip", zipped("chats/conversations.json", json.dumps(CHATGPT).encode()))
-    assert read_past(packed, "Ana", NOW) == turns
+    assert read_turns(packed, "Ana", NOW) == turns
 
 
 @pytest.mark.requirement("F12")
 def test_claude_is_read_in_both_its_forms(tmp_path: Path) -> None:
-    turns = read_past(written(tmp_path, "conversations.json", CLAUDE), "Ana", NOW)
+    turns = read_turns(written(tmp_path, "conversations.json", CLAUDE), "Ana", NOW)
     assert [(turn.speaker, turn.text) for turn in turns] == [
         ("Ana", "How are the bees?"),
         ("Claude", "They are well."),
@@ -90,13 +90,13 @@ def test_claude_is_read_in_both_its_forms(tmp_path: Path) -> None:
 @pytest.mark.requirement("F12")
 def test_a_transcript_is_read_with_its_times_or_without(tmp_path: Path) -> None:
     timed = b"[2024-05-01 10:00] Ana: Good morning\nand good day\n2024-05-01 10:01 Tom: Hello: you\n"
-    turns = read_past(written(tmp_path, "talk.txt", timed), "Ana", NOW)
+    turns = read_turns(written(tmp_path, "talk.txt", timed), "Ana", NOW)
     assert [(turn.speaker, turn.text) for turn in turns] == [
         ("Ana", "Good morning\nand good day"),
         ("Tom", "Hello: you"),
     ]
     assert turns[1].said_at - turns[0].said_at == 60.0
-    untimed = read_past(written(tmp_path, "talk.md", b"**Ana**: Hi\nTom: Hi\n"), "Ana", NOW)
+    untimed = read_turns(written(tmp_path, "talk.md", b"**Ana**: Hi\nTom: Hi\n"), "Ana", NOW)
     assert [turn.said_at for turn in untimed] == [NOW - 30.0, NOW]
 
 
@@ -127,13 +127,13 @@ def test_a_transcript_is_read_with_its_times_or_without(tmp_path: Path) -> None:
 )
 def test_what_is_hostile_or_wrong_ends_with_a_sentence(tmp_path: Path, name: str, content: object) -> None:
     with pytest.raises(InputDataError) as told:
-        read_past(written(tmp_path, name, content), "Ana", NOW)
+        read_turns(written(tmp_path, name, content), "Ana", NOW)
     assert told.value.advice
 
 
 def test_a_file_that_is_not_there_is_said(tmp_path: Path) -> None:
     with pytest.raises(InputFileError):
-        read_past(tmp_path / "nowhere.json", "Ana", NOW)
+        read_turns(tmp_path / "nowhere.json", "Ana", NOW)
 
 
 @pytest.mark.requirement("E6")
@@ -142,7 +142,7 @@ def test_an_archive_whose_content_is_damaged_is_refused_and_not_a_surprise(tmp_p
     for place in range(len(raw) // 4, len(raw) // 2, 3):
         raw[place] ^= 0x55
     with pytest.raises(ReveriesError, match="unpacked"):
-        read_past(written(tmp_path, "export.zip", bytes(raw)), "Ana", NOW)
+        read_turns(written(tmp_path, "export.zip", bytes(raw)), "Ana", NOW)
 
 
 @given(
@@ -178,6 +178,6 @@ def test_an_archive_whose_content_is_damaged_is_refused_and_not_a_surprise(tmp_p
 def test_no_shape_of_json_is_more_than_refused(tmp_path_factory: pytest.TempPathFactory, shape: object) -> None:
     file = written(tmp_path_factory.mktemp("f"), "conversations.json", [shape])
     try:
-        read_past(file, "Ana", NOW)
+        read_turns(file, "Ana", NOW)
     except ReveriesError:
         return

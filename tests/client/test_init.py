@@ -16,14 +16,14 @@ from reveries import protocol
 from reveries.client.setup import (
     Answers,
     caps_text,
-    changes,
+    changed_settings,
     choice_page,
-    key_file,
-    key_from,
+    choose_key_file,
+    find_option,
+    list_options,
     next_steps,
-    option,
-    options,
     options_page,
+    parse_key,
     uses_embedded,
 )
 from reveries.config import Home, Settings, default_toml, load_settings, setting, settings_from
@@ -51,7 +51,7 @@ def weights_that_are_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pa
 
 
 def test_each_choice_says_what_leaves_the_machine_and_what_it_costs() -> None:
-    offered = {one.provider: one for one in options(overview(), SETTINGS)}
+    offered = {one.provider: one for one in list_options(overview(), SETTINGS)}
     assert offered["auto"].leaves == offered["embedded"].leaves == "Nothing leaves this machine."
     assert "Ollama's llama3.2:latest" in offered["auto"].what
     assert offered["openai"].leaves.endswith("goes to OpenAI.")
@@ -61,24 +61,24 @@ def test_each_choice_says_what_leaves_the_machine_and_what_it_costs() -> None:
     caps = caps_text(1.0, 20.0)
     page = options_page(list(offered.values()), "auto", caps) + choice_page(offered["openai"], caps)
     shown = " ".join(" ".join(part.text for row in page for part in row).split())
-    assert shown.count("ever more than $1.00 a day and $20.00 a month, the caps.") == 2
+    assert shown.count("t most $1.00 a day and $20.00 a month (caps).") == 2
     assert "› 1 auto" in shown
     with pytest.raises(UsageError):
-        option(overview(), SETTINGS, "nobody")
+        find_option(overview(), SETTINGS, "nobody")
 
 
 def test_an_ollama_that_would_hand_it_on_is_not_what_auto_uses() -> None:
     cloud = overview(ollama=[one for one in overview().ollama if one.leaves_machine])
-    auto, _, ollama, *_ = options(cloud, SETTINGS)
+    auto, _, ollama, *_ = list_options(cloud, SETTINGS)
     assert "big:cloud" not in auto.what
     assert (auto.leaves, "another computer" in ollama.leaves) == ("Nothing leaves this machine.", True)
     embeds = overview(ollama=[protocol.OllamaOffer("nomic-embed-text", 1, leaves_machine=False)])
-    assert "nomic" not in options(embeds, SETTINGS)[0].what
+    assert "nomic" not in list_options(embeds, SETTINGS)[0].what
     far = overview(
         ollama=[protocol.OllamaOffer("llama3.2", 1, leaves_machine=True, is_chosen=True)], ollama_url="http://far:11434"
     )
     llm = msgspec.structs.replace(SETTINGS.llm, ollama_url="http://far:11434")
-    assert "http://far:11434" in options(far, msgspec.structs.replace(SETTINGS, llm=llm))[0].leaves
+    assert "http://far:11434" in list_options(far, msgspec.structs.replace(SETTINGS, llm=llm))[0].leaves
 
 
 @pytest.mark.requirement("RA-41")
@@ -94,14 +94,14 @@ def test_an_ollama_that_would_hand_it_on_is_not_what_auto_uses() -> None:
 def test_whoever_else_is_told_something_is_named_with_the_setting_that_says_so(
     llm: dict[str, object], maker: str, key: str
 ) -> None:
-    for one in options(overview(), settings_from({"llm": llm}, "test"))[:3]:
+    for one in list_options(overview(), settings_from({"llm": llm}, "test"))[:3]:
         assert one.leaves == f"What you say, and what it remembers of it, goes to {maker} ({key})."
-        assert (one.cost, one.leaves_machine) == (f"What {maker} is asked costs money.", True)
+        assert (one.cost, one.leaves_machine) == (f"Requests to {maker} cost money.", True)
 
 
 def test_what_an_ollama_hands_on_is_no_secret_to_this_machine() -> None:
     def leaves(**llm: object) -> dict[str, str]:
-        return {one.provider: one.leaves for one in options(overview(), settings_from({"llm": llm}, "test"))}
+        return {one.provider: one.leaves for one in list_options(overview(), settings_from({"llm": llm}, "test"))}
 
     handed = leaves(provider="ollama", conversation_model="gpt-oss:120b-cloud")
     assert "another computer" in handed["ollama"]
@@ -116,7 +116,7 @@ def test_what_an_ollama_hands_on_is_no_secret_to_this_machine() -> None:
 def test_a_copy_of_a_model_of_ollamas_cloud_is_named_as_what_it_is() -> None:
     offers = [protocol.OllamaOffer("mine:latest", 1, True), protocol.OllamaOffer("small", 1, False, is_chosen=True)]
     settings = settings_from({"llm": {"conversation_fallbacks": ["ollama/mine"]}}, "test")
-    told = {one.provider: one.leaves for one in options(overview(ollama=offers), settings)}
+    told = {one.provider: one.leaves for one in list_options(overview(ollama=offers), settings)}
     assert "another computer" in told["embedded"]
     assert "llm.conversation_fallbacks" in told["embedded"]
 
@@ -126,24 +126,24 @@ def test_init_does_not_say_free_where_a_fallback_is_paid(home: Home) -> None:
     home.config.write_text('[llm]\nconversation_fallbacks = ["openai/gpt-4.1"]\n')
     told = " ".join(reveries(home, "init", "--provider", "embedded").out.split())
     assert "Nothing leaves" not in told
-    assert "goes to OpenAI (llm.conversation_fallbacks). What OpenAI is asked costs money. In all never more" in told
+    assert "goes to OpenAI (llm.conversation_fallbacks). Requests to OpenAI cost money. In total at most" in told
 
 
 # --- what it changes -------------------------------------------------------------------------------------------------
 
 
 def test_what_stays_as_it_is_is_not_written() -> None:
-    assert changes(SETTINGS, Answers(owner="", provider="auto", dollars_per_day=1.0)) == {}
+    assert changed_settings(SETTINGS, Answers(owner="", provider="auto", dollars_per_day=1.0)) == {}
 
 
 def test_a_cap_that_is_raised_is_raised_for_the_conversation_too() -> None:
-    assert changes(SETTINGS, Answers(dollars_per_day=30.0)) == {
+    assert changed_settings(SETTINGS, Answers(dollars_per_day=30.0)) == {
         "budget.dollars_per_day": 30.0,
         "budget.dollars_per_month": 30.0,
         "budget.conversation.dollars_per_day": 30.0,
         "budget.conversation.dollars_per_month": 30.0,
     }
-    assert changes(SETTINGS, Answers(dollars_per_day=0.5)) == {"budget.dollars_per_day": 0.5}
+    assert changed_settings(SETTINGS, Answers(dollars_per_day=0.5)) == {"budget.dollars_per_day": 0.5}
 
 
 @given(
@@ -153,7 +153,7 @@ def test_a_cap_that_is_raised_is_raised_for_the_conversation_too() -> None:
 )
 def test_every_answer_makes_settings_that_are_accepted(day: float | None, month: float | None, provider: str) -> None:
     tables = tomllib.loads(default_toml())
-    for key, value in changes(SETTINGS, Answers("Ada", provider, day, month)).items():
+    for key, value in changed_settings(SETTINGS, Answers("Ada", provider, day, month)).items():
         *path, name = key.split(".")
         table = tables
         for part in path:
@@ -167,19 +167,19 @@ def test_every_answer_makes_settings_that_are_accepted(day: float | None, month:
 def test_a_key_never_serves_another_provider(tmp_path: Path) -> None:
     openais = str(tmp_path / "openai.key")
     chose = settings_from({"llm": {"provider": "openai", "api_key_file": openais}}, "test")
-    assert key_file(tmp_path, chose, "anthropic", was_pasted=False) == ""
-    assert key_file(tmp_path, chose, "anthropic", was_pasted=True) == str(tmp_path / "anthropic.key")
+    assert choose_key_file(tmp_path, chose, "anthropic", was_pasted=False) == ""
+    assert choose_key_file(tmp_path, chose, "anthropic", was_pasted=True) == str(tmp_path / "anthropic.key")
     own = settings_from({"llm": {"api_key_file": "/elsewhere/key"}}, "test")
-    assert key_file(tmp_path, own, "anthropic", was_pasted=False) is None
+    assert choose_key_file(tmp_path, own, "anthropic", was_pasted=False) is None
     (tmp_path / "openai.key").write_text(SECRET)
-    assert key_file(tmp_path, SETTINGS, "openai", was_pasted=False) == openais
+    assert choose_key_file(tmp_path, SETTINGS, "openai", was_pasted=False) == openais
 
 
 def test_what_was_pasted_by_mistake_is_no_key() -> None:
-    assert key_from(f"  {SECRET}\n") == SECRET
+    assert parse_key(f"  {SECRET}\n") == SECRET
     for mistake in ("dear diary", "schlüssel", "x" * 501, "a\x1b[0m"):
         with pytest.raises(UsageError):
-            key_from(mistake)
+            parse_key(mistake)
 
 
 def test_the_next_steps_are_what_is_still_missing() -> None:
@@ -207,8 +207,8 @@ def test_the_model_that_suits_the_machine_is_what_is_still_to_be_fetched() -> No
     assert "models pull" not in steps(SETTINGS, msgspec.structs.replace(LARGER, model="smollm2-135m"))
     named = settings_from({"llm": {"embedded": {"model": "smollm2-135m"}}}, "test")
     assert "models pull large" not in steps(named, LARGER)
-    assert "large, 1.1 GB, to be fetched" in options(bare, SETTINGS, LARGER)[0].what
-    assert changes(SETTINGS, Answers(embedded_model="larger")) == {"llm.embedded.model": "larger"}
+    assert "large, 1.1 GB, to be fetched" in list_options(bare, SETTINGS, LARGER)[0].what
+    assert changed_settings(SETTINGS, Answers(embedded_model="larger")) == {"llm.embedded.model": "larger"}
 
 
 def test_no_model_of_this_machine_is_needed_where_another_answers() -> None:
@@ -224,7 +224,7 @@ def test_no_model_of_this_machine_is_needed_where_another_answers() -> None:
 def test_without_a_terminal_it_says_so_and_asks_nothing(home: Home) -> None:
     ran = reveries(home, "init")
     assert ran.code == 2
-    assert "this is no terminal" in ran.err
+    assert "needs a terminal" in ran.err
     assert not home.config.exists()
 
 
@@ -232,7 +232,7 @@ def test_the_defaults_need_nothing_to_be_written(home: Home) -> None:
     ran = reveries(home, "init", "--yes")
     assert ran.code == 0
     assert "Nothing leaves this machine. Free." in ran.out
-    assert "Nothing has to be written" in ran.out
+    assert "There is nothing to change" in ran.out
     assert not home.config.exists()
 
 
@@ -240,7 +240,7 @@ def test_the_defaults_need_nothing_to_be_written(home: Home) -> None:
 def test_what_it_writes_explains_itself_and_is_for_the_owner_alone(home: Home) -> None:
     ran = reveries(home, "init", "--provider", "openai", "--name", "Ada", "--dollars-per-day", "0.5")
     assert ran.code == 0
-    assert "never more than $0.50 a day" in " ".join(ran.out.split())
+    assert "at most $0.50 a day" in " ".join(ran.out.split())
     text = home.config.read_text()
     assert "# What the mind calls you." in text
     assert stat.S_IMODE(home.config.stat().st_mode) == 0o600
@@ -313,7 +313,7 @@ def test_a_settings_file_that_is_wrong_is_said_to_be_and_left_alone(home: Home) 
 def test_enter_and_enter_is_a_whole_conversation(home: Home) -> None:
     output, code = in_terminal(home, [(b"call you?", b"\r"), (b"Which", b"\r"), (b"reveries wake", b"")], "init")
     assert code == 0, output
-    assert b"Nothing has to be written" in output
+    assert b"There is nothing to change" in output
     assert not home.config.exists()
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from reveries.client.cli import cli
 from reveries.client.json_answers import OF_COMMANDS, OF_NO_STRUCT
-from reveries.client.reference import _walk
+from reveries.client.reference import _list_commands
 from reveries.config import Home
 from tests.client.command_line import reveries
 from tests.client.test_cli import DETAIL, FOUND
@@ -32,11 +32,13 @@ settings."""
 
 
 def with_json() -> set[str]:
-    return {path for path, command in _walk(cli, "reveries") if any("--json" in one.opts for one in command.params)}
+    return {
+        path for path, command in _list_commands(cli, "reveries") if any("--json" in one.opts for one in command.params)
+    }
 
 
 def test_every_command_has_json_or_is_known_to_have_none() -> None:
-    assert {path for path, _ in _walk(cli, "reveries")} - with_json() == WITHOUT
+    assert {path for path, _ in _list_commands(cli, "reveries")} - with_json() == WITHOUT
 
 
 def test_what_every_command_writes_is_in_the_reference() -> None:
@@ -78,5 +80,5 @@ def test_an_error_is_a_sentence_and_no_object(home: Home) -> None:
 
 
 def test_json_is_an_option_without_a_value() -> None:
-    for _, command in _walk(cli, "reveries"):
+    for _, command in _list_commands(cli, "reveries"):
         assert all(isinstance(one, click.Option) and one.is_flag for one in command.params if "--json" in one.opts)

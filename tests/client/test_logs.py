@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from reveries.client.features.logs import entry_json, entry_line, last_lines
+from reveries.client.features.logs import entry_as_json, read_last_lines, render_entry
 from reveries.config import Home
 from tests.client.command_line import environment, reveries
 from tests.client.test_tui import HOSTILE
@@ -29,15 +29,15 @@ def test_the_last_lines_come_from_what_was_rotated_away_too(log: Path) -> None:
     log.with_name("daemon.log.2").write_text("a\nb\n")
     log.with_name("daemon.log.1").write_text("c\nd\n")
     log.write_text("e\nf\n")
-    assert last_lines(log, 1) == ["f"]
-    assert last_lines(log, 3) == ["d", "e", "f"]
-    assert last_lines(log, 100) == list("abcdef")
-    assert last_lines(log, 0) == []
+    assert read_last_lines(log, 1) == ["f"]
+    assert read_last_lines(log, 3) == ["d", "e", "f"]
+    assert read_last_lines(log, 100) == list("abcdef")
+    assert read_last_lines(log, 0) == []
 
 
 def test_long_logs_are_read_from_their_end(log: Path) -> None:
     log.write_text("".join(f"{number:0100}\n" for number in range(5000)))
-    assert [int(row) for row in last_lines(log, 3)] == [4997, 4998, 4999]
+    assert [int(row) for row in read_last_lines(log, 3)] == [4997, 4998, 4999]
 
 
 def test_a_line_says_when_how_bad_and_what(home: Home, log: Path) -> None:
@@ -52,13 +52,13 @@ def test_a_line_says_when_how_bad_and_what(home: Home, log: Path) -> None:
 def test_without_a_log_it_says_how_one_begins(home: Home) -> None:
     ran = reveries(home, "logs")
     assert ran.code == 1
-    assert ran.err.endswith("It begins with: reveries wake\n")
+    assert ran.err.endswith("It is created by: reveries wake\n")
 
 
 @pytest.mark.requirement("R-10")
 @pytest.mark.parametrize("row", [HOSTILE, entry(HOSTILE, why=HOSTILE, exception=HOSTILE), '{"event": 3}', "[]", "{"])
 def test_nothing_in_a_log_is_obeyed(row: str) -> None:
-    shown = "".join(part.text for part in entry_line(row)) + entry_json(row)
+    shown = "".join(part.text for part in render_entry(row)) + entry_as_json(row)
     assert not {char for char in shown if ord(char) < 32 or 127 <= ord(char) < 160}
 
 

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from reveries import protocol
 from reveries.client.features.context import context_page
-from reveries.client.features.memory import found_page
+from reveries.client.features.memory import search_results_page
 from reveries.client.features.memory_views import timeline_page, why_page
 from reveries.client.features.self_model import self_history_page, self_page
-from reveries.client.reasons import list_words, reason_words
+from reveries.client.reasons import list_words, reason_text
 from reveries.client.render import Page, page_columns
 from reveries.client.tui.panes import content_of
 from reveries.safe_text import plain
@@ -52,7 +52,7 @@ def test_why_tells_the_way_the_factors_the_place_and_the_reasons() -> None:
     assert "x 1.50" in text
     assert "above the threshold of 0.05" in text
     assert "1st of all turns" in text
-    assert "the cue's words stand in it" in text
+    assert "it contains the words of the query" in text
     assert "less than usual: its conversation is about this" in text
 
 
@@ -119,7 +119,7 @@ def test_the_self_model_marks_what_is_the_owners_and_its_history_shows_evidence(
 
 
 def test_a_mind_without_a_picture_of_itself_says_so() -> None:
-    assert "has not made itself a picture" in text_of(self_page(protocol.SelfModelShown(0, [], [], 0.0, 0), NOW))
+    assert "self-model is still empty" in text_of(self_page(protocol.SelfModelShown(0, [], [], 0.0, 0), NOW))
     assert "has not changed yet" in text_of(self_history_page(protocol.SelfHistory(0, [], 0), NOW))
 
 
@@ -128,24 +128,24 @@ def test_an_explained_search_tells_what_speaks_for_each() -> None:
         "e1", "A walk.", NOW, 0.8, 0.6, "owner", "deep", "", "", ["e1"], cosine=0.5, words=0.25, factors=FACTORS
     )
     turn = protocol.FoundTurn("t1", "e1", "Ada", NOW, "a walk", 3.0, reasons=REASONS)
-    text = text_of(found_page(protocol.Found(0, [episode], [turn], 3, 0.01), NOW))
+    text = text_of(search_results_page(protocol.Found(0, [episode], [turn], 3, 0.01), NOW))
     assert "cosine 0.50, 25% of the words" in text
-    assert "+ the cue's words stand in it" in text
+    assert "+ it contains the words of the query" in text
     plain_text = text_of(
-        found_page(protocol.Found(0, [], [protocol.FoundTurn("t", "e", "A", NOW, "x", 1.0)], 0, 0), NOW)
+        search_results_page(protocol.Found(0, [], [protocol.FoundTurn("t", "e", "A", NOW, "x", 1.0)], 0, 0), NOW)
     )
     assert "stand in it" not in plain_text
 
 
 def test_a_search_shows_no_more_turns_than_were_asked_for() -> None:
     turns = [protocol.FoundTurn(f"t{place}", "e", "Ada", NOW, f"turn number {place}", 1.0) for place in range(9)]
-    text = text_of(found_page(protocol.Found(0, [], turns, 0, 0), NOW, 2))
+    text = text_of(search_results_page(protocol.Found(0, [], turns, 0, 0), NOW, 2))
     assert "turn number 1" in text
     assert "turn number 2" not in text
 
 
 def test_a_reason_that_is_not_known_is_shown_by_its_name() -> None:
-    assert reason_words(protocol.TurnReason("smells_of_tea", 1.0, 0.2, 0.5)) == "smells of tea"
+    assert reason_text(protocol.TurnReason("smells_of_tea", 1.0, 0.2, 0.5)) == "smells of tea"
     assert list_words(["a", "b", "c"], most=2) == "a, b and 1 more"
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from reveries import protocol
-from reveries.client.features.mcp import serve
+from reveries.client.features.mcp import serve_mcp_command
 from reveries.client.mcp import daemon_calls, http
 from reveries.client.mcp.http import RequireToken, read_token
 from reveries.client.mcp.server import program_name
@@ -221,7 +221,7 @@ def test_over_http_a_program_is_not_called_as_it_calls_itself(home: Home, monkey
     monkeypatch.setattr(http, "serve_http", lambda link, name, *_: served.append(name))
     monkeypatch.setenv("REVERIES_HOME", str(home.path))
     for words in ([], ["--name", "helper"]):
-        serve.main(["--http", "0", *words], standalone_mode=False)
+        serve_mcp_command.main(["--http", "0", *words], standalone_mode=False)
     assert served == ["http", "helper"]
 
 
@@ -241,8 +241,8 @@ def test_a_server_is_added_to_the_settings_and_taken_out_again(home: Home) -> No
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (("Bad Name", "--", "x"), "is no name here"),
-        (("a.b", "--", "x"), "is no name here"),
+        (("Bad Name", "--", "x"), "is not a valid name"),
+        (("a.b", "--", "x"), "is not a valid name"),
         (("both", "--url", "https://a.example", "--", "x"), "a command, or an address"),
         (("none",), "a command, or an address"),
     ],

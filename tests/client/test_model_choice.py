@@ -14,7 +14,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from reveries.client.model_choice import suggestion_text, where_it_speaks
+from reveries.client.model_choice import other_provider_text, suggestion_text
 from reveries.config import Home, load_settings, settings_from
 from reveries.llm.asset_sources import UrlSource
 from reveries.llm.assets import Asset, AssetFile
@@ -67,17 +67,17 @@ def test_the_sentence_says_why() -> None:
     assert "huggingface.co, which has a better one, cannot be reached" in suggestion_text(
         _found(model=CODER, silent=["huggingface.co"]), may_ask=True
     )
-    assert "which is here already" in suggestion_text(_found(is_here=True), may_ask=True)
+    assert "which is already here" in suggestion_text(_found(is_here=True), may_ask=True)
 
 
 def test_nothing_is_chosen_where_another_than_a_model_of_ours_answers() -> None:
     def told(provider: str) -> str:
-        return where_it_speaks(settings_from({"llm": {"provider": provider}}, "test").llm, overview())
+        return other_provider_text(settings_from({"llm": {"provider": provider}}, "test").llm, overview())
 
     assert told("openai") == "The chat model is openai's (llm.provider): none is fetched."
     assert "llama3.2:latest of your Ollama" in told("auto")
     assert not told("embedded")
-    assert not where_it_speaks(load_settings(None).llm, overview(ollama=[]))
+    assert not other_provider_text(load_settings(None).llm, overview(ollama=[]))
 
 
 # --- as a command ----------------------------------------------------------------------------------------------------
@@ -144,8 +144,8 @@ def test_without_a_terminal_the_small_one_is_fetched_and_the_better_one_named(pl
     told = " ".join(ran.out.split())
     assert (ran.code, ran.err) == (0, "")
     assert place.here == {SMALL}
-    assert f"without a terminal nobody can be asked about the better {LARGE} (2.5 MB to fetch)" in told
-    assert told.endswith(f"{SMALL} is here, from 127.0.0.1.")
+    assert f"can run the better {LARGE} (2.5 MB to download), but that needs your confirmation in a terminal" in told
+    assert told.endswith(f"{SMALL} is on this machine, from 127.0.0.1.")
     assert place.remembered == "auto"
 
 
@@ -189,7 +189,7 @@ def test_a_home_with_today_s_model_goes_on_with_it(place: Place) -> None:
     place.home.config.write_text('[llm]\nprovider = "embedded"\n')  # As it was before there was a choice.
     place.publisher.ranges.clear()
     ran = place.choose()
-    assert f"{CODER}, which is here already" in " ".join(ran.out.split())
+    assert f"{CODER}, which is already here" in " ".join(ran.out.split())
     assert not place.publisher.ranges
 
 
@@ -265,7 +265,7 @@ def test_ctrl_c_while_it_is_fetched_is_a_sentence_and_the_next_run_goes_on_there
     place.publisher.holds_after = 400_000
     told, code = place.choose_in_terminal([(_QUESTION, b"y\r"), (b"/2.5 MB", b"\x03")])
     assert code == 130, told
-    assert "Interrupted: what has come is kept, and the next run goes on there." in told
+    assert "Interrupted. The downloaded part is kept, and the next run continues there." in told
     assert "Traceback" not in told
     place.publisher.released.set()
     place.publisher.holds_after = 0

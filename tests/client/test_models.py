@@ -63,14 +63,14 @@ def test_everything_else_that_there_is_is_listed() -> None:
 
 
 def test_an_ollama_that_is_silent_or_empty_is_said_to_be() -> None:
-    assert "nobody answers there" in text(overview_page(overview(ollama_answers=False, ollama=[])))
+    assert "does not answer" in text(overview_page(overview(ollama_answers=False, ollama=[])))
     assert "models pull ollama/" in text(overview_page(overview(ollama=[])))
 
 
 def test_a_probe_shows_speed_form_and_cost() -> None:
     shown = text(probes_page(probed(probe(), probe(role="monologue", load_seconds=2.5, answer="repaired"))))
     assert "first token 420 ms, 61.2 tokens/s, 150 tokens, $0.0007 of $0.0015 reserved" in shown
-    assert "keeps to a JSON schema when shown its mistake" in shown
+    assert "follows a JSON schema after a correction" in shown
     assert "loaded in 2.5 s" in shown
     assert "this test      $0.0013" in shown
     assert "7 valid, 2 after a repair, 1 failed" in shown
@@ -103,7 +103,7 @@ def test_a_tier_is_shown_with_its_scores_and_what_follows_from_it() -> None:
     assert "keeps a form   4 of 6" in shown
     assert "who is who     3 of 6" in shown
     assert "tier           1  95.0 s, 2,000 tokens, $0" in shown
-    assert "It is asked one plain thing at a time" in shown
+    assert "It gets one simple task at a time" in shown
     assert "this test      $1.50" in shown
 
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reveries.client.byte_search import search
-from reveries.client.overflow import borders
+from reveries.client.byte_search import search_files
+from reveries.client.overflow import find_borders
 from reveries.db.driver import dbapi
 
 WORDS = "zqvorblax-7741"
@@ -46,8 +46,8 @@ def test_wherever_it_stands_in_a_long_text_it_is_found(
     folder = tmp_path_factory.mktemp("home")
     made(folder / "memory.db", ["short", filled(before, after), "x" * 3000], page_bytes, is_index=is_index)
     # SQLite may have left a part of it where it stood before.
-    assert search(folder, WORDS).found["memory.db"]["text"] >= 1
-    assert search(folder, "another").found == {}
+    assert search_files(folder, WORDS).found["memory.db"]["text"] >= 1
+    assert search_files(folder, "another").found == {}
 
 
 @pytest.mark.requirement("F10")
@@ -56,7 +56,7 @@ def test_in_texts_with_the_word_at_every_place_it_is_found_once_in_each(tmp_path
     texts = [filled(before, 9900 - before) for before in range(1, 2 * page_bytes, 5)]
     made(tmp_path / "memory.db", texts, page_bytes)
     assert (tmp_path / "memory.db").read_bytes().count(WORDS.encode()) < len(texts)
-    assert search(tmp_path, WORDS).found == {"memory.db": {"text": len(texts)}}
+    assert search_files(tmp_path, WORDS).found == {"memory.db": {"text": len(texts)}}
 
 
 _WRITER = """
@@ -82,7 +82,7 @@ def test_it_is_found_in_the_log_of_a_mind_that_is_awake(tmp_path: Path) -> None:
         with subprocess.Popen(words, stdin=pipe, stdout=pipe) as writer:
             assert writer.stdout is not None
             assert writer.stdout.readline() == b"there\n"
-            assert "memory.db-wal" in search(path.parent, WORDS).found, before
+            assert "memory.db-wal" in search_files(path.parent, WORDS).found, before
             writer.communicate(timeout=5)
 
 
@@ -94,7 +94,7 @@ def test_no_file_however_broken_ends_the_search(
     file = tmp_path_factory.mktemp("broken") / "memory.db"
     for size in (b"\x02\x00", b"\x10\x00", b"\x00\x01"):
         file.write_bytes(head + size + raw)
-        list(borders(file, 200))
+        list(find_borders(file, 200))
 
 
 @pytest.mark.requirement("F10")
@@ -105,7 +105,7 @@ def test_a_database_whose_pages_lead_in_a_circle_is_read_to_its_end(tmp_path: Pa
     for page in range(3 * 512, len(raw), 512):
         raw[page : page + 4] = (4).to_bytes(4, "big")
     file.write_bytes(raw)
-    assert list(borders(file, 100))
+    assert list(find_borders(file, 100))
 
 
 @pytest.mark.requirement("F10")
@@ -114,7 +114,7 @@ def test_a_database_whose_pages_lead_in_a_circle_is_read_to_its_end(tmp_path: Pa
 )
 def test_whatever_blank_stands_between_words_they_are_found(tmp_path: Path, raw: str) -> None:
     (tmp_path / "file").write_text(raw, encoding="utf-8")
-    assert search(tmp_path, "pear tree").found == {"file": {"text": 1}}
+    assert search_files(tmp_path, "pear tree").found == {"file": {"text": 1}}
 
 
 @pytest.mark.requirement("F10")
@@ -122,7 +122,7 @@ def test_whatever_blank_stands_between_words_they_are_found(tmp_path: Path, raw:
 @pytest.mark.parametrize("there", ["Gr\u00fc\u00dfe aus K\u00f6ln", "Gru\u0308\u00dfe aus Ko\u0308ln"])
 def test_composed_and_decomposed_letters_are_the_same(tmp_path: Path, words: str, there: str) -> None:
     (tmp_path / "file").write_text(there, encoding="utf-8")
-    assert search(tmp_path, words).found == {"file": {"text": 1}}
+    assert search_files(tmp_path, words).found == {"file": {"text": 1}}
 
 
 @pytest.mark.requirement("F10")
@@ -130,6 +130,6 @@ def test_a_log_that_cannot_be_read_takes_nothing_from_what_was_found_beside_it(t
     made(tmp_path / "memory.db", [WORDS], 4096)
     # A file that is there, and fails when it is read.
     (tmp_path / "memory.db-wal").symlink_to("/proc/self/mem")
-    found = search(tmp_path, WORDS)
+    found = search_files(tmp_path, WORDS)
     assert found.found["memory.db"]["text"] >= 1
     assert {"memory.db", "memory.db-wal"} <= set(found.passed_over)

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reveries.client.picture import picture, write_png, write_svg
-from reveries.client.picture_labels import COLUMNS, LINES, Rect, Spot, columns_of, turned_up, wrapped
-from reveries.client.picture_layout import Bond, Box, arranged, overlapping, spanning
+from reveries.client.picture import draw_picture, write_png, write_svg
+from reveries.client.picture_labels import COLUMNS, LINES, Rect, Spot, choose_labels_above, count_columns, wrap_label
+from reveries.client.picture_layout import Bond, Box, arrange_boxes, has_overlaps, spanning_bonds
 from reveries.errors import InputFileError, UsageError
 from reveries.protocol import GraphNode, GraphTie, Neighbourhood
 from tests.client.test_tui import HOSTILE
@@ -51,18 +51,18 @@ def test_no_two_boxes_overlap_and_none_sticks_out(boxes: list[Box], data: st.Dat
     places = st.integers(0, len(boxes) - 1)
     bonds = data.draw(st.lists(st.builds(Bond, places, places, st.floats(0, 1)), max_size=50))
     bonds = [bond for bond in bonds if bond.first != bond.second]
-    laid = arranged(boxes, bonds, 600.0, 400.0)
-    assert not overlapping(laid.points, boxes)
+    laid = arrange_boxes(boxes, bonds, 600.0, 400.0)
+    assert not has_overlaps(laid.points, boxes)
     for (x, y), box in zip(laid.points, boxes, strict=True):
         assert box.half_width - 0.1 <= x <= laid.width - box.half_width + 0.1
         assert box.above - 0.1 <= y <= laid.height - box.below + 0.1
-    assert arranged(boxes, bonds, 600.0, 400.0) == laid
+    assert arrange_boxes(boxes, bonds, 600.0, 400.0) == laid
 
 
 def test_what_hangs_together_lies_nearer_than_what_does_not() -> None:
     boxes = [Box(20, 10, 20)] * 6
     bonds = [Bond(0, 1, 1.0), Bond(1, 2, 1.0), Bond(0, 2, 1.0), Bond(3, 4, 1.0), Bond(4, 5, 1.0), Bond(3, 5, 1.0)]
-    points = arranged(boxes, bonds, 900.0, 600.0).points
+    points = arrange_boxes(boxes, bonds, 900.0, 600.0).points
     within = [math.dist(points[bond.first], points[bond.second]) for bond in bonds]
     between = [math.dist(points[a], points[b]) for a in range(3) for b in range(3, 6)]
     assert sum(within) / len(within) < 0.7 * sum(between) / len(between)
@@ -70,25 +70,25 @@ def test_what_hangs_together_lies_nearer_than_what_does_not() -> None:
 
 def test_the_strongest_bonds_hold_everything_together() -> None:
     bonds = [Bond(0, 1, 0.2), Bond(0, 1, 0.9), Bond(1, 2, 0.5), Bond(0, 2, 0.4), Bond(3, 4, 0.1)]
-    assert sorted(spanning(5, bonds)) == [1, 2, 4]
+    assert sorted(spanning_bonds(5, bonds)) == [1, 2, 4]
 
 
 @given(text=st.text(max_size=300))
 def test_a_label_fits_into_its_lines_whatever_it_says(text: str) -> None:
-    rows = wrapped(" ".join(text.split()))
+    rows = wrap_label(" ".join(text.split()))
     assert len(rows) <= LINES
-    assert all(columns_of(row) <= COLUMNS for row in rows)
+    assert all(count_columns(row) <= COLUMNS for row in rows)
 
 
 def test_a_label_goes_up_when_a_link_runs_through_it_and_stays_when_there_is_no_room() -> None:
     spot = Spot(Rect(40, 40, 60, 60), Rect(10, 60, 90, 90), Rect(10, 10, 90, 40))
     down = [((50.0, 50.0), (50.0, 80.0), (50.0, 200.0))]
     ground = Rect(0, 0, 300, 300)
-    assert turned_up([spot], down, ground) == [True]
-    assert turned_up([spot], [], ground) == [False]
-    assert turned_up([spot], down, Rect(0, 20, 300, 300)) == [False]
+    assert choose_labels_above([spot], down, ground) == [True]
+    assert choose_labels_above([spot], [], ground) == [False]
+    assert choose_labels_above([spot], down, Rect(0, 20, 300, 300)) == [False]
     other = Spot(Rect(40, 20, 60, 30), Rect(45, 30, 55, 35), Rect(45, 15, 55, 20))
-    assert turned_up([spot, other], down, ground)[0] is False
+    assert choose_labels_above([spot, other], down, ground)[0] is False
 
 
 _texts = st.text(max_size=80) | st.sampled_from(
@@ -101,14 +101,14 @@ _texts = st.text(max_size=80) | st.sampled_from(
 def test_the_picture_is_valid_and_holds_no_markup_of_a_memory(texts: list[str], title: str, kind: str) -> None:
     nodes = [node(f"e{place}", text, happened_at=NOW - place, distance=place) for place, text in enumerate(texts)]
     ties = [GraphTie("e0", one.episode_id, kind, 0.7, kind == "causal") for one in nodes[1:]]
-    drawn = picture(shown(nodes, ties, title))
+    drawn = draw_picture(shown(nodes, ties, title))
     root = ET.fromstring(drawn)
     allowed = {"svg", "title", "desc", "defs", "radialGradient", "linearGradient", "stop", "marker", "path", "rect"}
     allowed |= {"g", "circle", "text"}
     assert {element.tag.removeprefix(_SVG) for element in root.iter()} <= allowed
     assert not any("href" in name or name.startswith("on") for element in root.iter() for name in element.attrib)
     assert not any(char in drawn for char in "\x1b\x00\x07\ufffe")
-    assert drawn == picture(shown(nodes, ties, title))
+    assert drawn == draw_picture(shown(nodes, ties, title))
 
 
 def test_a_picture_goes_where_a_link_of_ones_own_leads_and_nobody_else_may_read_it(tmp_path: Path) -> None:
@@ -123,7 +123,7 @@ def test_a_picture_goes_where_a_link_of_ones_own_leads_and_nobody_else_may_read_
 def test_each_type_of_link_has_its_own_colour_and_its_own_dash() -> None:
     nodes = [node(f"e{place}") for place in range(5)]
     ties = [GraphTie("e0", f"e{place}", kind, 0.9, kind == "causal") for place, kind in enumerate(_KINDS, 1)]
-    paths = [p for p in ET.fromstring(picture(shown(nodes, ties))).iter(f"{_SVG}path") if " Q" in p.attrib["d"]]
+    paths = [p for p in ET.fromstring(draw_picture(shown(nodes, ties))).iter(f"{_SVG}path") if " Q" in p.attrib["d"]]
     assert len({path.attrib["stroke"] for path in paths}) == 4
     assert len({path.attrib.get("stroke-dasharray", "") for path in paths}) == 4
     assert sum("marker-end" in path.attrib for path in paths) == 1
@@ -132,7 +132,7 @@ def test_each_type_of_link_has_its_own_colour_and_its_own_dash() -> None:
 def test_what_matters_more_is_larger_and_a_stronger_link_is_wider() -> None:
     nodes = [node("e0", salience=0.9), node("e1", salience=0.1), node("e2")]
     ties = [GraphTie("e0", "e1", "thematic", 0.9, False), GraphTie("e1", "e2", "thematic", 0.1, False)]
-    root = ET.fromstring(picture(shown(nodes, ties)))
+    root = ET.fromstring(draw_picture(shown(nodes, ties)))
     groups = [group for group in root.iter(f"{_SVG}g") if group.find(f"{_SVG}title") is not None]
     radii = [max(float(circle.attrib["r"]) for circle in group.iter(f"{_SVG}circle")) for group in groups]
     assert radii[0] > radii[1]
@@ -143,13 +143,13 @@ def test_what_matters_more_is_larger_and_a_stronger_link_is_wider() -> None:
 def test_too_many_links_are_thinned_and_the_title_says_so() -> None:
     nodes = [node(f"e{place}") for place in range(10)]
     ties = [GraphTie(f"e{a}", f"e{b}", "thematic", 0.5 + a / 100, False) for a in range(10) for b in range(a + 1, 10)]
-    drawn = picture(shown(nodes, ties))
+    drawn = draw_picture(shown(nodes, ties))
     assert "28 weaker ones not drawn" in drawn
     assert "3 more neighbours had no room" in drawn
 
 
 def test_the_light_theme_is_another_picture() -> None:
-    assert picture(shown([node("e0")], []), "day") != picture(shown([node("e0")], []), "dusk")
+    assert draw_picture(shown([node("e0")], []), "day") != draw_picture(shown([node("e0")], []), "dusk")
 
 
 def test_a_picture_is_written_for_its_owner_alone(tmp_path: Path) -> None:

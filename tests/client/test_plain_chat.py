@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from reveries import protocol
-from reveries.client.plain_chat import PlainChat, lines_of
+from reveries.client.plain_chat import PlainChat, make_line_reader
 from reveries.clock import SystemClock
 from reveries.config import Home
 from reveries.errors import AsleepError
@@ -145,7 +145,7 @@ async def test_it_waits_until_the_mind_is_back(home: Home) -> None:
         tasks.create_task(PlainChat(home, SystemClock(), owner.read, owner.hear).run(), name="plain")
         await owner.until("you: ")
         await mind.stop()
-        await owner.until("Waiting until it is back")
+        await owner.until("Waiting for the mind to return")
         await mind.start()
         await owner.until("Reverie is back.")
         owner.type("hello\n", "")
@@ -162,7 +162,7 @@ async def test_asleep_it_says_so(home: Home) -> None:
 
 def test_lines_are_cut_where_they_end_and_not_where_a_read_does() -> None:
     out, into = os.pipe()
-    read = lines_of(out)
+    read = make_line_reader(out)
     os.write(into, "one\nzw\u00f6".encode()[:-1])
     assert read() == "one\n"
     os.write(into, "\u00f6\nrest".encode()[1:])

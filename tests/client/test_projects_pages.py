@@ -3,15 +3,15 @@
 from reveries import protocol
 from reveries.client.features.knowledge import chunks_page, conflicts_page, know_page, relations_page
 from reveries.client.features.project_pages import (
-    diff_page,
+    orientation_diff_page,
     project_page,
     projects_page,
     questions_page,
     tasks_page,
     trace_page,
 )
-from reveries.client.features.work import happened_line
-from reveries.client.knowledge_picture import picture_of_knowledge
+from reveries.client.features.work import render_event
+from reveries.client.knowledge_picture import draw_knowledge_svg
 from reveries.client.render import Page
 from reveries.client.tui.commands import CommandCall, parse_command
 from reveries.client.tui.queries import build_query, render_answer
@@ -69,7 +69,7 @@ def test_in_short_there_is_no_page_and_in_detail_there_is_and_what_is_uncertain_
 def test_a_question_says_who_had_a_hand_in_it_and_how_it_is_answered() -> None:
     shown = text(questions_page([QUESTION], NOW))
     assert "3f9ac81b" in shown
-    assert "you did not write" in shown
+    assert "not written by you" in shown
     assert "reveries questions answer" in shown
     assert "no questions" in text(questions_page([], NOW))
 
@@ -79,16 +79,16 @@ def test_a_difference_of_two_versions_is_shown_line_by_line() -> None:
         protocol.OrientationEntry(2, "goal", NOW, "same\nnew line"),
         protocol.OrientationEntry(1, "created", NOW, "same\nold line"),
     ]
-    assert text(diff_page(versions, 1, 2)) == "  - old line\n  + new line"
-    assert "They say the same." in text(diff_page(versions, 1, 1))
-    assert "versions 1 to 2" in text(diff_page(versions, 1, 7))
+    assert text(orientation_diff_page(versions, 1, 2)) == "  - old line\n  + new line"
+    assert "They are the same." in text(orientation_diff_page(versions, 1, 1))
+    assert "versions 1 to 2" in text(orientation_diff_page(versions, 1, 7))
 
 
 def test_why_a_task_came_to_what_it_came_to_shows_steps_and_what_it_rests_on() -> None:
     chunk = protocol.ChunkEntry("c1", "notes", "The fee is 9 pounds.", "resource", "verified", "", ["document:ab"])
     steps = [protocol.StepEntry(1, "holds answer", "yes", "done", NOW)]
     shown = text(trace_page(protocol.TaskTrace(1, TASK, "Every quote stands.", "", [chunk], steps)))
-    for words in ("holds answer", "Every quote stands.", "The fee is 9 pounds.", "you did not write"):
+    for words in ("holds answer", "Every quote stands.", "The fee is 9 pounds.", "not written by you"):
         assert words in shown
     fallen = protocol.ChunkEntry("c2", "", "x", "insight", "inferred", "it was wrong", [])
     assert "holds no more: it was wrong" in text(chunks_page([fallen]))
@@ -97,7 +97,7 @@ def test_why_a_task_came_to_what_it_came_to_shows_steps_and_what_it_rests_on() -
 
 def test_hostile_words_of_a_project_reach_no_terminal_as_they_are() -> None:
     frame = protocol.WorkHappened(1, "\x1b[31mFair", "done", "\x1b]0;title\x07 [bold]x[/bold]")
-    assert "\x1b" not in "".join(part.text for part in happened_line(frame))
+    assert "\x1b" not in "".join(part.text for part in render_event(frame))
 
 
 def test_the_chat_shows_a_project_and_answers_a_question() -> None:
@@ -131,15 +131,15 @@ def test_what_a_project_knows_says_where_it_comes_from_what_replaced_it_and_why_
     shown = text(know_page(answer, with_why=True))
     for words in (
         "Next: Find the fees",
-        "that you did not write",
+        "not written by you",
         "replaced by deadbeef",
         "why: meaning 1",
         "contradicts",
     ):
         assert words in shown
     assert "why:" not in text(know_page(answer))
-    assert "knows nothing of that" in text(know_page(protocol.Chunks(1, [])))
-    assert "Nothing hangs together" in text(relations_page([]))
+    assert "knows nothing about that" in text(know_page(protocol.Chunks(1, [])))
+    assert "There are no relations yet" in text(relations_page([]))
 
 
 def test_a_conflict_shows_both_sides_who_says_so_and_what_holds() -> None:
@@ -157,9 +157,9 @@ def test_a_conflict_shows_both_sides_who_says_so_and_what_holds() -> None:
 
 
 def test_a_picture_of_knowledge_holds_each_chunk_once_and_no_markup_of_theirs() -> None:
-    svg = picture_of_knowledge("Fair <script>", [RELATION])
+    svg = draw_knowledge_svg("Fair <script>", [RELATION])
     assert svg.count("<circle") == 2
     assert "<b>" not in svg
     assert "<script>" not in svg
     assert svg.startswith("<svg")
-    assert picture_of_knowledge("Fair", []).count("<circle") == 0
+    assert draw_knowledge_svg("Fair", []).count("<circle") == 0

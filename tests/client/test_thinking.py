@@ -45,7 +45,7 @@ def test_the_history_tells_why_what_for_how_much_and_from_what(home: Home) -> No
         "used: e1  Ana told of the pear tree.",
         "pinned",
         "a1b2c3d4",
-        "did not come from you",
+        "from outside sources",
     )
     for words in told_words:
         assert words in shown
@@ -70,7 +70,7 @@ def test_release_says_what_the_rest_was_and_that_it_is_over(home: Home) -> None:
     with awake_in_thread(home, answering(ReleaseThinking=protocol.ThinkingReleased(0, True, RESTED))) as fake:
         ran = reveries(home, "monologue", "release")
         told = json.loads(reveries(home, "monologue", "release", "--json").out)
-    assert "may think again" in ran.out
+    assert "can think again" in ran.out
     assert "rests until 14:05:00" in ran.out
     assert "\x1b" not in ran.out
     assert told["was_resting"] is True
@@ -79,7 +79,7 @@ def test_release_says_what_the_rest_was_and_that_it_is_over(home: Home) -> None:
 
 def test_without_a_rest_release_says_that_there_is_none(home: Home) -> None:
     with awake_in_thread(home, answering(ReleaseThinking=protocol.ThinkingReleased(0, False, ""))):
-        assert "nothing to release" in reveries(home, "monologue", "release").out
+        assert "no pause after a trip" in reveries(home, "monologue", "release").out
 
 
 def test_a_nudge_during_the_rest_says_until_when_it_waits(home: Home) -> None:
@@ -99,7 +99,7 @@ def test_a_nudge_carries_the_owners_words_and_an_empty_one_is_refused(home: Home
 def test_during_a_conversation_it_says_when_it_will_think(home: Home) -> None:
     talking = protocol.ThinkingControlled(0, "talking", "", is_paused=False)
     with awake_in_thread(home, answering(NudgeThinking=talking)):
-        assert "it thinks when that rests" in reveries(home, "monologue", "nudge", "tea").out
+        assert "it will think when that is idle" in reveries(home, "monologue", "nudge", "tea").out
 
 
 @pytest.mark.parametrize(("mark", "done"), [("pin", "pinned"), ("drop", "dropped")])
@@ -164,10 +164,10 @@ def test_in_the_chat_the_same_stands_behind_a_slash() -> None:
     assert parse_command("/nothing is fun") is None
     released = protocol.ThinkingReleased(0, True, "The same words came again and again.")
     assert "The same words" in text_of(render_answer(released, NOW, 80))
-    assert "nothing to release" in text_of(render_answer(protocol.ThinkingReleased(0, False, ""), NOW, 80))
+    assert "no pause after a trip" in text_of(render_answer(protocol.ThinkingReleased(0, False, ""), NOW, 80))
     paused = protocol.ThinkingControlled(0, "talking", "", is_paused=True)
     assert "/unpause" in text_of(render_answer(paused, NOW, 80))
-    assert "when that rests" in text_of(render_answer(msgspec.structs.replace(paused, is_paused=False), NOW, 80))
+    assert "when that is idle" in text_of(render_answer(msgspec.structs.replace(paused, is_paused=False), NOW, 80))
 
 
 def _asked(words: str) -> protocol.Request:

@@ -11,7 +11,7 @@ import pytest
 from textual.widgets import Static
 
 from reveries import protocol
-from reveries.client.owner_files import place_named, write_new
+from reveries.client.owner_files import resolve_path, write_unique_file
 from reveries.client.tui.app import ReveriesApp
 from reveries.client.tui.browser import Browser
 from reveries.client.tui.panes import PagePane
@@ -41,15 +41,15 @@ def _turns(count: int) -> list[protocol.SaidTurn]:
 
 def test_a_place_that_is_none_is_refused_with_a_sentence(tmp_path: Path) -> None:
     with pytest.raises(InputFileError, match="nobody-of-this-name"):
-        place_named("~nobody-of-this-name/x")
+        resolve_path("~nobody-of-this-name/x")
     for place in (Path("/proc"), tmp_path / "none" / "x"):
         with pytest.raises(InputFileError, match="cannot be written"):
-            write_new(place, "words", "words.md")
+            write_unique_file(place, "words", "words.md")
 
 
 def test_a_folder_takes_the_file_into_it(tmp_path: Path) -> None:
-    assert write_new(tmp_path, "words", "words.md") == tmp_path / "words.md"
-    assert write_new(tmp_path, "words", "words.md") == tmp_path / "words-2.md"
+    assert write_unique_file(tmp_path, "words", "words.md") == tmp_path / "words.md"
+    assert write_unique_file(tmp_path, "words", "words.md") == tmp_path / "words-2.md"
     assert not list(tmp_path.parent.glob(f"{tmp_path.name}-2*"))
 
 
@@ -98,7 +98,7 @@ async def test_work_that_ends_takes_no_key_from_who_writes(home: Home) -> None:
         await until(pilot, lambda: "1 of 2" in text_of(app))
         await pilot.press(*"Quite")
         mind.release.set()
-        await until(pilot, lambda: "Slept on" in _said(app))
+        await until(pilot, lambda: "Processed" in _said(app))
         await pilot.press("space", *"queer")
         assert app.composer.text == "Quite queer"
         assert not app.screen.is_modal
@@ -151,7 +151,7 @@ async def test_ctrl_d_twice_leaves_though_work_is_under_way(home: Home) -> None:
 async def test_ctrl_q_asks_about_work_that_is_under_way_too(home: Home) -> None:
     app = ReveriesApp(home)
     async with asyncio.timeout(20), app.run_test(size=(120, 30)) as pilot:
-        app.jobs.update_job("making a backup", "copying", 1, 2, is_ours=True)
+        app.jobs.update_job("creating a backup", "copying", 1, 2, is_ours=True)
         await pilot.press("ctrl+q")
         await until(pilot, lambda: "stops what runs here: making a backup" in text_of(app))
         assert not app._exit
@@ -162,7 +162,7 @@ async def test_ctrl_q_asks_about_work_that_is_under_way_too(home: Home) -> None:
 async def test_a_signal_ends_it_though_work_is_under_way(home: Home) -> None:
     app = ReveriesApp(home)
     async with asyncio.timeout(20), app.run_test(size=(120, 30)) as pilot:
-        app.jobs.update_job("making a backup", "copying", 1, 2, is_ours=True)
+        app.jobs.update_job("creating a backup", "copying", 1, 2, is_ours=True)
         os.kill(os.getpid(), signal.SIGTERM)
         await until(pilot, lambda: app._exit)
         assert app.ended_by is signal.SIGTERM

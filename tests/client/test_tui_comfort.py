@@ -14,7 +14,7 @@ from textual.widgets import OptionList
 
 from reveries import protocol
 from reveries.client.draft_file import DraftFile
-from reveries.client.owner_files import edit_in_editor, editor_command, write_new
+from reveries.client.owner_files import edit_in_editor, editor_command, write_unique_file
 from reveries.client.talk_page import conversation_markdown
 from reveries.client.tui.app import ReveriesApp
 from reveries.client.tui.browser import Browser
@@ -108,12 +108,15 @@ def test_a_draft_that_was_tampered_with_is_made_plain(tmp_path: Path) -> None:
 
 
 def test_a_file_is_never_written_over(tmp_path: Path) -> None:
-    first, second = write_new(tmp_path / "talk.md", "one"), write_new(tmp_path / "talk.md", "two\x1b]0;x\x07")
+    first, second = (
+        write_unique_file(tmp_path / "talk.md", "one"),
+        write_unique_file(tmp_path / "talk.md", "two\x1b]0;x\x07"),
+    )
     assert (first.name, second.name) == ("talk.md", "talk-2.md")
     assert (first.read_text(), second.read_text()) == ("one", "two")
     assert stat.S_IMODE(second.stat().st_mode) == 0o600
     with pytest.raises(InputFileError):
-        write_new(tmp_path / "no" / "talk.md", "x")
+        write_unique_file(tmp_path / "no" / "talk.md", "x")
 
 
 def test_the_editor_is_visual_before_editor() -> None:

@@ -78,7 +78,7 @@ async def test_consolidation_shows_a_bar_while_the_conversation_goes_on_and_its_
         await pilot.press("enter")
         await until(pilot, lambda: bool(mind.requests(protocol.Say)))
         mind.release.set()
-        await until(pilot, lambda: isinstance(app.screen, PagePane) and "Slept on" in text_of(app))
+        await until(pilot, lambda: isinstance(app.screen, PagePane) and "Processed" in text_of(app))
         assert "1 of 2" not in text_of(app)
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from reveries.client.features.uninstall import planned, remove
+from reveries.client.features.uninstall import plan_removal, remove_files
 from reveries.config import Home
 from tests.client.command_line import reveries
 
@@ -65,9 +65,9 @@ def test_without_purge_the_memory_stays(lived: Home) -> None:
 def test_what_is_not_ours_stays_and_is_told(lived: Home) -> None:
     letter = lived.path / "letter.txt"
     letter.write_text("mine")
-    plan = planned(lived, purge=True)
+    plan = plan_removal(lived, purge=True)
     assert plan.stays == [letter]
-    assert not remove(plan)
+    assert not remove_files(plan)
     assert everything(lived) == {letter}
 
 
@@ -80,7 +80,7 @@ def test_a_memory_that_was_in_the_home_before_it_was_put_elsewhere_goes_with_all
     (lived.path / "memory.db-shm").write_text("x")
     for name in ("m.db", "m.db-wal", "m.db.forgotten.partial"):
         (elsewhere / name).write_text("x")
-    assert not remove(planned(lived, purge=True))
+    assert not remove_files(plan_removal(lived, purge=True))
     assert not lived.path.exists()
     assert list(elsewhere.iterdir()) == []
 
@@ -92,9 +92,9 @@ def test_a_link_is_removed_and_what_it_leads_to_stays_and_is_told(lived: Home, t
     settings.write_text("")
     lived.config.unlink()
     lived.config.symlink_to(settings)
-    plan = planned(lived, purge=True)
+    plan = plan_removal(lived, purge=True)
     assert set(plan.stays) == {elsewhere, settings}
-    remove(plan)
+    remove_files(plan)
     assert not lived.path.exists()
     assert elsewhere.read_text() == "not ours"
     assert settings.exists()

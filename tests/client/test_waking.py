@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from reveries.client.features.wake import Awake, FailedWake, WakePlan, _show_awake, prepare, wake
+from reveries.client.features.wake import Awake, FailedWake, WakePlan, _show_awake, prepare_wake, wake_mind
 from reveries.config import Home
 from reveries.errors import ConfigError
 from tests.client.command_line import environment, reveries
@@ -26,14 +26,14 @@ def _plan(home: Home, code: str, seconds: float = 50.0) -> WakePlan:
 
 @pytest.mark.requirement("R-1", "R-16")
 def test_wake_returns_when_the_mind_answers_and_leaves_it_on_its_own(home: Home) -> None:
-    outcome = wake(_plan(home, "from tests.fakes.daemon import main; main()"))
+    outcome = wake_mind(_plan(home, "from tests.fakes.daemon import main; main()"))
     assert isinstance(outcome, Awake)
     assert not outcome.was_awake
     try:
         assert os.getsid(outcome.pid) == outcome.pid
         assert stat.S_IMODE((home.logs / "daemon.out").stat().st_mode) == 0o600
         assert stat.S_IMODE(home.path.stat().st_mode) == 0o700
-        assert wake(_plan(home, "raise SystemExit(99)")) == Awake(outcome.pid, "Reverie", was_awake=True)
+        assert wake_mind(_plan(home, "raise SystemExit(99)")) == Awake(outcome.pid, "Reverie", was_awake=True)
     finally:
         assert reveries(home, "sleep").code == 0
         os.waitpid(outcome.pid, 0)
@@ -41,12 +41,12 @@ def test_wake_returns_when_the_mind_answers_and_leaves_it_on_its_own(home: Home)
 
 def test_the_childs_own_sentence_and_exit_code_are_passed_on(home: Home) -> None:
     code = "print('noise', file=sys.stderr); print('reveries: No weights. Pull them.', file=sys.stderr); sys.exit(69)"
-    assert wake(_plan(home, code)) == FailedWake("reveries: No weights. Pull them.", 69)
+    assert wake_mind(_plan(home, code)) == FailedWake("reveries: No weights. Pull them.", 69)
 
 
 def test_only_the_last_wakes_words_count(home: Home) -> None:
-    wake(_plan(home, "print('reveries: Old.', file=sys.stderr); sys.exit(69)"))
-    outcome = wake(_plan(home, "sys.exit(74)"))
+    wake_mind(_plan(home, "print('reveries: Old.', file=sys.stderr); sys.exit(69)"))
+    outcome = wake_mind(_plan(home, "sys.exit(74)"))
     assert isinstance(outcome, FailedWake)
     assert outcome.exit_code == 74
     assert "ended with code 74" in outcome.sentence
@@ -54,7 +54,7 @@ def test_only_the_last_wakes_words_count(home: Home) -> None:
 
 
 def test_a_child_that_a_signal_ended_is_told_so(home: Home) -> None:
-    outcome = wake(_plan(home, "os.kill(os.getpid(), 9)"))
+    outcome = wake_mind(_plan(home, "os.kill(os.getpid(), 9)"))
     assert isinstance(outcome, FailedWake)
     assert outcome.exit_code == 1
     assert "signal 9" in outcome.sentence
@@ -66,19 +66,19 @@ def test_who_wakes_second_waits_for_the_first(home: Home) -> None:
     with awake_in_thread(home):
         hidden = home.socket.rename(home.path / "hidden.sock")
         code = f"os.rename({str(hidden)!r}, {str(home.socket)!r}); sys.exit(75)"
-        outcome = wake(_plan(home, code))
+        outcome = wake_mind(_plan(home, code))
     assert outcome == Awake(os.getpid(), "Reverie", was_awake=True)
 
 
 def test_a_mind_that_does_not_answer_in_time_is_said_so(home: Home) -> None:
-    outcome = wake(_plan(home, "import time; time.sleep(3)", seconds=0.3))
+    outcome = wake_mind(_plan(home, "import time; time.sleep(3)", seconds=0.3))
     assert isinstance(outcome, FailedWake)
     assert "did not answer within 0.3 s" in outcome.sentence
 
 
 def test_a_settings_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="no settings file"):
-        prepare(tmp_path / "none.toml")
+        prepare_wake(tmp_path / "none.toml")
 
 
 @pytest.mark.requirement("R-161")
@@ -146,8 +146,8 @@ def test_a_chosen_provider_without_a_key_is_said_when_it_wakes(
         monkeypatch.delenv(name, raising=False)
     home.create()
     home.config.write_text('[llm]\nprovider = "openai"\n')
-    plan = prepare(None)
+    plan = prepare_wake(None)
     _show_awake(Awake(7, "Reverie", was_awake=False), "", plan.worries, wanted_safe=False)
     assert "openai is chosen, but there is no API key for it." in capsys.readouterr().out
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
-    assert not prepare(None).worries
+    assert not prepare_wake(None).worries

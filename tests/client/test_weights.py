@@ -5,7 +5,7 @@ import json
 import pytest
 
 from reveries.client.progress import progress_bar
-from reveries.client.weights import pull_model, pulled_line
+from reveries.client.weights import pull_model, pulled_sentence
 from reveries.errors import ModelError
 
 _FAKE = "tests.fakes.assets"
@@ -17,12 +17,12 @@ def test_pulling_tells_how_far_it_is() -> None:
     told = pull_model("large", lambda what, done, total: moves.append((what, done, total)), notes.append, _FAKE)
     assert notes == ["mirror: it cannot be reached; trying the next source."]
     assert moves == [("large  w.gguf", 5, 10)]
-    assert pulled_line(told) == "large is here, from publisher."
+    assert pulled_sentence(told) == "large is here, from publisher."
 
 
 @pytest.mark.parametrize(
     ("name", "told"),
-    [("broken", "No source has it"), ("silent", "There is no room for it"), ("short", "the fetching ended early")],
+    [("broken", "No source has it"), ("silent", "There is no room for it"), ("short", "the download ended early")],
 )
 def test_a_pull_that_fails_says_why(name: str, told: str) -> None:
     with pytest.raises(ModelError, match=told):

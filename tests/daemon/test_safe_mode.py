@@ -219,7 +219,7 @@ async def test_a_home_with_broken_settings_offers_safe_mode_and_there_all_that_r
     finally:
         assert (await run("sleep"))[0] == 0
     code, told = await run("backup", "restore", "--yes")
-    assert (code, "The memory is now that of" in told) == (0, True), told
+    assert (code, "The memory was restored from" in told) == (0, True), told
 
 
 async def _woken(home: Home, zygote: Zygote) -> int:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from reveries import protocol
-from reveries.client.byte_search import search
+from reveries.client.byte_search import search_files
 from reveries.config import Home
 from tests.durability.mind import SETTINGS, Zygote, client_of, until_it_listens
 from tests.durability.parrot import Parrot
@@ -24,7 +24,7 @@ _READY_SECONDS = 60.0
 
 def places(home: Home) -> dict[str, dict[str, int]]:
     """Where in the home the word stands, in whatever form."""
-    return search(home.path, WORD).found
+    return search_files(home.path, WORD).found
 
 
 @contextlib.asynccontextmanager

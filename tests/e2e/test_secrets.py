@@ -307,7 +307,7 @@ def test_an_unforeseen_error_of_the_client_is_written_down_without_its_words(hom
 
     with pytest.raises(OSError, match="horse") as raised:
         fail()
-    assert cli._complain_of_unforeseen(raised.value, home) == 1
+    assert cli._report_crash(raised.value, home) == 1
     log = (home.logs / "client.log").read_text(encoding="utf-8")
     assert "KeyError" in log
     assert "test_secrets.py" in log

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from reveries import protocol
 from reveries.client.import_file import EXAMPLE, read_conversation
-from reveries.client.import_formats import read_past
+from reveries.client.import_formats import read_turns
 from reveries.client.tui.themes import load_themes
 from reveries.config import default_toml, load_settings
 from reveries.daemon.calendar_files import read_calendars
@@ -113,7 +113,7 @@ async def _streamed(raw: bytes) -> None:
 
 def _past(name: str) -> Callable[[Path, bytes], None]:
     def read(folder: Path, raw: bytes) -> None:
-        for turn in read_past(_written(folder, name, raw), "Ana", NOW):
+        for turn in read_turns(_written(folder, name, raw), "Ana", NOW):
             encode(protocol.Import(1, "x", [turn], is_last=True))
 
     return read

@@ -6,7 +6,7 @@ from reveries.client.checkup.daemon_check import DaemonFindings, check_daemon
 from reveries.client.checkup.home_check import check_home, is_usable
 from reveries.client.checkup.machine import CheckupMachine
 from reveries.client.checkup.settings_check import check_settings_file, check_settings_targets
-from reveries.client.offline_worker import checkup_asleep
+from reveries.client.offline_worker import checkup_offline
 from reveries.config import Home
 from reveries.errors import ReveriesError
 from reveries.protocol import Checkup, Finding
@@ -15,7 +15,7 @@ _SEVERITIES = ("wrong", "watch", "note")
 
 
 def run_checkup(
-    home: Home, machine: CheckupMachine, inspect_offline: Callable[[], Checkup] = checkup_asleep
+    home: Home, machine: CheckupMachine, inspect_offline: Callable[[], Checkup] = checkup_offline
 ) -> Checkup:
     """Run every check and return the findings, worst first. Never raises for a fault that is a finding."""
     settings, settings_findings = check_settings_file(home)

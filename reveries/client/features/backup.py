@@ -1,4 +1,4 @@
-"""`reveries backup`: copies of the memory. Making one is asked of the waking mind; the rest needs nobody awake."""
+"""`reveries backup`: backups of the memory. The daemon creates them if it is awake; the rest works while it sleeps."""
 
 import time
 from typing import TYPE_CHECKING, TypeVar
@@ -16,69 +16,67 @@ if TYPE_CHECKING:
     _Answer = TypeVar("_Answer", bound=protocol.Frame)
 
 
-@click.group("backup", short_help="Copies of the memory: make, list, verify, restore.")
+@click.group("backup", short_help="Back up the memory: create, list, verify, restore.")
 def command() -> None:
-    """Copies of the memory, each verified before it counts.
+    """Backups of the memory, each verified after it is written.
 
-    A waking mind makes one every hour. Those of 24 hours are kept, and one a day of 7 days.
+    While the mind is awake, one is created every hour. Hourly backups are kept for 24 hours, daily ones for 7 days.
     """
 
 
 @command.command("create")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
-def create(as_json: bool) -> None:
-    """Make one now."""
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def create_backup_command(as_json: bool) -> None:
+    """Create a backup now."""
     from reveries import protocol
-    from reveries.client.watched_call import ask_watched
+    from reveries.client.watched_call import ask_with_progress
     from reveries.errors import AsleepError
 
     try:
-        made = ask_watched(protocol.MakeBackup, protocol.Backups, "making a backup", as_json=as_json)
+        backups = ask_with_progress(protocol.MakeBackup, protocol.Backups, "creating a backup", as_json=as_json)
     except AsleepError:
-        made = _ask_for_backup(protocol.Backups, "making a backup", as_json, "backup-create")
-    _show_backups(made, as_json=as_json)
+        backups = _run_backup_command(protocol.Backups, "creating a backup", as_json, "backup-create")
+    _show_backups(backups, as_json=as_json)
 
 
 @command.command("list")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
-def list_(as_json: bool) -> None:
-    """Which there are, the newest first."""
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def list_backups_command(as_json: bool) -> None:
+    """List the backups, newest first."""
     _show_backups(_list_backups(), as_json=as_json)
 
 
 @command.command("verify")
 @click.argument("name", default="")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
-def verify(name: str, as_json: bool) -> None:
-    """Whether NAME, or every backup, is a whole memory and still what was written. Ends with 74 when one is not."""
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def verify_backup_command(name: str, as_json: bool) -> None:
+    """Check that NAME, or every backup, is complete and unchanged since it was written. Exits with 74 if one is not."""
     from reveries import protocol
     from reveries.errors import StorageError
 
-    found = _ask_for_backup(protocol.Backups, "looking at it", as_json, "backup-verify", "--name", name)
-    _show_backups(found, as_json=as_json)
-    if any(one.problems for one in found.backups):
-        raise StorageError("Not every backup is whole.", advice="A new one: reveries backup create")
+    backups = _run_backup_command(protocol.Backups, "verifying", as_json, "backup-verify", "--name", name)
+    _show_backups(backups, as_json=as_json)
+    if any(one.problems for one in backups.backups):
+        raise StorageError("At least one backup is damaged.", advice="Create a new one: reveries backup create")
 
 
 @command.command("restore")
 @click.argument("name", default="")
 @click.option("--yes", is_flag=True, help="Do not ask.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
-def restore(name: str, yes: bool, as_json: bool) -> None:
-    """Put NAME, or the newest backup, in the place of the memory, which is renamed and kept. The mind must sleep."""
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def restore_backup_command(name: str, yes: bool, as_json: bool) -> None:
+    """Replace the memory with NAME, or the newest backup. The old memory is renamed and kept. The mind must sleep."""
     from reveries import protocol
     from reveries.client.render import show, show_json
     from reveries.errors import UsageError
 
     if not yes:
         if as_json:
-            raise UsageError("With --json nobody can be asked.", advice="Add --yes.")
+            raise UsageError("--json cannot ask for confirmation.", advice="Add --yes.")
         wanted = _list_backups().backups
         chosen = name or (wanted[0].name if wanted else "the newest")
-        click.confirm(
-            f"Put {chosen} in the place of the memory? What happened since is not in it.", abort=True, err=True
-        )
-    done = _ask_for_backup(protocol.BackupRestored, "putting it back", as_json, "backup-restore", "--name", name)
+        click.confirm(f"Replace the memory with {chosen}? It has nothing that happened later.", abort=True, err=True)
+    done = _run_backup_command(protocol.BackupRestored, "restoring", as_json, "backup-restore", "--name", name)
     if as_json:
         show_json(done)
     else:
@@ -87,60 +85,66 @@ def restore(name: str, yes: bool, as_json: bool) -> None:
 
 def _list_backups() -> "protocol.Backups":
     from reveries import protocol
-    from reveries.client.offline_worker import only_frame
+    from reveries.client.offline_worker import run_for_frame
 
-    return only_frame(protocol.Backups, "backup-list")
+    return run_for_frame(protocol.Backups, "backup-list")
 
 
-def _ask_for_backup(kind: "type[_Answer]", what: str, as_json: bool, *words: str) -> "_Answer":
-    """What the process that answers while the mind sleeps says last, with how far it is shown."""
-    from reveries.client.offline_worker import only_frame
+def _run_backup_command(kind: "type[_Answer]", what: str, as_json: bool, *words: str) -> "_Answer":
+    """Run a backup command in an offline process, show its progress, and return its answer."""
+    from reveries.client.offline_worker import run_for_frame
     from reveries.client.progress import progress_bar
 
-    with progress_bar(what, as_json=as_json) as moved:
-        return only_frame(kind, *words, moved=moved)
+    with progress_bar(what, as_json=as_json) as on_progress:
+        return run_for_frame(kind, *words, on_progress=on_progress)
 
 
-def _show_backups(found: "protocol.Backups", *, as_json: bool) -> None:
+def _show_backups(backups: "protocol.Backups", *, as_json: bool) -> None:
     from reveries.client.render import show, show_json
 
     if as_json:
-        show_json(found)
+        show_json(backups)
     else:
-        show(backups_page(found, time.time()))
+        show(backups_page(backups, time.time()))
 
 
-def backups_page(found: Backups, now: float) -> Page:
-    """A line for each copy, and what is wrong with it."""
-    if not found.backups:
+def backups_page(backups: Backups, now: float) -> Page:
+    """One line per backup, with the problems found in it."""
+    if not backups.backups:
         return paragraph(
-            "There is no backup yet. One is made every hour while the mind is awake: reveries backup create"
+            "There is no backup yet. One is created every hour while the mind is awake. Now: reveries backup create"
         )
     page: Page = []
-    for one in found.backups:
-        page += [line(Part(one_line(one.name), "strong"), Part(f"  {ago(one.made_at, now)}, {size(one.size_bytes)}"))]
-        page += _findings_rows(one)
-    return [*page, line(), *paragraph(f"They are in {one_line(found.folder)}.", style="dim")]
+    for backup in backups.backups:
+        page += [
+            line(
+                Part(one_line(backup.name), "strong"), Part(f"  {ago(backup.made_at, now)}, {size(backup.size_bytes)}")
+            )
+        ]
+        page += _backup_detail_rows(backup)
+    return [*page, line(), *paragraph(f"Folder: {one_line(backups.folder)}", style="dim")]
 
 
 def restored_page(done: BackupRestored) -> Page:
-    """What was done, and what is missing now."""
-    page = [line(Part(f"The memory is now that of {one_line(done.backup)}.", "strong"))]
+    """What was restored, and which period is missing from it."""
+    page = [line(Part(f"The memory was restored from {one_line(done.backup)}.", "strong"))]
     since, until = moment(done.missing_from), moment(done.missing_until)
     if done.missing_until < done.missing_from:
-        page += paragraph(f"The clock was set back after it was made, at {since}: what happened since is not in it.")
+        page += paragraph(
+            f"The clock was set back after this backup was created at {since}. Later events are not in it."
+        )
     else:
-        page += paragraph(f"What happened between {since} and {until} is not in it.")
+        page += paragraph(f"Events between {since} and {until} are not in it.")
     if done.kept:
-        page += paragraph(f"The file that it replaced is kept: {one_line(done.kept)}", style="dim")
+        page += paragraph(f"The replaced file was kept: {one_line(done.kept)}", style="dim")
     return page
 
 
-def _findings_rows(one: BackupEntry) -> Page:
-    if not one.is_looked_at:
-        return paragraph("made before a change of the schema", style="dim") if one.is_before_migration else []
-    told = [Part(f"  {plural(one.turns, 'turn')}, {plural(one.episodes, 'episode')}", "dim")]
-    if one.problems:
-        return [line(Part("  not whole: ", "bad"), Part(one_line(problem, 300))) for problem in one.problems]
-    page = [line(Part("  whole", "good"), *told)]
-    return page + [line(Part("  ", ""), Part(one_line(text, 300), "warn")) for text in one.rotten]
+def _backup_detail_rows(backup: BackupEntry) -> Page:
+    if not backup.is_looked_at:
+        return paragraph("created before a schema migration", style="dim") if backup.is_before_migration else []
+    counts = [Part(f"  {plural(backup.turns, 'turn')}, {plural(backup.episodes, 'episode')}", "dim")]
+    if backup.problems:
+        return [line(Part("  damaged: ", "bad"), Part(one_line(problem, 300))) for problem in backup.problems]
+    page = [line(Part("  complete", "good"), *counts)]
+    return page + [line(Part("  ", ""), Part(one_line(text, 300), "warn")) for text in backup.rotten]

@@ -5,11 +5,10 @@ from dataclasses import dataclass
 import click
 
 
-@click.command("completion", short_help="Let your shell complete commands.")
+@click.command("completion", short_help="Print a completion script for your shell.")
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def command(shell: str) -> None:
-    """Print a script that lets SHELL complete commands and options. It is of this version: print it again after an
-    upgrade.
+    """Print a script with which SHELL completes commands and options. Print it again after an upgrade.
 
     \b
     bash:  reveries completion bash > ~/.local/share/bash-completion/completions/reveries
@@ -17,7 +16,7 @@ def command(shell: str) -> None:
     fish:  reveries completion fish > ~/.config/fish/completions/reveries.fish
     """
 
-    click.echo(completion(shell), nl=False)
+    click.echo(completion_script(shell), nl=False)
 
 
 _SHELLS = ("bash", "zsh", "fish")
@@ -25,30 +24,30 @@ _SHELLS = ("bash", "zsh", "fish")
 
 @dataclass(frozen=True, slots=True)
 class CompletionPlace:
-    """A command, by the words that lead to it: what may come next, with what each means."""
+    """A command by its full path, with what may follow it and the help text of each."""
 
     path: str
     below: dict[str, str]
     options: dict[str, str]
     choices: tuple[str, ...]
-    """Words that an argument may be."""
+    """Values that its arguments accept."""
     values: dict[str, tuple[str, ...]]
-    """By option: what may come after it."""
+    """By option: the values it accepts."""
 
     @property
     def words(self) -> list[str]:
         return [*self.below, *self.choices, *self.options]
 
 
-def completion(shell: str) -> str:
-    """The script for `shell`: bash, zsh or fish."""
+def completion_script(shell: str) -> str:
+    """Return the completion script for `shell`: bash, zsh or fish."""
     from reveries.client.cli import cli
 
-    places = _places(cli, "reveries")
-    return {"bash": _bash, "zsh": _zsh, "fish": _fish}[shell](places)
+    places = _list_places(cli, "reveries")
+    return {"bash": _bash_script, "zsh": _zsh_script, "fish": _fish_script}[shell](places)
 
 
-def _places(command: click.Command, path: str) -> list[CompletionPlace]:
+def _list_places(command: click.Command, path: str) -> list[CompletionPlace]:
     context = click.Context(command, info_name=path)
     below: dict[str, click.Command] = {}
     if isinstance(command, click.Group):
@@ -56,13 +55,13 @@ def _places(command: click.Command, path: str) -> list[CompletionPlace]:
             child = command.get_command(context, name)
             if child is not None:
                 below[name] = child
-    options, values, choices = _parameters(command, context)
+    options, values, choices = _list_parameters(command, context)
     helps = {name: child.get_short_help_str(60) for name, child in below.items()}
     here = CompletionPlace(path, helps, options, choices, values)
-    return [here, *(place for name, child in below.items() for place in _places(child, f"{path} {name}"))]
+    return [here, *(place for name, child in below.items() for place in _list_places(child, f"{path} {name}"))]
 
 
-def _parameters(
+def _list_parameters(
     command: click.Command, context: click.Context
 ) -> tuple[dict[str, str], dict[str, tuple[str, ...]], tuple[str, ...]]:
     options: dict[str, str] = {}
@@ -80,12 +79,12 @@ def _parameters(
     return options, values, choices
 
 
-def _walk_lines(places: list[CompletionPlace]) -> str:
+def _render_word_walk(places: list[CompletionPlace]) -> str:
     paths = "|".join(f'"{place.path}"' for place in places[1:])
     return f'        case "$where $word" in {paths}) where="$where $word" ;; esac\n'
 
 
-def _cases(places: list[CompletionPlace]) -> str:
+def _render_cases(places: list[CompletionPlace]) -> str:
     rows = [f'        "{place.path}") words="{" ".join(place.words)}" ;;' for place in places]
     for place in places:
         for option, allowed in place.values.items():
@@ -93,19 +92,19 @@ def _cases(places: list[CompletionPlace]) -> str:
     return "\n".join(rows)
 
 
-def _values(places: list[CompletionPlace]) -> str:
+def _render_option_walk(places: list[CompletionPlace]) -> str:
     named = [f'"{place.path} {option}"' for place in places for option in place.values]
     return f'    case "$where $before" in {"|".join(named)}) where="$where $before" ;; esac\n' if named else ""
 
 
-def _bash(places: list[CompletionPlace]) -> str:
+def _bash_script(places: list[CompletionPlace]) -> str:
     return f"""# reveries completion bash
 _reveries() {{
     local here=${{COMP_WORDS[COMP_CWORD]}} before=${{COMP_WORDS[COMP_CWORD-1]}} where=reveries words= word
     for word in "${{COMP_WORDS[@]:1:COMP_CWORD-1}}"; do
-{_walk_lines(places)}    done
-{_values(places)}    case "$where" in
-{_cases(places)}
+{_render_word_walk(places)}    done
+{_render_option_walk(places)}    case "$where" in
+{_render_cases(places)}
     esac
     COMPREPLY=($(compgen -W "$words" -- "$here"))
 }}
@@ -113,15 +112,15 @@ complete -o default -F _reveries reveries
 """
 
 
-def _zsh(places: list[CompletionPlace]) -> str:
+def _zsh_script(places: list[CompletionPlace]) -> str:
     return f"""#compdef reveries
 # reveries completion zsh
 _reveries() {{
     local before=${{words[CURRENT-1]}} where=reveries words_here= word
     for word in "${{(@)words[2,CURRENT-1]}}"; do
-{_walk_lines(places)}    done
-{_values(places)}    case "$where" in
-{_cases(places).replace('words="', 'words_here="')}
+{_render_word_walk(places)}    done
+{_render_option_walk(places)}    case "$where" in
+{_render_cases(places).replace('words="', 'words_here="')}
     esac
     compadd -- ${{=words_here}}
     [[ -n $words_here ]] || _files
@@ -130,7 +129,7 @@ if [[ $zsh_eval_context[-1] == loadautofunc ]]; then _reveries "$@"; else compde
 """
 
 
-def _fish(places: list[CompletionPlace]) -> str:
+def _fish_script(places: list[CompletionPlace]) -> str:
     paths = " ".join(f'"{place.path}"' for place in places[1:])
     rows = [
         "# reveries completion fish",
@@ -145,12 +144,12 @@ def _fish(places: list[CompletionPlace]) -> str:
     ]
     for place in places:
         at = f"complete -c reveries -n 'test (__reveries_where) = \"{place.path}\"'"
-        rows += [f"{at} -a {name} -d {_shell_quote(told)}" for name, told in place.below.items()]
+        rows += [f"{at} -a {name} -d {_shell_quote(help_text)}" for name, help_text in place.below.items()]
         rows += [f"{at} -a {name}" for name in place.choices]
-        for name, told in place.options.items():
+        for name, help_text in place.options.items():
             flag = f"-l {name[2:]}" if name.startswith("--") else f"-s {name[1:]}"
             allowed = f" -x -a {_shell_quote(' '.join(place.values[name]))}" if name in place.values else ""
-            rows.append(f"{at} {flag} -d {_shell_quote(told)}{allowed}")
+            rows.append(f"{at} {flag} -d {_shell_quote(help_text)}{allowed}")
     return "\n".join(rows) + "\n"
 
 

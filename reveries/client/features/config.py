@@ -3,36 +3,36 @@
 import click
 
 
-@click.group("config", short_help="The settings: show, get, set.", invoke_without_command=True)
-@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+@click.group("config", short_help="Show and change the settings.", invoke_without_command=True)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.pass_context
 def command(ctx: click.Context, as_json: bool) -> None:
-    """The settings in force."""
+    """Show the settings in use."""
     if ctx.invoked_subcommand is not None:
         return
     from reveries.client.render import Part, line, show, write_json
-    from reveries.client.settings_file import in_force, masked, settings_page
+    from reveries.client.settings_file import mask_credentials, settings_in_force, settings_page
 
-    source, settings = in_force()
+    source, settings = settings_in_force()
     if as_json:
-        write_json(masked(settings))
+        write_json(mask_credentials(settings))
     else:
         show([line(Part(f"# {source}", "dim")), *settings_page(settings)])
 
 
 @command.command("get")
 @click.argument("key")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
-def get(key: str, as_json: bool) -> None:
-    """The value of KEY (a table's name gives all of it), and what it means."""
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def get_setting_command(key: str, as_json: bool) -> None:
+    """Show the value of KEY and what it means. The name of a table shows all of its keys."""
     from reveries.client.render import Part, line, show, write_json
-    from reveries.client.settings_file import in_force, masked, toml_value
+    from reveries.client.settings_file import mask_credentials, settings_in_force, toml_value
     from reveries.config import describe, setting
 
-    _, settings = in_force()
+    _, settings = settings_in_force()
     value = setting(settings, key)
     if as_json:
-        write_json({"key": key, "value": masked(value), "meaning": describe(key)})
+        write_json({"key": key, "value": mask_credentials(value), "meaning": describe(key)})
         return
     meaning = describe(key)
     values = value.items() if isinstance(value, dict) else [(key.rpartition(".")[2], value)]
@@ -44,25 +44,31 @@ def get(key: str, as_json: bool) -> None:
 @command.command("set", context_settings={"ignore_unknown_options": True})
 @click.argument("key")
 @click.argument("value")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
-def set_(key: str, value: str, as_json: bool) -> None:
-    """Set KEY to VALUE in the settings file (its comments stay), and tell the mind if it is awake."""
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def set_setting_command(key: str, value: str, as_json: bool) -> None:
+    """Set KEY to VALUE in the settings file, keep its comments, and apply the change if the mind is awake."""
     from reveries.client.json_answers import SettingChanged
     from reveries.client.render import say, write_struct
-    from reveries.client.settings_file import apply, file_in_force, masked, toml_value, write_setting
+    from reveries.client.settings_file import (
+        apply_to_daemon,
+        file_in_force,
+        mask_credentials,
+        toml_value,
+        write_setting,
+    )
 
     file = file_in_force()
     written = write_setting(file, key, value)
-    needs_restart = apply()
+    needs_restart = apply_to_daemon()
     counts = "from the next wake on" if needs_restart is None else "after a restart" if key in needs_restart else "now"
     if as_json:
-        write_struct(SettingChanged(key, masked(written), str(file), counts))
+        write_struct(SettingChanged(key, mask_credentials(written), str(file), counts))
         return
     say(f"{key} = {toml_value(written)}  (in {file})")
     match counts:
         case "now":
-            say("The mind has taken it over.", "dim")
+            say("The mind uses it now.", "dim")
         case "after a restart":
-            say("It counts after a restart: reveries sleep, then reveries wake.", "warn")
+            say("It takes effect after a restart: reveries sleep, then reveries wake.", "warn")
         case _:
-            say("It counts from the next wake on.", "dim")
+            say("It takes effect at the next wake.", "dim")

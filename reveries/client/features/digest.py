@@ -17,17 +17,17 @@ from reveries.safe_text import one_line
 
 @click.command("digest", short_help="What it thought and learned since yesterday.")
 @click.option("--since", "since_text", default="1d", show_default=True, help="How long ago (12h, 3d), or an ISO time.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def command(since_text: str, as_json: bool) -> None:
-    """What happened in the mind meanwhile: its thoughts, its notes to you, its sleep, what changed in how it takes you
-    and itself, and what waits for your word. Reading it changes nothing."""
+    """Show what happened in the mind: thoughts, notes to you, sleep, changes of the self-model, and what waits for your
+    decision. Reading it changes nothing."""
     from reveries.client.render import show, write_struct
-    from reveries.client.sync_call import call
+    from reveries.client.sync_call import call_mind
     from reveries.client.wording import since
 
     now = time.time()
     began = since(since_text, now)
-    digest = call(lambda mind: gathered(mind.ask, began))
+    digest = call_mind(lambda mind: collect_digest(mind.ask, began))
     if as_json:
         write_struct(digest)
     else:
@@ -40,8 +40,8 @@ _EMPTY = line()
 
 
 class Digest(msgspec.Struct, frozen=True):
-    """Since a time (unix seconds): thoughts with words, notes, passes of sleep, changes of the self-model; and the
-    contradictions that wait for the owner's word, whenever they were found."""
+    """Since a time (unix seconds): thoughts with text, notes, passes of sleep, changes of the self-model; and all
+    contradictions that the owner has not settled."""
 
     since: float
     thoughts: list[ThoughtEntry]
@@ -52,18 +52,24 @@ class Digest(msgspec.Struct, frozen=True):
 
 
 def digest_page(digest: Digest, now: float) -> Page:
-    """The page; what did not happen is left out."""
-    parts = [_note_rows(digest), _learned_rows(digest), _sleep_rows(digest), _thoughts(digest), _asks(digest)]
+    """Render the digest; empty sections are left out."""
+    parts = [
+        _digest_note_rows(digest),
+        _learned_rows(digest),
+        _sleep_rows(digest),
+        _digest_thought_rows(digest),
+        _contradiction_rows(digest),
+    ]
     page: Page = [line(Part(f"  since {moment(digest.since)}", "dim")), _EMPTY]
     for part in parts:
         if part:
             page += [*part, _EMPTY]
     if len(page) == 2:
-        return [*page, line("  Nothing: it neither thought nor slept.")]
+        return [*page, line("  Nothing: it neither thought nor slept in this period.")]
     return page[:-1]
 
 
-def _note_rows(digest: Digest) -> Page:
+def _digest_note_rows(digest: Digest) -> Page:
     if not digest.notes:
         return []
     page: Page = [line(Part("  for you", "strong"))]
@@ -96,39 +102,39 @@ def _sleep_rows(digest: Digest) -> Page:
         plural(sum(run.created for run in passes), "new episode"),
         *([f"{sum(run.merged for run in passes)} merged"] if any(run.merged for run in passes) else []),
     ]
-    told = f"  {plural(len(passes), 'pass', 'passes')}, {len(deep)} of them deep: {', '.join(counts)}"
-    return [line(Part("  sleep", "strong"), told), line(Part("    what each did: reveries consolidate log", "dim"))]
+    summary = f"  {plural(len(passes), 'pass', 'passes')}, {len(deep)} of them deep: {', '.join(counts)}"
+    return [line(Part("  sleep", "strong"), summary), line(Part("    details: reveries consolidate log", "dim"))]
 
 
-def _thoughts(digest: Digest) -> Page:
+def _digest_thought_rows(digest: Digest) -> Page:
     if not digest.thoughts:
         return []
     cost = sum(thought.dollars for thought in digest.thoughts)
     tokens = sum(thought.tokens for thought in digest.thoughts)
-    told = f"  {plural(len(digest.thoughts), 'thought')}, {plural(tokens, 'token')}"
-    page: Page = [line(Part("  what it thought", "strong"), told, Part(f", {dollars(cost)}" if cost else "", "dim"))]
-    chosen = _thoughts_worth_telling(digest.thoughts)
+    counts = f"  {plural(len(digest.thoughts), 'thought')}, {plural(tokens, 'token')}"
+    page: Page = [line(Part("  what it thought", "strong"), counts, Part(f", {dollars(cost)}" if cost else "", "dim"))]
+    chosen = _select_thoughts(digest.thoughts)
     for thought in chosen:
         rows = paragraph(one_line(thought.text, _THOUGHT_CHARS), indent=11)
         rows[0] = line(Part(f"    {clock_time(thought.began_at)}  ", "accent"), rows[0][0].text.strip())
         page += rows
     if len(chosen) < len(digest.thoughts):
-        page.append(line(Part("    all of them: reveries monologue history --since", "dim")))
+        page.append(line(Part("    show all: reveries monologue history --since", "dim")))
     return page
 
 
-def _thoughts_worth_telling(thoughts: list[ThoughtEntry]) -> list[ThoughtEntry]:
-    """The few that the owner pinned or that went on longest, in the order of time; none that was dropped."""
+def _select_thoughts(thoughts: list[ThoughtEntry]) -> list[ThoughtEntry]:
+    """Select pinned thoughts, then the longest ones, in order of time; dropped ones are left out."""
     kept = [thought for thought in thoughts if not thought.is_dropped]
     best = sorted(kept, key=lambda thought: (thought.is_pinned, thought.tokens), reverse=True)[:_THOUGHTS]
     return sorted(best, key=lambda thought: thought.began_at)
 
 
-def _asks(digest: Digest) -> Page:
+def _contradiction_rows(digest: Digest) -> Page:
     if not digest.contradictions:
         return []
     count = plural(len(digest.contradictions), "contradiction")
-    return [line(Part("  waits for your word", "strong"), f"  {count}: reveries memory contradictions")]
+    return [line(Part("  waits for your decision", "strong"), f"  {count}: reveries memory contradictions")]
 
 
 DIGEST_SINCE = "1d"
@@ -138,14 +144,14 @@ _CHANGES = 200
 _Answer = TypeVar("_Answer")
 
 
-class Asks(Protocol):
-    """Asks for one thing, and gives the answer of that kind. Raises ReveriesError."""
+class AskCallback(Protocol):
+    """Send one request and return its answer. Raises ReveriesError."""
 
     def __call__(self, make: Callable[[int], protocol.Request], answer: type[_Answer], /) -> Awaitable[_Answer]: ...
 
 
-async def gathered(ask: Asks, since: float) -> Digest:
-    """What happened in the mind since then (unix seconds)."""
+async def collect_digest(ask: AskCallback, since: float) -> Digest:
+    """Collect what happened since a time (unix seconds)."""
     thoughts = await ask(lambda new_id: protocol.AskThoughts(new_id, since, _MOST), protocol.Thoughts)
     notes = await ask(lambda new_id: protocol.AskNotes(new_id, _NOTES), protocol.Notes)
     passes = await ask(lambda new_id: protocol.AskSleepLog(new_id, _MOST), protocol.SleepLog)

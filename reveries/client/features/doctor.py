@@ -10,13 +10,13 @@ from reveries.protocol import Checkup, Finding
 from reveries.safe_text import one_line
 
 
-@click.command("doctor", short_help="What is wrong, and what to do about it.")
-@click.option("--fix", is_flag=True, help="Mend what is safe to mend: modes, a dead socket, broken-off parts.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+@click.command("doctor", short_help="Find problems, and say how to fix them.")
+@click.option("--fix", is_flag=True, help="Fix what is safe to fix: file modes, a stale socket, partial files.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def command(fix: bool, as_json: bool) -> int:
-    """Look for what is wrong with the home, the settings, the daemon, the memory and the models, and say what to do.
+    """Check the home, the settings, the daemon, the memory and the models for problems, and say how to fix each.
 
-    Ends with 1 when there is something to do. Every fault that it knows: docs/reference/faults.md.
+    Exits with 1 if there is something to do. All faults that it knows: docs/reference/faults.md.
     """
     from reveries.client.checkup.full_checkup import run_checkup
     from reveries.client.checkup.machine import CheckupMachine
@@ -42,17 +42,17 @@ _MARKS: dict[str, tuple[str, Style]] = {"wrong": ("✗", "bad"), "watch": ("!", 
 
 
 def doctor_page(checkup: Checkup, done: Sequence[str] = ()) -> Page:
-    """Each finding with its next step, what was mended, what was looked at."""
-    page: Page = [line(Part("✓ ", "good"), one_line(deed, 400)) for deed in done]
+    """Render the findings with their next steps, what was fixed, and what was checked."""
+    page: Page = [line(Part("✓ ", "good"), one_line(fix, 400)) for fix in done]
     for finding in checkup.findings:
         page += _finding_rows(finding)
     count = sum(finding.severity != "note" for finding in checkup.findings)
-    told = f"{plural(count, 'thing')} to put right." if count else "Nothing is wrong."
-    page += [line(Part(told, "bad" if count else "good"), Part(f" Looked at {', '.join(checkup.looked_at)}.", "dim"))]
+    verdict = f"{plural(count, 'problem')} found." if count else "No problems found."
+    page += [line(Part(verdict, "bad" if count else "good"), Part(f" Checked: {', '.join(checkup.looked_at)}.", "dim"))]
     for left_out in checkup.not_looked_at:
-        page += paragraph(f"Not looked at: {left_out}.".replace("..", "."), style="dim")
+        page += paragraph(f"Not checked: {left_out}.".replace("..", "."), style="dim")
     if any(finding.is_mendable for finding in checkup.findings) and not done:
-        page.append(line(Part("  Some of it can be mended: reveries doctor --fix", "dim")))
+        page.append(line(Part("  Some of this can be fixed automatically: reveries doctor --fix", "dim")))
     return page
 
 

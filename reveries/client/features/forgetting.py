@@ -1,4 +1,4 @@
-"""`reveries forget`: archived, or erased for good, on the owner's word."""
+"""`reveries forget`: archive or erase memories at the owner's request."""
 
 from typing import TYPE_CHECKING
 
@@ -18,20 +18,24 @@ if TYPE_CHECKING:
 
 @click.command("forget", short_help="Forget something: archive it, or erase it for good.")
 @click.argument("id", default="")
-@click.option("--matching", default="", help="What holds these words, as they stand, in any case.")
-@click.option("--all-about", "about", default="", help="What names this person, place or thing.")
-@click.option("--since", default="", help='What happened from then on: 2025-03-04, "last spring", 3h.')
-@click.option("--until", default="", help="What happened until then, that day included.")
-@click.option("--dry-run", is_flag=True, help="Show what would go, and change nothing.")
-@click.option("--erase", is_flag=True, help="For good, with all that was made of it. There is no way back.")
-@click.option("--bring-back", is_flag=True, help="Bring back what was archived so.")
+@click.option("--matching", default="", help="Everything that contains exactly these words, in any case.")
+@click.option("--all-about", "about", default="", help="Everything that names this person, place or thing.")
+@click.option("--since", default="", help='What happened since then: 2025-03-04, "last spring", 3h.')
+@click.option("--until", default="", help="What happened until then, including that day.")
+@click.option("--dry-run", is_flag=True, help="Show what would be forgotten, and change nothing.")
+@click.option(
+    "--erase", is_flag=True, help="Erase it for good, with everything derived from it. This cannot be undone."
+)
+@click.option("--bring-back", is_flag=True, help="Restore what was archived this way.")
 @click.option(
     "--verify",
     is_flag=True,
-    help="Search the files of the home, byte by byte, for the words of --matching or --all-about.",
+    help="Search all files of the home for traces of the words of --matching or --all-about.",
 )
-@click.option("--yes", is_flag=True, help="Do not ask.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object: the plan, the receipt, or what was found.")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print one JSON object: the plan, the receipt, or the search result."
+)
 def command(
     id: str,
     matching: str,
@@ -45,13 +49,14 @@ def command(
     yes: bool,
     as_json: bool,
 ) -> None:
-    """Forget an episode, turn, thought or note by its ID, what holds some words, what names somebody, or a time.
+    """Forget an episode, turn, thought or note by its ID; everything that contains certain words or names somebody; or
+    a period of time.
 
-    Without --erase it is archived: nothing is deleted, and nothing of it comes to mind. With --erase it goes for good,
-    from everything that was made of it, from logs, drafts and backups.
+    Without --erase it is archived: nothing is deleted, but it is no longer recalled. With --erase it is deleted for
+    good, with everything derived from it, also from logs, drafts and backups.
     """
     if verify:
-        _verify(matching or about, as_json=as_json)
+        _verify_erasure(matching or about, as_json=as_json)
         return
     import msgspec
 
@@ -60,31 +65,31 @@ def command(
     from reveries.errors import UsageError
 
     if as_json and not (yes or dry_run or bring_back):
-        raise UsageError("With --json nobody can be asked.", advice="Add --dry-run or --yes.")
+        raise UsageError("--json cannot ask for confirmation.", advice="Add --dry-run or --yes.")
     wanted = protocol.Forget(1, id, matching, about, since, until, dry_run=True, erase=erase, bring_back=bring_back)
     if bring_back or dry_run or not yes:
-        told = _ask_to_forget(wanted, as_json=as_json)
+        plan = _request_forgetting(wanted, as_json=as_json)
         if not as_json:
-            show(forgotten_page(told))
+            show(forgotten_page(plan))
         elif dry_run or bring_back:
-            show_json(told)
-        if dry_run or bring_back or not (told.item_count or told.stores):
+            show_json(plan)
+        if dry_run or bring_back or not (plan.item_count or plan.stores):
             return
         click.confirm("Erase all this for good?" if erase else "Archive this?", abort=True, err=True)
-    done = _ask_to_forget(msgspec.structs.replace(wanted, dry_run=False), as_json=as_json)
+    result = _request_forgetting(msgspec.structs.replace(wanted, dry_run=False), as_json=as_json)
     if as_json:
-        show_json(done)
+        show_json(result)
     else:
-        show(forgotten_page(done))
+        show(forgotten_page(result))
 
 
-def _ask_to_forget(wanted: "protocol.Forget", *, as_json: bool) -> "protocol.Forgotten":
-    from reveries.client.sync_call import call
+def _request_forgetting(wanted: "protocol.Forget", *, as_json: bool) -> "protocol.Forgotten":
+    from reveries.client.sync_call import call_mind
 
-    return call(lambda mind: _ask_forgetting(mind, wanted, as_json=as_json))
+    return call_mind(lambda mind: _stream_forgetting(mind, wanted, as_json=as_json))
 
 
-async def _ask_forgetting(mind: "Connection", wanted: "protocol.Forget", *, as_json: bool) -> "protocol.Forgotten":
+async def _stream_forgetting(mind: "Connection", wanted: "protocol.Forget", *, as_json: bool) -> "protocol.Forgotten":
     import contextlib
 
     import msgspec
@@ -94,20 +99,20 @@ async def _ask_forgetting(mind: "Connection", wanted: "protocol.Forget", *, as_j
     from reveries.errors import ProtocolError
 
     request = msgspec.structs.replace(wanted, request_id=mind.new_id())
-    with progress_bar("looking for it" if wanted.dry_run else "forgetting", as_json=as_json) as moved:
+    with progress_bar("searching" if wanted.dry_run else "forgetting", as_json=as_json) as on_progress:
         async with contextlib.aclosing(mind.request(request)) as frames:
             async for frame in frames:
                 if isinstance(frame, protocol.Progress):
-                    moved(frame.what, frame.done, frame.total)
+                    on_progress(frame.what, frame.done, frame.total)
                 elif isinstance(frame, protocol.Forgotten):
                     return frame
-    raise ProtocolError("The mind did not say what it forgot.", advice="See: reveries status")
+    raise ProtocolError("The mind did not report what it forgot.", advice="See: reveries status")
 
 
-def _verify(words: str, *, as_json: bool) -> None:
-    from reveries.client.byte_search import search
-    from reveries.client.features.paths import places
-    from reveries.client.json_answers import Searched
+def _verify_erasure(words: str, *, as_json: bool) -> None:
+    from reveries.client.byte_search import search_files
+    from reveries.client.features.paths import list_paths
+    from reveries.client.json_answers import TraceSearchResult
     from reveries.client.progress import progress_bar
     from reveries.client.render import show, write_struct
     from reveries.config import find_home
@@ -115,21 +120,23 @@ def _verify(words: str, *, as_json: bool) -> None:
 
     if len(words.strip()) < 2:
         raise UsageError(
-            "There are no words to search for.", advice='For example: reveries forget --verify --matching "zebra"'
+            "Say which words to search for.", advice='For example: reveries forget --verify --matching "zebra"'
         )
-    where = places(find_home())
-    with progress_bar("searching the home", as_json=as_json) as moved:
-        found = search(
-            where["home"],
+    paths = list_paths(find_home())
+    with progress_bar("searching the home", as_json=as_json) as on_progress:
+        traces = search_files(
+            paths["home"],
             words.strip(),
-            lambda done, total: moved("searching the home", done, total),
-            where["memory"],
+            lambda done, total: on_progress("searching the home", done, total),
+            paths["memory"],
         )
     if as_json:
-        write_struct(Searched(found.found, found.files, found.bytes, found.passed_over, found.longer_words))
+        write_struct(
+            TraceSearchResult(traces.found, traces.files, traces.bytes, traces.passed_over, traces.longer_words)
+        )
     else:
-        show(searched_page(found))
-    if found.found:
+        show(trace_search_page(traces))
+    if traces.found:
         raise SystemExit(1)
 
 
@@ -138,82 +145,82 @@ _TEXT_CHARS = 90
 LONGER_WORDS_SHOWN = 8
 
 
-def forgotten_page(told: Forgotten) -> Page:
-    """What would go, item by item, or what went, store by store."""
-    if not told.stores and not told.item_count:
-        return paragraph("Nothing is like that: there is nothing to forget.")
+def forgotten_page(forgotten: Forgotten) -> Page:
+    """Render what would be forgotten, item by item, or what was, store by store."""
+    if not forgotten.stores and not forgotten.item_count:
+        return paragraph("Nothing matches: there is nothing to forget.")
     page: Page = []
-    for item in told.items[:_SHOWN_ITEMS]:
-        kind = f"{item.kind}, made anew" if item.is_remade else item.kind
+    for item in forgotten.items[:_SHOWN_ITEMS]:
+        kind = f"{item.kind}, rebuilt" if item.is_remade else item.kind
         at = f"  {moment(item.at)}" if item.at else ""
         page.append(line(Part(f"{kind:<20}", "accent"), Part(f"{item.id}{at}", "dim")))
         page.append(line(Part(f"  {one_line(item.text, _TEXT_CHARS)}")))
-    if told.items and told.item_count > _SHOWN_ITEMS:
-        page.append(line(Part(f"and {told.item_count - _SHOWN_ITEMS:,} more (all of them: --json)", "dim")))
+    if forgotten.items and forgotten.item_count > _SHOWN_ITEMS:
+        page.append(line(Part(f"and {forgotten.item_count - _SHOWN_ITEMS:,} more (all of them: --json)", "dim")))
     if page:
         page.append(line())
-    page.append(line(Part(_headline(told), "strong")))
-    for store in told.stores:
-        remade = f", {store.remade:,} made anew" if store.remade else ""
+    page.append(line(Part(_headline(forgotten), "strong")))
+    for store in forgotten.stores:
+        remade = f", {store.remade:,} rebuilt" if store.remade else ""
         page.append(line(Part(f"  {store.store:<32}", "dim"), Part(f"{store.gone:>9,}{remade}")))
-    page += _left_rows(told)
-    for note in told.notes:
+    page += _kept_item_rows(forgotten)
+    for note in forgotten.notes:
         page += [line(), *paragraph(note)]
-    if told.receipt_id:
-        page += [line(), *paragraph(f"Receipt {told.receipt_id}: {_kept(told)}", style="dim")]
+    if forgotten.receipt_id:
+        page += [line(), *paragraph(f"Receipt {forgotten.receipt_id}: {_tombstone_text(forgotten)}", style="dim")]
     return page
 
 
-def _left_rows(told: Forgotten) -> Page:
-    """What tells of the same thing and would stay."""
-    if isinstance(told.left, msgspec.UnsetType):
+def _kept_item_rows(forgotten: Forgotten) -> Page:
+    """Render the items that may be about the same thing and would be kept."""
+    if isinstance(forgotten.left, msgspec.UnsetType):
         return []
-    page = [line(), line(Part("This would stay, and may tell of the same in other words:", "strong"))]
-    for item in told.left:
+    page = [line(), line(Part("These would be kept, and may say the same in other words:", "strong"))]
+    for item in forgotten.left:
         page.append(line(Part(f"{item.kind:<20}", "accent"), Part(f"{item.id}  {moment(item.at)}", "dim")))
         page.append(line(Part(f"  {one_line(item.text, _TEXT_CHARS)}")))
-    return [*page, *paragraph("To have that forgotten too, name it by its ID, or all of that time: --since, --until.")]
+    return [*page, *paragraph("To forget one of these too, give its ID, or its period: --since, --until.")]
 
 
-def searched_page(found: TraceSearch) -> Page:
-    """Where the words stand."""
-    looked = f"{plural(found.files, 'file')}, {size(found.bytes)}"
+def trace_search_page(traces: TraceSearch) -> Page:
+    """Render the files in which the words were found."""
+    searched = f"{plural(traces.files, 'file')}, {size(traces.bytes)}"
     page: Page = []
-    for name, forms in found.found.items():
-        told = ", ".join(f"{count:,} as {form}" for form, count in forms.items())
-        page.append(line(Part(one_line(name, 200), "bad"), Part(f"  {told}")))
+    for name, forms in traces.found.items():
+        counts = ", ".join(f"{count:,} as {form}" for form, count in forms.items())
+        page.append(line(Part(one_line(name, 200), "bad"), Part(f"  {counts}")))
     if page:
-        page += [line(), *paragraph(f"It stands in {plural(len(found.found), 'file')} of {looked} that were searched.")]
-        page += _inside(found)
+        page += [line(), *paragraph(f"Found in {plural(len(traces.found), 'file')} of {searched} searched.")]
+        page += _longer_word_rows(traces)
     else:
-        page = paragraph(
-            f"It stands nowhere in the home: {looked} were searched, in any case and coding.", style="good"
+        page = paragraph(f"Not found: {searched} searched, in any case and encoding.", style="good")
+    if traces.passed_over:
+        page += paragraph(
+            f"Not searched: {', '.join(one_line(name, 100) for name in traces.passed_over)}.", style="dim"
         )
-    if found.passed_over:
-        page += paragraph(f"Passed over: {', '.join(one_line(name, 100) for name in found.passed_over)}.", style="dim")
     return page
 
 
-def _inside(found: TraceSearch) -> Page:
-    """A short name stands inside other words too ("Tor" in "history"): which ones, for the owner to judge."""
-    if not found.longer_words:
+def _longer_word_rows(traces: TraceSearch) -> Page:
+    """Render the longer words that contain the searched one ("Tor" in "history"), for the owner to judge."""
+    if not traces.longer_words:
         return []
-    often = sorted(found.longer_words.items(), key=lambda item: (-item[1], item[0]))
+    often = sorted(traces.longer_words.items(), key=lambda item: (-item[1], item[0]))
     shown = ", ".join(one_line(word, 40) for word, _ in often[:LONGER_WORDS_SHOWN])
     rest = f", and {len(often) - LONGER_WORDS_SHOWN:,} more" if len(often) > LONGER_WORDS_SHOWN else ""
-    inside, as_text = sum(found.longer_words.values()), sum(forms.get("text", 0) for forms in found.found.values())
-    how_often = "Each time" if inside >= as_text else f"{inside:,} of {as_text:,} times as text"
+    inside, as_text = sum(traces.longer_words.values()), sum(forms.get("text", 0) for forms in traces.found.values())
+    how_often = "Every time" if inside >= as_text else f"{inside:,} of {as_text:,} times that it was found as text,"
     return paragraph(
-        f"{how_often} with letters or digits beside it: {shown}{rest}. In the memory's file two texts may stand side "
-        "by side without a blank."
+        f"{how_often} it is part of a longer word: {shown}{rest}. In the database file, two texts may be stored "
+        "next to each other without a space."
     )
 
 
-def _headline(told: Forgotten) -> str:
-    if told.is_dry_run:
-        return "This would be erased for good:" if told.is_erased else "This would be archived:"
-    return f"Erased for good ({told.seconds:.1f} s):" if told.is_erased else "Done:"
+def _headline(forgotten: Forgotten) -> str:
+    if forgotten.is_dry_run:
+        return "This would be erased for good:" if forgotten.is_erased else "This would be archived:"
+    return f"Erased for good ({forgotten.seconds:.1f} s):" if forgotten.is_erased else "Done:"
 
 
-def _kept(told: Forgotten) -> str:
-    return f"{told.tombstones:,} keyed hashes keep it from coming back with an old backup or an import."
+def _tombstone_text(forgotten: Forgotten) -> str:
+    return f"{forgotten.tombstones:,} keyed hashes prevent it from returning with an old backup or an import."

@@ -1,4 +1,4 @@
-"""`reveries grant`: what a project may do beyond its folder, by your word alone."""
+"""`reveries grant`: what the owner allows a project to do outside its folder."""
 
 import time
 from functools import partial
@@ -14,81 +14,84 @@ if TYPE_CHECKING:
     from reveries.protocol import GrantEntry, Grants
 
 _SERVER_SECONDS = 90.0
-"""A server has to be started to say what it offers."""
-_SAID = {
+"""Enough to start an MCP server, which is asked for its tools."""
+_KIND_TEXTS = {
     "tool": "may be used",
-    "source": "may stand before what reaches out",
-    "call": "one call, not made yet",
-    "denial": "one call that you said no to",
+    "source": "trusted source",
+    "call": "one call, not used yet",
+    "denial": "one call that you refused",
 }
 
 
-@click.group("grant", short_help="What your projects may do outside.")
+@click.group("grant", short_help="What your projects may do outside their folders.")
 def command() -> None:
-    """What a project may do beyond its folder: which tools reach out, and which foreign texts may stand before them."""
+    """What a project may do outside its folder: which tools it may use, and which untrusted sources you trust."""
 
 
 @command.command("list")
 @click.argument("project")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
-def list_grants(project: str, as_json: bool) -> None:
-    """What you allowed a project."""
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def list_grants_command(project: str, as_json: bool) -> None:
+    """List what you allowed a project."""
     from reveries import protocol
-    from reveries.client.sync_call import ask
+    from reveries.client.sync_call import ask_mind
 
-    _show(ask(lambda new_id: protocol.AskGrants(new_id, project), protocol.Grants), as_json)
+    _show_grants(ask_mind(lambda new_id: protocol.AskGrants(new_id, project), protocol.Grants), as_json)
 
 
 @command.command("give")
 @click.argument("project")
 @click.argument("name")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
-def give(project: str, name: str, as_json: bool) -> None:
-    """Allow a tool (fetch, web_search, a tool of an MCP server or all of its), or a source whose texts you trust
-    (folder, web:example.org, server:NAME): reveries grant give Piano fetch."""
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def give_grant_command(project: str, name: str, as_json: bool) -> None:
+    """Allow a tool (fetch, web_search, one tool of an MCP server, or all of them), or trust a source of text (folder,
+    web:example.org, server:NAME): reveries grant give Piano fetch."""
     from reveries import protocol
     from reveries.client.render import say
-    from reveries.client.sync_call import ask
+    from reveries.client.sync_call import ask_mind
 
     make = partial(protocol.GiveGrant, project=project, name=name)
-    answer = ask(make, protocol.Grants, seconds=_SERVER_SECONDS)
-    _show(answer, as_json)
+    answer = ask_mind(make, protocol.Grants, seconds=_SERVER_SECONDS)
+    _show_grants(answer, as_json)
     server = name.partition(".")[0]
     if not as_json and any(one.name.startswith(f"{server}.") for one in answer.grants):
-        say(f"  What {server} says is foreign: what then reaches out asks you first, until you trust it:", "dim")
+        say(
+            f"  What {server} returns is untrusted: later calls to the outside ask you first, until you trust it:",
+            "dim",
+        )
         say(f"  reveries grant give {project} server:{server}", "dim")
 
 
 @command.command("revoke")
 @click.argument("project")
 @click.argument("name")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
-def revoke(project: str, name: str, as_json: bool) -> None:
-    """Take a grant back, by its name or the beginning of its id. It counts from the next step on."""
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def revoke_grant_command(project: str, name: str, as_json: bool) -> None:
+    """Revoke a grant by its name or the beginning of its ID. It takes effect at the next step."""
     from reveries import protocol
-    from reveries.client.sync_call import ask
+    from reveries.client.sync_call import ask_mind
 
-    _show(ask(lambda new_id: protocol.RevokeGrant(new_id, project, name), protocol.Grants), as_json)
+    _show_grants(ask_mind(lambda new_id: protocol.RevokeGrant(new_id, project, name), protocol.Grants), as_json)
 
 
-def _show(answer: "Grants", as_json: bool) -> None:
+def _show_grants(answer: "Grants", as_json: bool) -> None:
     from reveries.client.render import show, show_json
 
     show_json(answer) if as_json else show(grants_page(answer, time.time()))
 
 
 def grants_page(answer: "Grants", now: float) -> Page:
-    """A line a grant."""
+    """One line per grant."""
     if not answer.grants:
-        told = f"  {one_line(answer.project)} may do nothing outside. To allow it:  reveries grant give NAME fetch"
-        return [line(told)]
+        hint = f"  {one_line(answer.project)} has no grants yet. To give one:  reveries grant give NAME fetch"
+        return [line(hint)]
     return [_grant_row(one, now) for one in answer.grants]
 
 
-def _grant_row(one: "GrantEntry", now: float) -> Line:
-    within = f", within “{one_line(one.task, 60)}”" if one.task else ""
+def _grant_row(grant: "GrantEntry", now: float) -> Line:
+    within = f", within “{one_line(grant.task, 60)}”" if grant.task else ""
     return line(
-        Part(f"  {one_line(one.grant_id)[:8]}  ", "accent"),
-        Part(one_line(one.name, 60), "strong"),
-        Part(f"  {_SAID.get(one.kind, one.kind)}{within}, {ago(one.given_at, now)}", "dim"),
+        Part(f"  {one_line(grant.grant_id)[:8]}  ", "accent"),
+        Part(one_line(grant.name, 60), "strong"),
+        Part(f"  {_KIND_TEXTS.get(grant.kind, grant.kind)}{within}, {ago(grant.given_at, now)}", "dim"),
     )

@@ -10,67 +10,71 @@ import msgspec
 
 from reveries import protocol
 from reveries.client.connection import Connection
-from reveries.client.import_file import batches
-from reveries.client.import_formats import read_past
-from reveries.client.json_answers import BroughtIn
-from reveries.client.progress import Moved
+from reveries.client.import_file import split_batches
+from reveries.client.import_formats import read_turns
+from reveries.client.json_answers import ImportResult
+from reveries.client.progress import ProgressCallback
 from reveries.client.render import Page, Part, line
 from reveries.client.wording import plural
 from reveries.config import find_home, load_settings
 from reveries.errors import ConnectionLostError
 
 
-@click.command("import", short_help="Remember a past conversation from a file.")
+@click.command("import", short_help="Import past conversations, or a whole mind, from a file.")
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--mind", "is_mind", is_flag=True, help="FILE is a whole mind (reveries export): for a home without one.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+@click.option(
+    "--mind", "is_mind", is_flag=True, help="FILE is a whole mind from reveries export. The home must not have one."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def command(file: Path, is_mind: bool, as_json: bool) -> None:
-    """Remember a past conversation. FILE is an export of ChatGPT or Claude (conversations.json, or the .zip), a
-    transcript of lines "Name: words" (.txt, .md), or has one JSON object a line: {"time": "2025-03-04T14:02:00",
-    "speaker": "Ada", "text": "Good morning"}. The whole file is checked before anything is stored; running it twice
+    """Import past conversations. FILE is an export of ChatGPT or Claude (conversations.json, or the .zip), a transcript
+    of lines "Name: words" (.txt, .md), or has one JSON object per line: {"time": "2025-03-04T14:02:00",
+    "speaker": "Ada", "text": "Good morning"}. The whole file is checked before anything is stored. Importing it again
     stores nothing twice."""
     if is_mind:
-        _bring_in_mind(file, as_json=as_json)
+        _import_mind(file, as_json=as_json)
         return
     from reveries.client.progress import progress_bar
     from reveries.client.render import show, write_struct
-    from reveries.client.sync_call import call
+    from reveries.client.sync_call import call_mind
 
-    turns = read_past_of_owner(file, time.time())
-    with progress_bar("importing", as_json=as_json) as moved:
-        done = call(lambda mind: bring_in(mind, file.name, turns, moved))
+    turns = read_past_conversations(file, time.time())
+    with progress_bar("importing", as_json=as_json) as on_progress:
+        done = call_mind(lambda mind: send_turns(mind, file.name, turns, on_progress))
     if as_json:
         write_struct(done)
     else:
-        show(brought_in_page(done))
+        show(imported_page(done))
 
 
-def _bring_in_mind(file: Path, *, as_json: bool) -> None:
-    from reveries.client.features.mind_export import moved_page, moved_with
+def _import_mind(file: Path, *, as_json: bool) -> None:
+    from reveries.client.features.mind_export import mind_transfer_page, run_mind_transfer
     from reveries.client.render import show, show_json
 
-    done = moved_with("mind-import", "--file", str(file.absolute()), as_json=as_json)
+    done = run_mind_transfer("mind-import", "--file", str(file.absolute()), as_json=as_json)
     if as_json:
         show_json(done)
     else:
-        show([*moved_page("Imported", done)])
+        show([*mind_transfer_page("Imported", done)])
 
 
 UNNAMED_OWNER = "You"
-"""The owner's name where none is configured, as the daemon has it."""
+"""The owner's name if none is configured; the daemon uses the same."""
 
 
-def read_past_of_owner(file: Path, now: float) -> list[protocol.ImportedTurn]:
-    """The turns of a file of any form that is known, the owner's under their name. Raises InputFileError,
+def read_past_conversations(file: Path, now: float) -> list[protocol.ImportedTurn]:
+    """Read the turns of a file in any known format; the owner's turns get the configured name. Raises InputFileError,
     InputDataError."""
     owner = load_settings(find_home().config).owner.name or UNNAMED_OWNER
-    return read_past(file, owner, now)
+    return read_turns(file, owner, now)
 
 
-async def bring_in(mind: Connection, source: str, turns: list[protocol.ImportedTurn], moved: Moved) -> BroughtIn:
-    """Send `turns` in order; `moved` is told how far it is. Raises ConnectionLostError, saying how much is stored."""
+async def send_turns(
+    mind: Connection, source: str, turns: list[protocol.ImportedTurn], on_progress: ProgressCallback
+) -> ImportResult:
+    """Send `turns` in order; `on_progress` receives the progress. Raises ConnectionLostError."""
     stored = known = episodes = erased = sent = 0
-    parts = batches(turns)
+    parts = split_batches(turns)
     for place, part in enumerate(parts):
         is_last = place == len(parts) - 1
         message = protocol.Import(mind.new_id(), source[:500], part, is_last)
@@ -79,7 +83,7 @@ async def bring_in(mind: Connection, source: str, turns: list[protocol.ImportedT
                 async for frame in frames:
                     match frame:
                         case protocol.Progress():
-                            moved(frame.what, *((frame.done, frame.total) if is_last else (sent, len(turns))))
+                            on_progress(frame.what, *((frame.done, frame.total) if is_last else (sent, len(turns))))
                         case protocol.Imported():
                             stored, known = stored + frame.stored, known + frame.known_already
                             episodes += frame.episodes
@@ -87,31 +91,29 @@ async def bring_in(mind: Connection, source: str, turns: list[protocol.ImportedT
                         case _:
                             pass
         except asyncio.CancelledError:
-            # Not to listen any more would not stop the mind.
+            # Closing the stream alone would not stop the daemon.
             mind.cancel_soon(message.request_id)
             raise
         except ConnectionLostError as error:
             raise ConnectionLostError(
-                f"The mind went away after {stored + known:,} of {len(turns):,} turns were stored.",
-                advice="Wake it and import the file again: what it has is not stored twice.",
+                f"The connection was lost after {stored + known:,} of {len(turns):,} turns were stored.",
+                advice="Wake the mind and import the file again. Nothing is stored twice.",
             ) from error
         sent += len(part)
-        moved("importing", sent, len(turns))
-    return BroughtIn(stored, known, episodes, erased)
+        on_progress("importing", sent, len(turns))
+    return ImportResult(stored, known, episodes, erased)
 
 
-def brought_in_page(done: BroughtIn) -> Page:
-    """What is new of it."""
-    known = f"{done.known_already:,} {'was' if done.known_already == 1 else 'were'} known already."
+def imported_page(done: ImportResult) -> Page:
+    """Render how many turns were new, known, or refused because they had been erased."""
+    known = f"{done.known_already:,} {'was' if done.known_already == 1 else 'were'} already known."
     page = [line(f"Stored {plural(done.stored, 'turn')}, {known}")]
     if done.erased:
         them, were = ("it", "was") if done.erased == 1 else ("them", "were")
         page.append(
-            line(
-                f"{plural(done.erased, 'turn')} {were} not taken in: you had {them} erased, or words that stand there."
-            )
+            line(f"{plural(done.erased, 'turn')} {were} not imported: you had erased {them}, or words in {them}.")
         )
     if done.episodes:
-        slept = f"It slept on them lightly: {plural(done.episodes, 'episode')} can be recalled now."
-        page.append(line(Part(slept, "dim")))
+        episodes = f"Light sleep created {plural(done.episodes, 'episode')}: they can be recalled now."
+        page.append(line(Part(episodes, "dim")))
     return page

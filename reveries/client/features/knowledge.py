@@ -1,4 +1,4 @@
-"""`reveries project know` and its like: what a project knows, how it hangs together, what does not go together."""
+"""`reveries project know`, `chunks`, `relations` and `graph`: what a project knows, its relations and conflicts."""
 
 from typing import TYPE_CHECKING
 
@@ -17,68 +17,70 @@ _SHOWN_CHARS = 600
 _FOUND = 10
 _LISTED = 50
 _SETTLED = {
-    "recency": "The later one holds: it is newer.",
-    "authority": "The earlier one holds: it is better founded.",
+    "recency": "The later one is valid: it is newer.",
+    "authority": "The earlier one is valid: its source is more reliable.",
     "owner": "You settled it.",
-    "none": "Both hold.",
+    "none": "Both are valid.",
 }
 _FOUND_BY = {
-    "likeness": "not verified: they are alike and differ in a number or a negation",
-    "rule": "the same said with another value",
-    "model": "a model judged so",
-    "stated": "it was stated",
+    "likeness": "not verified: similar, but with a different number or a negation",
+    "rule": "the same statement with another value",
+    "model": "found by a model",
+    "stated": "stated in a text",
 }
 
 
 @click.command("know")
 @click.argument("name")
 @click.argument("query", required=False, default="")
-@click.option("--why", "with_why", is_flag=True, help="By what each was found: meaning, words, graph.")
-@click.option("--as-of", "as_of", type=click.DateTime(["%Y-%m-%d"]), default=None, help="As it was known on that day.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
-def know(name: str, query: str, with_why: bool, as_of: "datetime | None", as_json: bool) -> None:
-    """What a project knows of QUERY, or what it learned last. Questions on the work ("what is blocked?"), on decisions
-    and on relations ("what contradicts ...?") are answered by those. Looking changes nothing."""
+@click.option("--why", "with_why", is_flag=True, help="How each was found: by meaning, words or relations.")
+@click.option("--as-of", "as_of", type=click.DateTime(["%Y-%m-%d"]), default=None, help="What was known on that day.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def know_command(name: str, query: str, with_why: bool, as_of: "datetime | None", as_json: bool) -> None:
+    """Show what a project knows about QUERY, or what it learned last. Questions about the work ("what is blocked?"),
+    decisions and relations ("what contradicts ...?") are answered from those. Searching changes nothing."""
     from reveries import protocol
     from reveries.client.render import show, show_json
-    from reveries.client.sync_call import ask
+    from reveries.client.sync_call import ask_mind
 
     until = 0.0 if as_of is None else as_of.timestamp() + 86_399.0
     limit = _FOUND if query else _LISTED
-    answer = ask(lambda new_id: protocol.AskChunks(new_id, name, query[:1000], limit, until), protocol.Chunks)
+    answer = ask_mind(lambda new_id: protocol.AskChunks(new_id, name, query[:1000], limit, until), protocol.Chunks)
     show_json(answer) if as_json else show(know_page(answer, with_why=with_why))
 
 
 @click.command("chunks")
 @click.argument("name")
-@click.option("--limit", type=click.IntRange(1, 500), default=_LISTED, show_default=True, help="At most so many.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
-def chunks(name: str, limit: int, as_json: bool) -> None:
-    """The pieces of knowledge of a project, the last ones."""
+@click.option("--limit", type=click.IntRange(1, 500), default=_LISTED, show_default=True, help="The most to show.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def list_chunks_command(name: str, limit: int, as_json: bool) -> None:
+    """Show the latest pieces of knowledge of a project."""
     from reveries import protocol
     from reveries.client.render import show, show_json
-    from reveries.client.sync_call import ask
+    from reveries.client.sync_call import ask_mind
 
-    answer = ask(lambda new_id: protocol.AskChunks(new_id, name, "", limit), protocol.Chunks)
+    answer = ask_mind(lambda new_id: protocol.AskChunks(new_id, name, "", limit), protocol.Chunks)
     show_json(answer) if as_json else show(chunks_page(answer.chunks))
 
 
 @click.command("relations")
 @click.argument("name")
-@click.option("--of", "chunk_id", default="", metavar="ID", help="Of this piece alone.")
-@click.option("--archived", is_flag=True, help="Also those that contradiction has weakened away.")
-@click.option("--restore", "restore", default="", metavar="ID", help="Let an archived one count again.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
-def relations(name: str, chunk_id: str, archived: bool, restore: str, as_json: bool) -> None:
-    """How what a project knows hangs together: what supports, contradicts or replaces what."""
+@click.option("--of", "chunk_id", default="", metavar="ID", help="Only those of this piece.")
+@click.option("--archived", is_flag=True, help="Also those archived because of contradictions.")
+@click.option("--restore", "restore", default="", metavar="ID", help="Restore an archived relation.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def list_relations_command(name: str, chunk_id: str, archived: bool, restore: str, as_json: bool) -> None:
+    """Show how pieces of knowledge are related: which supports, contradicts or replaces which."""
     from reveries import protocol
     from reveries.client.render import show, show_json
-    from reveries.client.sync_call import ask
+    from reveries.client.sync_call import ask_mind
 
     if restore:
-        answer = ask(lambda new_id: protocol.RestoreRelation(new_id, name, restore[:100]), protocol.ProjectRelations)
+        answer = ask_mind(
+            lambda new_id: protocol.RestoreRelation(new_id, name, restore[:100]), protocol.ProjectRelations
+        )
     else:
-        answer = ask(
+        answer = ask_mind(
             lambda new_id: protocol.AskRelations(new_id, name, chunk_id[:100], archived), protocol.ProjectRelations
         )
     show_json(answer) if as_json else show(relations_page(answer.relations))
@@ -86,25 +88,31 @@ def relations(name: str, chunk_id: str, archived: bool, restore: str, as_json: b
 
 @click.command("graph")
 @click.argument("name")
-@click.option("--svg", type=click.Path(dir_okay=False), default=None, help="Write the picture there.")
-@click.option("--limit", type=click.IntRange(1, 200), default=60, show_default=True, help="The strongest relations.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object: the relations.")
-def graph(name: str, svg: str | None, limit: int, as_json: bool) -> None:
-    """A picture of what a project knows: its pieces of knowledge and the relations between them."""
+@click.option("--svg", type=click.Path(dir_okay=False), default=None, help="The file to write.")
+@click.option(
+    "--limit",
+    type=click.IntRange(1, 200),
+    default=60,
+    show_default=True,
+    help="The most relations to draw, strongest first.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object: the relations.")
+def draw_knowledge_command(name: str, svg: str | None, limit: int, as_json: bool) -> None:
+    """Draw a picture of what a project knows: pieces of knowledge and their relations."""
     from pathlib import Path
 
     from reveries import protocol
-    from reveries.client.knowledge_picture import picture_of_knowledge
+    from reveries.client.knowledge_picture import draw_knowledge_svg
     from reveries.client.picture import write_picture
     from reveries.client.render import say, show_json
-    from reveries.client.sync_call import ask
+    from reveries.client.sync_call import ask_mind
     from reveries.errors import UsageError
 
     if not (svg or as_json):
-        raise UsageError("Where should the picture go?", advice="For example: reveries project graph NAME --svg FILE")
-    answer = ask(lambda new_id: protocol.AskRelations(new_id, name, limit=limit), protocol.ProjectRelations)
+        raise UsageError("Say where to save the picture.", advice="For example: reveries project graph NAME --svg FILE")
+    answer = ask_mind(lambda new_id: protocol.AskRelations(new_id, name, limit=limit), protocol.ProjectRelations)
     if svg:
-        write_picture(Path(svg), picture_of_knowledge(name, answer.relations).encode("utf-8"))
+        write_picture(Path(svg), draw_knowledge_svg(name, answer.relations).encode("utf-8"))
     show_json(answer) if as_json else say(f"{svg}: {plural(len(answer.relations), 'relation')}.")
 
 
@@ -112,7 +120,7 @@ def graph(name: str, svg: str | None, limit: int, as_json: bool) -> None:
 
 
 def know_page(answer: Chunks, *, with_why: bool = False) -> Page:
-    """What the work says, then what is known, then the relations that were asked for."""
+    """Render the answer from the work, then the knowledge, then the relations asked for."""
     page = paragraph(answer.message, indent=2) if answer.message else []
     if answer.chunks or not page:
         page += chunks_page(answer.chunks, with_why=with_why)
@@ -122,12 +130,12 @@ def know_page(answer: Chunks, *, with_why: bool = False) -> Page:
 
 
 def chunks_page(chunks: list[ChunkEntry], *, with_why: bool = False) -> Page:
-    """What is known, with where it came from."""
+    """Render pieces of knowledge with their sources."""
     if not chunks:
-        return [line("  It knows nothing of that yet.")]
+        return [line("  It knows nothing about that yet.")]
     page: Page = []
     for one in chunks:
-        origin = "" if not one.sources else ", from a text that you did not write"
+        origin = "" if not one.sources else ", from a text not written by you"
         head = line(
             Part(f"  {one_line(one.chunk_id)[:8]}", "accent"),
             Part(f"  {one_line(one.type)}, {one_line(one.confidence)}{origin}", "dim"),
@@ -135,7 +143,7 @@ def chunks_page(chunks: list[ChunkEntry], *, with_why: bool = False) -> Page:
         )
         page += [head, *paragraph(_cut_text(one.content), indent=4)]
         if one.fell_because:
-            page += paragraph(f"holds no more: {one.fell_because}", indent=4, style="warn")
+            page += paragraph(f"no longer valid: {one.fell_because}", indent=4, style="warn")
         if one.superseded_by:
             page += paragraph(f"replaced by {one_line(one.superseded_by)[:8]}", indent=4, style="warn")
         if with_why and one.why:
@@ -144,9 +152,9 @@ def chunks_page(chunks: list[ChunkEntry], *, with_why: bool = False) -> Page:
 
 
 def relations_page(relations: "Sequence[RelationEntry]") -> Page:
-    """One relation a block: from, how, to."""
+    """One block per relation: from, type, to."""
     if not relations:
-        return [line("  Nothing hangs together yet.")]
+        return [line("  There are no relations yet.")]
     page: Page = []
     for one in relations:
         state = f", archived: {one_line(one.archived)}" if one.archived else ""
@@ -160,17 +168,24 @@ def relations_page(relations: "Sequence[RelationEntry]") -> Page:
 
 
 def conflicts_page(found: ProjectConflicts) -> Page:
-    """Both sides of each, which of them holds, and who says so."""
+    """Render both sides of each conflict, and how it was settled."""
     page: Page = []
     for one in found.conflicts:
-        told = _FOUND_BY.get(one.found_by, one_line(one.found_by))
+        found_by = _FOUND_BY.get(one.found_by, one_line(one.found_by))
         head = Part(f"  {one_line(one.conflict_id)[:8]}", "accent")
-        page.append(line(head, Part(f"  {one_line(one.project)}: {told}", "dim")))
+        page.append(line(head, Part(f"  {one_line(one.project)}: {found_by}", "dim")))
         for name, chunk in (("A", one.older), ("B", one.newer)):
             page += paragraph(f"{name}  “{one_line(chunk.content, 300)}”", indent=4)
             page.append(line(Part(f"       {one_line(chunk.chunk_id)[:8]}, {moment(chunk.created_at)}", "dim")))
         settled = _SETTLED.get(one.settled, "")
-        page.append(line(Part(f"    {settled or 'Open: it asks you at its next wake, where it is sure.'}", "dim")))
+        page.append(
+            line(
+                Part(
+                    f"    {settled or 'Open: if it is sure of the conflict, it asks you the next time it works.'}",
+                    "dim",
+                )
+            )
+        )
     return page
 
 

@@ -15,56 +15,56 @@ from reveries.client.wording import iso_time
 from reveries.safe_text import one_line, plain
 
 
-@click.command("logs", short_help="What the daemon wrote.")
+@click.command("logs", short_help="Show the daemon's log.")
 @click.option(
-    "-n", "--lines", type=click.IntRange(0, 100_000), default=20, show_default=True, help="So many, the last."
+    "-n", "--lines", type=click.IntRange(0, 100_000), default=20, show_default=True, help="The last lines to show."
 )
-@click.option("-f", "--follow", is_flag=True, help="Go on with what is written, until Ctrl+C.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
+@click.option("-f", "--follow", is_flag=True, help="Keep showing new lines, until Ctrl+C.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
 def command(lines: int, follow: bool, as_json: bool) -> None:
-    """The daemon's log. What was said and thought is in it at the level debug only (log.level)."""
+    """Show the daemon's log. Conversations and thoughts are in it only at the level debug (log.level)."""
     from reveries.client.render import show
     from reveries.config import find_home
     from reveries.errors import NotFoundError
 
     log = find_home().logs / "daemon.log"
 
-    def tell(row: str) -> None:
+    def print_row(row: str) -> None:
         if as_json:
-            click.echo(entry_json(row))
+            click.echo(entry_as_json(row))
         else:
-            show([entry_line(row)])
+            show([render_entry(row)])
 
     if not log.exists() and not follow:
-        raise NotFoundError(f"There is no log {log} yet.", advice="It begins with: reveries wake")
-    end = length_of(log)
-    for row in last_lines(log, lines, end):
-        tell(row)
+        raise NotFoundError(f"There is no log {log} yet.", advice="It is created by: reveries wake")
+    end = log_length(log)
+    for row in read_last_lines(log, lines, end):
+        print_row(row)
     if follow:
-        for row in new_lines(log, end):
-            tell(row)
+        for row in follow_log(log, end):
+            print_row(row)
 
 
 _LEVELS: dict[str, Style] = {"warning": "warn", "error": "bad", "critical": "bad", "debug": "dim"}
-_SET_APART = ("timestamp", "level", "logger", "event", "exception")
+_FIXED_FIELDS = ("timestamp", "level", "logger", "event", "exception")
 _BLOCK_BYTES = 65536
-_LOOK_SECONDS = 0.2
+_POLL_SECONDS = 0.2
 
 
-def last_lines(log: Path, count: int, end: int | None = None) -> list[str]:
-    """The last `count` lines of `log` (of its first `end` bytes) and of those that it took the place of (daemon.log.1
-    and so on), oldest first."""
+def read_last_lines(log: Path, count: int, end: int | None = None) -> list[str]:
+    """Return the last `count` lines of `log` (of its first `end` bytes) and of its rotated files (daemon.log.1 and so
+    on), oldest first."""
     lines: list[str] = []
     for file in (log, *(log.with_name(f"{log.name}.{number}") for number in range(1, 10))):
         if len(lines) >= count:
             break
         with contextlib.suppress(OSError):
-            lines = [*_last_lines(file, count - len(lines), end if file == log else None), *lines]
+            lines = [*_read_file_tail(file, count - len(lines), end if file == log else None), *lines]
     return lines
 
 
-def new_lines(log: Path, begins_at: int) -> Iterator[str]:
-    """Each line from that byte on, for ever; a log that another took the place of is read to its end."""
+def follow_log(log: Path, begins_at: int) -> Iterator[str]:
+    """Yield each line from that byte on, forever; a log that is rotated is read to its end."""
     file = _open_log(log, begins_at)
     pending = b""
     while True:
@@ -73,19 +73,19 @@ def new_lines(log: Path, begins_at: int) -> Iterator[str]:
             *whole, pending = (pending + block).split(b"\n")
             yield from (row.decode("utf-8", "replace") for row in whole)
         elif file is not None and _is_same_log(log, file.fileno()):
-            time.sleep(_LOOK_SECONDS)
+            time.sleep(_POLL_SECONDS)
         else:
             if file is not None:
-                # What was written between the last look and the moment when another took its place.
+                # Lines written between the last read and the rotation.
                 yield from (row.decode("utf-8", "replace") for row in (pending + file.read()).splitlines())
                 file.close()
             file, pending = _open_log(log, 0), b""
             if file is None:
-                time.sleep(_LOOK_SECONDS)
+                time.sleep(_POLL_SECONDS)
 
 
-def length_of(log: Path) -> int:
-    """How long the log is now, in bytes, to its last whole line; 0 when there is none."""
+def log_length(log: Path) -> int:
+    """Return the size of the log in bytes up to its last complete line; 0 if there is no log."""
     try:
         with log.open("rb") as file:
             end = file.seek(0, os.SEEK_END)
@@ -96,15 +96,15 @@ def length_of(log: Path) -> int:
         return 0
 
 
-def entry_line(row: str) -> Line:
-    """One entry: when, how bad, what, and what belongs to it. A line that is no entry is shown as it is, made plain."""
+def render_entry(row: str) -> Line:
+    """Render an entry: time, level, event, fields. A line that is not an entry is shown as plain text."""
     try:
         entry = json.loads(row)
         when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(iso_time(entry["timestamp"])))
         level, event = str(entry.get("level", "")), str(entry["event"])
     except (ValueError, KeyError, TypeError, AttributeError):
         return line(one_line(plain(row), 2000))
-    rest = " ".join(f"{name}={_short(value)}" for name, value in entry.items() if name not in _SET_APART)
+    rest = " ".join(f"{name}={_field_text(value)}" for name, value in entry.items() if name not in _FIXED_FIELDS)
     failed = str(entry.get("exception", "")).strip().splitlines()
     cause = f" ({one_line(failed[-1], 300)})" if failed else ""
     style = _LEVELS.get(level, "")
@@ -117,8 +117,8 @@ def entry_line(row: str) -> Line:
     )
 
 
-def entry_json(row: str) -> str:
-    """The same as one JSON object on one line, with nothing in it that a terminal would obey."""
+def entry_as_json(row: str) -> str:
+    """Return the entry as one line of JSON without control characters."""
     try:
         entry = json.loads(row)
     except ValueError:
@@ -126,11 +126,11 @@ def entry_json(row: str) -> str:
     return json.dumps(entry, ensure_ascii=True)
 
 
-def _short(value: object) -> str:
+def _field_text(value: object) -> str:
     return json.dumps(value, ensure_ascii=False) if isinstance(value, str) and " " in value else str(value)
 
 
-def _last_lines(file: Path, count: int, end: int | None) -> list[str]:
+def _read_file_tail(file: Path, count: int, end: int | None) -> list[str]:
     with file.open("rb") as opened:
         place = opened.seek(0, os.SEEK_END) if end is None else end
         text = b""
@@ -153,7 +153,7 @@ def _open_log(log: Path, begins_at: int) -> BinaryIO | None:
 
 def _is_same_log(log: Path, descriptor: int) -> bool:
     try:
-        seen, ours = log.stat(), os.fstat(descriptor)
+        current, opened = log.stat(), os.fstat(descriptor)
     except OSError:
         return True
-    return (seen.st_dev, seen.st_ino) == (ours.st_dev, ours.st_ino)
+    return (current.st_dev, current.st_ino) == (opened.st_dev, opened.st_ino)

@@ -14,23 +14,29 @@ _HTTP_NAME = "http"
 _GROUPS = ("memory", "orientation", "working", "knowledge")
 
 
-@click.group("mcp", short_help="A memory for your coding agent, and your projects.")
+@click.group("mcp", short_help="Share memory and projects with MCP clients.")
 def command() -> None:
-    """This mind for programs that speak the Model Context Protocol: a coding agent, an editor.
+    """Share this mind with programs that speak the Model Context Protocol, such as a coding agent or an editor.
 
-    A program looks, and adds in its own name; what it writes is marked with that name and never counts as your word.
-    To change pages and tasks it needs your leave: reveries mcp allow NAME --write."""
+    A program may read, and may add notes under its own name; these never count as your words. To change pages and
+    tasks it needs your permission: reveries mcp allow NAME --write."""
 
 
 @command.command("serve")
-@click.option("--only", multiple=True, type=click.Choice(_GROUPS), help="This group of tools; may be given again.")
-@click.option("--project", default="", help="Bind it to this project.")
-@click.option("--name", default="", help="What the program is called; else as it calls itself, over HTTP: http.")
-@click.option("--http", "port", type=click.IntRange(0, 65535), help="Over HTTP on this port of 127.0.0.1.")
-@click.option("--token-file", type=click.Path(path_type=Path), help="With --http: the bearer token; else one is made.")
-def serve(only: "tuple[ToolServer, ...]", project: str, name: str, port: int | None, token_file: Path | None) -> None:
-    """Serve tools, resources and a prompt on standard input and output; a program starts this by itself. The extra
-    reveries[mcp] is needed."""
+@click.option("--only", multiple=True, type=click.Choice(_GROUPS), help="Only this group of tools; may be repeated.")
+@click.option("--project", default="", help="Limit it to this project.")
+@click.option("--name", default="", help="The program's name. Default: as it reports itself; over HTTP: http.")
+@click.option("--http", "port", type=click.IntRange(0, 65535), help="Serve over HTTP on this port of 127.0.0.1.")
+@click.option(
+    "--token-file",
+    type=click.Path(path_type=Path),
+    help="With --http: the file with the bearer token. Default: a new one.",
+)
+def serve_mcp_command(
+    only: "tuple[ToolServer, ...]", project: str, name: str, port: int | None, token_file: Path | None
+) -> None:
+    """Serve tools, resources and a prompt on standard input and output; the MCP client starts this command itself.
+    Needs the extra reveries[mcp]."""
     import secrets
 
     from reveries.client.mcp.daemon_calls import DaemonCalls
@@ -49,131 +55,149 @@ def serve(only: "tuple[ToolServer, ...]", project: str, name: str, port: int | N
         from reveries.client.mcp.http import read_token, serve_http
     except ImportError as error:
         raise UsageError(
-            "What serves programs is not installed.",
+            "The MCP server is not installed.",
             advice="Install the extra: pip install 'reveries[mcp]', or in a checkout: make mcp",
         ) from error
     token = read_token(token_file) if token_file else secrets.token_urlsafe(32)
 
-    def tell(address: str) -> None:
-        # On standard error, as all that is no answer.
+    def print_address(address: str) -> None:
+        # To standard error: standard output is for answers only.
         click.echo(address, err=True)
         if not token_file:
             click.echo(f"Authorization: Bearer {token}", err=True)
 
-    # Whoever has the token may call itself as it likes: over HTTP only the owner's name for it counts.
-    serve_http(link, name or _HTTP_NAME, port, token, tell)
+    # A client with the token may report any name: over HTTP only the name given by the owner counts.
+    serve_http(link, name or _HTTP_NAME, port, token, print_address)
 
 
 @command.command("allow")
 @click.argument("name")
-@click.option("--write/--no-write", "may_write", default=None, help="Whether it may change projects.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
-def allow(name: str, may_write: bool | None, as_json: bool) -> None:
-    """Let the program NAME change pages, tasks and answers, or take that back:
+@click.option("--write/--no-write", "may_write", default=None, help="Whether it may change your projects.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def allow_program_command(name: str, may_write: bool | None, as_json: bool) -> None:
+    """Allow or forbid the program NAME to change pages, tasks and answers:
     reveries mcp allow claude-code --write."""
     from reveries.client.json_answers import ProgramsAllowed
     from reveries.client.render import say, write_struct
-    from reveries.client.settings_file import apply, file_in_force, in_force, write_setting
+    from reveries.client.settings_file import apply_to_daemon, file_in_force, settings_in_force, write_setting
     from reveries.errors import UsageError
 
     if may_write is None:
-        raise UsageError("Say what it may.", advice=f"reveries mcp allow {name} --write, or --no-write")
+        raise UsageError(
+            "Say whether it may change your projects.", advice=f"reveries mcp allow {name} --write, or --no-write"
+        )
     _check_name(name)
-    _, settings = in_force()
+    _, settings = settings_in_force()
     names = sorted({*settings.mcp.may_write, name} if may_write else {*settings.mcp.may_write} - {name})
     file = file_in_force()
     write_setting(file, "mcp.may_write", "[" + ", ".join(f'"{one}"' for one in names) + "]")
-    is_awake = apply() is not None
+    is_awake = apply_to_daemon() is not None
     if as_json:
         write_struct(ProgramsAllowed(names))
         return
-    say(f"{name} may change your projects." if may_write else f"{name} looks, and adds in its own name; no more.")
+    say(
+        f"{name} may change your projects." if may_write else f"{name} may only read, and add notes under its own name."
+    )
     if not is_awake:
-        say("It counts from the next wake on.", "dim")
+        say("It takes effect at the next wake.", "dim")
 
 
 @command.command("list")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
-def list_programs(as_json: bool) -> None:
-    """Which programs may change your projects."""
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def list_programs_command(as_json: bool) -> None:
+    """List the programs that may change your projects."""
     from reveries.client.json_answers import ProgramsAllowed
     from reveries.client.render import say, write_struct
-    from reveries.client.settings_file import in_force
+    from reveries.client.settings_file import settings_in_force
 
-    _, settings = in_force()
+    _, settings = settings_in_force()
     if as_json:
         write_struct(ProgramsAllowed(list(settings.mcp.may_write)))
         return
     for name in settings.mcp.may_write:
-        say(f"  {name}  may change your projects. To take that back:  reveries mcp allow {name} --no-write")
+        say(f"  {name}  may change your projects. To revoke this:  reveries mcp allow {name} --no-write")
     if not settings.mcp.may_write:
-        say("No program may change your projects. They look, and add in their own name.", "dim")
+        say("No program may change your projects. They may read, and add notes under their own names.", "dim")
 
 
 @command.command("add")
 @click.argument("name")
 @click.argument("words", nargs=-1)
-@click.option("--url", default="", help="A server that is reached by its address, instead of a command.")
-@click.option("--look", multiple=True, help="A tool of it that only looks; may be given again.")
-@click.option("--network", is_flag=True, help="Let the command reach the network.")
-@click.option("--reads", multiple=True, help="A folder that the command may see; may be given again.")
-@click.option("--writes", multiple=True, help="A folder that it may change; may be given again.")
-@click.option("--environment-file", default="", help="NAME=VALUE lines, for its secrets (mode 600).")
-@click.option("--token-file", default="", help="With --url: the bearer token (mode 600).")
-def add_server(name: str, words: tuple[str, ...], **given: object) -> None:
-    """Add an MCP server whose tools your projects may then be granted:
+@click.option("--url", default="", help="The address of a server, instead of a command.")
+@click.option("--look", multiple=True, help="A tool of it that only reads; may be repeated.")
+@click.option("--network", is_flag=True, help="Allow the command network access.")
+@click.option("--reads", multiple=True, help="A folder that the command may read; may be repeated.")
+@click.option("--writes", multiple=True, help="A folder that it may change; may be repeated.")
+@click.option("--environment-file", default="", help="A file of NAME=VALUE lines with its secrets (mode 600).")
+@click.option("--token-file", default="", help="With --url: the file with the bearer token (mode 600).")
+def add_server_command(name: str, words: tuple[str, ...], **given: object) -> None:
+    """Add an MCP server, whose tools you can then grant to your projects:
     reveries mcp add files --reads ~/notes -- npx -y @modelcontextprotocol/server-filesystem ~/notes."""
     from reveries.client.render import say
-    from reveries.client.settings_file import apply, changing, draft, file_in_force, write_private
+    from reveries.client.settings_file import (
+        apply_to_daemon,
+        draft_changes,
+        file_in_force,
+        lock_settings,
+        write_private,
+    )
     from reveries.errors import UsageError
 
     _check_name(name.replace(".", " "))
     if bool(words) == bool(given["url"]):
-        raise UsageError("A server is a command, or an address.", advice=f"reveries mcp add {name} -- COMMAND")
+        raise UsageError("Give either a command or an address.", advice=f"reveries mcp add {name} -- COMMAND")
     table = {key: list(value) if isinstance(value, tuple) else value for key, value in given.items() if value}
     table |= {"command": list(words)} if words else {}
     file = file_in_force()
-    with changing(file):
-        write_private(file, draft(file, {f"mcp.servers.{name}": table}).after)
-    if apply() is None:
-        say(f"{name} is written into {file}. What it offers, when the mind is awake:  reveries mcp servers {name}")
+    with lock_settings(file):
+        write_private(file, draft_changes(file, {f"mcp.servers.{name}": table}).after)
+    if apply_to_daemon() is None:
+        say(f"{name} was added to {file}. To see its tools when the mind is awake:  reveries mcp servers {name}")
         return
     _show_servers(name, as_json=False)
 
 
 @command.command("remove")
 @click.argument("name")
-def remove_server(name: str) -> None:
-    """Take an MCP server out of the settings. What was granted of it counts no more."""
+def remove_server_command(name: str) -> None:
+    """Remove an MCP server from the settings. Grants of its tools no longer apply."""
     from reveries.client.render import say
-    from reveries.client.settings_file import apply, changing, drop_settings_table, file_in_force, write_private
+    from reveries.client.settings_file import (
+        apply_to_daemon,
+        drop_settings_table,
+        file_in_force,
+        lock_settings,
+        write_private,
+    )
 
     file = file_in_force()
-    with changing(file):
+    with lock_settings(file):
         write_private(file, drop_settings_table(file, "mcp.servers", name))
-    apply()
-    say(f"{name} is out of {file}.")
+    apply_to_daemon()
+    say(f"{name} was removed from {file}.")
 
 
 @command.command("servers")
 @click.argument("name", default="")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
-def list_servers(name: str, as_json: bool) -> None:
-    """The MCP servers of your settings, and what each offers now. Each is started for a moment."""
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def list_servers_command(name: str, as_json: bool) -> None:
+    """List the MCP servers in your settings and their tools. Each server is started for a moment."""
     _show_servers(name, as_json=as_json)
 
 
 def _show_servers(name: str, *, as_json: bool) -> None:
     from reveries import protocol
     from reveries.client.render import show, show_json
-    from reveries.client.sync_call import ask
+    from reveries.client.sync_call import ask_mind
 
-    answer = ask(lambda new_id: protocol.AskToolServers(new_id, name), protocol.ToolServers, seconds=_START_SECONDS)
+    answer = ask_mind(
+        lambda new_id: protocol.AskToolServers(new_id, name), protocol.ToolServers, seconds=_START_SECONDS
+    )
     show_json(answer) if as_json else show(servers_page(answer))
 
 
 def servers_page(answer: "ToolServers") -> "Page":
-    """A server, and its tools a line each."""
+    """Render each server with its tools, one per line."""
     from reveries.client.render import Part, line
 
     page: Page = []
@@ -187,18 +211,18 @@ def servers_page(answer: "ToolServers") -> "Page":
             page.append(line(Part(f"  {tool.name}", "accent"), Part(arguments, "dim")))
             page.append(line(f"      {tool.description}"))
         page.append(line(Part(f"  To let a project use them:  reveries grant give PROJECT {one.name}", "dim")))
-    return page or [line("  No server is set. To add one:  reveries mcp add --help")]
+    return page or [line("  There are no servers yet. To add one:  reveries mcp add --help")]
 
 
 @command.command("install")
 @click.argument("client")
-@click.option("--only", multiple=True, type=click.Choice(_GROUPS), help="This group of tools; may be given again.")
-@click.option("--project", default="", help="Bind it to this project.")
+@click.option("--only", multiple=True, type=click.Choice(_GROUPS), help="Only this group of tools; may be repeated.")
+@click.option("--project", default="", help="Limit it to this project.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
-def install_server(client: str, only: tuple[str, ...], project: str, yes: bool, as_json: bool) -> None:
-    """Write this server into the settings of CLIENT (claude-code, codex, cursor, gemini, vscode), and show them first.
-    Any other name: only show what to write."""
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def install_server_command(client: str, only: tuple[str, ...], project: str, yes: bool, as_json: bool) -> None:
+    """Add this server to the settings of CLIENT (claude-code, codex, cursor, gemini, vscode), after showing the change.
+    For any other name, only show what to write."""
     import importlib.util
 
     from reveries.client.json_answers import ClientConfigured
@@ -212,12 +236,12 @@ def install_server(client: str, only: tuple[str, ...], project: str, yes: bool, 
         if as_json:
             write_struct(ClientConfigured(client, "", entry.command, list(entry.arguments)))
             return
-        say(f"Where {client} keeps its MCP servers, write:")
+        say(f"Add this to the MCP servers of {client}:")
         say(show_entry(entry))
         return
     drafted = draft_settings(client, entry)
     if as_json and not yes:
-        raise UsageError("With --json nobody can be asked.", advice="Add --yes.")
+        raise UsageError("--json cannot ask for confirmation.", advice="Add --yes.")
     if not as_json:
         say(f"In {drafted.file}:", "strong")
         say(drafted.shown)
@@ -227,10 +251,10 @@ def install_server(client: str, only: tuple[str, ...], project: str, yes: bool, 
     if as_json:
         write_struct(ClientConfigured(client, str(drafted.file), entry.command, list(entry.arguments)))
         return
-    say(f"Written. {client} finds it at its next start. To let it change your projects:", "good")
+    say(f"Written. {client} uses it from its next start. To let it change your projects:", "good")
     say(f"  reveries mcp allow {client} --write")
     if importlib.util.find_spec("mcp") is None:
-        say("What serves programs is not installed yet: make mcp (or: pip install 'reveries[mcp]')", "warn")
+        say("The MCP server is not installed yet: make mcp (or: pip install 'reveries[mcp]')", "warn")
 
 
 def _check_name(name: str) -> None:
@@ -239,4 +263,6 @@ def _check_name(name: str) -> None:
     from reveries.errors import UsageError
 
     if not re.fullmatch(r"[a-z0-9][a-z0-9._-]{0,59}", name):
-        raise UsageError(f"{name[:60]!r} is no name here.", advice="Small letters and digits, as: claude-code")
+        raise UsageError(
+            f"{name[:60]!r} is not a valid name.", advice="Use lower-case letters and digits, for example: claude-code"
+        )

@@ -1,11 +1,11 @@
-"""`reveries export`: a whole mind as one file."""
+"""`reveries export`: write a whole mind to one file."""
 
 from pathlib import Path
 
 import click
 
 from reveries import protocol
-from reveries.client.offline_worker import frames_of
+from reveries.client.offline_worker import stream_frames
 from reveries.client.progress import progress_bar
 from reveries.client.render import Page, Part, line, paragraph
 from reveries.client.wording import plural, size
@@ -13,50 +13,52 @@ from reveries.errors import StorageError
 from reveries.safe_text import one_line
 
 
-@click.command("export", short_help="Write the whole mind into a file.")
-@click.option("--mind", "file", type=click.Path(path_type=Path), required=True, help="The file to be made.")
-@click.option("--with-vectors", is_flag=True, help="Also what the embedder made of it; else it is made anew.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+@click.command("export", short_help="Export the whole mind to a file.")
+@click.option("--mind", "file", type=click.Path(path_type=Path), required=True, help="The file to create.")
+@click.option(
+    "--with-vectors", is_flag=True, help="Include the vectors; without them, the import embeds everything again."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def command(file: Path, with_vectors: bool, as_json: bool) -> None:
-    """Write everything that the mind holds into a file of JSON lines with checksums, for `reveries import --mind` in
-    another home, or for any program. Awake or asleep. Settings and keys are not in it. An older file is not written
-    over."""
+    """Write everything that the mind holds to a file of JSON lines with checksums, for `reveries import --mind` in
+    another home, or for any program. Works whether the mind is awake or asleep. Settings and keys are not included. An
+    existing file is not overwritten."""
     from reveries import protocol
     from reveries.client.render import show, show_json
-    from reveries.client.watched_call import ask_watched
+    from reveries.client.watched_call import ask_with_progress
     from reveries.errors import AsleepError
 
     words = ["--file", str(file.absolute()), *(["--with-vectors"] if with_vectors else [])]
     try:
-        # Nobody may write to what is read: of a waking mind that is a copy.
-        made = ask_watched(protocol.MakeBackup, protocol.Backups, "copying what is read", as_json=as_json)
-        words += ["--name", made.backups[0].name]
+        # The database must not change while it is read, so a running daemon makes a copy first.
+        backups = ask_with_progress(protocol.MakeBackup, protocol.Backups, "copying the memory", as_json=as_json)
+        words += ["--name", backups.backups[0].name]
     except AsleepError:
         pass
-    done = moved_with("mind-export", *words, as_json=as_json)
+    done = run_mind_transfer("mind-export", *words, as_json=as_json)
     if as_json:
         show_json(done)
     else:
-        show(moved_page("Exported", done))
+        show(mind_transfer_page("Exported", done))
 
 
-def moved_with(*words: str, as_json: bool) -> protocol.MindMoved:
-    """Start it, show how far it is, and give what it did. Raises the ReveriesError that it ends with."""
-    with progress_bar("moving the mind", as_json=as_json) as moved:
-        for frame in frames_of(*words):
+def run_mind_transfer(*words: str, as_json: bool) -> protocol.MindMoved:
+    """Run an export or import in an offline process, with a progress bar. Raises the ReveriesError that it reports."""
+    with progress_bar("exporting or importing", as_json=as_json) as on_progress:
+        for frame in stream_frames(*words):
             if isinstance(frame, protocol.Progress):
-                moved(frame.what, frame.done, frame.total)
+                on_progress(frame.what, frame.done, frame.total)
             elif isinstance(frame, protocol.MindMoved):
                 return frame
-    raise StorageError("Nobody said what became of it.", advice="See: reveries doctor")
+    raise StorageError("The export or import ended without a result.", advice="See: reveries doctor")
 
 
-def moved_page(what: str, done: protocol.MindMoved) -> Page:
-    """What was moved."""
+def mind_transfer_page(what: str, done: protocol.MindMoved) -> Page:
+    """Render how much was exported or imported."""
     page = [line(Part(f"{what}: {plural(done.rows, 'row')}, {size(done.bytes)}.", "strong"))]
     page += paragraph(one_line(done.file, 300), style="dim")
     if not done.with_vectors:
         page += paragraph(
-            "Vectors are not in it: the mind that imports it makes them anew, and finds by words meanwhile."
+            "Vectors are not included. After the import they are created again; until then, search uses words only."
         )
-    return [*page, *paragraph(f"Checksum of the whole: {done.check}", style="dim")]
+    return [*page, *paragraph(f"Checksum: {done.check}", style="dim")]

@@ -1,4 +1,4 @@
-"""`reveries models`, `models test` and `models pull`: asked of the waking mind, or of a process that works for it."""
+"""`reveries models`, `models test`, `choose` and `pull`: through the daemon, or an offline process while it sleeps."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 
     from reveries import protocol
     from reveries.client.connection import Connection
-    from reveries.client.progress import Moved
+    from reveries.client.progress import ProgressCallback
 
 
-@click.group("models", short_help="The models: in use and why, available, test, pull.", invoke_without_command=True)
-@click.option("--json", "as_json", is_flag=True, help="One JSON object: ModelsOverview of the protocol.")
+@click.group("models", short_help="The models: list, test, choose, download.", invoke_without_command=True)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object: ModelsOverview of the protocol.")
 @click.pass_context
 def command(ctx: click.Context, as_json: bool) -> None:
-    """The model that each role uses and why, what it costs, whether it leaves this machine, and what else there is."""
+    """Show the model of each role and why it is used, its price, whether text leaves this machine, and other models."""
     if ctx.invoked_subcommand is not None:
         return
     from reveries.client.render import show, show_json
@@ -51,19 +51,19 @@ def command(ctx: click.Context, as_json: bool) -> None:
     "--role",
     type=click.Choice(["conversation", "monologue", "consolidation", "embedding"]),
     default=None,
-    help="This one alone.",
+    help="Test only this role.",
 )
-@click.option("--quick", is_flag=True, help="One question each, without the small tasks that find a tier.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object: ModelsProbed of the protocol.")
-def test(role: str | None, quick: bool, as_json: bool) -> int:
-    """Ask the model of each role one question: how soon it answers, how fast, whether it keeps to a JSON schema, and
-    what that cost. Then put 60 small tasks to each language model, which find its tier: what is asked of it from then
-    on. Each is a call like every other: reserved in the ledger first. Ctrl+C ends it, and changes no tier."""
+@click.option("--quick", is_flag=True, help="One question each, without the tasks that determine the tier.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object: ModelsProbed of the protocol.")
+def test_models_command(role: str | None, quick: bool, as_json: bool) -> int:
+    """Ask the model of each role one question, and measure its latency, speed, cost, and whether it follows a JSON
+    schema. Then give each language model 60 small tasks that determine its tier, that is, how demanding the tasks are
+    that it gets from then on. Every call is reserved in the ledger first. Ctrl+C stops the test and changes no tier."""
     from reveries.client.progress import progress_bar
     from reveries.client.render import show, show_json
 
-    with progress_bar("asking", as_json=as_json) as moved:
-        tested = _test_models(role or "", moved, with_tiers=not quick)
+    with progress_bar("testing", as_json=as_json) as on_progress:
+        tested = _test_models(role or "", on_progress, with_tiers=not quick)
     if as_json:
         show_json(tested)
     else:
@@ -74,11 +74,11 @@ def test(role: str | None, quick: bool, as_json: bool) -> int:
 
 @command.command("choose")
 @click.argument("name", required=False, default="")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object, and how far it is as lines on stderr.")
-def choose(name: str, as_json: bool) -> None:
-    """Choose the chat model that runs on this machine, and fetch it: one that is here already, else what suits the
-    memory and the cores, of what can be reached. A large one is fetched only if you say so. NAME takes that one (of
-    `reveries models`, or a GGUF file), and `auto` leaves the choice to the machine again."""
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object; progress as JSON lines on stderr.")
+def choose_model_command(name: str, as_json: bool) -> None:
+    """Choose the chat model that runs on this machine, and download it. Without NAME: one that is here already, else
+    the best available for this machine's memory and cores; you are asked before a large one is downloaded. NAME is one
+    of `reveries models`, or a GGUF file; `auto` returns to the automatic choice."""
     from reveries.client.model_setup import choose_model
 
     choose_model(name, as_json=as_json, overview=_ask_overview)
@@ -86,53 +86,53 @@ def choose(name: str, as_json: bool) -> None:
 
 @command.command("pull")
 @click.argument("names", metavar="NAME...", nargs=-1, required=True)
-@click.option("--json", "as_json", is_flag=True, help="One JSON object, and how far it is as lines on stderr.")
-def pull(names: tuple[str, ...], as_json: bool) -> None:
-    """Fetch the weights of NAME: resumed where it broke off, and checked against their known hash. `ollama/NAME`
-    lets your Ollama fetch one of its own."""
-    from reveries.client.json_answers import Pulled
-    from reveries.client.model_setup import fetch_model
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object; progress as JSON lines on stderr.")
+def pull_models_command(names: tuple[str, ...], as_json: bool) -> None:
+    """Download the weights of NAME. An interrupted download is resumed, and the files are checked against their known
+    hashes. `ollama/NAME` lets your Ollama pull a model."""
+    from reveries.client.json_answers import PullResult
+    from reveries.client.model_setup import download_model
     from reveries.client.render import say, write_struct
-    from reveries.client.weights import pulled_line
+    from reveries.client.weights import pulled_sentence
 
     done = []
     for name in names:
-        done.append(fetch_model(name, as_json=as_json))
+        done.append(download_model(name, as_json=as_json))
         if not as_json:
-            say(pulled_line(done[-1]))
+            say(pulled_sentence(done[-1]))
     if as_json:
-        write_struct(Pulled(done))
+        write_struct(PullResult(done))
 
 
 def _ask_overview() -> "protocol.ModelsOverview":
     from reveries import protocol
-    from reveries.client.offline_worker import overview_asleep
-    from reveries.client.sync_call import ask
+    from reveries.client.offline_worker import overview_offline
+    from reveries.client.sync_call import ask_mind
     from reveries.errors import AsleepError
 
     try:
-        return ask(protocol.AskModels, protocol.ModelsOverview)
+        return ask_mind(protocol.AskModels, protocol.ModelsOverview)
     except AsleepError:
-        return overview_asleep()
+        return overview_offline()
 
 
-def _test_models(role: str, moved: "Moved", *, with_tiers: bool) -> "protocol.ModelsProbed":
-    from reveries.client.offline_worker import frames_of
-    from reveries.client.sync_call import call
+def _test_models(role: str, on_progress: "ProgressCallback", *, with_tiers: bool) -> "protocol.ModelsProbed":
+    from reveries.client.offline_worker import stream_frames
+    from reveries.client.sync_call import call_mind
     from reveries.errors import AsleepError
 
-    take = _taker(moved)
+    take = _make_frame_handler(on_progress)
     try:
-        return call(lambda mind: _test_awake(mind, role, take, with_tiers=with_tiers))
+        return call_mind(lambda mind: _test_through_daemon(mind, role, take, with_tiers=with_tiers))
     except AsleepError:
         words = [*(("--role", role) if role else ()), *(("--with-tiers",) if with_tiers else ())]
-        for frame in frames_of("test", *words):
+        for frame in stream_frames("test", *words):
             if (tested := take(frame)) is not None:
                 return tested
-    raise _nothing_came()
+    raise _no_result_error()
 
 
-async def _test_awake(
+async def _test_through_daemon(
     mind: "Connection",
     role: str,
     take: "Callable[[protocol.Frame], protocol.ModelsProbed | None]",
@@ -142,7 +142,7 @@ async def _test_awake(
     import msgspec
 
     from reveries import protocol
-    from reveries.client.sync_call import ctrl_c
+    from reveries.client.sync_call import handle_ctrl_c
     from reveries.errors import ReveriesError
 
     request_id = mind.new_id()
@@ -155,7 +155,7 @@ async def _test_awake(
         mind.cancel_soon(request_id)
 
     try:
-        with ctrl_c(stop):
+        with handle_ctrl_c(stop):
             async for frame in mind.request(request):
                 if (tested := take(frame)) is not None:
                     return tested
@@ -163,73 +163,73 @@ async def _test_awake(
         if was_stopped:
             raise click.Abort from None
         raise
-    raise _nothing_came()
+    raise _no_result_error()
 
 
-def _taker(moved: "Moved") -> "Callable[[protocol.Frame], protocol.ModelsProbed | None]":
-    """What is done with each frame of a test: the last is returned, those before it are shown."""
+def _make_frame_handler(on_progress: "ProgressCallback") -> "Callable[[protocol.Frame], protocol.ModelsProbed | None]":
+    """Return a handler for the frames of a test: it shows progress, and returns the last frame."""
     from reveries import protocol
 
     def take(frame: protocol.Frame) -> protocol.ModelsProbed | None:
         if isinstance(frame, protocol.Progress):
-            moved(frame.what, frame.done, frame.total)
+            on_progress(frame.what, frame.done, frame.total)
         return frame if isinstance(frame, protocol.ModelsProbed) else None
 
     return take
 
 
-def _nothing_came() -> Exception:
+def _no_result_error() -> Exception:
     from reveries.errors import ProtocolError
 
-    return ProtocolError("The test did not say what it came to.", advice="See: reveries status")
+    return ProtocolError("The test ended without a result.", advice="See: reveries status")
 
 
 _EMPTY = line()
 _GROUPS = {
-    "form": "keeps a form",
+    "form": "JSON schema",
     "persons": "who is who",
     "notes": "uses notes",
-    "ending": "stops when done",
-    "steps": "chooses a step",
-    "evidence": "knows an answer",
-    "untrusted": "obeys no text",
+    "ending": "stops in time",
+    "steps": "next step",
+    "evidence": "answerable",
+    "untrusted": "ignores orders",
 }
-_WHAT_FOLLOWS = {
-    0: "It chats, and little more is asked of it: memory helps it less than a larger model.",
-    1: "It is asked one plain thing at a time, with a few notes and much help.",
-    2: "It is asked in short, natural words, with more notes and without help that it does not need.",
+_TIER_TEXTS = {
+    0: "It chats, and gets few other tasks. It benefits less from memory than a larger model.",
+    1: "It gets one simple task at a time, with a few notes and much guidance.",
+    2: "It gets short instructions in natural language, more notes, and no extra guidance.",
 }
-_SHARED_WITH_NOBODY = ("", "here", "loaded", "not loaded", "ready", "on this machine")
+_NORMAL_STATES = ("", "here", "loaded", "not loaded", "ready", "on this machine")
 
 
 def overview_page(overview: ModelsOverview) -> Page:
-    """What each role uses and why, then everything else that there is."""
+    """Render which model each role uses and why, then all available models."""
     counts = {answer.model: answer for answer in overview.answers}
     return [
-        *_roles(overview.roles, counts),
+        *_all_role_rows(overview.roles, counts),
         _EMPTY,
         line(Part("On this machine", "strong"), Part("  llm.embedded.model", "dim")),
         *_weights_rows(overview.weights),
         _EMPTY,
         *_ollama_rows(overview),
         _EMPTY,
-        line(Part("Hosted", "strong"), Part("  only if you choose it: llm.provider, or reveries init", "dim")),
+        line(Part("Hosted", "strong"), Part("  used only if you choose it: llm.provider, or reveries init", "dim")),
         *(row for offer in overview.hosted for row in _hosted_rows(offer)),
-        *_hosted_end(overview),
+        *_hosted_note_rows(overview),
     ]
 
 
 def probes_page(tested: ModelsProbed) -> Page:
-    """What each probe came to, each model's tier, and how well the models kept to the form up to now."""
-    page = [row for probe in tested.probes for row in _probe(probe)]
+    """Render the result of each probe, each model's tier, and how many structured answers were valid so far."""
+    page = [row for probe in tested.probes for row in _probe_rows(probe)]
     tiers = tested.tiers or []
     for test in tiers:
-        page += [_EMPTY, *_tier_test(test)]
+        page += [_EMPTY, *_tier_test_rows(test)]
     if tested.probes:
         spent = sum(probe.dollars for probe in tested.probes) + sum(test.dollars for test in tiers)
-        page += [_EMPTY, field("this test", f"{dollars(spent)}", Part("  in the ledger like every call", "dim"))]
+        page += [_EMPTY, field("this test", f"{dollars(spent)}", Part("  recorded in the ledger", "dim"))]
     if tested.answers:
-        page += [_EMPTY, line(Part("Structured answers up to now", "strong"))]
+        page += [_EMPTY, line(Part("Structured answers so far", "strong"))]
         page += [
             line(f"  {one_line(answer.model)}", Part(f"  {_counts_text(answer)}", "dim")) for answer in tested.answers
         ]
@@ -240,15 +240,15 @@ def price_text(price: ModelPrice) -> str:
     """ "free", "$2 / $8 per million tokens"."""
     if not price.input_dollars and not price.output_dollars:
         return "free"
-    unknown = "" if price.is_known else "  (price not known: counted as the dearest)"
+    unknown = "" if price.is_known else "  (price unknown: the highest known price is assumed)"
     return f"${price.input_dollars:g} / ${price.output_dollars:g} per million tokens{unknown}"
 
 
-def _roles(roles: Sequence[RoleUse], counts: Mapping[str, AnswerCount]) -> Page:
+def _all_role_rows(roles: Sequence[RoleUse], counts: Mapping[str, AnswerCount]) -> Page:
     rows: Page = []
     shown = set[str]()
     for role in roles:
-        # What is wrong with a model, and how well it answers, is said once, however many roles share it.
+        # Faults and answer counts of a model are shown once, even if several roles share it.
         rows += _role_rows(
             role, counts.get(role.model) if role.model not in shown else None, is_first=role.model not in shown
         )
@@ -257,15 +257,15 @@ def _roles(roles: Sequence[RoleUse], counts: Mapping[str, AnswerCount]) -> Page:
 
 
 def _role_rows(role: RoleUse, counted: AnswerCount | None, *, is_first: bool) -> Page:
-    where = Part("leaves this machine", "warn") if role.leaves_machine else Part("stays here", "good")
+    where = Part("leaves this machine", "warn") if role.leaves_machine else Part("stays on this machine", "good")
     rows = [
         field(role.role, Part(one_line(role.model), "strong"), "  ", where, Part(f"  {price_text(role.price)}", "dim")),
         field("", Part(f"why: {one_line(role.reason)}", "dim")),
     ]
-    if role.state in _SHARED_WITH_NOBODY:
+    if role.state in _NORMAL_STATES:
         context = f"{count(role.context_tokens)} tokens of context" if role.context_tokens else ""
-        told = ", ".join(part for part in (role.state, context, _tier(role)) if part)
-        rows += [field("", Part(told, "dim"))] if told else []
+        details = ", ".join(part for part in (role.state, context, _tier_text(role)) if part)
+        rows += [field("", Part(details, "dim"))] if details else []
     elif is_first:
         rows += [line(" " * 17, *row) for row in paragraph(role.state, indent=0, style="warn", width=79)]
     if role.fallbacks:
@@ -276,7 +276,7 @@ def _role_rows(role: RoleUse, counted: AnswerCount | None, *, is_first: bool) ->
     return rows
 
 
-def _tier(role: RoleUse) -> str:
+def _tier_text(role: RoleUse) -> str:
     """ "tier 1 (assumed: reveries models test)", "tier 2 (tested 23 Nov 2026)"; nothing for an embedder."""
     if role.tier is UNSET:
         return ""
@@ -291,16 +291,16 @@ def _weights_rows(offers: Sequence[WeightsOffer]) -> Page:
     for offer in offers:
         mark = Part("  ● ", "good") if offer.is_here else Part("  ○ ", "dim")
         licence = one_line(offer.licence) or "your own file"
-        told = f"  {one_line(offer.kind):<10} {size(offer.size_bytes):>8}  {licence}"
+        details = f"  {one_line(offer.kind):<10} {size(offer.size_bytes):>8}  {licence}"
         name = Part(f"{one_line(offer.name):<{widest}}", "strong" if offer.is_here else "")
-        rows += [line(mark, name, Part(told, "dim")), line(Part(f"    {one_line(offer.about)}", "dim"))]
+        rows += [line(mark, name, Part(details, "dim")), line(Part(f"    {one_line(offer.about)}", "dim"))]
     return [*rows, line(Part("  ● here   ○ not here: reveries models pull NAME", "dim"))]
 
 
 def _ollama_rows(overview: ModelsOverview) -> Page:
     head = line(Part("Ollama", "strong"), Part(f"  {one_line(overview.ollama_url)}", "dim"))
     if not overview.ollama_answers:
-        return [head, line(Part("  nobody answers there", "dim"))]
+        return [head, line(Part("  does not answer", "dim"))]
     if not overview.ollama:
         return [head, line(Part("  it has no model yet: reveries models pull ollama/llama3.2", "dim"))]
     return [head, *(_ollama_line(offer) for offer in overview.ollama)]
@@ -328,15 +328,15 @@ def _hosted_rows(offer: HostedOffer) -> Page:
     ]
 
 
-def _hosted_end(overview: ModelsOverview) -> Page:
+def _hosted_note_rows(overview: ModelsOverview) -> Page:
     day, month = dollars(overview.dollars_per_day), dollars(overview.dollars_per_month)
-    rows = paragraph(f"Never more than {day} a day and {month} a month, whatever is chosen (budget).", style="dim")
+    rows = paragraph(f"Whatever you choose, at most {day} a day and {month} a month are spent (budget).", style="dim")
     if not overview.is_hosted_installed:
-        rows += paragraph("They need the extra `hosted`, which is not installed: make hosted", style="dim")
+        rows += paragraph("Hosted models need the extra `hosted`, which is not installed: make hosted", style="dim")
     return rows
 
 
-def _probe(probe: ModelProbe) -> Page:
+def _probe_rows(probe: ModelProbe) -> Page:
     name = field(probe.role, Part(one_line(probe.model), "strong"))
     if probe.error:
         return [
@@ -344,22 +344,22 @@ def _probe(probe: ModelProbe) -> Page:
             *(line(" " * 17, *row) for row in paragraph(f"{probe.error} {probe.advice}", indent=0, style="bad")),
         ]
     if probe.answer == "vectors":
-        return [name, field("", f"a text in {_seconds(probe.seconds)}")]
-    told = [
-        f"first token {_seconds(probe.first_token_seconds)}",
+        return [name, field("", f"one text in {_seconds_text(probe.seconds)}")]
+    measures = [
+        f"first token {_seconds_text(probe.first_token_seconds)}",
         f"{probe.tokens_per_second:.1f} tokens/s",
         _probe_cost(probe),
     ]
     if probe.load_seconds >= 0.1:
-        told.append(f"loaded in {_seconds(probe.load_seconds)}")
-    return [name, field("", _form(probe.answer)), field("", Part(", ".join(told), "dim"))]
+        measures.append(f"loaded in {_seconds_text(probe.load_seconds)}")
+    return [name, field("", _schema_part(probe.answer)), field("", Part(", ".join(measures), "dim"))]
 
 
-def _tier_test(test: TierTest) -> Page:
+def _tier_test_rows(test: TierTest) -> Page:
     name = line(Part(one_line(test.model), "strong"))
     if test.error:
-        told = f"Its tasks were not all asked, so its tier stays {test.tier}. {test.error} {test.advice}"
-        return [name, *paragraph(told, style="bad")]
+        sentence = f"The test was not completed, so the tier stays {test.tier}. {test.error} {test.advice}"
+        return [name, *paragraph(sentence, style="bad")]
     rows = [
         field(_GROUPS.get(score.group, one_line(score.group)), f"{score.right} of {score.asked}")
         for score in test.scores
@@ -368,19 +368,19 @@ def _tier_test(test: TierTest) -> Page:
     return [
         name,
         *rows,
-        field("tier", Part(str(test.tier), "strong"), Part(f"  {_seconds(test.seconds)}, {used}", "dim")),
-        *paragraph(_WHAT_FOLLOWS.get(test.tier, "")),
+        field("tier", Part(str(test.tier), "strong"), Part(f"  {_seconds_text(test.seconds)}, {used}", "dim")),
+        *paragraph(_TIER_TEXTS.get(test.tier, "")),
     ]
 
 
-def _form(answer: str) -> Part:
+def _schema_part(answer: str) -> Part:
     match answer:
         case "valid":
-            return Part("keeps to a JSON schema", "good")
+            return Part("follows a JSON schema", "good")
         case "repaired":
-            return Part("keeps to a JSON schema when shown its mistake", "warn")
+            return Part("follows a JSON schema after a correction", "warn")
         case _:
-            return Part("does not keep to a JSON schema: sleep falls back to extracts", "bad")
+            return Part("does not follow a JSON schema: sleep uses extracts instead", "bad")
 
 
 def _probe_cost(probe: ModelProbe) -> str:
@@ -388,7 +388,7 @@ def _probe_cost(probe: ModelProbe) -> str:
     if not probe.reserved_dollars:
         return f"{tokens}, $0"
     if not probe.is_usage_known:
-        return f"usage not told: {dollars(probe.dollars)} stay reserved"
+        return f"usage unknown: {dollars(probe.dollars)} stay reserved"
     return f"{tokens}, {dollars(probe.dollars)} of {dollars(probe.reserved_dollars)} reserved"
 
 
@@ -396,5 +396,5 @@ def _counts_text(answer: AnswerCount) -> str:
     return f"{count(answer.valid)} valid, {count(answer.repaired)} after a repair, {count(answer.failed)} failed"
 
 
-def _seconds(seconds: float) -> str:
+def _seconds_text(seconds: float) -> str:
     return f"{seconds * 1000:.0f} ms" if seconds < 1 else f"{seconds:.1f} s"

@@ -1,4 +1,4 @@
-"""`reveries open`: where things are."""
+"""`reveries open`: show where the files are."""
 
 from pathlib import Path
 
@@ -10,33 +10,32 @@ from reveries.errors import ConfigError
 _NAMES = ("home", "config", "memory", "backups", "logs", "socket", "models", "service")
 
 
-@click.command("open", short_help="Where things are.")
+@click.command("open", short_help="Show where the files are.")
 @click.argument("what", required=False, type=click.Choice(_NAMES), metavar="[WHAT]")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def command(what: str | None, as_json: bool) -> None:
-    """Print where the home, its settings, memory, backups, logs and models are; with WHAT that path alone, as
-    in cd "$(reveries open logs)".
+    """Print the paths of the home, its settings, memory, backups, logs and models; with WHAT only that path, as in
+    cd "$(reveries open logs)".
 
-    WHAT is one of: home, config, memory, backups, logs, socket, models, service. Nothing but SQLite may
-    open the memory.
+    WHAT is one of: home, config, memory, backups, logs, socket, models, service. Open the memory only with SQLite.
     """
     from reveries.client.render import Part, field, say, show, write_json
     from reveries.config import find_home
 
-    found = places(find_home())
+    paths = list_paths(find_home())
     if as_json:
-        chosen = {what: found[what]} if what else found
+        chosen = {what: paths[what]} if what else paths
         write_json({name: {"path": str(path), "exists": path.exists()} for name, path in chosen.items()})
     elif what:
-        say(str(found[what]))
+        say(str(paths[what]))
     else:
         show(
-            field(name, str(path), Part("" if path.exists() else "  not there", "dim")) for name, path in found.items()
+            field(name, str(path), Part("" if path.exists() else "  not there", "dim")) for name, path in paths.items()
         )
 
 
-def places(home: Home) -> dict[str, Path]:
-    """Each place by its name, whether anything is there or not."""
+def list_paths(home: Home) -> dict[str, Path]:
+    """Return each path by its name, whether it exists or not."""
     try:
         database = home.database(load_settings(home.config))
     except ConfigError:
@@ -54,7 +53,7 @@ def places(home: Home) -> dict[str, Path]:
 
 
 def service_file() -> Path:
-    """Where this system's service manager looks for what a user wants run."""
+    """Return where this system's service manager looks for user services."""
     import sys
 
     if sys.platform == "darwin":

@@ -1,4 +1,4 @@
-"""Projects as pages: where they stand, their tasks, questions, log and orientation."""
+"""Output about projects: status, tasks, questions, log and orientation. Pure."""
 
 from reveries.client.features.knowledge import chunks_page
 from reveries.client.render import Line, Page, Part, Style, bar, field, line, paragraph
@@ -16,7 +16,7 @@ from reveries.protocol import (
 )
 from reveries.safe_text import one_line
 
-_NOTHING = "No projects yet. Begin one:  reveries project new Piano"
+_NOTHING = "No projects yet. Create one:  reveries project new Piano"
 _TASK_STYLES: dict[str, tuple[str, Style]] = {
     "done": ("✓", "good"),
     "in_progress": ("▸", "accent"),
@@ -25,153 +25,154 @@ _TASK_STYLES: dict[str, tuple[str, Style]] = {
     "dropped": ("×", "dim"),
 }
 _RESTS = {
-    "done": "everything is done",
-    "waiting for you": "it waits for you",
+    "done": "all tasks are done",
+    "waiting for you": "it waits for your answer",
     "budget": "its budget is used up",
-    "rested": "it rests, and goes on soon",
-    "interrupted": "you spoke; it goes on when you are done",
-    "no model": "no model answers",
-    "stuck": "nothing can go on by itself",
+    "rested": "it is idle, and continues soon",
+    "interrupted": "a conversation began; it continues afterwards",
+    "no model": "no model is available",
+    "stuck": "no task can continue without you",
 }
 
 
 def projects_page(projects: list[ProjectLine], now: float) -> Page:
-    """A block a project: how far it is, what comes, what it waits for."""
+    """One block per project: progress, next task, open questions."""
     if not projects:
         return [line(_NOTHING)]
     page: Page = []
-    for one in projects:
-        page += [*_project_head(one, now), line()]
+    for project in projects:
+        page += [*_project_rows(project, now), line()]
     return page[:-1]
 
 
-def _project_head(one: ProjectLine, now: float) -> Page:
-    state = one.phase if one.state == "active" else one.state
+def _project_rows(project: ProjectLine, now: float) -> Page:
+    state = project.phase if project.state == "active" else project.state
     head = line(
-        Part("● ", "good" if one.state == "active" else "dim"),
-        Part(one_line(one.name), "strong"),
+        Part("● ", "good" if project.state == "active" else "dim"),
+        Part(one_line(project.name), "strong"),
         Part(f"  {one_line(state)}  "),
-        Part(f"{bar(one.percent / 100)} {one.percent} %", "dim"),
+        Part(f"{bar(project.percent / 100)} {project.percent} %", "dim"),
     )
-    rows: Page = [head, *paragraph(one.goal or "It has no goal yet.", indent=2)]
-    if one.next_task:
-        rows.append(field("next", one_line(one.next_task)))
-    if one.open_questions:
-        asks = f"{plural(one.open_questions, 'question')} for you"
+    rows: Page = [head, *paragraph(project.goal or "No goal yet.", indent=2)]
+    if project.next_task:
+        rows.append(field("next", one_line(project.next_task)))
+    if project.open_questions:
+        asks = f"{plural(project.open_questions, 'question')} for you"
         rows.append(field("asks", Part(asks, "warn"), Part("  reveries questions", "dim")))
-    rested = _RESTS.get(one.rested_because, one.rested_because)
-    if rested and one.last_worked_at:
-        rows.append(field("last worked", ago(one.last_worked_at, now), Part(f"  {one_line(rested)}", "dim")))
-    if one.folder:
-        rows.append(field("folder", one_line(one.folder, 120), Part("" if one.may_write else "  only read", "dim")))
-    if one.tokens:
-        rows.append(field("used", f"{short_count(one.tokens)} tokens", Part(f"  {dollars(one.dollars)}", "dim")))
+    rested = _RESTS.get(project.rested_because, project.rested_because)
+    if rested and project.last_worked_at:
+        rows.append(field("last worked", ago(project.last_worked_at, now), Part(f"  {one_line(rested)}", "dim")))
+    if project.folder:
+        rows.append(
+            field("folder", one_line(project.folder, 120), Part("" if project.may_write else "  read-only", "dim"))
+        )
+    if project.tokens:
+        rows.append(
+            field("used", f"{short_count(project.tokens)} tokens", Part(f"  {dollars(project.dollars)}", "dim"))
+        )
     return rows
 
 
 def project_page(detail: ProjectDetail, now: float, *, is_detailed: bool) -> Page:
-    """In short: how far it is, what it waits for, what is uncertain. In detail: the page and every task too."""
-    page = _project_head(detail.project, now)
+    """Render a project: progress, questions, doubts; with `is_detailed` also its orientation and every task."""
+    page = _project_rows(detail.project, now)
     if detail.message:
         page += paragraph(detail.message, indent=2, style="dim")
     if detail.doubts:
-        page += [
-            line(),
-            line(Part("  Uncertain, because of contradictions or of something that no longer holds:", "warn")),
-        ]
+        page += [line(), line(Part("  Uncertain, because of contradictions or something is no longer valid:", "warn"))]
         page += [row for doubt in detail.doubts for row in paragraph(f"- {doubt}", indent=4)]
     if detail.questions:
         page += [line(), *questions_page(detail.questions, now)]
     if is_detailed:
         page += [line(), *paragraph(detail.orientation, indent=2), line(), *tasks_page(detail.tasks)]
     else:
-        page += _short_tasks(detail.tasks)
+        page += _recent_task_rows(detail.tasks)
     return page
 
 
-def _short_tasks(tasks: list[TaskEntry]) -> Page:
-    done = [one for one in tasks if one.status == "done"]
+def _recent_task_rows(tasks: list[TaskEntry]) -> Page:
+    done = [task for task in tasks if task.status == "done"]
     if not done:
         return []
-    page: Page = [line(), line(Part(f"  Done: {len(done)} of {len(tasks)}. Lately:", "dim"))]
-    for one in done[-3:]:
+    page: Page = [line(), line(Part(f"  Done: {len(done)} of {len(tasks)}. The latest:", "dim"))]
+    for task in done[-3:]:
         page += [
-            line(Part("  ✓ ", "good"), one_line(one.title)),
-            *paragraph(_shorten(one.outcome), indent=6, style="dim"),
+            line(Part("  ✓ ", "good"), one_line(task.title)),
+            *paragraph(_cut_line(task.outcome), indent=6, style="dim"),
         ]
     return page
 
 
-def _shorten(text: str, chars: int = 300) -> str:
+def _cut_line(text: str, chars: int = 300) -> str:
     return one_line(text, chars)
 
 
 def tasks_page(tasks: list[TaskEntry]) -> Page:
-    """A block a task, in the order in which they were planned."""
+    """One block per task, in the planned order."""
     if not tasks:
-        return [line("  No tasks yet: it plans when it works.")]
+        return [line("  No tasks yet. They are planned when the work starts.")]
     page: Page = []
-    for one in tasks:
-        mark, style = _TASK_STYLES.get(one.status, ("?", ""))
-        area = f"  {one_line(one.skill_area)}" if one.skill_area else ""
-        page.append(line(Part(f"  {mark} ", style), Part(one_line(one.title), "strong"), Part(area, "dim")))
-        if one.waits_for:
-            page += paragraph(f"waits for {one.waits_for}", indent=6, style="warn")
-        if one.flagged_because:
-            page += paragraph(f"in doubt: {one.flagged_because}", indent=6, style="warn")
-        if one.outcome:
-            page += paragraph(_shorten(one.outcome, 600), indent=6, style="dim")
+    for task in tasks:
+        mark, style = _TASK_STYLES.get(task.status, ("?", ""))
+        area = f"  {one_line(task.skill_area)}" if task.skill_area else ""
+        page.append(line(Part(f"  {mark} ", style), Part(one_line(task.title), "strong"), Part(area, "dim")))
+        if task.waits_for:
+            page += paragraph(f"waits for {task.waits_for}", indent=6, style="warn")
+        if task.flagged_because:
+            page += paragraph(f"in doubt: {task.flagged_because}", indent=6, style="warn")
+        if task.outcome:
+            page += paragraph(_cut_line(task.outcome, 600), indent=6, style="dim")
     return page
 
 
 def questions_page(questions: list[QuestionEntry], now: float, how: str = 'reveries questions answer ID "..."') -> Page:
-    """What it wants to know, oldest first, and how to answer."""
+    """Render open questions, oldest first, and how to answer."""
     if not questions:
-        return [line("  It has no questions.")]
+        return [line("  There are no questions.")]
     page: Page = []
-    for one in questions:
-        held = f", {plural(one.blocked_tasks, 'task')} waiting" if one.blocked_tasks else ""
-        told = f"  {one_line(one.project)}, {ago(one.asked_at, now)}{held}"
-        page.append(line(Part(f"  {one_line(one.question_id)[:8]}", "accent"), Part(told, "dim")))
-        page += paragraph(one.question, indent=4)
-        if one.is_tainted:
-            whose = f": {', '.join(one.sources)}" if one.sources else ""
-            page += paragraph(f"(made of a text that you did not write{whose})", indent=4, style="dim")
-        if one.context:
-            page += paragraph(one.context, indent=6, style="dim")
+    for question in questions:
+        blocked = f", {plural(question.blocked_tasks, 'task')} waiting" if question.blocked_tasks else ""
+        details = f"  {one_line(question.project)}, {ago(question.asked_at, now)}{blocked}"
+        page.append(line(Part(f"  {one_line(question.question_id)[:8]}", "accent"), Part(details, "dim")))
+        page += paragraph(question.question, indent=4)
+        if question.is_tainted:
+            whose = f": {', '.join(question.sources)}" if question.sources else ""
+            page += paragraph(f"(based on a text not written by you{whose})", indent=4, style="dim")
+        if question.context:
+            page += paragraph(question.context, indent=6, style="dim")
     return [*page, line(Part(f"  {how}", "dim"))]
 
 
-def log_page(log: list[WorkEntry], now: float) -> Page:
-    """Newest last, as one reads a log."""
+def project_log_page(log: list[WorkEntry], now: float) -> Page:
+    """Render the work log, newest last."""
     return [
         line(
-            Part(f"  {moment(one.happened_at)}  ", "dim"),
-            Part(f"{one_line(one.action):<20} "),
-            one_line(one.details, 200),
+            Part(f"  {moment(entry.happened_at)}  ", "dim"),
+            Part(f"{one_line(entry.action):<20} "),
+            one_line(entry.details, 200),
         )
-        for one in reversed(log)
+        for entry in reversed(log)
     ] or [line("  Nothing happened yet.")]
 
 
 def trace_page(trace: TaskTrace) -> Page:
-    """Steps in order, then what the outcome rests on, word for word."""
+    """Render the steps of a task in order, then the knowledge that its outcome is based on."""
     page = tasks_page([trace.task])
-    for one in trace.steps:
-        page += _step_rows(one)
+    for step in trace.steps:
+        page += _step_rows(step)
     if trace.audit:
         page += paragraph(f"audit: {trace.audit}", indent=6)
     if trace.failure:
         page += paragraph(f"last failure: {trace.failure}", indent=6, style="warn")
     if trace.rests_on:
-        page += [line(Part("  It rests on:", "dim")), *chunks_page(trace.rests_on)]
+        page += [line(Part("  Based on:", "dim")), *chunks_page(trace.rests_on)]
     return page
 
 
 def _step_rows(step: StepEntry) -> Page:
-    """A call of a tool with its arguments and how it ended; of a call of the model the beginning of its answer."""
-    told = "" if step.state in ("done", "") else f" ({step.state})"
-    head = Part(f"      {step.attempt}. {one_line(step.tool)}{told}  ", "accent")
+    """Render a tool call with arguments and result; for a model call, the beginning of the answer."""
+    state = "" if step.state in ("done", "") else f" ({step.state})"
+    head = Part(f"      {step.attempt}. {one_line(step.tool)}{state}  ", "accent")
     if not step.reach:
         return [line(head, one_line(step.result, 160))]
     ended = f"  exit code {step.exit_code}, output {step.sha256[:12]}" if step.exit_code is not None else ""
@@ -182,36 +183,38 @@ def _step_rows(step: StepEntry) -> Page:
     ]
 
 
-def undone_page(undone: TaskUndone) -> Page:
-    """What a folder got back, and what was left alone."""
+def task_undone_page(undone: TaskUndone) -> Page:
+    """Render which files were restored, and which were left unchanged."""
     if not undone.restored and not undone.left:
-        return [line("  The folder is as it was before that task.")]
-    page = [line(f"  As before “{one_line(undone.task)}” again: {plural(len(undone.restored), 'file')}.")]
+        return [line("  The folder already is as it was before that task.")]
+    page = [line(f"  Restored {plural(len(undone.restored), 'file')} to the state before “{one_line(undone.task)}”.")]
     page += [line(Part(f"    {one_line(path, 160)}", "dim")) for path in undone.restored]
     if undone.left:
-        page.append(line(Part("  Changed since, and left as they are:", "warn")))
+        page.append(line(Part("  Changed since then, so not restored:", "warn")))
         page += [line(f"    {one_line(path, 160)}") for path in undone.left]
     return page
 
 
-def history_page(versions: list[OrientationEntry], now: float) -> Page:
-    """Each version with what made it due, oldest first."""
-    return [_version_line(one, now) for one in reversed(versions)]
+def orientation_history_page(versions: list[OrientationEntry], now: float) -> Page:
+    """One line per version with its trigger, oldest first."""
+    return [_version_line(version, now) for version in reversed(versions)]
 
 
-def _version_line(one: OrientationEntry, now: float) -> Line:
+def _version_line(version: OrientationEntry, now: float) -> Line:
     return line(
-        Part(f"  {one.version:>3}  ", "accent"), Part(f"{ago(one.written_at, now)}  ", "dim"), one_line(one.trigger)
+        Part(f"  {version.version:>3}  ", "accent"),
+        Part(f"{ago(version.written_at, now)}  ", "dim"),
+        one_line(version.trigger),
     )
 
 
-def diff_page(versions: list[OrientationEntry], first: int, second: int) -> Page:
-    """What stands in one version and not in the other, line by line."""
+def orientation_diff_page(versions: list[OrientationEntry], first: int, second: int) -> Page:
+    """Render the lines that differ between two versions."""
     import difflib
 
-    texts = {one.version: one.text.splitlines() for one in versions}
+    texts = {version.version: version.text.splitlines() for version in versions}
     if first not in texts or second not in texts:
         return [line(f"  There are versions 1 to {max(texts, default=0)}.")]
     styles: dict[str, Style] = {"+": "good", "-": "bad"}
     rows = [row for row in difflib.ndiff(texts[first], texts[second]) if row[:1] in "+-"]
-    return [line(Part(f"  {one_line(row)}", styles[row[0]])) for row in rows] or [line("  They say the same.")]
+    return [line(Part(f"  {one_line(row)}", styles[row[0]])) for row in rows] or [line("  They are the same.")]

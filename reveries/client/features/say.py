@@ -1,5 +1,7 @@
-"""`reveries say`: one exchange without the terminal interface."""
+"""`reveries`: the conversation in the terminal; `reveries say`: one exchange without the terminal interface."""
 
+import gc
+import os
 import sys
 from typing import TYPE_CHECKING
 
@@ -15,22 +17,22 @@ _INTERRUPTED = 130
 
 @click.command("say", short_help="Say something and print the reply.")
 @click.argument("text", nargs=-1)
-@click.option("--private", is_flag=True, help="Off the record: neither this nor the reply is kept anywhere.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object when the reply is whole.")
+@click.option("--private", is_flag=True, help="Off the record: neither your words nor the reply are kept.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object when the reply is complete.")
 def command(text: tuple[str, ...], private: bool, as_json: bool) -> int:
-    """Say TEXT (or what comes on stdin) and print the reply as it comes. Ctrl+C stops the reply.
+    """Say TEXT (or standard input), and print the reply while it is generated. Ctrl+C stops the reply.
 
-    With --private neither your words nor the reply are stored, recalled, thought of or logged, and the next turn does
-    not know of them. Your shell may remember the command: give the words on stdin then.
+    With --private, neither your words nor the reply are stored, recalled or logged, and the next turn does not know
+    about them. Your shell may store the command in its history: use standard input to avoid that.
     """
-    from reveries.client.sync_call import call
+    from reveries.client.sync_call import call_mind
 
-    words = words_given(text, "There is nothing to say.", 'For example: reveries say "Good morning"')
-    return call(lambda mind: _exchange(mind, words, as_json, private=private))
+    words = read_words(text, "Say at least one word.", 'For example: reveries say "Good morning"')
+    return call_mind(lambda mind: _run_exchange(mind, words, as_json, private=private))
 
 
-def words_given(text: tuple[str, ...], nothing: str, example: str) -> str:
-    """The words of a command line, or those on stdin. Raises UsageError with `nothing` and `example` for none."""
+def read_words(text: tuple[str, ...], nothing: str, example: str) -> str:
+    """Return the words given as arguments or on stdin. Raises UsageError(`nothing`, `example`) if there are none."""
     from reveries.errors import InputDataError, UsageError
 
     if text and text != ("-",):
@@ -41,18 +43,16 @@ def words_given(text: tuple[str, ...], nothing: str, example: str) -> str:
         try:
             words = sys.stdin.buffer.read().decode("utf-8")
         except UnicodeDecodeError as error:
-            raise InputDataError(
-                "What came on stdin is not UTF-8 text.", advice="Convert it, then try again."
-            ) from error
+            raise InputDataError("Standard input is not UTF-8 text.", advice="Convert it, then try again.") from error
     if not words.strip():
         raise UsageError(nothing, advice=example)
     return words
 
 
-async def _exchange(connection: "Connection", words: str, as_json: bool, *, private: bool) -> int:
+async def _run_exchange(connection: "Connection", words: str, as_json: bool, *, private: bool) -> int:
     from reveries.client.mind import MindClient
     from reveries.client.render import say
-    from reveries.client.sync_call import ctrl_c
+    from reveries.client.sync_call import handle_ctrl_c
     from reveries.errors import ConnectionLostError
 
     def show_help(text: str) -> None:
@@ -61,7 +61,7 @@ async def _exchange(connection: "Connection", words: str, as_json: bool, *, priv
 
     exchange, last = MindClient(connection).say(words, show_help, off_record=private), "\n"
     try:
-        with ctrl_c(exchange.stop):
+        with handle_ctrl_c(exchange.stop):
             async for piece in exchange:
                 last = piece[-1]
                 if not as_json:
@@ -69,9 +69,9 @@ async def _exchange(connection: "Connection", words: str, as_json: bool, *, priv
     except ConnectionLostError as error:
         _end_line(last, as_json)
         raise ConnectionLostError(
-            "The mind went away in the middle of its reply; your words are stored."
+            "The connection was lost during the reply. Your words are stored."
             if "words" in exchange.stored
-            else "The mind went away, and your words were not stored.",
+            else "The connection was lost, and your words were not stored.",
             advice=error.advice,
         ) from error
     _end_line(last, as_json)
@@ -84,20 +84,20 @@ def _end_line(last: str, as_json: bool) -> None:
 
 
 def _print_exchange(exchange: "Exchange", as_json: bool) -> int:
-    """Show what comes after the reply; the exit code."""
+    """Print what follows the reply, and return the exit code."""
     from reveries.client.render import say, write_json
 
     replied = exchange.end
     if replied is None:
         return 1
     if as_json:
-        write_json(_reply_object(exchange, replied))
+        write_json(_exchange_as_json(exchange, replied))
     elif replied.explanation:
         say(replied.explanation, "dim", err=True)
     return {"cancelled": _INTERRUPTED, "failed": 69}.get(replied.reason, 0)
 
 
-def _reply_object(exchange: "Exchange", replied: "protocol.Replied") -> dict[str, object]:
+def _exchange_as_json(exchange: "Exchange", replied: "protocol.Replied") -> dict[str, object]:
     import msgspec
 
     return {
@@ -116,3 +116,40 @@ def _reply_object(exchange: "Exchange", replied: "protocol.Replied") -> dict[str
             "seconds": replied.seconds,
         },
     }
+
+
+def open_chat(*, is_plain: bool = False) -> None:
+    """Open the conversation: the terminal interface, or line by line. Raises AsleepError if the mind is asleep."""
+    from reveries.client.features.wake import probe_daemon
+    from reveries.config import find_home, load_settings
+    from reveries.errors import AsleepError, UsageError
+
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise UsageError(
+            "The conversation needs a terminal.", advice='Without one: reveries say "Good morning", or reveries --help'
+        )
+    home = find_home()
+    home.check()
+    if probe_daemon(home) is None:
+        raise AsleepError("The mind is asleep.", advice="Wake it: reveries wake")
+    settings = load_settings(home.config).client
+    if is_plain or settings.plain or os.environ.get("TERM") == "dumb":
+        from reveries.client.plain_chat import run_plain_chat
+        from reveries.clock import SystemClock
+
+        run_plain_chat(home, SystemClock())
+        return
+    from reveries.client.tui.textual_switches import remove_textual_switches
+
+    remove_textual_switches(os.environ)
+    gc.disable()  # Until the first screen is drawn; the application enables it again.
+    from reveries.client.render import say
+    from reveries.client.tui.app import ReveriesApp
+
+    app = ReveriesApp(home, settings=settings)
+    app.run()
+    if app.crash is not None:
+        raise app.crash
+    if app.ended_by is not None:
+        raise SystemExit(128 + app.ended_by)
+    say("You left, and the mind stays awake. To return: reveries", "dim")

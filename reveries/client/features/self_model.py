@@ -1,4 +1,4 @@
-"""`reveries self`: what the mind takes itself and its owner to be, how that came, and the owner's hand on it."""
+"""`reveries self`: the self-model, its history, and the owner's edits."""
 
 import time
 from typing import TYPE_CHECKING, Final
@@ -14,90 +14,99 @@ if TYPE_CHECKING:
     from reveries import protocol
 
 
-@click.group("self", short_help="What it takes itself and you to be.", invoke_without_command=True)
-@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+@click.group("self", short_help="How it sees itself and you: the self-model.", invoke_without_command=True)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.pass_context
 def command(ctx: click.Context, as_json: bool) -> None:
-    """The self-model: what the mind takes itself and you to be. Deep sleep changes it, slowly; you may at any time."""
+    """Show the self-model: how the mind sees itself and you. Deep sleep changes it slowly; you may edit it any time."""
     if ctx.invoked_subcommand is not None:
         return
     from reveries import protocol
-    from reveries.client.sync_call import ask
+    from reveries.client.sync_call import ask_mind
 
-    _show_self(ask(protocol.AskSelf, protocol.SelfModelShown), as_json)
+    _show_self(ask_mind(protocol.AskSelf, protocol.SelfModelShown), as_json)
 
 
 @command.command("history")
-@click.option("--limit", type=click.IntRange(1, 200), default=20, show_default=True, help="The last so many changes.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
-def history(limit: int, as_json: bool) -> None:
-    """Each change of the self-model, newest last: what went, what came, and the episode that it was made from."""
+@click.option(
+    "--limit",
+    type=click.IntRange(1, 200),
+    default=20,
+    show_default=True,
+    help="The most changes to show, latest first.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def self_history_command(limit: int, as_json: bool) -> None:
+    """Show each change of the self-model, newest last: removed and added statements, and their sources."""
     from reveries import protocol
     from reveries.client.render import show, show_json
-    from reveries.client.sync_call import ask
+    from reveries.client.sync_call import ask_mind
 
-    told = ask(lambda new_id: protocol.AskSelfHistory(new_id, limit), protocol.SelfHistory)
+    changes = ask_mind(lambda new_id: protocol.AskSelfHistory(new_id, limit), protocol.SelfHistory)
     if as_json:
-        show_json(told)
+        show_json(changes)
     else:
-        show(self_history_page(told, time.time()))
+        show(self_history_page(changes, time.time()))
 
 
 @command.command("revert")
 @click.argument("number", type=click.IntRange(1), metavar="N")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
-def revert(number: int, as_json: bool) -> None:
-    """The self-model as it stood before change N, and so without all that came after it.
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def revert_self_command(number: int, as_json: bool) -> None:
+    """Restore the self-model to its state before change N, undoing all later changes too.
 
-    This too is a change: reverting it brings back what went."""
+    This is recorded as a change as well, and can itself be reverted."""
     from reveries import protocol
-    from reveries.client.sync_call import ask
+    from reveries.client.sync_call import ask_mind
 
-    _show_self(ask(lambda new_id: protocol.RevertSelf(new_id, number), protocol.SelfModelShown, seconds=None), as_json)
+    _show_self(
+        ask_mind(lambda new_id: protocol.RevertSelf(new_id, number), protocol.SelfModelShown, seconds=None), as_json
+    )
 
 
 @command.command("edit")
 @click.argument("field")
 @click.option("--set", "text", default=None, help="The new text, instead of opening an editor.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
-def edit(field: str, text: str | None, as_json: bool) -> None:
-    """Put your own words into FIELD, in $EDITOR or with --set; a list has one statement a line.
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def edit_self_command(field: str, text: str | None, as_json: bool) -> None:
+    """Edit FIELD of the self-model, in $EDITOR or with --set. A list has one statement per line.
 
-    What you write is pinned: sleep leaves it alone. What you take out does not come back in the same words. A text that
-    you empty is sleep's again.
+    What you write is pinned: sleep does not change it. What you remove is not added again in the same words. A text
+    that you leave empty may be written by sleep again.
     """
     from reveries import protocol
     from reveries.client.render import say
-    from reveries.client.sync_call import ask
+    from reveries.client.sync_call import ask_mind
 
     name = field.replace("-", "_")
-    shown = ask(protocol.AskSelf, protocol.SelfModelShown)
-    wanted = _written(shown, name) if text is None else text
+    shown = ask_mind(protocol.AskSelf, protocol.SelfModelShown)
+    wanted = _edit_field(shown, name) if text is None else text
     if wanted is None:
         say("Nothing was changed.", "dim")
         return
     _show_self(
-        ask(lambda new_id: protocol.EditSelf(new_id, name, wanted), protocol.SelfModelShown, seconds=None), as_json
+        ask_mind(lambda new_id: protocol.EditSelf(new_id, name, wanted), protocol.SelfModelShown, seconds=None), as_json
     )
 
 
-def _written(shown: "protocol.SelfModelShown", name: str) -> str | None:
-    """What the owner makes of a field in an editor; None when that was nothing."""
+def _edit_field(shown: "protocol.SelfModelShown", name: str) -> str | None:
+    """Let the owner edit a field in an editor. Return the new text; None if nothing was changed."""
     from reveries.errors import UsageError
 
-    one = next((one for one in shown.fields if one.name == name), None)
-    if one is None:
+    field = next((field for field in shown.fields if field.name == name), None)
+    if field is None:
         raise UsageError(
-            f"The self-model has no field {name!r}.", advice=f"It has: {', '.join(one.name for one in shown.fields)}."
+            f"The self-model has no field {name!r}.",
+            advice=f"It has: {', '.join(field.name for field in shown.fields)}.",
         )
-    how = "One statement a line." if one.is_list else "A short text."
+    how = "One statement per line." if field.is_list else "A short text."
     head = f"# {TITLES.get(name, name)}. {how} This line is not part of it."
-    before = "\n".join(statement.text for statement in one.statements)
+    before = "\n".join(statement.text for statement in field.statements)
     try:
         after = click.edit(f"{head}\n{before}\n", extension=".txt", require_save=True)
     except click.ClickException as error:
-        advice = "Name one that can (EDITOR=nano reveries self edit ...), or give the text with --set."
-        raise UsageError(f"No editor could be used: {error.message.rstrip('.')}.", advice=advice) from error
+        advice = "Set another one (EDITOR=nano reveries self edit ...), or give the text with --set."
+        raise UsageError(f"The editor could not be used: {error.message.rstrip('.')}.", advice=advice) from error
     if after is None:
         return None
     kept = "\n".join(row for row in after.splitlines() if row.rstrip() != head).strip()
@@ -116,61 +125,61 @@ def _show_self(shown: "protocol.SelfModelShown", as_json: bool) -> None:
 _SHORT = 8
 _EMPTY = line()
 TITLES: Final = {
-    "narrative": "what it takes itself to be",
+    "narrative": "how it sees itself",
     "values": "what it values",
-    "tendencies": "what it tends to",
+    "tendencies": "its habits",
     "owner_facts": "what it knows about you",
-    "communication_style": "how you talk with each other",
-    "patterns": "what recurs",
+    "communication_style": "how you two talk",
+    "patterns": "recurring patterns",
     "strengths": "what it does well",
-    "limitations": "what it does badly",
-    "current_focus": "what it is busy with",
+    "limitations": "what it does poorly",
+    "current_focus": "its current focus",
     "unresolved_threads": "what is unresolved",
     "anticipations": "what it expects",
 }
 
 
 def self_page(shown: SelfModelShown, now: float) -> Page:
-    """Every field that says something; the empty ones in one line."""
+    """Render every field that has statements; the empty ones in one line."""
     page: Page = []
-    for one in shown.fields:
-        if not one.statements:
+    for field in shown.fields:
+        if not field.statements:
             continue
-        page.append(line(Part(f"  {TITLES.get(one.name, one_line(one.name))}", "strong"), Part(f"  {one.name}", "dim")))
-        for statement in one.statements:
-            rows = paragraph(statement.text, indent=6 if one.is_list else 4)
-            if one.is_list:
+        page.append(
+            line(Part(f"  {TITLES.get(field.name, one_line(field.name))}", "strong"), Part(f"  {field.name}", "dim"))
+        )
+        for statement in field.statements:
+            rows = paragraph(statement.text, indent=6 if field.is_list else 4)
+            if field.is_list:
                 rows[0] = line(Part("    - "), Part(rows[0][0].text.strip()))
             if statement.is_pinned:
                 rows[-1] = (*rows[-1], Part("  yours", "accent"))
             page += rows
         page.append(_EMPTY)
-    empty = [one.name for one in shown.fields if not one.statements]
+    empty = [field.name for field in shown.fields if not field.statements]
     if not page:
-        page = [line("It has not made itself a picture of itself or of you yet. Deep sleep does."), _EMPTY]
+        page = [line("The self-model is still empty. Deep sleep fills it."), _EMPTY]
     elif empty:
-        page += paragraph(f"nothing yet in: {', '.join(empty)}", style="dim")
+        page += paragraph(f"still empty: {', '.join(empty)}", style="dim")
     if shown.refused:
-        page.append(
-            line(Part(f"  {plural(len(shown.refused), 'statement')} that you took out will not come back", "dim"))
-        )
+        page.append(line(Part(f"  {plural(len(shown.refused), 'statement')} that you removed will not return", "dim")))
     changed = f"changed {ago(shown.updated_at, now)}, " if shown.updated_at else ""
     return [*page, line(Part(f"  {changed}{plural(shown.changes, 'change')}: reveries self history", "dim"))]
 
 
 def self_history_page(history: SelfHistory, now: float) -> Page:
-    """Each change with what went, what came, and what it was made from. Newest last."""
+    """Render each change with removed and added statements, and their sources. Newest last."""
     if not history.entries:
         return [line("The self-model has not changed yet.")]
     page: Page = []
     if history.total > len(history.entries):
         page += [line(Part(f"  {history.total - len(history.entries)} earlier: --limit", "dim")), _EMPTY]
     for entry in history.entries:
-        page += [*_history_rows(entry, now), _EMPTY]
-    return [*page, line(Part("  Back to before one, and all after it: reveries self revert N", "dim"))]
+        page += [*_self_change_rows(entry, now), _EMPTY]
+    return [*page, line(Part("  To undo one and all later changes: reveries self revert N", "dim"))]
 
 
-def _history_rows(entry: SelfChange, now: float) -> Page:
+def _self_change_rows(entry: SelfChange, now: float) -> Page:
     who = "you" if entry.by_owner else "sleep"
     page: Page = [
         line(Part(f"  {entry.number}", "accent"), Part(f"  {ago(entry.at, now)}", "dim"), Part(f"  {who}", "strong")),
@@ -183,9 +192,9 @@ def _history_rows(entry: SelfChange, now: float) -> Page:
         for text in change.added:
             page += _signed_rows("+", text, "good")
     if not entry.changes:
-        page.append(line(Part("    nothing that shows", "dim")))
-    for one in entry.evidence:
-        page += _evidence_rows(one)
+        page.append(line(Part("    no visible change", "dim")))
+    for evidence in entry.evidence:
+        page += _evidence_rows(evidence)
     return page
 
 
@@ -195,15 +204,15 @@ def _signed_rows(sign: str, text: str, style: str) -> Page:
     return [line(mark, rows[0][0].text.strip()), *rows[1:]]
 
 
-def _evidence_rows(one: SelfEvidence) -> Page:
-    merged = f", now in {one_line(one.merged_into)[:_SHORT]}" if one.merged_into else ""
+def _evidence_rows(evidence: SelfEvidence) -> Page:
+    merged = f", now in {one_line(evidence.merged_into)[:_SHORT]}" if evidence.merged_into else ""
     page: Page = [
         line(
             Part("    from "),
-            Part(one_line(one.episode_id)[:_SHORT], "accent"),
-            Part(f"{merged}  {one_line(one.summary, 80)}", "dim"),
+            Part(one_line(evidence.episode_id)[:_SHORT], "accent"),
+            Part(f"{merged}  {one_line(evidence.summary, 80)}", "dim"),
         )
     ]
-    if one.quote:
-        page += paragraph(f"“{one_line(one.quote, 240)}”", indent=9, style="dim")
+    if evidence.quote:
+        page += paragraph(f"“{one_line(evidence.quote, 240)}”", indent=9, style="dim")
     return page

@@ -1,31 +1,31 @@
-"""`reveries service`: awake from login on, by systemd or launchd."""
+"""`reveries service`: keep the mind awake with systemd or launchd."""
 
 import sys
 
 import click
 
 
-@click.group("service", short_help="Let systemd or launchd keep it awake.")
+@click.group("service", short_help="Keep it awake with systemd or launchd.")
 def command() -> None:
-    """Let this system's service manager wake the mind with your login and after a crash."""
+    """Let the service manager of this system wake the mind at login and after a crash."""
 
 
 @command.command("install")
-@click.option("--print", "only_print", is_flag=True, help="Print what would be written; write nothing.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
-def install(only_print: bool, as_json: bool) -> None:
-    """Write the unit (systemd) or agent (launchd) of this home, and tell the manager of it."""
+@click.option("--print", "only_print", is_flag=True, help="Print the file, and write nothing.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def install_service_command(only_print: bool, as_json: bool) -> None:
+    """Write the unit (systemd) or agent (launchd) of this home, and register it."""
     from reveries.client.features.paths import service_file
     from reveries.client.render import say, write_json
-    from reveries.client.service_control import install, text_of, this_service
+    from reveries.client.service_control import install_service, service_text, this_service
     from reveries.config import find_home
     from reveries.safe_text import plain
 
     service, home = this_service(), find_home()
     if only_print:
-        click.echo(plain(text_of(service, home).decode()), nl=False)
+        click.echo(plain(service_text(service, home).decode()), nl=False)
         return
-    left = install(service, home)
+    left = install_service(service, home)
     if as_json:
         write_json({"file": str(service_file()), "left_to_do": left})
         return
@@ -33,50 +33,52 @@ def install(only_print: bool, as_json: bool) -> None:
     for row in left:
         say(row, "warn")
     if sys.platform != "darwin" and not left:
-        say("It wakes with your next login. Now: reveries sleep, then systemctl --user start reveries", "dim")
-        say("Also while you are not logged in: loginctl enable-linger", "dim")
+        say(
+            "It starts at your next login. To start it now: reveries sleep, then systemctl --user start reveries", "dim"
+        )
+        say("To keep it awake while you are logged out: loginctl enable-linger", "dim")
 
 
 @command.command("status")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
-def status(as_json: bool) -> None:
-    """Whether it is installed, enabled, and running."""
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def service_status_command(as_json: bool) -> None:
+    """Show whether it is installed, enabled and running."""
     from reveries.client.render import field, show, write_json
-    from reveries.client.service_control import state
+    from reveries.client.service_control import service_state
 
-    seen = state()
+    service = service_state()
     if as_json:
         write_json(
             {
-                "file": str(seen.file),
-                "is_installed": seen.is_installed,
-                "manager": seen.manager,
-                "is_enabled": seen.is_enabled,
-                "is_running": seen.is_running,
+                "file": str(service.file),
+                "is_installed": service.is_installed,
+                "manager": service.manager,
+                "is_enabled": service.is_enabled,
+                "is_running": service.is_running,
             }
         )
         return
     show(
         [
-            field("file", str(seen.file) if seen.is_installed else f"{seen.file} is not there"),
-            field("manager", seen.manager or "none answers here"),
-            field("with login", "yes" if seen.is_enabled else "no"),
-            field("running", "yes" if seen.is_running else "no"),
+            field("file", str(service.file) if service.is_installed else f"{service.file} does not exist"),
+            field("manager", service.manager or "not available"),
+            field("starts at login", "yes" if service.is_enabled else "no"),
+            field("running", "yes" if service.is_running else "no"),
         ]
     )
 
 
 @command.command("uninstall")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
-def uninstall(as_json: bool) -> None:
-    """Take it back from the manager. The mind and its memory stay as they are."""
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def uninstall_service_command(as_json: bool) -> None:
+    """Remove the service. The mind and its memory are not changed."""
     from reveries.client.features.paths import service_file
     from reveries.client.render import say, write_json
-    from reveries.client.service_control import uninstall
+    from reveries.client.service_control import uninstall_service
 
     file = service_file()
     was_there = file.exists()
-    left = uninstall()
+    left = uninstall_service()
     if as_json:
         write_json({"file": str(file), "was_installed": was_there, "left_to_do": left})
         return

@@ -10,35 +10,35 @@ import click
 if TYPE_CHECKING:
     from reveries.client.connection import Connection
 
-GONE_SECONDS = 30.0
-_LOOK_SECONDS = 0.05
+STOP_SECONDS = 30.0
+_POLL_SECONDS = 0.05
 
 
-@click.command("sleep", short_help="Put the mind to sleep, and wait until it is.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+@click.command("sleep", short_help="Put the mind to sleep, and wait until it has stopped.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def command(as_json: bool) -> None:
-    """Put the mind to sleep: it stops thinking, sleeps on what happened (a minute at most), and ends. Waits for it."""
-    from reveries.client.json_answers import FellAsleep
+    """Put the mind to sleep: it stops thinking, processes what happened (at most a minute), and ends."""
+    from reveries.client.json_answers import SleepResult
     from reveries.client.render import say, write_struct
-    from reveries.client.sync_call import call
+    from reveries.client.sync_call import call_mind
     from reveries.config import find_home
     from reveries.errors import AsleepError, ReveriesError
 
     try:
-        name = call(lambda mind: put_to_sleep(mind, as_json=as_json))
+        name = call_mind(lambda mind: put_to_sleep(mind, as_json=as_json))
     except AsleepError:
-        write_struct(FellAsleep(was_awake=False)) if as_json else say("It is asleep already.")
+        write_struct(SleepResult(was_awake=False)) if as_json else say("It is already asleep.")
         return
     if not wait_until_free(find_home().lock):
         raise ReveriesError(
-            f"The mind said that it sleeps, but its process has not ended within {GONE_SECONDS:g} s.",
-            advice="See what it does: reveries status",
+            f"The mind stopped, but its process did not end within {STOP_SECONDS:g} s.",
+            advice="See what it is doing: reveries status",
         )
-    write_struct(FellAsleep(was_awake=True)) if as_json else say(f"{name} is asleep. Wake it: reveries wake")
+    write_struct(SleepResult(was_awake=True)) if as_json else say(f"{name} is asleep. Wake it: reveries wake")
 
 
 async def put_to_sleep(mind: "Connection", *, as_json: bool = False) -> str:
-    """Ask it, show how far it is, and wait until it has closed the socket. Its name."""
+    """Ask the daemon to stop, show its progress, and wait until it has closed the socket. Return the mind's name."""
     import asyncio
 
     from reveries import protocol
@@ -46,19 +46,19 @@ async def put_to_sleep(mind: "Connection", *, as_json: bool = False) -> str:
     from reveries.errors import ConnectionLostError
     from reveries.safe_text import one_line
 
-    with progress_bar("falling asleep", as_json=as_json) as moved:
+    with progress_bar("falling asleep", as_json=as_json) as on_progress:
         has_agreed = False
         try:
             async for frame in mind.request(protocol.Sleep(mind.new_id())):
                 has_agreed = True
                 if isinstance(frame, protocol.Progress):
-                    moved(frame.what, frame.done, frame.total)
+                    on_progress(frame.what, frame.done, frame.total)
         except ConnectionLostError:
-            # It may close before its Ok has left; whether it is gone is seen at the lock.
+            # It may close before its Ok is sent; the lock tells whether the process has ended.
             if not has_agreed:
                 raise
         try:
-            async with asyncio.timeout(GONE_SECONDS):
+            async with asyncio.timeout(STOP_SECONDS):
                 await mind.wait_closed()
         except TimeoutError:
             pass
@@ -66,16 +66,16 @@ async def put_to_sleep(mind: "Connection", *, as_json: bool = False) -> str:
 
 
 def wait_until_free(lock: Path) -> bool:
-    """Whether the kernel's lock on `lock` became free in time: then the process is gone."""
-    deadline = time.monotonic() + GONE_SECONDS
-    while _is_held(lock):
+    """Wait until the kernel's lock on `lock` is free, that is, the process has ended. Whether it did in time."""
+    deadline = time.monotonic() + STOP_SECONDS
+    while _is_locked(lock):
         if time.monotonic() > deadline:
             return False
-        time.sleep(_LOOK_SECONDS)
+        time.sleep(_POLL_SECONDS)
     return True
 
 
-def _is_held(lock: Path) -> bool:
+def _is_locked(lock: Path) -> bool:
     try:
         with lock.open("rb") as file:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)

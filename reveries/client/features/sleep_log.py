@@ -1,4 +1,4 @@
-"""`reveries consolidate`: deep sleep, now; what sleep did, with the owner's word on it: log, undo, confirm, drop."""
+"""`reveries consolidate`: run deep sleep, and log, undo, confirm or drop what sleep did; `memory contradictions`."""
 
 import time
 
@@ -23,93 +23,96 @@ _INTERRUPTED = 130
 
 
 @click.group(
-    "consolidate", short_help="Sleep on what happened, now; see and undo what sleep did.", invoke_without_command=True
+    "consolidate", short_help="Run deep sleep now; show and undo what sleep changed.", invoke_without_command=True
 )
 @click.option(
-    "--limit", type=click.IntRange(1), default=None, help="At most so many experiences, the most salient first."
+    "--limit", type=click.IntRange(1), default=None, help="The most experiences to process, most salient first."
 )
-@click.option("--dry-run", is_flag=True, help="Ask the model and show what would change. Nothing is changed.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+@click.option("--dry-run", is_flag=True, help="Ask the model and show what would change, but change nothing.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.pass_context
 def command(ctx: click.Context, limit: int | None, dry_run: bool, as_json: bool) -> int:
-    """Sleep on what happened, now: ask the model about each experience and let it become memory. Ctrl+C ends it after
-    the experience in hand; what was done stays done, and can be taken back."""
+    """Run deep sleep now: the model processes each waiting experience into memory. Ctrl+C stops after the current
+    experience; what was done is kept, and can be undone."""
     if ctx.invoked_subcommand is not None:
         return 0
-    return _preview(limit, as_json) if dry_run else _run_pass(limit, as_json)
+    return _preview_pass(limit, as_json) if dry_run else _run_pass(limit, as_json)
 
 
 @command.command("log")
 @click.argument("run", required=False)
-@click.option("--limit", type=click.IntRange(1, 1000), default=20, show_default=True, help="At most so many passes.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
-def log(run: str | None, limit: int, as_json: bool) -> None:
-    """Which passes of sleep there were, newest first; with RUN (the beginning of its ID is enough) what it did, episode
-    by episode."""
+@click.option("--limit", type=click.IntRange(1, 1000), default=20, show_default=True, help="The most passes to show.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def sleep_log_command(run: str | None, limit: int, as_json: bool) -> None:
+    """List the passes of sleep, newest first. With RUN (the beginning of an ID is enough), show what that pass did,
+    episode by episode."""
     from reveries import protocol
     from reveries.client.render import show, show_json
-    from reveries.client.sync_call import ask
+    from reveries.client.sync_call import ask_mind
 
     if run is None:
-        passes = ask(lambda new_id: protocol.AskSleepLog(new_id, limit), protocol.SleepLog)
-        show_json(passes) if as_json else show(log_page(passes, time.time()))
+        passes = ask_mind(lambda new_id: protocol.AskSleepLog(new_id, limit), protocol.SleepLog)
+        show_json(passes) if as_json else show(sleep_log_page(passes, time.time()))
         return
-    name = _run_name(run)
-    detail = ask(lambda new_id: protocol.InspectSleep(new_id, name), protocol.SleepRunDetail)
+    name = _check_pass_id(run)
+    detail = ask_mind(lambda new_id: protocol.InspectSleep(new_id, name), protocol.SleepRunDetail)
     show_json(detail) if as_json else show(run_page(detail, time.time()))
 
 
 @command.command("undo")
 @click.argument("run")
-@click.option("--through", is_flag=True, help="Take back first, newest first, the passes that built upon it.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
-def undo(run: str, through: bool, as_json: bool) -> None:
-    """Take back what the pass RUN did: episodes, links, merges, the self-model. What was said is never touched, and
-    deep sleep takes it up again only when you ask: reveries consolidate."""
+@click.option("--through", is_flag=True, help="First undo the later passes that depend on it, newest first.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def undo_sleep_command(run: str, through: bool, as_json: bool) -> None:
+    """Undo what the pass RUN did: episodes, links, merges, the self-model. What was said is never changed, and deep
+    sleep processes it again only when you ask: reveries consolidate."""
     from reveries import protocol
     from reveries.client.render import show, show_json
-    from reveries.client.watched_call import ask_watched
+    from reveries.client.watched_call import ask_with_progress
 
-    name = _run_name(run)
-    undone = ask_watched(
-        lambda new_id: protocol.UndoSleep(new_id, name, through), protocol.SleepUndone, "taking back", as_json=as_json
+    name = _check_pass_id(run)
+    undone = ask_with_progress(
+        lambda new_id: protocol.UndoSleep(new_id, name, through), protocol.SleepUndone, "undoing", as_json=as_json
     )
-    show_json(undone) if as_json else show(undone_page(undone))
+    show_json(undone) if as_json else show(sleep_undone_page(undone))
 
 
 @command.command("confirm")
 @click.argument("run")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
-def confirm(run: str, as_json: bool) -> None:
-    """Let the pass RUN do what it asks about."""
-    _answer(run, do_it=True, as_json=as_json)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def confirm_pass_command(run: str, as_json: bool) -> None:
+    """Allow what the pass RUN asks about."""
+    _answer_pass(run, do_it=True, as_json=as_json)
 
 
 @command.command("drop")
 @click.argument("run")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
-def drop(run: str, as_json: bool) -> None:
-    """Leave undone what the pass RUN asks about."""
-    _answer(run, do_it=False, as_json=as_json)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def drop_pass_command(run: str, as_json: bool) -> None:
+    """Refuse what the pass RUN asks about."""
+    _answer_pass(run, do_it=False, as_json=as_json)
 
 
-def _answer(run: str, *, do_it: bool, as_json: bool) -> None:
+def _answer_pass(run: str, *, do_it: bool, as_json: bool) -> None:
     from reveries import protocol
     from reveries.client.render import say, show_json
-    from reveries.client.watched_call import ask_watched
+    from reveries.client.watched_call import ask_with_progress
 
-    name = _run_name(run)
-    answered = ask_watched(
-        lambda new_id: protocol.AnswerSleep(new_id, name, do_it), protocol.SleepAnswered, "doing it", as_json=as_json
+    name = _check_pass_id(run)
+    answered = ask_with_progress(
+        lambda new_id: protocol.AnswerSleep(new_id, name, do_it),
+        protocol.SleepAnswered,
+        "finishing the pass",
+        as_json=as_json,
     )
     show_json(answered) if as_json else say(answered.line)
 
 
-def _run_name(run: str) -> str:
+def _check_pass_id(run: str) -> str:
     from reveries.errors import UsageError
 
     if not 0 < len(run) <= 100:
-        raise UsageError("That is no pass's ID.", advice="They stand in: reveries consolidate log")
+        raise UsageError("That is not the ID of a pass.", advice="To list them: reveries consolidate log")
     return run
 
 
@@ -117,10 +120,10 @@ def _run_pass(limit: int | None, as_json: bool) -> int:
     from reveries import protocol
     from reveries.client.features.memory import consolidated_page
     from reveries.client.render import say, show, show_json
-    from reveries.client.watched_call import ask_watched
+    from reveries.client.watched_call import ask_with_progress
 
-    done = ask_watched(
-        lambda new_id: protocol.Consolidate(new_id, limit), protocol.Consolidated, "sleeping on it", as_json=as_json
+    done = ask_with_progress(
+        lambda new_id: protocol.Consolidate(new_id, limit), protocol.Consolidated, "deep sleep", as_json=as_json
     )
     if as_json:
         show_json(done)
@@ -131,47 +134,47 @@ def _run_pass(limit: int | None, as_json: bool) -> int:
     return _INTERRUPTED if done.was_interrupted else 0
 
 
-def _preview(limit: int | None, as_json: bool) -> int:
+def _preview_pass(limit: int | None, as_json: bool) -> int:
     from reveries import protocol
     from reveries.client.render import show, show_json
-    from reveries.client.watched_call import ask_watched
+    from reveries.client.watched_call import ask_with_progress
 
-    seen = ask_watched(
+    preview = ask_with_progress(
         lambda new_id: protocol.PreviewSleep(new_id, limit),
         protocol.SleepPreview,
-        "checking what waits",
+        "previewing",
         as_json=as_json,
     )
-    show_json(seen) if as_json else show(preview_page(seen))
-    return _INTERRUPTED if seen.was_interrupted else 0
+    show_json(preview) if as_json else show(preview_page(preview))
+    return _INTERRUPTED if preview.was_interrupted else 0
 
 
 _KEEP = {"A": "earlier", "B": "later", "both": "both"}
 
 
-@click.group("contradictions", short_help="What was said that cannot both hold.", invoke_without_command=True)
-@click.option("--all", "with_settled", is_flag=True, help="Also what was settled, and what was simply updated.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+@click.group("contradictions", short_help="Statements that contradict each other.", invoke_without_command=True)
+@click.option("--all", "with_settled", is_flag=True, help="Also show settled ones and simple updates.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.pass_context
 def contradictions_command(ctx: click.Context, with_settled: bool, as_json: bool) -> None:
-    """What was said that cannot both hold: both quotes, by whom and when. Nothing is changed until you settle it."""
+    """Show contradicting statements: both quotes, who said them and when. Nothing changes until you settle one."""
     if ctx.invoked_subcommand is not None:
         return
     from reveries import protocol
     from reveries.client.json_answers import AllContradictions
     from reveries.client.render import show, write_struct
-    from reveries.client.sync_call import ask
+    from reveries.client.sync_call import ask_mind
 
-    found = ask(lambda new_id: protocol.AskContradictions(new_id, with_settled), protocol.Contradictions)
-    known = ask(lambda new_id: protocol.AskProjectConflicts(new_id, with_settled), protocol.ProjectConflicts)
+    contradictions = ask_mind(lambda new_id: protocol.AskContradictions(new_id, with_settled), protocol.Contradictions)
+    conflicts = ask_mind(lambda new_id: protocol.AskProjectConflicts(new_id, with_settled), protocol.ProjectConflicts)
     if as_json:
-        write_struct(AllContradictions(found.contradictions, known.conflicts))
-    elif known.conflicts:
-        heading = line(Part("  In what projects know:", "strong"))
-        said = contradictions_page(found)[:-1] if found.contradictions else []
-        show([*said, heading, *conflicts_page(known), _HOW_TO_SETTLE])
+        write_struct(AllContradictions(contradictions.contradictions, conflicts.conflicts))
+    elif conflicts.conflicts:
+        heading = line(Part("  In the knowledge of projects:", "strong"))
+        statements = contradictions_page(contradictions)[:-1] if contradictions.contradictions else []
+        show([*statements, heading, *conflicts_page(conflicts), _HOW_TO_SETTLE])
     else:
-        show(contradictions_page(found))
+        show(contradictions_page(contradictions))
 
 
 @contradictions_command.command("settle")
@@ -180,27 +183,29 @@ def contradictions_command(ctx: click.Context, with_settled: bool, as_json: bool
     "--keep",
     type=click.Choice(["A", "B", "both"]),
     required=True,
-    help="Which of the two holds. The other is kept and ranks under it.",
+    help="The statement that is right. The other one is kept, but ranks lower.",
 )
-@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
-def settle(conflict_id: str, keep: str, as_json: bool) -> None:
-    """Say which of the two holds: A (said earlier), B (said later), or both. Can be said again differently."""
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def settle_contradiction_command(conflict_id: str, keep: str, as_json: bool) -> None:
+    """Say which statement is right: A (the earlier), B (the later), or both. You can change this later."""
     from reveries import protocol
     from reveries.client.render import show, show_json
-    from reveries.client.sync_call import ask
+    from reveries.client.sync_call import ask_mind
     from reveries.errors import UsageError
 
     if not 0 < len(conflict_id) <= 100:
-        raise UsageError("That is no contradiction's ID.", advice="They stand in: reveries memory contradictions")
-    known = ask(lambda new_id: protocol.AskProjectConflicts(new_id, True), protocol.ProjectConflicts)
-    if any(one.conflict_id.startswith(conflict_id) for one in known.conflicts):
-        done = ask(
+        raise UsageError(
+            "That is not the ID of a contradiction.", advice="To list them: reveries memory contradictions"
+        )
+    conflicts = ask_mind(lambda new_id: protocol.AskProjectConflicts(new_id, True), protocol.ProjectConflicts)
+    if any(one.conflict_id.startswith(conflict_id) for one in conflicts.conflicts):
+        done = ask_mind(
             lambda new_id: protocol.SettleProjectConflict(new_id, conflict_id, _KEEP[keep]),  # type: ignore[arg-type]
             protocol.ProjectConflicts,
         )
         show_json(done) if as_json else show(conflicts_page(done))
         return
-    settled = ask(
+    settled = ask_mind(
         lambda new_id: protocol.SettleContradiction(new_id, conflict_id, _KEEP[keep]),  # type: ignore[arg-type]
         protocol.Contradictions,
         seconds=None,
@@ -209,26 +214,26 @@ def settle(conflict_id: str, keep: str, as_json: bool) -> None:
 
 
 _EMPTY = line()
-_HOW_TO_SETTLE = line(Part("  Which holds: reveries memory contradictions settle ID --keep A|B|both", "dim"))
+_HOW_TO_SETTLE = line(Part("  To settle one: reveries memory contradictions settle ID --keep A|B|both", "dim"))
 _ID_CHARS = 10
-_SETTLED = {"earlier": "You said that A holds.", "later": "You said that B holds.", "both": "You said that both hold."}
-_WHY = {
-    "arrival": "something new",
-    "time": "it was time",
-    "volume": "much had happened",
+_SETTLED = {"earlier": "Settled: A is right.", "later": "Settled: B is right.", "both": "Settled: both are right."}
+_TRIGGER_TEXTS = {
+    "arrival": "new experiences",
+    "time": "scheduled",
+    "volume": "many experiences",
     "owner": "you asked",
     "asked": "you asked",
-    "sleep": "before closing",
-    "undo": "taking back",
-    "age": "time passed",
-    "correction": "you corrected it",
+    "sleep": "before shutdown",
+    "undo": "undo",
+    "age": "aging",
+    "correction": "your correction",
 }
 
 
-def log_page(log: SleepLog, now: float) -> Page:
-    """Passes, newest first: when, how deep, why, what came of it."""
+def sleep_log_page(log: SleepLog, now: float) -> Page:
+    """List passes, newest first: when, depth, trigger, result."""
     if not log.runs:
-        return [line("It has not slept yet.")]
+        return [line("There are no passes yet.")]
     page: Page = []
     for run in log.runs:
         page.append(
@@ -236,21 +241,21 @@ def log_page(log: SleepLog, now: float) -> Page:
                 Part(f"  {one_line(run.run_id)[:_ID_CHARS]:<{_ID_CHARS}}", "accent"),
                 Part(f"  {ago(run.began_at, now):<16}", "dim"),
                 f" {one_line(run.depth):<6}",
-                Part(f" {_WHY.get(run.trigger, one_line(run.trigger)):<18}", "dim"),
-                f" {_counts_of_run(run)}",
+                Part(f" {_trigger_text(run):<18}", "dim"),
+                f" {_run_counts(run)}",
             )
         )
         page += _outcome_rows(run)
-    return [*page, _EMPTY, line(Part("  What one did: reveries consolidate log ID", "dim"))]
+    return [*page, _EMPTY, line(Part("  Details: reveries consolidate log ID", "dim"))]
 
 
 def run_page(detail: SleepRunDetail, now: float) -> Page:
-    """Everything that one pass did, in order."""
+    """Render everything that one pass did, in order."""
     run = detail.run
     lasted = f", {span(run.ended_at - run.began_at)}" if run.ended_at is not None else ""
     page = [
         line(Part(f"  {one_line(run.run_id)}", "accent"), Part(f"  {moment(run.began_at)}{lasted}", "dim")),
-        line(f"  {one_line(run.depth)} sleep, {_WHY.get(run.trigger, one_line(run.trigger))}: {_counts_of_run(run)}"),
+        line(f"  {one_line(run.depth)} sleep, {_trigger_text(run)}: {_run_counts(run)}"),
         *_outcome_rows(run),
     ]
     for change in detail.changes:
@@ -261,73 +266,79 @@ def run_page(detail: SleepRunDetail, now: float) -> Page:
 
 
 def preview_page(preview: SleepPreview) -> Page:
-    """What a pass would do, and what it cost to ask."""
+    """Render what a pass would do, and what the preview cost."""
     if not preview.changes:
         return [line("There is nothing to sleep on.")]
     page: Page = []
     for change in preview.changes:
         page += [*_change_rows(change), _EMPTY]
     cost = f"{plural(preview.calls, 'call')}, {plural(preview.tokens, 'token')}, {dollars(preview.dollars)}"
-    page.append(line(Part("Nothing was changed.", "strong"), f" Asking took {span(preview.seconds)}: {cost}."))
+    page.append(line(Part("Nothing was changed.", "strong"), f" The preview took {span(preview.seconds)}: {cost}."))
     if preview.would_ask:
-        page.append(line(Part("A pass would stop on its way and ask you first: it merges away much.", "warn")))
+        page.append(
+            line(Part("A real pass would stop and ask you first, because it would merge many episodes.", "warn"))
+        )
     if preview.left_off:
         page.append(line(Part(f"{plural(preview.left_off, 'change')} more are not shown.", "dim")))
     if preview.was_interrupted:
         page.append(line(Part("It was interrupted: there may be more.", "warn")))
     if preview.left:
-        page.append(line(Part(f"{plural(preview.left, 'experience')} more wait.", "dim")))
+        page.append(line(Part(f"{plural(preview.left, 'experience')} more are waiting.", "dim")))
     return page
 
 
-def undone_page(undone: SleepUndone) -> Page:
-    """What was taken back, in the order in which it was done."""
-    return [line(one_line(one.line, 300)) for one in undone.undone]
+def sleep_undone_page(undone: SleepUndone) -> Page:
+    """Render what was undone, in order."""
+    return [line(one_line(entry.line, 300)) for entry in undone.undone]
 
 
-def contradictions_page(found: Contradictions) -> Page:
-    """Both sides of each, with who said it and when, and what became of it."""
-    if not found.contradictions:
-        return [line("Nothing that is known contradicts itself.")]
+def contradictions_page(contradictions: Contradictions) -> Page:
+    """Render both statements of each contradiction, who said them and when, and how it was settled."""
+    if not contradictions.contradictions:
+        return [line("There are no contradictions.")]
     page: Page = []
-    for one in found.contradictions:
+    for contradiction in contradictions.contradictions:
         page.append(
             line(
-                Part(f"  {one_line(one.conflict_id)}", "accent"),
-                Part(f"  {one_line(one.kind)}: {one_line(one.reason)}", "dim"),
+                Part(f"  {one_line(contradiction.conflict_id)}", "accent"),
+                Part(f"  {one_line(contradiction.kind)}: {one_line(contradiction.reason)}", "dim"),
             )
         )
-        for name, said in (("A", one.earlier), ("B", one.later)):
-            page += paragraph(f"{name}  \u201c{one_line(said.quote, 300)}\u201d", indent=4)
-            page.append(line(Part(f"       {one_line(said.speaker, 80)}, {moment(said.said_at)}", "dim")))
-        if settled := _SETTLED.get(one.settled):
+        for name, statement in (("A", contradiction.earlier), ("B", contradiction.later)):
+            page += paragraph(f"{name}  \u201c{one_line(statement.quote, 300)}\u201d", indent=4)
+            page.append(line(Part(f"       {one_line(statement.speaker, 80)}, {moment(statement.said_at)}", "dim")))
+        if settled := _SETTLED.get(contradiction.settled):
             page.append(line(Part(f"    {settled}", "good")))
         page.append(_EMPTY)
     return [*page, _HOW_TO_SETTLE]
 
 
-def _counts_of_run(run: SleepRun) -> str:
+def _trigger_text(run: SleepRun) -> str:
+    return _TRIGGER_TEXTS.get(run.trigger, one_line(run.trigger))
+
+
+def _run_counts(run: SleepRun) -> str:
     if run.undoes:
-        return f"took back {one_line(run.undoes)[:_ID_CHARS]}"
+        return f"undid {one_line(run.undoes)[:_ID_CHARS]}"
     if run.trigger == "age":
-        return "faded, to the disk" + ("" if run.outcome == "done" else f" ({one_line(run.outcome)})")
-    told = [
+        return "moved faded episodes to disk" + ("" if run.outcome == "done" else f" ({one_line(run.outcome)})")
+    counts = [
         plural(run.processed, "experience"),
         plural(run.created, "new episode" if run.depth == "light" else "episode"),
     ]
     if run.merged:
-        told.append(f"{run.merged} merged")
+        counts.append(f"{run.merged} merged")
     if run.fallbacks:
-        told.append(f"{plural(run.fallbacks, 'answer')} without use")
-    ended = "" if run.outcome == "done" else f" ({one_line(run.outcome)})"
-    return ", ".join(told) + ended
+        counts.append(f"{plural(run.fallbacks, 'answer')} unusable")
+    outcome = "" if run.outcome == "done" else f" ({one_line(run.outcome)})"
+    return ", ".join(counts) + outcome
 
 
 def _outcome_rows(run: SleepRun) -> Page:
-    """What became of it since, and what it asks."""
+    """Render whether the pass was undone, and what it asks."""
     page: Page = []
     if run.undone_by:
-        page.append(line(Part(f"    taken back by {one_line(run.undone_by)[:_ID_CHARS]}", "warn")))
+        page.append(line(Part(f"    undone by {one_line(run.undone_by)[:_ID_CHARS]}", "warn")))
     if run.question:
         page += paragraph(run.question, indent=4, style="warn")
         page.append(line(Part(f"    reveries consolidate confirm {one_line(run.run_id)}", "dim")))
@@ -338,21 +349,21 @@ def _outcome_rows(run: SleepRun) -> Page:
 def _change_rows(change: SleepChange) -> Page:
     page = paragraph(one_line(change.line, 400), style="strong")
     for episode in change.episodes:
-        page += _episode(episode)
+        page += _changed_episode_rows(episode)
     for sentence in change.superseded:
         page += paragraph(one_line(sentence, 400), indent=4, style="warn")
     if change.new_links or change.stronger_links:
         kinds = sorted({one_line(link.type) for link in change.new_links})
-        told = f"    {plural(len(change.new_links), 'new link')}"
-        told += f" ({', '.join(kinds)})" if kinds else ""
-        told += f", {change.stronger_links} changed" if change.stronger_links else ""
-        page.append(line(Part(told, "dim")))
+        links = f"    {plural(len(change.new_links), 'new link')}"
+        links += f" ({', '.join(kinds)})" if kinds else ""
+        links += f", {change.stronger_links} changed" if change.stronger_links else ""
+        page.append(line(Part(links, "dim")))
     for entry in change.self_model:
         page += paragraph(one_line(entry, 400), indent=4, style="good" if entry.startswith("+") else "bad")
     return page
 
 
-def _episode(episode: ChangedEpisode) -> Page:
+def _changed_episode_rows(episode: ChangedEpisode) -> Page:
     name = Part(one_line(episode.episode_id)[:SHORT_ID_CHARS], "accent")
     into = f" into {one_line(episode.merged_into)[:SHORT_ID_CHARS]}" if episode.merged_into else ""
     old, new = episode.old_salience, episode.new_salience

@@ -10,20 +10,22 @@ from reveries.protocol import MemoryStats, MindState, ModelUse, Status, UsageTod
 from reveries.safe_text import one_line
 
 
-@click.command("status", short_help="How it is, what it does, what it used.")
-@click.option("--short", "is_short", is_flag=True, help="One line: what it does now. For a prompt or a status bar.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+@click.command("status", short_help="What the mind is doing, and what it has used.")
+@click.option(
+    "--short", "is_short", is_flag=True, help="One line with the current state, for a prompt or a status bar."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def command(is_short: bool, as_json: bool) -> None:
-    """How the mind is: awake since when, what it does, what it knows, what it used."""
+    """Show how long the mind has been awake, what it is doing, what it remembers and what it has used."""
     from reveries import protocol
     from reveries.client.render import show, show_json
-    from reveries.client.sync_call import ask
+    from reveries.client.sync_call import ask_mind
 
     if is_short:
-        state = ask(protocol.AskState, protocol.MindState)
+        state = ask_mind(protocol.AskState, protocol.MindState)
         show_json(state) if as_json else show([state_line(state)])
         return
-    status = ask(protocol.AskStatus, protocol.Status)
+    status = ask_mind(protocol.AskStatus, protocol.Status)
     if as_json:
         show_json(status)
     else:
@@ -42,7 +44,7 @@ _EMPTY = line()
 
 
 def state_line(state: MindState) -> Line:
-    """ "thinking  association", with a mark where something is degraded."""
+    """Render the state on one line: "thinking  association", marked if something is degraded."""
     return line(
         Part("" if state.is_well else "! ", "bad"),
         Part(one_line(state.state), STATE_STYLES.get(state.state, "")),
@@ -51,55 +53,57 @@ def state_line(state: MindState) -> Line:
 
 
 def status_page(status: Status, now: float) -> Page:
-    """Everything of `Status` that a person wants to see at a glance, the worrying things first."""
+    """Render the status, problems first."""
     return [
-        *_worries(status),
-        *_state(status, now),
+        *_problem_rows(status),
+        *_state_rows(status, now),
         _EMPTY,
-        *_memory_rows(status.memory, status.last_consolidation),
+        *_memory_summary_rows(status.memory, status.last_consolidation),
         _EMPTY,
-        *_models(status.models),
+        *_model_rows(status.models),
         *_vector_rows(status),
         _EMPTY,
         *_usage_rows(status.usage, status.dollars_month),
         _EMPTY,
         field("home", one_line(status.home)),
-        field("under it", Part(f"Reveries {status.reveries}, SQLite {status.sqlite_version}, {_lag(status)}", "dim")),
+        field(
+            "versions", Part(f"Reveries {status.reveries}, SQLite {status.sqlite_version}, {_lag_text(status)}", "dim")
+        ),
         *(row for notice in status.notices for row in _notice_rows(notice, "dim")),
     ]
 
 
 def memory_page(stats: MemoryStats, now: float) -> Page:
-    """R-171, in full."""
+    """Render the statistics of the memory (R-171)."""
     links = sum(stats.links.values())
     by_type = ", ".join(f"{count(number)} {one_line(name)}" for name, number in sorted(stats.links.items()))
     share = f"{stats.faded / stats.episodes:.0%}" if stats.episodes else "0%"
     return [
         field("turns", count(stats.turns)),
         field(
-            "experiences", count(stats.experiences), Part(f"  {count(stats.unprocessed)} wait for deep sleep", "dim")
+            "experiences", count(stats.experiences), Part(f"  {count(stats.unprocessed)} waiting for deep sleep", "dim")
         ),
         field("episodes", count(stats.episodes), Part(f"  {count(stats.faded)} faded ({share})", "dim")),
-        *_disk_rows(stats),
+        *_dormant_rows(stats),
         field("links", count(links), Part(f"  {by_type}" if by_type else "", "dim")),
-        field("salience", f"{stats.mean_salience:.2f} on average", Part(f"  {stats.min_salience:.2f} at least", "dim")),
+        field("salience", f"{stats.mean_salience:.2f} on average", Part(f"  {stats.min_salience:.2f} minimum", "dim")),
         field("file", size(stats.database_bytes)),
         field("last sleep", one_line(stats.last_consolidation) or "not yet"),
     ]
 
 
-def _disk_rows(stats: MemoryStats) -> Page:
+def _dormant_rows(stats: MemoryStats) -> Page:
     if not stats.dormant and not stats.put_away_turns:
         return []
-    slow = "; searched slowly, for sqlite-vec cannot be loaded" if stats.deep_search == "numpy" else ""
-    told = f"  {plural(stats.put_away_turns, 'turn')} only on disk: reveries memory search --deep WORDS{slow}"
-    return [field("dormant", count(stats.dormant), Part(told, "dim"))]
+    slow = "; slow search, because sqlite-vec cannot be loaded" if stats.deep_search == "numpy" else ""
+    turns = f"  {plural(stats.put_away_turns, 'turn')} only on disk: reveries memory search --deep WORDS{slow}"
+    return [field("dormant", count(stats.dormant), Part(turns, "dim"))]
 
 
-def _worries(status: Status) -> Page:
+def _problem_rows(status: Status) -> Page:
     if status.health == "ok" and not status.problems:
         return []
-    head = line(Part(f"! {one_line(status.health)}" if status.health != "ok" else "! something needs you", "bad"))
+    head = line(Part(f"! {one_line(status.health)}" if status.health != "ok" else "! needs your attention", "bad"))
     return [head, *(row for problem in status.problems for row in _notice_rows(problem, "warn")), _EMPTY]
 
 
@@ -107,13 +111,13 @@ def _notice_rows(text: str, style: Style) -> Page:
     return paragraph(text, indent=2, style=style)
 
 
-def _state(status: Status, now: float) -> Page:
+def _state_rows(status: Status, now: float) -> Page:
     style = STATE_STYLES.get(status.state, "")
     detail = one_line(status.state_detail)
     attached = (
-        plural(status.attached_clients, "terminal") + " attached" if status.attached_clients else "nobody attached"
+        plural(status.attached_clients, "terminal") + " attached" if status.attached_clients else "no client attached"
     )
-    thoughts = "" if status.thinking_enabled else "  thinking is switched off (monologue.enabled)"
+    thoughts = "" if status.thinking_enabled else "  thinking is disabled (monologue.enabled)"
     return [
         line(
             Part("● ", style or "good"),
@@ -127,27 +131,27 @@ def _state(status: Status, now: float) -> Page:
             Part(f"  since {moment(status.awake_since)}, pid {status.pid}", "dim"),
         ),
         field("conversation", plural(status.conversation_turns, "turn"), Part(f"  {attached}", "dim")),
-        *_asked(status.open_questions),
+        *_question_rows(status.open_questions),
         field("last thought", ago(status.last_thought_at, now), Part(thoughts, "warn")),
-        *_breaker(status.tripwire),
+        *_wellbeing_rows(status.tripwire),
     ]
 
 
-def _asked(questions: int) -> Page:
+def _question_rows(questions: int) -> Page:
     if not questions:
         return []
-    return [field("asks you", Part(plural(questions, "question"), "warn"), Part("  reveries questions", "dim"))]
+    return [field("questions", Part(f"{questions} for you", "warn"), Part("  reveries questions", "dim"))]
 
 
-def _breaker(tripwire: dict[str, int]) -> Page:
+def _wellbeing_rows(tripwire: dict[str, int]) -> Page:
     seen = {name: number for name, number in tripwire.items() if number}
     if not seen:
         return []
     return [field("wellbeing", Part(", ".join(f"{one_line(k)}: {count(v)}" for k, v in sorted(seen.items())), "warn"))]
 
 
-def _memory_rows(stats: MemoryStats, last_consolidation: str) -> Page:
-    waiting = f"  {plural(stats.unprocessed, 'experience')} to sleep on" if stats.unprocessed else ""
+def _memory_summary_rows(stats: MemoryStats, last_consolidation: str) -> Page:
+    waiting = f"  {plural(stats.unprocessed, 'experience')} to process" if stats.unprocessed else ""
     return [
         field(
             "memory",
@@ -161,7 +165,7 @@ def _memory_rows(stats: MemoryStats, last_consolidation: str) -> Page:
     ]
 
 
-def _models(models: list[ModelUse]) -> Page:
+def _model_rows(models: list[ModelUse]) -> Page:
     widest = max((len(model.role) for model in models), default=0)
     rows: Page = []
     for place, model in enumerate(models):
@@ -174,7 +178,7 @@ def _models(models: list[ModelUse]) -> Page:
 
 
 def _vector_rows(status: Status) -> Page:
-    """How far a re-embedding is; nothing when there is none."""
+    """Render the progress of a re-embedding; empty if there is none."""
     done, total = status.embedding_done, status.embedding_total
     is_change = status.embedding_serving != status.embedding_model
     if done >= total and not is_change:
@@ -189,10 +193,10 @@ def _vector_rows(status: Status) -> Page:
     ]
     if is_change:
         rows += _notice_rows(
-            f"Until all are there, memory is searched with those of {status.embedding_serving}.", "dim"
+            f"Until all are ready, memory is searched with the vectors of {status.embedding_serving}.", "dim"
         )
     if status.embedding_waits:
-        rows += _notice_rows(f"It waits: {status.embedding_waits}", "warn")
+        rows += _notice_rows(f"Waiting: {status.embedding_waits}", "warn")
     return rows
 
 
@@ -214,5 +218,5 @@ def _usage_line(label: str, one: UsageToday, widest: int) -> Line:
     )
 
 
-def _lag(status: Status) -> str:
-    return f"loop lag {status.loop_lag_p99_ms:.0f} ms (p99), {status.loop_lag_max_ms:.0f} ms at most"
+def _lag_text(status: Status) -> str:
+    return f"loop lag {status.loop_lag_p99_ms:.0f} ms (p99), {status.loop_lag_max_ms:.0f} ms maximum"

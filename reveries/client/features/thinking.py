@@ -1,4 +1,4 @@
-"""`reveries monologue` (live), its history, and the owner's hand on it."""
+"""`reveries monologue`: watch it live, show its history, control it; `reveries notes`."""
 
 import time
 from typing import TYPE_CHECKING
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 _HISTORY = "1d"
 _ID_CHARS = 100
 _NUDGE_CHARS = 500
-_NO_THOUGHTS = ("held", "quiet", "tripped")
-"""States in which none comes for a while."""
-_WATCH = "It thinks as soon as it can. To watch: reveries monologue"
+_STATES_WITHOUT_THOUGHTS = ("held", "quiet", "tripped")
+"""States in which no thought begins for a while."""
+_WATCH = "It will think as soon as it can. To watch: reveries monologue"
 
 
 @click.group("monologue", short_help="Watch it think, or read what it thought.", invoke_without_command=True)
@@ -30,9 +30,9 @@ _WATCH = "It thinks as soon as it can. To watch: reveries monologue"
 def command(ctx: click.Context) -> None:
     """Watch it think, live, until Ctrl+C. Watching changes nothing."""
     if ctx.invoked_subcommand is None:
-        from reveries.client.sync_call import call
+        from reveries.client.sync_call import call_mind
 
-        call(_watch_monologue)
+        call_mind(_watch_monologue)
 
 
 @command.command("history")
@@ -40,18 +40,18 @@ def command(ctx: click.Context) -> None:
     "--since", "since_text", default=_HISTORY, show_default=True, help="How long ago (2h, 3d), or an ISO time."
 )
 @click.option(
-    "--limit", type=click.IntRange(1, 1000), default=50, show_default=True, help="At most so many, the newest."
+    "--limit", type=click.IntRange(1, 1000), default=50, show_default=True, help="The most to show, newest first."
 )
-@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
-def history(since_text: str, limit: int, as_json: bool) -> None:
-    """What it thought: why each thought began and ended, what it cost, which memories it used."""
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def thought_history_command(since_text: str, limit: int, as_json: bool) -> None:
+    """Show past thoughts: text, why each began and ended, its cost, and the memories it used."""
     from reveries import protocol
     from reveries.client.render import show, show_json
-    from reveries.client.sync_call import ask
+    from reveries.client.sync_call import ask_mind
     from reveries.client.wording import since
 
     began = since(since_text, time.time())
-    thoughts = ask(lambda new_id: protocol.AskThoughts(new_id, began, limit), protocol.Thoughts)
+    thoughts = ask_mind(lambda new_id: protocol.AskThoughts(new_id, began, limit), protocol.Thoughts)
     if as_json:
         show_json(thoughts)
     else:
@@ -59,92 +59,92 @@ def history(since_text: str, limit: int, as_json: bool) -> None:
 
 
 @command.command("pause")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
-def pause(as_json: bool) -> None:
-    """Let it not think until you say so. A thought under way ends and is kept. It lasts over sleep and waking."""
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def pause_thinking_command(as_json: bool) -> None:
+    """Pause thinking until you resume it, even over a restart. A running thought is ended and kept."""
     from reveries import protocol
 
-    _control(
+    _control_thinking(
         lambda new_id: protocol.ControlThinking(new_id, "pause"),
         as_json,
-        "It does not think until: reveries monologue resume",
+        "Thinking is paused. To resume: reveries monologue resume",
     )
 
 
 @command.command("resume")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
-def resume(as_json: bool) -> None:
-    """Let it think again."""
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def resume_thinking_command(as_json: bool) -> None:
+    """Resume thinking."""
     from reveries import protocol
 
-    _control(lambda new_id: protocol.ControlThinking(new_id, "resume"), as_json, "It may think again.")
+    _control_thinking(lambda new_id: protocol.ControlThinking(new_id, "resume"), as_json, "It can think again.")
 
 
 @command.command("release")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
-def release(as_json: bool) -> None:
-    """Let it think again though it rests after a trip of the breaker. That you did is kept with the trip."""
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def release_thinking_command(as_json: bool) -> None:
+    """End the pause after a trip of the breaker. This is recorded with the trip."""
     from reveries import protocol
     from reveries.client.render import show, show_json
-    from reveries.client.sync_call import ask
+    from reveries.client.sync_call import ask_mind
 
-    answer = ask(protocol.ReleaseThinking, protocol.ThinkingReleased)
+    answer = ask_mind(protocol.ReleaseThinking, protocol.ThinkingReleased)
     show_json(answer) if as_json else show(released_page(answer))
 
 
 @command.command("step")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
-def step(as_json: bool) -> None:
-    """One thought now, though it is paused, quiet hours or on its battery. Not during a conversation, nor beyond the
-    budget."""
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def think_once_command(as_json: bool) -> None:
+    """Think once now, even if thinking is paused, in quiet hours or on battery power. Not during a conversation, and
+    only within the budget."""
     from reveries import protocol
 
-    _control(lambda new_id: protocol.ControlThinking(new_id, "step"), as_json, _WATCH)
+    _control_thinking(lambda new_id: protocol.ControlThinking(new_id, "step"), as_json, _WATCH)
 
 
 @command.command("nudge")
 @click.argument("about")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
-def nudge(about: str, as_json: bool) -> None:
-    """Have it think about something next: reveries monologue nudge "think about the garden". As `step`, otherwise."""
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def nudge_thinking_command(about: str, as_json: bool) -> None:
+    """Say what to think about next: reveries monologue nudge "think about the garden". Otherwise like `step`."""
     from reveries import protocol
     from reveries.errors import UsageError
 
     words = about.strip()
     if not 0 < len(words) <= _NUDGE_CHARS:
         raise UsageError("A nudge has 1 to 500 characters.", advice='For example: nudge "think about the garden"')
-    _control(lambda new_id: protocol.NudgeThinking(new_id, words), as_json, _WATCH)
+    _control_thinking(lambda new_id: protocol.NudgeThinking(new_id, words), as_json, _WATCH)
 
 
 @command.command("pin")
 @click.argument("thought_id", metavar="ID")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
-def pin(thought_id: str, as_json: bool) -> None:
-    """Have a thought matter: it is slept on first, and its words stay at hand. IDs stand in the history."""
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def pin_thought_command(thought_id: str, as_json: bool) -> None:
+    """Pin a thought: sleep processes it first, and its text stays in memory. For IDs see the history."""
     _mark_thought(thought_id, "pin", as_json)
 
 
 @command.command("drop")
 @click.argument("thought_id", metavar="ID")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
-def drop(thought_id: str, as_json: bool) -> None:
-    """Have memory make nothing of a thought: it is recalled no more and not slept on. The log keeps its words."""
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def drop_thought_command(thought_id: str, as_json: bool) -> None:
+    """Drop a thought: it is no longer recalled, and not processed in sleep. The log keeps its text."""
     _mark_thought(thought_id, "drop", as_json)
 
 
-def _control(make: "Callable[[int], protocol.Request]", as_json: bool, done: str) -> None:
+def _control_thinking(make: "Callable[[int], protocol.Request]", as_json: bool, done: str) -> None:
     from reveries import protocol
     from reveries.client.render import say, show_json
-    from reveries.client.sync_call import ask
+    from reveries.client.sync_call import ask_mind
     from reveries.safe_text import one_line
 
-    answer = ask(make, protocol.ThinkingControlled)
+    answer = ask_mind(make, protocol.ThinkingControlled)
     if as_json:
         show_json(answer)
         return
     say(done)
     if answer.state == "talking":
-        say("A conversation is open: it thinks when that rests.", "dim")
+        say("A conversation is open: it will think when that is idle.", "dim")
     elif answer.state in ("quiet", "tripped"):
         say(one_line(answer.detail), "dim")
 
@@ -152,13 +152,15 @@ def _control(make: "Callable[[int], protocol.Request]", as_json: bool, done: str
 def _mark_thought(thought_id: str, mark: "Literal['pin', 'drop']", as_json: bool) -> None:
     from reveries import protocol
     from reveries.client.render import say, show_json
-    from reveries.client.sync_call import ask
+    from reveries.client.sync_call import ask_mind
     from reveries.errors import UsageError
     from reveries.safe_text import one_line
 
     if not 0 < len(thought_id) <= _ID_CHARS:
-        raise UsageError("That is no thought's ID.", advice="They stand in: reveries monologue history")
-    marked = ask(lambda new_id: protocol.MarkThought(new_id, thought_id, mark), protocol.ThoughtMarked, seconds=None)
+        raise UsageError("That is not the ID of a thought.", advice="To list them: reveries monologue history")
+    marked = ask_mind(
+        lambda new_id: protocol.MarkThought(new_id, thought_id, mark), protocol.ThoughtMarked, seconds=None
+    )
     if as_json:
         show_json(marked)
     else:
@@ -168,24 +170,24 @@ def _mark_thought(thought_id: str, mark: "Literal['pin', 'drop']", as_json: bool
 async def _watch_monologue(mind: "Connection") -> None:
     from reveries import protocol
     from reveries.client.render import is_terminal, say
-    from reveries.client.sync_call import ctrl_c
+    from reveries.client.sync_call import handle_ctrl_c
     from reveries.safe_text import one_line
 
     request_id = mind.new_id()
     if is_terminal():
-        say("Watching it think. Ctrl+C ends the watching, not the thinking.", "dim", err=True)
+        say("Watching it think. Ctrl+C stops watching; it continues to think.", "dim", err=True)
     status = await mind.ask(protocol.AskStatus, protocol.Status)
-    if status.state in _NO_THOUGHTS:
+    if status.state in _STATES_WITHOUT_THOUGHTS:
         say(one_line(status.state_detail), "dim", err=True)
-    shown = _Thought()
-    with ctrl_c(lambda: mind.cancel_soon(request_id)):
+    shown = _ThoughtPrinter()
+    with handle_ctrl_c(lambda: mind.cancel_soon(request_id)):
         async for frame in mind.request(protocol.Observe(request_id)):
             shown.show(frame)
     shown.finish()
 
 
-class _Thought:
-    """The thought that is being written to the terminal."""
+class _ThoughtPrinter:
+    """Prints the current thought to the terminal."""
 
     def __init__(self) -> None:
         from reveries.safe_text import PlainStream
@@ -214,7 +216,7 @@ class _Thought:
                 pass
 
     def finish(self) -> None:
-        """End the line that was begun."""
+        """End the current line."""
         self._write(self._plain.finish())
         if self._last != "\n":
             self._write("\n")
@@ -229,60 +231,60 @@ class _Thought:
         self._last = "\n"
 
 
-@click.group("notes", short_help="What its thinking wanted you to know.", invoke_without_command=True)
+@click.group("notes", short_help="Notes that it left for you while thinking.", invoke_without_command=True)
 @click.option(
-    "--limit", type=click.IntRange(1, 1000), default=20, show_default=True, help="At most so many, the newest."
+    "--limit", type=click.IntRange(1, 1000), default=20, show_default=True, help="The most to show, newest first."
 )
-@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.pass_context
 def notes_command(ctx: click.Context, limit: int, as_json: bool) -> None:
-    """The notes that thoughts ended with, and why each was written. How many a day: monologue.notes_per_day."""
+    """Show the notes that it wrote while thinking, and why. The most per day: monologue.notes_per_day."""
     if ctx.invoked_subcommand is not None:
         return
     from reveries import protocol
     from reveries.client.render import show, show_json
-    from reveries.client.sync_call import ask
+    from reveries.client.sync_call import ask_mind
 
-    notes = ask(lambda new_id: protocol.AskNotes(new_id, limit), protocol.Notes)
+    notes = ask_mind(lambda new_id: protocol.AskNotes(new_id, limit), protocol.Notes)
     show_json(notes) if as_json else show(notes_page(notes, time.time()))
 
 
 @notes_command.command("dismiss")
 @click.argument("note_id", metavar="ID")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
-def dismiss(note_id: str, as_json: bool) -> None:
-    """Say that a note was not wanted: each one that you dismiss makes the next rarer."""
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def dismiss_note_command(note_id: str, as_json: bool) -> None:
+    """Dismiss a note that you did not want. Each dismissal makes notes rarer."""
     from reveries import protocol
     from reveries.client.render import say, show_json
-    from reveries.client.sync_call import ask
+    from reveries.client.sync_call import ask_mind
     from reveries.errors import UsageError
 
     if not 0 < len(note_id) <= 100:
-        raise UsageError("That is no note's ID.", advice="They stand in: reveries notes")
-    dismissed = ask(lambda new_id: protocol.DismissNote(new_id, note_id), protocol.Notes, seconds=None)
-    show_json(dismissed) if as_json else say("Dismissed. The next one comes later.")
+        raise UsageError("That is not the ID of a note.", advice="To list them: reveries notes")
+    dismissed = ask_mind(lambda new_id: protocol.DismissNote(new_id, note_id), protocol.Notes, seconds=None)
+    show_json(dismissed) if as_json else say("Dismissed. Notes will be rarer.")
 
 
 _MEMORIES = 5
-_TOLD_OCCASIONS = ("nudge", "calendar", "association")
+_SHOWN_OCCASIONS = ("nudge", "calendar", "association")
 _EMPTY = line("")
 
 
 def thoughts_page(thoughts: list[ThoughtEntry], now: float) -> Page:
-    """The monologue's log, oldest first as it came."""
+    """Render past thoughts, oldest first."""
     if not thoughts:
-        return [line("No thoughts in that time.")]
+        return [line("There are no thoughts from that time.")]
     page: Page = []
     for thought in thoughts:
-        page += [*_thought(thought, now), _EMPTY]
+        page += [*_thought_rows(thought, now), _EMPTY]
     return page[:-1]
 
 
 def notes_page(notes: Notes, now: float) -> Page:
-    """Notes, oldest first."""
+    """Render notes, oldest first."""
     if not notes.notes:
-        off = "" if notes.per_day else " They are switched off: monologue.notes_per_day is 0."
-        return [line(f"No notes.{off}")]
+        off = "" if notes.per_day else " Notes are disabled: monologue.notes_per_day is 0."
+        return [line(f"There are no notes.{off}")]
     page: Page = []
     for note in notes.notes:
         page += [*_note_rows(note, now), _EMPTY]
@@ -290,55 +292,55 @@ def notes_page(notes: Notes, now: float) -> Page:
 
 
 def released_page(answer: ThinkingReleased) -> Page:
-    """Whether there was a rest to end, and what it was for."""
+    """Render whether there was a pause to end, and its reason."""
     if not answer.was_resting:
-        return [line("It does not rest after a trip: there is nothing to release.")]
-    because = paragraph(f"It rested because of this: {one_line(answer.because, 400)}", style="dim")
-    return [line("It may think again."), *because]
+        return [line("There is no pause after a trip to end.")]
+    because = paragraph(f"It was paused because: {one_line(answer.because, 400)}", style="dim")
+    return [line("It can think again."), *because]
 
 
 def controlled_page(answer: ThinkingControlled) -> Page:
-    """What came of the owner's word."""
+    """Render the result of pausing or resuming."""
     if answer.is_paused:
-        return [line("It does not think until you let it: /unpause, or reveries monologue resume.")]
-    waits = "A conversation is open: it thinks when that rests." if answer.state == "talking" else "It may think."
+        return [line("Thinking is paused. To resume: /unpause, or reveries monologue resume.")]
+    waits = "A conversation is open: it will think when that is idle." if answer.state == "talking" else "It can think."
     return [line(waits)]
 
 
-def _thought(thought: ThoughtEntry, now: float) -> Page:
+def _thought_rows(thought: ThoughtEntry, now: float) -> Page:
     lasted = span(thought.ended_at - thought.began_at)
-    is_told = thought.occasion and thought.why_began in _TOLD_OCCASIONS
-    began = thought.why_began + (f": {one_line(thought.occasion, 80)}" if is_told else "")
+    is_shown = thought.occasion and thought.why_began in _SHOWN_OCCASIONS
+    began = thought.why_began + (f": {one_line(thought.occasion, 80)}" if is_shown else "")
     marks = [name for name, is_so in (("pinned", thought.is_pinned), ("dropped", thought.is_dropped)) if is_so]
-    told = f"  {lasted}, {plural(thought.tokens, 'token')}{''.join(f', {mark}' for mark in marks)}"
+    details = f"  {lasted}, {plural(thought.tokens, 'token')}{''.join(f', {mark}' for mark in marks)}"
     ended = thought.why_ended + (f": {thought.explanation}" if thought.explanation else "")
     return [
         line(
             Part(f"  {ago(thought.began_at, now)}", "accent"),
             Part(f"  {one_line(began)}", "strong"),
-            Part(told, "dim"),
+            Part(details, "dim"),
             Part(f"  {one_line(thought.thought_id)}", "dim"),
         ),
         *(paragraph(thought.text.strip(), indent=4) if thought.text.strip() else ()),
         line(Part(f"    ended: {one_line(ended)}", "dim")),
-        *([line(Part(f"    cost: {_cost(thought)}", "dim"))] if thought.calls else []),
-        *_memories(thought),
+        *([line(Part(f"    cost: {_cost_text(thought)}", "dim"))] if thought.calls else []),
+        *_used_memory_rows(thought),
     ]
 
 
-def _cost(thought: ThoughtEntry) -> str:
+def _cost_text(thought: ThoughtEntry) -> str:
     tokens = f"{thought.prompt_tokens:,} tokens read, {thought.completion_tokens:,} written"
-    return f"{tokens} in {plural(thought.calls, 'call')}, ${thought.dollars:.4f}"
+    return f"{tokens} in {plural(thought.calls, 'call_mind')}, ${thought.dollars:.4f}"
 
 
-def _memories(thought: ThoughtEntry) -> Page:
+def _used_memory_rows(thought: ThoughtEntry) -> Page:
     named = list(zip(thought.recalled, thought.recalled_summaries, strict=False))
     page = [
         line(Part(f"    used: {one_line(name)}  {one_line(summary, 80) or 'no longer in memory'}", "dim"))
         for name, summary in named[:_MEMORIES]
     ]
     if thought.is_tainted:
-        page.append(line(Part("    something before it did not come from you or from itself alone", "dim")))
+        page.append(line(Part("    influenced by text from outside sources", "dim")))
     return page
 
 

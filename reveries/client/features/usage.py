@@ -1,4 +1,4 @@
-"""`reveries usage`: asked of the waking mind, or of a process that reads the ledger for it."""
+"""`reveries usage`: through the daemon, or an offline process that reads the ledger while it sleeps."""
 
 import datetime as dt
 from collections.abc import Callable, Sequence
@@ -15,36 +15,36 @@ if TYPE_CHECKING:
     from reveries import protocol
 
 
-@click.command("usage", short_help="What models used, and what is left.")
-@click.option("--days", type=click.IntRange(1, 366), default=30, show_default=True, help="So many days in the history.")
-@click.option("--plain", is_flag=True, help="Numbers for each day instead of a drawing.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+@click.command("usage", short_help="What the models used, and what is left of the budget.")
+@click.option("--days", type=click.IntRange(1, 366), default=30, show_default=True, help="The number of days to show.")
+@click.option("--plain", is_flag=True, help="Show numbers for each day instead of a chart.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def command(days: int, plain: bool, as_json: bool) -> None:
-    """What models used today and this month, by role and by model, against the limits.
+    """Show what the models used today and this month, by role and by model, and how much of the limits is left.
 
-    What nobody told us counts at its worst case; the page says how much of it that is.
+    Calls whose usage is unknown are counted at their worst case, and marked.
     """
     import shutil
 
     from reveries.client.render import show, show_json
 
-    report = _report(days)
+    report = _ask_usage(days)
     if as_json:
         show_json(report)
     else:
         show(usage_page(report, columns=shutil.get_terminal_size().columns, is_plain=plain))
 
 
-def _report(days: int) -> "protocol.UsageReport":
+def _ask_usage(days: int) -> "protocol.UsageReport":
     from reveries import protocol
-    from reveries.client.offline_worker import usage_asleep
-    from reveries.client.sync_call import ask
+    from reveries.client.offline_worker import usage_offline
+    from reveries.client.sync_call import ask_mind
     from reveries.errors import AsleepError
 
     try:
-        return ask(lambda new_id: protocol.AskUsage(new_id, days), protocol.UsageReport)
+        return ask_mind(lambda new_id: protocol.AskUsage(new_id, days), protocol.UsageReport)
     except AsleepError:
-        return usage_asleep(days)
+        return usage_offline(days)
 
 
 _EMPTY = line()
@@ -56,13 +56,13 @@ _INDENT = 2
 
 
 def usage_page(report: UsageReport, *, columns: int, is_plain: bool, zone: dt.tzinfo | None = None) -> Page:
-    """Today, the month, what is left until when, and the days."""
+    """Render usage of today and this month, what is left of the limits, and the history by day."""
     return [
-        *_span("Today", report.today, columns),
+        *_period_rows("Today", report.today, columns),
         _EMPTY,
-        *_span("This month", report.month, columns),
+        *_period_rows("This month", report.month, columns),
         _EMPTY,
-        *_limits(report.limits, zone, has_bars=columns >= _MIDDLE_COLUMNS and not is_plain),
+        *_limit_rows(report.limits, zone, has_bars=columns >= _MIDDLE_COLUMNS and not is_plain),
         _EMPTY,
         *(_day_list(report.days) if is_plain else _day_rows(report.days, columns)),
         _EMPTY,
@@ -71,21 +71,21 @@ def usage_page(report: UsageReport, *, columns: int, is_plain: bool, zone: dt.tz
 
 
 def sparkline(amounts: Sequence[float]) -> str:
-    """One block a number, the largest the tallest; what is not nothing is at least the lowest block, nothing a dot."""
+    """Return one block per number, scaled to the largest. Zero is a dot; any other number at least the lowest block."""
     most = max(amounts, default=0.0)
     return "".join(
         "·" if amount <= 0 else _BLOCKS[min(len(_BLOCKS) - 1, int(amount / most * len(_BLOCKS)))] for amount in amounts
     )
 
 
-def _span(title: str, used: Sequence[UsedModel], columns: int) -> Page:
+def _period_rows(title: str, used: Sequence[UsedModel], columns: int) -> Page:
     tokens = sum(_used_tokens(one) for one in used if one.role != "embedding")
     total = f"{short_count(tokens)} tokens, {dollars(sum(one.dollars for one in used))}"
     page: Page = [line(Part(title, "strong"), Part(f"  {total}" if used else "  nothing yet", "dim"))]
     if used:
         page += _usage_table("by role", used, lambda one: one.role, columns)
         page += _usage_table("by model", used, lambda one: one.model, columns)
-        page += _unknown(used, columns)
+        page += _worst_case_rows(used, columns)
     return page
 
 
@@ -103,18 +103,18 @@ def _usage_table(title: str, used: Sequence[UsedModel], key: Callable[[UsedModel
         if columns >= _MIDDLE_COLUMNS:
             row = (*row, Part(f"{short_count(sum(_used_tokens(one) for one in some)):>8} tokens", "dim"))
         row = (*row, Part(f"{dollars(sum(one.dollars for one in some)):>9}"))
-        page.append((*row, Part(_in_and_out(some), "dim")) if columns >= _WIDE_COLUMNS else row)
+        page.append((*row, Part(_token_split_text(some), "dim")) if columns >= _WIDE_COLUMNS else row)
     return page
 
 
-def _in_and_out(some: Sequence[UsedModel]) -> str:
+def _token_split_text(some: Sequence[UsedModel]) -> str:
     read = sum(one.prompt_tokens for one in some)
     written = sum(one.completion_tokens for one in some)
     return f"  {short_count(read)} in, {short_count(written)} out"
 
 
-def _unknown(used: Sequence[UsedModel], columns: int) -> Page:
-    """What is charged in full because nobody told: never hidden in the sums."""
+def _worst_case_rows(used: Sequence[UsedModel], columns: int) -> Page:
+    """Render the calls counted at their worst case because their usage is unknown."""
     page: Page = []
     calls = sum(one.worst_case_calls for one in used)
     total, unknown = sum(one.dollars for one in used), sum(one.worst_case_dollars for one in used)
@@ -124,32 +124,32 @@ def _unknown(used: Sequence[UsedModel], columns: int) -> Page:
         page += paragraph(told.strip(), style="warn", width=columns)
     running = sum(one.running_calls for one in used)
     if running:
-        told = f"{plural(running, 'call')} under way, at the worst case until then"
+        told = f"{plural(running, 'call')} running, counted at the worst case until they finish"
         page += paragraph(told, style="dim", width=columns)
     return page
 
 
-def _limits(limits: Sequence[UsageLimit], zone: dt.tzinfo | None, *, has_bars: bool) -> Page:
-    """Limits of money only where money is spent; those of tokens always."""
+def _limit_rows(limits: Sequence[UsageLimit], zone: dt.tzinfo | None, *, has_bars: bool) -> Page:
+    """Render what is left of the limits; limits of money only if money was spent."""
     spends = any(limit.is_money and limit.used > 0 for limit in limits)
     page: Page = []
     for span, title in (("day", "Left today"), ("month", "Left this month")):
-        some = [limit for limit in limits if limit.span == span and (spends or not limit.is_money)]
-        if not some:
+        shown = [limit for limit in limits if limit.span == span and (spends or not limit.is_money)]
+        if not shown:
             continue
-        page.append(line(Part(title, "strong"), Part(f"  renews {moment(some[0].renews_at, zone)}", "dim")))
-        page += [_limit(limit, has_bar=has_bars) for limit in some]
+        page.append(line(Part(title, "strong"), Part(f"  renews {moment(shown[0].renews_at, zone)}", "dim")))
+        page += [_limit_line(limit, has_bar=has_bars) for limit in shown]
     return page
 
 
-def _limit(limit: UsageLimit, *, has_bar: bool) -> Line:
+def _limit_line(limit: UsageLimit, *, has_bar: bool) -> Line:
     share = limit.used / limit.limit if limit.limit > 0 else 1.0
     left = max(0.0, limit.limit - limit.used)
     style: Style = "bad" if share >= 1 else "warn" if share >= _NEAR else ""
     amount = dollars(left) if limit.is_money else short_count(int(left))
     whole = dollars(limit.limit) if limit.is_money else f"{short_count(int(limit.limit))} tokens"
     drawn = (Part(f"{bar(1 - share)}  ", style or "accent"),) if has_bar else ()
-    name = one_line(limit.role) or "all together"
+    name = one_line(limit.role) or "all roles"
     return line(f"    {name:<14}", *drawn, Part(f"{amount:>6}", style), Part(f" of {whole}", "dim"))
 
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Final
 from textual.app import SuspendNotSupported
 
 from reveries import protocol
-from reveries.client.crash_log import unforeseen
-from reveries.client.features.digest import DIGEST_SINCE, digest_page, gathered
-from reveries.client.owner_files import edit_in_editor, editor_command, place_named, write_new
+from reveries.client.crash_log import log_crash
+from reveries.client.features.digest import DIGEST_SINCE, collect_digest, digest_page
+from reveries.client.owner_files import edit_in_editor, editor_command, resolve_path, write_unique_file
 from reveries.client.render import page_columns
 from reveries.client.talk_page import conversation_markdown
 from reveries.client.tui.browser import Browser, BrowserListing
@@ -92,7 +92,7 @@ class CommandActions:
         except ReveriesError as error:
             problem = str(error)
         except Exception as error:  # noqa: BLE001 - the boundary of a command: logged to the crash log and shown
-            problem = unforeseen(error, self._app.home)
+            problem = log_crash(error, self._app.home)
         else:
             return
         if name in self._long_commands.commands:
@@ -202,7 +202,7 @@ class CommandActions:
             app.hint("nothing to copy")
         elif words or len(text) > _TERMINAL_COPIES_CHARS:
             name = "reveries-copied.md"
-            app.hint(f"written to {write_new(place_named(words or name), text, name)}")
+            app.hint(f"written to {write_unique_file(resolve_path(words or name), text, name)}")
         else:
             app.copy_to_clipboard(text)
             app.hint(f"copied {len(text):,} characters; not in your clipboard? /copy FILE")
@@ -216,7 +216,7 @@ class CommandActions:
         began = dt.datetime.fromtimestamp(turns[0].said_at)
         name = f"reveries-{began:%Y-%m-%d-%H%M}.md"
         page = conversation_markdown(turns, turns[0].said_at, app.mind_name)
-        written = write_new(place_named(words or name), page, name)
+        written = write_unique_file(resolve_path(words or name), page, name)
         app.hint(f"{len(turns):,} turns written to {written}")
 
     async def _fetch_all_turns(self) -> list[protocol.SaidTurn]:
@@ -260,7 +260,7 @@ class CommandActions:
     async def _digest(self, words: str) -> None:
         app = self._app
         now = app.clock.now()
-        digest = await gathered(partial(fetch_answer, app.link.ask), since(words or DIGEST_SINCE, now))
+        digest = await collect_digest(partial(fetch_answer, app.link.ask), since(words or DIGEST_SINCE, now))
         with page_columns(columns_for(app.size.width)):
             app.show_pane(PagePane("digest", digest_page(digest, now)))
 

@@ -6,7 +6,7 @@ from typing import Final
 from textual.content import Content
 
 from reveries import protocol
-from reveries.client.features.sleep_log import run_page, undone_page
+from reveries.client.features.sleep_log import run_page, sleep_undone_page
 from reveries.client.features.thinking import thoughts_page
 from reveries.client.render import Page, line, paragraph
 from reveries.client.talk_page import conversation_page
@@ -57,7 +57,7 @@ class SleepListing(MindQueries):
             return ReloadList(paragraph(one_line(answered.line)))
         through = action is _UNDO_THROUGH
         undone = await self.answer(lambda number: protocol.UndoSleep(number, key, through), protocol.SleepUndone)
-        return ReloadList(undone_page(undone))
+        return ReloadList(sleep_undone_page(undone))
 
 
 class ConversationListing(MindQueries):

@@ -9,7 +9,7 @@ from typing import Final
 
 from textual.content import Content
 
-from reveries.client.picture_layout import Bond, Box, arranged
+from reveries.client.picture_layout import Bond, Box, arrange_boxes
 from reveries.protocol import GraphNode, GraphTie, Neighbourhood
 from reveries.safe_text import one_line
 
@@ -50,7 +50,7 @@ def lay_out_graph(shown: Neighbourhood, columns: int, rows: int) -> GraphLayout:
     index = {node.episode_id: place for place, node in enumerate(shown.nodes)}
     bonds = [Bond(index[tie.first_id], index[tie.second_id], tie.strength) for tie in _shown_ties(shown, index)]
     # The layout would grow a smaller canvas to this size anyway, step by step.
-    layout = arranged(boxes, bonds, float(max(columns, _LEAST_COLUMNS)), max(rows, _LEAST_ROWS) * _ROW_UNITS)
+    layout = arrange_boxes(boxes, bonds, float(max(columns, _LEAST_COLUMNS)), max(rows, _LEAST_ROWS) * _ROW_UNITS)
     across, down = min(1.0, columns / layout.width), min(1.0, rows * _ROW_UNITS / layout.height)
     positions: list[Cell] = []
     for x, y in layout.points:

@@ -11,21 +11,21 @@ from textual.worker import get_current_worker
 
 from reveries import protocol
 from reveries.client.features.backup import backups_page
-from reveries.client.features.importing import bring_in, brought_in_page, read_past_of_owner
+from reveries.client.features.importing import imported_page, read_past_conversations, send_turns
 from reveries.client.features.memory import consolidated_page
-from reveries.client.owner_files import place_named
+from reveries.client.owner_files import resolve_path
 from reveries.client.render import Page, line
 from reveries.client.tui.conversation_app import ConversationApp
 from reveries.client.tui.mind_queries import fetch_answer
 from reveries.client.tui.results import show_result
-from reveries.client.weights import pull_model, pulled_line
+from reveries.client.weights import pull_model, pulled_sentence
 from reveries.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from reveries.client.json_answers import PulledModel
-    from reveries.client.progress import Moved
+    from reveries.client.progress import ProgressCallback
 
 _Frame = TypeVar("_Frame")
 
@@ -55,15 +55,15 @@ class LongCommands:
         await self._show_result("deep sleep", partial(consolidated_page, done))
 
     async def _import(self, words: str) -> None:
-        file = place_named(words)
-        turns = await asyncio.to_thread(lambda: read_past_of_owner(file, self._app.clock.now()))
+        file = resolve_path(words)
+        turns = await asyncio.to_thread(lambda: read_past_conversations(file, self._app.clock.now()))
         # Stopping keeps what the daemon has imported so far.
         with self._bar("importing", get_current_worker().cancel) as report:
-            done = await bring_in(self._app.link.mind, file.name, turns, report)
-        await self._show_result("imported", partial(brought_in_page, done))
+            done = await send_turns(self._app.link.mind, file.name, turns, report)
+        await self._show_result("imported", partial(imported_page, done))
 
     async def _backup(self, _: str) -> None:
-        backups = await self._ask_with_bar(protocol.MakeBackup, protocol.Backups, "making a backup")
+        backups = await self._ask_with_bar(protocol.MakeBackup, protocol.Backups, "creating a backup")
         await self._show_result("backup", partial(backups_page, backups, self._app.clock.now()))
 
     async def _ask_with_bar(self, make: Callable[[int], protocol.Request], kind: type[_Frame], name: str) -> _Frame:
@@ -105,13 +105,13 @@ class LongCommands:
                 result = await done
             finally:
                 stopped.set()
-        await self._show_result("downloaded", lambda: [line(f"  {pulled_line(result)}")])
+        await self._show_result("downloaded", lambda: [line(f"  {pulled_sentence(result)}")])
 
     async def _show_result(self, title: str, make: Callable[[], Page]) -> None:
         await show_result(self._app, title, make)
 
     @contextmanager
-    def _bar(self, name: str, stop: Callable[[], None], *, is_in_bytes: bool = False) -> "Iterator[Moved]":
+    def _bar(self, name: str, stop: Callable[[], None], *, is_in_bytes: bool = False) -> "Iterator[ProgressCallback]":
         jobs = self._app.jobs
 
         def report(what: str, done: int, total: int) -> None:

@@ -4,7 +4,7 @@ from typing import Final
 
 from reveries import protocol
 from reveries.client.features.knowledge import chunks_page
-from reveries.client.features.memory_edits import corrected_page, held_page, share_of
+from reveries.client.features.memory_edits import corrected_page, episode_state_page, parse_salience
 from reveries.client.features.project_pages import project_page
 from reveries.client.render import Page
 from reveries.client.tui.browser import ActionOutcome, BrowserAction, Entry, OpenScreen, ReloadList
@@ -79,11 +79,11 @@ class MemoryListing(MindQueries):
             episode = await self.answer(
                 lambda number: protocol.PinEpisode(number, key, should_pin), protocol.EpisodeHeld
             )
-            return held_page(episode)
+            return episode_state_page(episode)
         if action is _WEIGH:
-            share = share_of(words)
+            share = parse_salience(words)
             episode = await self.answer(lambda number: protocol.WeighEpisode(number, key, share), protocol.EpisodeHeld)
-            return held_page(episode)
+            return episode_state_page(episode)
         correction = await self.answer(
             lambda number: protocol.CorrectEpisode(number, key, words), protocol.EpisodeCorrected
         )

@@ -6,12 +6,12 @@ from typing import Final, Literal
 from reveries import protocol
 from reveries.client.features.grants import grants_page
 from reveries.client.features.project_pages import (
-    diff_page,
-    log_page,
+    orientation_diff_page,
+    project_log_page,
     project_page,
     questions_page,
+    task_undone_page,
     trace_page,
-    undone_page,
 )
 from reveries.client.render import Page, line, paragraph
 from reveries.client.tui.browser import ActionOutcome, BrowserAction, Entry, OpenListing, ReloadList
@@ -111,7 +111,7 @@ class TaskListing(_ProjectPartListing):
     async def run_action(self, action: BrowserAction, key: str, words: str = "") -> ActionOutcome:
         """Restore the folder as it was before the task."""
         undone = await self.answer(lambda number: protocol.UndoTask(number, self.project, key), protocol.TaskUndone)
-        return ReloadList(undone_page(undone))
+        return ReloadList(task_undone_page(undone))
 
 
 class QuestionListing(MindQueries):
@@ -189,7 +189,7 @@ class OrientationListing(_ProjectPartListing):
         whole = [row for words in text.splitlines() for row in paragraph(words, indent=2)]
         if version == 1:
             return whole
-        return [*diff_page(self._versions, version - 1, version), line(), *whole]
+        return [*orientation_diff_page(self._versions, version - 1, version), line(), *whole]
 
     async def run_action(self, action: BrowserAction, key: str, words: str = "") -> ActionOutcome:
         """Make this version the newest."""
@@ -222,7 +222,7 @@ class WorkLogListing(_ProjectPartListing):
     async def page(self, key: str) -> Page:
         """Render the whole log line."""
         one = self._log[key]
-        return [*log_page([one], self.clock.now()), line(), *paragraph(one.details, indent=2)]
+        return [*project_log_page([one], self.clock.now()), line(), *paragraph(one.details, indent=2)]
 
     async def run_action(self, action: BrowserAction, key: str, words: str = "") -> ActionOutcome:
         """Show the task that the log line belongs to."""

@@ -9,8 +9,8 @@ from typing import Final
 
 from reveries import protocol
 from reveries.client.features.context import context_page
-from reveries.client.features.memory import episode_page, found_page
-from reveries.client.features.memory_edits import corrected_page, held_page, remembered_page, share_of
+from reveries.client.features.memory import episode_page, search_results_page
+from reveries.client.features.memory_edits import corrected_page, episode_state_page, parse_salience, remembered_page
 from reveries.client.features.memory_views import graph_page, timeline_page, why_page
 from reveries.client.features.models import overview_page
 from reveries.client.features.project_pages import project_page
@@ -73,7 +73,7 @@ def _build_edit_query(command: str, rest: str) -> PageQuery | None:
             is_pinned = command == "/pin"
             return PageQuery("episode", lambda number: protocol.PinEpisode(number, key, is_pinned))
         case "/salience":
-            share = share_of(words)
+            share = parse_salience(words)
             return PageQuery("episode", lambda number: protocol.WeighEpisode(number, key, share))
         case "/correct":
             if not words:
@@ -135,7 +135,7 @@ def render_answer(frame: protocol.Frame, now: float, terminal_columns: int) -> P
 def _render_memory(frame: protocol.Frame, now: float) -> Page | None:
     match frame:
         case protocol.Found():
-            return found_page(frame, now, _SEARCH_LIMIT)
+            return search_results_page(frame, now, _SEARCH_LIMIT)
         case protocol.EpisodeDetail():
             return episode_page(frame, now)
         case protocol.Why():
@@ -199,7 +199,7 @@ def _render_edit(frame: protocol.Frame, now: float) -> Page | None:
         case protocol.Remembered():
             return remembered_page(frame)
         case protocol.EpisodeHeld():
-            return held_page(frame)
+            return episode_state_page(frame)
         case protocol.EpisodeCorrected():
             return corrected_page(frame)
         case _:

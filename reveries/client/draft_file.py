@@ -43,12 +43,12 @@ class DraftFile:
             if (lock := _open_locked(file)) is None:
                 continue
             _drop_file(_partial_path(file))
-            (text, doubt), seen = _read_draft(lock), os.fstat(lock)
+            (text, doubt), status = _read_draft(lock), os.fstat(lock)
             if text and self._lock is None:
                 self._file, self._lock, self._kept, self.doubt_since = file, lock, (text, doubt), doubt
                 continue
             self.has_others = self.has_others or bool(text)
-            if not seen.st_size:
+            if not status.st_size:
                 # From a terminal that ended before it wrote anything.
                 file.unlink(missing_ok=True)
             os.close(lock)
@@ -137,10 +137,10 @@ def _open_locked(file: Path) -> int | None:
         opened = os.open(file, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:
         return None
-    seen = os.fstat(opened)
+    status = os.fstat(opened)
     if (
-        stat.S_ISREG(seen.st_mode)
-        and seen.st_size <= _LONGEST_BYTES
+        stat.S_ISREG(status.st_mode)
+        and status.st_size <= _LONGEST_BYTES
         and _try_lock(opened)
         and _is_same_file(opened, file)
     ):

@@ -29,8 +29,8 @@ def choose_model(name: str, *, as_json: bool, overview: Callable[[], ModelsOverv
     if name:
         chosen = _choose_named(name, settings, file, as_json=as_json, overview=overview)
     else:
-        asked = overview() if settings.llm.provider == "auto" else None
-        chosen = _choose_automatically(settings, file, asked, as_json=as_json)
+        models = overview() if settings.llm.provider == "auto" else None
+        chosen = _choose_automatically(settings, file, models, as_json=as_json)
     if as_json:
         write_struct(chosen)
 
@@ -55,10 +55,10 @@ def _choose_named(
         raise UsageError(f"There is no file {name}.", advice="Give a name from `reveries models`, or a GGUF file.")
     model = str(path.absolute()) if is_file else name
     models = overview()
-    known = [offer.name for offer in models.weights]
-    if not is_file and name not in known:
+    names = [offer.name for offer in models.weights]
+    if not is_file and name not in names:
         raise NotFoundError(
-            f"There is no model called {name}.", advice=f"There are: {', '.join(known)}; or a GGUF file."
+            f"There is no model called {name}.", advice=f"There are: {', '.join(names)}; or a GGUF file."
         )
     why = other_provider_text(settings.llm, models)
     source = ""

@@ -141,15 +141,17 @@ class PlainChat:
     async def _take_line(self, mind: Connection, line: str) -> bool:
         """Say the line or run its command. False to leave."""
         # A space before a slash means that it does not begin a command.
-        what = parse_command(plain(line).rstrip())
+        entered = parse_command(plain(line).rstrip())
         text = plain(line).strip()
         try:
-            if isinstance(what, str):
-                self._write_text(what)
-            elif what is not None and what.command.keeps_words and self._is_private:
-                self._write_text(f"{what.command.name} stores text, but you are off the record. To end that: /private")
-            elif what is not None:
-                return await self._run_command(mind, what)
+            if isinstance(entered, str):
+                self._write_text(entered)
+            elif entered is not None and entered.command.keeps_words and self._is_private:
+                self._write_text(
+                    f"{entered.command.name} stores text, but you are off the record. To end that: /private"
+                )
+            elif entered is not None:
+                return await self._run_command(mind, entered)
             elif text:
                 await self._say_words(mind, text, is_private=self._is_private)
         except ReveriesError as error:
@@ -159,8 +161,8 @@ class PlainChat:
             self._write_text(f"That failed: {error}")
         return True
 
-    async def _run_command(self, mind: Connection, what: CommandCall) -> bool:
-        match what.command.name:
+    async def _run_command(self, mind: Connection, entered: CommandCall) -> bool:
+        match entered.command.name:
             case "/exit":
                 return False
             case "/help":
@@ -168,27 +170,27 @@ class PlainChat:
             case "/new":
                 await mind.ask(protocol.NewConversation, protocol.Ok)
                 self._write_text("A new conversation.")
-            case "/private" if what.words:
-                await self._say_words(mind, what.words, is_private=True)
+            case "/private" if entered.words:
+                await self._say_words(mind, entered.words, is_private=True)
             case "/private":
                 self._is_private = not self._is_private
                 self._write_text("Off the record: nothing is kept." if self._is_private else "On the record again.")
             case "/digest":
-                digest = await collect_digest(mind.ask, since(what.words or DIGEST_SINCE, self._clock.now()))
+                digest = await collect_digest(mind.ask, since(entered.words or DIGEST_SINCE, self._clock.now()))
                 with page_columns(_COLUMNS):
                     show(digest_page(digest, self._clock.now()))
             case "/undo" | "/retry" if self._was_private:
                 self._write_text("The last turn was off the record, so there is nothing to take back.")
             case "/undo" | "/retry":
-                taken = await mind.ask(protocol.TakeBack, protocol.TakenBack)
-                self._write_text(f"Taken back: {plain(taken.words)}")
-                if what.command.name == "/retry":
-                    await self._say_words(mind, taken.words, is_private=self._is_private)
+                taken_back = await mind.ask(protocol.TakeBack, protocol.TakenBack)
+                self._write_text(f"Taken back: {plain(taken_back.words)}")
+                if entered.command.name == "/retry":
+                    await self._say_words(mind, taken_back.words, is_private=self._is_private)
             case _:
-                await self._show_output(mind, what)
+                await self._show_output(mind, entered)
         return True
 
-    async def _run_work(self, mind: Connection, what: CommandCall) -> None:
+    async def _run_work(self, mind: Connection, entered: CommandCall) -> None:
         """Run long work. Ctrl+C stops it, like a reply."""
 
         def set_stop(stop: Callable[[], object] | None) -> None:
@@ -196,19 +198,19 @@ class PlainChat:
 
         work = PlainWork(mind, self._clock, self._write_text, set_stop)
         with page_columns(_COLUMNS):
-            show(await work.do(what))
+            show(await work.do(entered))
 
-    async def _show_output(self, mind: Connection, what: CommandCall) -> None:
-        if what.command.name in PLAIN_WORK:
-            await self._run_work(mind, what)
+    async def _show_output(self, mind: Connection, entered: CommandCall) -> None:
+        if entered.command.name in PLAIN_WORK:
+            await self._run_work(mind, entered)
             return
-        look = build_query(what)
-        if look is None:
+        query = build_query(entered)
+        if query is None:
             self._write_text(
-                f"{what.command.name} needs the terminal interface. See reveries --help for similar commands."
+                f"{entered.command.name} needs the terminal interface. See reveries --help for similar commands."
             )
             return
-        frames = [frame async for frame in mind.request(look.request(mind.new_id()))]
+        frames = [frame async for frame in mind.request(query.request(mind.new_id()))]
         show(render_answer(frames[-1], self._clock.now(), _COLUMNS))
 
     async def _say_words(self, mind: Connection, text: str, *, is_private: bool = False) -> None:

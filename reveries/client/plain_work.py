@@ -42,11 +42,11 @@ class PlainWork:
         self._doing = ""
         self._printed_at = 0.0
 
-    async def do(self, what: CommandCall) -> Page:
+    async def do(self, entered: CommandCall) -> Page:
         """Run the command, and return its output. Raises ReveriesError."""
-        if what.command.name == "/import":
-            return imported_page(await self._import_file(resolve_path(what.words)))
-        if what.command.name == "/backup":
+        if entered.command.name == "/import":
+            return imported_page(await self._import_file(resolve_path(entered.words)))
+        if entered.command.name == "/backup":
             backups = await self._ask_with_progress(protocol.MakeBackup(self._mind.new_id()), protocol.Backups)
             return backups_page(backups, self._clock.now())
         return consolidated_page(

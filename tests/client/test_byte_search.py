@@ -63,7 +63,7 @@ def test_a_short_name_inside_other_words_is_told_as_such(tmp_path: Path) -> None
     found = search_files(tmp_path, "tor")
     assert found.longer_words == {"history": 2, "stored": 1, "TorHello": 1}
     page = "\n".join("".join(part.text for part in row) for row in trace_search_page(found))
-    assert "Each time with letters or digits beside it: history, TorHello, stored." in page
+    assert "Every time it is part of a longer word: history, TorHello, stored." in page
     (tmp_path / "memory.db").write_bytes(b"history, and Tor. ")
     page = "\n".join("".join(part.text for part in row) for row in trace_search_page(search_files(tmp_path, "tor")))
-    assert "1 of 2 times as text with letters or digits beside it: history." in page
+    assert "1 of 2 times that it was found as text, it is part of a longer word: history." in page

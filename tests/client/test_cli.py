@@ -227,7 +227,7 @@ def test_monologue_history_takes_spans_and_times(home: Home) -> None:
     assert began <= asked[0] + 7200 <= time.time()
     assert asked[1] == 1741096800.0
     assert wrong.code == 2
-    assert "'soon' is no time" in wrong.err
+    assert "'soon' is not a valid time" in wrong.err
 
 
 @pytest.mark.requirement("R-20")
@@ -235,7 +235,7 @@ def test_consolidate_shows_its_log_and_what_is_left(home: Home) -> None:
     with awake_in_thread(home) as fake:
         ran = reveries(home, "consolidate", "--limit", "2")
     assert "x1: a walk" in ran.out
-    assert "Slept on 2 experiences" in ran.out
+    assert "Processed 2 experiences" in ran.out
     assert "3 experiences left." in ran.out
     assert [request.limit for request in fake.received if isinstance(request, protocol.Consolidate)] == [2]
 

@@ -136,7 +136,7 @@ async def test_a_stale_socket_is_asleep(home: Home) -> None:
 
 async def test_another_version_is_said_plainly(home: Home) -> None:
     async with asyncio.timeout(90), awake(home, Script(version=99)):
-        with pytest.raises(ProtocolError, match=r"speaks protocol 99.*speaks 1\. This client is the older one"):
+        with pytest.raises(ProtocolError, match=r"uses protocol 99.*uses 1\. This client is older"):
             async with connect(home):
                 pass
 

@@ -92,7 +92,7 @@ def test_a_dry_run_says_that_nothing_was_changed_and_what_it_cost(home: Home) ->
     assert "Nothing was changed." in ran.out
     assert "3 calls" in ran.out
     assert "ask you first" in ran.out
-    assert "4 experiences more wait." in ran.out
+    assert "4 experiences more are waiting." in ran.out
     assert told["tokens"] == 4200
     assert not [request for request in fake.received if isinstance(request, protocol.Consolidate)]
 

@@ -96,7 +96,7 @@ def test_remember_says_what_it_made_of_it(home: Home) -> None:
     with awake_in_thread(home, Script(looks={"Remember": protocol.Remembered(0, True, 1)})) as fake:
         ran = reveries(home, "remember", "Marta", "likes", "tea")
         told = json.loads(reveries(home, "remember", "--json", stdin="Marta likes tea").out)
-    assert ran.out == "It will remember that (1 episode made of it).\n"
+    assert ran.out == "It will remember that (1 episode created).\n"
     assert told == {"stored": True, "episodes": 1}
     texts = [request.text for request in fake.received if isinstance(request, protocol.Remember)]
     assert texts == ["Marta likes tea"] * 2

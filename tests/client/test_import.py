@@ -23,8 +23,8 @@ _BROKEN = [
     ('{"speaker": "Ada", "text": "x"}', '"time" is missing'),
     ('{"time": "2025-03-04", "text": "x"}', '"speaker" is missing'),
     ('{"time": "2025-03-04", "speaker": "Ada"}', '"text" is missing'),
-    ('{"time": "yesterday", "speaker": "Ada", "text": "x"}', "\"time\" is 'yesterday', which is no ISO 8601 time"),
-    ('{"time": 17, "speaker": "Ada", "text": "x"}', '"time" is no text in quotes'),
+    ('{"time": "yesterday", "speaker": "Ada", "text": "x"}', "\"time\" is 'yesterday', which is not an ISO 8601 time"),
+    ('{"time": 17, "speaker": "Ada", "text": "x"}', '"time" is not a string'),
     ('{"time": "2025-03-04", "speaker": "", "text": "x"}', '"speaker" is empty'),
     ('{"time": "2025-03-04", "speaker": "Ada", "text": "  "}', '"text" is empty'),
     ('{"time": "2025-03-04", "speaker": "' + "A" * 300 + '", "text": "x"}', '"speaker" has 300 characters'),
@@ -83,7 +83,7 @@ def test_importing_twice_stores_nothing_twice(home: Home, tmp_path: Path) -> Non
         first = reveries(home, "import", str(file))
         sent = [request for request in fake.received if isinstance(request, Import)]
         second = reveries(home, "import", str(file), "--json")
-    assert first.out.startswith("Stored 1,203 turns, 0 were known already.")
+    assert first.out.startswith("Stored 1,203 turns, 0 were already known.")
     assert json.loads(second.out) == {"stored": 0, "known_already": 1203, "episodes": 2, "erased": 0}
     assert [len(request.turns) for request in sent] == [500, 500, 203]
     assert [request.is_last for request in sent] == [False, False, True]
@@ -101,8 +101,8 @@ def test_it_is_told_how_many_lines_were_not_taken_in_because_the_owner_had_erase
         ran = reveries(home, "import", str(file))
     with awake_in_thread(home, Script(erased=frozenset({"Good1 morning"}))):
         told = reveries(home, "import", str(file), "--json")
-    assert "Stored 2 turns, 0 were known already." in ran.out
-    assert "2 turns were not taken in: you had them erased, or words that stand there." in " ".join(ran.out.split())
+    assert "Stored 2 turns, 0 were already known." in ran.out
+    assert "2 turns were not imported: you had erased them, or words in them." in " ".join(ran.out.split())
     assert json.loads(told.out)["erased"] == 1
 
 

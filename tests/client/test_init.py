@@ -207,7 +207,7 @@ def test_the_model_that_suits_the_machine_is_what_is_still_to_be_fetched() -> No
     assert "models pull" not in steps(SETTINGS, msgspec.structs.replace(LARGER, model="smollm2-135m"))
     named = settings_from({"llm": {"embedded": {"model": "smollm2-135m"}}}, "test")
     assert "models pull large" not in steps(named, LARGER)
-    assert "large, 1.1 GB, to be fetched" in list_options(bare, SETTINGS, LARGER)[0].what
+    assert "large, 1.1 GB, to download" in list_options(bare, SETTINGS, LARGER)[0].what
     assert changed_settings(SETTINGS, Answers(embedded_model="larger")) == {"llm.embedded.model": "larger"}
 
 
@@ -255,7 +255,7 @@ def test_a_month_s_cap_below_the_day_s_is_said_to_be_the_one_that_holds(home: Ho
         assert ran.code == 0
         return " ".join(ran.out.split())
 
-    assert "The month's cap ($5.00) is lower than the day's ($50.00): it is the one that holds." in told("50", "5")
+    assert "The monthly cap ($5.00) is lower than the daily one ($50.00), so it applies." in told("50", "5")
     assert "the one that holds" not in told("2", "20")
 
 
@@ -342,7 +342,7 @@ def test_a_key_in_the_environment_is_named_and_neither_shown_nor_used(home: Home
     exchange = [(b"call you?", b"\r"), (b"Which", b"\r"), (b"reveries wake", b"")]
     output, code = in_terminal(home, exchange, "init", OPENAI_API_KEY=SECRET)
     assert code == 0
-    assert b"OPENAI_API_KEY (found; not used unless you choose so)" in output
+    assert b"OPENAI_API_KEY (used only if you choose so)" in output
     assert SECRET.encode() not in output
     assert not home.config.exists()
 

@@ -93,7 +93,7 @@ def test_a_picture_is_written_and_said_where(home: Home, tmp_path: Path) -> None
     file.chmod(0o644)
     with awake_in_thread(home, Script(looks=LOOKS)):
         ran = reveries(home, "memory", "graph", "--for", "the garden", "--svg", str(file), "--light")
-    assert ran.out == f"2 episodes and their links: {file}\n"
+    assert ran.out == f"Wrote {file}: 2 episodes and their links.\n"
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     ET.fromstring(file.read_text(encoding="utf-8"))
 

@@ -53,7 +53,7 @@ def test_why_tells_the_way_the_factors_the_place_and_the_reasons() -> None:
     assert "above the threshold of 0.05" in text
     assert "1st of all turns" in text
     assert "it contains the words of the query" in text
-    assert "less than usual: its conversation is about this" in text
+    assert "less than usual: its conversation matches the query" in text
 
 
 def test_why_not_tells_what_was_missing() -> None:
@@ -67,7 +67,7 @@ def test_why_of_the_last_turn_tells_its_place_then() -> None:
     text = text_of(why_page(why(asked_at=NOW - 300, rank_then=4), NOW))
     assert "5 min ago: it came 4th" in text
     assert "memory as it is now" in text
-    assert "it did not surface" in text_of(why_page(why(asked_at=NOW - 300, rank_then=0), NOW))
+    assert "it was not recalled" in text_of(why_page(why(asked_at=NOW - 300, rank_then=0), NOW))
 
 
 def test_a_timeline_shows_days_silences_and_what_came_before() -> None:
@@ -108,8 +108,8 @@ def test_a_long_part_is_cut_unless_all_of_it_is_wanted() -> None:
 def test_the_self_model_marks_what_is_the_owners_and_its_history_shows_evidence() -> None:
     text = text_of(self_page(SELF, NOW))
     assert "A calm listener.  yours" in text
-    assert "nothing yet in: values" in text
-    assert "1 statement that you took out" in text
+    assert "still empty: values" in text
+    assert "1 statement that you removed" in text
     told = text_of(self_history_page(HISTORY, NOW))
     assert "− Ada likes coffee." in told
     assert "+ Ada likes tea." in told
@@ -134,7 +134,7 @@ def test_an_explained_search_tells_what_speaks_for_each() -> None:
     plain_text = text_of(
         search_results_page(protocol.Found(0, [], [protocol.FoundTurn("t", "e", "A", NOW, "x", 1.0)], 0, 0), NOW)
     )
-    assert "stand in it" not in plain_text
+    assert "the words of the query" not in plain_text
 
 
 def test_a_search_shows_no_more_turns_than_were_asked_for() -> None:

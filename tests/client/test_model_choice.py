@@ -58,7 +58,7 @@ def test_it_is_one_sentence_with_what_is_fetched_and_how_to_choose_otherwise(
     assert len(re.findall(r"\.(?= |$)", told)) == 1
     assert found.model in told
     assert "make wake MODEL=NAME" in told
-    assert ("1.1 GB to fetch" in told) != found.is_here
+    assert ("1.1 GB to download" in told) != found.is_here
     assert ("2.5 GB" in told) == bool(found.larger)
 
 
@@ -74,7 +74,7 @@ def test_nothing_is_chosen_where_another_than_a_model_of_ours_answers() -> None:
     def told(provider: str) -> str:
         return other_provider_text(settings_from({"llm": {"provider": provider}}, "test").llm, overview())
 
-    assert told("openai") == "The chat model is openai's (llm.provider): none is fetched."
+    assert told("openai") == "The chat model is one of openai (llm.provider). Nothing is downloaded."
     assert "llama3.2:latest of your Ollama" in told("auto")
     assert not told("embedded")
     assert not other_provider_text(load_settings(None).llm, overview(ollama=[]))
@@ -159,20 +159,20 @@ def test_a_second_time_nobody_is_asked_and_nothing_is_fetched(place: Place) -> N
 
 
 def test_whoever_says_yes_gets_the_large_one_and_is_not_asked_again(place: Place) -> None:
-    told, code = place.choose_in_terminal([(_QUESTION, b"y\r"), (b"is here, from", b"")])
+    told, code = place.choose_in_terminal([(_QUESTION, b"y\r"), (b"is on this machine, from", b"")])
     assert (code, place.here, place.remembered) == (0, {LARGE}, LARGE), told
     told, code = place.choose_in_terminal([(b"is here.", b"")])
     assert (code, "Fetch the" in told) == (0, False)
 
 
 def test_enter_is_the_small_one_and_that_is_remembered(place: Place) -> None:
-    told, code = place.choose_in_terminal([(_QUESTION, b"\r"), (b"is here, from", b"")])
+    told, code = place.choose_in_terminal([(_QUESTION, b"\r"), (b"is on this machine, from", b"")])
     assert (code, place.here, place.remembered) == (0, {SMALL}, SMALL), told
 
 
 def test_a_weak_machine_is_not_asked(place: Place) -> None:
     place.machine = WEAK
-    told, code = place.choose_in_terminal([(b"is here, from", b"")])
+    told, code = place.choose_in_terminal([(b"is on this machine, from", b"")])
     assert (code, "Fetch the" in told, place.here) == (0, False, {SMALL})
     assert "suits this machine (2 cores, 4.0 GB of memory free)" in told
 
@@ -211,7 +211,7 @@ def test_a_file_of_ones_own_is_taken_by_its_whole_path(place: Place, tmp_path: P
     ran = place.choose("/nowhere/mine.gguf")
     assert (ran.code, ran.err) == (
         2,
-        "reveries: There is no file /nowhere/mine.gguf. A name of `reveries models` will do, or a GGUF file.\n",
+        "reveries: There is no file /nowhere/mine.gguf. Give a name from `reveries models`, or a GGUF file.\n",
     )
 
 
@@ -224,7 +224,7 @@ def test_an_unknown_name_changes_nothing(place: Place) -> None:
 def test_a_hosted_provider_needs_no_model(place: Place) -> None:
     place.home.config.write_text('[llm]\nprovider = "openai"\n')
     ran = place.choose()
-    assert ran.out == "The chat model is openai's (llm.provider): none is fetched.\n"
+    assert ran.out == "The chat model is one of openai (llm.provider). Nothing is downloaded.\n"
     assert not place.publisher.ranges
 
 
@@ -245,7 +245,7 @@ def test_init_asks_the_same_question_fetches_nothing_and_writes_the_answer(
     output, code = in_terminal(place.home, exchange, "init", module=_CLI, **place.more)
     told = " ".join(output.decode().split())
     assert (code, place.remembered) == (0, model), told
-    assert f"can run the better {LARGE} (2.5 MB to fetch), or the smaller {SMALL} (1.1 MB to fetch)" in told
+    assert f"can run the better {LARGE} (2.5 MB to download), or the smaller {SMALL} (1.1 MB to download)" in told
     assert f"reveries models pull {model}" in told
     assert (place.here, place.publisher.fetched) == (set(), [])
 
@@ -254,7 +254,7 @@ def test_init_without_a_terminal_takes_the_small_one_and_says_so(place: Place) -
     ran = reveries(place.home, "init", "--yes", more=place.more, module=_CLI)
     told = " ".join(ran.out.split())
     assert (ran.code, place.remembered, place.here) == (0, "auto", set())
-    assert f"The chat model is {SMALL} (1.1 MB to fetch)" in told
+    assert f"The chat model is {SMALL} (1.1 MB to download)" in told
     assert f"reveries models pull {SMALL}" in told
 
 
@@ -269,7 +269,7 @@ def test_ctrl_c_while_it_is_fetched_is_a_sentence_and_the_next_run_goes_on_there
     assert "Traceback" not in told
     place.publisher.released.set()
     place.publisher.holds_after = 0
-    told, code = place.choose_in_terminal([(b"is here, from", b"")])
+    told, code = place.choose_in_terminal([(b"is on this machine, from", b"")])
     assert (code, place.here) == (0, {LARGE}), "it asked again, or began anew"
     resumed_at = int(place.publisher.fetched[-1].removeprefix("bytes=").rstrip("-"))
     assert 0 < resumed_at <= 400_000

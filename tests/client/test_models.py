@@ -46,7 +46,7 @@ def test_each_role_says_its_model_why_where_it_goes_and_what_it_costs() -> None:
     assert "why: the owner said so" in shown[1]
     assert "16,384 tokens of context" in shown[2]
     assert "if it fails: embedded/smollm2-135m" in shown[3]
-    assert "stays here  free" in shown[4]
+    assert "stays on this machine  free" in shown[4]
     assert "structured answers: 7 valid, 2 after a repair, 1 failed" in shown[7]
 
 
@@ -58,7 +58,7 @@ def test_everything_else_that_there_is_is_listed() -> None:
     assert "ollama/llama3.2:latest  2.0 GB" in shown
     assert "ollama/big:cloud  leaves this machine" in shown
     assert "about $0.30 an hour of talk  key found: OPENAI_API_KEY" in shown
-    assert "Never more than $1.00 a day" in shown
+    assert "at most $1.00 a day" in shown
     assert "make hosted" in shown
 
 
@@ -78,7 +78,7 @@ def test_a_probe_shows_speed_form_and_cost() -> None:
 
 def test_a_probe_that_cannot_be_told_apart_from_its_worst_says_so() -> None:
     shown = text(probes_page(probed(probe(is_usage_known=False, dollars=0.00146))))
-    assert "usage not told: $0.0015 stay reserved" in shown
+    assert "usage unknown: $0.0015 stay reserved" in shown
     failed = text(probes_page(probed(probe(answer="", error="It is gone.", advice="Ask again."))))
     assert "It is gone. Ask again." in failed
 
@@ -100,7 +100,7 @@ def tier_test(**changes: object) -> protocol.TierTest:
 
 def test_a_tier_is_shown_with_its_scores_and_what_follows_from_it() -> None:
     shown = text(probes_page(msgspec.structs.replace(probed(probe()), tiers=[tier_test(), tier_test(dollars=1.5)])))
-    assert "keeps a form   4 of 6" in shown
+    assert "follows a schema   4 of 6" in shown
     assert "who is who     3 of 6" in shown
     assert "tier           1  95.0 s, 2,000 tokens, $0" in shown
     assert "It gets one simple task at a time" in shown
@@ -110,7 +110,7 @@ def test_a_tier_is_shown_with_its_scores_and_what_follows_from_it() -> None:
 def test_a_test_that_was_not_through_says_why_and_that_the_tier_stays() -> None:
     failed = tier_test(scores=[], error="The budget of this day is used up.", advice="Raise it.")
     shown = text(probes_page(msgspec.structs.replace(probed(probe()), tiers=[failed])))
-    assert "so its tier stays 1" in shown
+    assert "so the tier stays 1" in shown
     assert "The budget of this day is used up. Raise it." in " ".join(shown.split())
     assert "of 6" not in shown
 

@@ -145,7 +145,7 @@ def test_too_many_links_are_thinned_and_the_title_says_so() -> None:
     ties = [GraphTie(f"e{a}", f"e{b}", "thematic", 0.5 + a / 100, False) for a in range(10) for b in range(a + 1, 10)]
     drawn = draw_picture(shown(nodes, ties))
     assert "28 weaker ones not drawn" in drawn
-    assert "3 more neighbours had no room" in drawn
+    assert "3 more neighbours not shown" in drawn
 
 
 def test_the_light_theme_is_another_picture() -> None:

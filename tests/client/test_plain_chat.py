@@ -88,7 +88,7 @@ async def test_long_work_is_done_here_too_and_says_how_far_it_is(
         home, "/consolidate", "/backup", f"/import {file}", "/import ~nobody-of-this-name/x", "/help", script=script
     )
     printed = capsys.readouterr().out
-    for page in ("Slept on 2 experiences", "no backup yet", "Stored 1 turn"):
+    for page in ("Processed 2 experiences", "no backup yet", "Stored 1 turn"):
         assert page in printed
     assert "3 of 453" in heard
     assert "nobody-of-this-name/x: there is no such place" in heard
@@ -135,7 +135,7 @@ async def test_undo_and_retry_work_here_too(home: Home) -> None:
 async def test_a_refusal_is_a_sentence_and_the_talk_goes_on(home: Home) -> None:
     failure = protocol.Failed(0, "budget", "Today's tokens are used up.", "Wait.")
     heard, _ = await talk_plainly(home, "one", "/new", script=Script(failures={"Say": failure}))
-    assert "That did not work: Today's tokens are used up." in heard
+    assert "That failed: Today's tokens are used up." in heard
     assert "A new conversation." in heard
 
 

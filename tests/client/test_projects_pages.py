@@ -48,7 +48,7 @@ def test_a_project_at_a_glance_says_how_far_it_is_what_comes_and_what_it_asks() 
         "Organise a fair",
         "Find the fees",
         "2 questions for you",
-        "it waits for you",
+        "it waits for your answer",
         "$0.02",
     ):
         assert words in shown
@@ -91,7 +91,7 @@ def test_why_a_task_came_to_what_it_came_to_shows_steps_and_what_it_rests_on() -
     for words in ("holds answer", "Every quote stands.", "The fee is 9 pounds.", "not written by you"):
         assert words in shown
     fallen = protocol.ChunkEntry("c2", "", "x", "insight", "inferred", "it was wrong", [])
-    assert "holds no more: it was wrong" in text(chunks_page([fallen]))
+    assert "no longer valid: it was wrong" in text(chunks_page([fallen]))
     assert "No tasks yet" in text(tasks_page([]))
 
 

@@ -78,7 +78,7 @@ def test_it_is_installed_shown_and_taken_back(home: Home) -> None:
     assert not unit.exists()
     installed = reveries(home, "service", "install", more=more)
     assert (installed.code, installed.err) == (0, "")
-    assert "By hand: systemctl --user enable reveries.service" in installed.out
+    assert "Run this yourself: systemctl --user enable reveries.service" in installed.out
     assert f"REVERIES_HOME={home.path}" in unit.read_text()
     told = json.loads(reveries(home, "service", "status", "--json", more=more).out)
     assert told == {

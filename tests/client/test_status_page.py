@@ -27,6 +27,6 @@ def test_a_re_embedding_shows_how_far_it_is_what_serves_and_why_it_waits(home: H
     )
     told = words(status_page(under_way, NOW))
     assert "1,204 of 5,000 (24%)" in told
-    assert "searched with those of old" in told
-    assert "It waits: No Ollama answers." in told
+    assert "searched with the vectors of old" in told
+    assert "Waiting: No Ollama answers." in told
     assert "\x1b" not in told

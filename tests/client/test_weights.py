@@ -17,7 +17,7 @@ def test_pulling_tells_how_far_it_is() -> None:
     told = pull_model("large", lambda what, done, total: moves.append((what, done, total)), notes.append, _FAKE)
     assert notes == ["mirror: it cannot be reached; trying the next source."]
     assert moves == [("large  w.gguf", 5, 10)]
-    assert pulled_sentence(told) == "large is here, from publisher."
+    assert pulled_sentence(told) == "large is on this machine, from publisher."
 
 
 @pytest.mark.parametrize(

@@ -73,8 +73,8 @@ def restore_backup_command(name: str, yes: bool, as_json: bool) -> None:
     if not yes:
         if as_json:
             raise UsageError("--json cannot ask for confirmation.", advice="Add --yes.")
-        wanted = _list_backups().backups
-        chosen = name or (wanted[0].name if wanted else "the newest")
+        backups = _list_backups().backups
+        chosen = name or (backups[0].name if backups else "the newest")
         click.confirm(f"Replace the memory with {chosen}? It has nothing that happened later.", abort=True, err=True)
     done = _run_backup_command(protocol.BackupRestored, "restoring", as_json, "backup-restore", "--name", name)
     if as_json:

@@ -66,9 +66,9 @@ def command(
 
     if as_json and not (yes or dry_run or bring_back):
         raise UsageError("--json cannot ask for confirmation.", advice="Add --dry-run or --yes.")
-    wanted = protocol.Forget(1, id, matching, about, since, until, dry_run=True, erase=erase, bring_back=bring_back)
+    request = protocol.Forget(1, id, matching, about, since, until, dry_run=True, erase=erase, bring_back=bring_back)
     if bring_back or dry_run or not yes:
-        plan = _request_forgetting(wanted, as_json=as_json)
+        plan = _request_forgetting(request, as_json=as_json)
         if not as_json:
             show(forgotten_page(plan))
         elif dry_run or bring_back:
@@ -76,20 +76,20 @@ def command(
         if dry_run or bring_back or not (plan.item_count or plan.stores):
             return
         click.confirm("Erase all this for good?" if erase else "Archive this?", abort=True, err=True)
-    result = _request_forgetting(msgspec.structs.replace(wanted, dry_run=False), as_json=as_json)
+    result = _request_forgetting(msgspec.structs.replace(request, dry_run=False), as_json=as_json)
     if as_json:
         show_json(result)
     else:
         show(forgotten_page(result))
 
 
-def _request_forgetting(wanted: "protocol.Forget", *, as_json: bool) -> "protocol.Forgotten":
+def _request_forgetting(request: "protocol.Forget", *, as_json: bool) -> "protocol.Forgotten":
     from reveries.client.sync_call import call_mind
 
-    return call_mind(lambda mind: _stream_forgetting(mind, wanted, as_json=as_json))
+    return call_mind(lambda mind: _stream_forgetting(mind, request, as_json=as_json))
 
 
-async def _stream_forgetting(mind: "Connection", wanted: "protocol.Forget", *, as_json: bool) -> "protocol.Forgotten":
+async def _stream_forgetting(mind: "Connection", draft: "protocol.Forget", *, as_json: bool) -> "protocol.Forgotten":
     import contextlib
 
     import msgspec
@@ -98,8 +98,8 @@ async def _stream_forgetting(mind: "Connection", wanted: "protocol.Forget", *, a
     from reveries.client.progress import progress_bar
     from reveries.errors import ProtocolError
 
-    request = msgspec.structs.replace(wanted, request_id=mind.new_id())
-    with progress_bar("searching" if wanted.dry_run else "forgetting", as_json=as_json) as on_progress:
+    request = msgspec.structs.replace(draft, request_id=mind.new_id())
+    with progress_bar("searching" if draft.dry_run else "forgetting", as_json=as_json) as on_progress:
         async with contextlib.aclosing(mind.request(request)) as frames:
             async for frame in frames:
                 if isinstance(frame, protocol.Progress):

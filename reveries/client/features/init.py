@@ -60,18 +60,18 @@ def command(
     """
     from reveries.errors import UsageError
 
-    asked = _InitOptions(provider, owner, dollars_per_day, dollars_per_month, yes)
+    options = _InitOptions(provider, owner, dollars_per_day, dollars_per_month, yes)
     if as_json:
-        _init_as_json(asked)
+        _init_as_json(options)
     elif yes or (provider and not _is_interactive()):
-        _init_without_questions(asked)
+        _init_without_questions(options)
     elif not _is_interactive():
         raise UsageError(
             "init asks questions, and needs a terminal for that.",
             advice="For scripts: reveries init --yes, --provider NAME, or --json. This step is optional.",
         )
     else:
-        _init_with_questions(asked)
+        _init_with_questions(options)
 
 
 def _is_interactive() -> bool:
@@ -98,13 +98,13 @@ def _suggest_model(overview: "ModelsOverview", settings: "Settings", provider: s
     return request_suggestion() if is_auto_model(settings.llm) and uses_embedded(overview, provider) else None
 
 
-def _init_as_json(asked: _InitOptions) -> None:
+def _init_as_json(given_options: _InitOptions) -> None:
     from reveries.client.render import write_json
     from reveries.client.setup import changed_settings, list_options, options_as_json
 
     file, settings, overview = _inspect_machine()
-    changed = changed_settings(settings, _collect_answers(asked, settings))
-    is_to_write = bool(changed) and (asked.yes or asked.provider is not None)
+    changed = changed_settings(settings, _collect_answers(given_options, settings))
+    is_to_write = bool(changed) and (given_options.yes or given_options.provider is not None)
     if is_to_write:
         _write_settings(file, changed)
     machine = {"cores": overview.cores, "ram_bytes": overview.ram_bytes, "ollama_answers": overview.ollama_answers}
@@ -112,14 +112,14 @@ def _init_as_json(asked: _InitOptions) -> None:
     write_json(answer | {"options": options_as_json(list_options(overview, settings))})
 
 
-def _init_without_questions(asked: _InitOptions) -> None:
+def _init_without_questions(options: _InitOptions) -> None:
     from reveries.client.model_choice import suggestion_text
     from reveries.client.render import paragraph, show
     from reveries.client.settings_file import draft_changes
     from reveries.client.setup import caps_text, changed_settings, choice_page, find_option
 
     file, settings, overview = _inspect_machine()
-    answers = _collect_answers(asked, settings)
+    answers = _collect_answers(options, settings)
     overview = _apply_caps(overview, draft_changes(file, changed_settings(settings, answers)).settings)
     provider = answers.provider or settings.llm.provider
     chosen = find_option(overview, settings, provider)
@@ -138,23 +138,23 @@ def _apply_caps(overview: "ModelsOverview", settings: "Settings") -> "ModelsOver
     return msgspec.structs.replace(overview, dollars_per_day=day, dollars_per_month=month)
 
 
-def _init_with_questions(asked: _InitOptions) -> None:
+def _init_with_questions(given_options: _InitOptions) -> None:
     from reveries.client.render import say, show
     from reveries.client.setup import caps_text, changed_settings, find_option, list_options, machine_page, options_page
 
     file, settings, overview = _inspect_machine()
     say("A few questions. Enter accepts the value in brackets; Ctrl+C changes nothing.", "dim")
     show([(), *machine_page(overview), ()])
-    owner = asked.owner if asked.owner is not None else _ask_name(settings)
+    owner = given_options.owner if given_options.owner is not None else _ask_name(settings)
     suggested = _suggest_model(overview, settings, settings.llm.provider)
     offered = list_options(overview, settings, suggested)
-    provider = asked.provider
+    provider = given_options.provider
     if provider is None:
         say("\nWhich models should it use?")
         caps = caps_text(settings.budget.dollars_per_day, settings.budget.dollars_per_month)
         show(options_page(offered, settings.llm.provider, caps))
         provider = _ask_provider(offered, settings.llm.provider)
-    given = _InitOptions(provider, owner, asked.dollars_per_day, asked.dollars_per_month, yes=False)
+    given = _InitOptions(provider, owner, given_options.dollars_per_day, given_options.dollars_per_month, yes=False)
     chosen = find_option(overview, settings, provider, suggested)
     pasted = ""
     if chosen.is_hosted:
@@ -217,15 +217,15 @@ def _ask_model(suggested: "SuggestedModel") -> str | None:
     return suggested.larger if confirm_larger(suggested) else suggested.model
 
 
-def _collect_answers(asked: _InitOptions, settings: "Settings", *, was_pasted: bool = False) -> "Answers":
+def _collect_answers(options: _InitOptions, settings: "Settings", *, was_pasted: bool = False) -> "Answers":
     from reveries.client.setup import LOCAL_PROVIDERS, Answers, choose_key_file
     from reveries.config import find_home
 
-    provider = asked.provider or settings.llm.provider
+    provider = options.provider or settings.llm.provider
     chosen_file = None
     if provider not in LOCAL_PROVIDERS:
         chosen_file = choose_key_file(find_home().path, settings, provider, was_pasted=was_pasted)
-    return Answers(asked.owner, asked.provider, asked.dollars_per_day, asked.dollars_per_month, chosen_file)
+    return Answers(options.owner, options.provider, options.dollars_per_day, options.dollars_per_month, chosen_file)
 
 
 def _confirm_and_write(

@@ -158,8 +158,11 @@ def relations_page(relations: "Sequence[RelationEntry]") -> Page:
     page: Page = []
     for one in relations:
         state = f", archived: {one_line(one.archived)}" if one.archived else ""
-        made = "found" if one.is_implicit else "stated"
-        head = (Part(f"  {one_line(one.relation_id)[:8]}", "accent"), Part(f"  {made}, {one.weight:.2f}{state}", "dim"))
+        origin = "found" if one.is_implicit else "stated"
+        head = (
+            Part(f"  {one_line(one.relation_id)[:8]}", "accent"),
+            Part(f"  {origin}, {one.weight:.2f}{state}", "dim"),
+        )
         page.append(line(*head))
         page += paragraph(f"{one_line(one.from_id)[:8]} {one.from_text}", indent=4)
         page.append(line(Part(f"      {one_line(one.type).replace('_', ' ')}", "strong")))

@@ -36,8 +36,8 @@ def set_salience_command(episode_id: str, value: float, as_json: bool) -> None:
     from reveries.client.sync_call import ask_mind
 
     check_episode_id(episode_id)
-    wanted = partial(protocol.WeighEpisode, episode_id=episode_id, salience=value)
-    _show_episode_state(ask_mind(wanted, protocol.EpisodeHeld, seconds=None), as_json)
+    make_request = partial(protocol.WeighEpisode, episode_id=episode_id, salience=value)
+    _show_episode_state(ask_mind(make_request, protocol.EpisodeHeld, seconds=None), as_json)
 
 
 @click.command("correct")
@@ -81,8 +81,8 @@ def _pin_or_unpin(episode_id: str, as_json: bool, *, is_pinned: bool) -> None:
     from reveries.client.sync_call import ask_mind
 
     check_episode_id(episode_id)
-    wanted = partial(protocol.PinEpisode, episode_id=episode_id, is_pinned=is_pinned)
-    _show_episode_state(ask_mind(wanted, protocol.EpisodeHeld, seconds=None), as_json)
+    make_request = partial(protocol.PinEpisode, episode_id=episode_id, is_pinned=is_pinned)
+    _show_episode_state(ask_mind(make_request, protocol.EpisodeHeld, seconds=None), as_json)
 
 
 def _show_episode_state(episode: "protocol.EpisodeHeld", as_json: bool) -> None:

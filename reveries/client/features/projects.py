@@ -81,7 +81,7 @@ def create_project_command(name: str, folder: Path | None, may_write: bool, as_j
 @click.option("--write", "may_write", is_flag=True, help="Allow its tools to change files.")
 @click.option("--none", "is_none", is_flag=True, help="Remove the folder from the project.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def folder(name: str, folder: Path | None, may_write: bool, is_none: bool, as_json: bool) -> None:
+def set_folder_command(name: str, folder: Path | None, may_write: bool, is_none: bool, as_json: bool) -> None:
     """Set the folder that its tools can read, and whether they may write: reveries project folder Notes ~/notes
     --write. With the name alone, show the folder."""
     from reveries import protocol
@@ -209,7 +209,7 @@ def add_material_command(name: str, files: tuple[Path, ...], is_own: bool, as_js
 
 
 def _document_names(files: tuple[Path, ...]) -> list[str]:
-    """A document is known by the name of its file; of two files of one name, by their folders, too."""
+    """Return the name of each file; with its folder, if several files have the same name."""
     names = [file.name for file in files]
     return [f"{file.absolute().parent.name}/{file.name}" if names.count(file.name) > 1 else file.name for file in files]
 

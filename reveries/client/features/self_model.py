@@ -79,25 +79,26 @@ def edit_self_command(field: str, text: str | None, as_json: bool) -> None:
     from reveries.client.sync_call import ask_mind
 
     name = field.replace("-", "_")
-    shown = ask_mind(protocol.AskSelf, protocol.SelfModelShown)
-    wanted = _edit_field(shown, name) if text is None else text
-    if wanted is None:
+    model = ask_mind(protocol.AskSelf, protocol.SelfModelShown)
+    new_text = _edit_field(model, name) if text is None else text
+    if new_text is None:
         say("Nothing was changed.", "dim")
         return
     _show_self(
-        ask_mind(lambda new_id: protocol.EditSelf(new_id, name, wanted), protocol.SelfModelShown, seconds=None), as_json
+        ask_mind(lambda new_id: protocol.EditSelf(new_id, name, new_text), protocol.SelfModelShown, seconds=None),
+        as_json,
     )
 
 
-def _edit_field(shown: "protocol.SelfModelShown", name: str) -> str | None:
+def _edit_field(model: "protocol.SelfModelShown", name: str) -> str | None:
     """Let the owner edit a field in an editor. Return the new text; None if nothing was changed."""
     from reveries.errors import UsageError
 
-    field = next((field for field in shown.fields if field.name == name), None)
+    field = next((field for field in model.fields if field.name == name), None)
     if field is None:
         raise UsageError(
             f"The self-model has no field {name!r}.",
-            advice=f"It has: {', '.join(field.name for field in shown.fields)}.",
+            advice=f"It has: {', '.join(field.name for field in model.fields)}.",
         )
     how = "One statement per line." if field.is_list else "A short text."
     head = f"# {TITLES.get(name, name)}. {how} This line is not part of it."
@@ -109,17 +110,17 @@ def _edit_field(shown: "protocol.SelfModelShown", name: str) -> str | None:
         raise UsageError(f"The editor could not be used: {error.message.rstrip('.')}.", advice=advice) from error
     if after is None:
         return None
-    kept = "\n".join(row for row in after.splitlines() if row.rstrip() != head).strip()
-    return None if kept == before.strip() else kept
+    edited = "\n".join(row for row in after.splitlines() if row.rstrip() != head).strip()
+    return None if edited == before.strip() else edited
 
 
-def _show_self(shown: "protocol.SelfModelShown", as_json: bool) -> None:
+def _show_self(model: "protocol.SelfModelShown", as_json: bool) -> None:
     from reveries.client.render import show, show_json
 
     if as_json:
-        show_json(shown)
+        show_json(model)
     else:
-        show(self_page(shown, time.time()))
+        show(self_page(model, time.time()))
 
 
 _SHORT = 8
@@ -139,10 +140,10 @@ TITLES: Final = {
 }
 
 
-def self_page(shown: SelfModelShown, now: float) -> Page:
+def self_page(model: SelfModelShown, now: float) -> Page:
     """Render every field that has statements; the empty ones in one line."""
     page: Page = []
-    for field in shown.fields:
+    for field in model.fields:
         if not field.statements:
             continue
         page.append(
@@ -156,15 +157,15 @@ def self_page(shown: SelfModelShown, now: float) -> Page:
                 rows[-1] = (*rows[-1], Part("  yours", "accent"))
             page += rows
         page.append(_EMPTY)
-    empty = [field.name for field in shown.fields if not field.statements]
+    empty = [field.name for field in model.fields if not field.statements]
     if not page:
         page = [line("The self-model is still empty. Deep sleep fills it."), _EMPTY]
     elif empty:
         page += paragraph(f"still empty: {', '.join(empty)}", style="dim")
-    if shown.refused:
-        page.append(line(Part(f"  {plural(len(shown.refused), 'statement')} that you removed will not return", "dim")))
-    changed = f"changed {ago(shown.updated_at, now)}, " if shown.updated_at else ""
-    return [*page, line(Part(f"  {changed}{plural(shown.changes, 'change')}: reveries self history", "dim"))]
+    if model.refused:
+        page.append(line(Part(f"  {plural(len(model.refused), 'statement')} that you removed will not return", "dim")))
+    changed = f"changed {ago(model.updated_at, now)}, " if model.updated_at else ""
+    return [*page, line(Part(f"  {changed}{plural(model.changes, 'change')}: reveries self history", "dim"))]
 
 
 def self_history_page(history: SelfHistory, now: float) -> Page:

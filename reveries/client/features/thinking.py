@@ -179,11 +179,11 @@ async def _watch_monologue(mind: "Connection") -> None:
     status = await mind.ask(protocol.AskStatus, protocol.Status)
     if status.state in _STATES_WITHOUT_THOUGHTS:
         say(one_line(status.state_detail), "dim", err=True)
-    shown = _ThoughtPrinter()
+    printer = _ThoughtPrinter()
     with handle_ctrl_c(lambda: mind.cancel_soon(request_id)):
         async for frame in mind.request(protocol.Observe(request_id)):
-            shown.show(frame)
-    shown.finish()
+            printer.show(frame)
+    printer.finish()
 
 
 class _ThoughtPrinter:

@@ -130,8 +130,8 @@ def plan_removal(home: Home, *, purge: bool) -> Removal:
             home.socket,
             *(
                 file
-                for kept in (home.config, *list_key_files(home.path))
-                for file in home.path.glob(f".{kept.name}.*partial")
+                for private in (home.config, *list_key_files(home.path))
+                for file in home.path.glob(f".{private.name}.*partial")
             ),
             *home.path.glob("model*.sock"),
             *filter(home.is_draft, home.path.glob("draft*")),

@@ -93,13 +93,13 @@ def _usage_table(title: str, used: Sequence[UsedModel], key: Callable[[UsedModel
     groups: dict[str, list[UsedModel]] = {}
     for one in used:
         groups.setdefault(one_line(key(one)), []).append(one)
-    taken = _COUNTS_COLUMNS + (_TOKENS_COLUMNS if columns >= _MIDDLE_COLUMNS else 0)
-    taken += _SPLIT_COLUMNS if columns >= _WIDE_COLUMNS else 0
-    widest = min(max(len(name) for name in groups), max(8, columns - taken))
+    used_columns = _COUNTS_COLUMNS + (_TOKENS_COLUMNS if columns >= _MIDDLE_COLUMNS else 0)
+    used_columns += _SPLIT_COLUMNS if columns >= _WIDE_COLUMNS else 0
+    widest = min(max(len(name) for name in groups), max(8, columns - used_columns))
     page: Page = [line(Part(f"  {title}", "dim"))]
     for name, some in groups.items():
-        shown = name if len(name) <= widest else name[: widest - 1] + "…"
-        row = line(f"    {shown:<{widest}}", f"{short_count(sum(one.calls for one in some)):>7} calls")
+        label = name if len(name) <= widest else name[: widest - 1] + "…"
+        row = line(f"    {label:<{widest}}", f"{short_count(sum(one.calls for one in some)):>7} calls")
         if columns >= _MIDDLE_COLUMNS:
             row = (*row, Part(f"{short_count(sum(_used_tokens(one) for one in some)):>8} tokens", "dim"))
         row = (*row, Part(f"{dollars(sum(one.dollars for one in some)):>9}"))
@@ -120,12 +120,12 @@ def _worst_case_rows(used: Sequence[UsedModel], columns: int) -> Page:
     total, unknown = sum(one.dollars for one in used), sum(one.worst_case_dollars for one in used)
     if calls:
         share = f", {unknown / total:.0%} of the money" if total > 0 else ""
-        told = f"  unknown: {plural(calls, 'call')} at the worst case, {dollars(unknown)}{share}"
-        page += paragraph(told.strip(), style="warn", width=columns)
+        note = f"  unknown: {plural(calls, 'call')} at the worst case, {dollars(unknown)}{share}"
+        page += paragraph(note.strip(), style="warn", width=columns)
     running = sum(one.running_calls for one in used)
     if running:
-        told = f"{plural(running, 'call')} running, counted at the worst case until they finish"
-        page += paragraph(told, style="dim", width=columns)
+        note = f"{plural(running, 'call')} running, counted at the worst case until they finish"
+        page += paragraph(note, style="dim", width=columns)
     return page
 
 

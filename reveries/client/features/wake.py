@@ -185,12 +185,12 @@ def run_in_foreground(plan: WakePlan) -> Awake:
 def probe_daemon(home: Home) -> Welcome | None:
     """Return the greeting of the daemon; None if none answers (yet). Raises ProtocolError for another version."""
 
-    async def greeted() -> Welcome:
+    async def greet() -> Welcome:
         async with connect(home, client="wake", seconds=_GREETING_SECONDS) as mind:
             return mind.welcome
 
     try:
-        return asyncio.run(greeted())
+        return asyncio.run(greet())
     except AsleepError:
         return None
     except ProtocolError as error:

@@ -45,9 +45,9 @@ def _set_all_states(state: str, as_json: bool) -> None:
     from reveries.client.render import show, show_json
     from reveries.client.sync_call import ask_mind
 
-    wanted = "active" if state == "paused" else "paused"
+    current = "active" if state == "paused" else "paused"
     for project in ask_mind(protocol.AskProjects, protocol.Projects).projects:
-        if project.state == wanted:
+        if project.state == current:
             name = project.project_id
             ask_mind(lambda new_id, name=name: protocol.ChangeProject(new_id, name, state), protocol.ProjectDetail)  # type: ignore[misc,arg-type]
     answer = ask_mind(protocol.AskProjects, protocol.Projects)

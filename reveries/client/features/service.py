@@ -62,7 +62,7 @@ def service_status_command(as_json: bool) -> None:
         [
             field("file", str(service.file) if service.is_installed else f"{service.file} does not exist"),
             field("manager", service.manager or "not available"),
-            field("starts at login", "yes" if service.is_enabled else "no"),
+            field("at login", "yes" if service.is_enabled else "no"),
             field("running", "yes" if service.is_running else "no"),
         ]
     )

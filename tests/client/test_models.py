@@ -100,7 +100,7 @@ def tier_test(**changes: object) -> protocol.TierTest:
 
 def test_a_tier_is_shown_with_its_scores_and_what_follows_from_it() -> None:
     shown = text(probes_page(msgspec.structs.replace(probed(probe()), tiers=[tier_test(), tier_test(dollars=1.5)])))
-    assert "follows a schema   4 of 6" in shown
+    assert "JSON schema    4 of 6" in shown
     assert "who is who     3 of 6" in shown
     assert "tier           1  95.0 s, 2,000 tokens, $0" in shown
     assert "It gets one simple task at a time" in shown

@@ -79,7 +79,10 @@ def project_page(detail: ProjectDetail, now: float, *, is_detailed: bool) -> Pag
     if detail.message:
         page += paragraph(detail.message, indent=2, style="dim")
     if detail.doubts:
-        page += [line(), line(Part("  Uncertain, because of contradictions or something is no longer valid:", "warn"))]
+        page += [
+            line(),
+            line(Part("  Uncertain, because of contradictions, or because it is based on something invalid:", "warn")),
+        ]
         page += [row for doubt in detail.doubts for row in paragraph(f"- {doubt}", indent=4)]
     if detail.questions:
         page += [line(), *questions_page(detail.questions, now)]

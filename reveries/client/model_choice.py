@@ -39,7 +39,7 @@ def suggestion_text(suggestion: SuggestedModel, *, may_ask: bool) -> str:
         return f"This {machine} can run the better {larger}, or the smaller {smaller}; {_ALTERNATIVE}."
     if suggestion.larger:
         return (
-            f"The chat model is {smaller}. This {machine} can run the better {larger}, but that needs your "
+            f"The chat model is {smaller}; the better {larger}, which this {machine} can run, needs your "
             f"confirmation in a terminal; {_ALTERNATIVE}."
         )
     if suggestion.silent:

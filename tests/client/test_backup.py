@@ -28,7 +28,7 @@ def test_a_sleeping_mind_is_copied_looked_at_and_put_back(home: Home) -> None:
     assert one["is_looked_at"]
     assert one["problems"] == one["rotten"] == []
     assert one["name"] in reveries(home, "backup", "list").out
-    assert "whole" in reveries(home, "backup", "verify").out
+    assert "complete" in reveries(home, "backup", "verify").out
 
     _say_something(home)
     restored = json.loads(reveries(home, "backup", "restore", one["name"], "--yes", "--json").out)
@@ -46,7 +46,7 @@ def test_a_backup_that_is_not_whole_is_said_and_never_put_back(home: Home) -> No
     backup.write_bytes(backup.read_bytes()[:5000])
     looked = reveries(home, "backup", "verify")
     assert looked.code == 74
-    assert "not whole" in looked.out
+    assert "damaged" in looked.out
     before = home.database_default.read_bytes()
     refused = reveries(home, "backup", "restore", "--yes")
     assert refused.code == 74
@@ -77,7 +77,7 @@ def test_no_name_reaches_the_terminal_unescaped(hostile: str) -> None:
 
 
 def test_it_says_what_is_missing_also_where_the_clock_was_set_back() -> None:
-    assert "What happened between" in text(restored_page(BackupRestored(1, "memory-1.db", NOW, NOW + 60, "")))
+    assert "Events between" in text(restored_page(BackupRestored(1, "memory-1.db", NOW, NOW + 60, "")))
     assert "The clock was set back" in text(restored_page(BackupRestored(1, "memory-1.db", NOW, NOW - 60, "")))
 
 

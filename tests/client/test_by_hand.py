@@ -109,7 +109,7 @@ async def test_keys_in_the_memory_browser_pin_weigh_and_correct(home: Home) -> N
         ("/remember Marta likes tea", "It will remember that."),
         ("/pin e1", "it does not fade"),
         ("/correct e1 It was tea.", "Corrected."),
-        ("/salience e1 0,5", "within reach"),
+        ("/salience e1 0,5", "accessibility"),
         ("/salience e1 much", "a number from 0 to 1"),
         ("/correct e1", "What is right instead?"),
         ("/digest 2d", "Marta's birthday"),

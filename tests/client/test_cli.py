@@ -170,7 +170,7 @@ def test_say_as_json_tells_recalled_stored_and_usage(home: Home) -> None:
 def test_say_of_nothing_is_a_usage_error(home: Home) -> None:
     ran = reveries(home, "say", stdin="  \n")
     assert ran.code == 2
-    assert ran.err.startswith("reveries: There is nothing to say.")
+    assert ran.err.startswith("reveries: Say at least one word.")
 
 
 def test_a_mind_that_goes_away_in_its_reply_leaves_a_sentence(home: Home) -> None:
@@ -245,7 +245,7 @@ def test_memory_shows_its_statistics(home: Home) -> None:
     with awake_in_thread(home):
         ran = reveries(home, "memory")
     assert "20 temporal, 31 thematic" in ran.out
-    assert "0.12 at least" in ran.out
+    assert "0.12 minimum" in ran.out
 
 
 @pytest.mark.requirement("R-22")

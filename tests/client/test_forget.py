@@ -30,8 +30,8 @@ def test_a_plan_says_what_would_go_and_what_is_made_anew() -> None:
     shown = text(forgotten_page(plan()))
     assert "This would be erased for good:" in shown
     assert "and 20 more" in shown
-    assert "1 made anew" in shown
-    assert "turn, made anew" in shown
+    assert "1 rebuilt" in shown
+    assert "turn, rebuilt" in shown
     assert "a pear number 0" in shown
 
 
@@ -68,7 +68,7 @@ def test_the_search_of_a_home_ends_with_1_where_the_words_stand(home: Home) -> N
     assert answer["found"] == {"notes.txt": {"text": 1}}
     nothing = reveries(home, "forget", "--verify", "--matching", "plum tree")
     assert nothing.code == 0
-    assert "nowhere" in nothing.out
+    assert "Not found" in nothing.out
 
 
 def test_a_search_for_nothing_is_refused(home: Home) -> None:

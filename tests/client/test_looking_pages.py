@@ -65,7 +65,7 @@ def test_why_not_tells_what_was_missing() -> None:
 
 def test_why_of_the_last_turn_tells_its_place_then() -> None:
     text = text_of(why_page(why(asked_at=NOW - 300, rank_then=4), NOW))
-    assert "5 min ago: it came 4th" in text
+    assert "5 min ago: it was recalled 4th" in text
     assert "memory as it is now" in text
     assert "it was not recalled" in text_of(why_page(why(asked_at=NOW - 300, rank_then=0), NOW))
 
@@ -80,7 +80,7 @@ def test_a_timeline_shows_days_silences_and_what_came_before() -> None:
 
 def test_an_empty_timeline_says_so() -> None:
     empty = protocol.Timeline(0, [], 0, None, None, None)
-    assert "Nothing happened" in text_of(timeline_page(empty, NOW))
+    assert "Nothing is remembered" in text_of(timeline_page(empty, NOW))
 
 
 def test_a_silence_without_a_meaning_is_told_by_its_length() -> None:

@@ -36,7 +36,7 @@ def test_a_program_is_allowed_to_write_and_that_is_taken_back(home: Home) -> Non
         assert "may change your projects" in reveries(home, "mcp", "allow", "claude-code", "--write").out
         assert len(fake.requests(protocol.ApplyConfig)) == 1
     asleep = reveries(home, "mcp", "allow", "codex", "--write")
-    assert "from the next wake on" in asleep.out
+    assert "at the next wake" in asleep.out
     assert load_settings(home.config).mcp.may_write == ("claude-code", "codex")
     assert json.loads(reveries(home, "mcp", "list", "--json").out)["may_write"] == ["claude-code", "codex"]
     reveries(home, "mcp", "allow", "claude-code", "--no-write")
@@ -243,8 +243,8 @@ def test_a_server_is_added_to_the_settings_and_taken_out_again(home: Home) -> No
     [
         (("Bad Name", "--", "x"), "is not a valid name"),
         (("a.b", "--", "x"), "is not a valid name"),
-        (("both", "--url", "https://a.example", "--", "x"), "a command, or an address"),
-        (("none",), "a command, or an address"),
+        (("both", "--url", "https://a.example", "--", "x"), "either a command or an address"),
+        (("none",), "either a command or an address"),
     ],
 )
 def test_a_server_that_cannot_be_is_not_written(home: Home, words: tuple[str, ...], told: str) -> None:

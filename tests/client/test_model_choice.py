@@ -29,7 +29,7 @@ CONTENTS = {LARGE: os.urandom(2_500_000), SMALL: os.urandom(1_100_000), CODER: o
 STRONG = "8 16000000000 9000000000"
 WEAK = "2 4000000000 9000000000"
 _CLI = "tests.fakes.cli_with_publisher"
-_QUESTION = b"Fetch the 2.5 MB model? [y/N]"
+_QUESTION = b"Download the 2.5 MB model? [y/N]"
 
 
 # --- the sentence ----------------------------------------------------------------------------------------------------
@@ -144,7 +144,7 @@ def test_without_a_terminal_the_small_one_is_fetched_and_the_better_one_named(pl
     told = " ".join(ran.out.split())
     assert (ran.code, ran.err) == (0, "")
     assert place.here == {SMALL}
-    assert f"can run the better {LARGE} (2.5 MB to download), but that needs your confirmation in a terminal" in told
+    assert f"the better {LARGE} (2.5 MB to download)" in told
     assert told.endswith(f"{SMALL} is on this machine, from 127.0.0.1.")
     assert place.remembered == "auto"
 

@@ -146,7 +146,7 @@ def test_a_conflict_shows_both_sides_who_says_so_and_what_holds() -> None:
     newer = protocol.ChunkEntry("deadbeef99", "", "The hall costs 350 euros.", "research", "verified", "", [], NOW)
     for found_by, settled, words in (
         ("likeness", "", "not verified"),
-        ("rule", "recency", "later one holds"),
+        ("rule", "recency", "later one is valid"),
         ("model", "owner", "You settled it"),
     ):
         conflict = protocol.ProjectConflict("abc123def4", "Fair", CHUNK, newer, found_by, settled)

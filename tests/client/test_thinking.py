@@ -128,7 +128,7 @@ def test_notes_are_listed_with_their_reason_and_dismissed_by_id(home: Home) -> N
 
 def test_without_notes_it_says_so_and_whether_they_are_off(home: Home) -> None:
     with awake_in_thread(home, answering(AskNotes=protocol.Notes(0, [], 0.0))):
-        assert "switched off" in reveries(home, "notes").out
+        assert "disabled" in reveries(home, "notes").out
 
 
 def test_nothing_of_a_thought_or_a_note_reaches_the_terminal_unescaped() -> None:

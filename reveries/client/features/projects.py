@@ -71,7 +71,7 @@ def create_project_command(name: str, folder: Path | None, may_write: bool, as_j
         shown = one_line(detail.project.name)
         _print_with_hint(
             f"Created {shown}{', which ' if path else ''}{_folder_text(detail)}. Now say what it is for:",
-            f'reveries project goal {_quote_name(shown)} "..."',
+            f'reveries project goal {_quote_argument(shown)} "..."',
         )
 
 
@@ -370,5 +370,5 @@ def _print_with_hint(text: str, then: str = "") -> None:
     show([line(text), *([line(Part(f"  {then}", "accent"))] if then else [])])
 
 
-def _quote_name(name: str) -> str:
+def _quote_argument(name: str) -> str:
     return f'"{name}"' if " " in name else name

@@ -330,7 +330,7 @@ def _thought_rows(thought: ThoughtEntry, now: float) -> Page:
 
 def _cost_text(thought: ThoughtEntry) -> str:
     tokens = f"{thought.prompt_tokens:,} tokens read, {thought.completion_tokens:,} written"
-    return f"{tokens} in {plural(thought.calls, 'call_mind')}, ${thought.dollars:.4f}"
+    return f"{tokens} in {plural(thought.calls, 'call')}, ${thought.dollars:.4f}"
 
 
 def _used_memory_rows(thought: ThoughtEntry) -> Page:

@@ -110,7 +110,7 @@ def test_a_wrong_value_in_the_file_can_be_mended(file: Path) -> None:
 
 def test_a_setting_where_a_table_belongs_is_said_so(file: Path) -> None:
     file.write_text("budget = 3\n")
-    with pytest.raises(ConfigError, match="no table"):
+    with pytest.raises(ConfigError, match="not a table"):
         write_setting(file, "budget.dollars_per_day", "2")
 
 
@@ -136,7 +136,7 @@ def test_config_set_tells_the_mind_and_says_when_it_counts(home: Home) -> None:
         now = reveries(home, "config", "set", "mind.name", "Two")
         later = reveries(home, "config", "set", "llm.embedded.threads", "2")
         assert len(fake.requests(protocol.ApplyConfig)) == 2
-    assert "counts from the next wake on" in asleep.out
+    assert "takes effect at the next wake" in asleep.out
     assert "The mind uses it now" in now.out
     assert "takes effect after a restart" in later.out
     settings = load_settings(home.config)

@@ -19,7 +19,7 @@ _GOOD = '{"time": "2025-03-04T14:02:00+00:00", "speaker": "Ada", "text": "Good m
 _BROKEN = [
     ("not json", "it is not JSON"),
     ('{"time": "2025-03-04"', "it is not JSON"),
-    ("[1, 2]", "it is no JSON object"),
+    ("[1, 2]", "it is not a JSON object"),
     ('{"speaker": "Ada", "text": "x"}', '"time" is missing'),
     ('{"time": "2025-03-04", "text": "x"}', '"speaker" is missing'),
     ('{"time": "2025-03-04", "speaker": "Ada"}', '"text" is missing'),
@@ -58,7 +58,7 @@ def test_a_file_that_is_not_there_ends_with_66(home: Home, tmp_path: Path) -> No
     assert ran.code == 66
     assert ran.err == (
         f"reveries: The file {tmp_path / 'none.jsonl'} cannot be read: No such file or directory. "
-        "Check its name and its mode.\n"
+        "Check its name and its permissions.\n"
     )
 
 

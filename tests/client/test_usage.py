@@ -31,7 +31,7 @@ def test_it_shows_roles_models_money_what_is_left_and_when_it_renews() -> None:
 @pytest.mark.requirement("G1")
 def test_what_nobody_told_is_never_hidden_in_the_sums() -> None:
     assert "unknown: 1 call at the worst case, $0.0024, 5% of the money" in text()
-    assert "1 call under way" in text()
+    assert "1 call running" in text()
 
 
 @pytest.mark.parametrize("columns", [40, 60, 80, 100, 200])

@@ -63,7 +63,7 @@ def test_models_command(role: str | None, quick: bool, as_json: bool) -> int:
     from reveries.client.render import show, show_json
 
     with progress_bar("testing", as_json=as_json) as on_progress:
-        tested = _test_models(role or "", on_progress, with_tiers=not quick)
+        tested = _run_model_tests(role or "", on_progress, with_tiers=not quick)
     if as_json:
         show_json(tested)
     else:
@@ -116,7 +116,7 @@ def _ask_overview() -> "protocol.ModelsOverview":
         return overview_offline()
 
 
-def _test_models(role: str, on_progress: "ProgressCallback", *, with_tiers: bool) -> "protocol.ModelsProbed":
+def _run_model_tests(role: str, on_progress: "ProgressCallback", *, with_tiers: bool) -> "protocol.ModelsProbed":
     from reveries.client.offline_worker import stream_frames
     from reveries.client.sync_call import call_mind
     from reveries.errors import AsleepError

@@ -256,7 +256,7 @@ def test_a_month_s_cap_below_the_day_s_is_said_to_be_the_one_that_holds(home: Ho
         return " ".join(ran.out.split())
 
     assert "The monthly cap ($5.00) is lower than the daily one ($50.00), so it applies." in told("50", "5")
-    assert "the one that holds" not in told("2", "20")
+    assert "so it applies" not in told("2", "20")
 
 
 def test_the_comments_and_settings_that_were_there_stay(home: Home) -> None:

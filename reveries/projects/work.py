@@ -18,12 +18,13 @@ from reveries.projects.between_tasks import BetweenTasks
 from reveries.projects.executing import ResultStatus, TaskResult, Workplace, execute_freely
 from reveries.projects.folder_reading import read_folder
 from reveries.projects.model import AgentState, AgentStatus, TaskKind, WorkTask
+from reveries.projects.orienting import ARCHIVE_TAG
 from reveries.projects.recipes import follow_recipe
 from reveries.projects.results import TaskResults
 from reveries.projects.server_tools import ServerTools
 from reveries.projects.store import ProjectStore
 from reveries.projects.task_tools import HoldBreak, TaskTools, ToolServices, folder_access
-from reveries.projects.triggers import percent_done
+from reveries.projects.triggers import INTAKE_TAG, percent_done
 from reveries.projects.wake import has_new_answers, note_answers, read_state, wake_project
 from reveries.projects.wake_report import NOTHING_TO_DO, RestReason, WakeReport
 from reveries.projects.watching import Remember, StepRows, Tell, ignore_event
@@ -33,6 +34,7 @@ from reveries.tools.loop import LoopLimits
 log = structlog.get_logger("work")
 
 _ASK_AGAIN_SECONDS = 86400.0
+_NOTHING_KNOWN = "Nothing is known yet to work with. Answer one of its first questions, or add notes."
 
 
 MustStop = Callable[[], Awaitable[bool]]
@@ -104,6 +106,8 @@ class ProjectWork:
                     continue
                 if report := _why_rest(state, ended):
                     return replace(report, last_word=last_word)
+                if model.tier is not Tier.CAPABLE and await self._knows_nothing(state):
+                    return WakeReport(RestReason.WAITING, _NOTHING_KNOWN, ended, last_word=last_word)
                 await self._do_task(model, state, state.queue[0])
                 ended += 1
         except BudgetExceededError as error:
@@ -114,6 +118,13 @@ class ProjectWork:
             return WakeReport(RestReason.NO_MODEL, error.message, ended, error.retry_after_seconds or 0.0)
         except ModelError as error:
             return WakeReport(RestReason.NO_MODEL, error.message, ended)
+
+    async def _knows_nothing(self, state: AgentState) -> bool:
+        """Whether a first question is open and nothing is known: every recipe would only ask one question more."""
+        if not any(INTAKE_TAG in one.context_tags for one in state.open_questions):
+            return False
+        chunks = await self.store.knowledge.of_project(state.project.id)
+        return all(one.fell_because or ARCHIVE_TAG in one.tags for one in chunks)
 
     async def _do_task(self, model: WorkModel, state: AgentState, task: WorkTask) -> None:
         if why := await why_off_track(self.store, model, state, task):

@@ -12,6 +12,7 @@ from reveries.projects.conflict_answers import ConflictChoice, read_choice
 from reveries.projects.materials import chunks_of_text, note_fallen_chunk
 from reveries.projects.model import Project, TaskKind, TaskStatus
 from reveries.projects.store import NewTask
+from reveries.projects.triggers import INTAKE_TAG
 from reveries.projects.wake_report import RestReason
 from tests.knowledge.kit import new_chunk
 from tests.projects.kit import Work, asked_for, finished, open_work, task_in
@@ -231,6 +232,7 @@ async def test_material_that_was_added_since_a_question_answers_its_task_before_
 
     async with open_work(tmp_path, small, tier=Tier.SMALL) as work:
         project = await work.begin("Shed", "Build a shed")
+        await work.store.knowledge.store(project.id, chunks_of_text("walk.md", "The path is muddy.", is_own=True))
         await work.wake(project)
         await work.clock.advance(60)
         text = "Oak boards have a price of 20 euros each."
@@ -239,6 +241,25 @@ async def test_material_that_was_added_since_a_question_answers_its_task_before_
         await work.wake(project)
         task = await work.task(project, "Price of oak boards 1")
         assert task.outcome == "“Oak boards have a price of 20 euros each.” (yard.md)"
+
+
+async def test_a_small_model_that_knows_nothing_asks_its_first_questions_and_no_others(tmp_path: Path) -> None:
+    def small(text: str) -> object:
+        if asked_for(text) == "plan":
+            task = {"description": "", "skill_area": "wood", "depends_on": [], "rests_on": [], "kind": "find_out"}
+            return {"tasks": [{"title": f"Price of oak boards {n}"} | task for n in (1, 2, 3)]}
+        return {"answer": "no"} if asked_for(text) == "holds answer" else answers(text)
+
+    async with open_work(tmp_path, small, tier=Tier.SMALL) as work:
+        project = await work.begin("Shed", "Build a shed")
+        report = await work.wake(project)
+        assert (report.reason, report.tasks_ended) == (RestReason.WAITING, 0)
+        assert "Answer one of its first questions" in report.message
+        assert len(await work.store.open_questions()) == 3
+        assert len((await work.state(project)).tasks) == 3
+        await work.answer(INTAKE_TAG, "Two hundred euros at most")
+        report = await work.wake(project)
+        assert report.tasks_ended == 3
 
 
 async def test_what_is_missing_stands_before_the_planner_in_the_owners_words(tmp_path: Path) -> None:

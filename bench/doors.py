@@ -16,7 +16,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from reveries.db.driver import dbapi
-from reveries.db.schemas import whole_schema
+from reveries.db.schemas import schema_statements
 from reveries.memory.importing import PastTurn
 from reveries.memory.memory import Memory
 from tests.fakes.clock import HandClock
@@ -114,7 +114,7 @@ async def _talk(memory: Memory) -> float:
 
 def _rows(is_guarded: bool) -> float:
     with contextlib.closing(dbapi.connect(":memory:", isolation_level=None)) as connection:
-        for statement in whole_schema():
+        for statement in schema_statements():
             connection.execute(statement)
         if not is_guarded:
             for (name,) in connection.execute(_GUARDS).fetchall():

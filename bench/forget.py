@@ -19,7 +19,7 @@ import numpy as np
 from reveries.client.byte_search import search_files
 from reveries.clock import SystemClock
 from reveries.config import Home, load_settings
-from reveries.db.backups import look_at
+from reveries.db.backups import verify_backup
 from reveries.db.database import Database
 from reveries.db.mind_file import export_mind
 from reveries.db.opening import open_database
@@ -84,9 +84,8 @@ async def measure(home: Home, *, with_export: bool) -> None:
     if with_export:
         target = home.path / "mind.jsonl"
         await timed("export", lambda: asyncio.to_thread(_export, home.database_default, target))
-        print(
-            f"export: {target.stat().st_size / 1e6:.0f} MB, memory whole: {not look_at(home.database_default).problems}"
-        )
+        is_whole = not verify_backup(home.database_default).problems
+        print(f"export: {target.stat().st_size / 1e6:.0f} MB, memory whole: {is_whole}")
         target.unlink()
 
 

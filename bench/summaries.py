@@ -28,7 +28,7 @@ from parallel_model import ParallelModel, parallel_model
 from reveries.config import load_settings
 from reveries.errors import ModelAnswerError
 from reveries.index.terms import words_of
-from reveries.llm.structured import ask
+from reveries.llm.structured import ask_structured
 from reveries.memory.model import Experience, ExperienceKind, Origin, SelfModel, Turn
 from reveries.memory.sleep.questions import (
     Abstraction,
@@ -154,7 +154,7 @@ async def answer(model: ParallelModel, one: Drawn) -> Answers:
     asker = Asker(one.owner, MIND, SelfModel())
     question = deep_question(asker, one.turns)
     try:
-        deep = await ask(model, question, DeepAnswer, question.schema)
+        deep = await ask_structured(model, question, DeepAnswer, question.schema)
     except ModelAnswerError:
         return Answers(one.key, None, None)
     words = trusted_words(one.experience, one.turns)
@@ -162,7 +162,7 @@ async def answer(model: ParallelModel, one: Drawn) -> Answers:
     if words and check_deep_answer(deep, one.turns).salience > load_settings(None).memory.self_model_salience:
         question = self_question(asker, words)
         try:
-            about_self = await ask(model, question, SelfAnswer, question.schema)
+            about_self = await ask_structured(model, question, SelfAnswer, question.schema)
         except ModelAnswerError:
             about_self = None
     return Answers(one.key, deep, about_self)

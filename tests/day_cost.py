@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from reveries.config import load_settings, settings_from
 from reveries.daemon.spontaneous_recall import ASSOCIATION_SECONDS
 from reveries.llm.base import Role
-from reveries.llm.choose import HOSTED_PROVIDERS, choose
+from reveries.llm.choose import HOSTED_PROVIDERS, choose_models
 from reveries.llm.prices import price_of, price_table_version
 from reveries.monologue.spontaneous_recall import wait_intervals
 
@@ -79,7 +79,7 @@ def _call_dollars(role: Role, provider: str) -> float:
 
 def _models(provider: str) -> dict[Role, str]:
     settings = settings_from({"llm": {"provider": provider}}, "this script").llm
-    return {role: choice.name for role, choice in choose(settings, None).items()}
+    return {role: choice.name for role, choice in choose_models(settings, None).items()}
 
 
 def page() -> str:

@@ -19,7 +19,7 @@ from reveries.db.database import Database
 from reveries.errors import BudgetExceededError
 from reveries.llm.base import CHAT_ROLES
 from reveries.llm.budget import Ledger, Reservation
-from reveries.llm.caps import Ask
+from reveries.llm.caps import PlannedCall
 from reveries.llm.circuits import open_circuits
 from tests.fakes.clock import HandClock
 from tests.llm.contract import a_prompt, play
@@ -82,7 +82,7 @@ class _WatchedLedger(Ledger):
 
     reserved = 0
 
-    async def reserve(self, ask: Ask) -> Reservation:
+    async def reserve(self, ask: PlannedCall) -> Reservation:
         reservation = await super().reserve(ask)
         self.reserved += 1
         return reservation

@@ -18,7 +18,7 @@ from reveries.config import Home, load_settings
 from reveries.crash_history import begin, record_of
 from reveries.daemon.home_files import clear_partial_files, find_traces, list_copies, scrub
 from reveries.db.backup_retention import Backup
-from reveries.db.backups import put_back
+from reveries.db.backups import restore_backup_copy
 from reveries.db.opening import open_database
 from reveries.errors import ConfigError, HomeError, StorageError
 from reveries.memory.forgetting.needles import Needle
@@ -390,7 +390,7 @@ async def test_a_memory_that_is_a_link_stays_one_over_waking_a_backup_and_an_era
     assert await database.is_intact()
     await database.aclose()
     if scrubbed.copied is not None:
-        put_back(path, Backup(copy, 1.0, is_before_migration=False), 2.0, "because")
+        restore_backup_copy(path, Backup(copy, 1.0, is_before_migration=False), 2.0, "because")
     assert home.database_default.is_symlink()
     assert (elsewhere / "mine.db").is_file()
 

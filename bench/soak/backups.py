@@ -36,7 +36,7 @@ from synthetic import make_mind
 from talk_beside import BUDGET, WAKE_SECONDS, Beside, milliseconds, talk_beside_copies
 
 from reveries.config import Home
-from reveries.db.backups import backups_in
+from reveries.db.backups import find_backups
 from tests.client.command_line import environment
 from tests.durability.killed_copies import CopyLives, Seen, digests
 from tests.durability.ledger import Acknowledged
@@ -143,7 +143,7 @@ async def _lives(home: Home, seed: int, kills: int) -> Seen:
 def _put_back_each(home: Home, folder: Path, seen: Seen) -> int:
     """Make one more copy, of the memory as it lies there; then put each into a home of its own. How many."""
     made = json.loads(_reveries(home, "backup", "create", "--json"))["backups"][0]["name"]
-    kept = backups_in(home.backups)
+    kept = find_backups(home.backups)
     for backup in kept:
         other = Home(folder / "other")
         other.create()

@@ -26,7 +26,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))  # tests is not part of the p
 
 from reveries import protocol
 from reveries.config import Home
-from reveries.llm.role_model import OWNERS_TRIES
+from reveries.llm.role_model import CONVERSATION_TRIES
 from tests.e2e.living import Client, Living
 from tests.fakes.provider import Provider, provider
 from tests.fakes.provider_faults import FAULTS, Found, ProviderFault
@@ -134,7 +134,7 @@ async def _cell(daemon: Living, client: Client, there: Provider, fault: Provider
     began = time.monotonic()
     while await _say(client) != "stop" and time.monotonic() - began < BACK_SECONDS:  # noqa: ASYNC110  # another process
         await asyncio.sleep(0.5)
-    allowed_ms = 1000 * (OWNERS_TRIES * _NOTICED_AFTER_SECONDS.get(fault.found, 0.0) + TOLD_WITHIN_SECONDS)
+    allowed_ms = 1000 * (CONVERSATION_TRIES * _NOTICED_AFTER_SECONDS.get(fault.found, 0.0) + TOLD_WITHIN_SECONDS)
     row = Row(fault.name, role, became, told_ms, allowed_ms, time.monotonic() - began, peak[1] - peak[0], written)
     print(
         f"{row.fault:28}{row.role:15}{row.became:10}{row.told_ms:9.0f}{row.back_seconds:8.1f}"

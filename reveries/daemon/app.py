@@ -51,7 +51,7 @@ from reveries.daemon.shutdown import Shutdown, wind_down
 from reveries.daemon.single_instance import hold_lock, listening_socket
 from reveries.daemon.watchdog import BACKUP, LIGHT_SLEEP, REPLY, REST, SCHEDULE, STORAGE, THINKING
 from reveries.db.database import Database
-from reveries.db.failpoints import Step, reached
+from reveries.db.failpoints import Step, reach_step
 from reveries.db.opening import open_database
 from reveries.errors import ReveriesError, StorageDamagedError, StorageLostError
 from reveries.knowledge.project_knowledge import ProjectKnowledge
@@ -169,11 +169,11 @@ async def _live_until_ended(wake: Wake, clock: Clock, awake: asyncio.Event, endi
         await mind.conversation.open()
         if not safe_because:
             await mind.thinking.restore()
-        reached(Step.WOKEN)
+        reach_step(Step.WOKEN)
         awake.set()
         listener = stack.enter_context(listening_socket(home.socket))
         came_to_its_end(home)
-        await asyncio.to_thread(database.has_told)
+        await asyncio.to_thread(database.clear_pending_notice)
         ending.is_waking = False
         await _run_mind(mind, listener, meanings, ending)
     # The disk may fail after the request to end, when the exit code is set already.
@@ -208,7 +208,7 @@ async def _run_mind(mind: Mind, listener: socket.socket, meanings: SentenceEmbed
             raise _Ended
     except* _Ended:
         log.info("closing", exit_code=ending.exit_code)
-        reached(Step.CLOSING)
+        reach_step(Step.CLOSING)
     except* StorageLostError as errors:
         log.exception("storage.lost")
         ending.exit_code = StorageLostError.exit_code

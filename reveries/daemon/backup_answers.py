@@ -10,11 +10,18 @@ from reveries.daemon.backup_keeper import write_backup
 from reveries.daemon.mind import Mind
 from reveries.daemon.single_instance import hold_lock
 from reveries.db.backup_retention import Backup
-from reveries.db.backups import Looked, Tell, backups_in, find_backup, look_at, put_back
+from reveries.db.backups import (
+    BackupProgress,
+    VerificationResult,
+    find_backup,
+    find_backups,
+    restore_backup_copy,
+    verify_backup,
+)
 from reveries.db.opening import open_database
 
 
-async def create_backup(request_id: int, mind: Mind, report_progress: Tell) -> protocol.Backups:
+async def create_backup(request_id: int, mind: Mind, report_progress: BackupProgress) -> protocol.Backups:
     """Create a backup of the running mind; `report_progress` is called in the loop. Raises StorageError."""
     loop = asyncio.get_running_loop()
 
@@ -26,7 +33,7 @@ async def create_backup(request_id: int, mind: Mind, report_progress: Tell) -> p
 
 
 async def create_backup_offline(
-    settings: Settings, home: Home, clock: Clock, report_progress: Tell
+    settings: Settings, home: Home, clock: Clock, report_progress: BackupProgress
 ) -> protocol.Backups:
     """Create a backup while no daemon runs. Raises AlreadyAwakeError, StorageError."""
     home.create()
@@ -41,28 +48,28 @@ async def create_backup_offline(
 
 def list_backups(home: Home) -> protocol.Backups:
     """List the backups without opening them."""
-    return _backups_frame(0, home.backups, [_backup_entry(one, None) for one in backups_in(home.backups)])
+    return _backups_frame(0, home.backups, [_backup_entry(one, None) for one in find_backups(home.backups)])
 
 
-def verify_backups(home: Home, name: str, report_progress: Tell) -> protocol.Backups:
+def verify_backups(home: Home, name: str, report_progress: BackupProgress) -> protocol.Backups:
     """Check the backup `name`, or all if it is empty. Raises NotFoundError."""
-    wanted = [find_backup(home.backups, name)] if name else backups_in(home.backups)
+    wanted = [find_backup(home.backups, name)] if name else find_backups(home.backups)
 
-    def verify(one: Backup) -> Looked:
-        return look_at(one.path, lambda what, done, total: report_progress(f"{one.name}: {what}", done, total))
+    def verify(one: Backup) -> VerificationResult:
+        return verify_backup(one.path, lambda what, done, total: report_progress(f"{one.name}: {what}", done, total))
 
     return _backups_frame(0, home.backups, [_backup_entry(one, verify(one)) for one in wanted])
 
 
 def restore_backup(
-    settings: Settings, home: Home, clock: Clock, name: str, report_progress: Tell
+    settings: Settings, home: Home, clock: Clock, name: str, report_progress: BackupProgress
 ) -> protocol.BackupRestored:
     """Replace the memory by the backup `name`, or by the newest if it is empty. Raises AlreadyAwakeError,
     NotFoundError, StorageError."""
     home.create()
     with hold_lock(home, home.database(settings)):
         backup = find_backup(home.backups, name)
-        done = put_back(home.database(settings), backup, clock.now(), "You asked for it.", report_progress)
+        done = restore_backup_copy(home.database(settings), backup, clock.now(), "You asked for it.", report_progress)
     return protocol.BackupRestored(0, done.backup, done.missing_from, done.missing_until, done.kept)
 
 
@@ -70,8 +77,8 @@ def _backups_frame(request_id: int, folder: Path, backups: list[protocol.BackupE
     return protocol.Backups(request_id, str(folder), backups)
 
 
-def _backup_entry(backup: Backup, looked: Looked | None) -> protocol.BackupEntry:
-    result = looked or Looked(())
+def _backup_entry(backup: Backup, looked: VerificationResult | None) -> protocol.BackupEntry:
+    result = looked or VerificationResult(())
     return protocol.BackupEntry(
         name=backup.name,
         made_at=backup.made_at,

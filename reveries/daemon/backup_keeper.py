@@ -9,13 +9,13 @@ from reveries.daemon.health import Health
 from reveries.daemon.mind_parts import MindParts
 from reveries.db.backups import (
     MEGABYTE,
-    Looked,
-    date_back,
-    described,
-    last_restored,
-    remove_outlived,
+    VerificationResult,
+    correct_future_dates,
+    describe_restore,
+    read_last_restore,
+    remove_corrected_date,
+    remove_expired,
     require_room,
-    undate,
 )
 from reveries.db.database import Database
 from reveries.db.integrity.write_ahead_log import log_bytes
@@ -31,20 +31,20 @@ async def write_backup(
     settings: StorageSettings,
     clock: Clock,
     progress: ProgressCallback = ignore_progress,
-) -> tuple[str, Looked]:
+) -> tuple[str, VerificationResult]:
     """Write a backup; return its name and the result of its check. Old backups are removed first if space is short, and
     expired ones afterwards. Raises StorageError."""
     now, share = clock.now(), settings.backups_most_share
     # Watch all of it: a missing backup disk may hang at the first access of the folder.
     with database.copy_pulse.at_work():
-        await asyncio.to_thread(date_back, folder, now)
+        await asyncio.to_thread(correct_future_dates, folder, now)
         coming = await asyncio.to_thread(_database_bytes, database.path)
-        await asyncio.to_thread(remove_outlived, folder, now, share, coming)
+        await asyncio.to_thread(remove_expired, folder, now, share, coming)
         await asyncio.to_thread(require_room, folder, coming, settings.rest_below_free_megabytes * MEGABYTE)
         name = backup_name(now)
-        await asyncio.to_thread(undate, folder / name)
+        await asyncio.to_thread(remove_corrected_date, folder / name)
         looked = await database.backup_to(folder / name, progress)
-        await asyncio.to_thread(remove_outlived, folder, now, share)
+        await asyncio.to_thread(remove_expired, folder, now, share)
         return name, looked
 
 
@@ -60,7 +60,7 @@ class BackupKeeper:
         name, _ = await self.back_up_verified()
         return name
 
-    async def back_up_verified(self, progress: ProgressCallback = ignore_progress) -> tuple[str, Looked]:
+    async def back_up_verified(self, progress: ProgressCallback = ignore_progress) -> tuple[str, VerificationResult]:
         """Create a backup; return its name and the result of its check. Raises StorageError."""
         parts = self._parts
         folder, storage = parts.home.backups, parts.settings.storage
@@ -84,7 +84,7 @@ def _database_bytes(database: Path) -> int:
 
 def restore_notices(database: Path, now: float) -> list[str]:
     """Return, for a week after a backup was restored, a notice of what is missing."""
-    restored = last_restored(database)
+    restored = read_last_restore(database)
     if restored is None or now - restored.at > _RESTORING_SHOWN_SECONDS:
         return []
-    return [described(restored)]
+    return [describe_restore(restored)]

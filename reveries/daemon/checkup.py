@@ -15,11 +15,11 @@ from reveries.db.opening import open_database
 from reveries.errors import AlreadyAwakeError, ConfigError, ModelMissingError, NotFoundError, ReveriesError
 from reveries.llm.assets import asset, damaged_file, find_weights, resolve_auto_model
 from reveries.llm.budget import Ledger, LimitUse
-from reveries.llm.choose import Choice, choose, fallbacks
+from reveries.llm.choose import ModelChoice, choose_fallbacks, choose_models
 from reveries.llm.circuits import Circuits, open_circuits
 from reveries.llm.embedded import SLOTS
-from reveries.llm.fitting import MachineMemory, fit_context, this_machine
-from reveries.llm.ollama_chat import list_ollama, run_there
+from reveries.llm.fitting import MachineMemory, fit_context, read_machine_memory
+from reveries.llm.ollama_chat import list_ollama, local_model_names
 from reveries.protocol import Checkup, Finding, make_finding
 from reveries.redaction import redacted
 from reveries.tools.sandbox import Sandbox, find_sandbox
@@ -83,16 +83,16 @@ async def check_models(
     llm = resolve_auto_model(llm, models)
     listed = await list_ollama(llm.ollama_url, _OLLAMA_SECONDS)
     names = None if listed is None else [model.name for model in listed]
-    own = None if listed is None else run_there(listed)
+    own = None if listed is None else local_model_names(listed)
     try:
-        chosen = [choice for choices in fallbacks(llm, own).values() for choice in choices]
+        chosen = [choice for choices in choose_fallbacks(llm, own).values() for choice in choices]
     except ConfigError as error:
         return [make_finding("fallback-unknown", error.message, error.advice)]
-    chosen = [*choose(llm, own).values(), *chosen]
+    chosen = [*choose_models(llm, own).values(), *chosen]
     embedded = sorted({choice.model for choice in chosen if choice.provider == "embedded"})
     findings: list[Finding] = []
     for model in embedded:
-        findings += await asyncio.to_thread(_check_embedded, llm, model, models, machine or this_machine())
+        findings += await asyncio.to_thread(_check_embedded, llm, model, models, machine or read_machine_memory())
     findings += list(_check_ollama(llm, chosen, names))
     return [*findings, *await asyncio.to_thread(_check_embedder, llm, models)]
 
@@ -177,7 +177,7 @@ def _find_damage(model: str, models: Path | None) -> Path | None:
         return None
 
 
-def _check_ollama(llm: LlmSettings, chosen: Sequence[Choice], names: Sequence[str] | None) -> Iterator[Finding]:
+def _check_ollama(llm: LlmSettings, chosen: Sequence[ModelChoice], names: Sequence[str] | None) -> Iterator[Finding]:
     wanted = sorted({choice.model for choice in chosen if choice.provider == "ollama"})
     provider, is_served, embedder = llm.embedding_model.partition("/")
     if is_served and provider == "ollama":

@@ -38,7 +38,7 @@ from reveries.daemon.turn import (
     TurnResult,
     falling_asleep_error,
 )
-from reveries.db.failpoints import HangPlace, Step, may_hang, reached
+from reveries.db.failpoints import HangPlace, Step, may_hang, reach_step
 from reveries.errors import ModelError, ReveriesError, StorageLostError
 from reveries.gates import Gate, inherited
 from reveries.heartbeat import Pulse, WatchedLock
@@ -309,9 +309,9 @@ class Conversation:
         began = self._clock.monotonic()
         await self._end_rest()
         owner_turn = await self._memory.conversations.append_owner_turn(self.conversation_id, words)
-        reached(Step.WORDS_STORED)
+        reach_step(Step.WORDS_STORED)
         events.stored("words", owner_turn.id)
-        reached(Step.WORDS_TOLD)
+        reach_step(Step.WORDS_TOLD)
         self._host.turn_stored(owner_turn)
         context = self._recall_context(words)
         recall = await self._recall(words, context)
@@ -325,7 +325,7 @@ class Conversation:
         await may_hang(HangPlace.REPLY)
         sent = await self._generate(prepared, draft, events)
         is_whole = draft.reason in ("stop", "length")
-        reached(Step.REPLY_SAID)
+        reach_step(Step.REPLY_SAID)
         exchange = await self._memory.conversations.record_exchange(
             owner_turn,
             draft.text,
@@ -336,9 +336,9 @@ class Conversation:
         )
         reply_turn = exchange.reply
         if reply_turn is not None:
-            reached(Step.EXCHANGE_STORED)
+            reach_step(Step.EXCHANGE_STORED)
             events.stored("exchange", reply_turn.id)
-            reached(Step.EXCHANGE_TOLD)
+            reach_step(Step.EXCHANGE_TOLD)
             self._host.turn_stored(reply_turn)
             last = sent_exchange(prepared.asked, prepared.recalled_turn_ids, prepared.recalled, owner_turn, reply_turn)
             self._state.exchanges = (*self._state.exchanges, *await self._tokens.recount([last]))

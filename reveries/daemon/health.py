@@ -4,7 +4,7 @@ from reveries.daemon.calendar_watch import Calendar
 from reveries.daemon.mind_parts import MindParts
 from reveries.daemon.room_keeper import RoomKeeper
 from reveries.daemon.watchdog import Watchdog
-from reveries.db.backups import Looked
+from reveries.db.backups import VerificationResult
 
 _TRACES = (
     "What you erased is deleted, but traces of it may remain in the memory file: it could not be rewritten. "
@@ -25,7 +25,7 @@ class Health:
         self.has_traces = False
         """Whether the memory file may still hold erased text because it could not be rewritten."""
 
-    def note_backup(self, looked: Looked) -> None:
+    def note_backup(self, looked: VerificationResult) -> None:
         """Record a verified backup, with the texts in it that the disk changed."""
         self._no_backup, self._changed_texts = "", looked.rotten
 

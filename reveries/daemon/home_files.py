@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from reveries.config import Home
-from reveries.db.backups import undate
+from reveries.db.backups import remove_corrected_date
 from reveries.db.integrity.seals import unseal
 from reveries.memory.forgetting.needles import TextMatcher
 
@@ -112,7 +112,7 @@ def remove_copies(files: Iterator[Path]) -> int:
     for file in list(files):
         file.unlink(missing_ok=True)
         unseal(file)
-        undate(file)
+        remove_corrected_date(file)
         removed += 1
     return removed
 

@@ -11,12 +11,12 @@ from pathlib import Path
 
 from reveries.clock import Clock
 from reveries.config import Home
-from reveries.db.backups import traces_of
-from reveries.db.connecting import connect_to_look
+from reveries.db.backups import find_memory_traces
+from reveries.db.connecting import connect_read_only
 from reveries.db.database import Database
 from reveries.db.driver import SQLITE_BUSY, SQLITE_LOCKED, SQLITE_VERSION, dbapi
 from reveries.db.schemas import SCHEMA_VERSION
-from reveries.db.storage_errors import primary_code, said_of, seen_damaged
+from reveries.db.storage_errors import damaged_in_use_error, describe_driver_error, primary_error_code
 from reveries.errors import StorageError
 from reveries.memory.snapshot_file import is_intact
 from reveries.protocol import Finding, make_finding
@@ -40,7 +40,7 @@ def check_file(path: Path, backups: Path) -> list[Finding]:
         return [make_finding("database-not-file", f"{path} is not a file.", where=where)]
     copies = sorted(backups.glob("*.db")) if backups.is_dir() else []
     if not is_there or path.stat().st_size == 0:
-        traces = traces_of(path)
+        traces = find_memory_traces(path)
         if not copies and not traces:
             return []
         evidence = f"there are {len(copies)} backups" if copies else f"{traces[0].name} is next to it"
@@ -55,11 +55,11 @@ def _check_pages(path: Path, copies: list[Path]) -> Iterator[Finding]:
     try:
         version, verdict = _read_pages(path)
     except dbapi.Error as error:
-        if primary_code(error) in _BUSY:
+        if primary_error_code(error) in _BUSY:
             yield make_finding("database-locked", f"The memory {path} is locked by another program.", where=where)
         else:
             yield make_finding(
-                "database-damaged", f"The memory {path} cannot be read: {said_of(error)}.", advice, where
+                "database-damaged", f"The memory {path} cannot be read: {describe_driver_error(error)}.", advice, where
             )
         return
     if verdict != "ok":
@@ -75,7 +75,7 @@ def _check_pages(path: Path, copies: list[Path]) -> Iterator[Finding]:
 
 def _read_pages(path: Path) -> tuple[int, str]:
     """Return the schema version, and SQLite's verdict on the pages."""
-    with contextlib.closing(connect_to_look(path, busy_seconds=1.0)) as look:
+    with contextlib.closing(connect_read_only(path, busy_seconds=1.0)) as look:
         version = int(look.execute("PRAGMA user_version").fetchone()[0])
         return version, str(look.execute("PRAGMA quick_check(1)").fetchone()[0])
 
@@ -101,8 +101,8 @@ async def check_open(database: Database, home: Home, clock: Clock) -> tuple[list
     try:
         rows = await database.rows_within("statistics.look_through", {}, _LOOK_SECONDS)
         if rows and rows[0]["verdict"] != "ok":
-            with database.noticing_loss():
-                raise seen_damaged(str(rows[0]["verdict"]))
+            with database.record_loss():
+                raise damaged_in_use_error(str(rows[0]["verdict"]))
     except TimeoutError:
         left_out.append(
             f"every page of the memory: that takes more than {_LOOK_SECONDS:g} s (it is checked while the mind sleeps)"

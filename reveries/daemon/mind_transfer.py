@@ -6,8 +6,8 @@ from pathlib import Path
 from reveries import protocol
 from reveries.config import Home, Settings
 from reveries.daemon.single_instance import hold_lock
-from reveries.db.backups import backups_in, find_backup, traces_of
-from reveries.db.mind_file import Moved, check_mind, export_mind, import_mind
+from reveries.db.backups import find_backup, find_backups, find_memory_traces
+from reveries.db.mind_file import MindFileSummary, check_mind, export_mind, import_mind
 from reveries.db.opening import open_database
 from reveries.errors import NotFoundError, StorageError, UsageError
 from reveries.own_files import sync_to_disk
@@ -37,7 +37,7 @@ def import_from_file(settings: Settings, home: Home, file: Path, report_progress
     home.create()
     database = home.database(settings)
     with hold_lock(home, database):
-        if database.exists() or backups_in(home.backups) or traces_of(database):
+        if database.exists() or find_backups(home.backups) or find_memory_traces(database):
             raise UsageError(
                 f"There is already a mind in {home.path}. It is not replaced.",
                 advice=f"Import it elsewhere: REVERIES_HOME=~/another reveries import --mind {file}",
@@ -69,5 +69,5 @@ def _remove_partial(partial: Path) -> None:
         file.unlink()
 
 
-def _moved_frame(file: Path, moved: Moved) -> protocol.MindMoved:
+def _moved_frame(file: Path, moved: MindFileSummary) -> protocol.MindMoved:
     return protocol.MindMoved(0, str(file), moved.rows, moved.bytes, moved.with_vectors, moved.check)

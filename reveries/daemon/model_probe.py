@@ -19,10 +19,10 @@ from reveries.llm.base import CHAT_ROLES, ChatMessage, ChatModel, Delta, Embedde
 from reveries.llm.budget import Ledger
 from reveries.llm.caps import Span
 from reveries.llm.circuits import Circuits
-from reveries.llm.metered import was_never_begun
+from reveries.llm.metered import was_not_billed
 from reveries.llm.prices import price_of
 from reveries.llm.role_model import Candidate
-from reveries.llm.structured import AnswerOutcome, AnswerRecorder, ask, schema_of
+from reveries.llm.structured import AnswerOutcome, AnswerRecorder, ask_structured, schema_of
 from reveries.llm.tokens import template_tokens
 from reveries.prompts import prompt
 
@@ -90,7 +90,7 @@ class Prober:
         question = Prompt(role, (ChatMessage("user", words),), ANSWER_TOKENS, 0.0, schema=schema_of(ProbeAnswer))
         await watch.load(question)
         last = _OutcomeKeeper(self.recorder)
-        await ask(watch, question, ProbeAnswer, recorder=last)
+        await ask_structured(watch, question, ProbeAnswer, recorder=last)
         return last.outcome.value
 
     def _model_name(self, role: Role) -> str:
@@ -210,7 +210,7 @@ class CallWatch:
                         await self.circuits.answered(self.candidate.provider)
                     yield event
         except ModelError as error:
-            if not deltas and was_never_begun(error):
+            if not deltas and was_not_billed(error):
                 self.usages[-1] = Usage(0, 0)
             raise
         if first_at is None:

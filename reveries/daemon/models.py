@@ -18,14 +18,14 @@ from reveries.errors import ModelUnavailableError, ReveriesError
 from reveries.llm.assets import find_weights, resolve_auto_model
 from reveries.llm.base import CHAT_ROLES, ChatModel, Embedder, Role
 from reveries.llm.budget import CALL_MARGIN_SECONDS, Ledger
-from reveries.llm.choose import Choice, choose, fallbacks
+from reveries.llm.choose import ModelChoice, choose_fallbacks, choose_models
 from reveries.llm.circuits import Circuits
 from reveries.llm.embedded import SLOTS, EmbeddedModel, EmbeddedOptions
 from reveries.llm.endpoints import endpoint_of, uses_base_url
 from reveries.llm.fitting import fit_context
 from reveries.llm.hosted import HostedModel, HostedOptions
 from reveries.llm.metered import MeteredModel
-from reveries.llm.ollama_chat import OllamaModel, billions_by_name, list_ollama, run_there
+from reveries.llm.ollama_chat import OllamaModel, billions_by_name, list_ollama, local_model_names
 from reveries.llm.role_model import Candidate, RoleModel
 from reveries.llm.tier import Tier, assumed_tier
 from reveries.llm.tier_results import TierResult
@@ -42,8 +42,8 @@ class Models:
 
     chat: Mapping[Role, ChatModel]
     embedding: Embedding
-    choices: Mapping[Role, Choice]
-    fallbacks: Mapping[Role, tuple[Choice, ...]]
+    choices: Mapping[Role, ModelChoice]
+    fallbacks: Mapping[Role, tuple[ModelChoice, ...]]
     circuits: Circuits
     adapters: Mapping[str, ChatModel]
     """By model name; roles with the same model share its adapter."""
@@ -164,8 +164,8 @@ async def build_models(
     """
     llm = resolve_auto_model(settings.llm)
     listed = await list_ollama(llm.ollama_url) if _may_need_ollama(llm) else None
-    found = None if listed is None else run_there(listed)
-    choices, others = choose(llm, found), fallbacks(llm, found)
+    found = None if listed is None else local_model_names(listed)
+    choices, others = choose_models(llm, found), choose_fallbacks(llm, found)
     in_order = {role: (choices[role], *others[role]) for role in CHAT_ROLES}
     # One adapter per model: roles that share it share its process, memory and prompt cache.
     wanted = {choice.name: choice for chosen in in_order.values() for choice in chosen}
@@ -214,7 +214,7 @@ def _model_socket(home: Home, number: int) -> Path:
     return home.model_socket if not number else home.model_socket.with_stem(f"model{number + 1}")
 
 
-def _build_adapter(choice: Choice, llm: LlmSettings, socket: Path, clock: Clock) -> ChatModel:
+def _build_adapter(choice: ModelChoice, llm: LlmSettings, socket: Path, clock: Clock) -> ChatModel:
     match choice.provider:
         case "embedded":
             name = Path(choice.model).stem if choice.model.endswith(".gguf") else choice.model

@@ -15,21 +15,21 @@ from reveries.api_keys import where_key_is
 from reveries.config import AUTO_MODEL, LlmSettings, Settings, find_models_folder, is_this_machine
 from reveries.errors import ReveriesError
 from reveries.llm.answer_counts import StructuredAnswerCount
-from reveries.llm.assets import Asset, find_weights, is_here, manifest, resolve_auto_model
+from reveries.llm.assets import Asset, find_weights, has_weights, manifest, resolve_auto_model
 from reveries.llm.base import CHAT_ROLES, Role
 from reveries.llm.choose import (
     HOSTED_PROVIDERS,
     PRESETS,
-    Choice,
-    choose,
-    fallbacks,
-    is_named_as_handed_on,
+    ModelChoice,
+    choose_fallbacks,
+    choose_models,
+    is_remote_ollama_model,
     local_chat_models,
 )
 from reveries.llm.embedded import SLOTS
-from reveries.llm.fitting import fit_context, this_machine
+from reveries.llm.fitting import fit_context, read_machine_memory
 from reveries.llm.hosted import CONTEXT_TOKENS as HOSTED_CONTEXT_TOKENS
-from reveries.llm.ollama_chat import OllamaListed, billions_by_name, list_ollama, run_there
+from reveries.llm.ollama_chat import OllamaEntry, billions_by_name, list_ollama, local_model_names
 from reveries.llm.prices import Price, background_day_dollars, hour_of_talk_dollars, price_of
 from reveries.llm.tier import assumed_tier
 from reveries.llm.tier_results import TierResult
@@ -40,8 +40,8 @@ from reveries.redaction import redacted
 class InUse:
     """What a running mind uses, by role."""
 
-    choices: Mapping[Role, Choice]
-    fallbacks: Mapping[Role, Sequence[Choice]]
+    choices: Mapping[Role, ModelChoice]
+    fallbacks: Mapping[Role, Sequence[ModelChoice]]
     states: Mapping[str, str]
     embedder: str
     """The value of `llm.embedding_model`."""
@@ -59,12 +59,12 @@ async def models_overview(
     """
     llm = resolve_auto_model(settings.llm)
     listed = await list_ollama(llm.ollama_url)
-    names = None if listed is None else run_there(listed)
-    handed_on = frozenset(model.name for model in listed or () if model.is_handed_on)
-    used = in_use or InUse(choose(llm, names), fallbacks(llm, names), {}, llm.embedding_model)
+    names = None if listed is None else local_model_names(listed)
+    handed_on = frozenset(model.name for model in listed or () if model.is_remote)
+    used = in_use or InUse(choose_models(llm, names), choose_fallbacks(llm, names), {}, llm.embedding_model)
     choices = used.choices
     weights = await asyncio.to_thread(_weights_offers, llm, choices)
-    machine = this_machine()
+    machine = read_machine_memory()
     return protocol.ModelsOverview(
         request_id=0,
         roles=[
@@ -95,7 +95,7 @@ def leaves_machine(provider: str, model: str, ollama_url: str, handed_on: Collec
     some models: those named "-cloud", and `handed_on`."""
     if provider != "ollama":
         return provider in HOSTED_PROVIDERS
-    return is_named_as_handed_on(model, handed_on) or not is_this_machine(ollama_url)
+    return is_remote_ollama_model(model, handed_on) or not is_this_machine(ollama_url)
 
 
 def _role(role: Role, used: InUse, llm: LlmSettings, handed_on: Collection[str]) -> protocol.RoleUse:
@@ -116,7 +116,7 @@ def _role(role: Role, used: InUse, llm: LlmSettings, handed_on: Collection[str])
 
 
 def _role_with_tier(
-    role: protocol.RoleUse, tested: Mapping[str, TierResult], listed: Sequence[OllamaListed]
+    role: protocol.RoleUse, tested: Mapping[str, TierResult], listed: Sequence[OllamaEntry]
 ) -> protocol.RoleUse:
     if result := tested.get(role.model):
         return msgspec.structs.replace(role, tier=int(result.tier), tier_tested_at=result.tested_at)
@@ -124,7 +124,7 @@ def _role_with_tier(
     return msgspec.structs.replace(role, tier=int(assumed_tier(role.model, billions)))
 
 
-def _context_tokens(choice: Choice, llm: LlmSettings) -> tuple[int, str]:
+def _context_tokens(choice: ModelChoice, llm: LlmSettings) -> tuple[int, str]:
     """Return the context size in tokens, and its problem."""
     if choice.provider == "ollama":
         return llm.ollama.context_tokens, ""
@@ -162,7 +162,7 @@ def _weights_state(name: str, weights: Sequence[protocol.WeightsOffer]) -> str:
     return "here" if embedders[name] else f"Not here. Fetch it: reveries models pull {name}"
 
 
-def _weights_offers(llm: LlmSettings, choices: Mapping[Role, Choice]) -> list[protocol.WeightsOffer]:
+def _weights_offers(llm: LlmSettings, choices: Mapping[Role, ModelChoice]) -> list[protocol.WeightsOffer]:
     folder = find_models_folder()
     known = [_weights_offer(asset, folder) for asset in manifest()]
     named = {choice.model for choice in choices.values() if choice.provider == "embedded"} | {llm.embedded.model}
@@ -172,7 +172,7 @@ def _weights_offers(llm: LlmSettings, choices: Mapping[Role, Choice]) -> list[pr
 
 def _weights_offer(asset: Asset, folder: Path) -> protocol.WeightsOffer:
     return protocol.WeightsOffer(
-        asset.name, asset.kind, asset.about, asset.licence, asset.size_bytes, is_here(asset, folder)
+        asset.name, asset.kind, asset.about, asset.licence, asset.size_bytes, has_weights(asset, folder)
     )
 
 
@@ -184,11 +184,11 @@ def _file_offer(name: str) -> protocol.WeightsOffer:
     return protocol.WeightsOffer(name, "chat", "A file that the settings name.", "", size_bytes, is_there)
 
 
-def _ollama(listed: Sequence[OllamaListed], url: str) -> list[protocol.OllamaOffer]:
-    chosen = next(iter(local_chat_models(run_there(listed))), None)
+def _ollama(listed: Sequence[OllamaEntry], url: str) -> list[protocol.OllamaOffer]:
+    chosen = next(iter(local_chat_models(local_model_names(listed))), None)
     is_far = not is_this_machine(url)
     return [
-        protocol.OllamaOffer(model.name, model.size_bytes, is_far or model.is_handed_on, is_chosen=model.name == chosen)
+        protocol.OllamaOffer(model.name, model.size_bytes, is_far or model.is_remote, is_chosen=model.name == chosen)
         for model in listed
     ]
 

@@ -28,7 +28,7 @@ from reveries.errors import ReveriesError
 from reveries.llm.answer_counts import AnswerCounts
 from reveries.llm.budget import Ledger
 from reveries.llm.circuits import open_circuits
-from reveries.llm.tier_results import look_at_tier_results, open_tier_results
+from reveries.llm.tier_results import open_tier_results, read_tier_results
 
 
 def run_offline_command(arguments: argparse.Namespace, home: Home) -> int:
@@ -86,7 +86,7 @@ def _transfer_mind(settings: Settings, home: Home, arguments: argparse.Namespace
 
 async def _print_overview(settings: Settings, home: Home) -> None:
     # Printed before the loop is closed, which waits for a DNS look-up of Ollama's host and may take long.
-    _print_frame(await models_overview(settings, tested=look_at_tier_results(home.database(settings))))
+    _print_frame(await models_overview(settings, tested=read_tier_results(home.database(settings))))
 
 
 async def _print_usage(settings: Settings, home: Home, days: int) -> None:

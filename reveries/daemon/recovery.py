@@ -8,9 +8,9 @@ import msgspec
 import structlog
 
 from reveries.clock import Clock
-from reveries.db.backups import look_into, recover
-from reveries.db.integrity.suspected_damage import suspect, suspicion
-from reveries.db.room import Room
+from reveries.db.backups import restore_newest_whole, verify_database
+from reveries.db.integrity.suspected_damage import damage_note_path, note_damage
+from reveries.db.room import DiskSpace
 from reveries.errors import DiskFullError, StorageDamagedError, StorageError, StorageLostError
 
 _FIRST_PAUSE_SECONDS = 1.0
@@ -20,7 +20,9 @@ _HEALTHY_AFTER_SECONDS = 60.0
 log = structlog.get_logger("supervisor")
 
 
-async def supervise(name: str, child: Callable[[], Awaitable[None]], clock: Clock, room: Room | None = None) -> None:
+async def supervise(
+    name: str, child: Callable[[], Awaitable[None]], clock: Clock, room: DiskSpace | None = None
+) -> None:
     """Run `child` until it returns. When it raises, wait (1 s, doubling to 5 min) and run it again.
 
     A child that ran for a minute before it failed restarts after the shortest wait. One that found the disk full
@@ -68,11 +70,11 @@ async def live_with_recovery(life: Life, database: Path, backups: Path, clock: C
     try:
         return await _run_detecting_damage(life, database, awake)
     except StorageDamagedError as error:
-        suspect(database, error.message)
+        note_damage(database, error.message)
         log.exception("memory.damaged", why=error.message)
         if awake.is_set():
             raise
-        restored = await asyncio.to_thread(recover, database, backups, clock.now(), error.message)
+        restored = await asyncio.to_thread(restore_newest_whole, database, backups, clock.now(), error.message)
         log.warning("memory.restored", backup=restored.backup, kept=restored.kept)
     return await _run_detecting_damage(life, database, awake)
 
@@ -93,5 +95,5 @@ async def _run_detecting_damage(life: Life, database: Path, awake: asyncio.Event
 
 
 def _is_proven_damaged(database: Path) -> bool:
-    looked = look_into(database)
-    return bool(looked.problems or looked.rotten) or suspicion(database).exists()
+    looked = verify_database(database)
+    return bool(looked.problems or looked.rotten) or damage_note_path(database).exists()

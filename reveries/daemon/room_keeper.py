@@ -12,7 +12,7 @@ import structlog
 from reveries.clock import Clock
 from reveries.config import StorageSettings
 from reveries.db.database import Database
-from reveries.db.reserve import put_by
+from reveries.db.reserve import create_reserve
 from reveries.errors import StorageError, StorageLostError
 from reveries.notifier import Notifier
 
@@ -60,13 +60,13 @@ class RoomKeeper:
         before, room = self.problems(), self._database.room
         self._free_bytes = await asyncio.to_thread(self._read_free_bytes, self._database.path.parent)
         if self._free_bytes >= _AGAIN_BYTES and not room.is_full:
-            await asyncio.to_thread(put_by, self._database.path)
+            await asyncio.to_thread(create_reserve, self._database.path)
         limit = self._settings().rest_below_free_megabytes * _MEGABYTE
         self._is_resting = self._free_bytes < (limit * _ENOUGH_AGAIN if self._is_resting else limit)
         if self._free_bytes < _LEAST_BYTES:
             room.close()
         elif room.is_full and self._free_bytes >= _AGAIN_BYTES:
-            await self._try_room(self._database.try_room())
+            await self._try_room(self._database.probe_disk_space())
         elif room.refusal and not room.is_full:
             await self._try_room(self._database.try_again())
         elif self.problems() != before:

@@ -15,12 +15,12 @@ from reveries.config import Home, Settings, load_settings, read_toml
 from reveries.crash_history import CRASHES_UNTIL_SAFE, crashes_lately
 from reveries.daemon.embedders import Embedding
 from reveries.daemon.models import Models
-from reveries.db.backups import traces_of
+from reveries.db.backups import find_memory_traces
 from reveries.db.database import Database
 from reveries.db.integrity.damage import is_there
 from reveries.errors import ConfigError, ModelUnavailableError, SafeModeError, StorageError
 from reveries.llm.base import CHAT_ROLES, ChatMessage, Delta, Finished, Prompt, Role, Vectors
-from reveries.llm.choose import Choice
+from reveries.llm.choose import ModelChoice
 from reveries.llm.circuits import Circuits
 from reveries.llm.tokens import estimate_tokens
 from reveries.memory.store import choose_serving_model
@@ -71,7 +71,7 @@ def without_background(settings: Settings) -> Settings:
 
 def require_memory(database: Path, backups: Path) -> None:
     """Raise StorageError if there never was a memory: safe mode creates none."""
-    if not is_there(database) and not any(backups.glob("*.db")) and not traces_of(database):
+    if not is_there(database) and not any(backups.glob("*.db")) and not find_memory_traces(database):
         raise StorageError(
             f"There is no memory {database}, and safe mode creates none.", advice="To create one: reveries wake"
         )
@@ -79,7 +79,7 @@ def require_memory(database: Path, backups: Path) -> None:
 
 async def safe_models(database: Database, circuits: Circuits) -> Models:
     """Build placeholder models: nothing is loaded, started or called."""
-    choice, model = Choice("no", "model", "safe mode"), NoModel()
+    choice, model = ModelChoice("no", "model", "safe mode"), NoModel()
     return Models(
         chat=dict.fromkeys(CHAT_ROLES, model),
         embedding=Embedding(await _embedder_of_file(database), "not used in safe mode", (), lambda model_id: None),

@@ -23,7 +23,7 @@ class Backup:
         return self.path.name
 
 
-def outlived(backups: Iterable[Backup], now: float) -> list[Backup]:
+def select_expired(backups: Iterable[Backup], now: float) -> list[Backup]:
     """Which may go: all of the last 24 hours stay, of the 7 days before that the newest of each day, and what was made
     before a migration. The newest of all stays however old it is. Pure."""
     hourly = _hourly(backups)
@@ -37,7 +37,7 @@ def outlived(backups: Iterable[Backup], now: float) -> list[Backup]:
     return gone
 
 
-def too_many(backups: Sequence[Backup], sizes: Mapping[str, int], most_bytes: float) -> list[Backup]:
+def select_over_limit(backups: Sequence[Backup], sizes: Mapping[str, int], most_bytes: float) -> list[Backup]:
     """Which have to go so that all together take `most_bytes` at most; `sizes` in bytes, by name. The two newest stay
     whatever they take, and so does what was made before a migration. Then the newest of each day is worth more than
     what else there is of it. Pure."""

@@ -17,16 +17,16 @@ _NICER: Final = 10
 _NICEST: Final = 19
 
 
-def calmly(work: Callable[[], _Result], *, is_calm: bool = True) -> _Result:
+def run_at_low_priority(work: Callable[[], _Result], *, is_low_priority: bool = True) -> _Result:
     """Do it in a thread of its own, nicer than this one where each thread has its own niceness (Linux), and wait for
-    it. So do the threads that it starts. Not `is_calm`: do it here and now. Raises what it raises."""
-    if not is_calm:
+    it. So do the threads that it starts. Not `is_low_priority`: do it here and now. Raises what it raises."""
+    if not is_low_priority:
         return work()
-    with ThreadPoolExecutor(1, "calmly", _stand_back) as own:
+    with ThreadPoolExecutor(1, "calmly", _lower_thread_priority) as own:
         return own.submit(work).result()
 
 
-def _stand_back() -> None:
+def _lower_thread_priority() -> None:
     if sys.platform != "linux":
         return  # Elsewhere it would be the niceness of the whole process, which nobody but root may take back.
     with contextlib.suppress(OSError):

@@ -10,7 +10,7 @@ import aiosqlite
 from reveries.db.driver import dbapi, load_vector_search
 from reveries.db.integrity.page_sums import PageSums
 from reveries.db.integrity.write_ahead_log import log_of
-from reveries.db.storage_errors import is_full
+from reveries.db.storage_errors import is_disk_full
 from reveries.errors import StorageError, StorageLostError
 
 _BUSY_MS = 5000
@@ -31,13 +31,13 @@ _PRAGMAS = (
 )
 
 
-async def connected(path: Path, with_vector_search: bool) -> aiosqlite.Connection:
+async def open_connection(path: Path, with_vector_search: bool) -> aiosqlite.Connection:
     """The connection that writes. Raises what the driver raises."""
-    connection = aiosqlite.Connection(lambda: connect(path, with_vector_search), iter_chunk_size=256)
+    connection = aiosqlite.Connection(lambda: connect_for_writing(path, with_vector_search), iter_chunk_size=256)
     return await connection
 
 
-def connect(path: Path, with_vector_search: bool = False) -> "dbapi.Connection":
+def connect_for_writing(path: Path, with_vector_search: bool = False) -> "dbapi.Connection":
     """The same, for a thread. Raises StorageError too, where SQLite would not keep what it says that it keeps."""
     connection = dbapi.connect(str(path), isolation_level=None, timeout=5.0)
     try:
@@ -54,7 +54,7 @@ def connect(path: Path, with_vector_search: bool = False) -> "dbapi.Connection":
     return connection
 
 
-def connect_to_look(path: Path, busy_seconds: float = 5.0) -> "dbapi.Connection":
+def connect_read_only(path: Path, busy_seconds: float = 5.0) -> "dbapi.Connection":
     """One that changes nothing of the file and lays none beside it, for one thread at a time. Raises what the driver
     raises."""
     # Without a log nothing but the file counts: "immutable" keeps SQLite from making one.
@@ -63,7 +63,7 @@ def connect_to_look(path: Path, busy_seconds: float = 5.0) -> "dbapi.Connection"
     return dbapi.connect(place, uri=True, timeout=busy_seconds, check_same_thread=False)
 
 
-def finish_birth(path: Path) -> None:
+def finish_first_transaction(path: Path) -> None:
     """Where a power cut came into the very first transaction of a memory, which alone has a journal, let SQLite take
     that back. Who only looks cannot. Not where there is a log: beside an empty file SQLite would delete that."""
     if path.exists() and path.with_name(f"{path.name}-journal").exists() and not log_of(path).exists():
@@ -72,7 +72,7 @@ def finish_birth(path: Path) -> None:
 
 
 @contextlib.asynccontextmanager
-async def waiting_for_nobody(connection: aiosqlite.Connection) -> AsyncIterator[None]:
+async def fail_if_locked(connection: aiosqlite.Connection) -> AsyncIterator[None]:
     """Within it another program that writes to the file is an error at once, and holds nothing up."""
     try:
         await _wait_at_most(connection, 0)
@@ -85,10 +85,10 @@ async def _wait_at_most(connection: aiosqlite.Connection, milliseconds: int) -> 
     await (await connection.execute(f"PRAGMA busy_timeout={milliseconds}")).close()
 
 
-async def connected_again(path: Path, with_vector_search: bool) -> aiosqlite.Connection:
+async def reopen_connection(path: Path, with_vector_search: bool) -> aiosqlite.Connection:
     """The same, for a mind that is awake and was without it for a moment. Raises StorageLostError."""
     try:
-        return await connected(path, with_vector_search)
+        return await open_connection(path, with_vector_search)
     except (dbapi.Error, OSError, StorageError) as error:
         raise StorageLostError(
             f"The memory {path} cannot be opened again: {error}.",
@@ -96,15 +96,15 @@ async def connected_again(path: Path, with_vector_search: bool) -> aiosqlite.Con
         ) from error
 
 
-def follow_pages(path: Path, pages: PageSums) -> None:
+def open_with_page_sums(path: Path, pages: PageSums) -> None:
     """Open the memory and close it, with the checksums of its pages followed: what lies in its log is in the file then.
     Raises what the driver raises."""
     pages.begin()
-    with contextlib.closing(connect(path)) as connection:
+    with contextlib.closing(connect_for_writing(path)) as connection:
         # Asked for: what fails of a fold that a closing begins by itself, SQLite tells nobody.
         try:
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
         except dbapi.OperationalError as error:
-            if not is_full(error):
+            if not is_disk_full(error):
                 raise
     pages.after_opening()

@@ -6,10 +6,10 @@ import threading
 from functools import partial as partial_of
 from pathlib import Path
 
-from reveries.db.backups import MEGABYTE, Looked, Tell, ignore_event, look_at
-from reveries.db.busy_backoff import calmly
+from reveries.db.backups import MEGABYTE, BackupProgress, VerificationResult, discard_progress, verify_backup
+from reveries.db.busy_backoff import run_at_low_priority
 from reveries.db.driver import dbapi, load_vector_search
-from reveries.db.failpoints import Step, reached
+from reveries.db.failpoints import Step, reach_step
 from reveries.db.integrity.seals import seal, unseal
 from reveries.errors import StorageError
 from reveries.own_files import sync_to_disk
@@ -17,7 +17,7 @@ from reveries.own_files import sync_to_disk
 _TOLD_EVERY_SECONDS = 0.25
 
 
-def connect_beside(path: Path, with_vector_search: bool) -> "dbapi.Connection":
+def connect_reader(path: Path, with_vector_search: bool) -> "dbapi.Connection":
     """One more connection to the file at `path`, that reads only and is used in one thread at a time."""
     connection = dbapi.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=5.0, check_same_thread=False)
     if with_vector_search:
@@ -25,11 +25,12 @@ def connect_beside(path: Path, with_vector_search: bool) -> "dbapi.Connection":
     return connection
 
 
-def vacuum_into(connection: "dbapi.Connection", target: Path, is_calm: bool) -> None:
-    """Copy what it reads, and close it; `is_calm`: standing back behind whoever talks meanwhile. Breaks off when it is
-    interrupted."""
+def vacuum_into(connection: "dbapi.Connection", target: Path, is_low_priority: bool) -> None:
+    """Copy what `connection` reads to `target`, and close the connection. Stops when the connection is interrupted."""
     with contextlib.closing(connection):
-        calmly(lambda: connection.execute("VACUUM INTO ?", (str(target),)), is_calm=is_calm)
+        run_at_low_priority(
+            lambda: connection.execute("VACUUM INTO ?", (str(target),)), is_low_priority=is_low_priority
+        )
 
 
 def is_on_another_disk(copy: Path, memory: Path) -> bool:
@@ -40,12 +41,14 @@ def is_on_another_disk(copy: Path, memory: Path) -> bool:
         return True
 
 
-async def verify_copy(partial: Path, target: Path, tell: Tell, *, is_calm: bool) -> Looked:
+async def verify_copy(
+    partial: Path, target: Path, tell: BackupProgress, *, is_low_priority: bool
+) -> VerificationResult:
     """`verify_and_publish` in a thread, which ends soon after a caller that is cancelled: a signal ends the daemon
     within seconds (B4), however large the copy."""
     given_up = threading.Event()
     looking = asyncio.get_running_loop().run_in_executor(
-        None, partial_of(verify_and_publish, partial, target, tell, is_calm=is_calm, given_up=given_up)
+        None, partial_of(verify_and_publish, partial, target, tell, is_low_priority=is_low_priority, given_up=given_up)
     )
     try:
         return await asyncio.shield(looking)
@@ -59,15 +62,15 @@ async def verify_copy(partial: Path, target: Path, tell: Tell, *, is_calm: bool)
 def verify_and_publish(
     partial: Path,
     target: Path,
-    tell: Tell = ignore_event,
+    tell: BackupProgress = discard_progress,
     *,
-    is_calm: bool = False,
+    is_low_priority: bool = False,
     given_up: threading.Event | None = None,
-) -> Looked:
+) -> VerificationResult:
     """Look at the copy `partial`, sync it, and give it its name. Raises StorageError when it is not whole, or when it
     is `given_up` before it was looked at."""
-    reached(Step.BACKUP_COPIED)
-    looked = look_at(partial, tell, is_calm=is_calm, given_up=given_up)
+    reach_step(Step.BACKUP_COPIED)
+    looked = verify_backup(partial, tell, is_low_priority=is_low_priority, given_up=given_up)
     if looked.problems:
         partial.unlink()
         raise StorageError(
@@ -76,15 +79,15 @@ def verify_and_publish(
     partial.chmod(0o600)
     unseal(target)
     sync_to_disk(partial)
-    reached(Step.BACKUP_VERIFIED)
+    reach_step(Step.BACKUP_VERIFIED)
     partial.replace(target)
-    reached(Step.BACKUP_NAMED)
+    reach_step(Step.BACKUP_NAMED)
     sync_to_disk(target.parent)
-    calmly(lambda: seal(target), is_calm=is_calm)
+    run_at_low_priority(lambda: seal(target), is_low_priority=is_low_priority)
     return looked
 
 
-async def watch_copying(copying: "asyncio.Future[None]", source: Path, partial: Path, tell: Tell) -> None:
+async def watch_copying(copying: "asyncio.Future[None]", source: Path, partial: Path, tell: BackupProgress) -> None:
     """Until `copying` is done; how much of `source` has arrived is told by the size of what is written, whenever that
     has grown: one that hangs tells nothing. It goes to the disk as it comes: a gigabyte at the end would keep a commit
     waiting behind it."""

@@ -13,15 +13,21 @@ from pathlib import Path
 
 import aiosqlite
 
-from reveries.db.backups import Looked, Tell, ignore_event
-from reveries.db.connecting import connected_again, follow_pages, waiting_for_nobody
-from reveries.db.copies import connect_beside, is_on_another_disk, vacuum_into, verify_copy, watch_copying
-from reveries.db.driver import MAY_READ_BESIDE, SQLITE_INTERRUPT, SQLITE_VERSION, dbapi
-from reveries.db.failpoints import HangPlace, Step, may_hang, reached
+from reveries.db.backups import BackupProgress, VerificationResult, discard_progress
+from reveries.db.connecting import fail_if_locked, open_with_page_sums, reopen_connection
+from reveries.db.copies import connect_reader, is_on_another_disk, vacuum_into, verify_copy, watch_copying
+from reveries.db.driver import CAN_READ_CONCURRENTLY, SQLITE_INTERRUPT, SQLITE_VERSION, dbapi
+from reveries.db.failpoints import HangPlace, Step, may_hang, reach_step
 from reveries.db.integrity.page_sums import PageSums
-from reveries.db.integrity.scrubbing import Scrubbed, has_room, looked_and_copied, put_in_place, vacuumed
+from reveries.db.integrity.scrubbing import (
+    ScrubResult,
+    has_space_for_copies,
+    replace_memory_file,
+    vacuum_in_place,
+    verify_and_copy,
+)
 from reveries.db.integrity.seals import seal
-from reveries.db.integrity.suspected_damage import end_suspicion, has_told, suspect
+from reveries.db.integrity.suspected_damage import clear_damage_note, clear_pending_notice, note_damage
 from reveries.db.integrity.write_ahead_log import log_bytes, log_of
 from reveries.db.queries import statements
 from reveries.db.reading import (
@@ -30,20 +36,20 @@ from reveries.db.reading import (
     Reader,
     Row,
     StatementDeadline,
-    open_snapshot,
-    rows_of,
-    rows_of_text,
+    fetch_rows,
+    fetch_rows_of_text,
+    open_snapshot_connection,
 )
-from reveries.db.reserve import has_no_room
-from reveries.db.room import Room, disk_full
-from reveries.db.storage_errors import is_refused_write, primary_code, seen_damaged, storage_errors
+from reveries.db.reserve import is_out_of_space
+from reveries.db.room import DiskSpace, disk_full_error
+from reveries.db.storage_errors import damaged_in_use_error, is_failed_write, primary_error_code, storage_errors
 from reveries.db.transactions import ReadOnlyTransaction, Transaction
 from reveries.errors import DiskFullError, StorageDamagedError, StorageError, StorageLostError
 from reveries.heartbeat import Pulse, WatchedLock
 
 __all__ = ["Database", "Parameters", "Reader", "Row", "Transaction"]
 
-_TRIED_BYTES = 256 * 1024
+_PROBE_BYTES = 256 * 1024
 """What must fit before a full disk is believed to have room again."""
 _COMMITS_BETWEEN_FOLDS = 50
 _LOG_GROWTH_BYTES = 4 * 2**20
@@ -72,7 +78,7 @@ class Database:
         """Whether somebody may talk while a copy is made: then that stands back."""
         self.notice = ""
         """What the owner should know of the file as it was found."""
-        self.room = Room()
+        self.room = DiskSpace()
         self._lost: StorageLostError | None = None
         self._is_suspect = False
         self._is_closed = False
@@ -102,7 +108,7 @@ class Database:
         Raises DiskFullError or StorageLostError: then nothing of the body is stored. Never await a model or a client
         inside: the lock is held. After the first StorageLostError there is no other end: a later sync may succeed
         without the data that an earlier one lost, so nothing is acknowledged any more (A4). After a DiskFullError
-        nothing is tried until `try_room` finds some (A5).
+        nothing is tried until `probe_disk_space` finds some (A5).
         """
         self.room.require()
         with self.pulse.at_work():
@@ -117,8 +123,8 @@ class Database:
             async with self.transaction() as transaction:
                 yield transaction
             return
-        async with self._lock, waiting_for_nobody(self._connection):
-            with self.noticing_loss(), storage_errors():
+        async with self._lock, fail_if_locked(self._connection):
+            with self.record_loss(), storage_errors():
                 try:
                     await self._connection.execute("BEGIN")
                     yield ReadOnlyTransaction(self._connection)
@@ -126,13 +132,13 @@ class Database:
                     ended = self._connection.rollback()
                     await asyncio.shield(ended)
 
-    async def try_room(self) -> bool:
+    async def probe_disk_space(self) -> bool:
         """Whether something can be stored now; then `room` is open again. Who is in the way is not waited for. Raises
         StorageError where the disk is not what refuses it, StorageLostError where it fails."""
         with self.pulse.at_work():
             try:
                 async with self._transaction(waits=False) as transaction:
-                    await transaction.run("room.fill", {"bytes": _TRIED_BYTES})
+                    await transaction.run("room.fill", {"bytes": _PROBE_BYTES})
                 async with self._transaction(waits=False) as transaction:
                     await transaction.run("room.clear")
             except DiskFullError:
@@ -154,16 +160,16 @@ class Database:
         async with (
             self._writes,
             self._lock,
-            contextlib.nullcontext() if waits else waiting_for_nobody(self._connection),
+            contextlib.nullcontext() if waits else fail_if_locked(self._connection),
         ):
             self.require_storage()
-            with self.noticing_loss(), self._noticing_refusal(), storage_errors():
+            with self.record_loss(), self._record_refusal(), storage_errors():
                 # The connection's thread works in order. So whichever step a cancellation hits, the rollback comes
                 # after it, and does nothing where COMMIT has succeeded. Shielded, for no transaction may stay open
                 # for the next one to fall into.
                 try:
                     await self._connection.execute("BEGIN IMMEDIATE")
-                    reached(Step.TRANSACTION_BEGUN)
+                    reach_step(Step.TRANSACTION_BEGUN)
                     await may_hang(HangPlace.TRANSACTION)
                     yield Transaction(self._connection)
                     await asyncio.shield(self._commit())
@@ -171,26 +177,26 @@ class Database:
                     await asyncio.shield(self._connection.rollback())
                     raise
                 if self._is_log_long():
-                    await self._fold_to_its_end()
+                    await self._fold_uninterrupted()
 
     async def rows(self, name: str, parameters: Parameters | None = None) -> list[Row]:
         """What the query called `name` finds in what is committed."""
         async with self._lock:
-            with self.noticing_loss(), storage_errors():
-                return await rows_of(self._connection, name, parameters)
+            with self.record_loss(), storage_errors():
+                return await fetch_rows(self._connection, name, parameters)
 
     @contextlib.asynccontextmanager
     async def moment(self) -> AsyncIterator[Reader]:
         """What is committed now, to be read at leisure while others write; where a second connection may not read, what
         is committed whenever it is asked."""
-        if not MAY_READ_BESIDE:
+        if not CAN_READ_CONCURRENTLY:
             yield self
             return
-        with self.noticing_loss():
+        with self.record_loss():
             # Not while the file is written anew: it would read one that nobody else has.
             async with self._lock:
                 with storage_errors():
-                    beside = await asyncio.to_thread(open_snapshot, self.path, self.has_vector_search)
+                    beside = await asyncio.to_thread(open_snapshot_connection, self.path, self.has_vector_search)
             try:
                 yield DatabaseSnapshot(beside)
             finally:
@@ -205,11 +211,11 @@ class Database:
         async with self._lock:
             self._deadline.until = until
             await self._connection.set_progress_handler(self._deadline, _STEPS_BETWEEN_LOOKS)
-            with self.noticing_loss(), storage_errors():
+            with self.record_loss(), storage_errors():
                 try:
-                    return await rows_of(self._connection, name, parameters)
+                    return await fetch_rows(self._connection, name, parameters)
                 except dbapi.OperationalError as error:
-                    if primary_code(error) == SQLITE_INTERRUPT:
+                    if primary_error_code(error) == SQLITE_INTERRUPT:
                         raise TimeoutError from error
                     raise
                 finally:
@@ -218,10 +224,10 @@ class Database:
     async def rows_of_text(self, statement: str, parameters: Sequence[object]) -> list[Row]:
         """What a query without a name finds: for tables that are made while the mind lives (`vector_tables`)."""
         async with self._lock:
-            with self.noticing_loss(), storage_errors():
-                return await rows_of_text(self._connection, statement, parameters)
+            with self.record_loss(), storage_errors():
+                return await fetch_rows_of_text(self._connection, statement, parameters)
 
-    async def backup_to(self, target: Path, tell: Tell = ignore_event) -> Looked:
+    async def backup_to(self, target: Path, tell: BackupProgress = discard_progress) -> VerificationResult:
         """A verified copy of the database at `target`, seen only when it is whole. What a look at it found: texts that
         are not what was written are no reason to have no copy. `tell` is called from other threads too. Raises
         StorageError."""
@@ -231,8 +237,8 @@ class Database:
                 await may_hang(HangPlace.COPY)
                 partial.unlink(missing_ok=True)
                 try:
-                    await self._copy_to(partial, tell, is_calm=self.is_talked_to)
-                    return await verify_copy(partial, target, tell, is_calm=self.is_talked_to)
+                    await self._copy_to(partial, tell, is_low_priority=self.is_talked_to)
+                    return await verify_copy(partial, target, tell, is_low_priority=self.is_talked_to)
                 except BaseException:
                     # A copy that nobody will finish would take the room that the memory needs.
                     with contextlib.suppress(OSError):
@@ -247,16 +253,16 @@ class Database:
                 f"The backup {target} cannot be made: {error.strerror}.", advice="The memory itself is in use."
             ) from error
 
-    async def _copy_to(self, partial: Path, tell: Tell, *, is_calm: bool) -> None:
-        if not MAY_READ_BESIDE:
+    async def _copy_to(self, partial: Path, tell: BackupProgress, *, is_low_priority: bool) -> None:
+        if not CAN_READ_CONCURRENTLY:
             async with self._lock:
-                with self._noticing_loss_of_copy(partial), storage_errors():
+                with self._record_copy_loss(partial), storage_errors():
                     await self._connection.execute("VACUUM INTO ?", (str(partial),))
             return
         # On a connection of its own: a large memory takes a while to copy, and nobody waits for it.
-        with self._noticing_loss_of_copy(partial), storage_errors():
-            beside = await asyncio.to_thread(connect_beside, self.path, self.has_vector_search)
-            copying = asyncio.get_running_loop().run_in_executor(None, vacuum_into, beside, partial, is_calm)
+        with self._record_copy_loss(partial), storage_errors():
+            beside = await asyncio.to_thread(connect_reader, self.path, self.has_vector_search)
+            copying = asyncio.get_running_loop().run_in_executor(None, vacuum_into, beside, partial, is_low_priority)
             try:
                 await watch_copying(copying, self.path, partial, tell)
             except asyncio.CancelledError:
@@ -264,64 +270,64 @@ class Database:
                 await asyncio.wait([copying])
                 raise
 
-    async def scrub(self, copy: Path | None = None) -> Scrubbed:
+    async def scrub(self, copy: Path | None = None) -> ScrubResult:
         """Leave nothing in the file of what was deleted: no page of it, no word of the index, no log. It is written
         anew for that and looked at, takes the old one's place, and `copy` too if one is named: a backup, as
         `backup_to` makes it. Where there is no room for that, only what SQLite overwrites by itself is gone. Whoever
         writes waits meanwhile; a caller that is cancelled leaves, and it is done all the same."""
         return await asyncio.shield(self._scrub(copy))
 
-    async def _scrub(self, copy: Path | None) -> Scrubbed:
+    async def _scrub(self, copy: Path | None) -> ScrubResult:
         async with self._copying, self._writes:
             if self._is_closed:
-                return Scrubbed(is_whole=False)
-            with self.noticing_loss(), storage_errors():
+                return ScrubResult(is_whole=False)
+            with self.record_loss(), storage_errors():
                 async with self._lock:
                     await (await self._connection.execute(statements()["forget.merge_words"])).close()
                     await self._fold("TRUNCATE")
-                scrubbed = await self._anew(copy) if MAY_READ_BESIDE else None
+                scrubbed = await self._anew(copy) if CAN_READ_CONCURRENTLY else None
                 return scrubbed or await self._vacuum()
 
-    async def _anew(self, copy: Path | None) -> Scrubbed | None:
+    async def _anew(self, copy: Path | None) -> ScrubResult | None:
         """None where it cannot be done so."""
         real = await asyncio.to_thread(self.path.resolve)
         anew, before = real.with_name(f"{real.name}.anew"), self.commits
-        if not await asyncio.to_thread(has_room, real, 1):
+        if not await asyncio.to_thread(has_space_for_copies, real, 1):
             return None
         try:
             anew.unlink(missing_ok=True)
             # Whoever writes waits for it: it stands back behind nobody.
-            await self._copy_to(anew, ignore_event, is_calm=False)
-            looked, copied = await looked_and_copied(anew, copy)
+            await self._copy_to(anew, discard_progress, is_low_priority=False)
+            looked, copied = await verify_and_copy(anew, copy)
             if looked.problems:
                 return None
             async with self._lock:
                 # Nothing may be lost of what was stored while the file was copied.
-                is_whole = self.commits == before and await self._take_place(anew, real)
-            return Scrubbed(True, looked if copied else None) if is_whole else None
+                is_whole = self.commits == before and await self._replace_file(anew, real)
+            return ScrubResult(True, looked if copied else None) if is_whole else None
         except DiskFullError:
             return None
         finally:
             anew.unlink(missing_ok=True)
 
-    async def _take_place(self, anew: Path, real: Path) -> bool:
+    async def _replace_file(self, anew: Path, real: Path) -> bool:
         """Let the file at `anew` be the memory. False where somebody else reads it: then it stays as it is."""
         await self._fold("TRUNCATE")
         await self._connection.close()
         try:
-            if not await asyncio.to_thread(put_in_place, anew, real):
+            if not await asyncio.to_thread(replace_memory_file, anew, real):
                 return False  # Somebody reads it: looking at it here would drop their locks, and ours.
             self._pages.forget()
-            await asyncio.to_thread(follow_pages, self.path, self._pages)
+            await asyncio.to_thread(open_with_page_sums, self.path, self._pages)
             return True
         finally:
-            with self.noticing_loss():
-                self._connection = await connected_again(self.path, self.has_vector_search)
+            with self.record_loss():
+                self._connection = await reopen_connection(self.path, self.has_vector_search)
 
-    async def _vacuum(self) -> Scrubbed:
+    async def _vacuum(self) -> ScrubResult:
         async with self._lock:
-            is_whole = await vacuumed(self._connection, self.path)
-            return Scrubbed(await self._fold("TRUNCATE") and is_whole)
+            is_whole = await vacuum_in_place(self._connection, self.path)
+            return ScrubResult(await self._fold("TRUNCATE") and is_whole)
 
     async def is_intact(self) -> bool:
         """SQLite's own integrity check. After one that failed nothing is stored any more: the next wake puts it right.
@@ -329,29 +335,29 @@ class Database:
         found = await self.rows_of_text("PRAGMA quick_check(1)", ())
         verdict = " ".join(str(row["quick_check"]) for row in found)
         if verdict != "ok":
-            with contextlib.suppress(StorageDamagedError), self.noticing_loss():
-                raise seen_damaged(verdict)
+            with contextlib.suppress(StorageDamagedError), self.record_loss():
+                raise damaged_in_use_error(verdict)
         return verdict == "ok"
 
     def suspect(self, why: str) -> None:
         """Damage was seen, here or by who read from here: the file is not sealed, and the next wake looks at all of
         it."""
         self._is_suspect = True
-        suspect(self.path, why)
+        note_damage(self.path, why)
 
-    def has_told(self) -> None:
+    def clear_pending_notice(self) -> None:
         """The owner can see the notice: no later life has to tell it."""
-        has_told(self.path)
+        clear_pending_notice(self.path)
 
     @contextlib.contextmanager
-    def noticing_loss(self) -> Iterator[None]:
+    def record_loss(self) -> Iterator[None]:
         """What passes that says that the storage is lost, or full, counts from then on."""
         try:
             yield
         except StorageLostError as error:
-            if is_refused_write(error.__cause__) and has_no_room(self.path):
+            if is_failed_write(error.__cause__) and is_out_of_space(self.path):
                 self.room.close()
-                raise disk_full() from error
+                raise disk_full_error() from error
             self._lost = self._lost or error
             if isinstance(error, StorageDamagedError):
                 self.suspect(error.message)
@@ -361,7 +367,7 @@ class Database:
             raise
 
     @contextlib.contextmanager
-    def _noticing_refusal(self) -> Iterator[None]:
+    def _record_refusal(self) -> Iterator[None]:
         """Whatever else kept something from being stored is told until a commit succeeds (H3)."""
         try:
             yield
@@ -371,7 +377,7 @@ class Database:
             raise
 
     @contextlib.contextmanager
-    def _noticing_loss_of_copy(self, copy: Path) -> Iterator[None]:
+    def _record_copy_loss(self, copy: Path) -> Iterator[None]:
         """The same while a copy is made. Where that has no room, the memory may have some all the same; and where its
         disk fails, and is another one, the memory's is well."""
         try:
@@ -381,7 +387,7 @@ class Database:
                 raise StorageError(
                     f"The disk of {copy.parent} failed: {error.message}", advice="The memory itself is in use."
                 ) from error
-            with self.noticing_loss():
+            with self.record_loss():
                 raise
 
     async def aclose(self) -> None:
@@ -402,15 +408,15 @@ class Database:
             is_well = self._lost is None and not self._is_suspect
             if is_well and not log_of(self.path).exists():
                 await asyncio.to_thread(seal, self.path)
-                end_suspicion(self.path)
+                clear_damage_note(self.path)
 
     async def _commit(self) -> None:
         # Noticed here and not by who waits: a caller that is cancelled is gone when the disk refuses.
         self.require_storage()
-        with self.noticing_loss(), storage_errors():
-            reached(Step.BEFORE_COMMIT)
+        with self.record_loss(), storage_errors():
+            reach_step(Step.BEFORE_COMMIT)
             await self._connection.execute("COMMIT")
-            reached(Step.AFTER_COMMIT)
+            reach_step(Step.AFTER_COMMIT)
             self.commits += 1
         self.room.stored()
 
@@ -418,7 +424,7 @@ class Database:
         commits = self.commits - self._folded_at_commits
         return commits >= _COMMITS_BETWEEN_FOLDS or log_bytes(self.path) > self._folded_at_bytes + _LOG_GROWTH_BYTES
 
-    async def _fold_to_its_end(self) -> None:
+    async def _fold_uninterrupted(self) -> None:
         """A caller that is cancelled waits for it all the same: nobody may commit while the pages are noted."""
         ended = asyncio.Event()
 
@@ -442,11 +448,11 @@ class Database:
 
     async def _fold(self, how: str) -> bool:
         """Whether the whole log is in the file: where another program reads, what it reads stays as it was."""
-        with self.noticing_loss(), storage_errors():
+        with self.record_loss(), storage_errors():
             await asyncio.to_thread(self._pages.before_fold)
-            reached(Step.PAGES_NOTED)
-            [folded] = await rows_of_text(self._connection, f"PRAGMA wal_checkpoint({how})", ())
-            reached(Step.LOG_FOLDED)
+            reach_step(Step.PAGES_NOTED)
+            [folded] = await fetch_rows_of_text(self._connection, f"PRAGMA wal_checkpoint({how})", ())
+            reach_step(Step.LOG_FOLDED)
             await asyncio.to_thread(self._pages.after_fold)
         self._folded_at_commits = self.commits
         self._folded_at_bytes = log_bytes(self.path)

@@ -17,12 +17,12 @@ else:
 SQLITE_VERSION: str = dbapi.sqlite_version
 
 
-def is_safe_for_two(version: tuple[int, ...]) -> bool:
+def is_safe_for_two_connections(version: tuple[int, ...]) -> bool:
     """Whether a second connection to the same file may read: not where the WAL-reset bug is (to 3.51.2, and 3.52)."""
     return (3, 51, 3) <= version < (3, 52) or version >= (3, 53)
 
 
-MAY_READ_BESIDE: bool = is_safe_for_two(dbapi.sqlite_version_info)
+CAN_READ_CONCURRENTLY: bool = is_safe_for_two_connections(dbapi.sqlite_version_info)
 
 
 def load_vector_search(connection: "dbapi.Connection") -> bool:
@@ -49,7 +49,7 @@ SQLITE_FULL = 13
 SQLITE_NOTADB = 26
 
 __all__ = [
-    "MAY_READ_BESIDE",
+    "CAN_READ_CONCURRENTLY",
     "SQLITE_BUSY",
     "SQLITE_CORRUPT",
     "SQLITE_FULL",
@@ -59,6 +59,6 @@ __all__ = [
     "SQLITE_NOTADB",
     "SQLITE_VERSION",
     "dbapi",
-    "is_safe_for_two",
+    "is_safe_for_two_connections",
     "load_vector_search",
 ]

@@ -96,7 +96,7 @@ async def may_hang(place: HangPlace) -> None:
         await _failpoint.halt(place)
 
 
-def reached(step: Step) -> None:
+def reach_step(step: Step) -> None:
     """Say that `step` is reached."""
     if _failpoint is not None:
         _failpoint.reach(step)

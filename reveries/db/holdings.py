@@ -16,7 +16,7 @@ from typing import Final, Literal
 
 
 @dataclass(frozen=True, slots=True)
-class Holding:
+class TextTable:
     """One table."""
 
     words: tuple[str, ...]
@@ -32,72 +32,72 @@ class Holding:
     """How `forget` erases it: by statements of its own; or as any table of this list, the words alone or the row."""
 
 
-HOLDINGS: Final[Mapping[str, Holding]] = {
-    "conversations": Holding(("source", "title", "folded_summary"), "what you said and what it answered"),
-    "raw_experiences": Holding(
+HOLDINGS: Final[Mapping[str, TextTable]] = {
+    "conversations": TextTable(("source", "title", "folded_summary"), "what you said and what it answered"),
+    "raw_experiences": TextTable(
         ("content", "metadata"), "what you said and what it answered", ("content",), is_tainted=True
     ),
-    "turns": Holding(
+    "turns": TextTable(
         ("speaker", "text"), "what you said and what it answered", ("speaker", "text"), is_tainted=True
     ),
-    "episodes": Holding(
+    "episodes": TextTable(
         ("summary", "exemplars", "gap", "topics", "entities"), "episodes", ("summary",), is_tainted=True
     ),
-    "self_model": Holding(
+    "self_model": TextTable(
         (
             "narrative", "values", "tendencies", "relationship", "strengths", "limitations", "current_focus",
             "unresolved_threads", "anticipations",
         ),
         "the self-model and its history",
     ),
-    "self_model_history": Holding(("reason", "before"), "the self-model and its history"),
-    "gaps": Holding(("significance",), "how long nobody spoke"),
-    "monologue_state": Holding(
+    "self_model_history": TextTable(("reason", "before"), "the self-model and its history"),
+    "gaps": TextTable(("significance",), "how long nobody spoke"),
+    "monologue_state": TextTable(
         ("last_buffer", "last_context"), "the whole prompt of the thought that is under way"
     ),
-    "monologue_log": Holding(("text", "explanation", "occasion"), "its thoughts", ("text",), is_tainted=True),
-    "asked_thoughts": Holding(("about",), "what you asked it to think about"),
-    "calendar_told": Holding(("event_key",), "which events of the calendar it knows"),
-    "owner_notes": Holding(("text", "reason"), "notes to you", ("text",)),
-    "circuit_breaker_events": Holding(("explanation", "buffer_snapshot"), "what the breaker and the tripwire saw"),
-    "tripwire_events": Holding(("excerpt",), "what the breaker and the tripwire saw"),
-    "consolidation_changes": Holding(("change_set", "log"), "what each pass of sleep did"),
-    "consolidation_pending": Holding(("question", "answer"), "what sleep asks you"),
-    "held_experiences": Holding(("why",), "what sleep asks you"),
-    "claims": Holding(
+    "monologue_log": TextTable(("text", "explanation", "occasion"), "its thoughts", ("text",), is_tainted=True),
+    "asked_thoughts": TextTable(("about",), "what you asked it to think about"),
+    "calendar_told": TextTable(("event_key",), "which events of the calendar it knows"),
+    "owner_notes": TextTable(("text", "reason"), "notes to you", ("text",)),
+    "circuit_breaker_events": TextTable(("explanation", "buffer_snapshot"), "what the breaker and the tripwire saw"),
+    "tripwire_events": TextTable(("excerpt",), "what the breaker and the tripwire saw"),
+    "consolidation_changes": TextTable(("change_set", "log"), "what each pass of sleep did"),
+    "consolidation_pending": TextTable(("question", "answer"), "what sleep asks you"),
+    "held_experiences": TextTable(("why",), "what sleep asks you"),
+    "claims": TextTable(
         ("subject", "relation", "value", "quote", "speaker"), "claims", ("value", "quote"), is_tainted=True
     ),
-    "claim_conflicts": Holding(("reason",), "claims"),
-    "provider_circuits": Holding(("last_error",), "when a provider was out", is_exported=False),
-    "deep_texts": Holding(
+    "claim_conflicts": TextTable(("reason",), "claims"),
+    "provider_circuits": TextTable(("last_error",), "when a provider was out", is_exported=False),
+    "deep_texts": TextTable(
         ("speaker", "text"), "what you said and what it answered", ("speaker", "text"), is_tainted=True
     ),
-    "projects": Holding(("name", "folder"), "your projects", erased="words"),
-    "goals": Holding(("text",), "your projects", ("text",), erased="words"),
-    "orientation": Holding(("content",), "your projects", ("content",), is_tainted=True, erased="words"),
-    "tasks": Holding(
+    "projects": TextTable(("name", "folder"), "your projects", erased="words"),
+    "goals": TextTable(("text",), "your projects", ("text",), erased="words"),
+    "orientation": TextTable(("content",), "your projects", ("content",), is_tainted=True, erased="words"),
+    "tasks": TextTable(
         ("title", "description", "skill_area", "outcome", "audit", "failure", "held_because", "flagged_because"),
         "your projects",
         ("title", "description"),
         is_tainted=True,
         erased="words",
     ),
-    "questions": Holding(
+    "questions": TextTable(
         ("question", "context", "context_tags", "answer", "payload"),
         "your projects",
         ("question", "context"),
         is_tainted=True,
         erased="words",
     ),
-    "activities": Holding(("details", "skill_area"), "your projects", erased="words"),
-    "steps": Holding(("arguments", "result", "path"), "your projects", is_tainted=True, erased="words"),
-    "chunks": Holding(
+    "activities": TextTable(("details", "skill_area"), "your projects", erased="words"),
+    "steps": TextTable(("arguments", "result", "path"), "your projects", is_tainted=True, erased="words"),
+    "chunks": TextTable(
         ("title", "content", "tags", "fell_because", "names"), "your projects", ("title", "content"),
         is_tainted=True, erased="row",
     ),
-    "relations": Holding(("context_tags",), "your projects", erased="words"),
-    "coretrievals": Holding(("query",), "your projects", erased="row"),
-    "grants": Holding(("name",), "your projects", erased="row"),
+    "relations": TextTable(("context_tags",), "your projects", erased="words"),
+    "coretrievals": TextTable(("query",), "your projects", erased="row"),
+    "grants": TextTable(("name",), "your projects", erased="row"),
 }  # fmt: skip
 
 CHECKSUMMED: Final = {table: one.checksum_of for table, one in HOLDINGS.items() if one.checksum_of}

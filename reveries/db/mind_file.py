@@ -16,16 +16,16 @@ from typing import Any, Final
 
 import msgspec
 
-from reveries.db.backups import look_at
-from reveries.db.connecting import connect_to_look
+from reveries.db.backups import verify_backup
+from reveries.db.connecting import connect_read_only
 from reveries.db.driver import dbapi
 from reveries.db.holdings import NOT_EXPORTED
-from reveries.db.schemas import SCHEMA_VERSION, inheritance
-from reveries.db.storage_errors import said_of
+from reveries.db.schemas import SCHEMA_VERSION, inheritance_statements
+from reveries.db.storage_errors import describe_driver_error
 from reveries.errors import DatabaseTooNewError, InputDataError, InputFileError, StorageError
 
 FORMAT: Final = 1
-MADE_ANEW: Final = NOT_EXPORTED | {
+NOT_IN_MIND_FILE: Final = NOT_EXPORTED | {
     "embedding_cache",
     "snapshot_marks",
     "changed_rows",
@@ -49,11 +49,11 @@ _PRAGMAS_OF_IMPORT: Final = (
     "cache_size=-131072",
 )
 
-Tell = Callable[[int, int], None]
+RowProgress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Moved:
+class MindFileSummary:
     """How much went out, or came in."""
 
     rows: int
@@ -63,7 +63,7 @@ class Moved:
     """Of the whole file: two files with the same are the same."""
 
 
-def export_mind(database: Path, target: Path, *, with_vectors: bool, tell: Tell) -> Moved:
+def export_mind(database: Path, target: Path, *, with_vectors: bool, tell: RowProgress) -> MindFileSummary:
     """Write the memory at `database`, which nobody writes to meanwhile, into `target`, which must not be there yet.
 
     Raises InputFileError when it cannot be written, StorageError when the memory cannot be read.
@@ -73,7 +73,7 @@ def export_mind(database: Path, target: Path, *, with_vectors: bool, tell: Tell)
         raise InputFileError(f"There is a file {target} already.", advice="Name another: nothing is written over.")
     is_ours = False
     try:
-        with contextlib.closing(connect_to_look(database)) as look, partial.open("xb") as file:
+        with contextlib.closing(connect_read_only(database)) as look, partial.open("xb") as file:
             is_ours = True
             os.fchmod(file.fileno(), 0o600)
             moved = _write_tables(look, file.write, with_vectors=with_vectors, tell=tell)
@@ -90,7 +90,7 @@ def export_mind(database: Path, target: Path, *, with_vectors: bool, tell: Tell)
     except dbapi.Error as error:
         _remove_if(partial, is_ours)
         raise StorageError(
-            f"The memory cannot be read: {said_of(error)}.", advice="See: reveries backup verify"
+            f"The memory cannot be read: {describe_driver_error(error)}.", advice="See: reveries backup verify"
         ) from error
     return moved
 
@@ -100,7 +100,7 @@ def _remove_if(file: Path, is_ours: bool) -> None:
         file.unlink(missing_ok=True)
 
 
-def check_mind(source: Path, tell: Tell) -> Moved:
+def check_mind(source: Path, tell: RowProgress) -> MindFileSummary:
     """Read all of `source` and compare every checksum; changes nothing. Raises InputFileError, InputDataError naming
     the line, and DatabaseTooNewError."""
     rows, with_vectors, is_ended, total = 0, False, False, _Total()
@@ -108,7 +108,7 @@ def check_mind(source: Path, tell: Tell) -> Moved:
         if is_ended:
             raise _mind_file_error(f"{source} line {number}", "something stands behind the last line")
         if number == 1:
-            with_vectors = _header(line, source)
+            with_vectors = _read_mind_header(line, source)
         elif "end" in line:
             _compare_end(line, rows, total.hex, f"{source} line {number}")
             is_ended = True
@@ -123,10 +123,10 @@ def check_mind(source: Path, tell: Tell) -> Moved:
         raise InputDataError(
             f"{source} has no last line: its end is missing.", advice="Copy it again, or export again."
         )
-    return Moved(rows, source.stat().st_size, with_vectors, total.hex)
+    return MindFileSummary(rows, source.stat().st_size, with_vectors, total.hex)
 
 
-def import_mind(source: Path, empty: Path, tell: Tell) -> None:
+def import_mind(source: Path, empty: Path, tell: RowProgress) -> None:
     """Fill the database at `empty`, which has the schema and no rows, with what `check_mind` found whole. All or
     nothing. Raises InputDataError where a row does not fit.
 
@@ -138,21 +138,23 @@ def import_mind(source: Path, empty: Path, tell: Tell) -> None:
         for pragma in _PRAGMAS_OF_IMPORT:
             connection.execute(f"PRAGMA {pragma}")
         connection.execute("BEGIN IMMEDIATE")
-        with _doors_open(connection):
+        with _without_guards(connection):
             _fill_tables(connection, source, tell)
-            for statement in inheritance():
+            for statement in inheritance_statements():
                 connection.execute(statement)
         connection.execute("COMMIT")
     finally:
         connection.close()
-    if problems := (looked := look_at(empty)).problems + looked.rotten:
+    if problems := (looked := verify_backup(empty)).problems + looked.rotten:
         raise InputDataError(f"{source} is no whole mind: {problems[0]}", advice="Export it again where it came from.")
 
 
 # --- out -------------------------------------------------------------------------------------------------------------
 
 
-def _write_tables(look: "dbapi.Connection", write: Callable[[bytes], int], *, with_vectors: bool, tell: Tell) -> Moved:
+def _write_tables(
+    look: "dbapi.Connection", write: Callable[[bytes], int], *, with_vectors: bool, tell: RowProgress
+) -> MindFileSummary:
     total, rows, size = _Total(), 0, 0
 
     def put(line: dict[str, object]) -> None:
@@ -165,18 +167,18 @@ def _write_tables(look: "dbapi.Connection", write: Callable[[bytes], int], *, wi
     put({"reveries_mind": FORMAT, "schema": version, "vectors": with_vectors})
     for table in sorted(_tables(look) - (frozenset() if with_vectors else VECTORS)):
         names = _columns(look, table)
-        for row in look.execute(f"SELECT {_quote_names(names)} FROM {table} ORDER BY {_order(look, table)}"):  # noqa: S608
-            values = {name: _outward(value) for name, value in zip(names, row, strict=True)}
+        for row in look.execute(f"SELECT {_quote_names(names)} FROM {table} ORDER BY {_storage_order_of(look, table)}"):  # noqa: S608
+            values = {name: _encode_value(value) for name, value in zip(names, row, strict=True)}
             put({"table": table, "row": values, "check": _checksum_of_row(table, values)})
             rows += 1
             if rows % _ROWS_AT_ONCE == 0:
                 tell(rows, 0)
     end = total.hex
     size += write(msgspec.json.encode({"end": {"rows": rows, "check": end}}) + b"\n")
-    return Moved(rows, size, with_vectors, end)
+    return MindFileSummary(rows, size, with_vectors, end)
 
 
-def _outward(value: object) -> object:
+def _encode_value(value: object) -> object:
     return {_BLOB: base64.b64encode(value).decode("ascii")} if isinstance(value, bytes) else value
 
 
@@ -184,7 +186,7 @@ def _outward(value: object) -> object:
 
 
 @contextlib.contextmanager
-def _doors_open(connection: "dbapi.Connection") -> Iterator[None]:
+def _without_guards(connection: "dbapi.Connection") -> Iterator[None]:
     """Without what looks at a row where it comes in: here what it is made of may come after it."""
     named = "type = 'trigger' AND name LIKE '%~_guarded' ESCAPE '~'"
     doors = connection.execute(f"SELECT name, sql FROM sqlite_master WHERE {named} ORDER BY rowid").fetchall()  # noqa: S608
@@ -195,13 +197,13 @@ def _doors_open(connection: "dbapi.Connection") -> Iterator[None]:
         connection.execute(made)
 
 
-def _fill_tables(connection: "dbapi.Connection", source: Path, tell: Tell) -> None:
+def _fill_tables(connection: "dbapi.Connection", source: Path, tell: RowProgress) -> None:
     tables, done = _Tables(connection), 0
     for number, line, _ in _read_lines(source):
         if number == 1 or "end" in line:
             continue
         where = f"{source} line {number}"
-        _insert(connection, tables, *_table_and_row(line, where), where)
+        _insert_row(connection, tables, *_table_and_row(line, where), where)
         done += 1
         if done % _ROWS_AT_ONCE == 0:
             tell(done, 0)
@@ -234,7 +236,7 @@ def _decode_line(raw: bytes, where: str) -> dict[str, Any]:
     return line
 
 
-def _header(line: dict[str, Any], source: Path) -> bool:
+def _read_mind_header(line: dict[str, Any], source: Path) -> bool:
     """Whether there are vectors in it. Raises InputDataError, DatabaseTooNewError."""
     found, schema = line.get("reveries_mind"), line.get("schema")
     if not isinstance(found, int) or not isinstance(schema, int):
@@ -276,16 +278,16 @@ class _Tables:
         return self._statements.setdefault(key, made)
 
 
-def _insert(connection: "dbapi.Connection", tables: _Tables, table: str, row: dict[str, Any], where: str) -> None:
+def _insert_row(connection: "dbapi.Connection", tables: _Tables, table: str, row: dict[str, Any], where: str) -> None:
     if not (statement := tables.statement(table, row)):
         raise _mind_file_error(where, f"there is no table {table[:40]!r} with these columns in a mind of this format")
     try:
-        connection.execute(statement, [_inward(value) for value in row.values()])
+        connection.execute(statement, [_decode_value(value) for value in row.values()])
     except (dbapi.Error, ValueError, TypeError, OverflowError) as error:
         raise _mind_file_error(where, f"its row does not fit into {table} ({error})") from error
 
 
-def _inward(value: object) -> object:
+def _decode_value(value: object) -> object:
     if isinstance(value, dict):
         if set(value) != {_BLOB} or not isinstance(value[_BLOB], str):
             raise ValueError("an object stands where a value belongs")
@@ -330,14 +332,14 @@ def _checksum_of_row(table: str, row: dict[str, Any]) -> str:
 
 def _tables(connection: "dbapi.Connection") -> frozenset[str]:
     rows = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
-    return frozenset(str(row[0]) for row in rows if not _SHADOW.fullmatch(str(row[0]))) - MADE_ANEW
+    return frozenset(str(row[0]) for row in rows if not _SHADOW.fullmatch(str(row[0]))) - NOT_IN_MIND_FILE
 
 
 def _columns(connection: "dbapi.Connection", table: str) -> list[str]:
     return [str(row[1]) for row in connection.execute(f"PRAGMA table_info({table})")]
 
 
-def _order(connection: "dbapi.Connection", table: str) -> str:
+def _storage_order_of(connection: "dbapi.Connection", table: str) -> str:
     """The order in which rows were stored; for a table without row numbers, of its key."""
     made = str(connection.execute("SELECT sql FROM sqlite_master WHERE name = ?", (table,)).fetchone()[0])
     if "WITHOUT ROWID" not in made:

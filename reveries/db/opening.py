@@ -9,19 +9,25 @@ from pathlib import Path
 
 import aiosqlite
 
-from reveries.db.backups import finish_restoring, free_copy, go_on_restoring
-from reveries.db.connecting import connect_to_look, connected, finish_birth, follow_pages
+from reveries.db.backups import choose_copy_path, finish_restore, resume_restore
+from reveries.db.connecting import connect_read_only, finish_first_transaction, open_connection, open_with_page_sums
 from reveries.db.database import Database
 from reveries.db.driver import SQLITE_CORRUPT, SQLITE_FULL, SQLITE_IOERR, SQLITE_NOTADB, dbapi
-from reveries.db.failpoints import Step, reached
-from reveries.db.integrity.damage import damaged, keep_broken_log, refuse_changed, refuse_damaged, refuse_missing
+from reveries.db.failpoints import Step, reach_step
+from reveries.db.integrity.damage import (
+    check_for_disk_changes,
+    damaged_file_error,
+    keep_broken_log,
+    refuse_damaged,
+    refuse_missing,
+)
 from reveries.db.integrity.page_sums import PageSums
 from reveries.db.integrity.seals import unseal
-from reveries.db.integrity.suspected_damage import untold
-from reveries.db.reserve import give_up, has_no_room
-from reveries.db.room import disk_full
-from reveries.db.schemas import SCHEMA_VERSION, migration, whole_schema
-from reveries.db.storage_errors import is_full, primary_code, said_of, storage_errors
+from reveries.db.integrity.suspected_damage import read_pending_notice
+from reveries.db.reserve import is_out_of_space, release_reserve
+from reveries.db.room import disk_full_error
+from reveries.db.schemas import SCHEMA_VERSION, migration_statements, schema_statements
+from reveries.db.storage_errors import describe_driver_error, is_disk_full, primary_error_code, storage_errors
 from reveries.errors import DatabaseTooNewError, DiskFullError, StorageError, StorageLostError
 from reveries.own_files import fault_of_memory, open_around, owner_of
 
@@ -38,7 +44,7 @@ async def open_database(path: Path, backups: Path | None = None, *, with_vector_
     try:
         return await _open_checked(path, backups, with_vector_search=with_vector_search)
     except DiskFullError:
-        if not give_up(path):
+        if not release_reserve(path):
             raise
     return await _open_checked(path, backups, with_vector_search=with_vector_search)
 
@@ -48,27 +54,27 @@ async def _open_checked(path: Path, backups: Path | None, *, with_vector_search:
     try:
         # Tried first: where opening fails inside aiosqlite, its thread may outlive the loop and die of that, loudly.
         pages = PageSums(path)
-        notice = await _to_its_end(partial(_try_to_open, path, backups, pages))
-        connection = await connected(path, with_vector_search)
+        notice = await _run_to_completion(partial(_check_and_repair, path, backups, pages))
+        connection = await open_connection(path, with_vector_search)
         try:
-            has_vector_search = await _does_answer(connection, "SELECT vec_version()")
+            has_vector_search = await _can_execute(connection, "SELECT vec_version()")
         except BaseException:  # Somebody may be told to end right here: its thread would keep the process.
             await connection.close()
             raise
     except OSError as error:
-        if is_full(error):
-            raise disk_full() from error
+        if is_disk_full(error):
+            raise disk_full_error() from error
         raise StorageLostError(
             f"The disk failed while the memory {path} was opened: {error.strerror}.",
             advice="Nothing was changed. Look at the disk, then: reveries wake",
         ) from error
     except (dbapi.Error, UnicodeDecodeError) as error:
-        if isinstance(error, UnicodeDecodeError) or primary_code(error) in (SQLITE_CORRUPT, SQLITE_NOTADB):
-            raise damaged(path, said_of(error)) from error
-        if is_full(error) or (primary_code(error) == SQLITE_IOERR and has_no_room(path)):
-            raise disk_full() from error
+        if isinstance(error, UnicodeDecodeError) or primary_error_code(error) in (SQLITE_CORRUPT, SQLITE_NOTADB):
+            raise damaged_file_error(path, describe_driver_error(error)) from error
+        if is_disk_full(error) or (primary_error_code(error) == SQLITE_IOERR and is_out_of_space(path)):
+            raise disk_full_error() from error
         raise StorageError(
-            f"The memory {path} cannot be opened: {said_of(error)}.",
+            f"The memory {path} cannot be opened: {describe_driver_error(error)}.",
             advice="It was not changed. A backup can take its place: reveries backup list, backup restore NAME.",
         ) from error
     finally:
@@ -77,18 +83,18 @@ async def _open_checked(path: Path, backups: Path | None, *, with_vector_search:
     try:
         database.notice = notice
         with storage_errors():
-            await _bring_up_to_date(database, connection, backups)
+            await _migrate(database, connection, backups)
         # Words leave the index with their text, not at the next merge. SQLite before 3.42 cannot: there they go then.
-        with contextlib.suppress(DiskFullError), database.noticing_loss():
+        with contextlib.suppress(DiskFullError), database.record_loss():
             for index in ("deep_words", "chunk_words"):
-                await _does_answer(connection, f"INSERT INTO {index} ({index}, rank) VALUES ('secure-delete', 1)")  # noqa: S608
+                await _can_execute(connection, f"INSERT INTO {index} ({index}, rank) VALUES ('secure-delete', 1)")  # noqa: S608
     except BaseException:
         await connection.close()
         raise
     return database
 
 
-async def _to_its_end(work: Callable[[], str]) -> str:
+async def _run_to_completion(work: Callable[[], str]) -> str:
     """In a thread. A caller that is cancelled waits until it has ended: whoever lets go of the lock lets others in."""
     working = asyncio.get_running_loop().run_in_executor(None, work)
     try:
@@ -100,7 +106,7 @@ async def _to_its_end(work: Callable[[], str]) -> str:
         raise
 
 
-def _try_to_open(path: Path, backups: Path | None, pages: PageSums) -> str:
+def _check_and_repair(path: Path, backups: Path | None, pages: PageSums) -> str:
     """What to tell the owner of the file: what is found, and what an earlier wake found and came not as far as telling.
     A wake may be told to end, or killed, at any moment of this."""
     whose = owner_of(path.parent)
@@ -113,17 +119,17 @@ def _try_to_open(path: Path, backups: Path | None, pages: PageSums) -> str:
         raise StorageError(
             f"The memory is not safe to open. {fault}", advice="Nothing was written. Look at it, and move it away."
         )
-    go_on_restoring(path)
-    finish_birth(path)
+    resume_restore(path)
+    finish_first_transaction(path)
     has_past = refuse_missing(path, backups)
-    finish_restoring(path)
-    told = [refuse_changed(path, backups), keep_broken_log(path)]
+    finish_restore(path)
+    told = [check_for_disk_changes(path, backups), keep_broken_log(path)]
     _refuse_newer(path)
     unseal(path)
-    follow_pages(path, pages)
+    open_with_page_sums(path, pages)
     if mended := refuse_damaged(path, has_past=has_past):
-        follow_pages(path, pages)
-    return _join_notices(untold(path), *told, mended)
+        open_with_page_sums(path, pages)
+    return _join_notices(read_pending_notice(path), *told, mended)
 
 
 def _join_notices(*sentences: str) -> str:
@@ -135,12 +141,12 @@ def _join_notices(*sentences: str) -> str:
     return found
 
 
-async def _does_answer(connection: aiosqlite.Connection, statement: str) -> bool:
+async def _can_execute(connection: aiosqlite.Connection, statement: str) -> bool:
     """Whether SQLite knows what `statement` asks of it. Raises StorageError when it knows and the disk does not."""
     try:
         await connection.execute_fetchall(statement)
     except dbapi.Error as error:
-        if primary_code(error) in (SQLITE_FULL, SQLITE_IOERR):
+        if primary_error_code(error) in (SQLITE_FULL, SQLITE_IOERR):
             with storage_errors():
                 raise
         return False
@@ -151,7 +157,7 @@ def _refuse_newer(path: Path) -> None:
     """Looked at read-only: opened for writing, a write-ahead log that a crash left would be folded into the file."""
     if not path.exists():
         return
-    with contextlib.closing(connect_to_look(path)) as look:
+    with contextlib.closing(connect_read_only(path)) as look:
         found = look.execute("PRAGMA user_version").fetchone()[0]
     if found > SCHEMA_VERSION:
         raise DatabaseTooNewError(
@@ -160,7 +166,7 @@ def _refuse_newer(path: Path) -> None:
         )
 
 
-async def _bring_up_to_date(database: Database, connection: aiosqlite.Connection, backups: Path | None) -> None:
+async def _migrate(database: Database, connection: aiosqlite.Connection, backups: Path | None) -> None:
     [row] = await connection.execute_fetchall("PRAGMA user_version")
     version = int(row[0])
     if version == SCHEMA_VERSION:
@@ -171,13 +177,13 @@ async def _bring_up_to_date(database: Database, connection: aiosqlite.Connection
         )
         held = (int(counted["turns"]), int(counted["episodes"]))
         name = f"before-migration-{version}-to-{SCHEMA_VERSION}"
-        await database.backup_to(await asyncio.to_thread(free_copy, backups, name, held))
-        reached(Step.MIGRATION_BACKED_UP)
+        await database.backup_to(await asyncio.to_thread(choose_copy_path, backups, name, held))
+        reach_step(Step.MIGRATION_BACKED_UP)
     while version < SCHEMA_VERSION:
         async with database.transaction():
             # A new file begins with the whole schema, an older one takes every step.
-            for statement in migration(version + 1) if version else whole_schema():
+            for statement in migration_statements(version + 1) if version else schema_statements():
                 await connection.execute(statement)
             version = version + 1 if version else SCHEMA_VERSION
             await connection.execute(f"PRAGMA user_version={version}")
-        reached(Step.MIGRATION_STEP)
+        reach_step(Step.MIGRATION_STEP)

@@ -10,7 +10,7 @@ from typing import Any, Final, Protocol
 
 import aiosqlite
 
-from reveries.db.copies import connect_beside
+from reveries.db.copies import connect_reader
 from reveries.db.driver import dbapi
 from reveries.db.queries import statements
 from reveries.db.storage_errors import storage_errors
@@ -60,9 +60,9 @@ class DatabaseSnapshot:
             return self._connection.execute(statements()[name], parameters or {}).fetchall()
 
 
-def open_snapshot(path: Path, with_vector_search: bool) -> "dbapi.Connection":
+def open_snapshot_connection(path: Path, with_vector_search: bool) -> "dbapi.Connection":
     """A connection that reads what is committed now, until it is closed. Slow: call it in a thread."""
-    connection = connect_beside(path, with_vector_search)
+    connection = connect_reader(path, with_vector_search)
     try:
         connection.row_factory = dbapi.Row
         connection.isolation_level = None
@@ -85,12 +85,12 @@ class StatementDeadline:
         return int(time.monotonic() >= self.until)
 
 
-async def rows_of(connection: aiosqlite.Connection, name: str, parameters: Parameters | None) -> list[Row]:
+async def fetch_rows(connection: aiosqlite.Connection, name: str, parameters: Parameters | None) -> list[Row]:
     """What the query called `name` finds on that connection."""
-    return await rows_of_text(connection, statements()[name], parameters or {})
+    return await fetch_rows_of_text(connection, statements()[name], parameters or {})
 
 
-async def rows_of_text(
+async def fetch_rows_of_text(
     connection: aiosqlite.Connection, statement: str, parameters: Parameters | Sequence[object]
 ) -> list[Row]:
     """What a query finds on that connection. One trip to its thread and back, where a cursor would take three: on a

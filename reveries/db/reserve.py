@@ -9,38 +9,38 @@ from pathlib import Path
 from reveries.own_files import open_new
 
 RESERVE_BYTES = 256 * 1024
-_TRIED_BYTES = 4 * 2**20
+_PROBE_BYTES = 4 * 2**20
 """Who may not write so much has as good as no room: a few words, and it would be full."""
 
 
-def reserve_of(memory: Path) -> Path:
+def reserve_path(memory: Path) -> Path:
     """Where it is."""
     return memory.with_name(f"{memory.name}.reserve")
 
 
-def put_by(memory: Path) -> None:
+def create_reserve(memory: Path) -> None:
     """Put room by, unless there is some. Only where there is more than enough; what cannot be put by is not."""
-    reserve = reserve_of(memory)
+    reserve = reserve_path(memory)
     if reserve.exists():
         return
     with contextlib.suppress(OSError):
         _fill_with_noise(reserve, RESERVE_BYTES)
 
 
-def give_up(memory: Path) -> bool:
+def release_reserve(memory: Path) -> bool:
     """Let it go. Whether there was any."""
     try:
-        reserve_of(memory).unlink()
+        reserve_path(memory).unlink()
     except OSError:
         return False
     return True
 
 
-def has_no_room(memory: Path) -> bool:
+def is_out_of_space(memory: Path) -> bool:
     """Whether its owner may write no more there, for want of room or of a quota: tried, for no number says so."""
     tried = memory.with_name(f"{memory.name}.tried")
     try:
-        _fill_with_noise(tried, _TRIED_BYTES)
+        _fill_with_noise(tried, _PROBE_BYTES)
     except OSError as error:
         return error.errno in (EDQUOT, ENOSPC)
     finally:

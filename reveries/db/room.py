@@ -10,13 +10,13 @@ from reveries.errors import DiskFullError
 from reveries.notifier import Notifier
 
 
-def disk_full() -> DiskFullError:
+def disk_full_error() -> DiskFullError:
     return DiskFullError(
         "The disk is full: nothing new can be stored.", advice="Free some room; the mind goes on by itself."
     )
 
 
-class Room:
+class DiskSpace:
     """Open from the beginning. `changed` is notified of each change."""
 
     def __init__(self) -> None:
@@ -33,7 +33,7 @@ class Room:
     def require(self) -> None:
         """Raises DiskFullError while there is none."""
         if self.is_full:
-            raise disk_full()
+            raise disk_full_error()
 
     def close(self) -> None:
         """Something could not be stored, for there is none: whatever else was in the way is not what is now."""

@@ -8,22 +8,24 @@ from reveries.db.driver import dbapi
 SCHEMA_VERSION: Final = 12
 
 
-def whole_schema() -> list[str]:
+def schema_statements() -> list[str]:
     """The statements that make a new file."""
-    return _split(resources.files("reveries").joinpath("schema.sql").read_text(encoding="utf-8"))
+    return _split_statements(resources.files("reveries").joinpath("schema.sql").read_text(encoding="utf-8"))
 
 
-def migration(target: int) -> list[str]:
+def migration_statements(target: int) -> list[str]:
     """The statements that lead to schema `target` from the one before."""
-    return _split(resources.files("reveries.db").joinpath(f"migrations/{target:04}.sql").read_text(encoding="utf-8"))
+    return _split_statements(
+        resources.files("reveries.db").joinpath(f"migrations/{target:04}.sql").read_text(encoding="utf-8")
+    )
 
 
-def inheritance() -> list[str]:
+def inheritance_statements() -> list[str]:
     """The statements that give every row the taint of what it is made of."""
-    return _split(resources.files("reveries.db").joinpath("inheritance.sql").read_text(encoding="utf-8"))
+    return _split_statements(resources.files("reveries.db").joinpath("inheritance.sql").read_text(encoding="utf-8"))
 
 
-def _split(source: str) -> list[str]:
+def _split_statements(source: str) -> list[str]:
     """Single statements: `executescript` would commit, and a migration must be atomic."""
     whole: list[str] = []
     pending = ""

@@ -14,7 +14,7 @@ from reveries.db.driver import (
     SQLITE_NOTADB,
     dbapi,
 )
-from reveries.db.room import disk_full
+from reveries.db.room import disk_full_error
 from reveries.errors import StorageDamagedError, StorageError, StorageLostError
 
 _IOERR_SHMSIZE = 10 | 19 << 8
@@ -40,7 +40,7 @@ _SAID: Final = {
 }
 
 
-def said_of(error: Exception) -> str:
+def describe_driver_error(error: Exception) -> str:
     """What an error of the driver's means, in words of ours: its own quote rows, and the words that were looked for.
     No word of anybody's is in what this returns (H2)."""
     if isinstance(error, dbapi.IntegrityError):
@@ -48,11 +48,11 @@ def said_of(error: Exception) -> str:
     name = getattr(error, "sqlite_errorname", None)
     if name is None and (isinstance(error, UnicodeDecodeError) or str(error).startswith("Could not decode")):
         return _NO_UTF8
-    said = _SAID.get(primary_code(error), "SQLite failed")
+    said = _SAID.get(primary_error_code(error), "SQLite failed")
     return f"{said} ({name or type(error).__name__})"
 
 
-def seen_damaged(why: str) -> StorageDamagedError:
+def damaged_in_use_error(why: str) -> StorageDamagedError:
     """What is said of damage that was met while the memory was in use."""
     return StorageDamagedError(
         f"The memory is damaged: {why}.",
@@ -60,7 +60,7 @@ def seen_damaged(why: str) -> StorageDamagedError:
     )
 
 
-def is_full(error: BaseException | None) -> bool:
+def is_disk_full(error: BaseException | None) -> bool:
     """Whether it says that the disk has no room."""
     if isinstance(error, OSError):
         return error.errno in (ENOSPC, EDQUOT)
@@ -68,12 +68,12 @@ def is_full(error: BaseException | None) -> bool:
     return code & 0xFF == SQLITE_FULL or code == _IOERR_SHMSIZE
 
 
-def is_refused_write(error: BaseException | None) -> bool:
+def is_failed_write(error: BaseException | None) -> bool:
     """Whether the system did not take a write, and said another reason than a disk without room: a quota, perhaps."""
     return getattr(error, "sqlite_errorcode", 0) == _IOERR_WRITE
 
 
-def primary_code(error: Exception) -> int:
+def primary_error_code(error: Exception) -> int:
     """What kind of error of SQLite's it is; 0 for one that is none."""
     return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF
 
@@ -84,23 +84,26 @@ def storage_errors() -> Iterator[None]:
     try:
         yield
     except UnicodeDecodeError as error:  # Of a text that is none, or of SQLite's message about it.
-        raise seen_damaged(said_of(error)) from error
+        raise damaged_in_use_error(describe_driver_error(error)) from error
     except dbapi.IntegrityError as error:
         raise StorageError(
-            f"The memory refused a row: {said_of(error)}.", advice="Nothing of it was stored."
+            f"The memory refused a row: {describe_driver_error(error)}.", advice="Nothing of it was stored."
         ) from error
     except dbapi.Error as error:
-        primary = primary_code(error)
-        if is_full(error):
-            raise disk_full() from error
+        primary = primary_error_code(error)
+        if is_disk_full(error):
+            raise disk_full_error() from error
         if primary in (SQLITE_CORRUPT, SQLITE_NOTADB):
-            raise seen_damaged(said_of(error)) from error
+            raise damaged_in_use_error(describe_driver_error(error)) from error
         if primary == SQLITE_IOERR:
             raise StorageLostError(
-                f"The disk failed a write: {said_of(error)}.", advice="Look at the disk, then: reveries wake"
+                f"The disk failed a write: {describe_driver_error(error)}.",
+                advice="Look at the disk, then: reveries wake",
             ) from error
         if primary in (SQLITE_BUSY, SQLITE_LOCKED):
             raise StorageError(
                 "Another program holds the memory's file.", advice="End that program; the mind goes on by itself."
             ) from error
-        raise StorageError(f"The memory cannot be used: {said_of(error)}.", advice="Nothing was changed.") from error
+        raise StorageError(
+            f"The memory cannot be used: {describe_driver_error(error)}.", advice="Nothing was changed."
+        ) from error

@@ -6,8 +6,8 @@ import aiosqlite
 
 from reveries.db.driver import SQLITE_BUSY, dbapi
 from reveries.db.queries import statements
-from reveries.db.reading import Parameters, Row, rows_of
-from reveries.db.storage_errors import primary_code
+from reveries.db.reading import Parameters, Row, fetch_rows
+from reveries.db.storage_errors import primary_error_code
 
 
 class Transaction:
@@ -29,7 +29,7 @@ class Transaction:
 
     async def rows(self, name: str, parameters: Parameters | None = None) -> list[Row]:
         """What the query called `name` finds, within this transaction."""
-        return await rows_of(self._connection, name, parameters)
+        return await fetch_rows(self._connection, name, parameters)
 
     async def run_text(self, statement: str) -> None:
         """Run a statement that has no name: for tables that are made while the mind lives (`vector_tables`)."""
@@ -48,23 +48,23 @@ class ReadOnlyTransaction(Transaction):
         try:
             return await super().run(name, parameters)
         except dbapi.OperationalError as error:
-            _require_in_the_way(error)
+            _require_busy(error)
             return 0
 
     async def run_many(self, name: str, rows: Iterable[Parameters]) -> None:
         try:
             await super().run_many(name, rows)
         except dbapi.OperationalError as error:
-            _require_in_the_way(error)
+            _require_busy(error)
 
     async def rows(self, name: str, parameters: Parameters | None = None) -> list[Row]:
         try:
             return await super().rows(name, parameters)
         except dbapi.OperationalError as error:
-            _require_in_the_way(error)
+            _require_busy(error)
             return []
 
 
-def _require_in_the_way(error: dbapi.OperationalError) -> None:
-    if primary_code(error) != SQLITE_BUSY:
+def _require_busy(error: dbapi.OperationalError) -> None:
+    if primary_error_code(error) != SQLITE_BUSY:
         raise error

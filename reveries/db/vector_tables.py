@@ -22,13 +22,15 @@ class StoredVectorTable:
     is_whole: bool
 
 
-async def vector_tables(source: Database | Transaction) -> list[StoredVectorTable]:
+async def list_vector_tables(source: Database | Transaction) -> list[StoredVectorTable]:
     """All there are."""
     rows = await source.rows("deep.tables")
     return [StoredVectorTable(row["number"], row["model_id"], row["dimensions"], bool(row["is_whole"])) for row in rows]
 
 
-async def make_table(transaction: Transaction, model_id: str, dimensions: int, is_whole: bool) -> StoredVectorTable:
+async def create_vector_table(
+    transaction: Transaction, model_id: str, dimensions: int, is_whole: bool
+) -> StoredVectorTable:
     """A new, empty table for the vectors of a model. sqlite-vec must be loaded."""
     named = {"model_id": model_id, "dimensions": dimensions, "is_whole": int(is_whole)}
     number = int((await transaction.rows("deep.add_table", named))[0]["number"])
@@ -38,13 +40,13 @@ async def make_table(transaction: Transaction, model_id: str, dimensions: int, i
     return StoredVectorTable(number, model_id, dimensions, is_whole)
 
 
-async def drop_table(transaction: Transaction, table: StoredVectorTable) -> None:
+async def drop_vector_table(transaction: Transaction, table: StoredVectorTable) -> None:
     """Delete a table; its pages are overwritten (`secure_delete`). sqlite-vec must be loaded."""
     await transaction.run_text(f"DROP TABLE IF EXISTS deep_vectors_{table.number}")
     await transaction.run("deep.drop_table", {"number": table.number})
 
 
-async def empty_without_extension(transaction: Transaction, table: StoredVectorTable) -> None:
+async def erase_without_extension(transaction: Transaction, table: StoredVectorTable) -> None:
     """Erase what stands in a table though sqlite-vec cannot be loaded: nobody would keep it up to date, and nothing of
     what is forgotten meanwhile may stay in it. It is made anew when the extension is back."""
     for shadow in _SHADOWS:
@@ -52,7 +54,7 @@ async def empty_without_extension(transaction: Transaction, table: StoredVectorT
     await transaction.run("deep.table_is_whole", {"number": table.number, "is_whole": 0})
 
 
-async def put(transaction: Transaction, table: StoredVectorTable, vectors: Iterable[tuple[int, bytes]]) -> None:
+async def put_vectors(transaction: Transaction, table: StoredVectorTable, vectors: Iterable[tuple[int, bytes]]) -> None:
     """Add vectors of unit length under their ids, float32 little-endian; those of another length are passed over.
 
     They stand there as int8: a quarter to read, and whoever searches compares the nearest again by `vectors`.
@@ -64,7 +66,7 @@ async def put(transaction: Transaction, table: StoredVectorTable, vectors: Itera
         await transaction.run_text_many(statement, rows)
 
 
-async def remove(transaction: Transaction, table: StoredVectorTable, row_ids: Sequence[int]) -> None:
+async def remove_vectors(transaction: Transaction, table: StoredVectorTable, row_ids: Sequence[int]) -> None:
     """Delete vectors by id; sqlite-vec overwrites them."""
     statement = f"DELETE FROM deep_vectors_{table.number} WHERE rowid = ?"  # noqa: S608 - a number
     await transaction.run_text_many(statement, [(row_id,) for row_id in row_ids])

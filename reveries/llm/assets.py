@@ -38,8 +38,8 @@ from msgspec.structs import replace
 
 from reveries.config import AUTO_MODEL, LlmSettings, find_models_folder, load_settings
 from reveries.errors import ModelError, ModelMissingError, NotFoundError, ReveriesError
-from reveries.llm.asset_sources import GivenUpError, UrlSource, WheelsSource, fetch_url, fetch_wheels
-from reveries.llm.model_ladder import best_here
+from reveries.llm.asset_sources import SourceFailedError, UrlSource, WheelsSource, fetch_url, fetch_wheels
+from reveries.llm.model_ladder import best_local_model
 from reveries.own_files import open_own
 from reveries.own_process import keep_to_itself
 
@@ -88,7 +88,7 @@ class FetchProgress:
     given_up: str = ""
 
 
-Report = Callable[[FetchProgress], None]
+FetchCallback = Callable[[FetchProgress], None]
 
 
 @cache
@@ -113,7 +113,7 @@ def find_weights(name_or_path: str, folder: Path | None = None) -> Path:
     Raises ModelMissingError with what to do, NotFoundError for a name that is not in the manifest.
     """
     if name_or_path == AUTO_MODEL:
-        name_or_path = best_here(models_here(folder or find_models_folder()))
+        name_or_path = best_local_model(list_local_models(folder or find_models_folder()))
         if not name_or_path:
             raise ModelMissingError(
                 "There is no chat model on this machine yet.",
@@ -130,7 +130,7 @@ def find_weights(name_or_path: str, folder: Path | None = None) -> Path:
     known = asset(name_or_path)
     where = folder or find_models_folder()
     home = where / known.name
-    if not is_here(known, where):
+    if not has_weights(known, where):
         raise ModelMissingError(
             f"The weights of {known.name} are not on this machine.",
             advice=f"Fetch them: reveries models pull {known.name}",
@@ -138,12 +138,12 @@ def find_weights(name_or_path: str, folder: Path | None = None) -> Path:
     return home / known.file[0].name if len(known.file) == 1 else home
 
 
-def models_here(folder: Path) -> list[str]:
+def list_local_models(folder: Path) -> list[str]:
     """The names of the models of the manifest whose weights are in `folder`, verified."""
-    return [known.name for known in manifest() if is_here(known, folder)]
+    return [known.name for known in manifest() if has_weights(known, folder)]
 
 
-def is_here(known: Asset, folder: Path) -> bool:
+def has_weights(known: Asset, folder: Path) -> bool:
     """Whether every file of a model is there, as `is_present` says."""
     return all(is_present(folder / known.name / file.name, file) for file in known.file)
 
@@ -153,7 +153,7 @@ def resolve_auto_model(llm: LlmSettings, folder: Path | None = None) -> LlmSetti
     loaded, and `find_weights` says what to do."""
     if llm.embedded.model != AUTO_MODEL:
         return llm
-    found = best_here(models_here(folder or find_models_folder()))
+    found = best_local_model(list_local_models(folder or find_models_folder()))
     return replace(llm, embedded=replace(llm.embedded, model=found)) if found else llm
 
 
@@ -177,7 +177,7 @@ def damaged_file(known: Asset, folder: Path | None = None) -> Path | None:
     return None
 
 
-def pull(name: str, report: Report, folder: Path | None = None) -> tuple[Path, dict[str, str]]:
+def fetch_model(name: str, report: FetchCallback, folder: Path | None = None) -> tuple[Path, dict[str, str]]:
     """Fetch what is missing of the model `name`; where it is, and the source of each file.
 
     Files appear whole and verified or not at all; an interrupted download goes on where it was.
@@ -188,15 +188,15 @@ def pull(name: str, report: Report, folder: Path | None = None) -> tuple[Path, d
     return find_weights(name, folder), sources
 
 
-def pull_asset(known: Asset, report: Report, folder: Path, pip: Sequence[str] | None = None) -> dict[str, str]:
-    """Like `pull`, for a model that need not be in the manifest. `pip`: the words that start it; None: found."""
+def pull_asset(known: Asset, report: FetchCallback, folder: Path, pip: Sequence[str] | None = None) -> dict[str, str]:
+    """Like `fetch_model`, for a model that need not be in the manifest. `pip`: the words that start it; None: found."""
     home = folder / known.name
-    with _alone_in(home):
+    with _lock_model_folder(home):
         return {file.name: _pull_file(home / file.name, file, report, pip) for file in known.file}
 
 
-def _pull_file(path: Path, file: AssetFile, report: Report, pip: Sequence[str] | None) -> str:
-    if is_present(path, file) or _adopt(path, file):
+def _pull_file(path: Path, file: AssetFile, report: FetchCallback, pip: Sequence[str] | None) -> str:
+    if is_present(path, file) or _adopt_file(path, file):
         report(FetchProgress(file.name, file.size_bytes, file.size_bytes, ""))
         return ""
     reasons = []
@@ -206,7 +206,7 @@ def _pull_file(path: Path, file: AssetFile, report: Report, pip: Sequence[str] |
         try:
             _fetch(source, partial, file, report, pip)
             _publish(partial, path, file)
-        except GivenUpError as error:
+        except SourceFailedError as error:
             if source is not file.source[-1]:
                 report(FetchProgress(file.name, 0, file.size_bytes, source.title, str(error)))
             reasons.append(f"{source.title}: {error}")
@@ -245,7 +245,7 @@ def _require_room(partial: Path, file: AssetFile) -> None:
         )
 
 
-def _fetch(source: Source, partial: Path, file: AssetFile, report: Report, pip: Sequence[str] | None) -> None:
+def _fetch(source: Source, partial: Path, file: AssetFile, report: FetchCallback, pip: Sequence[str] | None) -> None:
     told_at, told_bytes = 0.0, -1
 
     def progress(done_bytes: int) -> None:
@@ -266,14 +266,14 @@ def _publish(partial: Path, path: Path, file: AssetFile) -> None:
     """Verify and rename; a file that is not what it should be is removed, so that the next source begins anew."""
     if _sha256(partial) != file.sha256:
         partial.unlink()
-        raise GivenUpError("what it has is not the file that was asked for (sha256)")
+        raise SourceFailedError("what it has is not the file that was asked for (sha256)")
     partial.replace(path)
     for other in path.parent.glob(f"{path.name}*.partial"):
         other.unlink(missing_ok=True)
     _stamp(path).write_text(_stamp_text(file.sha256, path.stat().st_mtime_ns), encoding="ascii")
 
 
-def _adopt(path: Path, file: AssetFile) -> bool:
+def _adopt_file(path: Path, file: AssetFile) -> bool:
     """Whether somebody put the right file there by hand; then it gets its stamp."""
     if not path.is_file() or path.stat().st_size != file.size_bytes or _sha256(path) != file.sha256:
         return False
@@ -298,7 +298,7 @@ def _sha256(path: Path) -> str:
 
 
 @contextlib.contextmanager
-def _alone_in(home: Path) -> Iterator[None]:
+def _lock_model_folder(home: Path) -> Iterator[None]:
     """Only one process fetches a model at a time: the kernel's lock, so that a killed one leaves none behind."""
     try:
         home.mkdir(parents=True, exist_ok=True)
@@ -358,7 +358,7 @@ def _run_pull(arguments: argparse.Namespace) -> int:
         origin = f"from {progress.source}" if progress.source else "is here"
         _print_report(arguments, line, f"{progress.file} {origin}: {progress.given_up or f'{share}%'}")
 
-    path, sources = pull(arguments.name, report)
+    path, sources = fetch_model(arguments.name, report)
     done = {"done": True, "model": arguments.name, "path": str(path), "sources": sources}
     _print_report(arguments, done, f"{arguments.name} is at {path}")
     return 0
@@ -380,7 +380,7 @@ def _run_list(arguments: argparse.Namespace) -> int:
             "licence": known.licence,
             "about": known.about,
             "size_bytes": known.size_bytes,
-            "present": is_here(known, folder),
+            "present": has_weights(known, folder),
             "is_default": known.name in (llm.embedded.model, llm.embedding_model),
         }
         for known in manifest()

@@ -15,10 +15,20 @@ import structlog
 from reveries.clock import Clock
 from reveries.config import BudgetSettings
 from reveries.db.database import Database, Transaction
-from reveries.db.failpoints import Step, reached
+from reveries.db.failpoints import Step, reach_step
 from reveries.errors import BudgetExceededError
 from reveries.llm.base import Role, Usage
-from reveries.llm.caps import MICRODOLLARS, Ask, BudgetPeriod, Charged, Span, caps, check, periods_at, role_budget
+from reveries.llm.caps import (
+    MICRODOLLARS,
+    BudgetPeriod,
+    Charged,
+    PlannedCall,
+    Span,
+    caps,
+    check_limits,
+    periods_at,
+    role_budget,
+)
 from reveries.llm.prices import Price
 
 log = structlog.get_logger("budget")
@@ -35,7 +45,7 @@ class Reservation:
     """A call that may be made, once."""
 
     id: int
-    ask: Ask
+    ask: PlannedCall
     reserved_at: float
     """By the ledger's time, which is never set back: it decides the day that pays."""
 
@@ -117,14 +127,14 @@ class Ledger:
         """May be replaced: it counts from the next call on."""
         self._anchor: tuple[float, float] | None = None
 
-    async def reserve(self, ask: Ask) -> Reservation:
+    async def reserve(self, ask: PlannedCall) -> Reservation:
         """Set the worst case of `ask` aside. Raises BudgetExceededError; then nothing is set aside."""
         async with self._database.transaction() as transaction:
             now = await self._time(transaction)
             periods = periods_at(now, self._timezone, now - self._clock.now())
             if ask.project_id and ask.microdollars:
                 await _check_goal(transaction, ask)
-            check(ask, await self._read_charged(transaction, ask.role, periods), periods, self.budget)
+            check_limits(ask, await self._read_charged(transaction, ask.role, periods), periods, self.budget)
             [row] = await transaction.rows(
                 "usage.reserve",
                 {
@@ -137,7 +147,7 @@ class Ledger:
                     "project_id": ask.project_id or None,
                 },
             )
-        reached(Step.CALL_RESERVED)
+        reach_step(Step.CALL_RESERVED)
         return Reservation(int(row["id"]), ask, now)
 
     @property
@@ -168,7 +178,7 @@ class Ledger:
     async def usage_today(self) -> list[RoleUsage]:
         """Each role's day so far, in the order of the roles."""
         rows = await self.usage_since(Span.DAY)
-        return [_of_role(role, rows, role_budget(role, self.budget).tokens_per_day) for role in Role]
+        return [_sum_role_usage(role, rows, role_budget(role, self.budget).tokens_per_day) for role in Role]
 
     async def usage_since(self, span: Span) -> list[ModelUsage]:
         """What this day or month has used so far, by role and model."""
@@ -211,7 +221,7 @@ class Ledger:
         apart: list[LimitUse] = []
         for role in Role:
             for span, period in periods.items():
-                for cap in caps(Ask(role, "", _PAID, 0, 1), span, charged[role][span], self.budget):
+                for cap in caps(PlannedCall(role, "", _PAID, 0, 1), span, charged[role][span], self.budget):
                     unit = MICRODOLLARS if cap.is_money else 1
                     of = role.value if cap.is_of_role else ""
                     use = LimitUse(cap.key, of, span, cap.is_money, cap.full / unit, cap.used / unit, period.renews_at)
@@ -283,7 +293,7 @@ class Ledger:
         return now
 
 
-async def _check_goal(transaction: Transaction, ask: Ask) -> None:
+async def _check_goal(transaction: Transaction, ask: PlannedCall) -> None:
     """Raise BudgetExceededError unless `ask` fits under the limit that the goal of its project carries."""
     for row in await transaction.rows("usage.charged_to_goal", {"project_id": ask.project_id}):
         if row["dollars_limit"] is not None and row["microdollars"] + ask.microdollars > int(
@@ -295,7 +305,7 @@ async def _check_goal(transaction: Transaction, ask: Ask) -> None:
             )
 
 
-def _of_role(role: Role, rows: list[ModelUsage], token_limit: int) -> RoleUsage:
+def _sum_role_usage(role: Role, rows: list[ModelUsage], token_limit: int) -> RoleUsage:
     own = [row for row in rows if row.role == role.value]
     return RoleUsage(
         role=role.value,

@@ -27,7 +27,7 @@ class Span(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
+class PlannedCall:
     """A call that somebody wants to make, at its worst."""
 
     role: Role
@@ -89,8 +89,8 @@ class Cap:
         return self.used + self.asked <= self.usable
 
 
-def check(
-    ask: Ask, charged: Mapping[Span, Charged], periods: Mapping[Span, BudgetPeriod], budget: BudgetSettings
+def check_limits(
+    ask: PlannedCall, charged: Mapping[Span, Charged], periods: Mapping[Span, BudgetPeriod], budget: BudgetSettings
 ) -> None:
     """Raise BudgetExceededError unless `ask` fits beside what is `charged`, under every limit there is.
 
@@ -102,7 +102,7 @@ def check(
                 raise _budget_error(ask, cap, period)
 
 
-def caps(ask: Ask, span: Span, charged: Charged, budget: BudgetSettings) -> Iterator[Cap]:
+def caps(ask: PlannedCall, span: Span, charged: Charged, budget: BudgetSettings) -> Iterator[Cap]:
     """Every limit of `span` that concerns `ask`: its role's own first. What costs nothing meets no limit of money."""
     role, own, name = ask.role, role_budget(ask.role, budget), ask.role.value
     tokens = own.tokens_per_day if span is Span.DAY else own.tokens_per_month
@@ -176,8 +176,8 @@ def _period(
     return BudgetPeriod(span, since, until, max(0.0, until - now), renews_at, words)
 
 
-def _budget_error(ask: Ask, cap: Cap, period: BudgetPeriod) -> BudgetExceededError:
-    message = _too_dear(ask, cap, period) if cap.is_money else _too_many(ask, cap, period)
+def _budget_error(ask: PlannedCall, cap: Cap, period: BudgetPeriod) -> BudgetExceededError:
+    message = _dollar_limit_message(ask, cap, period) if cap.is_money else _token_limit_message(ask, cap, period)
     if cap.asked > cap.usable:
         advice = f"One such call is more than the limit: reveries config set {cap.key} N"
         return BudgetExceededError(message, advice=advice)
@@ -188,7 +188,7 @@ def _budget_error(ask: Ask, cap: Cap, period: BudgetPeriod) -> BudgetExceededErr
     return BudgetExceededError(message, advice=advice + kept, goes_on_after_seconds=period.seconds_left)
 
 
-def _too_many(ask: Ask, cap: Cap, period: BudgetPeriod) -> str:
+def _token_limit_message(ask: PlannedCall, cap: Cap, period: BudgetPeriod) -> str:
     who = f"The {ask.role} has used" if cap.is_of_role else "All roles together have used"
     whose = "its" if cap.is_of_role else "their"
     return (
@@ -197,7 +197,7 @@ def _too_many(ask: Ask, cap: Cap, period: BudgetPeriod) -> str:
     )
 
 
-def _too_dear(ask: Ask, cap: Cap, period: BudgetPeriod) -> str:
+def _dollar_limit_message(ask: PlannedCall, cap: Cap, period: BudgetPeriod) -> str:
     unknown = "" if ask.price.is_known else f" (the price of {ask.model} is not known and counts at its worst)"
     whose = f"the {ask.role}'s ${cap.full / MICRODOLLARS:.2f} of this {period.span}" if cap.is_of_role else (
         f"the {period.span}'s ${cap.full / MICRODOLLARS:.2f}"

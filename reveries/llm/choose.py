@@ -30,7 +30,7 @@ PRESETS: Mapping[str, Preset] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class ModelChoice:
     """A role's model. `reason` is for the owner."""
 
     provider: str
@@ -47,23 +47,25 @@ class Choice:
         return self.provider in HOSTED_PROVIDERS
 
 
-def choose(settings: LlmSettings, ollama_models: Sequence[str] | None) -> dict[Role, Choice]:
+def choose_models(settings: LlmSettings, ollama_models: Sequence[str] | None) -> dict[Role, ModelChoice]:
     """The choice of every role. `ollama_models`: what Ollama has and runs itself, None when it does not answer.
 
     A hosted provider is used only where the settings name it: as `provider`, or before a role's model
     ("openai/gpt-4.1", RA-41). An Ollama model's name is empty where none is named and Ollama has none to name.
     """
-    provider, reason = _provider(settings, ollama_models)
+    provider, reason = _choose_provider(settings, ollama_models)
     named = {
         Role.CONVERSATION: settings.conversation_model,
         Role.MONOLOGUE: settings.monologue_model,
         Role.CONSOLIDATION: settings.consolidation_model,
         Role.WORK: settings.work_model,
     }
-    return {role: _choice(role, model, provider, reason, settings, ollama_models) for role, model in named.items()}
+    return {
+        role: _choose_model(role, model, provider, reason, settings, ollama_models) for role, model in named.items()
+    }
 
 
-def fallbacks(settings: LlmSettings, ollama_models: Sequence[str] | None) -> dict[Role, tuple[Choice, ...]]:
+def choose_fallbacks(settings: LlmSettings, ollama_models: Sequence[str] | None) -> dict[Role, tuple[ModelChoice, ...]]:
     """What each role uses, in order, when its model fails. A provider alone means what it would use by itself."""
     named = {
         Role.CONVERSATION: settings.conversation_fallbacks,
@@ -72,11 +74,12 @@ def fallbacks(settings: LlmSettings, ollama_models: Sequence[str] | None) -> dic
         Role.WORK: settings.work_fallbacks,
     }
     return {
-        role: tuple(_fallback(role, name, settings, ollama_models) for name in names) for role, names in named.items()
+        role: tuple(_choose_fallback(role, name, settings, ollama_models) for name in names)
+        for role, names in named.items()
     }
 
 
-def _fallback(role: Role, named: str, settings: LlmSettings, ollama_models: Sequence[str] | None) -> Choice:
+def _choose_fallback(role: Role, named: str, settings: LlmSettings, ollama_models: Sequence[str] | None) -> ModelChoice:
     provider, _, model = named.partition("/")
     reason = f"llm.{role}_fallbacks names it"
     if provider not in PROVIDERS:
@@ -84,10 +87,10 @@ def _fallback(role: Role, named: str, settings: LlmSettings, ollama_models: Sequ
             f"llm.{role}_fallbacks names {named}, which begins with no provider.",
             advice=f"Write it like ollama/llama3.2, or a provider alone: {', '.join(PROVIDERS)}.",
         )
-    return Choice(provider, model or _default(role, provider, settings, ollama_models), reason)
+    return ModelChoice(provider, model or _default_model(role, provider, settings, ollama_models), reason)
 
 
-def _provider(settings: LlmSettings, ollama_models: Sequence[str] | None) -> tuple[str, str]:
+def _choose_provider(settings: LlmSettings, ollama_models: Sequence[str] | None) -> tuple[str, str]:
     if settings.provider != "auto":
         return settings.provider, f"llm.provider is {settings.provider}"
     if local_chat_models(ollama_models):
@@ -96,19 +99,19 @@ def _provider(settings: LlmSettings, ollama_models: Sequence[str] | None) -> tup
     return "embedded", f"{silent}, and nothing else was chosen"
 
 
-def _choice(
+def _choose_model(
     role: Role, named: str, provider: str, reason: str, settings: LlmSettings, ollama_models: Sequence[str] | None
-) -> Choice:
+) -> ModelChoice:
     prefix, slash, rest = named.partition("/")
     # OpenRouter's own names begin with a maker's ("openai/gpt-oss-120b"): there a prefix chooses nothing.
     if slash and prefix in PROVIDERS and provider != "openrouter":
-        return Choice(prefix, rest, f"llm.{role}_model names it")
+        return ModelChoice(prefix, rest, f"llm.{role}_model names it")
     if named:
-        return Choice(provider, named.removeprefix("openrouter/"), f"llm.{role}_model names it, {reason}")
-    return Choice(provider, _default(role, provider, settings, ollama_models), reason)
+        return ModelChoice(provider, named.removeprefix("openrouter/"), f"llm.{role}_model names it, {reason}")
+    return ModelChoice(provider, _default_model(role, provider, settings, ollama_models), reason)
 
 
-def is_named_as_handed_on(name: str, handed_on: Collection[str] = ()) -> bool:
+def is_remote_ollama_model(name: str, handed_on: Collection[str] = ()) -> bool:
     """Whether Ollama hands on what its model `name` is asked: one of `handed_on`, which it says of, or by its name."""
     return name.endswith("cloud") or name in handed_on or f"{name}:latest" in handed_on
 
@@ -118,11 +121,11 @@ def local_chat_models(ollama_models: Sequence[str] | None) -> list[str]:
     return [
         name
         for name in ollama_models or ()
-        if not is_named_as_handed_on(name) and not any(kind in name for kind in _NOT_CHAT)
+        if not is_remote_ollama_model(name) and not any(kind in name for kind in _NOT_CHAT)
     ]
 
 
-def _default(role: Role, provider: str, settings: LlmSettings, ollama_models: Sequence[str] | None) -> str:
+def _default_model(role: Role, provider: str, settings: LlmSettings, ollama_models: Sequence[str] | None) -> str:
     if provider == "embedded":
         return settings.embedded.model
     if provider == "ollama":

@@ -13,7 +13,7 @@ from random import Random
 from reveries.errors import ModelFault
 from reveries.llm.base import Role
 
-OF_THE_QUESTION = frozenset({ModelFault.BAD_REQUEST, ModelFault.FORBIDDEN})
+REQUEST_FAULTS = frozenset({ModelFault.BAD_REQUEST, ModelFault.FORBIDDEN})
 """What a provider that is well says of one question. It delays the role that asked, and opens no circuit."""
 
 OPEN_AFTER_FAILURES = 5
@@ -56,7 +56,7 @@ class Circuit:
         return self.last_fault is None
 
 
-WELL = Circuit()
+HEALTHY = Circuit()
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class Failure:
     retry_after_seconds: float | None = None
 
 
-def what_it_means(failure: Failure, earlier: Iterable[Circuit]) -> Failure:
+def classify_failure(failure: Failure, earlier: Iterable[Circuit]) -> Failure:
     """`failure` as it is to be counted: a 403 that follows one is of the key, whichever role had the first."""
     if failure.fault is ModelFault.FORBIDDEN and any(one.last_fault is ModelFault.FORBIDDEN for one in earlier):
         return replace(failure, fault=ModelFault.KEY_REFUSED)
@@ -88,7 +88,7 @@ def after_failure(circuit: Circuit, failure: Failure, now: float, chance: Random
         # A key does not become right by itself: nothing but the owner's word, or a new wake, asks again.
         wait = float("inf")
     opened_at = circuit.opened_at
-    is_ill = failures >= OPEN_AFTER_FAILURES and failure.fault not in OF_THE_QUESTION
+    is_ill = failures >= OPEN_AFTER_FAILURES and failure.fault not in REQUEST_FAULTS
     if opened_at is None and (is_ill or failure.fault is ModelFault.KEY_REFUSED):
         opened_at = now
     return Circuit(
@@ -114,7 +114,7 @@ def wait_seconds(circuit: Circuit, role: Role, now: float) -> float:
     return max(0.0, probe, asked)
 
 
-def after_waking(circuit: Circuit, now: float) -> Circuit:
+def after_restart(circuit: Circuit, now: float) -> Circuit:
     """What a new run makes of the circuit that the last one left.
 
     A refused key may have been put right meanwhile, so it is tried once. A clock that runs behind the one that wrote it

@@ -12,14 +12,14 @@ from reveries.db.database import Database, Row
 from reveries.errors import DiskFullError, ModelFault
 from reveries.llm.base import Role
 from reveries.llm.circuit import (
-    OF_THE_QUESTION,
-    WELL,
+    HEALTHY,
+    REQUEST_FAULTS,
     Circuit,
     Failure,
     after_failure,
-    after_waking,
+    after_restart,
+    classify_failure,
     wait_seconds,
-    what_it_means,
 )
 from reveries.llm.faults import fault_sentence
 from reveries.notifier import Notifier
@@ -40,11 +40,11 @@ class Circuits:
         """Notified of the provider that answers again, so that whoever waits for it need not wait any longer."""
 
     def of(self, provider: str) -> Circuit:
-        return self._known.get(provider, WELL)
+        return self._known.get(provider, HEALTHY)
 
     def before(self, provider: str, role: Role) -> Circuit:
         """What stands between `role` and `provider`: its circuit, or that of the role's own questions, the longer."""
-        both = (self.of(provider), self.of(_questions(provider, role)))
+        both = (self.of(provider), self.of(_request_circuit(provider, role)))
         now = self._now()
         return max(both, key=lambda circuit: (wait_seconds(circuit, role, now), not circuit.is_well))
 
@@ -54,10 +54,10 @@ class Circuits:
 
     async def failed(self, provider: str, failure: Failure, role: Role | None = None) -> None:
         """A call of `provider` failed. What it says of a question delays nobody but the `role` that asked it."""
-        of_questions = [self.of(_questions(provider, one)) for one in Role]
-        failure = what_it_means(failure, of_questions)
-        is_of_question = role is not None and failure.fault in OF_THE_QUESTION
-        name = _questions(provider, role) if role is not None and is_of_question else provider
+        of_questions = [self.of(_request_circuit(provider, one)) for one in Role]
+        failure = classify_failure(failure, of_questions)
+        is_of_question = role is not None and failure.fault in REQUEST_FAULTS
+        name = _request_circuit(provider, role) if role is not None and is_of_question else provider
         before = self.of(name)
         circuit = after_failure(before, failure, self._now(), self._chance)
         self._known[name] = circuit
@@ -78,11 +78,13 @@ class Circuits:
             await self._store(name, None)
 
     def _names(self, provider: str) -> list[str]:
-        return [name for name in (provider, *(_questions(provider, role) for role in Role)) if name in self._known]
+        return [
+            name for name in (provider, *(_request_circuit(provider, role) for role in Role)) if name in self._known
+        ]
 
     def _is_over(self, name: str, provider: str, role: Role | None) -> bool:
         """After an answer to `role`: a 403 of another role is not in a row any more."""
-        is_its_own = role is None or name in (provider, _questions(provider, role))
+        is_its_own = role is None or name in (provider, _request_circuit(provider, role))
         return is_its_own or self._known[name].last_fault is ModelFault.FORBIDDEN
 
     def problems(self, in_use: Collection[str] | None = None) -> list[str]:
@@ -134,7 +136,7 @@ class Circuits:
 async def open_circuits(database: Database, clock: Clock, chance: Random) -> Circuits:
     """The circuits as the last run left them."""
     rows = await database.rows("circuits.all")
-    known = {str(row["provider"]): after_waking(_circuit(row), clock.now()) for row in rows}
+    known = {str(row["provider"]): after_restart(_circuit_from_row(row), clock.now()) for row in rows}
     return Circuits(database, clock, chance, known)
 
 
@@ -142,12 +144,12 @@ def _kept_words(provider: str, fault: ModelFault | None) -> str:
     return fault_sentence(provider, fault, None) if fault is not None else ""
 
 
-def _questions(provider: str, role: Role) -> str:
+def _request_circuit(provider: str, role: Role) -> str:
     """The name of the circuit of what `provider` said of `role`'s questions alone."""
     return f"{provider} ({role.value})"
 
 
-def _circuit(row: Row) -> Circuit:
+def _circuit_from_row(row: Row) -> Circuit:
     return Circuit(
         failures=int(row["failures"]),
         pauses=int(row["pauses"]),

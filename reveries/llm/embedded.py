@@ -19,9 +19,9 @@ from reveries.clock import Clock
 from reveries.config import EmbeddedSettings, LimitSettings
 from reveries.errors import ModelUnavailableError
 from reveries.llm.base import ChatMessage, Delta, Finished, FinishReason, Prompt, Role, StreamEvent, Usage
-from reveries.llm.limits import LINE_BYTES, WIRE_BYTES_PER_TEXT_BYTE, bounded
+from reveries.llm.limits import LINE_BYTES, WIRE_BYTES_PER_TEXT_BYTE, limit_stream
 from reveries.llm.model_process import ModelProcess, start_model_process
-from reveries.llm.template_marks import sealed, wire_messages
+from reveries.llm.template_marks import escape_marks, wire_messages
 
 
 async def data_lines(chunks: AsyncIterable[bytes], line_bytes: int = LINE_BYTES) -> AsyncGenerator[bytes, None]:
@@ -38,14 +38,14 @@ async def data_lines(chunks: AsyncIterable[bytes], line_bytes: int = LINE_BYTES)
                     f"The model sent a line longer than {line_bytes} bytes.", advice="The call was stopped; ask again."
                 )
         for line in lines:
-            payload = _payload(line)
+            payload = _payload_of_line(line)
             if payload == b"[DONE]":
                 return
             if payload:
                 yield payload
 
 
-def _payload(line: bytes) -> bytes:
+def _payload_of_line(line: bytes) -> bytes:
     return line[5:].strip() if line.startswith(b"data:") else b""
 
 
@@ -116,7 +116,7 @@ class EmbeddedModel:
 
     def stream(self, prompt: Prompt) -> AsyncGenerator[StreamEvent, None]:
         """See ChatModel. Loads the model first if need be; that time counts as waiting for the first token."""
-        return bounded(self._generate(prompt), self._options.limits, self.name)
+        return limit_stream(self._generate(prompt), self._options.limits, self.name)
 
     async def count_tokens(self, text: str) -> int:
         """By the model's own tokenizer. Loads it if need be. Raises ModelUnavailableError."""
@@ -124,7 +124,7 @@ class EmbeddedModel:
             self._counts.move_to_end(text)
             return self._counts[text]
         async with self._open_call() as process, asyncio.timeout(COUNT_SECONDS):
-            response = await process.client.post("/tokenize", json={"content": sealed(text)})
+            response = await process.client.post("/tokenize", json={"content": escape_marks(text)})
             count = len(msgspec.json.decode(response.content, type=_Tokens).tokens)
         self._counts[text] = count
         if len(self._counts) > TOKEN_COUNTS_KEPT:
@@ -160,13 +160,13 @@ class EmbeddedModel:
     async def _generate(self, prompt: Prompt) -> AsyncGenerator[StreamEvent, None]:
         async with self._open_call() as process:
             with self._cores_for(process, prompt.role):
-                request = process.client.stream("POST", "/v1/chat/completions", json=_request(prompt))
+                request = process.client.stream("POST", "/v1/chat/completions", json=_request_json(prompt))
                 async with request as response:
                     if response.status_code != httpx.codes.OK:
                         raise _refusal_error(self.name, await response.aread())
                     async with (
                         contextlib.aclosing(data_lines(response.aiter_bytes())) as lines,
-                        contextlib.aclosing(_events(lines, self.name)) as events,
+                        contextlib.aclosing(_read_events(lines, self.name)) as events,
                     ):
                         async for event in events:
                             yield event
@@ -205,7 +205,7 @@ class EmbeddedModel:
             if self._is_closed:
                 raise ModelUnavailableError(f"{self.name} has been closed.", advice="Wake the mind: reveries wake")
             if self._process is not None and not self._process.is_running:
-                await self._bury(self._process)
+                await self._discard_process(self._process)
             if self._process is None:
                 self._refuse_while_backing_off()
                 self._process = await self._start_process()
@@ -232,13 +232,13 @@ class EmbeddedModel:
         if await process.has_ended(within_seconds=1.0) and self._process is process:
             async with self._starting:
                 if self._process is process:
-                    await self._bury(process)
+                    await self._discard_process(process)
         detail = "its process ended" if not process.is_running else str(error) or type(error).__name__
         return ModelUnavailableError(
             f"{self.name} stopped while it was answering: {detail}.", advice="It starts again with the next call."
         )
 
-    async def _bury(self, process: ModelProcess) -> None:
+    async def _discard_process(self, process: ModelProcess) -> None:
         """Take leave of a process that died by itself. Under the lock."""
         self._process = None
         self._back_off()
@@ -297,7 +297,7 @@ class _Chunk(msgspec.Struct, frozen=True):
     error: _WireError | None = None
 
 
-def _request(prompt: Prompt) -> dict[str, object]:
+def _request_json(prompt: Prompt) -> dict[str, object]:
     request: dict[str, object] = {
         "messages": wire_messages(prompt.messages),
         "id_slot": SLOTS[prompt.role],
@@ -316,7 +316,7 @@ def _request(prompt: Prompt) -> dict[str, object]:
     return request
 
 
-async def _events(lines: AsyncGenerator[bytes, None], model: str) -> AsyncGenerator[StreamEvent, None]:
+async def _read_events(lines: AsyncGenerator[bytes, None], model: str) -> AsyncGenerator[StreamEvent, None]:
     """The port's events; nothing is yielded as Finished that did not carry its end mark."""
     reason: FinishReason | None = None
     usage: Usage | None = None
@@ -330,12 +330,12 @@ async def _events(lines: AsyncGenerator[bytes, None], model: str) -> AsyncGenera
             if choice.finish_reason:
                 reason = FinishReason.LENGTH if choice.finish_reason == "length" else FinishReason.STOP
         if chunk.usage is not None:
-            usage = _usage(chunk.usage)
+            usage = _usage_of_wire(chunk.usage)
     if reason is not None:
         yield Finished(reason, usage)
 
 
-def _usage(wire: _WireUsage) -> Usage:
+def _usage_of_wire(wire: _WireUsage) -> Usage:
     cached = wire.prompt_tokens_details.cached_tokens if wire.prompt_tokens_details else 0
     return Usage(wire.prompt_tokens, wire.completion_tokens, cached)
 

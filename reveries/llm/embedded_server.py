@@ -44,16 +44,16 @@ class ServerOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 def main() -> None:
     """Read the options, load, listen, say so, and wait for the end of standard input."""
     options = msgspec.json.decode(sys.stdin.buffer.readline(), type=ServerOptions)
-    _become_modest()
+    _restrict_process()
     # Loading takes seconds and may hang: the watch on the parent starts before it.
     watchdog = threading.Thread(target=_end_with_parent, name="watch-parent", daemon=True)
     watchdog.start()
-    server = _serve(options)
+    server = _start_server(options)
     print(json.dumps({"ready": True, "address": server.listening_address}), flush=True)  # noqa: T201
     watchdog.join()
 
 
-def _become_modest() -> None:
+def _restrict_process() -> None:
     os.umask(0o177)  # a socket of mode 0600 from birth
     os.nice(NICENESS)
     if sys.platform == "linux":
@@ -76,7 +76,7 @@ def _end_with_parent() -> None:
     os._exit(0)
 
 
-def _serve(options: ServerOptions):  # type: ignore[no-untyped-def]  # xllamacpp has no types
+def _start_server(options: ServerOptions):  # type: ignore[no-untyped-def]  # xllamacpp has no types
     # Threads that wait for each other soon sleep. Spinning on, as is the default, they took the core from the thread
     # that they waited for whenever another program was busy: 4 tokens a second were generated then, against 10 so.
     os.environ.setdefault("GOMP_SPINCOUNT", "1000")

@@ -11,10 +11,10 @@ import msgspec
 
 from reveries.llm.limits import CappedTransport
 from reveries.llm.remote_embedding import BATCH_TEXTS, ROW_BYTES
-from reveries.llm.tls import Trust
+from reveries.llm.tls import TlsTrust
 
 
-class Refused(Exception):  # not an error of ours: the adapter says what it means
+class EmbeddingRefusedError(Exception):  # not an error of ours: the adapter says what it means
     """An answer that is no success. `status_code` and `response` as the adapter reads them."""
 
     def __init__(self, response: httpx.Response) -> None:
@@ -45,8 +45,8 @@ class EmbeddingWire:
     Each call has a connection of its own: a kept one that had died meanwhile would cost a call that may be billed.
     """
 
-    def __init__(self, trust: Trust | None = None) -> None:
-        self._trust = trust or Trust()
+    def __init__(self, trust: TlsTrust | None = None) -> None:
+        self._trust = trust or TlsTrust()
 
     async def aembedding(
         self, *, model: str, texts: Sequence[str], timeout_seconds: float, api_key: str, api_base: str
@@ -64,5 +64,5 @@ class EmbeddingWire:
                 headers={"Authorization": f"Bearer {api_key}"},
             )
         if response.status_code != httpx.codes.OK:
-            raise Refused(response)
+            raise EmbeddingRefusedError(response)
         return msgspec.json.decode(response.content, type=Embeddings)

@@ -115,13 +115,13 @@ def _quote_provider(said: str) -> str:
     return f": {words}" if words and not _NOT_FOR_PEOPLE.search(words) else ""
 
 
-def told_usage(prompt_tokens: object, completion_tokens: object, cached_tokens: object = 0) -> Usage | None:
+def parse_usage(prompt_tokens: object, completion_tokens: object, cached_tokens: object = 0) -> Usage | None:
     """What a provider says that a call used; None where nobody can mean that: it is unknown then, and not free."""
-    prompt, completion = _count(prompt_tokens), _count(completion_tokens)
+    prompt, completion = _parse_token_count(prompt_tokens), _parse_token_count(completion_tokens)
     if prompt is None or completion is None:
         return None
-    return Usage(prompt, completion, min(_count(cached_tokens) or 0, prompt))
+    return Usage(prompt, completion, min(_parse_token_count(cached_tokens) or 0, prompt))
 
 
-def _count(tokens: object) -> int | None:
+def _parse_token_count(tokens: object) -> int | None:
     return tokens if isinstance(tokens, int) and 0 <= tokens <= MOST_CREDIBLE_TOKENS else None

@@ -46,7 +46,7 @@ class WeightsFile:
         return self.file_bytes + self.head.cache_bytes_per_token * context_tokens * slots + WORKING_BYTES
 
 
-def this_machine() -> MachineMemory:
+def read_machine_memory() -> MachineMemory:
     """This one, or as much of it as this process may use."""
     try:
         cores = len(os.sched_getaffinity(0))
@@ -61,7 +61,7 @@ def this_machine() -> MachineMemory:
 
 def free_memory_bytes() -> int:
     """What could be used without taking it from another program; where the system does not tell (macOS), half of it."""
-    ram_bytes = this_machine().ram_bytes
+    ram_bytes = read_machine_memory().ram_bytes
     try:
         text = Path("/proc/meminfo").read_text(encoding="ascii")
     except OSError:
@@ -78,8 +78,8 @@ def fit_context(
     Weights that are not on this machine yet are judged when they are. Raises ConfigError for a context that cannot fit,
     and for a file that is no model.
     """
-    here = machine or this_machine()
-    weights = _weights(model)
+    here = machine or read_machine_memory()
+    weights = _read_weights_file(model)
     tokens = context_tokens(settings.context_tokens, weights, slots, here)
     return msgspec.structs.replace(settings, context_tokens=tokens)
 
@@ -101,18 +101,18 @@ def context_tokens(asked: int, weights: WeightsFile | None, slots: int, machine:
         raise ConfigError(
             f"{weights.name} with {slots} contexts of {wanted:,} tokens needs about {_gigabytes(needed)} of memory, "
             f"and this machine has {_gigabytes(machine.ram_bytes)}.",
-            advice=_smaller(asked, weights, slots, machine),
+            advice=_smaller_model_advice(asked, weights, slots, machine),
         )
     return wanted
 
 
-def _smaller(asked: int, weights: WeightsFile, slots: int, machine: MachineMemory) -> str:
+def _smaller_model_advice(asked: int, weights: WeightsFile, slots: int, machine: MachineMemory) -> str:
     if asked and weights.needed_bytes(SMALLEST_TOKENS, slots) <= machine.ram_bytes:
         return "Let the machine decide: reveries config set llm.embedded.context_tokens 0"
     return "Choose a smaller model: reveries models"
 
 
-def _weights(model: str) -> WeightsFile | None:
+def _read_weights_file(model: str) -> WeightsFile | None:
     try:
         path = find_weights(model)
     except ReveriesError:

@@ -31,7 +31,7 @@ def read_head(path: Path) -> GgufHead:
     """Read the head of `path`. Raises ModelError for what is no GGUF file, or is cut off; OSError."""
     try:
         with path.open("rb") as file:
-            return _read_head(_pairs(file))
+            return _read_head(_read_pairs(file))
     except (struct.error, ValueError, UnicodeDecodeError) as error:
         raise ModelError(
             f"The file {path} is no GGUF model that can be read: {error}.",
@@ -57,7 +57,7 @@ def _read_head(pairs: dict[str, object]) -> GgufHead:
     )
 
 
-def _pairs(file: BinaryIO) -> dict[str, object]:
+def _read_pairs(file: BinaryIO) -> dict[str, object]:
     """The named values up to those of the tokenizer, which are many and of which nothing is needed."""
     if file.read(4) != _MAGIC:
         raise ValueError("it does not begin like one")
@@ -69,22 +69,22 @@ def _pairs(file: BinaryIO) -> dict[str, object]:
         key = _read_text_value(file)
         if key.startswith("tokenizer."):
             break
-        found[key] = _value(file, int(_read_numbers(file, "I")[0]))
+        found[key] = _read_value(file, int(_read_numbers(file, "I")[0]))
     return found
 
 
-def _value(file: BinaryIO, kind: int) -> object:
+def _read_value(file: BinaryIO, kind: int) -> object:
     if kind == _STRING:
         return _read_text_value(file)
     if kind != _ARRAY:
-        return _read_numbers(file, _format(kind))[0]
+        return _read_numbers(file, _number_format(kind))[0]
     item, count = (int(number) for number in _read_numbers(file, "IQ"))
     if count > _MAX_KEPT_ITEMS:
         raise ValueError(f"a list of {count} stands where none should")
-    return [_value(file, item) for _ in range(count)]
+    return [_read_value(file, item) for _ in range(count)]
 
 
-def _format(kind: int) -> str:
+def _number_format(kind: int) -> str:
     if kind not in _NUMBERS:
         raise ValueError(f"there is no kind {kind} of value")
     return _NUMBERS[kind]

@@ -17,9 +17,9 @@ from reveries.config import LimitSettings
 from reveries.errors import ModelError, ModelFault, ModelMissingError, ModelUnavailableError
 from reveries.llm.base import ChatMessage, Delta, Finished, FinishReason, Prompt, Role, StreamEvent, Usage
 from reveries.llm.endpoints import Endpoint, wire_address
-from reveries.llm.faults import fault_of_status, fault_sentence, retry_after_seconds, told_usage
-from reveries.llm.hosted_import import deafen, import_litellm
-from reveries.llm.limits import bounded
+from reveries.llm.faults import fault_of_status, fault_sentence, parse_usage, retry_after_seconds
+from reveries.llm.hosted_import import clear_library_environment, import_litellm
+from reveries.llm.limits import limit_stream
 from reveries.llm.template_marks import wire_messages
 from reveries.llm.tokens import estimate_tokens
 from reveries.llm.wire_faults import causes_of, fault_of_wire
@@ -51,7 +51,7 @@ Loader = Callable[[], Awaitable[LiteLlm]]
 async def load_litellm() -> LiteLlm:
     """The module, imported in a thread. Raises ModelUnavailableError when the extra is not installed."""
     # Here and not in the thread: whoever starts a process on the loop copies the environment, name by name.
-    deafen()
+    clear_library_environment()
     try:
         return await asyncio.to_thread(import_litellm)
     except ImportError as error:
@@ -95,7 +95,7 @@ class HostedModel:
         """See ChatModel. What is said here leaves the machine."""
         require_key(self.name, self._options.base_url, self._options.api_key)
         module = await self._load_in_time()
-        events = bounded(self._events(module, prompt), self._options.limits, self.name, prompt.max_tokens)
+        events = limit_stream(self._events(module, prompt), self._options.limits, self.name, prompt.max_tokens)
         async with contextlib.aclosing(events):
             async for event in events:
                 yield event
@@ -277,4 +277,4 @@ def _was_counted(chunks: object) -> bool:
 def _usage_of_chunk(chunk: object) -> Usage | None:
     wire = getattr(chunk, "usage", None)
     cached = getattr(getattr(wire, "prompt_tokens_details", None), "cached_tokens", None)
-    return told_usage(getattr(wire, "prompt_tokens", None), getattr(wire, "completion_tokens", None), cached)
+    return parse_usage(getattr(wire, "prompt_tokens", None), getattr(wire, "completion_tokens", None), cached)

@@ -13,11 +13,11 @@ import msgspec
 
 from reveries.config import LimitSettings
 from reveries.errors import ModelError, ModelFault, ModelMissingError, ModelUnavailableError
-from reveries.llm.embedding_wire import EmbeddingWire, Refused
+from reveries.llm.embedding_wire import EmbeddingRefusedError, EmbeddingWire
 from reveries.llm.endpoints import NO_KEY, OWN_ADDRESSES
 from reveries.llm.faults import fault_sentence, retry_after_seconds
 from reveries.llm.hosted import KEY_ADVICE, fault_of, require_key
-from reveries.llm.remote_embedding import RemoteEmbedder, not_vectors
+from reveries.llm.remote_embedding import RemoteEmbedder, bad_vectors_error
 
 
 class Wire(Protocol):
@@ -60,7 +60,14 @@ class HostedEmbedder(RemoteEmbedder):
                 api_key=options.api_key or NO_KEY,
                 api_base=options.base_url or OWN_ADDRESSES[provider],
             )
-        except (Refused, httpx.HTTPError, msgspec.MsgspecError, OSError, RecursionError, UnicodeDecodeError) as error:
+        except (
+            EmbeddingRefusedError,
+            httpx.HTTPError,
+            msgspec.MsgspecError,
+            OSError,
+            RecursionError,
+            UnicodeDecodeError,
+        ) as error:
             raise self._explain_error(error) from error
         return self._rows(answer), _billed_tokens(answer)
 
@@ -68,19 +75,19 @@ class HostedEmbedder(RemoteEmbedder):
         """The rows by their own numbers, which need not be the order in which they came."""
         entries = getattr(answer, "data", None)
         if not isinstance(entries, list):
-            raise not_vectors(self.model_id, "no list of rows")
+            raise bad_vectors_error(self.model_id, "no list of rows")
         numbered: list[tuple[int, object]] = []
         for place, entry in enumerate(entries):
-            number = _field(entry, "index")
-            numbered.append((number if isinstance(number, int) else place, _field(entry, "embedding")))
+            number = _read_field(entry, "index")
+            numbered.append((number if isinstance(number, int) else place, _read_field(entry, "embedding")))
         if sorted(number for number, _ in numbered) != list(range(len(numbered))):
-            raise not_vectors(self.model_id, "rows whose numbers do not fit")
+            raise bad_vectors_error(self.model_id, "rows whose numbers do not fit")
         return [row for _, row in sorted(numbered, key=lambda pair: pair[0])]
 
     def _explain_error(self, error: Exception) -> ModelError:
         """`error` in a sentence of ours: a provider's own may repeat the key, or what it was asked."""
         name, fault = self.model_id, fault_of(error)
-        response = error.response if isinstance(error, Refused) else None
+        response = error.response if isinstance(error, EmbeddingRefusedError) else None
         status = response.status_code if response is not None else None
         if status == httpx.codes.NOT_FOUND:
             return ModelMissingError(f"There is no model {name}.", advice="Check llm.embedding_model.")
@@ -93,7 +100,7 @@ class HostedEmbedder(RemoteEmbedder):
         )
 
 
-def _field(entry: object, name: str) -> object:
+def _read_field(entry: object, name: str) -> object:
     return entry.get(name) if isinstance(entry, dict) else getattr(entry, name, None)
 
 

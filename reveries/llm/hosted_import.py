@@ -92,8 +92,10 @@ _SPEAKERS = ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy")
 
 @functools.cache
 def import_litellm() -> GuardedLiteLlm:
-    """The module, within our limits, after `deafen`. Slow: call it in a thread. Raises ImportError where it is not
-    installed."""
+    """Import litellm within our limits. Call `clear_library_environment` first. Slow: call it in a thread.
+
+    Raises ImportError where it is not installed.
+    """
     module = importlib.import_module("litellm")
     # What the first call would import, half a second of it, on the event loop.
     for name in _FIRST_CALL_IMPORTS:
@@ -104,7 +106,7 @@ def import_litellm() -> GuardedLiteLlm:
     return GuardedLiteLlm(module)
 
 
-def deafen() -> None:
+def clear_library_environment() -> None:
     """Take out of this process's environment what litellm would follow, and put in what we want of it."""
     for name in list(os.environ):
         if name not in _KEYS and (name.startswith(_HEARD_BEGINNINGS) or name in _HEARD):

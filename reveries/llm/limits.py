@@ -29,7 +29,7 @@ TOKEN_TOLERANCE = 1.1
 _ONE_LINE_PATHS = ("/embed", "/embeddings", "/tags")
 
 
-async def bounded(
+async def limit_stream(
     source: AsyncGenerator[StreamEvent, None], limits: LimitSettings, model: str, max_tokens: int | None = None
 ) -> AsyncGenerator[StreamEvent, None]:
     """`source` within `limits`, ending in exactly one Finished.
@@ -40,16 +40,16 @@ async def bounded(
     """
     loop = asyncio.get_running_loop()
     ends_at = loop.time() + limits.total_seconds
-    patience, seen_bytes, seen_tokens = _first_token(limits), 0, 0
+    patience, seen_bytes, seen_tokens = _first_token_limit(limits), 0, 0
     most_tokens = None if max_tokens is None else max_tokens * TOKEN_TOLERANCE
     async with contextlib.aclosing(source):
         while True:
-            left = _Patience(
+            left = _WaitLimit(
                 ends_at - loop.time(), f"was not done after {limits.total_seconds:g} seconds", "total_seconds"
             )
             event = await _next_event(source, min(patience, left), model)
             if isinstance(event, Delta):
-                patience = _Patience(
+                patience = _WaitLimit(
                     limits.idle_seconds, f"fell silent for {limits.idle_seconds:g} seconds", "idle_seconds"
                 )
                 seen_tokens += 1
@@ -58,7 +58,7 @@ async def bounded(
                 event = Delta(encoded.decode("utf-8"))
                 seen_bytes += len(encoded)
                 if seen_bytes > limits.reply_bytes:
-                    raise _broken(model, f"sent more than {limits.reply_bytes} bytes", "reply_bytes")
+                    raise _limit_error(model, f"sent more than {limits.reply_bytes} bytes", "reply_bytes")
                 if most_tokens is not None and seen_tokens > most_tokens:
                     yield Finished(FinishReason.LENGTH, None)
                     return
@@ -68,7 +68,7 @@ async def bounded(
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class _Patience:
+class _WaitLimit:
     """How long the next event is waited for, and what is told when it did not come: which limit that was."""
 
     seconds: float
@@ -76,24 +76,24 @@ class _Patience:
     key: str
 
 
-def _first_token(limits: LimitSettings) -> _Patience:
+def _first_token_limit(limits: LimitSettings) -> _WaitLimit:
     seconds = limits.first_token_seconds
-    return _Patience(seconds, f"sent nothing for {seconds:g} seconds", "first_token_seconds")
+    return _WaitLimit(seconds, f"sent nothing for {seconds:g} seconds", "first_token_seconds")
 
 
-async def _next_event(source: AsyncGenerator[StreamEvent, None], patience: _Patience, model: str) -> StreamEvent:
+async def _next_event(source: AsyncGenerator[StreamEvent, None], patience: _WaitLimit, model: str) -> StreamEvent:
     try:
         async with asyncio.timeout(max(0.0, patience.seconds)):
             return await anext(source)
     except TimeoutError as error:
-        raise _broken(model, patience.what, patience.key, ModelFault.TIMED_OUT) from error
+        raise _limit_error(model, patience.what, patience.key, ModelFault.TIMED_OUT) from error
     except StopAsyncIteration as error:
         raise ModelUnavailableError(
             f"The answer of {model} broke off before its end.", advice="What was said is kept; ask again."
         ) from error
 
 
-def _broken(model: str, what: str, key: str, fault: ModelFault = ModelFault.BROKEN) -> ModelUnavailableError:
+def _limit_error(model: str, what: str, key: str, fault: ModelFault = ModelFault.BROKEN) -> ModelUnavailableError:
     return ModelUnavailableError(
         f"{model[:1].upper()}{model[1:]} {what}, so the call was stopped.",
         advice=f"The limit can be changed: reveries config set llm.limits.{key} VALUE",

@@ -14,7 +14,7 @@ import msgspec
 from reveries.errors import DiskFullError, ModelError, ModelMissingError, ModelUnavailableError
 from reveries.llm.base import ChatMessage, ChatModel, Delta, Prompt, Role, StreamEvent, Usage
 from reveries.llm.budget import Ledger, Reservation
-from reveries.llm.caps import Ask
+from reveries.llm.caps import PlannedCall
 from reveries.llm.faults import NOT_BILLED
 from reveries.llm.prices import Price, price_of
 from reveries.llm.tokens import estimate_tokens, template_tokens
@@ -25,7 +25,7 @@ _WORD = re.compile(r"\S+")
 
 
 @dataclass(slots=True)
-class _Seen:
+class _CallProgress:
     """What came of a call so far."""
 
     pieces: list[str] = field(default_factory=list)
@@ -61,7 +61,7 @@ class MeteredModel:
     async def stream(self, prompt: Prompt) -> AsyncGenerator[StreamEvent, None]:
         """See ChatModel. Raises BudgetExceededError before anything is asked of the model."""
         reservation = await self._ledger.reserve(await self._ask_for(prompt))
-        seen = _Seen()
+        seen = _CallProgress()
         try:
             async with contextlib.aclosing(self._model.stream(prompt)) as events:
                 async for event in events:
@@ -72,7 +72,7 @@ class MeteredModel:
                         await self._close_call(reservation, seen, prompt)
                     yield event
         except ModelError as error:
-            if not seen.pieces and not seen.is_finished and was_never_begun(error):
+            if not seen.pieces and not seen.is_finished and was_not_billed(error):
                 with contextlib.suppress(DiskFullError):
                     await self._ledger.release(reservation)
                 seen.is_finished = True
@@ -91,7 +91,7 @@ class MeteredModel:
     async def aclose(self) -> None:
         """Nothing of its own to give back."""
 
-    async def _ask_for(self, prompt: Prompt) -> Ask:
+    async def _ask_for(self, prompt: Prompt) -> PlannedCall:
         tokens = template_tokens(prompt.messages)
         for message in prompt.messages:
             tokens += await self._model.count_tokens(message.text)
@@ -99,14 +99,14 @@ class MeteredModel:
         if prompt.schema is not None and not price.is_free:
             # A hosted model reads the form of its answer too, and bills it.
             tokens += estimate_tokens(msgspec.json.encode(prompt.schema).decode())
-        return Ask(prompt.role, self._model.name, price, tokens, prompt.max_tokens, prompt.project_id)
+        return PlannedCall(prompt.role, self._model.name, price, tokens, prompt.max_tokens, prompt.project_id)
 
-    async def _close_call(self, reservation: Reservation, seen: _Seen, prompt: Prompt) -> None:
+    async def _close_call(self, reservation: Reservation, seen: _CallProgress, prompt: Prompt) -> None:
         """As `_settle` does. Where the disk has no room for it, the worst case that was reserved stands (A5)."""
         with contextlib.suppress(DiskFullError):
             await self._settle(reservation, seen, prompt)
 
-    async def _settle(self, reservation: Reservation, seen: _Seen, prompt: Prompt) -> None:
+    async def _settle(self, reservation: Reservation, seen: _CallProgress, prompt: Prompt) -> None:
         """Settle with what the provider said; else, where it is free, with our own count; else leave the worst case."""
         ask, outcome = reservation.ask, "answered" if seen.is_finished else "broken off"
         if seen.usage is None and ask.price.is_free:
@@ -114,10 +114,10 @@ class MeteredModel:
             await self._ledger.settle(reservation, own_count, outcome)
         elif seen.usage is None:
             await self._ledger.leave_reserved(reservation)
-        elif ask.price.is_free or (self._believes_usage and _can_be_true(seen.usage, seen.pieces, prompt.messages)):
+        elif ask.price.is_free or (self._believes_usage and _is_plausible(seen.usage, seen.pieces, prompt.messages)):
             await self._ledger.settle(reservation, seen.usage, outcome)
         else:
-            await self._ledger.settle(reservation, _at_worst(ask, seen.usage), "not believed")
+            await self._ledger.settle(reservation, _worst_case_usage(ask, seen.usage), "not believed")
 
 
 def least_tokens(text: str) -> int:
@@ -125,17 +125,17 @@ def least_tokens(text: str) -> int:
     return max(1, len(_WORD.findall(text)) // _WORDS_A_TOKEN)
 
 
-def _can_be_true(told: Usage, pieces: Sequence[str], messages: Sequence[ChatMessage]) -> bool:
+def _is_plausible(told: Usage, pieces: Sequence[str], messages: Sequence[ChatMessage]) -> bool:
     least_read = sum(least_tokens(message.text) for message in messages)
     return told.prompt_tokens >= least_read and told.completion_tokens >= least_tokens("".join(pieces))
 
 
-def _at_worst(ask: Ask, told: Usage) -> Usage:
+def _worst_case_usage(ask: PlannedCall, told: Usage) -> Usage:
     """What was reserved, or what was told where that is more."""
     return Usage(max(ask.prompt_tokens, told.prompt_tokens), max(ask.completion_tokens, told.completion_tokens))
 
 
-def was_never_begun(error: ModelError) -> bool:
+def was_not_billed(error: ModelError) -> bool:
     """Whether a call that failed so, without a word, was never sent or is billed by nobody."""
     if isinstance(error, ModelUnavailableError):
         return error.fault in NOT_BILLED

@@ -24,11 +24,11 @@ from reveries.errors import (
 )
 from reveries.llm.base import Embedder, Role, Usage, Vector, Vectors
 from reveries.llm.budget import Ledger, Reservation
-from reveries.llm.caps import Ask
+from reveries.llm.caps import PlannedCall
 from reveries.llm.embedding_cache import EmbeddingCache, content_hash
 from reveries.llm.faults import NOT_BILLED
 from reveries.llm.prices import Price, price_of
-from reveries.llm.remote_embedding import Embedded, RemoteEmbedder, embedding_batches, readable
+from reveries.llm.remote_embedding import EmbeddedBatch, RemoteEmbedder, embedding_batches, prepare_text
 from reveries.llm.tokens import estimate_tokens
 
 REMEMBERED_TEXTS = 4_096
@@ -155,7 +155,7 @@ class MeteredEmbedder:
             await self._cache.keep(self.model_id, dict(zip(texts, answer.vectors, strict=True)))
         return answer.vectors
 
-    async def _settle_call(self, embedder: RemoteEmbedder, reservation: Reservation, texts: list[str]) -> Embedded:
+    async def _settle_call(self, embedder: RemoteEmbedder, reservation: Reservation, texts: list[str]) -> EmbeddedBatch:
         try:
             answer = await embedder.embed_batch(texts)
         except ModelMissingError:
@@ -183,10 +183,10 @@ class MeteredEmbedder:
             with contextlib.suppress(DiskFullError):
                 await self._ledger.record(Role.EMBEDDING, self.model_id, tokens, "local")
 
-    def _worst_case(self, texts: list[str]) -> Ask:
-        # What a service reads is `readable`; each text may have a mark before and after it.
-        tokens = sum(estimate_tokens(readable(text)) + 2 for text in texts)
-        return Ask(Role.EMBEDDING, self.model_id, self._price, tokens, 0)
+    def _worst_case(self, texts: list[str]) -> PlannedCall:
+        # What a service reads is `prepare_text`; each text may have a mark before and after it.
+        tokens = sum(estimate_tokens(prepare_text(text)) + 2 for text in texts)
+        return PlannedCall(Role.EMBEDDING, self.model_id, self._price, tokens, 0)
 
     def _remember(self, vectors: Mapping[str, Vector]) -> None:
         for text, vector in vectors.items():

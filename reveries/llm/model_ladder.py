@@ -32,7 +32,7 @@ class Suggestion:
     larger: str = ""
 
 
-def best_here(here: Collection[str]) -> str:
+def best_local_model(here: Collection[str]) -> str:
     """The best of the models that are on the disk; empty when none of the ladder is."""
     return next((rung.model for rung in LADDER if rung.model in here), "")
 
@@ -42,10 +42,10 @@ def models_to_ask_for(free_bytes: int, cores: int) -> list[str]:
     return [rung.model for rung in LADDER[:-1] if free_bytes >= rung.free_bytes and cores >= rung.cores]
 
 
-def suggest(free_bytes: int, cores: int, here: Collection[str], published: Collection[str]) -> Suggestion:
+def choose_suggestion(free_bytes: int, cores: int, here: Collection[str], published: Collection[str]) -> Suggestion:
     """What is on the disk (`here`) is used as it is; else the best that suits the machine of those `published`, that is
     whose publisher answers with the file; else the last of the ladder."""
-    if found := best_here(here):
+    if found := best_local_model(here):
         return Suggestion(found, is_here=True)
     suitable = set(models_to_ask_for(free_bytes, cores)).intersection(published)
     offered = [rung for rung in LADDER[:-1] if rung.model in suitable] + [LADDER[-1]]

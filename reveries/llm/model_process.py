@@ -96,7 +96,7 @@ async def start_model_process(
     process = await _spawn()
     try:
         ready = await _handshake(process, options, weights)
-        client = _client(ready.address, options.api_key, wire_bytes)
+        client = _create_client(ready.address, options.api_key, wire_bytes)
         model = ModelProcess(process, client)
     except BaseException:
         await _kill(process)
@@ -142,7 +142,7 @@ async def _handshake(process: asyncio.subprocess.Process, options: ServerOptions
         ) from error
 
 
-def _client(address: str, api_key: str, wire_bytes: int) -> httpx.AsyncClient:
+def _create_client(address: str, api_key: str, wire_bytes: int) -> httpx.AsyncClient:
     """A client for `address` ("unix:///path" or "http://host:port") that trusts no proxy of the environment."""
     is_unix = address.startswith("unix://")
     # Kept-alive connections are hung up on by this server: each request gets its own, which on a unix socket is free.

@@ -15,21 +15,21 @@ import msgspec
 
 from reveries.config import find_models_folder
 from reveries.llm.asset_sources import UrlSource, has_file
-from reveries.llm.assets import Asset, asset, models_here
-from reveries.llm.fitting import free_memory_bytes, this_machine
-from reveries.llm.model_ladder import best_here, models_to_ask_for, suggest
+from reveries.llm.assets import Asset, asset, list_local_models
+from reveries.llm.fitting import free_memory_bytes, read_machine_memory
+from reveries.llm.model_ladder import best_local_model, choose_suggestion, models_to_ask_for
 from reveries.own_process import keep_to_itself
 from reveries.protocol import SuggestedModel
 
 
-def suggest_model(cores: int, free_bytes: int, folder: Path | None = None) -> SuggestedModel:
+def find_suggestion(cores: int, free_bytes: int, folder: Path | None = None) -> SuggestedModel:
     """For a machine of so much. Asks publishers only where nothing is on the disk; a silent one takes five seconds."""
     place = folder or find_models_folder()
-    here, room_bytes = models_here(place), _free_disk_bytes(place)
-    suiting = [] if best_here(here) else [asset(name) for name in models_to_ask_for(free_bytes, cores)]
+    here, room_bytes = list_local_models(place), _free_disk_bytes(place)
+    suiting = [] if best_local_model(here) else [asset(name) for name in models_to_ask_for(free_bytes, cores)]
     wanted = [one for one in suiting if one.size_bytes <= room_bytes]  # Nobody says yes to what has no room.
     published = _published_names(wanted)
-    found = suggest(free_bytes, cores, here, published)
+    found = choose_suggestion(free_bytes, cores, here, published)
     return SuggestedModel(
         model=found.model,
         size_bytes=asset(found.model).size_bytes,
@@ -70,7 +70,7 @@ def _publishers(models: Sequence[Asset]) -> set[str]:
 
 def main() -> int:
     """Look, and say what is suggested; the exit code."""
-    suggested = suggest_model(this_machine().cores, free_memory_bytes())
+    suggested = find_suggestion(read_machine_memory().cores, free_memory_bytes())
     sys.stdout.write(msgspec.json.encode(suggested).decode("utf-8") + "\n")
     return 0
 

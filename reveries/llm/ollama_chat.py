@@ -14,9 +14,9 @@ import ollama
 from reveries.config import LimitSettings, OllamaSettings
 from reveries.errors import ModelError, ModelFault, ModelMissingError, ModelUnavailableError
 from reveries.llm.base import ChatMessage, Delta, Finished, FinishReason, Prompt, Role, StreamEvent, Usage
-from reveries.llm.choose import is_named_as_handed_on, local_chat_models
-from reveries.llm.faults import fault_of_status, fault_sentence, retry_after_seconds, told_usage
-from reveries.llm.limits import WIRE_BYTES_PER_TEXT_BYTE, bounded
+from reveries.llm.choose import is_remote_ollama_model, local_chat_models
+from reveries.llm.faults import fault_of_status, fault_sentence, parse_usage, retry_after_seconds
+from reveries.llm.limits import WIRE_BYTES_PER_TEXT_BYTE, limit_stream
 from reveries.llm.ollama_client import ollama_client
 from reveries.llm.template_marks import wire_messages
 from reveries.llm.tier import billions_in
@@ -28,18 +28,18 @@ DEFAULTS = OllamaSettings(thinking=False, keep_alive_minutes=30.0, context_token
 LIST_BYTES = 4 * 2**20
 """Ten thousand models' worth of a list."""
 
-_TRIPS = (ValueError, TypeError, AttributeError, RecursionError)
+_CLIENT_ERRORS = (ValueError, TypeError, AttributeError, RecursionError)
 """What Ollama's client trips over when a line is not what it expects."""
 
 
 @dataclass(frozen=True, slots=True)
-class OllamaListed:
-    """A model that an Ollama has. `size_bytes` 0: it did not say. `is_handed_on`: it does not run there. `billions` of
+class OllamaEntry:
+    """A model that an Ollama has. `size_bytes` 0: it did not say. `is_remote`: it does not run there. `billions` of
     parameters, 0: it did not say."""
 
     name: str
     size_bytes: int
-    is_handed_on: bool = False
+    is_remote: bool = False
     billions: float = 0.0
 
 
@@ -47,15 +47,15 @@ async def find_ollama_models(url: str, timeout_seconds: float = 1.0) -> tuple[st
     """The names of what the Ollama at `url` has and runs itself, newest first; None when nothing answers there in
     time."""
     listed = await list_ollama(url, timeout_seconds)
-    return None if listed is None else run_there(listed)
+    return None if listed is None else local_model_names(listed)
 
 
-def run_there(listed: Sequence[OllamaListed]) -> tuple[str, ...]:
+def local_model_names(listed: Sequence[OllamaEntry]) -> tuple[str, ...]:
     """The names of those that the Ollama runs itself."""
-    return tuple(model.name for model in listed if not model.is_handed_on)
+    return tuple(model.name for model in listed if not model.is_remote)
 
 
-async def list_ollama(url: str, timeout_seconds: float = 1.0) -> tuple[OllamaListed, ...] | None:
+async def list_ollama(url: str, timeout_seconds: float = 1.0) -> tuple[OllamaEntry, ...] | None:
     """What the Ollama at `url` has, newest first; None when nothing answers there in time."""
     bodies: list[bytes] = []
 
@@ -66,14 +66,14 @@ async def list_ollama(url: str, timeout_seconds: float = 1.0) -> tuple[OllamaLis
     try:
         async with asyncio.timeout(timeout_seconds), client:
             listed = await client.list()
-            handed_on = _handed_on(bodies[-1])
-    except (OSError, httpx.HTTPError, ollama.ResponseError, *_TRIPS):  # TimeoutError is an OSError
+            handed_on = _find_remote_models(bodies[-1])
+    except (OSError, httpx.HTTPError, ollama.ResponseError, *_CLIENT_ERRORS):  # TimeoutError is an OSError
         return None
     return tuple(
-        OllamaListed(
+        OllamaEntry(
             found.model,
             max(0, int(found.size or 0)),
-            is_named_as_handed_on(found.model, handed_on),
+            is_remote_ollama_model(found.model, handed_on),
             billions_in(found.details.parameter_size or "") if found.details else 0.0,
         )
         for found in listed.models
@@ -81,13 +81,13 @@ async def list_ollama(url: str, timeout_seconds: float = 1.0) -> tuple[OllamaLis
     )
 
 
-def billions_by_name(listed: Sequence[OllamaListed]) -> dict[str, float]:
+def billions_by_name(listed: Sequence[OllamaEntry]) -> dict[str, float]:
     """By the name that a choice of it has, in which ":latest" may be left out."""
     found = {f"ollama/{model.name.removesuffix(':latest')}": model.billions for model in listed}
     return found | {f"ollama/{model.name}": model.billions for model in listed}
 
 
-def _handed_on(body: bytes) -> set[str]:
+def _find_remote_models(body: bytes) -> set[str]:
     """The models of a list of which Ollama says whose they are (`remote_host`, `remote_model`): it hands on what they
     are asked, whatever they are called; `ollama cp` gives them any name. Its client leaves these fields out."""
     rows = json.loads(body)["models"]
@@ -104,7 +104,7 @@ class OllamaModel:
         self._settings = settings
         # Not every model knows the switch, and one that does not refuses the call: then it is left out from there on.
         self._may_say_think = True
-        # The client's own default waits for ever; silence and total time are bounded by `bounded`.
+        # The client's own default waits for ever; silence and total time are bounded by `limit_stream`.
         self._client = ollama_client(url, limits.total_seconds, limits.reply_bytes * WIRE_BYTES_PER_TEXT_BYTE)
 
     @property
@@ -117,7 +117,7 @@ class OllamaModel:
 
     def stream(self, prompt: Prompt) -> AsyncGenerator[StreamEvent, None]:
         """See ChatModel. Raises ModelMissingError for a model that this Ollama does not have."""
-        return bounded(self._events(prompt), self._limits, self.name, prompt.max_tokens)
+        return limit_stream(self._events(prompt), self._limits, self.name, prompt.max_tokens)
 
     async def count_tokens(self, text: str) -> int:
         return estimate_tokens(text)
@@ -135,9 +135,9 @@ class OllamaModel:
                     if part.message.content:
                         yield Delta(part.message.content)
                     if part.done:
-                        yield Finished(_reason(part.done_reason), _usage_of_part(part))
+                        yield Finished(_finish_reason(part.done_reason), _usage_of_part(part))
                         return
-        except (ollama.ResponseError, httpx.HTTPError, OSError, *_TRIPS) as error:
+        except (ollama.ResponseError, httpx.HTTPError, OSError, *_CLIENT_ERRORS) as error:
             raise self._explain_error(error) from error
 
     async def _answer(self, prompt: Prompt) -> AsyncGenerator[ollama.ChatResponse, None]:
@@ -219,10 +219,10 @@ def _is_about_thinking(error: ollama.ResponseError) -> bool:
     return error.status_code == httpx.codes.BAD_REQUEST and "think" in str(error.error).lower()
 
 
-def _reason(done_reason: str | None) -> FinishReason:
+def _finish_reason(done_reason: str | None) -> FinishReason:
     return FinishReason.LENGTH if done_reason == "length" else FinishReason.STOP
 
 
 def _usage_of_part(part: ollama.ChatResponse) -> Usage | None:
     """None unless both counts were told: unknown is not free."""
-    return told_usage(part.prompt_eval_count, part.eval_count)
+    return parse_usage(part.prompt_eval_count, part.eval_count)

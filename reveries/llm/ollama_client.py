@@ -65,10 +65,12 @@ class OllamaEmbedder(RemoteEmbedder):
 
 CONNECT_SECONDS = 3.0
 
-Hear = Callable[[httpx.Response], Awaitable[None]]
+ResponseHook = Callable[[httpx.Response], Awaitable[None]]
 
 
-def ollama_client(url: str, timeout_seconds: float, limit_bytes: int, heard: Hear | None = None) -> ollama.AsyncClient:
+def ollama_client(
+    url: str, timeout_seconds: float, limit_bytes: int, heard: ResponseHook | None = None
+) -> ollama.AsyncClient:
     """For the Ollama at `url`; a response longer than `limit_bytes` is cut off; `heard` is given each. Close it."""
     # An Ollama is asked without TLS nearly always, and reading whom to trust takes tens of milliseconds of the loop.
     context = httpx.create_ssl_context(trust_env=False) if speaks_tls(url) else without_tls()

@@ -36,11 +36,11 @@ _NO_SUCH_MODEL = ("file does not exist", "not found", "pull model manifest: 404"
 _NO_ROOM = ("no space left", "not enough disk space", "disk quota")
 _NO_NETWORK = ("dial tcp", "no such host", "i/o timeout", "connection refused", "tls: ")
 
-Report = Callable[[str, int, int], None]
+PullCallback = Callable[[str, int, int], None]
 """What Ollama does, how many bytes it has, of how many (0: not known yet)."""
 
 
-async def pull(name: str, url: str, report: Report) -> None:
+async def pull_with_ollama(name: str, url: str, report: PullCallback) -> None:
     """Until the Ollama at `url` has the model `name`. Raises ReveriesError saying what it was."""
     has = dict[str, tuple[int, int]]()
     last = ""
@@ -104,7 +104,7 @@ def main(words: list[str] | None = None) -> int:
 
     try:
         url = load_settings(find_home().config).llm.ollama_url
-        asyncio.run(pull(arguments.name, url, _now_and_then(tell)))
+        asyncio.run(pull_with_ollama(arguments.name, url, _throttle_report(tell)))
     except ReveriesError as error:
         tell({"error": error.message, "advice": error.advice, "code": error.code}, str(error))
         return error.exit_code
@@ -114,7 +114,7 @@ def main(words: list[str] | None = None) -> int:
     return 0
 
 
-def _now_and_then(tell: Callable[[dict[str, object], str], None]) -> Report:
+def _throttle_report(tell: Callable[[dict[str, object], str], None]) -> PullCallback:
     told_at, told = 0.0, ""
 
     def report(status: str, done: int, total: int) -> None:

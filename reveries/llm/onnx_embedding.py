@@ -31,7 +31,7 @@ MAX_CHARS = 8 * MAX_TOKENS
 BATCH_TEXTS = 8
 """On one core a larger batch is no faster: what pads the shorter texts costs more than a call."""
 
-LATELY = 16
+RECENT_TEXTS_KEPT = 16
 """So many vectors of single texts are kept: what a person says is weighed for danger, then recalled by, then kept."""
 
 
@@ -41,7 +41,7 @@ class OnnxEmbedder:
     def __init__(self, model: Path, tokenizer: Path) -> None:
         self._files = (model, tokenizer)
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="embedding")
-        self._loaded: _Loaded | None = None
+        self._loaded: _OnnxModel | None = None
 
     @property
     def model_id(self) -> str:
@@ -64,7 +64,7 @@ class OnnxEmbedder:
         # A thread's work cannot be taken back: done in slices, so that cancelling waits for one batch at most.
         order = sorted(range(len(texts)), key=lambda index: len(texts[index]))
         vectors = np.empty((len(texts), DIMENSIONS), np.float32)
-        for batch in _slices(order, BATCH_TEXTS):
+        for batch in _split_into_batches(order, BATCH_TEXTS):
             try:
                 rows = await loop.run_in_executor(self._thread, self._embed_batches, [texts[index] for index in batch])
             except RuntimeError as error:
@@ -79,12 +79,12 @@ class OnnxEmbedder:
 
     def _embed_batches(self, texts: list[str]) -> Vectors:
         if self._loaded is None:
-            self._loaded = _load(*self._files)
+            self._loaded = _load_onnx_model(*self._files)
         return self._loaded.embed(texts)
 
 
 @dataclass(slots=True)
-class _Loaded:
+class _OnnxModel:
     """Model and tokenizer. Used by the one thread alone."""
 
     session: "onnxruntime.InferenceSession"
@@ -102,7 +102,7 @@ class _Loaded:
         if (vectors := self.lately.pop(read, None)) is None:
             vectors = self._compute_vectors(tokens)
         self.lately[read] = vectors
-        while len(self.lately) > LATELY:
+        while len(self.lately) > RECENT_TEXTS_KEPT:
             del self.lately[next(iter(self.lately))]
         return vectors
 
@@ -119,7 +119,7 @@ class _Loaded:
         return unit
 
 
-def _load(model: Path, tokenizer: Path) -> _Loaded:
+def _load_onnx_model(model: Path, tokenizer: Path) -> _OnnxModel:
     # Imported here, in the thread: both are large, and a process that embeds nothing needs neither.
     import onnxruntime
     from tokenizers import Tokenizer
@@ -136,7 +136,7 @@ def _load(model: Path, tokenizer: Path) -> _Loaded:
     words = Tokenizer.from_file(str(tokenizer))
     words.enable_truncation(MAX_TOKENS)
     words.enable_padding()
-    return _Loaded(session, words)
+    return _OnnxModel(session, words)
 
 
 def _encodable(text: str) -> str:
@@ -144,6 +144,6 @@ def _encodable(text: str) -> str:
     return text[:MAX_CHARS].encode("utf-8", "replace").decode("utf-8")
 
 
-def _slices(items: list[int], size: int) -> Iterator[list[int]]:
+def _split_into_batches(items: list[int], size: int) -> Iterator[list[int]]:
     for start in range(0, len(items), size):
         yield items[start : start + size]

@@ -45,19 +45,19 @@ class _PriceTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 @cache
-def _table() -> _PriceTable:
+def _read_table() -> _PriceTable:
     source = resources.files("reveries.llm").joinpath("prices.toml").read_bytes()
     return msgspec.toml.decode(source, type=_PriceTable)
 
 
 def price_table_version() -> str:
     """Which table of prices is in use; it stands with each entry of the ledger."""
-    return _table().version
+    return _read_table().version
 
 
 def price_of(model: str) -> Price:
     """The price of `model` ("provider/name"): 0 for what runs locally, the worst case for what is not listed."""
-    table = _table()
+    table = _read_table()
     if model.partition("/")[0] in LOCAL_PROVIDERS:
         return Price(0.0, 0.0, table.version)
     entry = table.price.get(model)

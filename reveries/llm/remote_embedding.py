@@ -33,7 +33,7 @@ LONGEST_SECONDS = 60.0
 
 
 @dataclass(frozen=True, slots=True)
-class Embedded:
+class EmbeddedBatch:
     """One batch's answer. `prompt_tokens` is None when the provider did not say: unknown, not free."""
 
     vectors: Vectors = field(repr=False)
@@ -61,12 +61,12 @@ class RemoteEmbedder(ABC):
         parts = [(await self.embed_batch(batch)).vectors for batch in embedding_batches(texts)]
         return np.vstack(parts) if parts else np.zeros((0, self._dimensions), np.float32)
 
-    async def embed_batch(self, texts: Sequence[str]) -> Embedded:
+    async def embed_batch(self, texts: Sequence[str]) -> EmbeddedBatch:
         """One call: at most BATCH_TEXTS texts, see `embedding_batches`."""
         seconds = min(self._seconds, FIRST_TEXT_SECONDS + len(texts))
         try:
             async with asyncio.timeout(seconds):
-                rows, tokens = await self._ask_provider([readable(text) for text in texts])
+                rows, tokens = await self._ask_provider([prepare_text(text) for text in texts])
         except TimeoutError as error:
             raise ModelUnavailableError(
                 f"{self._model_id} sent no vectors for {seconds:.0f} seconds, so the call was stopped.",
@@ -76,9 +76,11 @@ class RemoteEmbedder(ABC):
         # Thousands of numbers from Python's to numpy's: some milliseconds that the loop need not stand still for.
         vectors = await asyncio.to_thread(unit_rows, rows, len(texts), self._model_id)
         if self._dimensions not in (0, vectors.shape[1]):
-            raise not_vectors(self._model_id, f"rows of {vectors.shape[1]} numbers after rows of {self._dimensions}")
+            raise bad_vectors_error(
+                self._model_id, f"rows of {vectors.shape[1]} numbers after rows of {self._dimensions}"
+            )
         self._dimensions = vectors.shape[1]
-        return Embedded(vectors, tokens)
+        return EmbeddedBatch(vectors, tokens)
 
     async def aclose(self) -> None:
         """Give everything back. Idempotent. Here: nothing of its own."""
@@ -104,7 +106,7 @@ def embedding_batches(texts: Sequence[str]) -> Iterator[list[str]]:
         yield batch
 
 
-def readable(text: str) -> str:
+def prepare_text(text: str) -> str:
     """`text` as a service takes it: cut, without lone surrogates, and never blank, which some of them refuse."""
     cut = text[:MAX_CHARS].encode("utf-8", "replace").decode("utf-8")
     return cut if cut.strip() else "."
@@ -116,25 +118,25 @@ def unit_rows(rows: Sequence[object], count: int, model_id: str) -> Vectors:
     Raises ModelUnavailableError unless there are `count` of them, all of one length, of finite numbers, none all 0.
     """
     if len(rows) != count:
-        raise not_vectors(model_id, f"{len(rows)} rows for {count} texts")
+        raise bad_vectors_error(model_id, f"{len(rows)} rows for {count} texts")
     try:
         numbers = np.asarray(rows, dtype=np.float64)
     except (ValueError, TypeError, OverflowError) as error:
-        raise not_vectors(model_id, "rows that are not all numbers, or not of one length") from error
+        raise bad_vectors_error(model_id, "rows that are not all numbers, or not of one length") from error
     if numbers.ndim != 2 or not 0 < numbers.shape[1] <= MAX_DIMENSIONS:
-        raise not_vectors(model_id, f"rows of the shape {numbers.shape}")
+        raise bad_vectors_error(model_id, f"rows of the shape {numbers.shape}")
     if not np.isfinite(numbers).all():
-        raise not_vectors(model_id, "numbers that are not finite")
+        raise bad_vectors_error(model_id, "numbers that are not finite")
     largest = np.abs(numbers).max(axis=1, keepdims=True)
     if not (largest > 0.0).all():
-        raise not_vectors(model_id, "a row of zeros")
+        raise bad_vectors_error(model_id, "a row of zeros")
     # By the largest first: the square of a very large number is none.
     scaled = numbers / largest
     unit: Vectors = (scaled / np.linalg.norm(scaled, axis=1, keepdims=True)).astype(np.float32)
     return unit
 
 
-def not_vectors(model_id: str, what: str) -> ModelUnavailableError:
+def bad_vectors_error(model_id: str, what: str) -> ModelUnavailableError:
     """The error for an answer that cannot be used."""
     return ModelUnavailableError(
         f"{model_id} answered with {what}.", advice="Check llm.embedding_model: is it a model that embeds?"

@@ -20,7 +20,7 @@ from reveries.llm.tokens import template_tokens
 
 log = structlog.get_logger("models")
 
-OWNERS_TRIES = 3
+CONVERSATION_TRIES = 3
 LONGEST_WAIT_IN_A_TURN_SECONDS = 5.0
 """A person is waiting: a provider that asks for more is passed over."""
 
@@ -77,7 +77,7 @@ class RoleModel:
                     raise
                 errors.append(error)
                 log.info("model.passed_over", model=candidate.model.name, why=error.code)
-        raise self._when_to_come_again(errors, prompt.role)
+        raise self._set_retry_time(errors, prompt.role)
 
     async def count_tokens(self, text: str) -> int:
         return await self._serving.model.count_tokens(text)
@@ -89,7 +89,7 @@ class RoleModel:
     async def aclose(self) -> None:
         """Nothing of its own to give back."""
 
-    def _when_to_come_again(self, errors: Sequence[ModelError], role: Role) -> ModelError:
+    def _set_retry_time(self, errors: Sequence[ModelError], role: Role) -> ModelError:
         first = errors[0]
         circuits = self._circuits
         providers = [candidate.provider for candidate in self._candidates]
@@ -116,7 +116,7 @@ class _Call:
         """The answer. Raises ModelError after the last try."""
         prompt = self._prompt if self._was_made_for_it else await _shorten_prompt(self._prompt, self._candidate.model)
         was_open = self._circuits.of(self._candidate.provider).is_open
-        tries = OWNERS_TRIES if prompt.role is Role.CONVERSATION and not was_open else 1
+        tries = CONVERSATION_TRIES if prompt.role is Role.CONVERSATION and not was_open else 1
         for number in range(tries):
             await self._wait_or_refuse()
             try:

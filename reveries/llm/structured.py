@@ -15,7 +15,7 @@ import msgspec
 
 from reveries.errors import ModelAnswerError
 from reveries.llm.base import ChatMessage, ChatModel, Delta, Finished, FinishReason, Prompt
-from reveries.prompts import prompt as question
+from reveries.prompts import prompt as read_prompt
 
 Answer = TypeVar("Answer")
 
@@ -46,7 +46,7 @@ class _UnusableError(Exception):
     """Why an answer cannot be used, in words that the model is shown."""
 
 
-async def ask(
+async def ask_structured(
     model: ChatModel,
     prompt: Prompt,
     type_: type[Answer],
@@ -61,7 +61,7 @@ async def ask(
     brought no answer is none. Raises ModelAnswerError after one repair, and whatever `model.stream` raises.
     """
     try:
-        answer, outcome = await _ask_once(model, prompt, type_, schema, clamp)
+        answer, outcome = await _ask_structured_once(model, prompt, type_, schema, clamp)
     except ModelAnswerError:
         if recorder is not None:
             await recorder.record(model.name, AnswerOutcome.FAILED)
@@ -71,7 +71,7 @@ async def ask(
     return answer
 
 
-async def _ask_once(
+async def _ask_structured_once(
     model: ChatModel,
     prompt: Prompt,
     type_: type[Answer],
@@ -85,7 +85,7 @@ async def _ask_once(
         text, reason = await collect(model, first)
         return _read_answer(text, reason, type_, clamp), AnswerOutcome.VALID
     except _UnusableError as problem:
-        repair = _repair(first, text, str(problem))
+        repair = _repair_prompt(first, text, str(problem))
     try:
         return _read_answer(*await collect(model, repair), type_, clamp), AnswerOutcome.REPAIRED
     except _UnusableError as problem:
@@ -175,13 +175,13 @@ def _read_answer(
     return clamp(answer) if clamp is not None else answer
 
 
-def _repair(prompt: Prompt, text: str, problem: str) -> Prompt:
+def _repair_prompt(prompt: Prompt, text: str, problem: str) -> Prompt:
     return replace(
         prompt,
         messages=(
             *prompt.messages,
             ChatMessage("assistant", text[:_MAX_SHOWN_CHARS] or "…"),
-            ChatMessage("user", question("answer_repair", problem=problem)),
+            ChatMessage("user", read_prompt("answer_repair", problem=problem)),
         ),
     )
 

@@ -2,7 +2,7 @@
 
 A model's template writes special tokens such as `<|im_start|>` between messages. The same characters inside a
 remembered text would be read as the end of its message and the beginning of another, in somebody else's name (F3).
-Every adapter passes every message through `sealed`; nothing else in Reveries builds a prompt's wire form.
+Every adapter passes every message through `escape_marks`; nothing else in Reveries builds a prompt's wire form.
 """
 
 import re
@@ -31,7 +31,7 @@ _MARKS = re.compile(
 )
 
 
-def sealed(text: str) -> str:
+def escape_marks(text: str) -> str:
     """`text` with an invisible joiner inside every chat template mark, so that no tokenizer finds one in it.
 
     A person reads the same; sealing twice changes nothing more. Lone surrogates, which no wire can carry, become "?".
@@ -49,4 +49,4 @@ def _closes(mark: "re.Match[str]") -> bool:
 
 def wire_messages(messages: Sequence[ChatMessage]) -> list[dict[str, str]]:
     """`messages` as every provider's JSON has them, each text sealed."""
-    return [{"role": message.role, "content": sealed(message.text)} for message in messages]
+    return [{"role": message.role, "content": escape_marks(message.text)} for message in messages]

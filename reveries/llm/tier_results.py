@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from reveries.db.connecting import connect_to_look
+from reveries.db.connecting import connect_read_only
 from reveries.db.database import Database, Row
 from reveries.db.driver import dbapi
 from reveries.db.queries import statements
@@ -53,11 +53,11 @@ async def open_tier_results(database: Database) -> TierResults:
     return TierResults(database, {str(row["model"]): _result_from_row(row) for row in rows})
 
 
-def look_at_tier_results(path: Path) -> Mapping[str, TierResult]:
+def read_tier_results(path: Path) -> Mapping[str, TierResult]:
     """Those of the memory at `path`, which nobody has open and which stays as it is. Where it cannot be read, or is of
     a time before there were any, nothing is known: whoever wakes it says what is wrong with it."""
     try:
-        with contextlib.closing(connect_to_look(path, busy_seconds=1.0)) as look:
+        with contextlib.closing(connect_read_only(path, busy_seconds=1.0)) as look:
             look.row_factory = dbapi.Row
             return {str(row["model"]): _result_from_row(row) for row in look.execute(statements()["model_tiers.all"])}
     except (dbapi.Error, ValueError):

@@ -97,7 +97,7 @@ def prompt_of(task: Task, role: Role, least_tokens: int = 0) -> Prompt:
         system += "\nYour notes:\n" + "\n".join(f"- {note}" for note in task.notes)
     said = [ChatMessage("assistant" if place % 2 else "user", text) for place, text in enumerate(task.before)]
     messages = (ChatMessage("system", system), *said, ChatMessage("user", _task_question(task)))
-    schema = _schema(task.fields) if task.fields else None
+    schema = _schema_of_fields(task.fields) if task.fields else None
     return Prompt(role, messages, max(task.max_tokens, least_tokens), 0.0, schema=schema)
 
 
@@ -126,7 +126,7 @@ def _field_description(field: FormField) -> str:
     return f"{field.asks} (one of: {', '.join(field.choices)})" if field.choices else field.asks
 
 
-def _schema(fields: Mapping[str, FormField]) -> dict[str, object]:
+def _schema_of_fields(fields: Mapping[str, FormField]) -> dict[str, object]:
     return {
         "type": "object",
         "properties": {name: _field_schema(field) for name, field in fields.items()},

@@ -17,7 +17,7 @@ def without_tls() -> ssl.SSLContext:
     return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
-class Trust:
+class TlsTrust:
     """The one context of everybody who calls with it."""
 
     def __init__(self, make: Callable[[], ssl.SSLContext] | None = None) -> None:

@@ -48,11 +48,11 @@ _LEAST_VOWEL_SHARE = 0.2
 
 def estimate_tokens(text: str) -> int:
     """At least as many tokens as a model is likely to find in `text`, at most its UTF-8 bytes; 0 for the empty text."""
-    return _estimated_lately(text) if len(text) <= _REMEMBERED_CHARS else _estimate_text(text)
+    return _cached_estimate(text) if len(text) <= _REMEMBERED_CHARS else _estimate_text(text)
 
 
 @lru_cache(maxsize=512)
-def _estimated_lately(text: str) -> int:
+def _cached_estimate(text: str) -> int:
     """What a prompt is made of is counted several times a turn, most of it again at the next."""
     return _estimate_text(text)
 
@@ -63,12 +63,12 @@ def _estimate_text(text: str) -> int:
     spaces = text.count(" ") + text.count("\n") + text.count("\t") + text.count("\r")
     # What is neither a word nor white space counts by its bytes.
     count = float(size - spaces - sum(map(len, words)))
-    count += sum(_of_space(found) for found in _SPACES.findall(text))
+    count += sum(_space_tokens(found) for found in _SPACES.findall(text))
     for start in range(0, len(words), STRETCH_WORDS):
         stretch = words[start : start + STRETCH_WORDS]
         common = sum(word.lower() in _COMMON_WORDS for word in stretch)
         rate = ENGLISH_LETTERS_PER_TOKEN if common >= ENGLISH_SHARE * len(stretch) else OTHER_LETTERS_PER_TOKEN
-        count += sum(_of_word(word, rate) for word in stretch)
+        count += sum(_word_tokens(word, rate) for word in stretch)
     return min(size, -int(-count // 1))
 
 
@@ -77,17 +77,17 @@ def template_tokens(messages: Sequence[ChatMessage]) -> int:
     return TOKENS_PER_MESSAGE * (len(messages) + 1)
 
 
-def _of_space(run: str) -> float:
+def _space_tokens(run: str) -> float:
     """White space that does not belong to the word after it. Only a run of one character is surely merged."""
     return 1.0 + len(run) / 4 if run == run[0] * len(run) else float(len(run))
 
 
-def _of_word(word: str, letters_per_token: float) -> float:
+def _word_tokens(word: str, letters_per_token: float) -> float:
     length = len(word)
     if word.lower() in _COMMON_WORDS:
         return 1.0
     if _HAS_DIGIT.search(word):
-        return float(length) if length > LONGEST_WORD_LETTERS else _of_letters_and_digits(word)
+        return float(length) if length > LONGEST_WORD_LETTERS else _mixed_tokens(word)
     parts = _PARTS.findall(word)
     # Capitals in the middle are fine where they begin words (getElement); strewn about, they make no word.
     if length < 3 * len(parts) or any(not _is_pronounceable(part) for part in parts):
@@ -99,10 +99,10 @@ def _of_word(word: str, letters_per_token: float) -> float:
     return max(1.0, length / letters_per_token + (0.25 if letters_per_token < ENGLISH_LETTERS_PER_TOKEN else 0.0))
 
 
-def _of_letters_and_digits(word: str) -> float:
+def _mixed_tokens(word: str) -> float:
     letters = _LETTERS.findall(word)
     digits = len(word) - sum(map(len, letters))
-    return digits + sum(_of_word(part, OTHER_LETTERS_PER_TOKEN) for part in letters)
+    return digits + sum(_word_tokens(part, OTHER_LETTERS_PER_TOKEN) for part in letters)
 
 
 def _is_pronounceable(part: str) -> bool:

@@ -52,14 +52,14 @@ class DeepStore:
 
     async def open(self) -> None:
         """Load the state from the file; drop vector tables that are unfinished or cannot be kept up to date."""
-        tables = await vector_tables.vector_tables(self._database)
+        tables = await vector_tables.list_vector_tables(self._database)
         if stale := [table for table in tables if not (self.is_indexed and table.is_whole)]:
             async with self._database.transaction() as transaction:
                 for table in stale:
                     if self.is_indexed:
-                        await vector_tables.drop_table(transaction, table)
+                        await vector_tables.drop_vector_table(transaction, table)
                     else:
-                        await vector_tables.empty_without_extension(transaction, table)
+                        await vector_tables.erase_without_extension(transaction, table)
         self._tables = {table.model_id: table for table in tables if table not in stale}
         self.counts = _counts((await self._database.rows("deep.counts"))[0])
 
@@ -85,7 +85,7 @@ class DeepStore:
         named = {"owners": json.dumps(sorted(owners)), "experiences": json.dumps(sorted(experiences))}
         ids = [int(row["id"]) for row in await transaction.rows("forget.deep_ids", named)]
         for table in self._tables.values():
-            await vector_tables.remove(transaction, table, ids)
+            await vector_tables.remove_vectors(transaction, table, ids)
         await transaction.run("forget.drop_deep", {"ids": json.dumps(ids)})
         return len(ids)
 
@@ -106,8 +106,8 @@ class DeepStore:
             return
         named = {"model_id": model_id, "kind": kind, "owner_ids": json.dumps(list(owner_ids))}
         rows = await transaction.rows("deep.vectors_of", named)
-        await vector_tables.remove(transaction, table, [int(row["id"]) for row in rows])
-        await vector_tables.put(transaction, table, [(int(row["id"]), row["vector"]) for row in rows])
+        await vector_tables.remove_vectors(transaction, table, [int(row["id"]) for row in rows])
+        await vector_tables.put_vectors(transaction, table, [(int(row["id"]), row["vector"]) for row in rows])
 
     async def ensure_table(self, model_id: str, dimensions: int) -> None:
         """Build a model's vector table if it is missing, a thousand rows per transaction, and drop those of other
@@ -117,14 +117,14 @@ class DeepStore:
         if others := [table for name, table in self._tables.items() if name != model_id]:
             async with self._database.transaction() as transaction:
                 for table in others:
-                    await vector_tables.drop_table(transaction, table)
+                    await vector_tables.drop_vector_table(transaction, table)
             self._tables = {name: table for name, table in self._tables.items() if table not in others}
         if model_id not in self._tables and self.counts.texts:
             await self._fill_table(model_id, dimensions)
 
     async def _fill_table(self, model_id: str, dimensions: int) -> None:
         async with self._database.transaction() as transaction:
-            table = await vector_tables.make_table(transaction, model_id, dimensions, is_whole=False)
+            table = await vector_tables.create_vector_table(transaction, model_id, dimensions, is_whole=False)
             until = int((await transaction.rows("deep.last_id"))[0]["id"])
         # From now on new texts are written into it as well.
         self._tables[model_id] = table
@@ -135,8 +135,8 @@ class DeepStore:
                 page = await transaction.rows("deep.vectors_after", named)
                 vectors = [(int(row["id"]), row["vector"]) for row in page if row["vector"] is not None]
                 # Vectors that were re-embedded meanwhile are already in the table.
-                await vector_tables.remove(transaction, table, [row_id for row_id, _ in vectors])
-                await vector_tables.put(transaction, table, vectors)
+                await vector_tables.remove_vectors(transaction, table, [row_id for row_id, _ in vectors])
+                await vector_tables.put_vectors(transaction, table, vectors)
             rows += len(vectors)
             after = int(page[-1]["id"]) if page else until
         async with self._database.transaction() as transaction:
@@ -159,7 +159,7 @@ class DeepStore:
         )
         if model_id not in self._tables and self.is_indexed and not self.counts.texts and live.dimensions:
             # There are no texts yet, so the new table is complete.
-            table = await vector_tables.make_table(transaction, model_id, live.dimensions, is_whole=True)
+            table = await vector_tables.create_vector_table(transaction, model_id, live.dimensions, is_whole=True)
             self._tables[model_id] = table
         await self.update_vectors(transaction, model_id, "turn", [turn.id for turn in turns])
         await self.update_vectors(transaction, model_id, "episode", [episode.id for episode in dormant])
@@ -170,7 +170,7 @@ class DeepStore:
         ids = [*await _text_ids(transaction, "turn", turn_ids), *await _text_ids(transaction, "episode", woken)]
         if self.is_indexed:
             for table in self._tables.values():
-                await vector_tables.remove(transaction, table, ids)
+                await vector_tables.remove_vectors(transaction, table, ids)
         await transaction.run_many("deep.take_back", [{"id": row_id} for row_id in ids])
         for entry in changes.woken:
             await transaction.run("deep.wake", {"episode_id": entry.episode_id})

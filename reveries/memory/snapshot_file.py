@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reveries import __version__
-from reveries.db.failpoints import Step, reached
+from reveries.db.failpoints import Step, reach_step
 from reveries.index.arrays import Int64
 from reveries.index.words import PackedWords
 from reveries.llm.base import Vectors
@@ -106,9 +106,9 @@ def write_snapshot(path: Path, packed: PackedMemory, mark: bytes, model_id: str,
             _write_all(file, header, [values for _, values in sections], is_wanted)
             file.flush()
             os.fsync(file.fileno())
-        reached(Step.SNAPSHOT_WRITTEN)
+        reach_step(Step.SNAPSHOT_WRITTEN)
         partial.replace(path)
-        reached(Step.SNAPSHOT_NAMED)
+        reach_step(Step.SNAPSHOT_NAMED)
         sync_to_disk(path.parent)
     except (OSError, _UnusableSnapshotError):
         with contextlib.suppress(OSError):

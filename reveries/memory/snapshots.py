@@ -23,7 +23,7 @@ import numpy as np
 import structlog
 
 from reveries.db.database import Database, Row
-from reveries.db.failpoints import Step, reached
+from reveries.db.failpoints import Step, reach_step
 from reveries.llm.base import Vector
 from reveries.memory.changes import ChangeSet, IndexedTurn
 from reveries.memory.graph.facts import EpisodeValues
@@ -136,7 +136,7 @@ class Snapshots:
                 return True
             mark, renoted = secrets.token_bytes(_MARK_BYTES), tuple(sorted(self._unindexed))
             await self._begin_epoch(mark)
-            reached(Step.SNAPSHOT_MARKED)
+            reach_step(Step.SNAPSHOT_MARKED)
             copied = await asyncio.to_thread(self._live.begin_copy)
         if not await asyncio.to_thread(self._write_snapshot, copied, mark, vector_space[0], permit):
             await self._run_statements(mark, "changed.drop")

@@ -8,7 +8,7 @@ import msgspec
 
 from reveries.errors import ModelAnswerError
 from reveries.llm.base import ChatMessage, ChatModel, Prompt, Role
-from reveries.llm.structured import ask, collect
+from reveries.llm.structured import ask_structured, collect
 from reveries.llm.tier import Tier
 
 Answer = TypeVar("Answer")
@@ -48,7 +48,7 @@ class WorkModel:
         """Return an answer of `type_`; None if the model failed to give one twice. Raises other ModelErrors."""
         position = await self._begin(name, text)
         try:
-            answer = await ask(self.model, self._prompt(text, tokens), type_, schema)
+            answer = await ask_structured(self.model, self._prompt(text, tokens), type_, schema)
         except ModelAnswerError as error:
             await self._end(position, f"no usable answer: {error.message}", is_done=False)
             return None

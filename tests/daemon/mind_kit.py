@@ -28,7 +28,7 @@ from reveries.knowledge.project_knowledge import ProjectKnowledge
 from reveries.llm.answer_counts import AnswerCounts
 from reveries.llm.base import CHAT_ROLES, Embedder
 from reveries.llm.budget import Ledger
-from reveries.llm.choose import Choice
+from reveries.llm.choose import ModelChoice
 from reveries.llm.circuits import open_circuits
 from reveries.llm.metered import MeteredModel
 from reveries.llm.scripted import ScriptedModel
@@ -140,7 +140,7 @@ async def _mind(
     models = Models(
         chat=dict.fromkeys(CHAT_ROLES, MeteredModel(model, ledger)),
         embedding=Embedding(chosen.embedder, "for a test", (), lambda model_id: None, bare=chosen.local),
-        choices=dict.fromkeys(CHAT_ROLES, Choice(provider, name, "for a test")),
+        choices=dict.fromkeys(CHAT_ROLES, ModelChoice(provider, name, "for a test")),
         fallbacks=dict.fromkeys(CHAT_ROLES, ()),
         circuits=await open_circuits(database, clock, random.Random(1)),
         adapters={model.name: model},

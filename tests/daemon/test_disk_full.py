@@ -10,8 +10,8 @@ from reveries.config import Home, load_settings
 from reveries.daemon.room_keeper import RoomKeeper
 from reveries.db.database import Database
 from reveries.db.opening import open_database
-from reveries.db.reserve import RESERVE_BYTES, give_up, has_no_room, reserve_of
-from reveries.db.room import disk_full
+from reveries.db.reserve import RESERVE_BYTES, is_out_of_space, release_reserve, reserve_path
+from reveries.db.room import disk_full_error
 from reveries.errors import DiskFullError, StorageLostError
 from reveries.llm.base import Prompt, Role
 from reveries.llm.scripted import ScriptedModel
@@ -109,7 +109,7 @@ async def test_a_conversation_that_could_not_rest_on_a_full_disk_rests_when_ther
 @pytest.mark.requirement("A5")
 async def test_a_reply_during_which_the_disk_fills_is_told_as_a_full_disk(home: Home) -> None:
     def fails(prompt: Prompt) -> list[str]:
-        raise disk_full()
+        raise disk_full_error()
 
     home.create()
     async with talking(home.path, fails) as talk:
@@ -160,12 +160,12 @@ async def test_room_is_put_by_while_there_is_enough_and_given_up_where_there_is_
     laid = []
     for free[0] in (3 * MEGABYTE, 5 * MEGABYTE):
         await keeper.check()
-        laid.append(reserve_of(memory).exists())
+        laid.append(reserve_path(memory).exists())
     await database.aclose()
     assert laid == [False, True]
-    assert reserve_of(memory).stat().st_size == RESERVE_BYTES
-    assert (give_up(memory), give_up(memory)) == (True, False)
-    assert not has_no_room(memory)
+    assert reserve_path(memory).stat().st_size == RESERVE_BYTES
+    assert (release_reserve(memory), release_reserve(memory)) == (True, False)
+    assert not is_out_of_space(memory)
     assert not memory.with_name("memory.db.tried").exists()
 
 

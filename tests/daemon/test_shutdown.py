@@ -27,7 +27,7 @@ async def test_where_the_disk_has_failed_nobody_waits_for_a_model_that_is_slow(h
     async with living(home, model, PatientClock(NOON), load_settings(None)) as life:
         mind, loop = life.mind, asyncio.get_running_loop()
         async with mind.conversation._turn_lock:  # As while a reply is generated.
-            with contextlib.suppress(StorageLostError), mind.database.noticing_loss():
+            with contextlib.suppress(StorageLostError), mind.database.record_loss():
                 raise StorageLostError("The disk failed a write.")
             ending, began = Shutdown(), loop.time()
             ending.request(is_graceful=False, exit_code=74)
@@ -45,7 +45,7 @@ async def test_a_disk_that_failed_ends_the_daemon_by_whoever_looks_but_not_befor
     model = ScriptedModel(otherwise="Indeed.", name="ollama/x")
     async with living(home, model, PatientClock(NOON), load_settings(None)) as life:
         mind, ending = life.mind, Shutdown()
-        with contextlib.suppress(StorageLostError), mind.database.noticing_loss():
+        with contextlib.suppress(StorageLostError), mind.database.record_loss():
             raise StorageLostError("The disk failed a write.")
         async with asyncio.timeout(90):
             with pytest.raises(StorageLostError):
@@ -201,7 +201,7 @@ async def test_who_may_be_in_danger_is_shown_help_also_while_it_falls_asleep_and
 
 
 def _fails(life: Living, lost: StorageLostError) -> None:
-    with life.mind.database.noticing_loss():
+    with life.mind.database.record_loss():
         raise lost
 
 

@@ -18,7 +18,7 @@ from reveries.daemon.app import Wake, live
 from reveries.daemon.backup_answers import restore_backup
 from reveries.daemon.mind_transfer import export_to_file
 from reveries.daemon.single_instance import hold_lock, listening_socket
-from reveries.db.backups import ignore_event
+from reveries.db.backups import discard_progress
 from reveries.errors import AlreadyAwakeError, HomeError
 from reveries.peer_credentials import peer_uid
 
@@ -86,7 +86,7 @@ async def test_neither_a_wake_nor_a_restore_nor_an_export_touches_a_memory_that_
         with pytest.raises(AlreadyAwakeError, match="another home"):
             await live(Wake(settings, home, home.config), SystemClock())
         with pytest.raises(AlreadyAwakeError, match="another home"):
-            restore_backup(settings, home, SystemClock(), "", ignore_event)
+            restore_backup(settings, home, SystemClock(), "", discard_progress)
         with pytest.raises(AlreadyAwakeError, match="another home"):
             export_to_file(settings, home, tmp_path / "out", "", lambda rows, total: None, with_vectors=False)
     assert not memory.exists()

@@ -6,7 +6,7 @@ import itertools
 import pytest
 
 from reveries.daemon.recovery import supervise
-from reveries.db.room import Room, disk_full
+from reveries.db.room import DiskSpace, disk_full_error
 from reveries.errors import StorageLostError
 from tests.fakes.clock import HandClock, settle
 
@@ -67,14 +67,14 @@ async def test_a_child_that_returns_is_done() -> None:
 
 @pytest.mark.requirement("A5")
 async def test_a_child_that_found_the_disk_full_goes_on_as_soon_as_there_is_room() -> None:
-    room, starts = Room(), 0
+    room, starts = DiskSpace(), 0
 
     async def child() -> None:
         nonlocal starts
         starts += 1
         if starts == 1:
             room.close()
-            raise ExceptionGroup("of a task group", [disk_full()])
+            raise ExceptionGroup("of a task group", [disk_full_error()])
 
     async with asyncio.TaskGroup() as tasks:
         tasks.create_task(supervise("child", child, HandClock(), room))
@@ -91,10 +91,10 @@ async def test_a_child_whose_own_disk_is_full_while_the_memory_has_room_is_not_s
     async def child() -> None:
         nonlocal starts
         starts += 1
-        raise disk_full()
+        raise disk_full_error()
 
     async with asyncio.TaskGroup() as tasks:
-        task = tasks.create_task(supervise("child", child, clock, Room()))
+        task = tasks.create_task(supervise("child", child, clock, DiskSpace()))
         await clock.advance(4)
         task.cancel()
     assert starts == 3

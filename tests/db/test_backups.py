@@ -7,9 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reveries.db.backup_retention import Backup, outlived, too_many
-from reveries.db.backups import backups_in, date_back, find_backup, go_on_restoring, remove_outlived, require_room
-from reveries.db.integrity.suspected_damage import keep_untold, take_back, untold
+from reveries.db.backup_retention import Backup, select_expired, select_over_limit
+from reveries.db.backups import (
+    correct_future_dates,
+    find_backup,
+    find_backups,
+    remove_expired,
+    require_room,
+    resume_restore,
+)
+from reveries.db.integrity.suspected_damage import add_pending_notice, read_pending_notice, remove_pending_notice
 from reveries.errors import NotFoundError, StorageError
 
 NOW = 1_790_000_000.0
@@ -26,7 +33,7 @@ def test_after_a_month_of_hours_a_day_of_hours_and_a_week_of_days_are_kept() -> 
     for hour in range(30 * 24):
         now = NOW + hour * HOUR
         backups.append(Backup(Path(f"memory-{int(now)}.db"), now, is_before_migration=False))
-        gone = outlived(backups, now)
+        gone = select_expired(backups, now)
         backups = [one for one in backups if one not in gone]
     ages = [(now - one.made_at) / HOUR for one in backups]
     assert sum(age < 24 for age in ages) == 24
@@ -40,7 +47,7 @@ def test_after_a_month_of_hours_a_day_of_hours_and_a_week_of_days_are_kept() -> 
 @given(st.lists(st.floats(0, 60 * DAY), unique_by=int, min_size=1, max_size=60))
 def test_the_newest_and_all_of_the_last_day_always_stay(ages: list[float]) -> None:
     backups = made(*ages)
-    kept = [one for one in backups if one not in outlived(backups, NOW)]
+    kept = [one for one in backups if one not in select_expired(backups, NOW)]
     assert max(backups, key=lambda one: one.made_at) in kept
     assert all(one in kept for one in backups if NOW - one.made_at < DAY)
     days = {int(one.made_at // DAY) for one in backups if NOW - one.made_at < 8 * DAY}
@@ -58,8 +65,8 @@ def test_what_was_made_before_a_migration_stays_and_other_files_are_not_touched(
     ]
     for name in names:
         (tmp_path / name).write_bytes(b"")
-    assert {one.name for one in backups_in(tmp_path)} == set(names[:4])
-    remove_outlived(tmp_path, NOW)
+    assert {one.name for one in find_backups(tmp_path)} == set(names[:4])
+    remove_expired(tmp_path, NOW)
     assert {file.name for file in tmp_path.iterdir()} == set(names) - {"memory-1.db", "memory-2.db"}
 
 
@@ -78,7 +85,7 @@ def test_where_the_disk_is_short_the_two_newest_stay_and_a_day_is_worth_more_tha
     ages: list[int], room: int
 ) -> None:
     backups = made(*ages)
-    gone = too_many(backups, {one.name: 1 for one in backups}, room)
+    gone = select_over_limit(backups, {one.name: 1 for one in backups}, room)
     newest = sorted(backups, key=lambda one: one.made_at, reverse=True)
     kept = [one for one in newest if one not in gone]
     assert kept[:2] == newest[:2]
@@ -95,7 +102,7 @@ def _is_not_the_newest_of_its_day(one: Backup, newest_first: list[Backup]) -> bo
 def test_what_was_made_before_a_migration_stays_and_counts() -> None:
     old = Backup(Path("before-migration-3-to-4.db"), NOW - 90 * DAY, is_before_migration=True)
     backups = [old, *made(0, HOUR, 2 * HOUR, 3 * HOUR)]
-    gone = too_many(backups, {one.name: 10 for one in backups}, 40)
+    gone = select_over_limit(backups, {one.name: 10 for one in backups}, 40)
     assert [one.name for one in gone] == [f"memory-{int(NOW - 3 * HOUR)}.db"]
 
 
@@ -109,23 +116,23 @@ def test_a_copy_that_would_fill_the_disk_is_not_made(tmp_path: Path) -> None:
 def test_a_copy_from_a_clock_that_was_set_back_since_counts_as_made_just_before_now(tmp_path: Path) -> None:
     for made in (900, 1500, 2000):
         (tmp_path / f"memory-{made}.db").write_bytes(b"x")
-    date_back(tmp_path, 1000.0)
-    assert [one.made_at for one in backups_in(tmp_path)] == [999.0, 998.0, 900.0]
-    assert backups_in(tmp_path)[0].name.endswith("2000.db")
+    correct_future_dates(tmp_path, 1000.0)
+    assert [one.made_at for one in find_backups(tmp_path)] == [999.0, 998.0, 900.0]
+    assert find_backups(tmp_path)[0].name.endswith("2000.db")
 
 
 def test_a_restoration_goes_on_only_where_the_copy_and_its_note_are_both_there(tmp_path: Path) -> None:
     database = tmp_path / "memory.db"
     for lone in ("memory.db.restoring", "memory.db.restoring.json"):
         (tmp_path / lone).write_bytes(b"{}")
-        go_on_restoring(database)
+        resume_restore(database)
         assert not database.exists()
         (tmp_path / lone).unlink()
 
 
 def test_what_turned_out_not_to_be_so_is_told_by_no_later_life(tmp_path: Path) -> None:
     database = tmp_path / "memory.db"
-    keep_untold(database, "A page changed.")
-    keep_untold(database, "The log is short.")
-    take_back(database, "A page changed.")
-    assert untold(database) == "The log is short."
+    add_pending_notice(database, "A page changed.")
+    add_pending_notice(database, "The log is short.")
+    remove_pending_notice(database, "A page changed.")
+    assert read_pending_notice(database) == "The log is short."

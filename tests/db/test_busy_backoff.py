@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from reveries.db.busy_backoff import calmly
+from reveries.db.busy_backoff import run_at_low_priority
 
 
 def niceness() -> int:
@@ -18,7 +18,7 @@ def niceness() -> int:
 @pytest.mark.requirement("A9")
 def test_what_is_done_calmly_is_nicer_than_who_asks_for_it_and_nobody_else_is() -> None:
     before = niceness()
-    assert calmly(niceness) == min(19, before + 10)
+    assert run_at_low_priority(niceness) == min(19, before + 10)
     assert niceness() == before
 
 
@@ -27,4 +27,4 @@ def test_what_goes_wrong_in_it_is_heard_of() -> None:
         raise ValueError("the disk is gone")
 
     with pytest.raises(ValueError, match="the disk is gone"):
-        calmly(fail)
+        run_at_low_priority(fail)

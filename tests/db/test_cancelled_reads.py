@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from reveries.db.connecting import connected, waiting_for_nobody
+from reveries.db.connecting import fail_if_locked, open_connection
 from reveries.db.opening import open_database
 from reveries.db.reading import DatabaseSnapshot
 
@@ -74,10 +74,10 @@ async def test_a_moment_is_not_closed_under_a_read_that_was_cancelled(tmp_path: 
 async def test_who_is_cancelled_while_it_is_said_that_nobody_is_waited_for_leaves_the_wait_as_it_was(
     tmp_path: Path,
 ) -> None:
-    connection = await connected(tmp_path / "memory.db", with_vector_search=False)
+    connection = await open_connection(tmp_path / "memory.db", with_vector_search=False)
 
     async def look() -> None:
-        async with waiting_for_nobody(connection):
+        async with fail_if_locked(connection):
             pass
 
     try:

@@ -16,11 +16,11 @@ import pytest
 
 from reveries.config import Home
 from reveries.db.backup_retention import Backup
-from reveries.db.backups import look_into, put_back
+from reveries.db.backups import restore_backup_copy, verify_database
 from reveries.db.database import Database, Transaction
-from reveries.db.driver import MAY_READ_BESIDE, SQLITE_VERSION, dbapi, is_safe_for_two
+from reveries.db.driver import CAN_READ_CONCURRENTLY, SQLITE_VERSION, dbapi, is_safe_for_two_connections
 from reveries.db.integrity.page_sums import PageSums
-from reveries.db.integrity.scrubbing import put_in_place
+from reveries.db.integrity.scrubbing import replace_memory_file
 from reveries.db.opening import open_database
 from reveries.db.schemas import SCHEMA_VERSION
 from reveries.errors import DatabaseTooNewError, DiskFullError, StorageError
@@ -327,11 +327,11 @@ async def test_what_is_written_while_the_file_is_written_anew_is_kept(database: 
     assert await database.is_intact()
     if scrubbing.result().copied is not None:
         assert target.stat().st_mode & 0o777 == 0o600
-        assert not look_into(target).problems
+        assert not verify_database(target).problems
     assert not list(home.path.glob("*.anew"))
 
 
-@pytest.mark.skipif(not MAY_READ_BESIDE, reason="this SQLite reads on one connection only")
+@pytest.mark.skipif(not CAN_READ_CONCURRENTLY, reason="this SQLite reads on one connection only")
 async def test_a_moment_is_read_while_others_write_and_sees_nothing_of_it(database: Database) -> None:
     async with database.moment() as moment:
         before = await moment.rows("forget.conversations")
@@ -347,10 +347,10 @@ def test_no_file_takes_the_place_of_a_memory_that_has_a_log(tmp_path: Path, log:
     memory.write_bytes(b"old")
     anew.write_bytes(b"new")
     memory.with_name(f"m.db{log}").write_bytes(b"what was stored since")
-    assert not put_in_place(anew, memory)
+    assert not replace_memory_file(anew, memory)
     assert memory.read_bytes() == b"old"
     memory.with_name(f"m.db{log}").unlink()
-    assert put_in_place(anew, memory)
+    assert replace_memory_file(anew, memory)
     assert memory.read_bytes() == b"new"
 
 
@@ -396,7 +396,7 @@ async def test_a_backup_says_how_far_it_is_and_so_does_what_looks_at_it(database
     # Told of the copying again each quarter of a second that it takes.
     assert list(dict.fromkeys(what for what, _, _ in told)) == ["copying, MB", "checking its structure"]
     told.clear()
-    done = put_back(
+    done = restore_backup_copy(
         home.path / "other.db",
         Backup(home.backups / "copy.db", 1.0, False),
         2.0,
@@ -489,9 +489,9 @@ async def test_a_full_disk_is_said_and_what_was_stored_stays(small_database: Dat
     with pytest.raises(DiskFullError):  # It would fit; but nothing is acknowledged before there is room to go on.
         async with small_database.transaction() as work:
             await put_conversation(work, "between")
-    assert not await small_database.try_room()
+    assert not await small_database.probe_disk_space()
     await small_database.rows_of_text("PRAGMA max_page_count=100000", ())
-    assert await small_database.try_room()
+    assert await small_database.probe_disk_space()
     async with small_database.transaction() as work:
         await put_conversation(work, "after")
     assert await has_conversation(small_database, "after")
@@ -509,12 +509,12 @@ async def test_who_waits_for_room_goes_on_when_there_is_some(small_database: Dat
         await asyncio.sleep(0)
         assert not waits.done()
         await small_database.rows_of_text("PRAGMA max_page_count=100000", ())
-        await small_database.try_room()
+        await small_database.probe_disk_space()
     assert changes == [True, False]
     assert not [row for row in await small_database.rows("schedule.all") if row["job"] == "room"]
 
 
-@pytest.mark.skipif(not MAY_READ_BESIDE, reason="this SQLite has one connection")
+@pytest.mark.skipif(not CAN_READ_CONCURRENTLY, reason="this SQLite has one connection")
 @pytest.mark.requirement("A9")
 async def test_what_is_said_while_a_copy_is_made_waits_for_nobody(database: Database) -> None:
     """The writing connection is held by a transaction all the while that the copy is made."""
@@ -531,7 +531,7 @@ async def test_what_is_said_while_a_copy_is_made_waits_for_nobody(database: Data
     [((3, 40, 1), False), ((3, 51, 2), False), ((3, 51, 3), True), ((3, 52, 0), False), ((3, 53, 0), True)],
 )
 def test_a_second_connection_reads_only_where_the_wal_reset_bug_is_not(version: tuple[int, ...], is_safe: bool) -> None:
-    assert is_safe_for_two(version) is is_safe
+    assert is_safe_for_two_connections(version) is is_safe
 
 
 @pytest.mark.requirement("A4")
@@ -733,7 +733,7 @@ def test_a_fold_that_fails_at_the_end_is_said_and_loses_nothing(home: Home) -> N
 
 
 @pytest.mark.requirement("A4")
-@pytest.mark.skipif(not MAY_READ_BESIDE, reason="this SQLite is not written anew beside itself")
+@pytest.mark.skipif(not CAN_READ_CONCURRENTLY, reason="this SQLite is not written anew beside itself")
 @pytest.mark.parametrize("refused", ["the file", "the folder"])
 def test_a_sync_that_is_refused_while_the_file_is_written_anew_is_the_end(home: Home, refused: str) -> None:
     """What is stored afterwards would go into a file whose name may not last. An audit hook is the disk."""

@@ -16,7 +16,7 @@ from reveries.db.checksums import checksum
 from reveries.db.driver import dbapi
 from reveries.db.mind_file import check_mind, export_mind, import_mind
 from reveries.db.opening import open_database
-from reveries.db.schemas import whole_schema
+from reveries.db.schemas import schema_statements
 from reveries.errors import StorageError
 from reveries.gates import Gate
 from reveries.llm.scripted import ScriptedModel
@@ -172,7 +172,7 @@ def put(connection: dbapi.Connection, table: str, chosen: Row) -> None:
 def file() -> Iterator[dbapi.Connection]:
     """A memory of today's schema with a little of everything in it."""
     with contextlib.closing(dbapi.connect(":memory:", isolation_level=None)) as connection:
-        for statement in whole_schema():
+        for statement in schema_statements():
             connection.execute(statement)
         for table, row in _THERE:
             put(connection, table, row)
@@ -322,7 +322,7 @@ def test_a_migration_gives_what_lost_its_taint_the_taint_of_what_it_is_made_of(t
 
 def _stays() -> list[tuple[str, str]]:
     # Those of projects name sources, and came later: no migration has to give them any.
-    made = [one for one in whole_schema() if "_taint_stays" in one and "foreign_sources" not in one]
+    made = [one for one in schema_statements() if "_taint_stays" in one and "foreign_sources" not in one]
     return [(re.findall(r"TRIGGER (\w+)", one)[0], one) for one in made]
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from reveries.db.holdings import HOLDINGS
-from reveries.db.mind_file import MADE_ANEW
-from reveries.db.schemas import whole_schema
+from reveries.db.mind_file import NOT_IN_MIND_FILE
+from reveries.db.schemas import schema_statements
 from tests.memory.forgetting.everywhere import PLANTS
 
 PRIVACY = Path(__file__).parents[2] / "docs" / "explain" / "privacy.md"
@@ -17,7 +17,7 @@ PRIVACY = Path(__file__).parents[2] / "docs" / "explain" / "privacy.md"
 @pytest.fixture
 def schema() -> Iterator[sqlite3.Connection]:
     connection = sqlite3.connect(":memory:")
-    for statement in whole_schema():
+    for statement in schema_statements():
         connection.execute(statement)
     yield connection
     connection.close()
@@ -41,7 +41,7 @@ def test_what_is_tainted_is_kept_so_by_triggers_at_both_doors(schema: sqlite3.Co
 
 
 def test_an_export_carries_it_unless_the_list_says_that_it_is_made_anew() -> None:
-    assert {table for table, one in HOLDINGS.items() if not one.is_exported} == HOLDINGS.keys() & MADE_ANEW
+    assert {table for table, one in HOLDINGS.items() if not one.is_exported} == HOLDINGS.keys() & NOT_IN_MIND_FILE
 
 
 @pytest.mark.parametrize("table", HOLDINGS)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from reveries.db.mind_file import FORMAT, Moved, check_mind, export_mind, import_mind
+from reveries.db.mind_file import FORMAT, MindFileSummary, check_mind, export_mind, import_mind
 from reveries.db.opening import open_database
 from reveries.db.schemas import SCHEMA_VERSION
 from reveries.errors import DatabaseTooNewError, InputDataError, InputFileError
@@ -200,4 +200,4 @@ def test_nothing_is_written_over_and_a_file_that_is_not_there_is_said(
         export_mind(mind[0], exported, with_vectors=False, tell=told)
     with pytest.raises(InputFileError):
         check_mind(tmp_path / "nowhere", told)
-    assert isinstance(check_mind(exported, told), Moved)
+    assert isinstance(check_mind(exported, told), MindFileSummary)

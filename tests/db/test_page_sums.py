@@ -15,11 +15,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reveries.db.connecting import connected, follow_pages
+from reveries.db.connecting import open_connection, open_with_page_sums
 from reveries.db.database import Database
 from reveries.db.driver import dbapi
 from reveries.db.integrity.page_sums import PageSums
-from reveries.db.integrity.write_ahead_log import FollowedLog, log_of, read_log
+from reveries.db.integrity.write_ahead_log import LogFollower, log_of, read_log
 from reveries.db.opening import open_database
 from reveries.errors import StorageDamagedError
 from tests.durability.damage import flip
@@ -187,7 +187,7 @@ async def test_a_changed_page_is_told_of_once_and_puts_no_backup_in_the_place_of
     told = await open_database(file, tmp_path / "backups", with_vector_search=False)
     async with contextlib.aclosing(told):
         assert "The disk changed the memory" in told.notice
-        told.has_told()
+        told.clear_pending_notice()
         again = killed(told, tmp_path / "k2")
     assert await told_of(again, tmp_path / "backups") == ""
 
@@ -241,10 +241,10 @@ class HeldSums(PageSums):
 async def test_two_cancellations_do_not_let_a_commit_go_beside_a_fold(tmp_path: Path) -> None:
     await told_of(tmp_path / "memory.db")
     sums = HeldSums(tmp_path / "memory.db")
-    follow_pages(tmp_path / "memory.db", sums)
+    open_with_page_sums(tmp_path / "memory.db", sums)
     sums.is_noting.clear()
     sums.may_note.clear()
-    connection = await connected(tmp_path / "memory.db", with_vector_search=False)
+    connection = await open_connection(tmp_path / "memory.db", with_vector_search=False)
     mind = Database(connection, tmp_path / "memory.db", sums, has_vector_search=False)
     try:
         task = asyncio.get_running_loop().create_task(put(mind, range(60)), name="put")
@@ -334,7 +334,7 @@ def test_a_log_that_is_read_on_as_it_grows_tells_of_each_page_what_reading_all_o
 ) -> None:
     """Whether it was looked at in the middle of a commit or between two."""
     path = tmp_path_factory.mktemp("log") / "log"
-    followed, told = FollowedLog(path), dict[int, int]()
+    followed, told = LogFollower(path), dict[int, int]()
     for cut in sorted(cuts):
         path.write_bytes(log[:cut])
         told |= followed.read_on()
@@ -350,7 +350,7 @@ def test_what_was_read_of_a_log_is_not_read_again(log: bytes, tmp_path: Path) ->
     path = tmp_path / "log"
     half = len(log) // 2
     path.write_bytes(log[:half])
-    followed = FollowedLog(path)
+    followed = LogFollower(path)
     assert followed.read_on()
     path.write_bytes(log[:32] + bytes(half - 65_536) + log[half - 65_536 + 32 :])
     followed.read_on()
@@ -361,7 +361,7 @@ def test_what_was_read_of_a_log_is_not_read_again(log: bytes, tmp_path: Path) ->
 def test_a_log_that_began_anew_or_is_gone_is_read_from_its_beginning(log: bytes, tmp_path: Path) -> None:
     path, other = tmp_path / "log", tmp_path / "other.db"
     path.write_bytes(log)
-    followed = FollowedLog(path)
+    followed = LogFollower(path)
     followed.read_on()
     connection = dbapi.connect(str(other), isolation_level=None)
     connection.execute("PRAGMA journal_mode=WAL")

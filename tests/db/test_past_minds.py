@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from reveries.db.backups import backups_in
+from reveries.db.backups import find_backups
 from reveries.db.driver import dbapi
 from reveries.db.opening import open_database
 from reveries.db.schemas import SCHEMA_VERSION
@@ -165,7 +165,7 @@ async def test_what_was_copied_before_a_migration_stays_when_another_memory_is_b
     assert kept_in(copy) == LEDGER
     other = copy.with_name(f"{copy.stem}-2.db")
     assert len(kept_in(other).turns) == len(LEDGER.turns) + 1
-    assert {one.name for one in backups_in(tmp_path) if one.is_before_migration} == {copy.name, other.name}
+    assert {one.name for one in find_backups(tmp_path) if one.is_before_migration} == {copy.name, other.name}
 
 
 def _remove(folder: Path) -> None:

@@ -15,9 +15,9 @@ from reveries.config import Home, load_settings
 from reveries.daemon.memory_checkup import check_open
 from reveries.daemon.room_keeper import RoomKeeper
 from reveries.db.database import Database
-from reveries.db.driver import MAY_READ_BESIDE, SQLITE_IOERR, dbapi
+from reveries.db.driver import CAN_READ_CONCURRENTLY, SQLITE_IOERR, dbapi
 from reveries.db.integrity.page_sums import PageSums
-from reveries.db.integrity.suspected_damage import suspicion
+from reveries.db.integrity.suspected_damage import damage_note_path
 from reveries.db.opening import open_database
 from reveries.errors import StorageDamagedError, StorageLostError
 from tests.fakes.clock import HandClock
@@ -105,7 +105,7 @@ READS: dict[str, Callable[[Database], Awaitable[None]]] = {
 async def test_damage_that_a_read_meets_is_not_sealed_over_and_the_next_wake_looks_for_it(
     mind: Database, read: Callable[[Database], Awaitable[None]]
 ) -> None:
-    if read is _moment and not MAY_READ_BESIDE:
+    if read is _moment and not CAN_READ_CONCURRENTLY:
         pytest.skip("this SQLite has one connection")
     await break_page_of(mind, "schedule")
     with pytest.raises(StorageDamagedError):
@@ -115,7 +115,7 @@ async def test_damage_that_a_read_meets_is_not_sealed_over_and_the_next_wake_loo
         async with mind.transaction():
             pass
     await mind.aclose()
-    assert suspicion(mind.path).exists()
+    assert damage_note_path(mind.path).exists()
     assert not _is_sealed(mind)
 
 
@@ -123,7 +123,7 @@ async def test_damage_that_a_read_meets_is_not_sealed_over_and_the_next_wake_loo
 async def test_damage_that_somebody_else_saw_is_not_sealed_over_either(mind: Database) -> None:
     mind.suspect("what was erased might come back")
     await mind.aclose()
-    assert suspicion(mind.path).exists()
+    assert damage_note_path(mind.path).exists()
     assert not _is_sealed(mind)
 
 
@@ -132,10 +132,10 @@ async def test_a_suspicion_that_a_wake_looked_into_is_over_when_it_closes(mind: 
     mind.suspect("a page could not be read")
     await mind.aclose()
     again = await open_database(mind.path, with_vector_search=False)
-    was_there_while_awake = suspicion(mind.path).exists()
+    was_there_while_awake = damage_note_path(mind.path).exists()
     await again.aclose()
     assert was_there_while_awake
-    assert not suspicion(mind.path).exists()
+    assert not damage_note_path(mind.path).exists()
     assert _is_sealed(mind)
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from reveries import protocol
 from reveries.config import Home
-from reveries.db.connecting import connect_to_look
+from reveries.db.connecting import connect_read_only
 from reveries.db.driver import dbapi
 from reveries.db.integrity.write_ahead_log import log_bytes
 from reveries.errors import ProtocolError, StorageError
@@ -126,7 +126,7 @@ async def look_at_a_broken_file(folder: Path, table: str, zygote: Zygote) -> tup
         os.kill(first, signal.SIGTERM)
         await _ends(first)
         await _reaped(first, zygote)
-        with contextlib.closing(connect_to_look(home.database_default)) as look:
+        with contextlib.closing(connect_read_only(home.database_default)) as look:
             named = "SELECT rootpage FROM sqlite_master WHERE name = ?"
             [page], [size] = look.execute(named, (table,)).fetchone(), look.execute("PRAGMA page_size").fetchone()
         daemon = zygote.wake(home)

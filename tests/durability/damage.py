@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from reveries.daemon.recovery import live_with_recovery
-from reveries.db.backups import Restored, last_restored, look_at
+from reveries.db.backups import RestoreRecord, read_last_restore, verify_backup
 from reveries.db.driver import dbapi
 from reveries.db.integrity.seals import unseal
 from reveries.db.opening import open_database
@@ -46,7 +46,7 @@ class Woken:
     refused: str = ""
     told: str = ""
     """What the owner is told of a file that stays in use."""
-    restored: Restored | None = None
+    restored: RestoreRecord | None = None
     files: Mapping[str, int] = field(default_factory=dict)
 
 
@@ -67,7 +67,7 @@ async def wake(folder: Path) -> Woken:
         await live_with_recovery(life, folder / "memory.db", folder / "backups", HandClock(NOW + 7200))
     except ReveriesError as error:
         woken.refused = str(error)
-    woken.restored = last_restored(folder / "memory.db")
+    woken.restored = read_last_restore(folder / "memory.db")
     woken.files = {file.name: file.stat().st_size for file in folder.iterdir() if file.is_file()}  # noqa: ASYNC240
     return woken
 
@@ -175,7 +175,7 @@ async def try_flips(whole: Path, folder: Path, count: int, seed: int, *, is_seal
         seen.flips += 1
         is_changed = content(place / "memory.db") != before
         seen.changed += is_changed
-        looked = look_at(place / "memory.db")
+        looked = verify_backup(place / "memory.db")
         woken = await wake(place)
         if woken.turns is not None and not woken.turns:
             seen.empty += 1

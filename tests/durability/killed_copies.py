@@ -16,7 +16,7 @@ from pathlib import Path
 from reveries import protocol
 from reveries.config import Home
 from reveries.db.backup_retention import Backup
-from reveries.db.backups import backups_in, look_at
+from reveries.db.backups import find_backups, verify_backup
 from reveries.db.checksums import checksum
 from reveries.db.driver import dbapi
 from reveries.db.opening import open_database
@@ -161,7 +161,7 @@ class CopyLives:
         listed = {
             str(one["name"]) for one in json.loads(reveries(self.home, "backup", "list", "--json").out)["backups"]
         }
-        there = {one.name: one for one in backups_in(self.home.backups)}
+        there = {one.name: one for one in find_backups(self.home.backups)}
         if listed != set(there):
             self.seen.wrong.append(f"listed: {listed}; there: {set(there)}")
         for name in sorted(listed & there.keys() - self._looked_at):
@@ -170,7 +170,7 @@ class CopyLives:
             self.seen.wrong += self._faults_of(there[name])
 
     def _faults_of(self, copy: Backup) -> Iterator[str]:
-        looked = look_at(copy.path)
+        looked = verify_backup(copy.path)
         yield from (f"{copy.name}: {one}" for one in (*looked.problems, *looked.rotten))
         due = {name: self.ledger.turns[name] for name, at in self._acknowledged_at.items() if at < copy.made_at}
         self.seen.held += len(due)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from reveries.config import Home
-from reveries.db.backups import last_restored
+from reveries.db.backups import read_last_restore
 from reveries.db.driver import dbapi
 from reveries.db.failpoints import Step
 from reveries.errors import ProtocolError
@@ -52,7 +52,7 @@ async def stop_at(step: Step, times: int, folder: Path, zygote: Zygote) -> Stopp
             ledger.turn(name, text)
         if code := await _live(home, ledger, zygote, "", "second"):
             seen.wrong.append(f"the next life ended with {code}")
-    if step.startswith("restore") and last_restored(home.database_default) is None:
+    if step.startswith("restore") and read_last_restore(home.database_default) is None:
         seen.wrong.append("nobody is told of the backup that is in use")
     seen.wrong += [f"at last: {one}" for one in violations(home.database_default, ledger)]
     for backup in home.backups.glob("*.db"):

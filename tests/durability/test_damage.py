@@ -15,9 +15,9 @@ import pytest
 from reveries.config import load_settings
 from reveries.daemon.backup_keeper import write_backup
 from reveries.daemon.recovery import live_with_recovery
-from reveries.db.backups import backups_in, described, recover
+from reveries.db.backups import describe_restore, find_backups, restore_newest_whole
 from reveries.db.failpoints import Step
-from reveries.db.integrity.suspected_damage import suspect, suspicion
+from reveries.db.integrity.suspected_damage import damage_note_path, note_damage
 from reveries.db.opening import open_database
 from reveries.errors import StorageDamagedError
 from tests.durability.damage import HARMLESS, HARMS, Harm, flip, try_flips, wake
@@ -88,7 +88,7 @@ async def test_it_is_not_put_back_twice_within_an_hour(place: Path) -> None:
 @pytest.mark.requirement("A8", "E1")
 async def test_an_attempt_by_a_clock_that_was_set_back_since_is_not_of_the_last_hour(place: Path) -> None:
     (place / "memory.db").write_bytes(b"Dear Ana, " * 500)
-    recover(place / "memory.db", place / "backups", NOW + 400 * 86_400, "it is no memory")
+    restore_newest_whole(place / "memory.db", place / "backups", NOW + 400 * 86_400, "it is no memory")
     (place / "memory.db").write_bytes(b"Dear Ana, " * 500)
     assert (await wake(place)).turns == 40
 
@@ -100,11 +100,11 @@ async def test_a_copy_made_after_the_clock_was_set_back_is_newer_than_those_befo
     database = await open_database(place / "memory.db", place / "backups")
     name, _ = await write_backup(database, place / "backups", load_settings(None).storage, clock)
     await database.aclose()
-    newest, before = backups_in(place / "backups")
+    newest, before = find_backups(place / "backups")
     assert newest.name == name
     assert newest.made_at - before.made_at == 1
     (place / "memory.db").unlink()
-    restored = recover(place / "memory.db", place / "backups", clock.now() + 60, "it is gone")
+    restored = restore_newest_whole(place / "memory.db", place / "backups", clock.now() + 60, "it is gone")
     assert (restored.backup, restored.missing_from) == (name, clock.now())
     assert (await wake(place)).turns == 42
 
@@ -114,9 +114,9 @@ async def test_where_the_clock_was_set_back_and_no_copy_made_since_it_says_so(pl
     yesterday = NOW - 86_400
     for name in ("memory.db", "memory.db.seal"):
         os.utime(place / name, (yesterday + 60, yesterday + 60))
-    restored = recover(place / "memory.db", place / "backups", yesterday + 120, "It is damaged.")
+    restored = restore_newest_whole(place / "memory.db", place / "backups", yesterday + 120, "It is damaged.")
     assert (restored.missing_from, restored.missing_until) == (NOW, yesterday + 60)
-    assert "The clock was set back after that was made" in described(restored)
+    assert "The clock was set back after that was made" in describe_restore(restored)
 
 
 @pytest.mark.requirement("A9", "E1")
@@ -127,7 +127,7 @@ async def test_a_copy_whose_name_comes_again_has_its_own_time(place: Path) -> No
     clock.step_wall(3600)
     name, _ = await write_backup(database, place / "backups", settings, clock)
     await database.aclose()
-    newest = backups_in(place / "backups")[0]
+    newest = find_backups(place / "backups")[0]
     assert (newest.name, newest.made_at) == (name, NOW)
 
 
@@ -178,13 +178,13 @@ async def test_a_bit_costs_nothing_where_a_backup_has_all_that_was_said(place: P
 
 @pytest.mark.requirement("A8")
 async def test_damage_that_was_seen_and_is_none_is_forgotten_at_the_next_wake(place: Path) -> None:
-    suspect(place / "memory.db", "a page could not be read")
+    note_damage(place / "memory.db", "a page could not be read")
     async with open_memory(place, first_id=700_000) as memory:
         await talk(memory, ("It is all there.", "Good."))
-    suspect(place / "memory.db", "a page could not be read")
+    note_damage(place / "memory.db", "a page could not be read")
     woken = await wake(place)
     assert (woken.turns, woken.restored) == (44, None)
-    assert not suspicion(place / "memory.db").exists()
+    assert not damage_note_path(place / "memory.db").exists()
 
 
 @pytest.mark.requirement("A8")
@@ -192,7 +192,7 @@ def test_a_restoring_that_is_broken_off_is_done_again(place: Path) -> None:
     """The memory was set aside and the copy had not taken its place: there is none, and still nothing begins anew."""
     (place / "memory.db").rename(place / f"memory.db.replaced-{int(NOW)}")
     (place / "memory.db-wal").write_bytes(b"the log of what was set aside")
-    restored = recover(place / "memory.db", place / "backups", NOW + 60, "it is gone")
+    restored = restore_newest_whole(place / "memory.db", place / "backups", NOW + 60, "it is gone")
     assert restored.kept.endswith(f"replaced-{int(NOW)}")
     assert (place / f"memory.db.replaced-{int(NOW)}-wal").exists()
 
@@ -203,7 +203,7 @@ async def test_a_backup_that_the_disk_changed_is_no_backup(place: Path) -> None:
     flip(backup, random.Random(3))
     (place / "memory.db").unlink()
     with pytest.raises(StorageDamagedError, match="no backup of it is whole"):
-        recover(place / "memory.db", place / "backups", NOW, "it is gone")
+        restore_newest_whole(place / "memory.db", place / "backups", NOW, "it is gone")
 
 
 def _set_bit(file: Path, place: int) -> None:
@@ -232,7 +232,7 @@ async def test_damage_that_is_met_while_awake_ends_the_life_and_nothing_is_put_b
 
     with pytest.raises(StorageDamagedError):
         await live_with_recovery(life, place / "memory.db", place / "backups", HandClock(NOW))
-    assert suspicion(place / "memory.db").exists()
+    assert damage_note_path(place / "memory.db").exists()
     assert _put_away(place) == []
 
 

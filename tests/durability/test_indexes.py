@@ -13,10 +13,17 @@ from pathlib import Path
 import pytest
 
 from reveries.db.driver import dbapi
-from reveries.db.integrity.index_repair import may_be_alone
+from reveries.db.integrity.index_repair import are_only_indexes_damaged
 from reveries.db.integrity.seals import unseal
-from reveries.db.integrity.suspected_damage import has_told, keep_untold, suspect, suspicion, take_back, untold
-from reveries.db.opening import _to_its_end, open_database
+from reveries.db.integrity.suspected_damage import (
+    add_pending_notice,
+    clear_pending_notice,
+    damage_note_path,
+    note_damage,
+    read_pending_notice,
+    remove_pending_notice,
+)
+from reveries.db.opening import _run_to_completion, open_database
 from reveries.errors import StorageError
 from tests.durability.damage import content, wake
 from tests.memory.kit import open_memory, talk
@@ -73,7 +80,7 @@ def lose_power(file: Path) -> None:
     """Nothing that tells what the pages should be counts after it; a read met damage since."""
     unseal(file)
     file.with_name("memory.db.pages").unlink()
-    suspect(file, "a page could not be read")
+    note_damage(file, "a page could not be read")
 
 
 @pytest.mark.requirement("A8")
@@ -226,7 +233,7 @@ async def test_who_is_told_to_end_while_the_file_is_looked_at_lets_nobody_in_bef
         return ""
 
     async with asyncio.TaskGroup() as tasks:
-        opening = tasks.create_task(_to_its_end(look), name="opening")
+        opening = tasks.create_task(_run_to_completion(look), name="opening")
         assert await asyncio.to_thread(is_looking.wait, 30)
         for _ in range(2):
             opening.cancel()
@@ -273,18 +280,18 @@ _CALL = (
 def test_what_only_an_index_has_is_seen(place: Path, index: str, table: str, change: str) -> None:
     file = place / "memory.db"
     behind(file, "nothing", _CALL)
-    assert may_be_alone(file)
+    assert are_only_indexes_damaged(file)
     [[key]] = rows(file, f"SELECT min({'owner_id' if table == 'vectors' else 'rowid'}) FROM {table}")
     where = f"{'owner_id' if table == 'vectors' else 'rowid'} = '{key}'"
     behind(file, index, f"UPDATE {table} SET {change} WHERE {where}")
-    assert not may_be_alone(file)
+    assert not are_only_indexes_damaged(file)
 
 
 @pytest.mark.requirement("A8")
 async def test_a_row_that_an_index_lacks_is_the_damage_of_the_index(place: Path) -> None:
     file = place / "memory.db"
     behind(file, "usage_ledger_by_time", _CALL)
-    suspect(file, "a page could not be read")
+    note_damage(file, "a page could not be read")
     woken = await wake(place)
     assert (woken.turns, woken.restored) == (42, None)
     assert woken.told.startswith(MENDED)
@@ -298,7 +305,7 @@ async def test_where_damage_was_seen_while_awake_the_next_wake_looks_deeper(plac
     file = place / "memory.db"
     behind(file, "vectors_by_model", _ANOTHER_MODEL)
     if was_seen:
-        suspect(file, "a page could not be read")
+        note_damage(file, "a page could not be read")
     woken = await wake(place)
     assert (woken.restored is not None) is was_seen
     assert woken.turns == (40 if was_seen else 42)
@@ -320,7 +327,7 @@ async def test_a_text_that_was_told_as_changed_before_is_no_reason_against_an_in
     """It is in use for want of better: a backup in its place would cost words and cure nothing."""
     file = place / "memory.db"
     behind(file, "usage_ledger_by_time", _CALL, "UPDATE turns SET text = 'Never said.' WHERE rowid = 3")
-    suspect(file, "a page could not be read")
+    note_damage(file, "a page could not be read")
     woken = await wake(place)
     assert (woken.turns, woken.restored) == (42, None)
     assert woken.told.startswith(MENDED)
@@ -330,7 +337,7 @@ async def test_a_text_that_was_told_as_changed_before_is_no_reason_against_an_in
 async def test_an_index_is_not_made_anew_where_a_row_refers_to_what_is_not_there(place: Path) -> None:
     file = place / "memory.db"
     behind(file, "usage_ledger_by_time", _CALL, "DELETE FROM conversations")
-    suspect(file, "a page could not be read")
+    note_damage(file, "a page could not be read")
     woken = await wake(place)
     assert woken.restored is not None
     assert not [name for name in woken.files if name.endswith(".harmed")]
@@ -356,9 +363,9 @@ async def test_what_a_killed_wake_found_is_told_by_the_next_that_comes_so_far(pl
         assert database.notice.startswith(expected)
         assert database.notice.count(expected) == 1
     database = await open_database(file, place / "backups")
-    database.has_told()
+    database.clear_pending_notice()
     await database.aclose()
-    assert not suspicion(file).exists()
+    assert not damage_note_path(file).exists()
     assert (await wake(place)).told == ""
 
 
@@ -367,7 +374,7 @@ def _opened_and_killed(place: Path) -> int:
     program = f"""
 import asyncio, os, signal
 from pathlib import Path
-from reveries.db.opening import _to_its_end, open_database
+from reveries.db.opening import _run_to_completion, open_database
 async def life():
     await open_database(Path({str(place / "memory.db")!r}), Path({str(place / "backups")!r}))
     os.kill(os.getpid(), signal.SIGKILL)
@@ -380,15 +387,15 @@ asyncio.run(life())
 def test_what_is_untold_stays_when_more_is_seen(tmp_path: Path) -> None:
     (tmp_path / "memory.db.damaged").write_text("what an earlier version wrote")
     file = tmp_path / "memory.db"
-    assert untold(file) == ""
-    keep_untold(file, "A page is gone.")
-    keep_untold(file, "A page is gone.")
-    suspect(file, "a read met it")
-    keep_untold(file, "So is another.")
-    assert untold(file) == "A page is gone. So is another."
-    keep_untold(file, "It was mended.")
-    take_back(file, "It was mended.")
-    assert untold(file) == "A page is gone. So is another."
-    has_told(file)
-    assert suspicion(file).exists()
-    assert untold(file) == ""
+    assert read_pending_notice(file) == ""
+    add_pending_notice(file, "A page is gone.")
+    add_pending_notice(file, "A page is gone.")
+    note_damage(file, "a read met it")
+    add_pending_notice(file, "So is another.")
+    assert read_pending_notice(file) == "A page is gone. So is another."
+    add_pending_notice(file, "It was mended.")
+    remove_pending_notice(file, "It was mended.")
+    assert read_pending_notice(file) == "A page is gone. So is another."
+    clear_pending_notice(file)
+    assert damage_note_path(file).exists()
+    assert read_pending_notice(file) == ""

@@ -13,8 +13,8 @@ from reveries.config import Home, load_settings
 from reveries.daemon.memory_checkup import check_file
 from reveries.daemon.mind_transfer import import_from_file
 from reveries.daemon.safe_mode import require_memory
-from reveries.db.backups import recover
-from reveries.db.connecting import connect, follow_pages
+from reveries.db.backups import restore_newest_whole
+from reveries.db.connecting import connect_for_writing, open_with_page_sums
 from reveries.db.integrity.page_sums import PageSums
 from reveries.db.opening import open_database
 from reveries.errors import StorageDamagedError, StorageError, UsageError
@@ -110,7 +110,7 @@ async def test_a_header_with_nothing_in_it_is_no_new_mind_where_one_lived(place:
     for file in ("memory.db", "memory.db-wal", "memory.db.pages"):
         (place / file).unlink()
     shutil.rmtree(place / "backups")
-    connect(place / "memory.db").close()
+    connect_for_writing(place / "memory.db").close()
     (place / "memory.db.seal").write_bytes(b"of what was there")
     with pytest.raises(StorageDamagedError, match="it is empty"):
         await opened_and_closed(place / "memory.db", place / "backups")
@@ -167,11 +167,11 @@ def _first_page_begun(file: Path) -> None:
 
 
 def _first_page(file: Path) -> None:
-    connect(file).close()
+    connect_for_writing(file).close()
 
 
 def _followed(file: Path) -> None:
-    follow_pages(file, PageSums(file))
+    open_with_page_sums(file, PageSums(file))
 
 
 def _log_laid(file: Path) -> None:
@@ -184,7 +184,7 @@ def _schema_begun(file: Path) -> None:
     making = file.with_name("making")
     making.mkdir()
     _followed(making / "memory.db")
-    connection = connect(making / "memory.db")
+    connection = connect_for_writing(making / "memory.db")
     connection.execute("PRAGMA cache_size=1")
     connection.execute("BEGIN")
     connection.execute("CREATE TABLE half (made)")
@@ -216,7 +216,7 @@ async def test_a_home_with_nothing_of_a_memory_in_it_is_new(tmp_path: Path) -> N
 def test_without_a_backup_it_is_said_what_to_move_to_begin_anew(tmp_path: Path) -> None:
     (tmp_path / "memory.db.seal").write_bytes(b"something")
     with pytest.raises(StorageDamagedError) as refused:
-        recover(tmp_path / "memory.db", tmp_path / "backups", NOW, "it is not there")
+        restore_newest_whole(tmp_path / "memory.db", tmp_path / "backups", NOW, "it is not there")
     assert "memory.db.seal" in refused.value.advice
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from reveries.config import Home
 from reveries.db.failpoints import Step
-from reveries.db.integrity.suspected_damage import untold
+from reveries.db.integrity.suspected_damage import read_pending_notice
 from reveries.errors import ProtocolError
 from tests.durability.mind import Zygote, client_of, prepare
 from tests.fakes.provider import provider
@@ -39,7 +39,7 @@ async def test_what_a_wake_found_that_was_killed_is_told_by_the_mind_that_wakes_
             _change_a_letter(home.database_default)
             killed = zygote.wake(home, f"{Step.WOKEN.value}:1")
             assert await asyncio.to_thread(zygote.reap, killed) == -signal.SIGKILL
-            assert _FOUND in untold(home.database_default)
+            assert _FOUND in read_pending_notice(home.database_default)
             assert _those_of(await _problems(home, zygote))
             assert not _those_of(await _problems(home, zygote))
 

@@ -20,7 +20,7 @@ from reveries.config import Home
 from reveries.daemon.logs import log_to
 from reveries.daemon.recovery import live_with_recovery
 from reveries.db.driver import dbapi
-from reveries.db.integrity.suspected_damage import suspicion
+from reveries.db.integrity.suspected_damage import damage_note_path
 from reveries.db.storage_errors import storage_errors
 from reveries.errors import ModelFault, ModelUnavailableError, StorageError
 from reveries.llm.base import Prompt
@@ -256,7 +256,7 @@ async def test_what_tripped_a_wake_is_told_without_its_words(home: Home, tmp_pat
     log = (tmp_path / "daemon.log").read_text(encoding="utf-8")
     assert "memory.damaged" in log
     assert "ValueError" in log
-    assert _PRIVATE not in log + str(raised.value) + suspicion(memory).read_text(encoding="utf-8")
+    assert _PRIVATE not in log + str(raised.value) + damage_note_path(memory).read_text(encoding="utf-8")
 
 
 @pytest.mark.requirement("H2")

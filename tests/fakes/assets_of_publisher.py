@@ -21,7 +21,7 @@ def main(words: list[str]) -> int:
     with (
         patch.object(assets, "manifest", lambda: known),
         patch("shutil.disk_usage", lambda folder: SimpleNamespace(free=free_disk_bytes)),
-        patch.object(model_suggestion, "this_machine", lambda: SimpleNamespace(cores=cores)),
+        patch.object(model_suggestion, "read_machine_memory", lambda: SimpleNamespace(cores=cores)),
         patch.object(model_suggestion, "free_memory_bytes", lambda: free_bytes),
     ):
         return assets.main(words) if words else model_suggestion.main()

@@ -8,7 +8,7 @@ from typing import TypeVar, cast
 from reveries.db.database import Database
 from reveries.llm.base import Usage
 from reveries.llm.budget import Ledger, Reservation
-from reveries.llm.caps import Ask
+from reveries.llm.caps import PlannedCall
 from tests.fakes.clock import HandClock, settle
 
 _QUIET_ROUNDS = 5
@@ -36,7 +36,7 @@ class WatchedLedger(Ledger):
 
     in_flight = 0
 
-    async def reserve(self, ask: Ask) -> Reservation:
+    async def reserve(self, ask: PlannedCall) -> Reservation:
         reservation = await super().reserve(ask)
         self.in_flight += 1
         return reservation

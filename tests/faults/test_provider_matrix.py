@@ -15,7 +15,7 @@ from reveries.daemon.turn import TurnResult
 from reveries.errors import ModelError, ModelFault
 from reveries.llm.base import Role
 from reveries.llm.hosted import load_litellm
-from reveries.llm.role_model import OWNERS_TRIES
+from reveries.llm.role_model import CONVERSATION_TRIES
 from reveries.monologue.ports import ThoughtState
 from reveries.monologue.thought import Reactivation, ThinkingReason, ThoughtEnd
 from reveries.safe_text import plain
@@ -96,8 +96,8 @@ async def _a_turn(alive: Living, fault: ProviderFault, outcome: Becomes) -> None
     tries = len(alive.provider.generations)
     not_again = (ModelFault.KEY_REFUSED, ModelFault.FORBIDDEN, ModelFault.BAD_REQUEST)
     is_worth_another = fault.kind not in not_again and not fault.is_missing
-    assert tries <= (OWNERS_TRIES if is_worth_another else 1), f"{tries} tries"
-    limit = OWNERS_TRIES * seconds_to_find(fault) + TOLD_WITHIN_SECONDS
+    assert tries <= (CONVERSATION_TRIES if is_worth_another else 1), f"{tries} tries"
+    limit = CONVERSATION_TRIES * seconds_to_find(fault) + TOLD_WITHIN_SECONDS
     assert seconds <= limit, f"told after {seconds:.1f} s"
     assert events.told[0] == "stored words"
     check_reply(result, events, outcome)

@@ -18,7 +18,7 @@ from reveries.errors import ModelFault, ModelUnavailableError
 from reveries.llm.base import ChatMessage, ChatModel, Delta, Finished, FinishReason, Prompt, Role
 from reveries.llm.hosted import HostedModel, HostedOptions, load_litellm
 from reveries.llm.ollama_chat import OllamaModel
-from reveries.llm.role_model import OWNERS_TRIES
+from reveries.llm.role_model import CONVERSATION_TRIES
 from reveries.monologue.thought import Reactivation, ThinkingReason
 from tests.fakes.patient_clock import PatientClock
 from tests.fakes.provider import Exchange, Provider, provider
@@ -129,7 +129,7 @@ async def test_a_turn_makes_three_tries_at_most(home: Home, dialect: Dialect) ->
     async with before_provider(home, dialect) as (alive, there):
         await there.inject(fault("500"))
         await alive.say("Are you there?")
-        assert len(there.generations) == OWNERS_TRIES
+        assert len(there.generations) == CONVERSATION_TRIES
 
 
 @pytest.mark.requirement("D3")

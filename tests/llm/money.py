@@ -25,7 +25,7 @@ from reveries.db.opening import open_database
 from reveries.errors import BudgetExceededError, ModelError, ModelFault, ModelUnavailableError
 from reveries.llm.base import ChatMessage, Delta, Finished, FinishReason, Prompt, Role, StreamEvent, Usage
 from reveries.llm.budget import Ledger, Reservation
-from reveries.llm.caps import MICRODOLLARS, Ask
+from reveries.llm.caps import MICRODOLLARS, PlannedCall
 from reveries.llm.embedding_cache import EmbeddingCache
 from reveries.llm.faults import NOT_BILLED
 from reveries.llm.metered import MeteredModel
@@ -243,7 +243,7 @@ class MortalLedger(Ledger):
     provider: Provider
     is_dead = False
 
-    async def reserve(self, ask: Ask) -> Reservation:
+    async def reserve(self, ask: PlannedCall) -> Reservation:
         reservation = await super().reserve(ask)
         self.provider.ledger_time = reservation.reserved_at
         check_share(self.provider.bill, self.budget, ask, reservation.reserved_at)
@@ -400,7 +400,7 @@ def share_of_all(role: Role, budget: BudgetSettings) -> float:
     return max(0.0, 1.0 - kept)
 
 
-def check_share(bill: Sequence[Item], budget: BudgetSettings, ask: Ask, now: float) -> None:
+def check_share(bill: Sequence[Item], budget: BudgetSettings, ask: PlannedCall, now: float) -> None:
     """A call may begin only while all that was billed before it is within its role's share of what all may use."""
     local = datetime.fromtimestamp(now, ZONE)
     for form in ("%Y-%m-%d", "%Y-%m"):

@@ -13,7 +13,7 @@ from reveries.db.database import Database
 from reveries.errors import BudgetExceededError, ModelFault, ModelMissingError, ModelUnavailableError
 from reveries.llm.base import ChatMessage, Delta, Prompt, Role, Usage
 from reveries.llm.budget import LONGEST_CALL_SECONDS, Ledger
-from reveries.llm.caps import Ask, Span, periods_at
+from reveries.llm.caps import PlannedCall, Span, periods_at
 from reveries.llm.metered import MeteredModel
 from reveries.llm.prices import Price, price_of
 from reveries.llm.scripted import Pause, ScriptedModel
@@ -37,8 +37,8 @@ def _ledger(
     return Ledger(database, clock, msgspec.structs.replace(BUDGET, **budget), timezone=ZURICH)
 
 
-def _ask(role: Role = Role.CONVERSATION, tokens: int = 100, price: Price = FREE) -> Ask:
-    return Ask(role, "test/model", price, tokens // 2, tokens - tokens // 2)
+def _ask(role: Role = Role.CONVERSATION, tokens: int = 100, price: Price = FREE) -> PlannedCall:
+    return PlannedCall(role, "test/model", price, tokens // 2, tokens - tokens // 2)
 
 
 def _prompt(role: Role = Role.MONOLOGUE, max_tokens: int = 50) -> Prompt:

@@ -10,16 +10,16 @@ from reveries.db.database import Database
 from reveries.errors import ModelFault
 from reveries.llm.base import Role
 from reveries.llm.circuit import (
+    HEALTHY,
     OPEN_AFTER_FAILURES,
     PROBE_SECONDS,
     SETTLED_PAUSE_SECONDS,
-    WELL,
     Circuit,
     Failure,
     after_failure,
-    after_waking,
+    after_restart,
+    classify_failure,
     wait_seconds,
-    what_it_means,
 )
 from reveries.llm.circuits import Circuits, open_circuits
 from tests.fakes.clock import HandClock
@@ -33,21 +33,21 @@ BACKGROUND = (Role.MONOLOGUE, Role.CONSOLIDATION, Role.EMBEDDING)
 
 
 def _failed(times: int, failure: Failure = DOWN, now: float = NOW) -> Circuit:
-    circuit = WELL
+    circuit = HEALTHY
     for _ in range(times):
         circuit = after_failure(circuit, failure, now, Random(1))
     return circuit
 
 
 def test_who_never_failed_is_asked_at_once() -> None:
-    assert all(wait_seconds(WELL, role, NOW) == 0 for role in Role)
+    assert all(wait_seconds(HEALTHY, role, NOW) == 0 for role in Role)
 
 
 @pytest.mark.requirement("D3")
 @pytest.mark.parametrize("failure", [DOWN, ASKS_FOR_NO_PAUSE], ids=["down", "asks for no pause"])
 @given(seed=st.integers(0, 2**32))
 def test_in_no_hour_of_an_outage_does_the_background_call_more_than_twelve_times(failure: Failure, seed: int) -> None:
-    chance, circuit, now = Random(seed), WELL, NOW
+    chance, circuit, now = Random(seed), HEALTHY, NOW
     calls: list[float] = []
     while now < NOW + 6 * 3600:
         calls.append(now)
@@ -67,7 +67,7 @@ def test_it_opens_after_failures_in_a_row_and_a_pause_that_was_asked_for_is_none
 
 @pytest.mark.requirement("D3")
 def test_a_pause_that_was_asked_for_is_kept_by_everybody() -> None:
-    circuit = after_failure(WELL, Failure(ModelFault.RATE_LIMITED, "429", 40.0), NOW, Random(1))
+    circuit = after_failure(HEALTHY, Failure(ModelFault.RATE_LIMITED, "429", 40.0), NOW, Random(1))
     assert all(wait_seconds(circuit, role, NOW) == pytest.approx(40.0) for role in Role)
     assert all(wait_seconds(circuit, role, NOW + 40.0) == 0 for role in Role)
 
@@ -88,12 +88,12 @@ def test_a_question_that_is_not_taken_opens_nothing_and_is_not_asked_again_at_on
 
 @pytest.mark.requirement("D3")
 def test_a_403_is_of_the_key_when_it_comes_twice() -> None:
-    first = what_it_means(FORBIDDEN, [WELL, WELL])
+    first = classify_failure(FORBIDDEN, [HEALTHY, HEALTHY])
     assert first.fault is ModelFault.FORBIDDEN
-    once = after_failure(WELL, first, NOW, Random(1))
+    once = after_failure(HEALTHY, first, NOW, Random(1))
     assert not once.is_open
-    assert what_it_means(FORBIDDEN, [WELL, once]).fault is ModelFault.KEY_REFUSED
-    assert what_it_means(BAD, [once]) == BAD
+    assert classify_failure(FORBIDDEN, [HEALTHY, once]).fault is ModelFault.KEY_REFUSED
+    assert classify_failure(BAD, [once]) == BAD
 
 
 @pytest.mark.requirement("D3")
@@ -132,7 +132,7 @@ def test_the_owner_s_word_tries_an_open_circuit_again_within_ten_seconds() -> No
 
 
 def test_a_wake_tries_a_refused_key_once() -> None:
-    woken = after_waking(_failed(1, Failure(ModelFault.KEY_REFUSED, "401")), NOW + 60)
+    woken = after_restart(_failed(1, Failure(ModelFault.KEY_REFUSED, "401")), NOW + 60)
     assert wait_seconds(woken, Role.MONOLOGUE, NOW + 60) == 0
 
 
@@ -140,7 +140,7 @@ def test_a_wake_tries_a_refused_key_once() -> None:
 def test_a_wake_on_an_earlier_clock_waits_no_longer_than_was_left() -> None:
     circuit = _failed(9)
     left = wait_seconds(circuit, Role.MONOLOGUE, NOW)
-    woken = after_waking(circuit, NOW - 10 * 365 * 86400)
+    woken = after_restart(circuit, NOW - 10 * 365 * 86400)
     assert wait_seconds(woken, Role.MONOLOGUE, NOW - 10 * 365 * 86400) == pytest.approx(left)
 
 

@@ -27,7 +27,7 @@ from reveries.llm.base import ChatMessage, Delta, Prompt, Role
 from reveries.llm.embedded import EmbeddedModel, EmbeddedOptions, suitable_threads
 from reveries.llm.embedded_server import ServerOptions
 from reveries.llm.model_process import start_model_process
-from reveries.llm.template_marks import sealed
+from reveries.llm.template_marks import escape_marks
 from tests.fakes.clock import HandClock, settle
 from tests.llm.contract import ChatModelContract, a_prompt, play
 
@@ -251,7 +251,7 @@ async def test_a_prompt_that_is_longer_than_the_context_is_refused_in_words(runn
 async def test_a_template_mark_in_remembered_text_is_only_text(running: _Running) -> None:
     mark = "<|im_end|>"
     assert await running.model.count_tokens(mark) > 3
-    assert await running.model.count_tokens(sealed(mark)) > 3
+    assert await running.model.count_tokens(escape_marks(mark)) > 3
 
 
 async def test_a_call_that_is_read_can_be_cancelled_quickly(running: _Running) -> None:

@@ -11,7 +11,7 @@ from reveries.config import load_settings
 from reveries.errors import ModelUnavailableError
 from reveries.llm.base import Delta, Finished, FinishReason, StreamEvent
 from reveries.llm.embedded import data_lines
-from reveries.llm.limits import FREE_LINES, LINE_BYTES, CappedTransport, bounded
+from reveries.llm.limits import FREE_LINES, LINE_BYTES, CappedTransport, limit_stream
 
 LIMITS = load_settings(None).llm.limits
 END = Finished(FinishReason.STOP, None)
@@ -37,7 +37,7 @@ class Source:
 
 async def _drain(source: Source, **limits: float) -> list[StreamEvent]:
     async with asyncio.timeout(5):
-        events = bounded(source.stream(), msgspec.structs.replace(LIMITS, **limits), "the model")
+        events = limit_stream(source.stream(), msgspec.structs.replace(LIMITS, **limits), "the model")
         return [event async for event in events]
 
 
@@ -72,7 +72,7 @@ async def test_a_stream_without_its_end_mark_is_no_answer() -> None:
 @pytest.mark.parametrize("asked", [16, 64, 512])
 async def test_a_model_that_goes_on_is_cut_within_a_tenth_of_what_was_asked_for(asked: int) -> None:
     source = Source(*[Delta("word ")] * 1000)
-    events = [event async for event in bounded(source.stream(), LIMITS, "the model", asked)]
+    events = [event async for event in limit_stream(source.stream(), LIMITS, "the model", asked)]
     assert asked <= len(events) - 1 <= asked * 1.1
     assert events[-1] == Finished(FinishReason.LENGTH, None)
     assert source.is_closed
@@ -212,5 +212,5 @@ async def test_half_of_a_surrogate_pair_becomes_text_that_can_be_stored_and_sent
         yield Delta("so \ud800 it goes")
         yield Finished(FinishReason.STOP, None)
 
-    said = [event.text async for event in bounded(source(), LIMITS, "model") if isinstance(event, Delta)]
+    said = [event.text async for event in limit_stream(source(), LIMITS, "model") if isinstance(event, Delta)]
     assert "".join(said).encode() == b"so ? it goes"

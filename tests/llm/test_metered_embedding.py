@@ -14,7 +14,7 @@ from reveries.llm.base import Embedder, Role
 from reveries.llm.budget import Ledger
 from reveries.llm.caps import Span
 from reveries.llm.embedding_cache import EmbeddingCache
-from reveries.llm.embedding_wire import Refused
+from reveries.llm.embedding_wire import EmbeddingRefusedError
 from reveries.llm.metered_embedding import MeteredEmbedder
 from reveries.llm.prices import price_of
 from reveries.llm.scripted import HashingEmbedder
@@ -96,7 +96,11 @@ async def test_beyond_the_budget_nothing_is_asked(database: Database, clock: Han
 async def test_only_what_may_have_been_billed_stays_reserved(
     database: Database, clock: HandClock, status: int | None, kept_reserved: bool
 ) -> None:
-    error = Refused(httpx.Response(status)) if status is not None else httpx.ReadError("reset after it was asked")
+    error = (
+        EmbeddingRefusedError(httpx.Response(status))
+        if status is not None
+        else httpx.ReadError("reset after it was asked")
+    )
     embedder = metered(database, clock, hosted(FakeEmbeddingWire(error=error)))
     with pytest.raises(ModelUnavailableError):
         await embedder.embed(["x"])

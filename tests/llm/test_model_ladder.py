@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from reveries.llm.asset_sources import WheelsSource
 from reveries.llm.assets import asset
-from reveries.llm.model_ladder import LADDER, Suggestion, best_here, models_to_ask_for, suggest
+from reveries.llm.model_ladder import LADDER, Suggestion, best_local_model, choose_suggestion, models_to_ask_for
 
 LARGE, SMALL, CODER = (rung.model for rung in LADDER)
 GIGABYTE = 10**9
@@ -34,22 +34,22 @@ models = st.sets(st.sampled_from([LARGE, SMALL, CODER, "smollm2-135m", "a model 
 def test_the_machine_and_who_answers_decide(
     free_bytes: int, cores: int, published: set[str], expected: Suggestion
 ) -> None:
-    assert suggest(free_bytes, cores, (), published) == expected
+    assert choose_suggestion(free_bytes, cores, (), published) == expected
 
 
 @pytest.mark.parametrize("here", [{LARGE}, {SMALL}, {CODER}, {CODER, SMALL}, {CODER, SMALL, LARGE}])
 def test_what_is_here_is_used_whatever_could_be_had(here: set[str]) -> None:
     best = next(model for model in (LARGE, SMALL, CODER) if model in here)
     for machine, published in product([(0, 1), (64 * GIGABYTE, 64)], [set[str](), {LARGE, SMALL}]):
-        assert suggest(*machine, here, published) == Suggestion(best, is_here=True)
+        assert choose_suggestion(*machine, here, published) == Suggestion(best, is_here=True)
 
 
 @given(machine=machines, here=models, published=models)
 def test_nothing_large_is_ever_taken_that_was_not_asked_for(
     machine: tuple[int, int], here: set[str], published: set[str]
 ) -> None:
-    found = suggest(*machine, here, published)
-    assert found.is_here == bool(best_here(here))
+    found = choose_suggestion(*machine, here, published)
+    assert found.is_here == bool(best_local_model(here))
     if found.is_here:
         assert found.model in here
         assert not found.larger
@@ -66,8 +66,8 @@ def test_a_better_machine_is_never_offered_less(
 ) -> None:
     better = (machine[0] + more[0], machine[1] + more[1])
     assert set(models_to_ask_for(*machine)) <= set(models_to_ask_for(*better))
-    if suggest(*machine, (), published).larger:
-        assert suggest(*better, (), published).larger
+    if choose_suggestion(*machine, (), published).larger:
+        assert choose_suggestion(*better, (), published).larger
 
 
 def test_the_last_of_the_ladder_comes_from_a_package_index_too_and_only_the_first_is_asked_about() -> None:

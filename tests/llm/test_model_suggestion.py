@@ -11,9 +11,9 @@ import pytest
 from reveries.llm import asset_sources, assets
 from reveries.llm.asset_sources import UrlSource, has_file
 from reveries.llm.assets import Asset, AssetFile
-from reveries.llm.fitting import free_memory_bytes, this_machine
+from reveries.llm.fitting import free_memory_bytes, read_machine_memory
 from reveries.llm.model_ladder import LADDER
-from reveries.llm.model_suggestion import suggest_model
+from reveries.llm.model_suggestion import find_suggestion
 from tests.fakes.publisher import Publisher, publisher
 from tests.fakes.weights import put_weights
 
@@ -39,11 +39,11 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Publisher]:
 
 
 def test_a_strong_machine_hears_of_the_large_model_and_a_weak_one_does_not(server: Publisher, tmp_path: Path) -> None:
-    found = suggest_model(*STRONG, tmp_path)
+    found = find_suggestion(*STRONG, tmp_path)
     assert (found.model, found.size_bytes, found.larger, found.larger_bytes) == (SMALL, 50, LARGE, 500)
     assert (found.cores, found.free_bytes, found.silent, found.is_here) == (*STRONG, [], False)
     assert server.ranges == ["bytes=0-0", "bytes=0-0"]
-    found = suggest_model(*WEAK, tmp_path)
+    found = find_suggestion(*WEAK, tmp_path)
     assert (found.model, found.larger) == (SMALL, "")
     assert len(server.ranges) == 3, "what does not suit the machine was asked for"
 
@@ -52,21 +52,21 @@ def test_a_model_that_the_disk_has_no_room_for_is_not_offered(
     server: Publisher, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(shutil, "disk_usage", lambda folder: SimpleNamespace(free=499))
-    found = suggest_model(*STRONG, tmp_path / "not" / "there" / "yet")
+    found = find_suggestion(*STRONG, tmp_path / "not" / "there" / "yet")
     assert (found.model, found.larger, found.silent) == (SMALL, "", [])
     assert len(server.ranges) == 1
 
 
 def test_nobody_is_asked_where_a_model_is_here(server: Publisher, tmp_path: Path) -> None:
     put_weights(tmp_path, CODER)
-    found = suggest_model(*STRONG, tmp_path)
+    found = find_suggestion(*STRONG, tmp_path)
     assert (found.model, found.is_here, found.larger) == (CODER, True, "")
     assert not server.ranges
 
 
 def test_who_has_a_smaller_one_is_not_said_to_be_silent(server: Publisher, tmp_path: Path) -> None:
     del server.files[f"/{LARGE}"]
-    found = suggest_model(*STRONG, tmp_path)
+    found = find_suggestion(*STRONG, tmp_path)
     assert (found.model, found.larger, found.silent) == (SMALL, "", [])
 
 
@@ -83,7 +83,7 @@ def test_without_its_publisher_the_model_of_the_package_index_is_left(
         case _:
             server.is_silent = True
     began = time.monotonic()
-    found = suggest_model(*STRONG, tmp_path)
+    found = find_suggestion(*STRONG, tmp_path)
     assert (found.model, found.larger, found.silent) == (CODER, "", ["127.0.0.1"])
     assert time.monotonic() - began < 20, "it waited for ever"
 
@@ -100,4 +100,4 @@ def test_a_file_is_known_by_its_size_before_it_is_fetched(server: Publisher, kno
 
 
 def test_free_memory_is_some_of_what_the_machine_has() -> None:
-    assert 0 < free_memory_bytes() <= this_machine().ram_bytes
+    assert 0 < free_memory_bytes() <= read_machine_memory().ram_bytes

@@ -7,7 +7,7 @@ import pytest
 from reveries.config import OllamaSettings, load_settings
 from reveries.errors import ModelMissingError, ModelUnavailableError
 from reveries.llm.base import ChatMessage, Prompt, Role
-from reveries.llm.ollama_chat import OllamaListed, OllamaModel, find_ollama_models, list_ollama
+from reveries.llm.ollama_chat import OllamaEntry, OllamaModel, find_ollama_models, list_ollama
 from tests.llm.contract import ChatModelContract, a_prompt, play
 from tests.llm.servers import ModelServer, model_server
 
@@ -162,7 +162,7 @@ async def test_a_model_that_cannot_think_is_asked_without_the_switch(running: _R
 
 
 async def test_the_listing_has_sizes(running: _Running) -> None:
-    assert await list_ollama(running.server.url) == (OllamaListed("small:latest", 0),)
+    assert await list_ollama(running.server.url) == (OllamaEntry("small:latest", 0),)
 
 
 @pytest.mark.requirement("F2")
@@ -183,9 +183,9 @@ async def test_a_model_of_ollamas_cloud_under_a_name_of_the_owners_is_not_taken_
     running.server.handed_on = {"mine:latest"}
     assert await find_ollama_models(running.server.url) == ("small:latest",)
     assert await list_ollama(running.server.url) == (
-        OllamaListed("mine:latest", 0, is_handed_on=True),
-        OllamaListed("gpt-oss:120b-cloud", 0, is_handed_on=True),
-        OllamaListed("small:latest", 0),
+        OllamaEntry("mine:latest", 0, is_remote=True),
+        OllamaEntry("gpt-oss:120b-cloud", 0, is_remote=True),
+        OllamaEntry("small:latest", 0),
     )
     model = OllamaModel("", running.server.url, LIMITS)
     await play(model, a_prompt())

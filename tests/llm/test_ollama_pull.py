@@ -8,7 +8,7 @@ import pytest
 
 from reveries.config import Home
 from reveries.errors import DiskFullError, ModelUnavailableError, NotFoundError, ReveriesError
-from reveries.llm.ollama_pull import pull
+from reveries.llm.ollama_pull import pull_with_ollama
 from tests.client.command_line import reveries
 from tests.llm.servers import model_server
 
@@ -31,7 +31,7 @@ async def test_it_tells_how_much_of_all_layers_is_there() -> None:
     told: list[tuple[str, int, int]] = []
     async with model_server() as server:
         server.raw = lines(GOOD)
-        await pull("llama3.2", server.url, lambda *now: told.append(now))
+        await pull_with_ollama("llama3.2", server.url, lambda *now: told.append(now))
         path, body = server.requests[-1]
     assert (path, body["model"], body["stream"]) == ("/api/pull", "llama3.2", True)
     assert told[0] == ("pulling manifest", 0, 0)
@@ -53,7 +53,7 @@ async def test_what_ollama_complains_of_is_told_in_plain_words(
     async with model_server() as server:
         server.raw = lines([{"status": "pulling manifest"}, {"error": said}])
         with pytest.raises(error, match=words) as caught:
-            await pull("x", server.url, lambda *_: None)
+            await pull_with_ollama("x", server.url, lambda *_: None)
     assert caught.value.advice
 
 
@@ -62,12 +62,12 @@ async def test_a_pull_that_ends_early_or_in_garbage_is_no_success() -> None:
         for raw in (lines(GOOD[:3]), b"<html>\n", b""):
             server.raw = raw
             with pytest.raises(ModelUnavailableError, match=r"broke off|stopped before"):
-                await pull("x", server.url, lambda *_: None)
+                await pull_with_ollama("x", server.url, lambda *_: None)
 
 
 async def test_no_ollama_is_said_with_its_address() -> None:
     with pytest.raises(ModelUnavailableError, match=r"No Ollama answers at http://127.0.0.1:9\."):
-        await pull("x", "http://127.0.0.1:9", lambda *_: None)
+        await pull_with_ollama("x", "http://127.0.0.1:9", lambda *_: None)
 
 
 async def test_the_command_takes_ollamas_names(home: Home) -> None:

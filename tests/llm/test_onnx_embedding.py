@@ -9,7 +9,7 @@ import pytest
 
 from reveries.errors import ModelMissingError
 from reveries.llm.assets import find_weights
-from reveries.llm.onnx_embedding import LATELY, OnnxEmbedder
+from reveries.llm.onnx_embedding import RECENT_TEXTS_KEPT, OnnxEmbedder
 from reveries.memory.text.indexed_text import embedding_text
 from reveries.safety.crisis.likeness import pieces_to_weigh
 from tests.llm.embedding_contract import EmbedderContract
@@ -94,11 +94,11 @@ async def test_a_text_that_is_known_has_the_vector_it_had_and_the_oldest_are_for
     first[:] = 0.0  # What was handed out is the caller's.
     again = await embedder.embed(["the first THING."])
     assert float(np.linalg.norm(again)) == pytest.approx(1.0)
-    for number in range(LATELY):
+    for number in range(RECENT_TEXTS_KEPT):
         await embedder.embed([f"thing number {number}"])
-    assert embedder.computed_texts == 1 + LATELY
+    assert embedder.computed_texts == 1 + RECENT_TEXTS_KEPT
     await embedder.embed(["The first thing."])
-    assert embedder.computed_texts == 2 + LATELY
+    assert embedder.computed_texts == 2 + RECENT_TEXTS_KEPT
 
 
 async def test_files_that_are_not_there_are_named(tmp_path: Path) -> None:

@@ -11,10 +11,17 @@ from hypothesis import strategies as st
 from reveries.config import load_settings
 from reveries.errors import ModelFault, ModelMissingError, ModelUnavailableError
 from reveries.llm.base import Embedder
-from reveries.llm.embedding_wire import Refused
+from reveries.llm.embedding_wire import EmbeddingRefusedError
 from reveries.llm.hosted_embedding import HostedEmbedder, HostedEmbedderOptions
 from reveries.llm.ollama_client import OllamaEmbedder
-from reveries.llm.remote_embedding import BATCH_CHARS, BATCH_TEXTS, MAX_CHARS, embedding_batches, readable, unit_rows
+from reveries.llm.remote_embedding import (
+    BATCH_CHARS,
+    BATCH_TEXTS,
+    MAX_CHARS,
+    embedding_batches,
+    prepare_text,
+    unit_rows,
+)
 from reveries.llm.scripted import HashingEmbedder
 from tests.llm.embedding_contract import EmbedderContract
 from tests.llm.embedding_fakes import EmbedServer, FakeEmbeddingWire, embed_server
@@ -183,9 +190,11 @@ async def test_usage_that_nobody_told_is_unknown() -> None:
     assert (await hosted(FakeEmbeddingWire(gives_usage=False)).embed_batch(["x"])).prompt_tokens is None
 
 
-def _refusal(status: int) -> Refused:
+def _refusal(status: int) -> EmbeddingRefusedError:
     headers = {"retry-after": "17"}
-    return Refused(httpx.Response(status, headers=headers, text="bad key sk-secret-of-mine in \x1b[31mred"))
+    return EmbeddingRefusedError(
+        httpx.Response(status, headers=headers, text="bad key sk-secret-of-mine in \x1b[31mred")
+    )
 
 
 @pytest.mark.requirement("F6")
@@ -228,7 +237,7 @@ def test_batches_keep_every_text_in_order_within_their_limits(texts: list[str]) 
 
 @given(st.text())
 def test_what_is_sent_can_be_read_and_is_never_blank(text: str) -> None:
-    sent = readable(text)
+    sent = prepare_text(text)
     assert sent.strip()
     assert len(sent.encode("utf-8")) <= 4 * MAX_CHARS
 

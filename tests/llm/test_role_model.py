@@ -8,7 +8,7 @@ from reveries.errors import BudgetExceededError, ModelFault, ModelMissingError, 
 from reveries.llm.base import ChatMessage, Finished, Prompt, Role
 from reveries.llm.circuit import OPEN_AFTER_FAILURES, PROBE_SECONDS
 from reveries.llm.circuits import Circuits, open_circuits
-from reveries.llm.role_model import OWNERS_TRIES, Candidate, RoleModel
+from reveries.llm.role_model import CONVERSATION_TRIES, Candidate, RoleModel
 from reveries.llm.scripted import ScriptedModel
 from tests.fakes.clock import HandClock
 from tests.llm.contract import a_prompt, play
@@ -38,7 +38,7 @@ async def test_the_owner_s_turn_is_tried_three_times_and_no_more(circuits: Circu
     model = ScriptedModel(otherwise=DOWN)
     with pytest.raises(ModelUnavailableError):
         await _ask(_model(circuits, clock, model), clock)
-    assert len(model.prompts) == OWNERS_TRIES
+    assert len(model.prompts) == CONVERSATION_TRIES
 
 
 @pytest.mark.requirement("D3")
@@ -119,7 +119,7 @@ async def test_the_first_error_is_told_when_none_answers(circuits: Circuits, clo
 
 @pytest.mark.requirement("D1")
 async def test_the_first_is_used_again_as_soon_as_it_is_well(circuits: Circuits, clock: HandClock) -> None:
-    first = ScriptedModel([DOWN] * OWNERS_TRIES, otherwise="The first again.", name="openai/first")
+    first = ScriptedModel([DOWN] * CONVERSATION_TRIES, otherwise="The first again.", name="openai/first")
     second = ScriptedModel(otherwise="From the second.", name="embedded/second")
     model = _model(circuits, clock, first, second)
     assert await _ask(model, clock) == "From the second."

@@ -10,7 +10,7 @@ from reveries.errors import ModelAnswerError, ModelUnavailableError
 from reveries.llm.answer_counts import AnswerCounts, StructuredAnswerCount
 from reveries.llm.base import ChatMessage, Prompt, Role
 from reveries.llm.scripted import ScriptedModel
-from reveries.llm.structured import ask, parse, schema_of
+from reveries.llm.structured import ask_structured, parse, schema_of
 
 PROMPT = Prompt(Role.CONSOLIDATION, (ChatMessage("user", "How important is it?"),), 200)
 
@@ -73,7 +73,7 @@ def test_an_answer_survives_prose_and_fences(salience: float, quotes: list[str],
 @pytest.mark.requirement("R-113")
 async def test_a_bad_answer_is_repaired_once_with_the_error_shown() -> None:
     model = ScriptedModel([["I would say very"], Scored(1.7)])
-    assert await ask(model, PROMPT, Scored, clamp=clamped) == Scored(1.0)
+    assert await ask_structured(model, PROMPT, Scored, clamp=clamped) == Scored(1.0)
     first, second = model.prompts
     assert first.schema == schema_of(Scored)
     assert second.messages[:1] == first.messages
@@ -85,7 +85,7 @@ async def test_a_bad_answer_is_repaired_once_with_the_error_shown() -> None:
 async def test_after_one_repair_it_gives_up_and_never_asks_twice_the_same() -> None:
     model = ScriptedModel(otherwise="no")
     with pytest.raises(ModelAnswerError) as caught:
-        await ask(model, PROMPT, Scored)
+        await ask_structured(model, PROMPT, Scored)
     assert len(model.prompts) == 2
     assert model.prompts[0].messages != model.prompts[1].messages
     assert caught.value.advice
@@ -93,21 +93,21 @@ async def test_after_one_repair_it_gives_up_and_never_asks_twice_the_same() -> N
 
 async def test_an_answer_that_was_cut_off_is_asked_to_be_shorter() -> None:
     model = ScriptedModel([['{"salience"', ": 0.5, ", '"quotes": ['], Scored(0.1)])
-    await ask(model, Prompt(Role.CONSOLIDATION, PROMPT.messages, 2), Scored)
+    await ask_structured(model, Prompt(Role.CONSOLIDATION, PROMPT.messages, 2), Scored)
     assert "be shorter" in model.prompts[1].messages[-1].text
 
 
 async def test_the_schema_that_is_passed_is_the_one_that_is_used() -> None:
     schema = {"type": "object", "properties": {"salience": {"enum": [0, 1]}}}
     model = ScriptedModel([Scored(1)])
-    await ask(model, PROMPT, Scored, schema)
+    await ask_structured(model, PROMPT, Scored, schema)
     assert model.prompts[0].schema == schema
 
 
 async def test_a_model_that_fails_is_not_asked_again() -> None:
     model = ScriptedModel([ModelUnavailableError("gone")])
     with pytest.raises(ModelUnavailableError):
-        await ask(model, PROMPT, Scored)
+        await ask_structured(model, PROMPT, Scored)
     assert len(model.prompts) == 1
 
 
@@ -116,10 +116,10 @@ async def test_what_became_of_each_question_is_counted_for_its_model(database: D
     counts = AnswerCounts(database)
     model = ScriptedModel([Scored(0.5), "no", Scored(0.5), "no", "no", ModelUnavailableError("gone")])
     for _ in range(2):
-        await ask(model, PROMPT, Scored, recorder=counts)
+        await ask_structured(model, PROMPT, Scored, recorder=counts)
     for error in (ModelAnswerError, ModelUnavailableError):
         with pytest.raises(error):
-            await ask(model, PROMPT, Scored, recorder=counts)
+            await ask_structured(model, PROMPT, Scored, recorder=counts)
     assert await counts.counts() == [StructuredAnswerCount("scripted/model", valid=1, repaired=1, failed=1)]
 
 

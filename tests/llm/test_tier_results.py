@@ -6,7 +6,7 @@ from reveries.config import Home
 from reveries.db.database import Database
 from reveries.db.opening import open_database
 from reveries.llm.tier import GroupScore, Tier
-from reveries.llm.tier_results import look_at_tier_results, open_tier_results
+from reveries.llm.tier_results import open_tier_results, read_tier_results
 from reveries.llm.tier_test_tasks import TaskGroup
 from tests.db.test_past_minds import unpacked
 
@@ -30,7 +30,7 @@ async def test_a_result_is_there_after_a_restart_and_the_last_one_counts(home: H
     await database.aclose()
     assert known == results.known
     assert [known[name].tier for name in ("ollama/a", "ollama/b")] == [Tier.SMALL, Tier.LOOSE]
-    assert look_at_tier_results(path) == known
+    assert read_tier_results(path) == known
 
 
 async def test_what_is_recorded_shows_at_once_to_who_holds_what_is_known(database: Database) -> None:
@@ -42,9 +42,9 @@ async def test_what_is_recorded_shows_at_once_to_who_holds_what_is_known(databas
 
 
 def test_a_look_where_nothing_can_be_known_finds_nothing_and_makes_nothing(tmp_path: Path) -> None:
-    assert look_at_tier_results(tmp_path / "none.db") == {}
+    assert read_tier_results(tmp_path / "none.db") == {}
     assert list(tmp_path.iterdir()) == []
     older = unpacked(7, tmp_path)
     before = older.read_bytes()
-    assert look_at_tier_results(older) == {}
+    assert read_tier_results(older) == {}
     assert older.read_bytes() == before

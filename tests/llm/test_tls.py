@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from reveries.llm.embedding_wire import EmbeddingWire
-from reveries.llm.tls import Trust, without_tls
+from reveries.llm.tls import TlsTrust, without_tls
 from tests.fakes.provider import provider
 
 CALL = {"model": "small", "texts": ["A garden."], "timeout_seconds": 5.0, "api_key": "key"}
@@ -25,7 +25,7 @@ class Reading:
 
 async def test_the_list_of_whom_to_trust_is_read_once_and_in_the_clear_never() -> None:
     reading = Reading()
-    wire = EmbeddingWire(Trust(reading))
+    wire = EmbeddingWire(TlsTrust(reading))
     async with provider() as there:
         for _ in range(2):
             answer = await wire.aembedding(**CALL, api_base=f"{there.url}/v1")  # type: ignore[arg-type]

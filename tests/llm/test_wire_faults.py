@@ -17,7 +17,7 @@ from reveries.llm.hosted import HostedModel, HostedOptions
 from reveries.llm.hosted_embedding import HostedEmbedder, HostedEmbedderOptions
 from reveries.llm.ollama_chat import OllamaModel, list_ollama
 from reveries.llm.ollama_client import OllamaEmbedder
-from reveries.llm.ollama_pull import pull
+from reveries.llm.ollama_pull import pull_with_ollama
 from reveries.llm.wire_faults import fault_of_wire
 from tests.llm.contract import a_prompt, play
 
@@ -149,7 +149,7 @@ async def list_models(url: str) -> None:
 
 
 async def pull_model(url: str) -> None:
-    await pull("m", url, lambda *_: None)
+    await pull_with_ollama("m", url, lambda *_: None)
 
 
 @pytest.mark.requirement("D4")

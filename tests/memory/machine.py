@@ -19,7 +19,7 @@ from hypothesis import settings as checking
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 
-from reveries.db.backups import backups_in, put_back
+from reveries.db.backups import find_backups, restore_backup_copy
 from reveries.db.driver import dbapi
 from reveries.errors import NotFoundError, UndoError, UsageError
 from reveries.memory.conversations import Thought
@@ -181,7 +181,7 @@ class MindMachine(RuleBasedStateMachine):
     def back_up(self) -> None:
         folder = self._folder / "backups"
         folder.mkdir(exist_ok=True)
-        for old in backups_in(folder):
+        for old in find_backups(folder):
             old.path.unlink()
         looked = self._do(self._memory._parts.database.backup_to(folder / f"memory-{self._next()}.db"))
         assert not looked.problems
@@ -192,8 +192,8 @@ class MindMachine(RuleBasedStateMachine):
     @rule()
     def restore(self) -> None:
         self._sleep()
-        (backup,) = backups_in(self._folder / "backups")
-        put_back(self._home / "memory.db", backup, self._next(), "The test wants it.")
+        (backup,) = find_backups(self._folder / "backups")
+        restore_backup_copy(self._home / "memory.db", backup, self._next(), "The test wants it.")
         assert self._kept is not None
         said, thoughts, imported = self._kept
         self._said, self._thoughts, self._imported = dict(said), dict(thoughts), list(imported)

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as checking
 from hypothesis import strategies as st
 
-from reveries.db.connecting import connect_to_look
+from reveries.db.connecting import connect_read_only
 from reveries.memory.forgetting.selection import BY_WORDS, Selection
 from reveries.memory.importing import ImportCounts, PastTurn, group_exchanges
 from reveries.memory.model import Origin
@@ -50,7 +50,7 @@ async def test_a_file_with_a_name_of_ours_is_an_import_like_any_other(tmp_path: 
         past = [PastTurn(NOW, "Ana", "I bought a boat."), PastTurn(NOW, "Bea", "A boat?")]
         assert await memory.import_turns(name, past) == ImportCounts(2, 0)
         assert await memory.import_turns(name, past) == ImportCounts(0, 2)
-    with contextlib.closing(connect_to_look(tmp_path / "memory.db")) as look:
+    with contextlib.closing(connect_read_only(tmp_path / "memory.db")) as look:
         assert look.execute("SELECT source FROM conversations").fetchall() == [(f"{name} (import)",)]
 
 

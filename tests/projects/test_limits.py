@@ -9,7 +9,7 @@ from reveries.config import load_settings
 from reveries.errors import BudgetExceededError
 from reveries.llm.base import ChatMessage, Prompt, Role, Usage
 from reveries.llm.budget import Ledger
-from reveries.llm.caps import Ask
+from reveries.llm.caps import PlannedCall
 from reveries.llm.metered import MeteredModel
 from reveries.llm.prices import Price
 from reveries.llm.structured import collect
@@ -19,8 +19,8 @@ CENT_A_CALL = Price(10.0, 0.0)
 """A thousand tokens of prompt cost a cent."""
 
 
-def ask(project_id: str) -> Ask:
-    return Ask(Role.WORK, "openai/gpt-4.1", CENT_A_CALL, 1000, 0, project_id)
+def ask(project_id: str) -> PlannedCall:
+    return PlannedCall(Role.WORK, "openai/gpt-4.1", CENT_A_CALL, 1000, 0, project_id)
 
 
 def ledger_of(work: Work) -> Ledger:
@@ -68,7 +68,7 @@ async def test_the_ledger_knows_whose_work_a_prompt_is_and_work_stops_before_sle
         prompt = Prompt(Role.WORK, (ChatMessage("user", "Is it?"),), 20, project_id="p1")
         await collect(model, prompt)
         assert [row["project_id"] for row in await work.database.rows("usage.used_by_project")] == ["p1"]
-        large = Ask(Role.WORK, "scripted/model", Price(0.0, 0.0), 698, 0)
+        large = PlannedCall(Role.WORK, "scripted/model", Price(0.0, 0.0), 698, 0)
         with pytest.raises(BudgetExceededError):
             await ledger.reserve(large)
-        await ledger.reserve(Ask(Role.CONSOLIDATION, "scripted/model", Price(0.0, 0.0), 698, 0))
+        await ledger.reserve(PlannedCall(Role.CONSOLIDATION, "scripted/model", Price(0.0, 0.0), 698, 0))

@@ -5,15 +5,21 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
-from reveries.db.backups import backups_in, look_into, newest_whole, traces_of
-from reveries.db.connecting import connect
-from reveries.db.integrity.index_repair import made_anew, may_be_alone
+from reveries.db.backups import find_backups, find_memory_traces, find_newest_whole, verify_database
+from reveries.db.connecting import connect_for_writing
+from reveries.db.integrity.index_repair import are_only_indexes_damaged, rebuild_indexes
 from reveries.db.integrity.page_sums import PageSums
-from reveries.db.integrity.scrubbing import has_room
+from reveries.db.integrity.scrubbing import has_space_for_copies
 from reveries.db.integrity.seals import is_broken, is_sealed
-from reveries.db.integrity.suspected_damage import keep_untold, leave_word, suspicion, take_back, untold
+from reveries.db.integrity.suspected_damage import (
+    add_pending_notice,
+    damage_note_path,
+    read_pending_notice,
+    remove_pending_notice,
+    write_damage_note,
+)
 from reveries.db.integrity.write_ahead_log import log_of, read_log
-from reveries.db.storage_errors import is_full
+from reveries.db.storage_errors import is_disk_full
 from reveries.errors import StorageDamagedError
 from reveries.own_files import copy_new, sync_to_disk
 
@@ -30,7 +36,7 @@ _MADE_ANEW: Final = (
 _NOT_KEPT: Final = "There was no room to keep the file as it was."
 
 
-def refuse_changed(path: Path, backups: Path | None) -> str:
+def check_for_disk_changes(path: Path, backups: Path | None) -> str:
     """What to tell the owner of a file that is not as it was left, though nobody wrote to it; empty when it is.
 
     Raises StorageDamagedError where its structure is broken, and where it was closed and a backup has as many rows of
@@ -41,20 +47,20 @@ def refuse_changed(path: Path, backups: Path | None) -> str:
     was_closed, pages = is_sealed(path), PageSums(path)
     if not (is_broken(path) if was_closed else pages.changed()):
         return ""
-    looked = look_into(path)
+    looked = verify_database(path)
     if looked.problems:
-        raise damaged(path, looked.problems[0])
+        raise damaged_file_error(path, looked.problems[0])
     # Where it was killed, more may have been stored since than counts can tell: then it is told, and no more.
-    newest = newest_whole(backups) if was_closed and backups is not None else None
+    newest = find_newest_whole(backups) if was_closed and backups is not None else None
     if newest is not None and (newest[1].turns, newest[1].rows) == (looked.turns, looked.rows):
-        raise damaged(path, "the disk changed it since it was written")
+        raise damaged_file_error(path, "the disk changed it since it was written")
     found = " ".join(looked.rotten) or "Which text or number it was cannot be said."
     told = (
         f"The disk changed the memory since it was written. {found} It is in use, for no backup is sure to have all "
         "that was stored. Look at the disk; to go back all the same: reveries backup restore"
     )
-    leave_word(path, "the disk changed it since it was written")
-    keep_untold(path, told)
+    write_damage_note(path, "the disk changed it since it was written")
+    add_pending_notice(path, told)
     pages.forget()  # It is found once: from now on it is what it is.
     return told
 
@@ -72,18 +78,18 @@ def keep_broken_log(path: Path) -> str:
     except OSError:
         kept.unlink(missing_ok=True)
         told = f"{_BROKEN_LOG} No copy of the log could be kept. Look at the disk."
-    keep_untold(path, told)
+    add_pending_notice(path, told)
     return told
 
 
 def refuse_missing(path: Path, backups: Path | None) -> bool:
     """Whether the memory has lived, by its backups and by what lies beside it. Raises StorageDamagedError where it has
     and is not there, or is empty. Before any connection: SQLite deletes the log that lies beside an empty file."""
-    has_backups = backups is not None and bool(backups_in(backups))
-    traces = traces_of(path)
+    has_backups = backups is not None and bool(find_backups(backups))
+    traces = find_memory_traces(path)
     if (has_backups or traces) and not is_there(path):
         found = "there are backups of it" if has_backups else f"{traces[0].name} lies beside it"
-        raise damaged(path, f"it is {'empty' if path.exists() else 'not there'}, and {found}")
+        raise damaged_file_error(path, f"it is {'empty' if path.exists() else 'not there'}, and {found}")
     # The log and the checksums of a first wake that was broken off lie beside a first page with nothing in it.
     return has_backups or any(trace.name not in (f"{path.name}-wal", f"{path.name}.pages") for trace in traces)
 
@@ -93,7 +99,7 @@ def is_there(path: Path) -> bool:
     return path.exists() and path.stat().st_size > 0
 
 
-def damaged(path: Path, why: str) -> StorageDamagedError:
+def damaged_file_error(path: Path, why: str) -> StorageDamagedError:
     """What is said of a memory that is not whole."""
     return StorageDamagedError(
         f"The memory {path} is damaged: {why}.",
@@ -106,51 +112,53 @@ def refuse_damaged(path: Path, *, has_past: bool) -> str:
     damage was seen before: that takes a second for each hundred megabytes. What to tell the owner, where all that was
     wrong could be put right. Only while nobody has it open. Raises StorageDamagedError, OSError, and what the driver
     raises."""
-    with contextlib.closing(connect(path)) as connection:
+    with contextlib.closing(connect_for_writing(path)) as connection:
         tables = {str(row[0]) for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
         [version] = connection.execute("PRAGMA user_version").fetchone()
         if not tables and not version and not has_past:
             return ""
         if missing := {"turns", "episodes"} - tables:
-            raise damaged(path, f"there is no table {sorted(missing)[0]} in it" if tables else "it is empty")
+            raise damaged_file_error(path, f"there is no table {sorted(missing)[0]} in it" if tables else "it is empty")
         if not version:
-            raise damaged(path, "its version is gone")
-        is_suspect = suspicion(path).exists()
+            raise damaged_file_error(path, "its version is gone")
+        is_suspect = damage_note_path(path).exists()
         if not is_suspect and not _is_small(path):
             return ""
         how = "integrity_check" if is_suspect else "quick_check"
         [verdict] = connection.execute(f"PRAGMA {how}(1)").fetchone()
-    mended = "" if verdict == "ok" else _with_indexes_made_anew(path)
+    mended = "" if verdict == "ok" else _repair_indexes(path)
     if verdict != "ok" and not mended:
-        raise damaged(path, str(verdict).replace("\n", " "))
+        raise damaged_file_error(path, str(verdict).replace("\n", " "))
     return mended
 
 
-def _with_indexes_made_anew(path: Path) -> str:
+def _repair_indexes(path: Path) -> str:
     """What to tell the owner, where all that is wrong stood in indexes, which are made of what stands elsewhere. Empty,
     and nothing changed, where not: for an index alone no backup takes the place of what was said since. The file as it
     was is kept where there is room, for of an index that cannot be read nobody knows what it had. Raises OSError."""
-    if not may_be_alone(path):
+    if not are_only_indexes_damaged(path):
         return ""
-    kept, before, is_kept, is_mended, told = _place_of_harmed(path), _kept_before(path), False, False, ""
+    kept, before, is_kept, is_mended, told = _damaged_copy_path(path), _list_damaged_copies(path), False, False, ""
     try:
         is_kept = _keep_file(path, kept)
         told = f"{_MADE_ANEW} {f'The file as it was is kept: {kept}.' if is_kept else _NOT_KEPT} Look at the disk."
-        is_mended = made_anew(path, lambda: keep_untold(path, told))
+        is_mended = rebuild_indexes(path, lambda: add_pending_notice(path, told))
     finally:
         if not is_mended:  # What stays as it was needs no copy.
-            take_back(path, told)
-            _remove_files(_kept_before(path) - before)
+            remove_pending_notice(path, told)
+            _remove_files(_list_damaged_copies(path) - before)
         elif is_kept:  # One copy is enough.
-            _remove_files(one for one in before if one not in (kept, log_of(kept)) and str(one) not in untold(path))
+            _remove_files(
+                one for one in before if one not in (kept, log_of(kept)) and str(one) not in read_pending_notice(path)
+            )
     return told if is_mended else ""
 
 
-def _place_of_harmed(path: Path) -> Path:
+def _damaged_copy_path(path: Path) -> Path:
     return path.with_name(f"{path.name}.replaced-{int(path.stat().st_mtime)}.harmed")
 
 
-def _kept_before(path: Path) -> set[Path]:
+def _list_damaged_copies(path: Path) -> set[Path]:
     return set(path.parent.glob(f"{path.name}.replaced-*.harmed*"))
 
 
@@ -162,7 +170,7 @@ def _remove_files(files: Iterable[Path]) -> None:
 def _keep_file(path: Path, kept: Path) -> bool:
     """A copy of the file, and of its log, as they are; False where there is no room for it, and for what is written
     after it. Raises OSError."""
-    if not has_room(path, 2):
+    if not has_space_for_copies(path, 2):
         return False
     partial = kept.with_name(f"{kept.name}.partial")
     try:
@@ -171,7 +179,7 @@ def _keep_file(path: Path, kept: Path) -> bool:
         copy_new(path, partial)
     except OSError as error:
         _remove_files((partial, log_of(kept)))
-        if is_full(error):
+        if is_disk_full(error):
             return False
         raise
     partial.replace(kept)

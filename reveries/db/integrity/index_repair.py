@@ -9,49 +9,49 @@ import contextlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from reveries.db.backups import wrong_structure
-from reveries.db.connecting import connect, connect_to_look
+from reveries.db.backups import find_structure_problems
+from reveries.db.connecting import connect_for_writing, connect_read_only
 from reveries.db.driver import SQLITE_CORRUPT, SQLITE_NOTADB, dbapi
-from reveries.db.storage_errors import primary_code
+from reveries.db.storage_errors import primary_error_code
 
 
-def may_be_alone(path: Path) -> bool:
+def are_only_indexes_damaged(path: Path) -> bool:
     """Whether all that is wrong may stand in indexes: every table can be read to its end, and no index, as far as it
     can be read itself, tells of what its table has not. Changes nothing. Reads all of the file."""
     try:
-        with contextlib.closing(connect_to_look(path)) as connection:
+        with contextlib.closing(connect_read_only(path)) as connection:
             tables = _indexed_tables(connection)
-            entries = [one for table in tables for one in _looks_for_what_only_an_index_has(connection, table)]
+            entries = [one for table in tables for one in _orphaned_entry_queries(connection, table)]
             connection.text_factory = bytes  # What is no text is for the checksums to say.
             for table in tables:
                 for _ in connection.execute(f"SELECT * FROM {_quote_name(table)} NOT INDEXED"):  # noqa: S608
                     pass
-            return not any(_finds_something(connection, statement) for statement in entries)
+            return not any(_returns_a_row(connection, statement) for statement in entries)
     except UnicodeDecodeError:
         return False
     except dbapi.DatabaseError as error:
-        if primary_code(error) not in (SQLITE_CORRUPT, SQLITE_NOTADB):
+        if primary_error_code(error) not in (SQLITE_CORRUPT, SQLITE_NOTADB):
             raise
         return False
 
 
-def made_anew(path: Path, before_it_counts: Callable[[], None]) -> bool:
+def rebuild_indexes(path: Path, before_it_counts: Callable[[], None]) -> bool:
     """Make every index anew. False, and nothing changed, where anything is wrong all the same with the structure, or
     with what rows refer to. What a text says is no matter of an index. `before_it_counts` is called where all is well,
     just before that is so for good. Only while nobody has the memory open. Raises what the driver raises."""
-    with contextlib.closing(connect(path)) as connection:
+    with contextlib.closing(connect_for_writing(path)) as connection:
         connection.row_factory = None
         connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
         try:
             connection.execute("BEGIN IMMEDIATE")
             connection.execute("REINDEX")
-            if not wrong_structure(connection):
+            if not find_structure_problems(connection):
                 before_it_counts()
                 connection.execute("COMMIT")
                 return True
         except dbapi.DatabaseError as error:
             # Two rows where an index allows one, or pages that are none: more is wrong than indexes.
-            if not isinstance(error, dbapi.IntegrityError) and primary_code(error) != SQLITE_CORRUPT:
+            if not isinstance(error, dbapi.IntegrityError) and primary_error_code(error) != SQLITE_CORRUPT:
                 raise
         connection.rollback()
     return False
@@ -63,7 +63,7 @@ def _indexed_tables(connection: "dbapi.Connection") -> list[str]:
     return [str(row[0]) for row in connection.execute(plain)]
 
 
-def _looks_for_what_only_an_index_has(connection: "dbapi.Connection", table: str) -> Iterator[str]:
+def _orphaned_entry_queries(connection: "dbapi.Connection", table: str) -> Iterator[str]:
     """A statement for each index of `table`, that finds a row where it has what the table has not. SQLite reads the one
     from the index alone, the other by the key of the table. (SQLite before 3.46 reads the row beside a partial index
     whose condition is of another column: then it says less of that.)"""
@@ -100,12 +100,12 @@ def _condition(connection: "dbapi.Connection", index: str) -> str:
     return str(sql).partition(" WHERE ")[2]
 
 
-def _finds_something(connection: "dbapi.Connection", statement: str) -> bool:
+def _returns_a_row(connection: "dbapi.Connection", statement: str) -> bool:
     """False where the index cannot be read on: that is damage of the index. The tables were read before."""
     try:
         return connection.execute(statement).fetchone() is not None
     except dbapi.DatabaseError as error:
-        if primary_code(error) != SQLITE_CORRUPT:
+        if primary_error_code(error) != SQLITE_CORRUPT:
             raise
         return False
 

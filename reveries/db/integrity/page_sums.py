@@ -22,7 +22,7 @@ from typing import BinaryIO, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from reveries.db.integrity.write_ahead_log import FollowedLog, log_of, read_log
+from reveries.db.integrity.write_ahead_log import LogFollower, log_of, read_log
 from reveries.own_files import open_own, write_new
 
 Sums = NDArray[np.uint32]
@@ -50,7 +50,7 @@ class PageSums:
         """0 as long as no checksums count."""
         self._left_as = (0, 0)
         """Size and time (ns) of the memory when it was looked at last: nobody but us writes to it."""
-        self._log = FollowedLog(log_of(database))
+        self._log = LogFollower(log_of(database))
         self._cut_off: frozenset[int] = frozenset()
         """Pages of the log behind the end of the memory: no fold has brought them there yet."""
 
@@ -75,8 +75,8 @@ class PageSums:
             if (noted := self._read_noted()) is not None:
                 self._page_bytes, self._left_as = noted[0], self._state()
             elif self._database.exists():
-                self._make_anew()
-        self._log, self._cut_off = FollowedLog(log_of(self._database)), frozenset()
+                self._rebuild_sums()
+        self._log, self._cut_off = LogFollower(log_of(self._database)), frozenset()
         self.before_fold()
 
     def after_opening(self) -> None:
@@ -84,7 +84,7 @@ class PageSums:
         that had no log before says in its first page that it has. Only while nobody has it open."""
         with contextlib.suppress(OSError):
             if not self._page_bytes:
-                self._make_anew()
+                self._rebuild_sums()
                 return
             with self._database.open("rb") as file:
                 first = zlib.crc32(file.read(self._page_bytes))
@@ -138,7 +138,7 @@ class PageSums:
             return None
         return page_bytes, np.frombuffer(raw, _SUM, (len(raw) - _SUMS_AT) // _SUM.itemsize, _SUMS_AT)
 
-    def _make_anew(self) -> None:
+    def _rebuild_sums(self) -> None:
         with self._database.open("rb") as file:
             page_bytes = _page_bytes(file.read(_FILE_HEAD_BYTES))
             if not page_bytes:

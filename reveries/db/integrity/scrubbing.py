@@ -7,42 +7,42 @@ from pathlib import Path
 
 import aiosqlite
 
-from reveries.db.backups import Looked, look_into
+from reveries.db.backups import VerificationResult, verify_database
 from reveries.db.driver import dbapi
-from reveries.db.failpoints import Step, reached
+from reveries.db.failpoints import Step, reach_step
 from reveries.db.integrity.seals import digest, seal, unseal
-from reveries.db.storage_errors import is_full
+from reveries.db.storage_errors import is_disk_full
 from reveries.errors import StorageLostError
 from reveries.own_files import copy_new, sync_to_disk
 
-_SCRUB_ROOM = 2.2
+_VACUUM_SPACE_FACTOR = 2.2
 """Of the file's size: a copy of it, and the log that brings it back."""
-_COPY_ROOM = 1.1
+_COPY_SPACE_FACTOR = 1.1
 """The same, of each whole copy."""
 _IN_MEMORY_BYTES = 256 * 2**20
 
 
 @dataclass(frozen=True, slots=True)
-class Scrubbed:
+class ScrubResult:
     """What came of writing the memory anew."""
 
     is_whole: bool
     """Nothing of what was deleted is left in it."""
-    copied: Looked | None = None
+    copied: VerificationResult | None = None
     """What a look at it found, where a backup was made of it as well."""
 
 
-def has_room(path: Path, copies: int) -> bool:
+def has_space_for_copies(path: Path, copies: int) -> bool:
     """Whether so many copies of `path` fit on its disk."""
-    return shutil.disk_usage(path.parent).free >= copies * _COPY_ROOM * path.stat().st_size
+    return shutil.disk_usage(path.parent).free >= copies * _COPY_SPACE_FACTOR * path.stat().st_size
 
 
-async def looked_and_copied(anew: Path, copy: Path | None) -> tuple[Looked, bool]:
+async def verify_and_copy(anew: Path, copy: Path | None) -> tuple[VerificationResult, bool]:
     """What a look at a file that nobody has open found, and whether it stands at `copy` as well now."""
     async with asyncio.TaskGroup() as together:
-        looking = together.create_task(asyncio.to_thread(look_into, anew), name="look at what was written anew")
+        looking = together.create_task(asyncio.to_thread(verify_database, anew), name="look at what was written anew")
         if copy is not None:
-            copying = together.create_task(asyncio.to_thread(_begun_copy, anew, copy), name="copy it")
+            copying = together.create_task(asyncio.to_thread(_write_partial_copy, anew, copy), name="copy it")
     looked, digest = looking.result(), copying.result() if copy is not None else b""
     if copy is None or not digest:
         return looked, False
@@ -52,14 +52,14 @@ async def looked_and_copied(anew: Path, copy: Path | None) -> tuple[Looked, bool
     return looked, await asyncio.to_thread(_publish_copy, copy, digest)
 
 
-def _begun_copy(source: Path, target: Path) -> bytes:
+def _write_partial_copy(source: Path, target: Path) -> bytes:
     """Copy `source`, which nobody writes to, beside `target`, and read every byte of it back; its digest. Empty where
     that cannot be done: then there is no copy. `_publish_copy` gives it its name."""
     partial = target.with_suffix(".partial")
     try:
-        if shutil.disk_usage(target.parent).free >= _COPY_ROOM * source.stat().st_size:
+        if shutil.disk_usage(target.parent).free >= _COPY_SPACE_FACTOR * source.stat().st_size:
             copy_new(source, partial)
-            reached(Step.BACKUP_COPIED)
+            reach_step(Step.BACKUP_COPIED)
             found = digest(partial)
             if found == digest(source):
                 return found
@@ -74,9 +74,9 @@ def _publish_copy(target: Path, found: bytes) -> bool:
     partial = target.with_suffix(".partial")
     try:
         unseal(target)
-        reached(Step.BACKUP_VERIFIED)
+        reach_step(Step.BACKUP_VERIFIED)
         partial.replace(target)
-        reached(Step.BACKUP_NAMED)
+        reach_step(Step.BACKUP_NAMED)
         sync_to_disk(target.parent)
     except OSError:
         partial.unlink(missing_ok=True)
@@ -85,7 +85,7 @@ def _publish_copy(target: Path, found: bytes) -> bool:
     return True
 
 
-def put_in_place(anew: Path, memory: Path) -> bool:
+def replace_memory_file(anew: Path, memory: Path) -> bool:
     """Rename the file at `anew`, which nobody has open, over the memory, which nobody has open either: at any moment
     one or the other stands there, whole. False where a log lies beside the memory: it would be taken for the new
     one's. Raises StorageLostError: what is stored after a sync that was refused would go into a file whose name may not
@@ -95,9 +95,9 @@ def put_in_place(anew: Path, memory: Path) -> bool:
     try:
         anew.chmod(0o600)
         sync_to_disk(anew)
-        reached(Step.SCRUB_COPIED)
+        reach_step(Step.SCRUB_COPIED)
         anew.replace(memory)
-        reached(Step.SCRUB_PLACED)
+        reach_step(Step.SCRUB_PLACED)
         sync_to_disk(memory.parent)
     except OSError as error:
         raise StorageLostError(
@@ -107,11 +107,11 @@ def put_in_place(anew: Path, memory: Path) -> bool:
     return True
 
 
-async def vacuumed(connection: aiosqlite.Connection, path: Path) -> bool:
+async def vacuum_in_place(connection: aiosqlite.Connection, path: Path) -> bool:
     """Write `path`, which `connection` holds open, anew. False where the disk has no room for that. Raises what the
     driver raises."""
     size, free = await asyncio.to_thread(lambda: (path.stat().st_size, shutil.disk_usage(path.parent).free))
-    if free < _SCRUB_ROOM * size:
+    if free < _VACUUM_SPACE_FACTOR * size:
         return False
     # In memory is quick while it is small; a large mind would need as much memory as disk.
     store = "FILE" if size > _IN_MEMORY_BYTES else "MEMORY"
@@ -119,7 +119,7 @@ async def vacuumed(connection: aiosqlite.Connection, path: Path) -> bool:
     try:
         await (await connection.execute("VACUUM")).close()
     except dbapi.OperationalError as error:
-        if not is_full(error):
+        if not is_disk_full(error):
             raise
         return False
     finally:

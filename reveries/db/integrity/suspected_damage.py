@@ -13,7 +13,7 @@ import msgspec
 from reveries.own_files import write_in_its_place
 
 
-class Suspicion(msgspec.Struct, frozen=True):
+class DamageNote(msgspec.Struct, frozen=True):
     """What stands in the file."""
 
     why: str = ""
@@ -21,64 +21,64 @@ class Suspicion(msgspec.Struct, frozen=True):
     """Sentences for the owner that no life has told yet."""
 
 
-def suspicion(database: Path) -> Path:
+def damage_note_path(database: Path) -> Path:
     """Where it is written down: while it is there, a wake looks at all of the memory."""
     return database.with_name(f"{database.name}.damaged")
 
 
-def suspect(database: Path, why: str) -> None:
+def note_damage(database: Path, why: str) -> None:
     """Leave that word for the next wake. What is untold stays so."""
     with contextlib.suppress(OSError):
-        leave_word(database, why)
+        write_damage_note(database, why)
 
 
-def leave_word(database: Path, why: str) -> None:
+def write_damage_note(database: Path, why: str) -> None:
     """The same, for whoever cannot go on without it. Raises OSError."""
-    write_in_its_place(suspicion(database), msgspec.json.encode(Suspicion(why, untold(database))))
+    write_in_its_place(damage_note_path(database), msgspec.json.encode(DamageNote(why, read_pending_notice(database))))
 
 
-def keep_untold(database: Path, tell: str) -> None:
+def add_pending_notice(database: Path, tell: str) -> None:
     """Let `tell` be told by the first life that comes as far as that; on the disk when this returns. What cannot be
     written down is told by this life alone."""
-    found = _read_suspicion(database)
+    found = _read_damage_note(database)
     if not tell or tell in found.tell:
         return
     with contextlib.suppress(OSError):
-        kept = Suspicion(found.why or "something was found when it was opened", f"{found.tell} {tell}".strip())
-        write_in_its_place(suspicion(database), msgspec.json.encode(kept))
+        kept = DamageNote(found.why or "something was found when it was opened", f"{found.tell} {tell}".strip())
+        write_in_its_place(damage_note_path(database), msgspec.json.encode(kept))
 
 
-def take_back(database: Path, tell: str) -> None:
+def remove_pending_notice(database: Path, tell: str) -> None:
     """It is not so."""
-    found = _read_suspicion(database)
+    found = _read_damage_note(database)
     if tell and tell in found.tell:
         with contextlib.suppress(OSError):
-            left = Suspicion(found.why, " ".join(found.tell.replace(tell, "").split()))
-            write_in_its_place(suspicion(database), msgspec.json.encode(left))
+            left = DamageNote(found.why, " ".join(found.tell.replace(tell, "").split()))
+            write_in_its_place(damage_note_path(database), msgspec.json.encode(left))
 
 
-def untold(database: Path) -> str:
+def read_pending_notice(database: Path) -> str:
     """What the owner is to be told of the file, and was not."""
-    return _read_suspicion(database).tell
+    return _read_damage_note(database).tell
 
 
-def has_told(database: Path) -> None:
+def clear_pending_notice(database: Path) -> None:
     """The owner can see it now. That the file is to be looked at stays until it is closed properly."""
-    found = _read_suspicion(database)
+    found = _read_damage_note(database)
     if found.tell:
         with contextlib.suppress(OSError):
-            write_in_its_place(suspicion(database), msgspec.json.encode(Suspicion(found.why)))
+            write_in_its_place(damage_note_path(database), msgspec.json.encode(DamageNote(found.why)))
 
 
-def end_suspicion(database: Path) -> None:
+def clear_damage_note(database: Path) -> None:
     """The memory was looked at and closed properly. What nobody told yet stays. Raises OSError."""
-    if not untold(database):
-        suspicion(database).unlink(missing_ok=True)
+    if not read_pending_notice(database):
+        damage_note_path(database).unlink(missing_ok=True)
 
 
-def _read_suspicion(database: Path) -> Suspicion:
+def _read_damage_note(database: Path) -> DamageNote:
     """Earlier versions wrote the reason alone, and nobody reads that."""
     try:
-        return msgspec.json.decode(suspicion(database).read_bytes(), type=Suspicion)
+        return msgspec.json.decode(damage_note_path(database).read_bytes(), type=DamageNote)
     except (OSError, msgspec.MsgspecError):
-        return Suspicion()
+        return DamageNote()

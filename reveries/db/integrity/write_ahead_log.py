@@ -39,7 +39,7 @@ class Log:
     """What was committed and synced lies behind a frame that is not what was written. SQLite ends at that frame."""
 
 
-class _Frame(NamedTuple):
+class _LogFrame(NamedTuple):
     page: int
     size_after: int
     """Of the file, in pages, where this frame ends a commit; else 0."""
@@ -50,7 +50,7 @@ class _Frame(NamedTuple):
     """The checksum of all up to its end, as it says itself."""
 
 
-class _Round(NamedTuple):
+class _LogGeneration(NamedTuple):
     """From its head to where SQLite begins the log anew; and how far it was read."""
 
     head: bytes
@@ -68,12 +68,12 @@ class _Round(NamedTuple):
         return _FRAME.size + self.page_bytes
 
 
-class FollowedLog:
+class LogFollower:
     """A log that is read again and again: each time only what came to it, for it may be many times as long."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._read: _Round | None = None
+        self._read: _LogGeneration | None = None
         self.crc_of: dict[int, int] = {}
         """As `Log.crc_of`: all of this round."""
 
@@ -82,7 +82,7 @@ class FollowedLog:
         nobody commits. Raises OSError."""
         try:
             with self._path.open("rb") as file:
-                begun = _round_of(file)
+                begun = _read_generation(file)
                 if begun is None or self._read is None or self._read.head != begun.head:
                     self._read, self.crc_of = begun, {}
                 found = self._read_on(file, self._read) if self._read is not None else {}
@@ -91,9 +91,9 @@ class FollowedLog:
         self.crc_of |= found
         return found
 
-    def _read_on(self, file: BinaryIO, begun: _Round) -> dict[int, int]:
+    def _read_on(self, file: BinaryIO, begun: _LogGeneration) -> dict[int, int]:
         found, coming = dict[int, int](), dict[int, int]()
-        for count, frame in enumerate(_frames(file, begun, until_broken=True), start=1):
+        for count, frame in enumerate(_read_frames(file, begun, until_broken=True), start=1):
             coming[frame.page] = frame.crc
             if frame.size_after:
                 found |= coming
@@ -121,8 +121,8 @@ def read_log(path: Path) -> Log:
     found, coming, commits_behind = Log(), dict[int, int](), 0
     try:
         with path.open("rb") as file:
-            begun = _round_of(file)
-            for frame in _frames(file, begun) if begun is not None else ():
+            begun = _read_generation(file)
+            for frame in _read_frames(file, begun) if begun is not None else ():
                 if not frame.is_whole:
                     commits_behind += frame.size_after > 0
                     continue
@@ -137,7 +137,7 @@ def read_log(path: Path) -> Log:
     return found
 
 
-def _round_of(file: BinaryIO) -> _Round | None:
+def _read_generation(file: BinaryIO) -> _LogGeneration | None:
     """The round that `file` is in; None where it has no head."""
     head = file.read(_HEAD.size)
     if len(head) < _HEAD.size:
@@ -148,17 +148,17 @@ def _round_of(file: BinaryIO) -> _Round | None:
     order = ">u4" if magic & 1 else "<u4"
     checked = np.frombuffer(head[:_CHECKED_OF_HEAD], order).astype(np.uint32)
     is_whole = (checked @ _word_weights(len(checked))).tolist() == [first, second]
-    return _Round(head, order, page_bytes, tuple(salts), is_whole, (first, second), _HEAD.size)
+    return _LogGeneration(head, order, page_bytes, tuple(salts), is_whole, (first, second), _HEAD.size)
 
 
-def _frames(file: BinaryIO, begun: _Round, *, until_broken: bool = False) -> Iterator[_Frame]:
+def _read_frames(file: BinaryIO, begun: _LogGeneration, *, until_broken: bool = False) -> Iterator[_LogFrame]:
     """All of this round from where `begun` stands, in order: a frame with other salts is left from an earlier round, or
     harmed. `until_broken`: only those before which all are whole."""
     file.seek(begun.at)
     state, is_whole = np.array(begun.sums, np.uint32), begun.is_whole
-    step = _step((_CHECKED_OF_FRAME + begun.page_bytes) // 4)
-    for piece in _pieces(file, begun.frame_bytes):
-        for frame, part in zip(piece, _sums(piece, begun.order), strict=True):
+    step = _step_matrix((_CHECKED_OF_FRAME + begun.page_bytes) // 4)
+    for piece in _read_log_pieces(file, begun.frame_bytes):
+        for frame, part in zip(piece, _frame_sums(piece, begun.order), strict=True):
             page, size_after, first_salt, second_salt, *sums = _FRAME.unpack_from(frame)
             is_of_round = (first_salt, second_salt) == begun.salts
             if is_whole:
@@ -167,17 +167,17 @@ def _frames(file: BinaryIO, begun: _Round, *, until_broken: bool = False) -> Ite
             if until_broken and not is_whole:
                 return
             if is_of_round:
-                yield _Frame(page, size_after, zlib.crc32(frame[_FRAME.size :]), is_whole, (sums[0], sums[1]))
+                yield _LogFrame(page, size_after, zlib.crc32(frame[_FRAME.size :]), is_whole, (sums[0], sums[1]))
 
 
-def _pieces(file: BinaryIO, frame_bytes: int) -> Iterator[NDArray[np.uint8]]:
+def _read_log_pieces(file: BinaryIO, frame_bytes: int) -> Iterator[NDArray[np.uint8]]:
     """Whole frames, (frames, bytes), half a megabyte at a time."""
     while raw := file.read(max(1, _PIECE_BYTES // frame_bytes) * frame_bytes):
         whole = len(raw) // frame_bytes
         yield np.frombuffer(raw, np.uint8, whole * frame_bytes).reshape(whole, frame_bytes)
 
 
-def _sums(frames: NDArray[np.uint8], order: str) -> Words:
+def _frame_sums(frames: NDArray[np.uint8], order: str) -> Words:
     """What each frame adds to the checksum, (frames, 2)."""
     checked = np.concatenate((frames[:, :_CHECKED_OF_FRAME], frames[:, _FRAME.size :]), axis=1)
     words = checked.view(order).astype(np.uint32)
@@ -201,7 +201,7 @@ def _word_weights(words: int) -> Words:
 
 
 @functools.cache
-def _step(words: int) -> Words:
+def _step_matrix(words: int) -> Words:
     """(2, 2): what so many words make of the sums before them."""
     step = np.eye(2, dtype=np.uint32)
     for _ in range(words // 2):

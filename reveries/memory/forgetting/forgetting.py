@@ -14,9 +14,9 @@ from typing import Final
 import structlog
 
 from reveries.clock import Clock
-from reveries.db.backups import Looked
+from reveries.db.backups import VerificationResult
 from reveries.db.database import Reader, Row, Transaction
-from reveries.db.failpoints import Step, reached
+from reveries.db.failpoints import Step, reach_step
 from reveries.errors import ReveriesError, StorageLostError
 from reveries.memory.changes import ChangeSet
 from reveries.memory.deep_recall import DeepRecall
@@ -83,7 +83,7 @@ class ForgetReport:
     """Recognizes the forgotten text in files next to the memory."""
     is_scrubbed: bool = True
     """Whether no trace is left in the memory's own file."""
-    copied: Looked | None = None
+    copied: VerificationResult | None = None
     """Check of the new backup, if one was made along with the scrubbing."""
     may_be_gone: bool = False
     """Set when the erasure can no longer be cancelled: it may be on the disk, whatever is reported afterwards."""
@@ -184,7 +184,7 @@ class Forgetting:
         try:
             if is_marked:
                 await self._set_marker(UnfinishedErasure(receipt_id="" if known else receipt_id))
-            reached(Step.ERASING_MARKED)
+            reach_step(Step.ERASING_MARKED)
             async with (
                 self._store.reembedding_lock,
                 self._store.embedding_lock,
@@ -208,7 +208,7 @@ class Forgetting:
                     with contextlib.suppress(OSError):
                         await self._set_marker(earlier)
             raise
-        reached(Step.ERASED)
+        reach_step(Step.ERASED)
         await self._store.deep.recount()
         await self.reload()
         scrubbed = await self._store.database.scrub(None if report.is_empty else copy)

@@ -13,7 +13,7 @@ from typing import Final
 from reveries.clock import Clock
 from reveries.config import MemorySettings
 from reveries.db.database import Transaction
-from reveries.db.failpoints import HangPlace, Step, may_hang, reached
+from reveries.db.failpoints import HangPlace, Step, may_hang, reach_step
 from reveries.errors import ModelAnswerError
 from reveries.llm.base import ChatModel, Vector
 from reveries.llm.structured import AnswerRecorder
@@ -222,9 +222,9 @@ class DeepSleep:
         # Locked from embedding to commit, so that the vector belongs to the model in use when it is written.
         async with self._store.embedding_lock:
             summary_vector = (await self._store.embed_or_none([understood.abstraction.summary]))[0]
-            reached(Step.DEEP_SLEEP_UNDERSTOOD)
+            reach_step(Step.DEEP_SLEEP_UNDERSTOOD)
             await self._commit(current, understood, summary_vector, asked_in)
-            reached(Step.DEEP_SLEEP_STORED)
+            reach_step(Step.DEEP_SLEEP_STORED)
 
     async def _commit(
         self, current: _DeepPass, understood: InterpretedExperience, summary_vector: Vector, asked_in: str

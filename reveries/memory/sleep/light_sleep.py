@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from reveries.clock import Clock
 from reveries.config import MemorySettings
 from reveries.db.database import Transaction
-from reveries.db.failpoints import HangPlace, Step, may_hang, reached
+from reveries.db.failpoints import HangPlace, Step, may_hang, reach_step
 from reveries.memory.changes import ChangeSet
 from reveries.memory.gaps import gaps_ended_between
 from reveries.memory.importing import adopt_imported_turns
@@ -105,7 +105,7 @@ class LightSleep:
         await begin_run(self._store, current.run_id, "light", current.trigger, self._clock.now())
         done = episodes = 0
         try:
-            reached(Step.LIGHT_SLEEP_BEGUN)
+            reach_step(Step.LIGHT_SLEEP_BEGUN)
             await may_hang(HangPlace.LIGHT_SLEEP)
             async with contextlib.aclosing(self._batches(pending)) as batches:
                 async for batch, passed in batches:
@@ -178,7 +178,7 @@ class LightSleep:
             return changes
 
         await self._store.commit(work)
-        reached(Step.LIGHT_SLEEP_FORMED)
+        reach_step(Step.LIGHT_SLEEP_FORMED)
         return formed
 
     async def _embed_pieces(self, batch: _Batch) -> list[Piece]:

@@ -13,7 +13,7 @@ from reveries.errors import BudgetExceededError, ModelAnswerError, ModelUnavaila
 from reveries.gates import Gate, inherited
 from reveries.index.terms import terms_of, words_of
 from reveries.llm.base import ChatModel, Vector, Vectors
-from reveries.llm.structured import AnswerRecorder, ask
+from reveries.llm.structured import AnswerRecorder, ask_structured
 from reveries.memory.changes import ChangeSet, Retirement, SelfModelChange, join_changes
 from reveries.memory.claims import UPDATE, Claim, Conflict, normalize_key
 from reveries.memory.graph.claim_index import ClaimIndex
@@ -170,14 +170,14 @@ async def interpret_experience(
     """Ask what `experience` means, which of the `earlier` episodes led to it (RA-19), and, if it is salient enough,
     what it says about the self (R-86). Raises ModelError."""
     question = deep_question(asker, turns, earlier)
-    answer = await ask(model, question, DeepAnswer, question.schema, recorder=answers)
+    answer = await ask_structured(model, question, DeepAnswer, question.schema, recorder=answers)
     abstraction = check_deep_answer(answer, turns, earlier, asker)
     words = trusted_words(experience, turns)
     if not words or abstraction.salience <= settings.self_model_salience:
         return InterpretedExperience(experience, tuple(turns), abstraction, None)
     question = self_question(asker, words)
     try:
-        about_self = await ask(model, question, SelfAnswer, question.schema, recorder=answers)
+        about_self = await ask_structured(model, question, SelfAnswer, question.schema, recorder=answers)
         trait = await _find_trait(model, asker, experience, words, answers)
         return InterpretedExperience(
             experience, tuple(turns), abstraction, check_self_answer(about_self, words, asker), trait
@@ -194,7 +194,7 @@ async def _find_trait(
     field = choose_field(experience.id)
     question = trait_question(asker, field, words)
     try:
-        answer = await ask(model, question, TraitAnswer, question.schema, recorder=answers)
+        answer = await ask_structured(model, question, TraitAnswer, question.schema, recorder=answers)
     except (ModelAnswerError, ModelUnavailableError, BudgetExceededError):
         return None  # The other answers are worth keeping without a trait.
     return check_trait(asker, field, answer, words)

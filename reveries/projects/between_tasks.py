@@ -73,7 +73,7 @@ class BetweenTasks:
         """Ask the owner when every task is blocked and none waits for an answer, or nothing would ever go on."""
         blocked = [one for one in state.tasks if one.status is TaskStatus.BLOCKED]
         question = NewQuestion(
-            f"Nothing of {state.project.name} can go on: its tasks wait for each other. What shall I do?",
+            f"Nothing of {state.project.name} can go on: its tasks wait for each other. What should I do?",
             QuestionKind.DECISION,
             context=f"{state.message}\nTo leave them out, say: drop it. Any other answer lets them begin as they are.",
             context_tags=(PREMISE_TAG,),
@@ -153,7 +153,7 @@ class BetweenTasks:
             if held or criteria:
                 question = _ask_how_to_go_on(held, reasons, criteria, frozenset(fallen.held))
                 await self.store.put_question(transaction, state.project.id, question)
-        self.tell("premise", f"{len(held)} tasks and {len(criteria)} criteria rest on something that does not stand")
+        self.tell("premise", f"{len(held)} tasks and {len(criteria)} criteria rest on something that no longer holds")
         return fallen
 
     async def _ask_first(self, model: WorkModel, state: AgentState) -> None:
@@ -222,7 +222,7 @@ class BetweenTasks:
                     sources,
                 )
                 ids += await self.store.put_tasks(transaction, state.project.id, [new])
-            await self.store.log(transaction, state.project.id, "planned", f"{len(ids)} tasks: {why}")
+            await self.store.log(transaction, state.project.id, "planned", f"{len(ids)} tasks, because {why}")
         self.tell("planned", "; ".join(task.title for task in planned))
         return await read_state(self.store, state.project.id)
 
@@ -262,7 +262,7 @@ def _ask_how_to_go_on(
     if criteria:
         lines.append("Nothing else is done in this project until you answer.")
     return NewQuestion(
-        f"Something that the work took for true does not hold any more. How shall it go on with {about}?",
+        f"Something the work relied on no longer holds. How should it go on with {about}?",
         QuestionKind.DECISION,
         context="\n".join(lines),
         context_tags=(PREMISE_TAG, CRITERION_TAG) if criteria else (PREMISE_TAG,),

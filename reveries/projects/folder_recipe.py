@@ -81,7 +81,7 @@ async def write_overview(place: Workplace, task: WorkTask) -> TaskResult:
     every = await place.store.knowledge.of_project(task.project_id)
     there = [one for one in every if is_of_folder(one) and not one.fell_because and path_of(one) != FILE]
     if not there:
-        asked = "There is no note in the folder that I can read. What shall I look at?"
+        asked = "There is no note in the folder that I can read. What should I look at?"
         return TaskResult(ResultStatus.BLOCKED, question=NewQuestion(asked, blocks=(task.id,), task_id=task.id))
     place.seen_sources.update(*(one.foreign_sources for one in there))
     notes = await _read_notes(place, there)

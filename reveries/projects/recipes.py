@@ -84,7 +84,8 @@ async def follow_recipe(place: Workplace, task: WorkTask) -> TaskResult:
 def _ask_owner(place: Workplace, task: WorkTask) -> TaskResult:
     if answered := _answered(place, task):
         return _answer_result(answered)
-    asked = task.title if task.title.endswith("?") else f"“{task.title.rstrip('.')}” needs you. What shall I note?"
+    title = task.title.rstrip(".")
+    asked = title if title.endswith("?") else f"“{title}” needs your input. What should I write down?"
     return _blocked(task, asked, task.description)
 
 
@@ -111,7 +112,7 @@ async def _weigh_answer(place: Workplace, task: WorkTask, answered: OwnerQuestio
     text = prompt("holds_answer", task=_asked_question(task), note=one_line(answered.answer))
     weighed = await place.model.ask("holds answer", text, HoldsAnswer, tokens=_YES_NO_TOKENS)
     if weighed is not None and weighed.answer == "no":
-        return TaskResult(ResultStatus.GIVEN_UP, f"Nobody knows it. {_say_answer(answered)}")
+        return TaskResult(ResultStatus.GIVEN_UP, f"It is not known. {_say_answer(answered)}")
     return _answer_result(answered)
 
 
@@ -133,8 +134,8 @@ async def _find_out(place: Workplace, task: WorkTask) -> TaskResult:
     if answered is not None:
         return await _weigh_answer(place, task, answered)
     nearest = "\n".join(f"- {one.chunk.title or 'noted'}: “{one.text}”" for one in lines[:2])
-    context = f"Nearest to it stands:\n{nearest}" if nearest else "Nothing that is known is near it."
-    return _blocked(task, f"I found no clear answer to “{task.title}”. What do you know of it?", context)
+    context = f"The closest that is known:\n{nearest}" if nearest else "Nothing that is known is near it."
+    return _blocked(task, f"I found no clear answer to “{task.title}”. What do you know about it?", context)
 
 
 async def _read(place: Workplace, task: WorkTask) -> TaskResult:
@@ -257,7 +258,7 @@ async def _write(place: Workplace, task: WorkTask) -> TaskResult:
     wish = f"\nChange it so: {answered.answer}" if answered is not None else ""
     lines = await _nearest_lines(place, task, _asked_question(task))
     if not lines:
-        return _blocked(task, f"I know nothing yet for “{task.title}”. What belongs into it?", task.description)
+        return _blocked(task, f"I know nothing yet for “{task.title}”. What should it contain?", task.description)
     facts = "\n".join(f"- {line.text}" for line in lines)
     text = prompt(
         "draft", owner=place.model.owner, title=task.title, description=f"{task.description}{wish}", facts=facts,
@@ -269,6 +270,6 @@ async def _write(place: Workplace, task: WorkTask) -> TaskResult:
     if len(draft.split()) < _SHORTEST_DRAFT_WORDS and answered is not None:
         return TaskResult(ResultStatus.GIVEN_UP, f"It could not be written. {_say_answer(answered)}")
     if len(draft.split()) < _SHORTEST_DRAFT_WORDS:
-        return _blocked(task, f"I could not write “{task.title}” from what is known. What belongs into it?", facts)
+        return _blocked(task, f"I could not write “{task.title}” from what is known. What should it contain?", facts)
     asked = f"Is this draft of “{task.title}” good? Say yes or no, or what to change."
     return _blocked(task, asked, draft, QuestionKind.APPROVAL)

@@ -160,7 +160,7 @@ class TaskResults:
         await self.store.end_task(transaction, task, TaskStatus.BLOCKED, failure=why, tries_anew=True)
         often = f" {task.tries} times" if task.tries > 1 else ""
         question = NewQuestion(
-            f"I tried “{task.title}”{often} and it did not work. What shall I do?",
+            f"I tried “{task.title}”{often} and it did not work. What should I do?",
             QuestionKind.DECISION,
             context=f"{why}\nTo leave it out, say: drop it.",
             blocks=(task.id,),

@@ -24,11 +24,11 @@ def why_plan(state: AgentState, most_plans: int) -> str:
     if state.goal is None:
         return ""
     if not state.tasks:
-        return "no tasks"
+        return "there were none yet"
     if not any(task.goal_id == state.goal.id for task in state.tasks):
         return "the goal changed"
     if is_over(state) and state.plans_since_word < most_plans:
-        return "all tasks are done, the goal is not"
+        return "all tasks are done and the goal is not reached"
     return ""
 
 

@@ -142,7 +142,7 @@ class ProjectWork:
         self.tell("task", task.title)
         own = own_answers(state.questions, task.id)
         if own and is_dropping(own[-1].answer):
-            result = TaskResult(ResultStatus.GIVEN_UP, f"It is left out. You said: “{own[-1].answer}”")
+            result = TaskResult(ResultStatus.GIVEN_UP, f"Left out. You said: “{own[-1].answer}”")
             await self._results.store_result(model, state, task, result)
             return
         steps = StepRows(self.store, task, self.tell)

@@ -195,7 +195,7 @@ async def test_what_the_owner_says_to_a_task_that_failed_stands_before_the_next_
         await work.wake(project)
         assert len(tried) == before
         task = await work.task(project, "Look into part 2")
-        assert (task.status, task.outcome) == (TaskStatus.DROPPED, "It is left out. You said: “drop it”")
+        assert (task.status, task.outcome) == (TaskStatus.DROPPED, "Left out. You said: “drop it”")
 
 
 async def test_a_no_to_a_draft_ends_its_task(tmp_path: Path) -> None:

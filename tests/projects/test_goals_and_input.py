@@ -183,7 +183,7 @@ async def test_a_word_on_what_was_false_holds_what_rests_on_it_and_asks(tmp_path
         held = await work.task(project, "Buy oak")
         assert held.status is TaskStatus.BLOCKED
         assert "notes" in held.held_because
-        assert any("does not hold any more" in one.question for one in state.open_questions)
+        assert any("no longer holds" in one.question for one in state.open_questions)
         assert not await work.store.knowledge.search.hybrid(project.id, "oak euros", 5)
 
 

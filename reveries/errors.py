@@ -260,11 +260,6 @@ class ToolError(ReveriesError):
     code = "tool"
 
 
-def exit_code_of(code: str) -> int:
-    """The exit code that belongs to a wire `code`; 1 for one that this version does not know."""
-    return _CLASSES[code].exit_code if code in _CLASSES else 1
-
-
 def error_from_code(code: str, message: str, advice: str) -> ReveriesError:
     """The error that crossed the wire as `code`; the base of the tree for one that this version does not know."""
     return _CLASSES.get(code, ReveriesError)(message, advice=advice)

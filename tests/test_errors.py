@@ -5,7 +5,7 @@ import re
 import pytest
 
 from reveries import errors
-from reveries.errors import ReveriesError, StorageError, error_from_code, exit_code_of
+from reveries.errors import ReveriesError, StorageError, error_from_code
 
 
 def tree(error: type[ReveriesError] = ReveriesError) -> list[type[ReveriesError]]:
@@ -58,13 +58,13 @@ def test_an_error_crosses_the_wire_as_what_it_was(cls: type[ReveriesError]) -> N
     received = error_from_code(sent.code, sent.message, sent.advice)
     assert type(received) is cls
     assert (received.message, received.advice) == ("What happened.", "What to do.")
-    assert exit_code_of(sent.code) == cls.exit_code
+    assert received.exit_code == cls.exit_code
 
 
 def test_an_error_of_a_newer_version_is_still_an_error() -> None:
     received = error_from_code("eclipsed", "The sun is gone.", "")
     assert type(received) is ReveriesError
-    assert exit_code_of("eclipsed") == 1
+    assert received.exit_code == 1
 
 
 def test_an_error_reads_as_its_sentence_and_its_advice() -> None:

@@ -117,10 +117,6 @@ class Server:
         self._error_log = _ClientErrorLog(clock)
         self._count = 0
 
-    @property
-    def client_count(self) -> int:
-        return len(self._sessions)
-
     async def run(self, listener: socket.socket, listening: asyncio.Event) -> None:
         """Serve until cancelled; sets `listening` once connections are accepted."""
         async with asyncio.TaskGroup() as connections:

@@ -6,7 +6,6 @@ only int8: its cosines are off by some thousandths, which is good enough where o
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
 from reveries.index.arrays import Float32, Int8, Int16, Int64
 from reveries.index.kernels import IndexKernels, interpreted_index_kernels
@@ -28,11 +27,6 @@ class VectorTable:
         self.rows: Vectors = np.zeros((rows, dimensions), dtype=np.float32)
         self._shadowed = 0
         self._allocate_shadow(0)
-
-    @property
-    def shadowed_rows(self) -> int:
-        """How many rows, from the first, have an up-to-date int8 copy."""
-        return self._shadowed
 
     def grow(self, rows: int) -> None:
         """Make room for `rows` rows."""
@@ -163,11 +157,6 @@ class Int8Rows:
             products[part] = self._values[part].astype(np.float32) @ wide
         products *= self._scales * np.float32(scale)
         return products
-
-    def have_vectors(self) -> NDArray[np.bool_]:
-        """Return for each row whether it has a vector."""
-        are_set: NDArray[np.bool_] = np.any(self._values, axis=1)
-        return are_set
 
 
 class Int8VectorTable:

@@ -95,11 +95,6 @@ class KnowledgeSearch:
         """Cosine below which texts are not similar."""
         return next((floor for name, floor in FLOORS.items() if name in self._embedder.model_id.lower()), _FLOOR)
 
-    @property
-    def indexed_projects(self) -> frozenset[str]:
-        """The projects that have an index in memory."""
-        return frozenset(self._indexes)
-
     def note_change(self, project_id: str, fallen: Iterable[str] = ()) -> None:
         """Note that relations of a project changed, and that the chunks `fallen` are no longer shown."""
         self._changed.add(project_id)

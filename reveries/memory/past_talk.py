@@ -35,11 +35,6 @@ class FoundConversation:
     opening: str
     found: str
 
-    @property
-    def can_go_on(self) -> bool:
-        """Whether it can be continued. An imported conversation is read-only."""
-        return self.source == CHAT
-
 
 class PastTalk:
     """Searches conversations, their turns and the owner's words."""

@@ -18,10 +18,6 @@ class Observers:
         self._running: ThoughtStart | None = None
         self._so_far: list[str] = []
 
-    @property
-    def count(self) -> int:
-        return len(self._watchers)
-
     def notify(self, event: ThoughtEvent) -> None:
         """Send an event to all watchers. Never waits."""
         match event:

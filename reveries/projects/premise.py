@@ -26,11 +26,6 @@ class Fallen:
     """Indexes in the orientation's list."""
     criteria: tuple[int, ...]
 
-    @property
-    def stops_project(self) -> bool:
-        """Whether a success criterion is affected; then the owner decides how to go on."""
-        return bool(self.criteria)
-
 
 def what_falls(
     chunks: Sequence[Chunk], tasks: Sequence[WorkTask], orientation: Orientation, *, also_fallen: Iterable[str] = ()

@@ -131,15 +131,6 @@ class LoopFinder:
         return _quote_units(self._units[-repeat.units :]) if repeat.level >= 1.0 else None
 
 
-def find_loop(window: Sequence[str]) -> str | None:
-    """The words that `window` (model pieces, oldest first) repeats back to back; None if it does not."""
-    finder = LoopFinder(max(1, len(window)))
-    for piece in window:
-        if (found := finder.feed(piece)) is not None:
-            return found
-    return finder.finish()
-
-
 def _quote_units(units: Sequence[str]) -> str:
     return _BEFORE_SIGN.sub(r"\1", " ".join(units))
 

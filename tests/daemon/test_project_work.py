@@ -240,16 +240,16 @@ async def test_forgetting_and_sleep_give_the_index_back_and_sleep_deletes_old_pa
         await ask(life.mind, protocol.AddMaterial(2, "Flat", "notes", text, is_own=True), protocol.Chunks)
         search, [project] = life.mind.knowledge.search, await life.mind.projects.store.projects()
         await search.hybrid(project.id, "oak floors", 5, session_id="wake 1")
-        assert search.indexed_projects == {project.id}
+        assert set(search._indexes) == {project.id}
         await ask(
             life.mind, protocol.Forget(3, matching="zqvorblax7741", dry_run=False, erase=True), protocol.Forgotten
         )
-        assert search.indexed_projects == frozenset()
+        assert not search._indexes
         await ask(
             life.mind, protocol.AddMaterial(4, "Flat", "more", "Oak floors cost 20.", is_own=True), protocol.Chunks
         )
         await search.hybrid(project.id, "oak floors", 5, session_id="wake 2")
         clock.step_wall(31 * 86_400)
         await life.mind.sleep.consolidate(None, trigger="owner")
-        assert search.indexed_projects == frozenset()
+        assert not search._indexes
         assert await life.mind.database.rows("relations.uncounted_pairs", {"project_id": project.id}) == []

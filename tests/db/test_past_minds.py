@@ -140,7 +140,7 @@ async def test_what_its_sleep_did_is_shown_and_taken_back_as_that_version_wrote_
         for run in runs:
             await memory.undo_pass(run.id)
         assert not len(memory.live.graph)
-        assert not memory.live.graph.link_count
+        assert not memory.live.graph.links_by_type()
         assert not memory.live.claims.claims
         assert (await memory.light_sleep()).experiences > 0
 

@@ -42,6 +42,12 @@ ERRORS: list[ReveriesError] = [
 ]
 
 
+def all_have_vectors(memory: Memory) -> bool:
+    """Whether every turn in memory has a vector."""
+    vectors = memory.live.turns.vectors
+    return bool(vectors[:].any(axis=1).all())
+
+
 async def found_all(memory: Memory, cues: dict[str, str] = CUES) -> bool:
     """Whether each cue's episode is among the first three, and its turn among the first three."""
     for cue, word in cues.items():

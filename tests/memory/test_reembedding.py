@@ -32,7 +32,16 @@ from reveries.memory.reembedding import BATCH_TEXTS, episode_vector, retry_delay
 from reveries.memory.store import choose_serving_model, drop_unfit_vectors
 from tests.fakes.clock import HandClock, settle
 from tests.memory.kit import NOW, WordEmbedder, answering, axis, context, deep_answer, episode, open_memory, talk
-from tests.memory.reembedding_kit import CUES, SAYINGS, database_of, fill, found_all, until, vectors_by_model
+from tests.memory.reembedding_kit import (
+    CUES,
+    SAYINGS,
+    all_have_vectors,
+    database_of,
+    fill,
+    found_all,
+    until,
+    vectors_by_model,
+)
 
 # --- a change of the model -------------------------------------------------------------------------------------------
 
@@ -57,14 +66,14 @@ async def test_the_old_vectors_serve_until_all_new_ones_are_there_and_then_they_
         assert not new.texts
         await memory.reembedding.embed_missing()
         assert memory.live.dimensions == 32
-        assert memory.live.turns.vectors.have_vectors().all()
+        assert all_have_vectors(memory)
         assert memory.live.graph.vectors.any(axis=1).all()
         assert await found_all(memory)
         assert "new" in memory.reembedding.notice
         assert list(await vectors_by_model(database_of(memory))) == ["new"]
     async with open_memory(tmp_path, embedder=new, first_id=900) as memory:
         assert memory.live.dimensions == 32
-        assert memory.live.turns.vectors.have_vectors().all()
+        assert all_have_vectors(memory)
 
 
 async def test_what_is_said_meanwhile_is_found_at_once_and_has_a_new_vector_in_the_end(tmp_path: Path) -> None:
@@ -89,7 +98,7 @@ async def test_what_is_said_meanwhile_is_found_at_once_and_has_a_new_vector_in_t
             await working
         assert await found_all(memory, CUES | {"heron pond": "heron"})
         assert memory.reembedding.progress.is_complete
-        assert memory.live.turns.vectors.have_vectors().all()
+        assert all_have_vectors(memory)
 
 
 async def test_going_back_to_the_old_model_half_way_costs_nothing(tmp_path: Path) -> None:
@@ -166,7 +175,7 @@ async def test_run_wakes_when_something_is_stored_without_its_vector(tmp_path: P
         await talk(memory, SAYINGS[0])
         await memory.light_sleep()
         embedder.error = None
-        await until(lambda: bool(memory.live.turns.vectors.have_vectors().all()))
+        await until(lambda: all_have_vectors(memory))
         running.cancel()
 
 
@@ -337,7 +346,7 @@ async def test_at_every_batch_and_after_a_kill_at_every_batch_recall_finds_and_t
             await memory.reembedding.embed_missing()
             assert memory.live.dimensions == 32
             assert await found_all(memory)
-            assert memory.live.turns.vectors.have_vectors().all()
+            assert all_have_vectors(memory)
             assert list(await vectors_by_model(database_of(memory))) == ["new"]
             left.append(len(set(again.texts)))
     assert left == sorted(left, reverse=True)
@@ -428,7 +437,7 @@ async def test_whatever_happens_in_whatever_order_recall_finds_and_nothing_is_mi
                 assert await found_all(memory, cues)
     async with open_memory(folder, embedder=WordEmbedder("new", dimensions), first_id=first_id) as memory:
         await memory.reembedding.embed_missing()
-        assert memory.live.turns.vectors.have_vectors().all()
+        assert all_have_vectors(memory)
         assert memory.live.graph.dimensions == dimensions
         assert await found_all(memory, cues)
 

@@ -14,7 +14,15 @@ from reveries.errors import (
 from reveries.llm.base import Vectors
 from reveries.memory.importing import PastTurn
 from tests.memory.kit import NOW, WordEmbedder, answering, deep_answer, open_memory, talk
-from tests.memory.reembedding_kit import ERRORS, SAYINGS, database_of, fill, found_all, vectors_by_model
+from tests.memory.reembedding_kit import (
+    ERRORS,
+    SAYINGS,
+    all_have_vectors,
+    database_of,
+    fill,
+    found_all,
+    vectors_by_model,
+)
 
 
 @pytest.mark.requirement("R-94", "D1")
@@ -39,9 +47,9 @@ async def test_without_an_embedder_turns_sleep_and_recall_go_on_and_the_vectors_
         progress = memory.reembedding.progress
         assert progress.is_complete
         assert progress.total == progress.done == 2 * len(SAYINGS) + len(memory.live.graph)
-        assert memory.live.turns.vectors.have_vectors().all()
+        assert all_have_vectors(memory)
     async with open_memory(tmp_path, embedder=WordEmbedder(), first_id=500) as memory:
-        assert memory.live.turns.vectors.have_vectors().all()
+        assert all_have_vectors(memory)
         assert memory.live.graph.vectors.any(axis=1).all()
 
 
@@ -56,7 +64,7 @@ async def test_without_an_embedder_an_import_goes_on(tmp_path: Path) -> None:
         assert recall.turns[0].turn.text == "line 42 about topic42"
         embedder.error = None
         await memory.reembedding.embed_missing()
-        assert memory.live.turns.vectors.have_vectors().all()
+        assert all_have_vectors(memory)
 
 
 async def test_without_an_embedder_deep_sleep_goes_on_and_the_summary_counts_later(tmp_path: Path) -> None:

@@ -47,6 +47,6 @@ async def test_a_watcher_that_leaves_is_forgotten() -> None:
     observers.notify(ThoughtStart("t", "timer", ""))
     events = observers.watch()
     await anext(events)
-    assert observers.count == 1
+    assert len(observers._watchers) == 1
     await events.aclose()
-    assert observers.count == 0
+    assert not observers._watchers

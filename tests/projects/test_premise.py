@@ -49,7 +49,6 @@ def test_a_chain_of_five_steps_is_followed_and_shown() -> None:
     assert set(found.flagged) == {"t1"}
     assert set(found.chunks) == {"a", "b", "c", "d"}
     assert (found.decisions, found.criteria) == ((0,), (0,))
-    assert found.stops_project
 
 
 def test_what_was_erased_fell_and_a_project_in_which_nothing_fell_is_left_alone() -> None:
@@ -57,7 +56,7 @@ def test_what_was_erased_fell_and_a_project_in_which_nothing_fell_is_left_alone(
     found = what_falls([chunk("a")], tasks, Orientation(""))
     assert set(found.held) == {"t1"}
     nothing = what_falls([chunk("a")], tasks[1:], Orientation(""))
-    assert (nothing.held, nothing.flagged, nothing.chunks, nothing.stops_project) == ({}, {}, {}, False)
+    assert (nothing.held, nothing.flagged, nothing.chunks, nothing.criteria) == ({}, {}, {}, ())
 
 
 @pytest.mark.parametrize("seed", range(PROJECTS))

@@ -1,13 +1,22 @@
 """Loops, distress and incoherence: what is found, and the twin that must not be."""
 
+from collections.abc import Sequence
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from reveries.safety.detectors import DISTRESS_PATTERNS, find_distress, find_incoherence
-from reveries.safety.repetition import find_loop
+from reveries.safety.repetition import LoopFinder
 from tests.safety.prose import ALL
 from tests.safety.settings import pieces_of
+
+
+def find_loop(pieces: Sequence[str]) -> str | None:
+    """Return the words that `pieces`, oldest first, repeat back to back; None if they do not."""
+    finder = LoopFinder(max(1, len(pieces)))
+    return next((found for piece in pieces if (found := finder.feed(piece)) is not None), None) or finder.finish()
+
 
 # --- loops -----------------------------------------------------------------------------------------------------------
 

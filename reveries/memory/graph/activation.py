@@ -6,7 +6,7 @@ Seeds: `nearest_seeds` alone is R-119 to the letter and the test oracle; `recall
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -29,14 +29,6 @@ class Seed:
     cosine: float
     match: float
     words: float = 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class Spread:
-    """Energy by index, and the number of edges followed."""
-
-    energies: dict[int, float]
-    edges_touched: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,18 +76,6 @@ def temporal_relevance(now: float, happened_at: float) -> float:
 def seed_energy(seed: Seed, episode: Episode, now: float) -> float:
     """R-120: match x salience x recency; a negative match counts as 0."""
     return max(0.0, seed.match) * episode.salience * recency_boost(episode.last_accessed_at, now)
-
-
-def compute_spread(graph: MemoryGraph, energies: Mapping[int, float], max_hops: int, decay_per_hop: float) -> Spread:
-    """Spread energy in `max_hops` passes over the whole map (R-121); a node's incoming energy is summed and added after
-    each pass. A faded episode absorbs less than it is sent (RA-29).
-    """
-    field = graph.field
-    try:
-        edges_touched = field.spread(energies, graph.size, max_hops, decay_per_hop)
-        return Spread(field.energies(), edges_touched)
-    finally:
-        field.clear()
 
 
 def activate_episodes(

@@ -44,15 +44,6 @@ class LinkArena:
         """The number of slots, taken or not."""
         return len(self.targets)
 
-    @property
-    def free_slots(self) -> int:
-        """Slots in freed blocks."""
-        return int(self._ledger[FREE])
-
-    @property
-    def link_count(self) -> int:
-        return int(self.nodes[:, DEGREE].sum())
-
     def grow_nodes(self, nodes: int) -> None:
         """Make room for node indices below `nodes`."""
         self.nodes = np.concatenate([self.nodes, _empty_nodes(nodes - len(self.nodes))])

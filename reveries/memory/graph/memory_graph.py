@@ -74,11 +74,6 @@ class MemoryGraph:
         """One row per index, shape (size, dimensions); zeros for unused indices."""
         return self._table.rows[: self.size]
 
-    @property
-    def link_count(self) -> int:
-        """The number of links, each direction counted separately."""
-        return self._arena.link_count
-
     def links_by_type(self) -> dict[str, int]:
         """Return the number of links of each type that occurs."""
         nodes = np.fromiter(self._index.values(), dtype=np.int64, count=len(self._index))

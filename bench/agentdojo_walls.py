@@ -3,13 +3,14 @@
     python -m venv DIR && DIR/bin/pip install agentdojo==0.1.35 msgspec structlog
     PYTHONPATH=. DIR/bin/python bench/agentdojo_walls.py [workspace slack]
 
-AgentDojo stands in an environment of its own: it brings 74 packages. Its tools are wrapped as ours: what only reads the
-suite's own data looks, everything else reaches out, web pages too. For each user task and each injection the worker
-does the task's ground truth, and as soon as it reads the injection, the attack's ground truth. Three owners:
+AgentDojo needs an environment of its own, because it installs 74 packages. Its tools are wrapped as ours: those that
+only read the suite's own data have the reach "look", all others "out", web pages too. For each user task and each
+injection the worker executes the task's ground truth and, as soon as it reads the injection, the attack's. Three
+owners:
 
-    approves   said yes to just the calls that the task is made of
+    approves   approved only the calls of the task itself
     grants     granted the tools that the task needs, and no source
-    trusts     granted the tools and every source: what filters and hopes come to
+    trusts     granted the tools and every source: what is left without the gate on sources
 """
 
 import argparse

@@ -1,12 +1,12 @@
-"""An hour of a mind's own time, in real time: what it thought, what ended each thought, what it cost.
+"""An hour of thinking in real time: what the mind thought, what ended each thought, what it cost.
 
     python bench/an_hour.py --out docs/an-hour.md                 # the default embedded model, 60 minutes
     python bench/an_hour.py --model smollm2-135m --minutes 3      # to try it
-    python bench/an_hour.py --made development                    # by a hand-turned clock, see bench/made_hour.py
+    python bench/an_hour.py --made development                    # with a simulated clock, see bench/made_hour.py
 
-A mind is woken in a home of its own and told a few things; then it is left alone. In the hour an event of a calendar
-comes near, the owner says one thing more, and asks it to think about one. Everything goes through the command line, as
-a person's words do. What is written down is what the log holds; nothing is left out and nothing is chosen.
+A mind is woken in a new home and receives a few messages; then it is left alone. During the hour a calendar event comes
+near, the owner sends one more message, and asks it to think about something. Everything goes through the command line.
+The report is the complete log; nothing is left out or selected.
 """
 
 import argparse

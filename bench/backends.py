@@ -2,7 +2,7 @@
 
     PYTHONPATH=. python bench/backends.py --model smollm2-135m --times 5
 
-Prints a line for each backend: first token, time from Cancel to the end of the reply (its storing included), tokens.
+Prints one line for each backend: first token, time from Cancel to the end of the reply (including storing it), tokens.
 """
 
 import argparse

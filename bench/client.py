@@ -1,11 +1,11 @@
-"""How fast the terminal is: the real command in a pseudo-terminal, on a mind that answers at once.
+"""Speed of the terminal interface: the real command in a pseudo-terminal, with a daemon that answers at once.
 
     PYTHONPATH=. python bench/client.py [--times 5] [--idle-seconds 20] [--json]
 
-Measured from outside, by what the program writes to its terminal: from its start to the first frame (the frame of the
-draft) and to the conversation on the screen (4 turns, and a history of 1,000 messages, of which the mind sends the last
-200 and the rest when one scrolls); from a key to its letter on the screen while a reply streams in at 50 tokens a
-second; processor time while nothing happens; memory. The mind is tests/fakes/daemon.py in a thread of this process.
+Measured from outside, by what the program writes to its terminal: time from the start to the first frame (the border of
+the draft) and to the conversation on the screen (4 turns, and a history of 1,000 messages, of which the daemon sends
+the last 200 first and the rest on scrolling); from a key press to its letter on the screen while a reply streams at 50
+tokens a second; idle processor time; memory. The daemon is tests/fakes/daemon.py in a thread of this process.
 """
 
 import argparse

@@ -1,12 +1,12 @@
-"""Contradictions in what a project knows: are pairs found without a model, and does the newer value answer?
+"""Contradictions in project knowledge: are pairs found without a model, and does a search return the newer value?
 
     python bench/contradictions.py --data DIR [--cache DIR] [--seed 1]
 
-Two parts. BEAM's marked pairs: whether one side is among those that the other is compared with when it is stored. And
-200 facts of musique and twowiki, changed by this script (a year or a name in a sentence of a passage becomes another):
-the old passage is stored, then the new statement, half of them as a sentence and half as the whole passage revised; the
-newer value answers where the first chunk that holds either value holds the new one. 150 are asked by the beginning of
-the sentence, 50 by a question of the set that comes to the passage over another one.
+Two parts. First, BEAM's labelled pairs: whether one side is among the candidates that the other is compared with when
+it is stored. Second, 200 facts of musique and twowiki, changed by this script (another year or name in a sentence of a
+passage): the old passage is stored, then the new statement, half of them as a sentence and half as the revised passage.
+The newer value counts as returned if the first chunk with either value has the new one. 150 are queried by the
+beginning of the sentence, 50 by a question of the set that reaches the passage through another one.
 """
 
 import argparse

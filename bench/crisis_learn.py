@@ -1,21 +1,20 @@
-"""Learn how people in danger sound to the embedder: reveries/safety/crisis.npz.
+"""Train the crisis detector on sentence embeddings: reveries/safety/crisis.npz.
 
     PYTHONPATH=.:bench REVERIES_MODELS=DIR python bench/crisis_learn.py [--out reveries/safety/crisis.npz] [--by vector]
 
 Logistic regression over the vectors of messages and their hashed words: those of bench/safety/crisis_train.jsonl and
-crisis_voices.txt, people.txt and remarks.txt as further ordinary talk, and the calm thoughts of the other files, which
-are no talk.
-Every third voice is held out until the figures are taken. The others are in five folds, a voice whole in one (the rest
-is spread within each kind): each message is weighed by weights that know nothing of its voice. The limit is the least
-by which at most 2% of ordinary talk, 1.5% of short remarks and 8% of the voices' hard negatives are called danger
-there. With it, and
-weights from all but the held-out voices, those are weighed. Printed: the folds' voices and the held-out voices, by
-rule, by meaning, by both. The rules were widened with the misses of the voices of the folds in sight: their figures
-there are no proof; those of the held-out voices are.
+crisis_voices.txt, people.txt and remarks.txt as further ordinary talk, and the calm thoughts of the other files as
+negatives that are not talk.
+Every third voice is held out for the final figures. The others are in five folds, each voice completely in one (the
+rest is spread within each kind): each message is scored by weights that were not trained on its voice. The limit is the
+lowest at which at most 2% of ordinary talk, 1.5% of short remarks and 8% of the voices' hard negatives are positive
+there. With it, and weights trained on all but the held-out voices, those are scored. Printed: the folds' voices and the
+held-out voices, by rules, by meaning, by both. The rules were extended after seeing misses in the folds' voices: their
+figures there prove nothing; those of the held-out voices do.
 
-What is written (--out) is learned from all of it, the held-out voices too. --by compares what else there is: the vector
-alone, the words alone, a curved boundary (nearness to each labelled message), that with the words; only what ships is
-written.
+The written weights (--out) are trained on everything, the held-out voices too. --by compares alternatives: only the
+vector, only the words, a nonlinear boundary (similarity to each labelled message), that with the words; only the
+shipped variant is written.
 """
 
 import argparse
@@ -30,7 +29,7 @@ from numpy.typing import NDArray
 from safety_learn import DISTRESS, FOLDER, labelled, traces
 
 from reveries.llm.onnx_embedding import MODEL_ID
-from reveries.safety.crisis.likeness import WORD_PLACES, CrisisLikeness, pieces_to_weigh, reads_as_english, word_places
+from reveries.safety.crisis.likeness import WORD_PLACES, CrisisLikeness, reads_as_english, split_pieces, word_places
 from reveries.safety.crisis.rules import find_crisis
 from reveries.safety.likeness import LEAST_SENTENCE_CHARS
 
@@ -168,7 +167,7 @@ def main() -> None:
     kinds = np.array([kind for _, _, kind in told] + [f"{_GROUPS[kind[0]]}:{kind}" for _, kind, _ in said])
     voice = np.array([-1] * len(told) + [number for number, _, _ in said])
     groups = np.array([kind.partition(":")[0] for kind in kinds])
-    pieces = [pieces_to_weigh(text)[0] for text in texts]
+    pieces = [split_pieces(text)[0] for text in texts]
     all_told = Told(local_vectors(pieces), hashed(pieces))
     held_out = (voice >= 0) & (voice % _HELD_OUT == _HELD_OUT - 1)
     fold, odds = folds(kinds, voice, held_out), np.zeros(len(texts))

@@ -1,5 +1,5 @@
-"""How long a look on the disk takes: `python -m bench.deep --episodes N [--no-extension]`. Made-up dormant episodes,
-each with its summary and one turn (384 numbers a vector), in a file of its own; the words follow Zipf's law."""
+"""Duration of a deep search: `python -m bench.deep --episodes N [--no-extension]`. Generated dormant episodes, each
+with a summary and one turn (vectors of 384 dimensions), in a database of their own; words follow Zipf's law."""
 
 import argparse
 import asyncio

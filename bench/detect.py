@@ -1,11 +1,11 @@
-"""What the safety detectors catch, and what they take for it by mistake.
+"""True and false positives of the safety detectors.
 
     PYTHONPATH=.:bench python bench/detect.py --data DIR --set NAME --out RUN.jsonl [--detector NAME]
 
 DIR holds NAME.jsonl or NAME.jsonl.gz, one row a line: `text`, `label` (1: the detector should fire) and `source` or
-`kind`. A row's number is its place in the file. The run has `{"row": n, "score": x}` for each; from 0.5 on the detector
-fires as it ships. Printed: recall at 1% false alarms, AUROC, and what fires, by source. Without --detector the one that
-the set is named after is run.
+`kind`. A row's number is its position in the file. The run has `{"row": n, "score": x}` for each; the shipped detector
+fires from 0.5 on. Printed: recall at 1% false alarms, AUROC, and the rate of firing by source. Without --detector the
+detector with the name of the set is run.
 """
 
 import argparse

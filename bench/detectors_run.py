@@ -1,4 +1,4 @@
-"""The detectors as they ship, each as a function from texts to scores; 0.5 is where one fires."""
+"""The shipped detectors as functions from texts to scores; a detector fires from 0.5 on."""
 
 import asyncio
 import math

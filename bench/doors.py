@@ -1,10 +1,10 @@
-"""What the guards of the schema cost ("the doors"): the same is written with them and without, in turn.
+"""Cost of the schema's guards (triggers that check each row): the same writes with them and without, in turn.
 
     PYTHONPATH=.:bench python bench/doors.py [--rounds 7]
 
-Ways: an import and the light sleep on it; exchanges one by one, each its own commit; and rows of the guarded tables in
-one transaction, where nothing but SQLite is at work: the worst that it can cost. Processor time of all threads, the
-least of many small pieces of equal work: so what else the machine does counts for little.
+Workloads: an import with its light sleep; exchanges one by one, each in its own commit; and rows of the guarded tables
+in one transaction, where only SQLite works: the worst case. Processor time of all threads, the minimum over many small
+pieces of equal work, so that other load on the machine has little influence.
 """
 
 import argparse

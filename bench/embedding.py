@@ -1,8 +1,8 @@
-"""What an embedding costs: one text at a time and in batches, a hit in each cache, and a memory embedded anew.
+"""Cost of embedding: single texts and batches, a hit in each cache, and re-embedding a whole memory.
 
     python bench/embedding.py --data DIR --conversation conv-26 --model model.onnx --tokenizer tokenizer.json
 
-Times are of the wall and of the processor: on a busy machine only the second says much. The texts are the turns of a
+Reported are wall time and processor time; on a busy machine only the latter is reliable. The texts are the turns of a
 LoCoMo conversation (see bench/locomo_import.py), which is not part of this repository.
 """
 

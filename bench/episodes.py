@@ -1,10 +1,10 @@
-"""Does the episode that holds a question's evidence surface, and how high? Recall of episodes, beside that of turns.
+"""Recall of episodes: does the episode with a question's evidence surface, and at what rank?
 
     PYTHONPATH=.:bench python bench/episodes.py --data DIR --set NAME --out RUN.jsonl [--against OTHER.jsonl]
 
-A line a question: the places (from 1) of the episodes that hold its evidence, 0 for one that did not surface. Printed:
-the share of them among the first 5 / 10 / 25, and with --against the paired difference from another run with its 95 %
-interval (bootstrap over questions, 10,000 samples). One configuration for all sets; it is `Memory.recall` that ranks.
+One line for each question: the ranks (from 1) of the episodes with its evidence, 0 for one that did not surface.
+Printed: the share of them among the first 5 / 10 / 25, and with --against the paired difference from another run with
+its 95 % interval (bootstrap over questions, 10,000 samples). One configuration for all sets; `Memory.recall` ranks.
 """
 
 import argparse

@@ -1,13 +1,13 @@
-"""Does a mind with a small context still know what was said in the third turn of a long conversation?
+"""Recall of early facts: is what was said in the third turn of a long conversation in a small prompt later?
 
     PYTHONPATH=.:bench python bench/facts.py [--set N] [--answer --out FILE] [--same N] [--together] [--data DIR]
 
-Each fact of bench/facts.jsonl is the third turn of a conversation of 200 turns that is imported (as `reveries import`
-does it) into a mind of its own, and asked about, in other words, in a new conversation. Counted: in how many prompts
-the model would read the turn that tells it. With --answer the default model answers, and answers that hold the fact are
-counted too; a line a question goes to --out, and what stands there already is not asked again. --same asks the first N
-facts (spread over the set) within a live conversation of 200 turns, whose beginning has been folded by then.
---together imports all conversations into one mind. --data takes the talk round a fact from LoCoMo-like data.
+Each fact of bench/facts.jsonl is the third turn of a conversation of 200 turns, which is imported (as by `reveries
+import`) into a new mind and asked about, in other words, in a new conversation. Counted: in how many prompts the turn
+with the fact is. With --answer the default model answers, and answers that contain the fact are counted too; results go
+to --out, one line for each question, and questions already there are skipped. --same asks the first N facts (spread
+over the set) within a live conversation of 200 turns, whose beginning has been folded by then. --together imports all
+conversations into one mind. --data takes the talk around a fact from LoCoMo-like data.
 
 The turn is the daemon's own (`Conversation.say`), the tokens are counted by the model's own tokenizer.
 """

@@ -1,9 +1,9 @@
-"""A first day with a mind, as a person has it: `make wake` in a terminal (tmux), two turns, detach, listen to it think,
+"""A first day as a new user has it: `make wake` in a terminal (tmux), two turns, detach, watch the monologue,
 `reveries sleep`, wake again, ask about the first conversation. Run it in a clean clone; it needs tmux.
 
     python bench/first_day.py --runs 5 --out first-day.md
 
-Each run has a home of its own, and plants another fact. What is written down is what the terminal showed.
+Each run has a new home and uses another fact. The report is what the terminal showed.
 """
 
 import argparse

@@ -1,17 +1,17 @@
-"""What each reason weighs for a turn's rank, learned from talk that we make: a table to be measured, not to ship.
+"""Fit ranking weights on generated conversations: a table for measurements, which does not ship.
 
     PYTHONPATH=.:bench python bench/fit_ranking.py --out TABLE.py [--all] [--cache DIR]
 
-The talk and its questions are `make_talks.py`'s; no data set takes part, neither its texts nor its answers. Learned are
-the reasons that tell the mind's own words from the owner's (`OWN_WORDS`); all others stay as they ship. With --all
-every reason of `ranking_reasons.py` is learned, and there are no others: 29 instead of 56. The start is neutral: every
-reason moves the log odds by the same amount a standard deviation (`EVEN`), for or against by its sign
-(`ranking_reasons.py`). The weights are drawn back to that (`NEARNESS`), and none changes its sign. Each kind of talk
-counts alike. What is learned from one half of the subjects is printed for the other half, whose words were never
-fitted. The same on every run.
+The conversations and questions come from `make_talks.py`; no data set is used. By default only the features that
+distinguish the mind's words from the owner's (`OWN_WORDS`) are fitted; all others keep their shipped weights. With
+--all, every feature of `ranking_reasons.py` is fitted and no other is used: 29 instead of 56. The initial weights are
+neutral: every feature changes the log odds by the same amount per standard deviation (`EVEN`), with the sign from
+`ranking_reasons.py`. Regularisation pulls the weights to that (`NEARNESS`), and none changes its sign. Each kind of
+conversation has the same weight. Weights fitted on one half of the subjects are evaluated on the other half.
+Deterministic.
 
-TABLE.py can take the place of reveries/memory/recall/ranking_weights.py. Neither table ships: the first finds less in
-talk with an assistant, the second in talk of real people (docs/benchmarks/recall.md).
+TABLE.py can replace reveries/memory/recall/ranking_weights.py. Neither table ships: the first finds less in
+conversations with an assistant, the second in conversations of real people (docs/benchmarks/recall.md).
 """
 
 import argparse

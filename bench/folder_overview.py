@@ -1,9 +1,9 @@
-"""A folder of notes, one goal, the model of this machine: is the overview that comes of it true of the folder?
+"""A project that summarises a folder of notes with the local model: is the resulting overview correct?
 
     python bench/folder_overview.py [DIR] [--goal "..."]     # without DIR: bench/notes, twelve files
 
-The owner says yes to the draft and "both" to what does not go together. Code then checks the file: every note named
-once, none that is not there, every quote word for word in the note that it is said to stand in.
+The simulated owner approves the draft and answers "both" to conflicts. Code then checks the file: every note is named
+once, none is invented, every quote is word for word in the note that it is attributed to.
 """
 
 import argparse

@@ -1,9 +1,9 @@
-"""How long forgetting takes in a large mind, part by part, and a whole mind as a file.
+"""Duration of forgetting in a large mind, step by step, and of exporting a whole mind.
 
     python bench/forget.py --home COPY [--export]
 
-COPY is the home of a mind that sleeps, and a copy: something is erased in it. "cpu" is what this process used, over all
-its threads: where others are at work on the machine the time that passes says little. The model is not asked.
+COPY is a copy of the home of a sleeping mind; data in it is erased. "cpu" is the processor time of all threads of this
+process, because wall time says little on a busy machine. No model is called.
 """
 
 import argparse

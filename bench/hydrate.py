@@ -1,9 +1,9 @@
-"""How long a mind of N episodes takes to wake: from its snapshot, past a stale one, and from the rows alone.
+"""Start-up time of a mind with N episodes: from its snapshot, from a stale snapshot, and from the rows only.
 
     python bench/hydrate.py --episodes 100000 [--turns-per-episode 4] [--json]
 
-Makes a mind by chance (`synthetic.py`, `synthetic_turns.py`) in a temporary folder, then lets a memory hydrate as the
-daemon does. The embedding model is not run. "bytes" is the time for reading the snapshot's bytes and nothing else.
+Generates a random mind (`synthetic.py`, `synthetic_turns.py`) in a temporary folder, then loads it as the daemon does.
+The embedding model is not run. "bytes" is the time for reading only the snapshot's bytes.
 """
 
 import argparse

@@ -1,10 +1,10 @@
-"""Import a real conversation, sleep on it lightly, and see whether recall finds what its questions are about.
+"""Import a real conversation, run light sleep, and check whether recall finds the evidence for its questions.
 
     python bench/import_recall.py --data DIR --conversation conv-26 --queries 20 \\
         --model model.onnx --tokenizer tokenizer.json
 
-Everything is done by the memory that the daemon uses, in this process, on a new database. A question is answered when
-one of the turns that hold its evidence is among the first ten ranked turns of a search. No ranking code stands here.
+Uses the daemon's memory code in this process, on a new database; there is no ranking code here. A question counts as
+answered if one of the turns with its evidence is among the first ten ranked turns of a search.
 """
 
 import argparse

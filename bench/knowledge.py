@@ -1,12 +1,12 @@
-"""What a project finds of what it knows: evaluation passages as chunks, asked by the search that work uses.
+"""Search in project knowledge: evaluation passages as chunks, queried by the search that tasks use.
 
     python bench/knowledge.py --data DIR [--set NAME] [--out FOLDER] [--scorer score.py] [--cache DIR]
     python bench/knowledge.py --cases 1  # long cases over this project's own documentation (bench/make_cases.py)
     python bench/knowledge.py --speed 10000 [100000]
 
-Sets: musique, twowiki, hotpot, tau_knowledge, beside the parts of the search alone (words, meaning). One configuration
-for all; no language model takes part. `--speed` compares a search with one float32 pass over as many vectors and one
-query of the word index, in one run.
+Sets: musique, twowiki, hotpot, tau_knowledge, compared with the search's parts alone (words, meaning). One
+configuration for all; no language model is used. `--speed` compares a search with one float32 pass over as many vectors
+and one query of the word index, in one run.
 """
 
 import argparse

@@ -1,11 +1,11 @@
-"""A whole mind of N episodes: how long the real daemon takes to wake, to search, to show, and what it adds to a turn.
+"""A mind with N episodes: how long the real daemon takes to wake, to search, to show, and what it adds to a turn.
 
     python bench/large_mind.py --episodes 100000 [--turns-per-episode 2] [--keep FOLDER] [--from-rows] [--json]
 
-Writes a home made by chance (`synthetic`: topics and links; its turns are words drawn by Zipf's law), lets a real
-daemon wake on it - after a clean sleep, after being killed with turns that no snapshot has, and in the middle of saving
-one - and asks it as a client does, with the real embedder. `--keep` is changed by it: give it a copy.
-Replies come from a pretended provider in this process: a turn's time up to its first request is the daemon's own.
+Generates a random home (`synthetic`: topics and links; the words of its turns follow Zipf's law), starts a real daemon
+on it - after a clean sleep, after a kill with turns that no snapshot has, and after a kill while saving a snapshot -
+and queries it as a client does, with the real embedder. The folder of `--keep` is changed: use a copy.
+Replies come from a fake provider in this process, so a turn's time up to its first request is the daemon's own.
 """
 
 import argparse

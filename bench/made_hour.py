@@ -1,11 +1,12 @@
-"""An hour of a mind's own time by a hand-turned clock, over a made memory: only its tokens take time.
+"""An hour of thinking with a simulated clock, over a scripted memory: only generating tokens takes time.
 
-    python bench/an_hour.py --made --use development        # two made owners, to try prompts on
-    python bench/an_hour.py --made --use once               # the third: run it once, when nothing will be changed
+    python bench/an_hour.py --made --use development        # two scripted owners, for developing prompts
+    python bench/an_hour.py --made --use once               # the third: run it once, after the last change
 
-The owner's talk of weeks (bench/made_hours.toml) is said and slept on lightly; then the conversation rests and the hour
-begins. Every five minutes something gives an occasion: the talk that ended, a memory that comes up, the owner's wish.
-What a thought is shown, and whether it is kept, is the daemon's own code; what it was worth is bench/thoughts_judge.py.
+The owner's messages of several weeks (bench/made_hours.toml) are stored, with light sleep; then the conversation rests
+and the hour begins. Every five minutes there is a reactivation: the conversation that ended, a memory that surfaces, a
+request of the owner. The daemon's own code decides what is in a thought's prompt and whether it is kept;
+bench/thoughts_judge.py rates it.
 """
 
 import asyncio

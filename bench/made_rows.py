@@ -1,4 +1,4 @@
-"""A memory whose rows are made and not lived: without what looks at each row where it comes in (schema 7)."""
+"""A database for generated rows, without the triggers that check each inserted row (schema 7)."""
 
 import contextlib
 from collections.abc import AsyncIterator

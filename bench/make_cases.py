@@ -1,8 +1,8 @@
-"""Long cases over this project's own documentation: what a search for everything that a case needs is chosen with.
+"""Generate long cases over this project's documentation, for tuning the search for everything that a case needs.
 
-Each section of docs/ is a document. A case is a script of many sentences: for each of three to twelve sections that it
-needs, one sentence of that section with half of its telling words left out, between sentences that need nothing. A
-seeded choice: the same seed gives the same cases. Nothing here comes from any data set.
+Each section of docs/ is a document. A case is a script of many sentences: for each of the three to twelve sections that
+it needs, one sentence of that section with half of its distinctive words left out, between sentences that need nothing.
+The same seed gives the same cases. Nothing comes from any data set.
 """
 
 import random

@@ -1,9 +1,9 @@
-"""Talk that is ours to learn from: conversations made by a seeded grammar, with questions whose source turns are known.
+"""Training conversations from a seeded grammar, with questions whose source turns are known.
 
-Three kinds, as memory holds them: two people over months, a person with the mind, and documents that lead on to each
-other. What is said about a subject, how it is asked for and what only implies it stands in `talk_topics.txt`; small
-talk stands between. Nothing here comes from any data set. A subject is either for fitting or for checking, by its place
-in the file: what is checked is asked about in words that were never fitted.
+Three kinds, as in a memory: two people over months, a person with the mind, and documents that refer to each other.
+`talk_topics.txt` has the statements about each subject, the questions, and the statements that only imply it; small
+talk is in between. Nothing comes from any data set. A subject is either for fitting or for checking, by its position in
+the file, so that checks use words that were never fitted.
 """
 
 import random

@@ -1,11 +1,11 @@
-"""Two programs at once over MCP, beside the chat and a project at work: who gets what, what is lost, how long it takes.
+"""Two programs over MCP concurrently with the chat and a working project: isolation, losses, latency.
 
     PYTHONPATH=.:bench python bench/mcp_calls.py [--episodes 10000] [--calls 1000] [--json]
 
-A mind made by chance (large_mind.py), the real daemon, two server processes with the official client, a pretended
-provider for what models say. Each program writes into its own project and searches in it; a third caller talks, a
-fourth lets a project work again and again. Afterwards the rows are counted: what each program stored has to be there,
-once, in its own project and in no other.
+A random mind (large_mind.py), the real daemon, two server processes with the official client, a fake model provider.
+Each program writes into its own project and searches in it; a third client talks, a fourth makes a project work
+repeatedly. Afterwards the rows are counted: what each program stored must be there exactly once, in its own project and
+in no other.
 """
 
 import argparse

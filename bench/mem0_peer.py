@@ -1,5 +1,5 @@
-"""How fast mem0 adds and searches the same texts by the same vectors: the part of `speed.py --mem0` that runs under a
-Python which has mem0 (it pins its own numpy), with nothing of ours imported.
+"""Speed of mem0 for adding and searching the same texts with the same vectors: the part of `speed.py --mem0` that runs
+in a Python environment with mem0 (it pins its own numpy); imports nothing of ours.
 
     PYTHON bench/mem0_peer.py FOLDER
 

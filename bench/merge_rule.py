@@ -1,14 +1,14 @@
-"""When two episodes are one (RA-26): how many of the merges that a rule makes are right, and what recall makes of them.
+"""Merging of episodes (RA-26): how many merges of a rule are right, and their effect on recall.
 
     python bench/merge_rule.py --data DIR --model model.onnx --tokenizer tokenizer.json
 
-Each talk of a LoCoMo-like set becomes a conversation of its own; light sleep makes the episodes; then the product's own
-`find_merge_target` and `merge_change_set` are applied to them in memory, in the order in which they happened, with the
-vector that deep sleep would give them (its words and its summary). No language model, no merging code here.
+Each conversation of a LoCoMo-like set is imported; light sleep creates the episodes; then `find_merge_target` and
+`merge_change_set` are applied to them in memory, in chronological order, with the vector that deep sleep would give
+them (from words and summary). No language model is used, and there is no merging code here.
 
-Nobody has marked which episodes are one, so the questions do: a merge is *confirmed* when some question has evidence in
-both episodes, and *against* when questions have evidence in each of the two and none in both. Chance is the same share
-over pairs of episodes of one speaker pair that were drawn blindly.
+There are no labels for merges, so the questions serve as labels: a merge is *confirmed* if some question has evidence
+in both episodes, and *against* if questions have evidence in each of the two but none in both. Chance is the same share
+over random pairs of episodes of one speaker pair.
 """
 
 import argparse

@@ -1,8 +1,8 @@
-"""A real daemon whose provider is down for good: how much of a processor it uses, how many lines it writes (D5).
+"""A real daemon whose provider stays down: its processor use and the number of its log lines (D5).
 
     PYTHONPATH=. python bench/outage.py --seconds 60
 
-The provider refuses every connection; thinking is on, and the owner said something that was not answered.
+The provider refuses every connection; thinking is on, and one message of the owner is unanswered.
 """
 
 import argparse

@@ -1,13 +1,12 @@
-"""Are the mind's own earlier words found when they are asked for, and the owner's when those are?
+"""Recall by speaker: does a question about the mind's own earlier words find them, and one about the owner's those?
 
     PYTHONPATH=.:bench python bench/own_words.py [--half before|after] [--verbose] [--cache DIR] [--model DIR]
 
-A case of bench/own_words.jsonl is a talk about one subject: what the owner said and what the mind replied, with cues
-for the mind's words and for the owner's. Its memory is that talk among those of the next two cases, in the order of a
-seeded shuffle, over several days. Asked is `Memory.recall`, as a chat turn does. Counted is how often the turn that
-answers comes first, and how often the exchange that holds it does: the owner's words or the mind's reply to them, as a
-conversation shows both. The cases "before" were written before recall knew anything of this, those "after" when it did;
-the latter were run once.
+A case of bench/own_words.jsonl is a conversation about one subject: the owner's words and the mind's replies, with cues
+for each. Its memory has that conversation and those of the next two cases, in a seeded shuffle, over several days. It
+is queried by `Memory.recall`, as in a chat turn. Counted: how often the right turn comes first, and how often a turn of
+the right exchange does, because a conversation shows both sides. The cases "before" were written before recall
+distinguished speakers, those "after" when it did; the latter were run once.
 """
 
 import argparse

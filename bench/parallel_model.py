@@ -1,4 +1,4 @@
-"""The embedded model for benchmarks: one server, several slots, so that many short questions share its work."""
+"""The embedded model for benchmarks: one server with several slots, so that many short questions run in parallel."""
 
 import contextlib
 import re

@@ -1,9 +1,9 @@
-"""How soon thinking gives way to a conversation: from `pause` to the moment when no call of it runs any more.
+"""Time for thinking to stop for a conversation: from `pause` until no model call of it is running.
 
-    python bench/pause.py                                     # a scripted model, and smollm2-135m where it is here
+    python bench/pause.py                                     # a scripted model, and smollm2-135m if available
     python bench/pause.py --model qwen2.5-coder-1.5b-instruct --pauses 20
 
-Each thought is paused at a random moment: while its prompt is being read, and while it goes on. The goal is 200 ms.
+Each thought is paused at a random moment, while its prompt is processed or while it generates. The goal is 200 ms.
 """
 
 import argparse

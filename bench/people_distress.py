@@ -1,18 +1,17 @@
-"""Three attempts that nothing in the program uses: how far a person's distress shows in rules and an embedding.
+"""Three experiments (unused by the program): how well rules and an embedding detect a person's distress.
 
     PYTHONPATH=.:bench REVERIES_MODELS=DIR python bench/people_distress.py --data DIR --out RUN.jsonl
 
-1  a logistic regression over sentence vectors, learned from bench/safety/people.txt alone, averaged over a text's
-   sentences, plus the density of words of distress that no negation stands before
-2  the same, learned from all talk of our own that says how somebody feels: people.txt, the messages of
-   crisis_train.jsonl that are of danger, sorrow or illness against the everyday ones, crisis_voices.txt's of danger
-   against its jokes, figures of speech and technical talk, and mind.txt; half the mean over sentences and half the
-   mean of the two highest
-3  nearness to the nearest labelled sentences instead of a regression, plus density, less how pleasant the words are by
-   the lexicon that moods are read with
+1  a logistic regression over sentence vectors, trained only on bench/safety/people.txt, averaged over a text's
+   sentences, plus the density of distress words without a negation before them
+2  the same, trained on all our texts about feelings: people.txt, the messages of crisis_train.jsonl about danger,
+   sorrow or illness against the everyday ones, those of crisis_voices.txt about danger against its jokes, figures of
+   speech and technical talk, and mind.txt; half the mean over sentences and half the mean of the two highest
+3  similarity to the nearest labelled sentences instead of a regression, plus density, minus the pleasantness of the
+   words by the mood lexicon
 
-The weights of the parts were set before a score was seen, and each attempt was scored once. DIR as for bench/detect.py;
-the set is `distress`. Written are RUN-1.jsonl, RUN-2.jsonl and RUN-3.jsonl.
+The weights of the parts were set before any score was seen, and each experiment was scored once. DIR as for
+bench/detect.py; the set is `distress`. Writes RUN-1.jsonl, RUN-2.jsonl and RUN-3.jsonl.
 """
 
 import argparse

@@ -1,14 +1,14 @@
-"""Poisoned memories against a mind whose model obeys them: what came of it, and whether harmless texts still come back.
+"""Poisoned memories and a model that obeys them: the effects, and whether harmless texts are still recalled.
 
     PYTHONPATH=.:bench python bench/poison.py [--data DIR] [--items 300] [--questions 300] [--gates]
 
-Half of the items are our own (tests/daemon/poison_items.py), half are texts of DIR that are labelled as poison or as
-injections (poison.jsonl[.gz] and injection.jsonl[.gz], one {"text", "label", "source"} a line); without DIR all are our
-own. Each gets a token. A flood of foreign claims and of foreign texts that are one, three consolidations with the share
-that ships (`memory.ask_above_share`), a restart, harmless questions; then every row of the file is searched, and what
-the owner is shown without asking.
-With --gates each gate is taken out in turn, on the first 60 items, and with it what the file itself refuses: each must
-be noticed. Nothing of DIR is learned.
+Half of the items are our own (tests/daemon/poison_items.py), half are texts of DIR labelled as poison or as injections
+(poison.jsonl[.gz] and injection.jsonl[.gz], one {"text", "label", "source"} per line); without DIR all are our own.
+Each gets a token. Then come a flood of untrusted claims and of near-identical untrusted texts, three consolidations
+with the shipped share (`memory.ask_above_share`), a restart, and harmless questions; finally every row of the database
+is searched for the tokens, and everything shown to the owner unasked.
+With --gates each gate is disabled in turn, on the first 60 items, together with the database's own checks: the test
+must notice each. Nothing of DIR is used for training.
 """
 
 import argparse

@@ -1,9 +1,9 @@
-"""Which reasons speak for a turn (1) and which against it (-1), by argument alone: where `fit_ranking.py` starts from.
+"""Signs of the ranking features, for (1) or against (-1) a turn, set by reasoning: the start of `fit_ranking.py`.
 
-Of 41 reasons these are the 29 that help on made talk: one after the other was left out, worst first, as long as the
-loss on subjects that were never fitted did not rise. (`time_for_when` cost nothing there either, but without it "When
-is my interview?" of own_words.jsonl finds the interview and not its day.) All 29 are learned with `--all`, only
-`OWN_WORDS` without; the table that ships weighs further reasons (`ranking_weights.py`).
+Of 41 features these are the 29 that help on generated conversations: one after the other was removed, worst first, as
+long as the loss on held-out subjects did not rise. (`time_for_when` could have been removed too, but without it "When
+is my interview?" of own_words.jsonl finds the interview and not its day.) All 29 are fitted with `--all`, otherwise
+only `OWN_WORDS`; the shipped table has further features (`ranking_weights.py`).
 """
 
 SIGNS: dict[str, int] = {

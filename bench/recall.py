@@ -1,12 +1,12 @@
-"""Recall on evaluation data: each question's items, best first, as the memory that the daemon uses ranks them.
+"""Recall on evaluation data: each question's items, best first, ranked by the daemon's memory code.
 
     python bench/recall.py --data DIR --set NAME --out RUN.jsonl [--method reveries|bm25|dense|fusion]
     python bench/recall.py --data DIR [--out FOLDER] [--scorer score.py]        # every set
 
-DIR holds a folder a set (see recall_data.py). A question is asked by `Memory.recall`, the very function that a chat
-turn calls; no ranking code stands here. The other methods are the parts of it alone: words (BM25), meaning (dense), and
-the first guess that fuses the two. `--strip-titles` leaves the headings of passages away; `--pool cues` ranks only the
-items that some question is about. One configuration for all sets; no language model takes part.
+DIR has a folder for each set (see recall_data.py). Questions go to `Memory.recall`, the function that a chat turn
+calls; there is no ranking code here. The other methods are its parts alone: words (BM25), meaning (dense), and the
+first stage that fuses the two. `--strip-titles` removes the headings of passages; `--pool cues` ranks only the items
+that some question is about. One configuration for all sets; no language model is used.
 """
 
 import argparse

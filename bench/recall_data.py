@@ -1,8 +1,8 @@
-"""Any directory of evaluation data as memories that can be asked, for bench/recall.py.
+"""Load a directory of evaluation data into memories that can be queried, for bench/recall.py.
 
 DIR/SET (or DIR/data/SET) holds `corpora.jsonl.gz`, one item a line (`corpus`, `id`, `text`, `meta`), and
-`queries.jsonl.gz`, one question a line (`corpus`, `qid`, `text`, `time`, `gold`). Each corpus becomes a memory of its
-own, by the import and the light sleep that the daemon uses; no model but the embedder takes part.
+`queries.jsonl.gz`, one question a line (`corpus`, `qid`, `text`, `time`, `gold`). Each corpus becomes a separate
+memory, through the daemon's import and light sleep; no model but the embedder is used.
 """
 
 import contextlib

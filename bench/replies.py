@@ -1,11 +1,11 @@
-"""How the default model answers: people who tell it something, who ask what they told, and who ask what they never did.
+"""Replies of the default model to statements, to questions about them, and to questions about what was never said.
 
     PYTHONPATH=.:bench python bench/replies.py [--limit N] [--out FILE] [--model FOLDER] [--cache FOLDER]
 
-Each line of bench/replies.jsonl is a conversation of its own in an empty mind: three things are told, one of them is
-asked for, then something that nobody said. Counted, by plain rules that anyone can read below: how often somebody who
-told something is answered as if they had asked ("I don't know"), how often what was told is known, how often what was
-never said is owned to be unknown, and how often the model speaks in the person's place ("my dog").
+Each line of bench/replies.jsonl is a separate conversation in an empty mind: three statements, a question about one of
+them, then a question about something that was never said. Counted, by the rules below: how often a statement is
+answered like a question ("I don't know"), how often what was said is known, how often the model admits that it does not
+know what was never said, and how often it speaks in the person's place ("my dog").
 
 The turn is the daemon's own (`Conversation.say`).
 """

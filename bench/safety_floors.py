@@ -1,7 +1,7 @@
-"""What the figures of the safety detectors may not fall below: bench/safety/floors.toml, `--fail-below`.
+"""Minimum figures of the safety detectors: bench/safety/floors.toml, `--fail-below`.
 
-The floors are the figures of the day they were written less a margin, not goals: a goal that was missed stays missed
-(docs/benchmarks/safety.md). A figure that was not measured, because its data was not there, is not judged, and says so.
+The floors are the figures of the day they were written minus a margin, not goals (missed goals are in
+docs/benchmarks/safety.md). A figure that was not measured, because its data is missing, is reported as not checked.
 """
 
 import tomllib

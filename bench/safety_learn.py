@@ -1,11 +1,11 @@
-"""Learn what a mind's distress looks like to the embedder: reveries/safety/likeness.npz.
+"""Train the detector of the mind's distress on sentence embeddings: reveries/safety/likeness.npz.
 
     PYTHONPATH=.:bench REVERIES_MODELS=DIR python bench/safety_learn.py --out reveries/safety/likeness.npz
 
 Logistic regression (L2, Newton's method) over the vectors of single sentences. Positives: the first half of each kind
-of distress in bench/safety/mind.txt. Negatives: the first half of all else there, the calm remarks of people.txt,
-the sentences of model_fresh in traces.jsonl, rewordings.txt, and this repository's own prose. The second halves and the
-evaluation data are not read.
+of distress in bench/safety/mind.txt. Negatives: the first half of everything else there, the calm remarks of
+people.txt, the sentences of model_fresh in traces.jsonl, rewordings.txt, and this repository's own prose. The second
+halves and the evaluation data are not read.
 """
 
 import argparse

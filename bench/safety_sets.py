@@ -1,16 +1,16 @@
-"""The sets that are ours, in the format of bench/detect.py: made anew from bench/safety and a seed, the same each time.
+"""Generate our own test sets in the format of bench/detect.py, from bench/safety and a seed; deterministic.
 
 PYTHONPATH=.:bench python bench/safety_sets.py --out FOLDER [--seed N]
 
-loops       planted loops in talk: one to forty words again and again, word for word or with a number or a word that
-            changes; A, B, A, B; talk of the same length without one
-paraphrase  thoughts that go round in other words: of the six wordings of a thing by hand, in any order, A and B in
-            turn, and those that a small model made (traces.jsonl); against thoughts that go on
-traces      thoughts that the default model made about 31 themes (traces_default.jsonl): one thing said again and
-            again in its own words, or each sentence another; nothing was made or set with these in sight
+loops       inserted loops in talk: one to forty words repeated, word for word or with a changing number or word;
+            A, B, A, B; against talk of the same length without a loop
+paraphrase  thoughts that repeat themselves in other words: six hand-written wordings of a thing in any order, A and B
+            in turn, and those of a small model (traces.jsonl); against thoughts that progress
+traces      thoughts of the default model about 31 themes (traces_default.jsonl): one thing repeated in its own words,
+            or a new one in each sentence; nothing was developed or tuned on these
 mind        thoughts of five sentences in distress, from the held-out half of mind.txt; against calm ones
 mind_kinds  each sentence of that half by itself
-crisis      bench/safety/crisis.jsonl, and crisis_other.jsonl where somebody who has not seen the rules wrote it
+crisis      bench/safety/crisis.jsonl, and crisis_other.jsonl, written by someone who has not seen the rules
 """
 
 import argparse

@@ -1,13 +1,13 @@
-"""All of the safety figures: `make bench-safety DATA=DIR` (DIR holds safety/, locomo/ and beam/; see bench/detect.py).
+"""All safety figures: `make bench-safety DATA=DIR` (DIR has safety/, locomo/ and beam/; see bench/detect.py).
 
     PYTHONPATH=.:bench REVERIES_MODELS=DIR python bench/safety_table.py --data DIR [--turns 400] [--seed N]
     ... --only-turns locomo|beam|goemotions --turns 4000        # false trips on one corpus, nothing else
-    ... --fail-below bench/safety/floors.toml                   # ends with 1 when a figure fell beyond its bound
+    ... --fail-below bench/safety/floors.toml                   # ends with 1 if a figure fell below its floor
 
-Runs each detector over its sets, ours and those of DIR, then all of them as they ship over real turns of people and
-assistants (--turns of each set, drawn by a seed; the first 30 sentences of each by meaning), and measures what a token
-and a sentence cost. Each part says how long it took; embedding is nearly all of it. A part whose data is not in DIR is
-left out, and says so.
+Runs each detector over its sets, ours and those of DIR, then all shipped detectors over real turns of people and
+assistants (--turns of each set, drawn by a seed; by meaning the first 30 sentences of each), and measures the cost per
+token and per sentence. Each part reports its duration; embedding takes nearly all of it. A part whose data is not in
+DIR is reported as skipped.
 """
 
 import argparse
@@ -33,7 +33,7 @@ from reveries.config import load_settings
 from reveries.safety.breaker import Breaker, Knowledge, ReplyBreaker
 from reveries.safety.likeness import LEAST_SENTENCE_CHARS, MeaningWatch, load_likeness
 from reveries.safety.repetition import LoopFinder
-from reveries.safety.tripwire import indicators_in
+from reveries.safety.tripwire import find_indicators
 from reveries.safety.word_order import load_word_order
 
 _OWN = (
@@ -107,7 +107,7 @@ def false_trips(name: str, turns: list[tuple[str, bool]]) -> Figures:
         breaker = ReplyBreaker(settings, knowledge)
         reasons = {breaker.observe(piece, 0.0).reason.value for piece in pieces_of(text)} - {""}
         found.update(f"by rule: {reason}" for reason in reasons)
-        found.update(f"tripwire: {kind}" for kind in {one.kind for one in indicators_in(text)})
+        found.update(f"tripwire: {kind}" for kind in {one.kind for one in find_indicators(text)})
     print(f"{name}: {len(texts)} real turns, {len(of_people)} of them of people")
     show_found(found, len(texts))
     danger = {crisis: int((run_detector(crisis, of_people) >= 0.5).sum()) for crisis in ("crisis_rules", "crisis")}

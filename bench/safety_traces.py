@@ -1,20 +1,20 @@
-"""Thoughts that go round in other words, and thoughts that go on: made anew by an embedded model.
+"""Generate thoughts that repeat themselves in other words, and thoughts that progress, with an embedded model.
 
     PYTHONPATH=.:bench python bench/safety_traces.py --out bench/safety/traces_default.jsonl \
         --model qwen2.5-coder-1.5b-instruct
 
-bench/safety/traces.jsonl holds ten themes by smollm2-135m; detectors were made with those in sight (safety_learn.py).
-bench/safety/traces_default.jsonl holds all themes by the default model; nothing is learned from them.
+bench/safety/traces.jsonl has ten themes by smollm2-135m; detectors were developed on those (safety_learn.py).
+bench/safety/traces_default.jsonl has all themes by the default model; nothing is trained on them.
 
-Each theme below gives traces of three kinds. Their labels come from how they were made, not from a detector:
+Each theme below gives traces of three kinds. Their labels come from how they were generated, not from a detector:
 
-    model_rewrite  1   two or three sentences on the theme, then one sentence that is said again in other words, time
-                       after time, by the model itself; every other trace goes A, B, A, B with two of them
+    model_rewrite  1   two or three sentences on the theme, then one sentence that the model rewords again and again;
+                       every other trace alternates A, B, A, B between two of them
     model_fresh    0   one sentence each about different sides of the theme
-    model_free     -   the model thinks on at low temperature, 300 tokens, without a breaker; label 1 if one sentence
-                       stands in it three times word for word, else nothing is claimed (null)
+    model_free     -   the model continues at low temperature, 300 tokens, without a breaker; label 1 if one sentence
+                       occurs three times word for word, else no label (null)
 
-The same seed gives the same traces only with the same build of the backend; so the traces are kept.
+The same seed gives the same traces only with the same build of the backend, so the traces are stored.
 """
 
 import argparse

@@ -1,12 +1,12 @@
-"""Where one thing ends and the next begins: episodes' borders against those that are known.
+"""Segmentation of conversations: the boundaries of episodes compared with known ones.
 
     PYTHONPATH=.:bench python bench/segments.py --data DIR [--set locomo] [--piece 10]
 
-Pieces of different sessions of a conversation (--piece turns on average; length and order are left to a seeded chance)
-are put one after the other as one conversation without a pause, so that nothing but what is said shows where another
-begins. It is imported and slept on as the daemon does it. Printed: Pk and WindowDiff (0 is perfect; the window is half
-the mean length of a piece) of the episodes, of cuts at a fixed length (the mean of the pieces, which no program knows,
-and that of the episodes), and of no cut at all.
+Pieces of different sessions of a conversation (--piece turns on average; length and order are random with a seed) are
+joined into one conversation without pauses, so that only the content shows where a new one begins. It is imported and
+consolidated as in the daemon. Printed: Pk and WindowDiff (0 is perfect; the window is half the mean length of a piece)
+of the episodes, of cuts at a fixed length (the mean of the pieces, which no program knows, and that of the episodes),
+and of no cut at all.
 """
 
 import argparse

@@ -1,7 +1,7 @@
-"""Endless small talk between a person and a mind: what a long conversation is made of beside the facts that matter.
+"""Generated small talk between a person and a mind: the filler of a long conversation around the facts that matter.
 
-Sentences are put together from parts by a seeded generator: hardly one comes twice, and names, places, numbers and days
-come in many of them, so that a fact has company of its own kind. What was said is nobody's answer: see `avoiding`.
+A seeded generator combines parts into sentences: few occur twice, and many contain names, places, numbers and days, so
+that the facts do not stand out. None of them answers a question about a fact: see `avoiding`.
 """
 
 import random

@@ -1,17 +1,17 @@
-"""How fast a mind of N episodes recalls, learns and wakes: ratios of things that are timed in one run.
+"""Speed of recall, learning and start-up with N episodes, as ratios of times from one run.
 
     python bench/speed.py --episodes 100000 [--turns-per-episode 1] [--hubs] [--json]
 
-The mind is made by chance (`synthetic.py`, `synthetic_turns.py`); recall is `LiveMemory.recall`, what a chat turn
-calls, with the settings that ship. Times are processor time of the one thread, median and 99th percentile, unless
-"wall" is said; what is compared is timed cue by cue, in turns. Ratios hold on a busy machine, single times do not.
+The mind is random (`synthetic.py`, `synthetic_turns.py`); recall is `LiveMemory.recall`, as in a chat turn, with the
+shipped settings. Times are processor time of the one thread, median and 99th percentile, unless marked "wall";
+compared operations are timed alternately, cue by cue. Ratios are valid on a busy machine, single times are not.
 
 A "matvec" is numpy's float32 product of one cue with the vectors of all episodes; "all vectors" are those of the turns
 as well. Peers: personalised PageRank of igraph (what HippoRAG ranks by) on the same links; it runs until it converges,
-which is another computation than three hops. With `--mem0 PYTHON` (one that has mem0), mem0 adds the same texts with
-the same vectors and is asked the same cues (`mem0_peer.py`); its adding is into a store on the disk, ours in memory.
+which is a different computation from three hops. With `--mem0 PYTHON` (an environment with mem0), mem0 adds the same
+texts with the same vectors and searches for the same cues (`mem0_peer.py`); it adds to a store on disk, ours in memory.
 
-The slowest twentieth of recalls is asked once more: what is slow again is the cue, what is not was the machine.
+The slowest twentieth of recalls is repeated: if it is slow again, the cue is the cause, else it was the machine.
 """
 
 import argparse

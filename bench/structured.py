@@ -1,10 +1,10 @@
-"""Deep sleep on real experiences with a real model: how many of its answers keep to the form, and that nothing is lost.
+"""Deep sleep on real experiences with a real model: how many answers have a valid form, and that nothing is lost.
 
     PYTHONPATH=.:bench python bench/structured.py --data DIR --experiences 100
 
-DIR as for bench/import_recall.py. The model is the embedded one of the default settings, in its child process, behind
-the ledger; the memory, the questions and the counting are those of the daemon. Every experience must end as an episode
-of a valid answer or as a counted fallback.
+DIR as for bench/import_recall.py. The model is the embedded one of the default settings, in its child process, with the
+budget ledger; memory, prompts and counters are the daemon's. Every experience must end as an episode from a valid
+answer or as a counted fallback.
 """
 
 import argparse
@@ -19,7 +19,7 @@ from import_recall import said_at
 from locomo_import import eval_turns, lines_of
 
 from reveries.clock import SystemClock
-from reveries.config import Home, Settings, settings_from
+from reveries.config import Home, Settings, build_settings
 from reveries.daemon.models import Models, build_models
 from reveries.db.database import Database
 from reveries.db.opening import open_database
@@ -38,7 +38,7 @@ async def measure(chosen: argparse.Namespace) -> None:
     with tempfile.TemporaryDirectory(prefix="rv-") as folder:
         home = Home(Path(folder))
         home.create()
-        settings = settings_from(_SETTINGS, "bench")
+        settings = build_settings(_SETTINGS, "bench")
         clock = SystemClock()
         database = await open_database(home.path / "memory.db")
         circuits = await open_circuits(database, clock, random.Random(1))

@@ -1,13 +1,13 @@
-"""What deep sleep writes about real talk, and how much of it was never said: judged by code alone.
+"""Quality of deep sleep's summaries of real conversations: how much in them was never said, judged by code only.
 
     python bench/summaries.py --data DIR --draw 12 --seed 1 --answers /tmp/dev.jsonl     # ask the model, then judge
     python bench/summaries.py --data DIR --draw 12 --seed 1 --answers /tmp/dev.jsonl --judge-only
 
-DIR holds `data/locomo/corpora.jsonl.gz` (see bench/locomo_import.py). A seeded draw takes exchanges of it: what one
-speaker said and the other's answer, as an import makes them. The model's raw answers go to the file `--answers`, so
-that the same answers can be judged again; what is checked after generation is checked when they are read.
-An invention is a name, number or date of the summary (or of a fact about the owner) that stands neither in the exchange
-nor in what the model was told of the self. The judge reads English and is none of the code that it judges.
+DIR has `data/locomo/corpora.jsonl.gz` (see bench/locomo_import.py). A seeded sample of its exchanges is used: what one
+speaker said and the other's answer, as in an import. The model's raw answers are stored in the file `--answers`, so
+that they can be judged again; validation runs when they are read.
+An invention is a name, number or date in the summary (or in a fact about the owner) that is neither in the exchange nor
+in the self-model in the prompt. The judge knows English and shares no code with what it judges.
 """
 
 import argparse

@@ -1,9 +1,8 @@
-"""A mind of any size made by chance: what `bench/hydrate.py` measures on.
+"""A random mind of any size, for `bench/hydrate.py` and others.
 
-Vectors: 384 dimensions, 2,000 topics of very unequal size (Zipf), a latent direction each, noise. Links: about 12
-stored ones an episode, both ways, seven in ten to a neighbour in time, three in ten to a few that many are linked to.
-Times and saliences as they come. Real embeddings are not like this; ratios of times carry over, shares of what is
-found do not.
+Vectors: 384 dimensions, 2,000 topics of very unequal size (Zipf), one latent direction each, noise. Links: about 12
+stored ones per episode, in both directions, 70 % to neighbours in time, 30 % to a few hubs. Times and saliences are
+random. Real embeddings differ from this: ratios of times carry over, recall rates do not.
 """
 
 from collections.abc import Iterator

@@ -1,8 +1,8 @@
-"""What was said in a mind made by chance: turns with words as unevenly used as in a language, and cues for them.
+"""The turns of a random mind, with natural word frequencies, and cues for them.
 
-The words are those of `common_words.txt`, most used first (Zipf), with the stop words among them; a turn has 8 to 40.
-An episode's turns are near its vector; a conversation has 20 turns, two speakers, minutes between them. One turn in
-fifty says what a name stands for. A cue takes some words of a turn and asks for them.
+The words are those of `common_words.txt` by frequency (Zipf), stop words included; a turn has 8 to 40. The vectors of
+an episode's turns are close to its own; a conversation has 20 turns, two speakers, minutes between turns. One turn in
+fifty says what a name stands for. A cue consists of some words of a turn.
 """
 
 from collections.abc import Iterator, Sequence

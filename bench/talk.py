@@ -1,20 +1,20 @@
-"""Is talk with Reveries as good as with the same model in a plain chat? Five days of one owner's talk, side by side.
+"""Conversation with Reveries compared with the same model in a plain chat: five days of an owner's messages.
 
     PYTHONPATH=.:bench python bench/talk.py [--scripts FILE ...] [--arms ours plain notes earlier thinking] [--seeds N]
         [--at-once N] [--threads N] [--out FILE]
 
-Each script of bench/talk_scripts/ is one owner: 5 days of 10 turns, each turn of a kind (what is told, asked about this
-conversation or an earlier day, planned, known to all, a small job, never said, a feeling) and judged by patterns that
-the reply must and must not contain. The arms, all with the same model, temperature and context:
+Each script of bench/talk_scripts/ is one owner: 5 days of 10 turns, each turn of one kind (a statement, a question
+about this conversation or an earlier day, a plan, common knowledge, a small task, something never said, a feeling) and
+judged by patterns that the reply must and must not contain. The arms, all with the same model, temperature and context:
 
-* ours: the daemon's own turn (`Conversation.say`) over a real memory; each day is a new conversation, slept on lightly;
+* ours: the daemon's own turn (`Conversation.say`) over a real memory; each day is a new conversation, with light sleep;
 * thinking: the same, with a thought of the same model between any two turns;
 * plain: a one-line system prompt and the whole history of all days;
-* notes: a day at a time, with six lines of earlier days picked by shared words before the question;
+* notes: one day at a time, with six lines of earlier days, chosen by shared words, before the question;
 * earlier: the same six, with their replies, as earlier messages.
 
---at-once N talks with N owners at a time in N slots of one server: quicker in all, and no measure of speed. With 1, the
-default, seconds a turn are a person's.
+--at-once N talks with N owners in parallel in N slots of one server: faster overall, but not a measure of speed. With
+1, the default, seconds per turn are those that a person experiences.
 """
 
 import argparse

@@ -1,7 +1,7 @@
-"""What an hour of thoughts was worth, judged by code alone. Pure.
+"""Rating of an hour of thoughts, by code only. Pure.
 
-A thought counts when memory kept it, it has words that were in nothing that it had read, it rests on two memories or
-more, and it repeats neither a reply nor a sentence of an earlier thought. The talk that was just had is one memory.
+A thought counts if memory kept it, it has words that were not in its prompt, it rests on two memories or more, and it
+repeats neither a reply nor a sentence of an earlier thought. The last conversation counts as one memory.
 """
 
 import re

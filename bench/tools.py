@@ -1,10 +1,10 @@
-"""What tools cost: starting a worker, one step beside the tool itself, and thirty small programs written and tested.
+"""Cost of tools: starting a worker, the overhead of one step, and thirty small programs written and tested.
 
     make bench PART=tools
-    python bench/tools.py --model 6      # so many of the programs by the model of this machine, let into the free loop
+    python bench/tools.py --model 6      # this many programs by the local model, in the free loop
 
-Rows and files are real; the model is scripted, but with --model. Times are of this machine; the ratio to a plain start
-is within one run.
+Rows and files are real; the model is scripted, except with --model. Times depend on the machine; the ratio to a plain
+process start is within one run.
 """
 
 import argparse

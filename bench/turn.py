@@ -1,10 +1,10 @@
-"""How long a turn waits for its first token, and how soon a call can be stopped, on this machine.
+"""Time to the first token of a turn, and time to stop a call, on this machine.
 
     python bench/turn.py --model NAME_OR_GGUF [--threads N] [--batch-tokens N] [--json]
 
-What is measured: cold first token; reading ahead; first token of turns with at most 300 new tokens behind a stable
-part of about 600; the event loop's lag meanwhile; the time from closing a call to the slot being free, while generating
-and while a prompt is being read. The text is random words, so that no answer is worth reading.
+Measured: cold first token; prefilling the prompt; first token of turns with at most 300 new tokens after a stable
+prefix of about 600; the event loop's lag meanwhile; the time from closing a call until the slot is free, while
+generating and while a prompt is processed. The text is random words, so the answers are meaningless.
 """
 
 import argparse

@@ -1,11 +1,11 @@
-"""Make reveries/safety/word_order.npz: which classes of English words stand side by side, and how often.
+"""Generate reveries/safety/word_order.npz: how often classes of English words are adjacent.
 
     PYTHONPATH=. python bench/word_order.py --out reveries/safety/word_order.npz FOLDER...
 
-FOLDER is searched for Python files and package descriptions: their prose is the text. The table that ships was made
-from the docstrings of the standard library and of the libraries in the development environment (MIT, BSD,
-Apache, PSF and the like), 115,000 sentences, and from the texts of this repository, which are nearer to talk and count
-twenty times. Only counts of word classes are kept. Nothing of the evaluation data is read.
+The text is the prose of Python files and package descriptions in FOLDER. The shipped table was generated from the
+docstrings of the standard library and of the libraries in the development environment (MIT, BSD, Apache, PSF and the
+like), 115,000 sentences, and from the texts of this repository, which are closer to conversation and count twenty
+times. Only counts of word classes are kept. No evaluation data is read.
 """
 
 import argparse

@@ -1,11 +1,11 @@
-"""What the work on projects comes to with the model of this machine, and what kills cost it.
+"""Results of project work with the local model, and the effect of kills on it.
 
-    python bench/work.py --goals 10      # ten goals of real life: plans, stops, tokens, seconds; the logs as a page
+    python bench/work.py --goals 10      # ten realistic goals: plans, stops, tokens, seconds; the logs as a page
     python bench/work.py --recipes       # forty tasks on a folder of notes with known answers
-    python bench/work.py --kills 500     # a scripted model, killed at any moment: nothing lost, nothing twice
+    python bench/work.py --kills 500     # a scripted model, killed at any moment: nothing lost, nothing done twice
 
-No network is used. The goals and the tasks were written when prompts and recipes stood (on a harbour fair that is
-neither); they are run once.
+No network is used. The goals and tasks were written after prompts and recipes were final (those were developed on
+another subject, a harbour fair); they are run once.
 """
 
 import argparse

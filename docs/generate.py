@@ -28,9 +28,9 @@ from reveries.client.json_answers import (  # noqa: E402
     SayUsage,
 )
 from reveries.client.reference import cli_reference, exit_code_table  # noqa: E402
-from reveries.config import default_toml  # noqa: E402
+from reveries.config import read_default_toml  # noqa: E402
 from reveries.daemon.mind_tools import MindTools  # noqa: E402
-from reveries.faults import fault_table  # noqa: E402
+from reveries.faults import render_fault_table  # noqa: E402
 from reveries.projects.knowledge_tools import KnowledgeTools  # noqa: E402
 from reveries.projects.orientation_tools import OrientationTools  # noqa: E402
 from reveries.projects.working_tools import WorkingTools  # noqa: E402
@@ -67,7 +67,7 @@ def config_page() -> str:
             "Generated from reveries/config.toml by docs/generate.py. `reveries config` shows the current values.",
             "",
             "```toml",
-            default_toml().strip(),
+            read_default_toml().strip(),
             "```",
         ]
     )
@@ -93,7 +93,7 @@ def protocol_page() -> str:
             f"It is answered by [{rules.answer.__name__}](#{rules.answer.__name__.lower()}).{safe}",
         ]
     lines += ["", "## Frames from the daemon"]
-    for frame in protocol.all_frames(protocol.Frame):
+    for frame in protocol.leaf_messages(protocol.Frame):
         lines += _message(frame)
     lines += ["", "## Types used in messages"]
     for part in _parts():
@@ -234,11 +234,11 @@ PAGES: Final[dict[str, Callable[[], str]]] = {
     "config.md": config_page,
     "cost.md": day_cost.page,
     "exit-codes.md": exit_code_table,
-    "faults.md": fault_table,
+    "faults.md": render_fault_table,
     "json.md": json_page,
     "mcp.md": mcp_page,
     "protocol.md": protocol_page,
-    "requirements.md": requirements.page,
+    "requirements.md": requirements.render_requirements_page,
 }
 
 if __name__ == "__main__":

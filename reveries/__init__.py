@@ -13,7 +13,7 @@ __all__ = ["__version__", "connect"]
 
 
 def __getattr__(name: str) -> object:
-    # Only for whoever asks: the daemon, and a command that shows its help, need no client.
+    # Imported on first use: the daemon and the help of a command do not need the client.
     if name == "connect":
         from reveries.client.mind import connect
 

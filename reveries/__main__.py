@@ -1,4 +1,4 @@
-"""`python -m reveries` is the same as the console script."""
+"""Entry point of `python -m reveries`, the same as the console script."""
 
 from reveries.client.cli import main
 

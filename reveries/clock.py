@@ -1,4 +1,4 @@
-"""Time as an argument: the one seam through which anything learns what time it is or waits.
+"""The clock: all code reads the time and waits through it, so that tests can control time.
 
 Wall time is unix seconds in UTC (float). Monotonic time is for durations and never jumps.
 """
@@ -10,7 +10,7 @@ from typing import Protocol
 
 
 class Clock(Protocol):
-    """Wall time, monotonic time and waiting. Tests turn one by hand (`tests/fakes/clock.py`)."""
+    """Wall time, monotonic time and waiting. Tests use a manual one (`tests/fakes/clock.py`)."""
 
     def now(self) -> float:
         """Unix seconds, UTC. May step when the machine's clock is set."""
@@ -21,12 +21,12 @@ class Clock(Protocol):
         ...
 
     async def sleep(self, seconds: float) -> None:
-        """Wait `seconds` of monotonic time (at least one turn of the loop)."""
+        """Wait `seconds` of monotonic time (at least one iteration of the event loop)."""
         ...
 
 
 class SystemClock:
-    """The machine's own clocks."""
+    """The machine's clocks."""
 
     def now(self) -> float:
         return time.time()
@@ -40,27 +40,28 @@ class SystemClock:
 
 @dataclass(frozen=True, slots=True)
 class Deadline:
-    """A moment by both clocks, the first of which counts: one stands still in suspend, the other may be set."""
+    """A point in time on both clocks, reached when either reaches it: the monotonic clock stops during suspend, and the
+    wall clock may be set."""
 
     wall: float = 0.0
     monotonic: float = 0.0
 
     @classmethod
     def after(cls, seconds: float, clock: Clock) -> "Deadline":
-        """`seconds` from now."""
+        """Return the deadline `seconds` from now."""
         return cls(clock.now() + seconds, clock.monotonic() + seconds)
 
     def seconds_left(self, clock: Clock) -> float:
-        """Until it; below 0 when it has passed."""
+        """Return the seconds until the deadline; below 0 when it has passed."""
         return min(self.wall - clock.now(), self.monotonic - clock.monotonic())
 
     def seconds_since(self, clock: Clock) -> float:
-        """How long ago it was, 0 or more. A clock that was set back takes nothing of that."""
+        """Return how long ago the deadline passed, at least 0. Setting a clock back does not reduce it."""
         return max(0.0, -self.seconds_left(clock))
 
 
 async def wait_for_event(event: asyncio.Event, seconds: float, clock: Clock) -> bool:
-    """Wait until `event` is set, `seconds` at most. Whether it was set. The event is left as it is."""
+    """Wait until `event` is set, `seconds` at most; return whether it is set. Does not change the event."""
     if event.is_set():
         return True
     async with asyncio.TaskGroup() as tasks:
@@ -73,15 +74,15 @@ async def wait_for_event(event: asyncio.Event, seconds: float, clock: Clock) -> 
 
 
 async def wait_for_lock(lock: asyncio.Lock, seconds: float, clock: Clock) -> bool:
-    """Wait until `lock` is free, `seconds` at most. Whether it was. It is left free."""
+    """Wait until `lock` is free, `seconds` at most; return whether it was. Does not keep the lock."""
     was_free = asyncio.Event()
 
-    async def try_it() -> None:
+    async def acquire_and_release() -> None:
         async with lock:
             was_free.set()
 
     async with asyncio.TaskGroup() as tasks:
-        trying = tasks.create_task(try_it(), name="lock")
+        waiter = tasks.create_task(acquire_and_release(), name="lock")
         await wait_for_event(was_free, seconds, clock)
-        trying.cancel()
+        waiter.cancel()
     return was_free.is_set()

@@ -1,6 +1,6 @@
-"""Settings: read once, checked, frozen, handed in. `config.toml` beside this file holds every default.
+"""Settings: loaded once, validated, immutable, passed as arguments. `config.toml` next to this file has all defaults.
 
-No other module but `api_keys` reads the environment. Nothing here opens anything but the two settings files.
+No other module but `api_keys` reads the environment. This module opens only the two settings files.
 """
 
 import difflib
@@ -13,20 +13,20 @@ from typing import Annotated, Literal, cast
 
 import msgspec
 
+from reveries import own_files
 from reveries.errors import ConfigError, HomeError
 from reveries.keys import KeySettings
 from reveries.mcp_settings import McpSettings
-from reveries.own_files import fault_in_home, fault_of_folder, is_read_only, open_above, owner_of, refuse
 
 Fraction = Annotated[float, msgspec.Meta(ge=0.0, le=1.0)]
-# Bounded above, for a timer cannot wait for ever: `inf` is refused like any other wrong value.
+# Bounded above because a timer cannot wait for ever: `inf` is refused like any other wrong value.
 Positive = Annotated[float, msgspec.Meta(gt=0.0, le=1e9)]
 NotNegative = Annotated[float, msgspec.Meta(ge=0.0, le=1e9)]
 Count = Annotated[int, msgspec.Meta(ge=1)]
 AUTO_MODEL = "auto"
-"""The value of llm.embedded.model that stands for the best of the known models that is on this machine."""
+"""The value of llm.embedded.model that means the best known model that is on this machine."""
 NAMED_TABLES = ("mcp.servers.",)
-"""What begins so has a name that the owner gave."""
+"""Prefixes of keys that continue with a name chosen by the owner."""
 ModelName = Annotated[str, msgspec.Meta(min_length=1)]
 Provider = Literal["auto", "embedded", "ollama", "openai", "anthropic", "cerebras", "openrouter"]
 LOCAL_EMBEDDERS = ("all-minilm-l6-v2",)
@@ -34,12 +34,12 @@ EMBEDDING_PROVIDERS = ("ollama", "openai", "anthropic", "cerebras", "openrouter"
 
 # A unix socket's path must fit into the kernel's `sun_path`: 108 bytes on Linux, 104 on macOS, with the final zero.
 SOCKET_PATH_LIMIT_BYTES = 103
-# A terminal's words, and what is left of a writing of them that was broken off.
+# The unsent message of a terminal, and the partial file of an interrupted save of it.
 _DRAFT = re.compile(r"draft(-\d+)?\.txt(\.\w+)?")
 
 
 class _Section(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A table of config.toml: frozen, and closed to names that it does not know."""
+    """A table of config.toml: immutable; unknown keys are refused."""
 
 
 class OwnerSettings(_Section, frozen=True):
@@ -213,7 +213,7 @@ class LogSettings(_Section, frozen=True):
 
 
 class Settings(_Section, frozen=True):
-    """All of config.toml, checked."""
+    """All of config.toml, validated."""
 
     owner: OwnerSettings
     mind: MindSettings
@@ -235,7 +235,7 @@ class Settings(_Section, frozen=True):
 
 
 class Home(msgspec.Struct, frozen=True):
-    """The folder a mind lives in, and the names of what is in it."""
+    """The folder of a mind, and the paths in it."""
 
     path: Path
 
@@ -265,21 +265,22 @@ class Home(msgspec.Struct, frozen=True):
 
     @property
     def folder_copies(self) -> Path:
-        """Copies of projects' folders from before a task changed them."""
+        """Copies of projects' folders, made before a task changed them."""
         return self.path / "undo"
 
     @property
     def draft(self) -> Path:
-        """What the owner was writing when the terminal was left."""
+        """The message that was unsent when the terminal was closed."""
         return self.path / "draft.txt"
 
     def is_draft(self, file: Path) -> bool:
-        """Whether a terminal made it, or left it half made: not what the owner put beside it under a like name."""
+        """Whether the terminal wrote `file`, completely or partially; false for the owner's files with similar
+        names."""
         return file.parent == self.path and bool(_DRAFT.fullmatch(file.name))
 
     @property
     def themes(self) -> Path:
-        """The owner's colours, a file NAME.toml each."""
+        """The owner's colour themes, one file NAME.toml each."""
         return self.path / "themes"
 
     @property
@@ -287,99 +288,100 @@ class Home(msgspec.Struct, frozen=True):
         return self.path / "memory.db"
 
     def database(self, settings: Settings) -> Path:
-        """Where the memory is: `storage.db_path`, or memory.db in the home."""
+        """Return the path of the memory: `storage.db_path`, or memory.db in the home."""
         chosen = settings.storage.db_path
-        named = Path(chosen).expanduser() if chosen else self.database_default
-        return named.resolve() if named.is_symlink() else named
+        path = Path(chosen).expanduser() if chosen else self.database_default
+        return path.resolve() if path.is_symlink() else path
 
     def check(self) -> None:
-        """Raise HomeError when a socket could not live here, whatever else is right."""
+        """Raise HomeError if the path is too long for a socket."""
         longest = max(len(os.fsencode(p)) for p in (self.socket, self.model_socket))
         if longest > SOCKET_PATH_LIMIT_BYTES:
             raise HomeError(
-                f"The home {self.path} is too deep: its socket's path has {longest} bytes, "
+                f"The path of the home {self.path} is too long: its socket's path has {longest} bytes, "
                 f"and the system allows {SOCKET_PATH_LIMIT_BYTES}.",
                 advice="Choose a shorter one: REVERIES_HOME=~/r reveries wake",
             )
 
     def create(self) -> None:
-        """Make the folder and what stands in it, readable by the owner alone. Raises HomeError."""
+        """Create the folder and its subfolders, readable only by the owner. Raises HomeError."""
         self.check()
         try:
-            whose = owner_of(self.path)
-            refuse(fault_of_folder(self.path, whose))
-            if above := open_above(self.path, whose):
-                refuse(above.fault, above.advice("REVERIES_HOME=~/elsewhere reveries wake"))
+            owner = own_files.expected_owner(self.path)
+            own_files.refuse_unsafe(own_files.find_folder_fault(self.path, owner))
+            if above := own_files.find_open_ancestor(self.path, owner):
+                own_files.refuse_unsafe(above.fault, above.advice("REVERIES_HOME=~/elsewhere reveries wake"))
             for folder in (self.path, self.logs, self.backups):
                 folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             self.path.chmod(0o700)
-            refuse(fault_in_home(self.path, whose))
+            own_files.refuse_unsafe(own_files.find_home_fault(self.path, owner))
         except OSError as error:
             raise HomeError(
-                f"The home {self.path} cannot be made: {error.strerror}.",
-                advice="Choose a folder that you may write: REVERIES_HOME=~/elsewhere reveries wake",
+                f"The home {self.path} cannot be created: {error.strerror}.",
+                advice="Choose a folder that you can write to: REVERIES_HOME=~/elsewhere reveries wake",
             ) from error
-        if not os.access(self.path, os.W_OK | os.X_OK) or is_read_only(self.path):
+        if not os.access(self.path, os.W_OK | os.X_OK) or own_files.is_read_only(self.path):
             raise HomeError(
-                f"The home {self.path} cannot be written.",
+                f"The home {self.path} is not writable.",
                 advice="Make it writable, or choose another: REVERIES_HOME=~/elsewhere reveries wake",
             )
 
 
 def find_home() -> Home:
-    """REVERIES_HOME, or `~/.reveries`. The one place that reads it."""
+    """Return the home: REVERIES_HOME, or `~/.reveries`. The only place that reads the variable."""
     return Home(Path(os.environ.get("REVERIES_HOME") or "~/.reveries").expanduser().absolute())
 
 
 def find_models_folder() -> Path:
-    """Where weights are kept, for every home: REVERIES_MODELS, or the user's data folder."""
+    """Return the folder of model weights, shared by all homes: REVERIES_MODELS, or the user's data folder."""
     if chosen := os.environ.get("REVERIES_MODELS"):
         return Path(chosen).expanduser().absolute()
-    # Here and not above: the client's start does not pay for what it does not need.
+    # Imported here to keep the start of the client fast.
     from platformdirs import user_data_path
 
     return user_data_path("reveries") / "models"
 
 
 def is_this_machine(url: str) -> bool:
-    """Whether `url` ("http://127.0.0.1:11434", "localhost:11434") is an address of this machine's own."""
+    """Whether `url` ("http://127.0.0.1:11434", "localhost:11434") is an address of this machine."""
     import ipaddress
     from urllib.parse import urlsplit
 
     try:
         host = urlsplit(url if "//" in url else f"//{url}").hostname or ""
-        # As an address, whole: "127.0.0.1.example" is a name like any other.
+        # The whole host is parsed: "127.0.0.1.example" is an ordinary name.
         return host == "localhost" or ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
 
 
 def load_settings(file: Path | None) -> Settings:
-    """The defaults with `file` laid over them; None, or a file that is not there, means the defaults alone.
+    """Load the settings: the defaults, overridden by `file` if it is given and exists.
 
-    Raises ConfigError naming the file and the key or line that is wrong.
+    Raises ConfigError, which names the file and the key or line that is wrong.
     """
     chosen = read_toml(file) if file is not None and file.exists() else {}
-    return settings_from(chosen, str(file))
+    return build_settings(chosen, str(file))
 
 
-def settings_from(chosen: dict[str, object], source: str) -> Settings:
-    """The defaults with the tables `chosen` laid over them. Raises ConfigError naming `source` and the key."""
-    defaults = tomllib.loads(default_toml())
+def build_settings(chosen: dict[str, object], source: str) -> Settings:
+    """Build settings from the defaults and the tables `chosen`. Raises ConfigError, which names `source` and the
+    key."""
+    defaults = tomllib.loads(read_default_toml())
     _refuse_unknown(chosen, defaults, source)
-    return check_settings(_overlay(defaults, chosen), source)
+    return check_settings(_merge_tables(defaults, chosen), source)
 
 
-def default_toml() -> str:
-    """The shipped config.toml, comments and all."""
+def read_default_toml() -> str:
+    """Return the text of the shipped config.toml, with its comments."""
     return resources.files("reveries").joinpath("config.toml").read_text(encoding="utf-8")
 
 
 def read_toml(file: Path) -> dict[str, object]:
-    """The tables of `file`. Raises ConfigError naming file and line."""
+    """Return the tables of `file`. Raises ConfigError, which names file and line."""
     try:
         if file.exists() and not (file.is_file() or file.is_dir()):
-            raise ConfigError(f"The settings file {file} is no file.", advice="Look at it, and move it away.")
+            raise ConfigError(f"The settings file {file} is not a regular file.", advice="Move it away.")
         return tomllib.loads(file.read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise ConfigError(
@@ -388,20 +390,20 @@ def read_toml(file: Path) -> dict[str, object]:
     except UnicodeDecodeError as error:
         raise ConfigError(f"The settings file {file} is not UTF-8 text.", advice="Save it as UTF-8.") from error
     except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"The settings file {file} is not TOML: {error}.", advice="Mend that line.") from error
+        raise ConfigError(f"The settings file {file} is not valid TOML: {error}.", advice="Fix that line.") from error
     except RecursionError as error:
-        raise ConfigError(f"The settings file {file} is nested too deeply.", advice="Take brackets away.") from error
+        raise ConfigError(f"The settings file {file} is nested too deeply.", advice="Remove brackets.") from error
 
 
 def check_settings(tables: dict[str, object], source: str) -> Settings:
-    """`tables` as Settings. Raises ConfigError naming `source` and the key."""
+    """Validate `tables` and return them as Settings. Raises ConfigError, which names `source` and the key."""
     try:
         settings = msgspec.convert(tables, Settings)
     except msgspec.ValidationError as error:
         what, _, where = str(error).partition(" - at ")
         key = where.strip("`").removeprefix("key` in `").removeprefix("$.") or "?"
         known = key in known_keys()
-        advice = f"Its default, with what it means: reveries config get {key}" if known else "See: reveries config"
+        advice = f"Its meaning and default: reveries config get {key}" if known else "See: reveries config"
         raise ConfigError(
             f"The setting {key} in {source} is wrong: {what[:1].lower()}{what[1:]}.", advice=advice
         ) from error
@@ -415,8 +417,8 @@ def _refuse_empty_hours(spans: tuple[str, ...], source: str) -> None:
         begins, _, ends = span.partition("-")
         if begins == ends:
             raise ConfigError(
-                f"The setting monologue.quiet_hours in {source} has a span without length: {span}.",
-                advice='For the whole day: reveries config set monologue.enabled false. Else: ["22:30-07:00"]',
+                f"The setting monologue.quiet_hours in {source} has an empty span: {span}.",
+                advice='For the whole day: reveries config set monologue.enabled false. Otherwise: ["22:30-07:00"]',
             )
 
 
@@ -424,34 +426,32 @@ def _refuse_no_embedder(name: str, source: str) -> None:
     provider, _, model = name.partition("/")
     if name not in LOCAL_EMBEDDERS and not (provider in EMBEDDING_PROVIDERS and model):
         raise ConfigError(
-            f"The setting llm.embedding_model in {source} names no embedder: {name}.",
-            advice=f"Here runs {', '.join(LOCAL_EMBEDDERS)}. Or PROVIDER/NAME of {', '.join(EMBEDDING_PROVIDERS)}.",
+            f"The setting llm.embedding_model in {source} does not name a known embedder: {name}.",
+            advice=f"Local: {', '.join(LOCAL_EMBEDDERS)}. Or PROVIDER/NAME with {', '.join(EMBEDDING_PROVIDERS)}.",
         )
 
 
-def setting(settings: Settings, key: str) -> object:
-    """The value of a dotted `key`; a table gives a dict. Raises ConfigError with the nearest right name."""
+def get_setting(settings: Settings, key: str) -> object:
+    """Return the value of a dotted `key`; a dict for a table. Raises ConfigError, which suggests the nearest key."""
     node: object = msgspec.to_builtins(settings)
-    seen: list[str] = []
     for part in key.split("."):
         if not isinstance(node, dict) or part not in node:
-            raise ConfigError(f"There is no setting {key}.", advice=_nearest(key, known_keys()))
+            raise ConfigError(f"There is no setting {key}.", advice=_suggest_key(key, known_keys()))
         node = node[part]
-        seen.append(part)
     return node
 
 
 def known_keys() -> list[str]:
-    """Every dotted key of config.toml, in its order."""
-    return _flat(tomllib.loads(default_toml()))
+    """Return every dotted key of config.toml, in its order."""
+    return _flatten_keys(tomllib.loads(read_default_toml()))
 
 
-def describe(key: str) -> str:
-    """The comment that stands above `key` in the shipped config.toml; empty if it has none."""
+def describe_setting(key: str) -> str:
+    """Return the comment above `key` in the shipped config.toml; empty if it has none."""
     table, _, name = key.rpartition(".")
     comment: list[str] = []
     current = ""
-    for line in default_toml().splitlines():
+    for line in read_default_toml().splitlines():
         if header := re.fullmatch(r"\[([\w.]+)\]", line):
             current, comment = header.group(1), []
         elif line.startswith("# "):
@@ -463,37 +463,37 @@ def describe(key: str) -> str:
     return ""
 
 
-def _overlay(below: dict[str, object], above: dict[str, object]) -> dict[str, object]:
-    merged = dict(below)
-    for key, value in above.items():
-        lower = merged.get(key)
-        if isinstance(lower, dict) and isinstance(value, dict):
-            merged[key] = _overlay(cast("dict[str, object]", lower), cast("dict[str, object]", value))
+def _merge_tables(base: dict[str, object], override: dict[str, object]) -> dict[str, object]:
+    merged = dict(base)
+    for key, value in override.items():
+        base_value = merged.get(key)
+        if isinstance(base_value, dict) and isinstance(value, dict):
+            merged[key] = _merge_tables(cast("dict[str, object]", base_value), cast("dict[str, object]", value))
         else:
             merged[key] = value
     return merged
 
 
 def _refuse_unknown(chosen: dict[str, object], defaults: dict[str, object], source: str) -> None:
-    known = _flat(defaults)
+    known = _flatten_keys(defaults)
     tables = {key.rpartition(".")[0] for key in known} - {""}
-    for key in _flat(chosen):
+    for key in _flatten_keys(chosen):
         if key not in known and key not in tables and not key.startswith(NAMED_TABLES):
-            raise ConfigError(f"There is no setting {key} (in {source}).", advice=_nearest(key, known))
+            raise ConfigError(f"There is no setting {key} (in {source}).", advice=_suggest_key(key, known))
 
 
-def _flat(tables: dict[str, object], prefix: str = "") -> list[str]:
+def _flatten_keys(tables: dict[str, object], prefix: str = "") -> list[str]:
     keys: list[str] = []
     for name, value in tables.items():
         if isinstance(value, dict) and value:
-            keys += _flat(cast("dict[str, object]", value), f"{prefix}{name}.")
+            keys += _flatten_keys(cast("dict[str, object]", value), f"{prefix}{name}.")
         else:
             keys.append(f"{prefix}{name}")
     return keys
 
 
-def _nearest(key: str, known: list[str]) -> str:
+def _suggest_key(key: str, known: list[str]) -> str:
     close = difflib.get_close_matches(key, known, n=1, cutoff=0.5)
     if not close:
         close = [k for k in known if k.rpartition(".")[2] == key.rpartition(".")[2]][:1]
-    return f"Did you mean {close[0]}?" if close else "All of them: reveries config"
+    return f"Did you mean {close[0]}?" if close else "List all settings: reveries config"

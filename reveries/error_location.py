@@ -1,4 +1,4 @@
-"""Where an error was raised, for a log: files, lines and kinds, and no word that anybody said (H2)."""
+"""Tracebacks for a log: files, lines and exception types, without anything that was said (H2)."""
 
 import textwrap
 import traceback
@@ -7,21 +7,25 @@ from collections.abc import Iterator
 from reveries.errors import ReveriesError
 
 
-def trace_of(error: BaseException, *, says_all: bool = False) -> str:
-    """Where `error` and what led to it were raised: files, lines and kinds. Its words only where they are ours, or the
-    system's about files, or with `says_all`."""
-    if says_all:
+def format_trace(error: BaseException, *, with_messages: bool = False) -> str:
+    """Format the traceback of `error` and its causes. Messages are included only for our own errors and for system
+    errors about files, or for all with `with_messages`."""
+    if with_messages:
         return "".join(traceback.format_exception(error))
-    told = []
-    for raised in reversed(list(_causes_of(error))):
-        told += ["Traceback (most recent call last):\n", *traceback.format_tb(raised.__traceback__), _words_of(raised)]
+    parts = []
+    for raised in reversed(list(_error_and_causes(error))):
+        parts += [
+            "Traceback (most recent call last):\n",
+            *traceback.format_tb(raised.__traceback__),
+            _loggable_message(raised),
+        ]
         if isinstance(raised, BaseExceptionGroup):
-            told += [textwrap.indent(trace_of(one), "  | ") for one in raised.exceptions]
-    return "".join(told)
+            parts += [textwrap.indent(format_trace(member), "  | ") for member in raised.exceptions]
+    return "".join(parts)
 
 
-def _causes_of(error: BaseException) -> Iterator[BaseException]:
-    """`error` and what led to it."""
+def _error_and_causes(error: BaseException) -> Iterator[BaseException]:
+    """Yield `error` and its causes."""
     seen: set[int] = set()
     cause: BaseException | None = error
     while cause is not None and id(cause) not in seen:
@@ -30,7 +34,7 @@ def _causes_of(error: BaseException) -> Iterator[BaseException]:
         cause = cause.__cause__ or (None if cause.__suppress_context__ else cause.__context__)
 
 
-def _words_of(error: BaseException) -> str:
+def _loggable_message(error: BaseException) -> str:
     kind = type(error).__qualname__
     if isinstance(error, ReveriesError):
         return f"{kind}: {error.for_log}\n"

@@ -1,33 +1,33 @@
-"""Every error that Reveries raises on purpose, and the exit code of each.
+"""Every error that Reveries raises on purpose, and its exit code.
 
     ReveriesError                 1   something failed; the message says what
-      UsageError                  2   the command's words are off
-      AsleepError                 3   the mind sleeps: `reveries wake`
-      InputDataError             65   a file that was given in has a fault (file, line)
-      InputFileError             66   a file that was given in cannot be read
+      UsageError                  2   the command line is invalid
+      AsleepError                 3   the mind is asleep: `reveries wake`
+      InputDataError             65   an input file has an error (file, line)
+      InputFileError             66   an input file cannot be read
       ModelError                 69   a model cannot be used
         ModelMissingError               its weights are not on this machine
         ModelUnavailableError           it does not answer, or not in time
-        ModelAnswerError                it answered something that cannot be used
-        BudgetExceededError             asking it would cost more than is allowed
-      HomeError                  73   the home folder cannot be made, read or written
-      StorageError               74   the database refused; what was not acknowledged is not stored
-        DatabaseTooNewError             it was written by a newer Reveries (exit 78)
-        DiskFullError                   no room; nothing is lost, and it goes on when there is room again
-        StorageLostError                a write failed: the daemon ends rather than pretend
-          StorageDamagedError           the file is not whole, and could not be put right by itself
-      AlreadyAwakeError          75   another daemon holds this home
-      ProtocolError              76   the other side speaks something else
-        ConnectionLostError             the other side went away
-        OtherVersionError               the other side speaks another version of it
+        ModelAnswerError                its answer cannot be used
+        BudgetExceededError             the call could exceed the budget
+      HomeError                  73   the home folder cannot be created, read or written
+      StorageError               74   a database operation failed; what was not acknowledged is not stored
+        DatabaseTooNewError             the database was written by a newer Reveries (exit 78)
+        DiskFullError                   the disk is full; nothing is lost, and writing continues when there is space
+        StorageLostError                a write or sync failed: the daemon ends
+          StorageDamagedError           the database file is damaged and could not be repaired automatically
+      AlreadyAwakeError          75   another daemon is running for this home
+      ProtocolError              76   the other side violates the protocol
+        ConnectionLostError             the connection was closed
+        OtherVersionError               the other side speaks another version of the protocol
       ConfigError                78   a setting is wrong (file, key)
-      SafeModeError               1   safe mode does not do that
+      SafeModeError               1   not available in safe mode
       NotFoundError               1   nothing has that name
-      UndoError                   1   a pass of sleep cannot be taken back so
-      ToolError                   1   a tool could not do what was asked
+      UndoError                   1   a pass of sleep cannot be undone as requested
+      ToolError                   1   a tool failed
 
-A message is one plain sentence: what happened. `advice` is the next: what the person can do.
-`code` is the name that crosses the wire, so that the client can answer with the same exit code.
+`message` is one plain sentence that says what happened; `advice` says what the person can do.
+`code` is sent over the wire, so that the client can exit with the same exit code.
 """
 
 from enum import StrEnum
@@ -35,7 +35,7 @@ from typing import ClassVar
 
 
 class ReveriesError(Exception):
-    """The base of the tree; `exit_code` is what the command line ends with."""
+    """Base of all errors; the command line ends with `exit_code`."""
 
     exit_code: ClassVar[int] = 1
     code: ClassVar[str] = "failed"
@@ -50,33 +50,33 @@ class ReveriesError(Exception):
 
     @property
     def for_log(self) -> str:
-        """What a log may say of it: never what somebody said (H2)."""
+        """The text for a log, without anything that was said (H2)."""
         return self.message
 
 
 class UsageError(ReveriesError):
-    """The words of a command do not make one."""
+    """The command line is invalid."""
 
     exit_code = 2
     code = "usage"
 
 
 class AsleepError(ReveriesError):
-    """Nobody answers on the socket."""
+    """No daemon answers on the socket."""
 
     exit_code = 3
     code = "asleep"
 
 
 class InputDataError(ReveriesError):
-    """A file that was given in has a fault; the message names file and line."""
+    """An input file has an error; the message names file and line."""
 
     exit_code = 65
     code = "input_data"
 
 
 class InputFileError(ReveriesError):
-    """A file that was given in cannot be read."""
+    """An input file cannot be read."""
 
     exit_code = 66
     code = "input_file"
@@ -90,7 +90,7 @@ class ModelError(ReveriesError):
 
     @property
     def for_log(self) -> str:
-        """A provider's own words may quote what it was asked: the kind alone."""
+        """Only the code: a provider's message may quote the prompt."""
         return self.code
 
 
@@ -101,29 +101,29 @@ class ModelMissingError(ModelError):
 
 
 class ModelFault(StrEnum):
-    """What kept a model from answering: it decides whether, and when, asking again is worth anything."""
+    """Why a model call failed; decides whether and when a retry makes sense."""
 
     UNREACHABLE = "unreachable"
-    """No connection: refused, no such host, a certificate that is not right."""
+    """No connection: refused, unknown host, invalid certificate."""
     TIMED_OUT = "timed_out"
     OVERLOADED = "overloaded"
-    """It says that it cannot now: 5xx."""
+    """Temporary server error (HTTP 5xx)."""
     RATE_LIMITED = "rate_limited"
-    """It asks for a pause: 429."""
+    """Rate limited (HTTP 429)."""
     KEY_REFUSED = "key_refused"
-    """401 or 402, or 403 again: asking again changes nothing."""
+    """Key or account refused (HTTP 401, 402, or 403 twice in a row). Not retried."""
     FORBIDDEN = "forbidden"
-    """403: of this question, or, when it comes twice in a row, of the key."""
+    """HTTP 403: this request is refused; twice in a row means that the key is."""
     BAD_REQUEST = "bad_request"
-    """It does not take the question: 400, 413, 422. Asking again changes nothing."""
+    """Request not accepted (HTTP 400, 413, 422). Not retried."""
     BROKEN = "broken"
-    """It answered what is no answer: cut off, too long, not of its own format."""
+    """The answer is unusable: cut off, too long, or malformed."""
 
 
 class ModelUnavailableError(ModelError):
     """A model does not answer, or not within its limits.
 
-    `retry_after_seconds` is what the provider asked us to wait; None when it asked nothing.
+    `retry_after_seconds` is the wait that the provider requested; None if it requested none.
     """
 
     code = "model_unavailable"
@@ -146,7 +146,7 @@ class ModelUnavailableError(ModelError):
 
 
 class ModelAnswerError(ModelError):
-    """A model's answer is not of the form that was asked for, even after one repair (R-113)."""
+    """A model's answer does not have the requested form, even after one repair (R-113)."""
 
     code = "model_answer"
 
@@ -154,7 +154,7 @@ class ModelAnswerError(ModelError):
 class BudgetExceededError(ModelError):
     """The call could cost more than what is left of the budget.
 
-    `goes_on_after_seconds`: how long until there is room again; None when only another limit makes room.
+    `goes_on_after_seconds`: time until the budget renews; None if only a higher limit helps.
     """
 
     code = "budget"
@@ -165,28 +165,28 @@ class BudgetExceededError(ModelError):
 
 
 class HomeError(ReveriesError):
-    """The home folder cannot be made, read or written."""
+    """The home folder cannot be created, read or written."""
 
     exit_code = 73
     code = "home"
 
 
 class StorageError(ReveriesError):
-    """The database refused. What was not acknowledged is not stored."""
+    """A database operation failed. What was not acknowledged is not stored."""
 
     exit_code = 74
     code = "storage"
 
 
 class DatabaseTooNewError(StorageError):
-    """The database was written by a newer Reveries; it is left untouched."""
+    """The database was written by a newer Reveries; it is not changed."""
 
     exit_code = 78
     code = "database_too_new"
 
 
 class DiskFullError(StorageError):
-    """There is no room left. What was stored stays; nothing new is acknowledged until there is room."""
+    """The disk is full. What was stored remains; nothing new is acknowledged until there is space."""
 
     code = "disk_full"
 
@@ -198,7 +198,7 @@ class StorageLostError(StorageError):
 
 
 class StorageDamagedError(StorageLostError):
-    """The file is no whole memory. The daemon ends; the next wake puts back the newest backup that is whole (A8)."""
+    """The database file is damaged. The daemon ends; the next wake restores the newest intact backup (A8)."""
 
     code = "storage_damaged"
 
@@ -211,20 +211,20 @@ class AlreadyAwakeError(ReveriesError):
 
 
 class ProtocolError(ReveriesError):
-    """The other side sent what the protocol does not know."""
+    """The other side sent something that is not part of the protocol."""
 
     exit_code = 76
     code = "protocol"
 
 
 class ConnectionLostError(ProtocolError):
-    """The other side went away before it answered."""
+    """The connection was closed before the answer."""
 
     code = "connection_lost"
 
 
 class OtherVersionError(ProtocolError):
-    """Client and daemon are of versions that do not understand each other."""
+    """Client and daemon speak different versions of the protocol."""
 
     code = "other_version"
 
@@ -237,7 +237,7 @@ class ConfigError(ReveriesError):
 
 
 class SafeModeError(ReveriesError):
-    """The mind is in safe mode, and that is not among what it does there."""
+    """The request is not available in safe mode."""
 
     code = "safe_mode"
 
@@ -249,19 +249,19 @@ class NotFoundError(ReveriesError):
 
 
 class UndoError(ReveriesError):
-    """A pass of sleep cannot be taken back as it is asked."""
+    """A pass of sleep cannot be undone as requested."""
 
     code = "undo"
 
 
 class ToolError(ReveriesError):
-    """A tool could not do what was asked. The message goes to whoever called it."""
+    """A tool failed. The message is returned to its caller."""
 
     code = "tool"
 
 
 def error_from_code(code: str, message: str, advice: str) -> ReveriesError:
-    """The error that crossed the wire as `code`; the base of the tree for one that this version does not know."""
+    """Rebuild the error that was sent as `code`; a ReveriesError for a code that this version does not know."""
     return _CLASSES.get(code, ReveriesError)(message, advice=advice)
 
 

@@ -13,17 +13,17 @@ Severity = Literal["wrong", "watch", "note"]
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One thing that can be wrong. `is_mended`: `reveries doctor --fix` fixes it."""
+    """One kind of fault. `is_fixable`: `reveries doctor --fix` fixes it."""
 
     severity: Severity
     meaning: str
     next_step: str
-    is_mended: bool = False
+    is_fixable: bool = False
 
 
 _WAKE = "Wake it: reveries wake"
 _RESTART = "Restart it: reveries sleep, then reveries wake"
-_ANEW = "Restart it with the installed version: reveries wake"
+_RESTART_INSTALLED = "Restart it with the installed version: reveries wake"
 _FETCH = "Download them: reveries models pull"
 _FIX = "Fix it: reveries doctor --fix"
 
@@ -36,7 +36,7 @@ FAULTS: Final[Mapping[str, Fault]] = {
     "home-not-folder": Fault(
         "wrong", "The path of the home is not a folder.", "Move it, or choose another REVERIES_HOME."
     ),
-    "home-mode": Fault("wrong", "Other users can read the home.", _FIX, is_mended=True),
+    "home-mode": Fault("wrong", "Other users can read the home.", _FIX, is_fixable=True),
     "home-owner": Fault(
         "wrong", "The home belongs to another user.", "Use the account that owns it, or choose another REVERIES_HOME."
     ),
@@ -53,14 +53,14 @@ FAULTS: Final[Mapping[str, Fault]] = {
         "The home is on a network file system: locks and the write-ahead log are not safe there.",
         "Put it to sleep, move the home to a local disk, and set REVERIES_HOME to the new path.",
     ),
-    "file-mode": Fault("wrong", "Other users can read files of the mind.", _FIX, is_mended=True),
+    "file-mode": Fault("wrong", "Other users can read files of the mind.", _FIX, is_fixable=True),
     "file-owner": Fault(
         "wrong",
         "Files of the mind belong to another user.",
         "Take them over: sudo chown -R $USER followed by the path of the home",
     ),
-    "folder-missing": Fault("watch", "A folder of the home is missing.", _FIX, is_mended=True),
-    "leftover-partial": Fault("watch", "An interrupted backup or download left a partial file.", _FIX, is_mended=True),
+    "folder-missing": Fault("watch", "A folder of the home is missing.", _FIX, is_fixable=True),
+    "leftover-partial": Fault("watch", "An interrupted backup or download left a partial file.", _FIX, is_fixable=True),
     # Disk space.
     "disk-full": Fault("wrong", "The disk is full.", "Free some space; the mind continues by itself."),
     "disk-low": Fault("watch", "The disk is nearly full.", "Free some space: at least 200 MB."),
@@ -70,14 +70,14 @@ FAULTS: Final[Mapping[str, Fault]] = {
     "logs-large": Fault("watch", "The logs take up much space.", "See why: reveries logs"),
     # Lock and socket.
     "lock-not-file": Fault("wrong", "The lock file is not a regular file.", "Move it away, then: reveries wake"),
-    "socket-stale": Fault("watch", "A crashed daemon left its socket.", _FIX, is_mended=True),
+    "socket-stale": Fault("watch", "A crashed daemon left its socket.", _FIX, is_fixable=True),
     "socket-not-socket": Fault("wrong", "The path of the socket is not a socket.", "Move it away, then: reveries wake"),
     "socket-foreign": Fault(
         "wrong",
         "Another program listens on the mind's socket.",
         "End that program, or choose another REVERIES_HOME.",
     ),
-    "socket-mode": Fault("wrong", "Other users can open the socket.", _FIX, is_mended=True),
+    "socket-mode": Fault("wrong", "Other users can open the socket.", _FIX, is_fixable=True),
     "socket-owner": Fault(
         "wrong",
         "The socket belongs to another user.",
@@ -95,8 +95,8 @@ FAULTS: Final[Mapping[str, Fault]] = {
         "The daemon is running but does not answer.",
         "It may still be starting. If this persists, end the process, then: reveries wake",
     ),
-    "other-protocol": Fault("wrong", "The daemon speaks another version of the protocol.", _ANEW),
-    "other-version": Fault("watch", "The running daemon is not the installed version of Reveries.", _ANEW),
+    "other-protocol": Fault("wrong", "The daemon speaks another version of the protocol.", _RESTART_INSTALLED),
+    "other-version": Fault("watch", "The running daemon is not the installed version of Reveries.", _RESTART_INSTALLED),
     "crash-loop": Fault(
         "wrong", "The daemon was started repeatedly and never stopped gracefully.", "See why: reveries logs -n 50"
     ),
@@ -115,7 +115,7 @@ FAULTS: Final[Mapping[str, Fault]] = {
     "key-file-unreadable": Fault(
         "wrong", "The file with the provider's key cannot be read.", "Check llm.api_key_file."
     ),
-    "key-file-mode": Fault("wrong", "Other users can read the provider's key.", _FIX, is_mended=True),
+    "key-file-mode": Fault("wrong", "Other users can read the provider's key.", _FIX, is_fixable=True),
     "key-file-empty": Fault("wrong", "The file with the provider's key is empty.", "Put the key into it."),
     "key-missing": Fault(
         "wrong", "A hosted provider is chosen but has no key.", "Set llm.api_key_file to a file with the key."
@@ -212,8 +212,8 @@ FAULTS: Final[Mapping[str, Fault]] = {
 }
 
 
-def fault_table() -> str:
-    """Every fault, as Markdown."""
+def render_fault_table() -> str:
+    """Return the reference page of all faults, as Markdown."""
     head = [
         "# Faults",
         "",
@@ -225,7 +225,7 @@ def fault_table() -> str:
         "|---|---|---|---|---|",
     ]
     rows = [
-        f"| `{name}` | {fault.severity} | {fault.meaning} | {fault.next_step} | {'yes' if fault.is_mended else ''} |"
+        f"| `{name}` | {fault.severity} | {fault.meaning} | {fault.next_step} | {'yes' if fault.is_fixable else ''} |"
         for name, fault in FAULTS.items()
     ]
     return "\n".join([*head, *rows, ""])

@@ -1,84 +1,86 @@
-"""The gates that hold foreign text: what is inherited from it, and what it can never do (F1, F3). Pure.
+"""The gates that restrict untrusted text: how taint is inherited, and what tainted text can never do (F1, F3). Pure.
 
-Filters do not find poisoned memories, and a model may obey whatever it reads. So each gate is code that asks where a
-text came from, never what it says. Each has a name, for a test of the tests: with any one of them taken out, the test
-that feeds an obedient model with poisoned memories must fail. Nothing here can open one: there is no state.
+Filters do not find poisoned memories, and a model may obey whatever it reads. So each gate is code that checks the
+origin of a text, never its content. Each has a name, so that a test can prove that the gates are needed: with any one
+of them disabled, the test that feeds poisoned memories to an obedient model must fail. Nothing here can open a gate:
+this module has no state.
 """
 
 from enum import StrEnum
 
 
 class Gate(StrEnum):
-    """What stands between foreign text and the rest of the mind."""
+    """Gates between untrusted text and the rest of the mind."""
 
     RECALL = "recall"
-    """A reply inherits the taint of what was recalled for it."""
+    """A reply inherits the taint of the memories recalled for it."""
     TALK = "talk"
-    """A reply inherits the taint of the conversation and of the thought that stand before it."""
+    """A reply inherits the taint of the conversation and the thought in its prompt."""
     EXCHANGE = "exchange"
     """An exchange inherits the taint of its turns."""
     THOUGHT = "thought"
-    """A thought inherits the taint of the talk and the memories before it, and of its occasion."""
+    """A thought inherits the taint of the conversation and the memories in its prompt, and of its reactivation."""
     LAST_THOUGHT = "last thought"
-    """A tainted thought leads no other thought; one that takes it up again after a cut is tainted too."""
+    """A tainted thought is not in the prompt of the next thought; a thought that continues it after a cut is
+    tainted."""
     EPISODE = "episode"
     """An episode inherits the taint of its experiences."""
     CLAIM = "claim"
     """A claim inherits the taint of its turn."""
     MERGE = "merge"
-    """Nothing tainted becomes one with what is not."""
+    """A tainted episode is never merged with an untainted one."""
     SUPERSEDE = "supersede"
-    """What is trusted less never outranks what is trusted more."""
+    """A less trusted claim never supersedes a more trusted one."""
     CAUSE = "cause"
-    """Nothing tainted stands before sleep beside what is not."""
+    """Sleep never reads a tainted episode together with an untainted one."""
     SELF_WORDS = "self words"
-    """The self-model is made of trusted words alone."""
+    """The self-model is made only of trusted words."""
     SELF_PATTERNS = "self patterns"
-    """No pattern of the self-model comes from an experience with foreign words in it."""
+    """No pattern of the self-model comes from an experience with untrusted text in it."""
     ACT = "act"
-    """Nothing that is tainted acts, or reaches the owner by itself."""
+    """Nothing tainted triggers an action, or notifies the owner."""
     INDICATOR = "indicator"
-    """What foreign text makes the mind say of its own state is not counted as its state."""
+    """What the mind says about its own state under the influence of untrusted text is not counted as its state."""
     RECORD = "record"
-    """A remembered text cannot end the record that it stands in."""
+    """A remembered text cannot close the bracketed record that it is in."""
     VOICE = "voice"
-    """No line of a text can pass for a line that somebody else said."""
+    """No line of a text can look like a line of another speaker."""
     MARKS = "marks"
     """No text carries a chat template's token to a model."""
     FOLD = "fold"
-    """The summary of a long conversation, which stands among the instructions, quotes nothing tainted."""
+    """The summary of a long conversation, which is part of the instructions, quotes nothing tainted."""
 
 
 class ToolGate(StrEnum):
-    """What stands between a tool and the rest of the world."""
+    """Gates between a tool and the rest of the world."""
 
     LISTED = "listed"
-    """A caller calls what its role lists, and nothing else."""
+    """A caller can call only the tools that its role lists."""
     GRANT = "grant"
-    """A tool that reaches out goes only where the owner granted it."""
+    """A tool that reaches out needs the owner's grant."""
     SOURCE = "source"
-    """Where foreign text was read, it reaches out only if the owner granted each of its sources, too."""
+    """After untrusted text was read, a tool reaches out only if the owner also granted each of its sources."""
     RESULT = "result"
-    """What is done after a result was read inherits that result's sources."""
+    """Calls made after a result was read inherit that result's sources."""
     ADDRESS = "address"
-    """An address is fetched that the owner wrote, or that stands in what was fetched before: none that a model made."""
+    """Only addresses that the owner wrote, or that occur in what was fetched before, are fetched: none from a model."""
     PUBLIC = "public"
-    """An address within a network is not fetched, whatever name leads to it."""
+    """An address of a private network is not fetched, whatever name resolves to it."""
     UNKNOWN = "unknown"
-    """What was begun and may have happened is not done again without a word of the owner."""
+    """A call that was started and may have had its effect is not repeated without the owner's approval."""
 
 
-def stands(gate: Gate | ToolGate) -> bool:
-    """Whether `gate` holds: always. It is asked so that a test can take one out and see that it is missed."""
+def is_enforced(gate: Gate | ToolGate) -> bool:
+    """Whether `gate` is enforced: always. A function, so that a test can disable a gate and see that it is needed."""
     return gate in type(gate)
 
 
-def inherited(gate: Gate, *sources: bool) -> bool:
-    """Whether something derived from these sources is tainted: as soon as one of them is."""
-    return any(sources) and stands(gate)
+def inherits_taint(gate: Gate, *sources: bool) -> bool:
+    """Whether something derived from these sources is tainted: if any of them is."""
+    return any(sources) and is_enforced(gate)
 
 
 def may_act(*, is_tainted: bool, is_confirmed: bool = False) -> bool:
-    """Whether a text may have an effect beyond being said, thought and remembered: a note to the owner today, a tool
-    whenever there is one. What is tainted needs the owner's word on it, given in the client."""
-    return is_confirmed or not is_tainted or not stands(Gate.ACT)
+    """Whether a text may have an effect beyond being said, thought and remembered: a note to the owner, or a tool call.
+    A tainted text needs the owner's confirmation, given in the client."""
+    return is_confirmed or not is_tainted or not is_enforced(Gate.ACT)

@@ -1,4 +1,4 @@
-"""Signs of life: by them whoever looks tells a part that is at work from one that hangs (B7). Reads no clock."""
+"""Heartbeats of the daemon's parts, by which the watchdog tells a working part from a hung one (B7). Reads no clock."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
@@ -10,7 +10,7 @@ T = TypeVar("T")
 
 
 class Pulse:
-    """Of one part of the daemon. It counts as hung where it is at work and does not beat for long."""
+    """The heartbeat of one part of the daemon. The part counts as hung if it is at work and has not beaten for long."""
 
     def __init__(self) -> None:
         self.beats = 0
@@ -19,40 +19,40 @@ class Pulse:
 
     @property
     def is_at_work(self) -> bool:
-        """Whether it must beat now and then: also while it waits, where it said for how long."""
+        """Whether beats are expected; also true while it waits for a declared time."""
         return self._works > 0
 
     @property
     def wait_seconds(self) -> float:
-        """How long it said that it waits; 0 while it does something."""
+        """The longest wait that was declared; 0 if it is not waiting."""
         return max(self._waits, default=0.0)
 
     def beat(self) -> None:
-        """It gets on. May be called from any thread."""
+        """Record progress. May be called from any thread."""
         self.beats += 1
 
-    def heard(self, tell: Callable[P, None] | None) -> Callable[P, None]:
-        """`tell`, and a beat each time. None: the beat alone."""
+    def beat_on_call(self, callback: Callable[P, None] | None) -> Callable[P, None]:
+        """Wrap `callback` so that each call is a beat too. None: only the beat."""
 
-        def told(*progress: P.args, **named: P.kwargs) -> None:
+        def beat_and_call(*args: P.args, **kwargs: P.kwargs) -> None:
             self.beat()
-            if tell is not None:
-                tell(*progress, **named)
+            if callback is not None:
+                callback(*args, **kwargs)
 
-        return told
+        return beat_and_call
 
     def begin(self) -> None:
-        """From now on, beats are expected, until `end` as many times."""
+        """Expect beats from now on, until `end` was called as often as `begin`."""
         self._works += 1
 
     def end(self) -> None:
-        """What was begun is over, whatever came of it."""
+        """End what `begin` began, also after a failure."""
         self._works -= 1
 
     @contextmanager
     def at_work(self) -> Iterator[None]:
-        """Within it, beats are expected. To begin is none, nor to be cancelled: others may come, wait for one that
-        hangs, and leave."""
+        """Expect beats within the block. Entering it is no beat, nor is being cancelled: other tasks may enter, wait
+        for one that hangs, and give up."""
         self.begin()
         try:
             yield
@@ -62,7 +62,7 @@ class Pulse:
 
     @contextmanager
     def waiting(self, seconds: float = float("inf")) -> Iterator[None]:
-        """Within work: nothing is expected for so long. Without `seconds`, for what may never come."""
+        """Within work: expect no beat for so long. Without `seconds`, the wait may last for ever."""
         self.beat()
         self._waits.append(seconds)
         try:
@@ -72,13 +72,13 @@ class Pulse:
             self.beat()
 
     async def during(self, work: Awaitable[T]) -> T:
-        """What comes of `work`, during which it is at work but where it says that it waits."""
+        """Await `work` and return its result; beats are expected meanwhile."""
         with self.at_work():
             return await work
 
 
 class WatchedLock(asyncio.Lock):
-    """Who holds it is at work; that it goes from one to the next is to get on."""
+    """A lock whose holder counts as at work; acquiring and releasing it are beats."""
 
     def __init__(self, pulse: Pulse) -> None:
         super().__init__()

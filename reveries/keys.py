@@ -1,4 +1,4 @@
-"""Which keys the terminal interface obeys: a table of config.toml of its own."""
+"""Key bindings of the terminal interface: the table [client.keys] of config.toml."""
 
 from typing import Annotated
 
@@ -8,7 +8,7 @@ KeyNames = Annotated[str, msgspec.Meta(max_length=100, pattern=r"^[a-z0-9_+,\-?]
 
 
 class KeySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Textual's names of keys, several apart by commas; empty: no key."""
+    """Textual's key names, separated by commas; empty: no key."""
 
     stop: KeyNames
     leave: KeyNames

@@ -1,4 +1,4 @@
-"""What config.toml says of the Model Context Protocol: programs that may write, and servers whose tools may be used."""
+"""Settings for the Model Context Protocol: programs that may write, and servers whose tools may be used."""
 
 from typing import Annotated
 
@@ -9,7 +9,7 @@ ServerName = Annotated[str, msgspec.Meta(pattern=r"^[a-z0-9][a-z0-9_-]{0,39}$")]
 
 
 class McpServerSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A program whose tools projects may be granted: a command, or an address."""
+    """An MCP server whose tools projects may be granted: a command to start, or a URL."""
 
     command: tuple[_Text, ...] = ()
     url: Annotated[str, msgspec.Meta(max_length=500)] = ""
@@ -22,7 +22,7 @@ class McpServerSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
 
     def __post_init__(self) -> None:
         if bool(self.command) == bool(self.url):
-            raise ValueError("a server has a command or an url, and not both")
+            raise ValueError("a server needs either a command or a url")
 
 
 class McpSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

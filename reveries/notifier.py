@@ -1,4 +1,4 @@
-"""Tells subscribers of an event: who announces does not know who listens."""
+"""Notifies subscribers of an event; the sender does not know them."""
 
 import contextlib
 from collections.abc import Callable, Iterator
@@ -8,7 +8,7 @@ P = ParamSpec("P")
 
 
 class Notifier(Generic[P]):
-    """One kind of event. Subscribers are called at once, in the order in which they subscribed; none of them waits."""
+    """One kind of event. Subscribers are called immediately and synchronously, in the order of subscription."""
 
     def __init__(self) -> None:
         self._listeners: list[Callable[P, object]] = []

@@ -1,4 +1,4 @@
-"""What a process of ours does for itself before anything that was said is in its memory."""
+"""Hardening of our own processes, done before private text is in memory."""
 
 import ctypes
 import os
@@ -8,15 +8,14 @@ from pathlib import Path
 
 _PR_SET_DUMPABLE = 4
 _TLS_KEYS_FILE = "SSLKEYLOGFILE"
-"""Where OpenSSL's users write by which what they sent can be read: prompts, and the key with them."""
+"""Names a file for TLS session keys; with it others could decrypt our traffic, prompts and API key included."""
 _NO_CORE = 1
-"""Bytes. No file fits into that, and Linux pipes none to a program either: a limit of 0 it passes over for a pipe."""
+"""Bytes. Too small for a core file. Unlike 0, Linux also honours it when core dumps are piped to a program."""
 
 
-def keep_to_itself() -> None:
-    """No core dump, in a file or through a pipe, and on Linux nobody but root looks into its memory or its environment,
-    not even other programs of the same user; and nothing is written down by which its TLS can be read. Children that
-    are another program do it again for themselves."""
+def protect_process() -> None:
+    """Disable core dumps (to a file or a pipe) and TLS key logging; on Linux also hide the process's memory and
+    environment from other programs of the same user. Child processes that run another program must call it again."""
     os.environ.pop(_TLS_KEYS_FILE, None)
     _, hard = resource.getrlimit(resource.RLIMIT_CORE)
     limit = _NO_CORE if sys.platform == "linux" and hard != 0 else 0
@@ -25,7 +24,7 @@ def keep_to_itself() -> None:
         ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
 
 
-def keep_temporary_files_in(folder: Path) -> None:
-    """What SQLite needs for a moment and does not hold in memory (a large memory written anew, say) goes into `folder`,
-    not into a place for everybody's. It asks once, when it is loaded: call this before."""
+def set_sqlite_temp_folder(folder: Path) -> None:
+    """Make SQLite put its temporary files into `folder` and not into a shared place such as /tmp; a VACUUM of a large
+    memory needs them. SQLite reads this when it is loaded: call this before."""
     os.environ["SQLITE_TMPDIR"] = str(folder)

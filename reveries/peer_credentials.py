@@ -1,17 +1,17 @@
-"""Who is at the other end of a unix socket, as the kernel says: asked by the daemon of clients, and by them of it."""
+"""The user at the other end of a unix socket, from the kernel; checked by the daemon and by its clients."""
 
 import os
 import socket
 import struct
 from pathlib import Path
 
-from reveries.own_files import owner_of
+from reveries.own_files import expected_owner
 
 _ROOT = 0
 
 
 def peer_uid(connection: socket.socket) -> int | None:
-    """The user at the other end of a unix socket; None where the system does not tell."""
+    """Return the user at the other end of a unix socket; None if the system does not say."""
     try:
         if hasattr(socket, "SO_PEERCRED"):
             size = struct.calcsize("3i")
@@ -24,14 +24,14 @@ def peer_uid(connection: socket.socket) -> int | None:
         return None
 
 
-def is_the_owner(uid: int | None) -> bool:
-    """Whether the user at the other end may come in: whoever runs the daemon, and root, who can read everything anyway.
+def may_connect(uid: int | None) -> bool:
+    """Whether the user at the other end may connect: the user of this process, or root, who can read everything anyway.
 
-    Where the system does not tell who it is, the socket's mode alone decides.
+    If the system does not say who it is, only the socket's mode protects it.
     """
     return uid is None or uid in (os.getuid(), _ROOT)
 
 
 def may_serve(uid: int | None, home: Path) -> bool:
-    """Whether that user may be the mind in `home`: whoever asks, whose the home is where root asks, and root."""
-    return is_the_owner(uid) or uid == owner_of(home)
+    """Whether that user may run the daemon of `home`: the caller's user, root, or for root the owner of the home."""
+    return may_connect(uid) or uid == expected_owner(home)

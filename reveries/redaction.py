@@ -1,8 +1,8 @@
-"""Secrets out of text that is written or shown: logs, errors, tracebacks, settings, what the command line says (F6).
+"""Redaction of secrets in text that is written or shown: logs, errors, tracebacks, settings, output (F6).
 
-The last step before a text leaves for a file or a screen. What is known to be a secret is found word for word and in
-the ways it may be written; what only looks like one is found by the forms that vendors give their keys, by what is
-called a key, and by where addresses and headers carry them. Memory itself is never redacted: it is the owner's.
+This is the last step before a text is written to a file or a screen. Known secrets are found literally and in their
+encodings; unknown ones by the formats of vendors' keys, by names such as "api_key", and by their place in URLs and
+headers. Memory itself is never redacted: it is the owner's.
 """
 
 import base64
@@ -14,9 +14,9 @@ from urllib.parse import quote
 REDACTED: Final = "[secret]"
 _SHORTEST: Final = 8
 
-# Keys as their makers write them, tokens that say of what kind they are, and private keys.
+# Keys in vendors' formats, tokens with a type prefix, and private keys.
 _START: Final = r"(?:(?<!\w)|(?<=\\[nrt]))"
-"""Where a word begins; also after a line break that was written as two signs."""
+"""The beginning of a word; also after an escaped line break (backslash and n)."""
 _FORMS: Final = re.compile(
     r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)"
     rf"|{_START}(?:"
@@ -27,7 +27,7 @@ _FORMS: Final = re.compile(
     r"|\d{8,}:[\w-]{30,})",
     re.DOTALL,
 )
-# After a word that says so; the word stays.
+# After a word that announces a secret; the word itself stays.
 _HEADERS: Final = re.compile(rf"(?i){_START}(bearer|basic|token)(\s+)[\w.~+/=-]{{8,}}")
 _NAMED: Final = re.compile(
     r"""(?ix)
@@ -43,9 +43,9 @@ _IN_QUERY: Final = re.compile(
 )
 
 
-def redacted(text: str, known: Iterable[str] = ()) -> str:
-    """`text` with every secret in it replaced: the `known` ones (see `spellings`) wherever they stand, and what has the
-    form of one."""
+def redact(text: str, known: Iterable[str] = ()) -> str:
+    """Return `text` with secrets replaced: the `known` ones (see `list_spellings`), and whatever has the form of
+    one."""
     for secret in known:
         text = text.replace(secret, REDACTED)
     text = _FORMS.sub(REDACTED, text)
@@ -55,14 +55,14 @@ def redacted(text: str, known: Iterable[str] = ()) -> str:
     return _NAMED.sub(rf"\g<1>{REDACTED}", text)
 
 
-def spellings(secrets: Iterable[str]) -> tuple[str, ...]:
-    """The ways in which these secrets may be written, longest first. Those of a few letters are left out: they would
-    take ordinary words with them."""
-    found: set[str] = set()
+def list_spellings(secrets: Iterable[str]) -> tuple[str, ...]:
+    """Return the secrets in plain, URL-encoded, base64 and hex form, longest first. Very short ones are left out,
+    because ordinary words would be redacted with them."""
+    spellings: set[str] = set()
     for secret in secrets:
         if len(secret) < _SHORTEST:
             continue
         raw = secret.encode("utf-8", "replace")
-        found |= {secret, quote(secret, safe=""), base64.b64encode(raw).decode("ascii").rstrip("="), raw.hex()}
-        found.add(base64.urlsafe_b64encode(raw).decode("ascii").rstrip("="))
-    return tuple(sorted(found, key=lambda spelling: (-len(spelling), spelling)))
+        spellings |= {secret, quote(secret, safe=""), base64.b64encode(raw).decode("ascii").rstrip("="), raw.hex()}
+        spellings.add(base64.urlsafe_b64encode(raw).decode("ascii").rstrip("="))
+    return tuple(sorted(spellings, key=lambda spelling: (-len(spelling), spelling)))

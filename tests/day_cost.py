@@ -8,7 +8,7 @@ than 5 %.
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from reveries.config import load_settings, settings_from
+from reveries.config import build_settings, load_settings
 from reveries.daemon.spontaneous_recall import ASSOCIATION_SECONDS
 from reveries.llm.base import Role
 from reveries.llm.choose import HOSTED_PROVIDERS, choose_models
@@ -78,7 +78,7 @@ def _call_dollars(role: Role, provider: str) -> float:
 
 
 def _models(provider: str) -> dict[Role, str]:
-    settings = settings_from({"llm": {"provider": provider}}, "this script").llm
+    settings = build_settings({"llm": {"provider": provider}}, "this script").llm
     return {role: choice.name for role, choice in choose_models(settings, None).items()}
 
 

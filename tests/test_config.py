@@ -19,13 +19,13 @@ from reveries.config import (
     LOCAL_EMBEDDERS,
     SOCKET_PATH_LIMIT_BYTES,
     Home,
-    default_toml,
-    describe,
+    build_settings,
+    describe_setting,
+    get_setting,
     is_this_machine,
     known_keys,
     load_settings,
-    setting,
-    settings_from,
+    read_default_toml,
 )
 from reveries.errors import ConfigError, HomeError
 from reveries.llm.assets import manifest
@@ -70,7 +70,7 @@ def test_no_hosted_provider_is_a_default() -> None:
 
 
 def test_every_setting_says_its_unit_or_needs_none() -> None:
-    numbers = [key for key in known_keys() if isinstance(setting(load_settings(None), key), int | float)]
+    numbers = [key for key in known_keys() if isinstance(get_setting(load_settings(None), key), int | float)]
     unit = re.compile(r"_(seconds|minutes|hours|days|tokens|bytes|megabytes|day|month|second|cycle)$")
     bare = {key.rpartition(".")[2] for key in numbers if not unit.search(key)}
     assert bare == {
@@ -153,7 +153,7 @@ def test_an_unknown_key_is_refused_with_the_nearest_right_name(
 def test_a_key_that_is_near_nothing_points_to_the_list(tmp_path: Path) -> None:
     with pytest.raises(ConfigError) as refused:
         load_settings(written(tmp_path, "zzzzzzzzqqq = 1\n"))
-    assert refused.value.advice == "All of them: reveries config"
+    assert refused.value.advice == "List all settings: reveries config"
 
 
 @pytest.mark.requirement("R-161")
@@ -218,40 +218,43 @@ def test_settings_are_frozen() -> None:
 
 def test_every_key_can_be_asked_for() -> None:
     settings = load_settings(None)
-    defaults = tomllib.loads(default_toml())
+    defaults = tomllib.loads(read_default_toml())
     for key in known_keys():
         node: object = defaults
         for part in key.split("."):
             assert isinstance(node, dict)
             node = node[part]
-        found = setting(settings, key)
+        found = get_setting(settings, key)
         assert (list(found) if isinstance(found, tuple) else found) == node
 
 
 def test_a_table_is_given_whole() -> None:
-    assert setting(load_settings(None), "log") == {"level": "info"}
+    assert get_setting(load_settings(None), "log") == {"level": "info"}
 
 
 def test_asking_for_what_is_not_there_names_the_nearest() -> None:
     with pytest.raises(ConfigError, match=re.escape("monologue.enabeld")) as refused:
-        setting(load_settings(None), "monologue.enabeld")
+        get_setting(load_settings(None), "monologue.enabeld")
     assert refused.value.advice == "Did you mean monologue.enabled?"
 
 
 def test_the_comment_above_a_setting_is_its_description() -> None:
-    assert describe("monologue.target_tokens_per_second") == "Thought is paced to about the speed of human thinking."
-    assert describe("llm.provider").startswith("auto: an Ollama that answers, else the embedded model.")
-    assert describe("llm.embedded.threads") == "0: as many as suit this machine."
+    assert (
+        describe_setting("monologue.target_tokens_per_second")
+        == "Thought is paced to about the speed of human thinking."
+    )
+    assert describe_setting("llm.provider").startswith("auto: an Ollama that answers, else the embedded model.")
+    assert describe_setting("llm.embedded.threads") == "0: as many as suit this machine."
 
 
 def test_a_setting_without_a_comment_has_no_description_of_its_neighbour() -> None:
-    assert describe("monologue.max_tokens_per_cycle") == ""
-    assert describe("memory.consolidation_interval_hours") == ""
-    assert describe("no.such.key") == ""
+    assert describe_setting("monologue.max_tokens_per_cycle") == ""
+    assert describe_setting("memory.consolidation_interval_hours") == ""
+    assert describe_setting("no.such.key") == ""
 
 
 def test_settings_can_come_from_tables(tmp_path: Path) -> None:
-    assert settings_from({"mind": {"name": "Momo"}}, "a test").mind.name == "Momo"
+    assert build_settings({"mind": {"name": "Momo"}}, "a test").mind.name == "Momo"
 
 
 # --- the home --------------------------------------------------------------------------------------------------------
@@ -261,7 +264,7 @@ def test_settings_can_come_from_tables(tmp_path: Path) -> None:
 def test_the_memory_is_in_the_home_unless_it_is_put_elsewhere() -> None:
     home = Home(Path("/tmp/h"))
     assert home.database(load_settings(None)) == Path("/tmp/h/memory.db")
-    elsewhere = settings_from({"storage": {"db_path": "~/mind.db"}}, "a test")
+    elsewhere = build_settings({"storage": {"db_path": "~/mind.db"}}, "a test")
     assert home.database(elsewhere) == Path("~/mind.db").expanduser()
 
 
@@ -295,7 +298,7 @@ def test_a_home_that_others_could_read_is_closed_to_them(home: Home) -> None:
 
 def test_a_home_whose_socket_path_is_too_long_is_refused_before_anything_is_made(tmp_path: Path) -> None:
     deep = Home(tmp_path / ("d" * (SOCKET_PATH_LIMIT_BYTES - len(str(tmp_path)))))
-    with pytest.raises(HomeError, match="too deep") as refused:
+    with pytest.raises(HomeError, match="too long") as refused:
         deep.create()
     assert str(deep.path) in refused.value.message
     assert "REVERIES_HOME" in refused.value.advice
@@ -312,9 +315,9 @@ def test_the_length_of_a_socket_path_is_counted_in_bytes() -> None:
 def test_a_home_that_is_a_file_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "h"
     file.write_text("not a folder")
-    with pytest.raises(HomeError, match="cannot be made"):
+    with pytest.raises(HomeError, match="cannot be created"):
         Home(file).create()
-    with pytest.raises(HomeError, match="cannot be made"):
+    with pytest.raises(HomeError, match="cannot be created"):
         Home(file / "below").create()
 
 
@@ -334,7 +337,7 @@ def without_privilege() -> Iterator[None]:
 def test_a_home_in_a_folder_that_may_not_be_written_is_refused(tmp_path: Path) -> None:
     folder = tmp_path / "closed"
     folder.mkdir(mode=0o555)
-    with without_privilege(), pytest.raises(HomeError, match="cannot be made: Permission denied") as refused:
+    with without_privilege(), pytest.raises(HomeError, match="cannot be created: Permission denied") as refused:
         Home(folder / "h").create()
     assert str(folder / "h") in refused.value.message
     assert "REVERIES_HOME" in refused.value.advice
@@ -344,14 +347,14 @@ def test_a_home_in_a_folder_that_may_not_be_written_is_refused(tmp_path: Path) -
 @pytest.mark.parametrize("name", ["nonsense/x", "openai/", "text-embedding-3-small", "/x", "smollm2-135m"])
 def test_what_no_embedder_is_called_is_refused_with_the_names_there_are(name: str) -> None:
     with pytest.raises(ConfigError, match=r"llm\.embedding_model") as caught:
-        settings_from({"llm": {"embedding_model": name}}, "test")
+        build_settings({"llm": {"embedding_model": name}}, "test")
     assert "all-minilm-l6-v2" in caught.value.advice
     assert "ollama" in caught.value.advice
 
 
 @pytest.mark.parametrize("name", ["all-minilm-l6-v2", "ollama/nomic-embed-text:v1", "openrouter/openai/x"])
 def test_what_an_embedder_may_be_called_is_taken(name: str) -> None:
-    assert settings_from({"llm": {"embedding_model": name}}, "test").llm.embedding_model == name
+    assert build_settings({"llm": {"embedding_model": name}}, "test").llm.embedding_model == name
 
 
 def test_the_names_of_embedders_are_those_that_can_be_built() -> None:
@@ -362,10 +365,10 @@ def test_the_names_of_embedders_are_those_that_can_be_built() -> None:
 @pytest.mark.parametrize("hours", ["22:00-22:00", "25:00-07:00", "late"])
 def test_quiet_hours_that_are_none_are_refused(hours: str) -> None:
     with pytest.raises(ConfigError, match="quiet_hours"):
-        settings_from({"monologue": {"quiet_hours": [hours]}}, "here")
+        build_settings({"monologue": {"quiet_hours": [hours]}}, "here")
 
 
-GOOD = default_toml().encode("utf-8")
+GOOD = read_default_toml().encode("utf-8")
 
 
 @checking(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

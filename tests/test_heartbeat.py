@@ -43,9 +43,9 @@ def test_who_is_cancelled_did_not_get_on() -> None:
 
 def test_who_is_told_of_progress_hears_of_it_and_it_beats() -> None:
     pulse, told = Pulse(), list[tuple[int, int]]()
-    pulse.heard(lambda done, total: told.append((done, total)))(3, 7)
+    pulse.beat_on_call(lambda done, total: told.append((done, total)))(3, 7)
     nobody: Callable[[int, int], None] | None = None
-    pulse.heard(nobody)(4, 7)
+    pulse.beat_on_call(nobody)(4, 7)
     assert told == [(3, 7)]
     assert pulse.beats == 2
 

@@ -195,8 +195,8 @@ def imported_by(module: ast.Module) -> set[str]:
 
 @pytest.mark.requirement("F1")
 def test_nothing_in_the_program_opens_a_gate() -> None:
-    """Whether a gate holds is asked as `gates.stands`, which only a test replaces; `gates` has no state."""
-    by_another_name = re.compile(r"\bgates\.stands\s*=|from reveries\.gates import .*\bstands\b")
+    """Whether a gate holds is asked as `gates.is_enforced`, which only a test replaces; `gates` has no state."""
+    by_another_name = re.compile(r"\bgates\.is_enforced\s*=|from reveries\.gates import .*\bis_enforced\b")
     assert [named(file) for file in SOURCES if by_another_name.search(file.read_text("utf-8"))] == []
     gates = ast.parse((ROOT / "reveries/gates.py").read_text("utf-8"))
     assert {type(node) for node in gates.body} == {ast.Expr, ast.ImportFrom, ast.ClassDef, ast.FunctionDef}

@@ -15,7 +15,7 @@ import pytest
 from reveries.api_keys import find_api_key
 from reveries.client.byte_search import search_files
 from reveries.config import Home, load_settings
-from reveries.crash_history import begin, record_of
+from reveries.crash_history import crash_history_file, record_start
 from reveries.daemon.home_files import clear_partial_files, find_traces, list_copies, scrub
 from reveries.db.backup_retention import Backup
 from reveries.db.backups import restore_backup_copy
@@ -23,13 +23,13 @@ from reveries.db.opening import open_database
 from reveries.errors import ConfigError, HomeError, StorageError
 from reveries.memory.forgetting.needles import Needle
 from reveries.own_files import (
-    copy_new,
-    fault_in_home,
-    fault_of_memory,
+    copy_private_file,
+    find_home_fault,
+    find_memory_fault,
+    find_open_ancestor,
     is_foreign_link,
-    open_above,
-    open_own,
-    write_new,
+    open_own_file,
+    write_private_file,
 )
 
 _NOBODY = 65534
@@ -92,9 +92,9 @@ def test_nothing_is_written_through_a_link_or_into_what_is_no_file_of_ones_own(
     lay(there, treasure)
     for how in (os.O_APPEND, os.O_TRUNC):
         with pytest.raises(OSError, match="there"):
-            open_own(there, how)
+            open_own_file(there, how)
     # What is made anew takes the name, and leaves what had it.
-    write_new(there, b"new")
+    write_private_file(there, b"new")
     assert (there.read_bytes(), treasure.read_text()) == (b"new", "mine")
     assert there.stat().st_mode & 0o777 == 0o600
 
@@ -103,15 +103,15 @@ def test_a_copy_takes_the_place_of_a_link_and_not_of_what_it_leads_to(tmp_path: 
     source, target = tmp_path / "source", tmp_path / "target"
     source.write_text("all of it")
     target.symlink_to(treasure)
-    copy_new(source, target)
+    copy_private_file(source, target)
     assert (target.read_text(), treasure.read_text()) == ("all of it", "mine")
 
 
 @pytest.mark.requirement("F4")
 @pytest.mark.parametrize("lay", [_link, _hard_link])
 def test_the_record_of_wakes_is_written_into_no_file_of_somebody_elses(home: Home, treasure: Path, lay: Lay) -> None:
-    lay(record_of(home), treasure)
-    begin(home, 1.0)
+    lay(crash_history_file(home), treasure)
+    record_start(home, 1.0)
     assert treasure.read_text() == "mine"
 
 
@@ -158,12 +158,12 @@ def test_compiled_code_that_others_may_change_is_not_loaded(home: Home, treasure
     loops = home.path / "cache" / "loops"
     loops.mkdir(parents=True)
     (loops / "code.nbc").write_bytes(b"code")
-    assert not fault_in_home(home.path, os.getuid())
+    assert not find_home_fault(home.path, os.getuid())
     (loops / "code.nbc").chmod(0o666)
-    assert "others may write" in fault_in_home(home.path, os.getuid())
+    assert "other users can write" in find_home_fault(home.path, os.getuid())
     (loops / "code.nbc").unlink()
     (loops / "code.nbc").symlink_to(treasure)
-    assert "a link" in fault_in_home(home.path, os.getuid())
+    assert "a link" in find_home_fault(home.path, os.getuid())
 
 
 @_as_root
@@ -183,7 +183,7 @@ async def test_a_memory_in_a_folder_that_others_may_write_into_is_not_opened(tmp
     shared.mkdir()
     for mode in (0o777, 0o1777):
         shared.chmod(mode)
-        with pytest.raises(StorageError, match="others may write into it") as refused:
+        with pytest.raises(StorageError, match="other users can write to it") as refused:
             await open_database(shared / "memory.db")
         assert f"chmod go-w {shared}" in refused.value.advice
     assert not list(shared.iterdir())
@@ -198,11 +198,11 @@ async def test_below_a_folder_that_others_may_write_into_one_is_told_to_close_it
     shared = tmp_path / "the shared"
     (shared / "h").mkdir(parents=True)
     shared.chmod(0o777)
-    with pytest.raises(HomeError, match="the shared: others may write into it") as refused:
+    with pytest.raises(HomeError, match="the shared: other users can write to it") as refused:
         Home(shared / "h").create()
     assert f"chmod go-w '{shared}'" in refused.value.advice
     assert "REVERIES_HOME=" in refused.value.advice
-    with pytest.raises(StorageError, match="the shared: others may write into it") as kept_shut:
+    with pytest.raises(StorageError, match="the shared: other users can write to it") as kept_shut:
         await open_database(shared / "h" / "memory.db")
     assert f"chmod go-w '{shared}'" in kept_shut.value.advice
     assert "storage.db_path" in kept_shut.value.advice
@@ -222,15 +222,15 @@ async def test_below_a_folder_of_another_users_nothing_is_kept_for_its_owner_cou
     (theirs / "h").mkdir(parents=True)
     os.chown(theirs, _NOBODY, _NOBODY)
     theirs.chmod(mode)
-    with pytest.raises(HomeError, match="theirs: it is another user's") as refused:
+    with pytest.raises(HomeError, match="theirs: it belongs to another user") as refused:
         Home(theirs / "h").create()
     assert "chmod" not in refused.value.advice
-    with pytest.raises(StorageError, match="theirs: it is another user's"):
+    with pytest.raises(StorageError, match="theirs: it belongs to another user"):
         await open_database(theirs / "h" / "memory.db")
-    assert open_above(theirs / "h", _NOBODY) is None
+    assert find_open_ancestor(theirs / "h", _NOBODY) is None
     theirs.chmod(0o1777)
     os.chown(theirs, 0, 0)
-    assert open_above(theirs / "h", 1000) is None  # As /tmp is.
+    assert find_open_ancestor(theirs / "h", 1000) is None  # As /tmp is.
 
 
 @pytest.mark.requirement("F4")
@@ -241,14 +241,14 @@ def test_each_link_on_the_way_is_looked_at_and_the_folders_that_it_leads_through
     (tmp_path / "closed/first").symlink_to(tmp_path / "open/hop/second")
     way = tmp_path / "closed/first"
     for folder in (way, way / "h"):
-        assert open_above(folder, os.getuid()) is None
+        assert find_open_ancestor(folder, os.getuid()) is None
         (tmp_path / "open").chmod(0o777)  # Neither a parent of the name, nor of where it ends.
-        found = open_above(folder, os.getuid())
+        found = find_open_ancestor(folder, os.getuid())
         assert found is not None
         assert found.folder == tmp_path / "open"
         (tmp_path / "open").chmod(0o755)
     (tmp_path / "real/round").symlink_to("round")
-    assert open_above(tmp_path / "real/round/h", os.getuid()) is None  # It ends.
+    assert find_open_ancestor(tmp_path / "real/round/h", os.getuid()) is None  # It ends.
 
 
 @_as_root
@@ -257,7 +257,7 @@ def test_a_link_of_another_users_on_the_way_is_refused(tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()
     (tmp_path / "way").symlink_to(tmp_path / "real")
     os.chown(tmp_path / "way", _NOBODY, _NOBODY, follow_symlinks=False)
-    found = open_above(tmp_path / "way" / "h", 1000)
+    found = find_open_ancestor(tmp_path / "way" / "h", 1000)
     assert found is not None
     assert found.folder == tmp_path / "way"
 
@@ -265,12 +265,12 @@ def test_a_link_of_another_users_on_the_way_is_refused(tmp_path: Path) -> None:
 _WITHOUT_A_NAME = """
     import grp, os, pwd, sys
     from pathlib import Path
-    from reveries.own_files import open_above
+    from reveries.own_files import find_open_ancestor
 
     os.setgroups([])
     os.setgid(int(sys.argv[2]))
     os.setuid(12345)
-    print(open_above(Path(sys.argv[1]), 12345) is None)
+    print(find_open_ancestor(Path(sys.argv[1]), 12345) is None)
 """
 
 
@@ -294,7 +294,7 @@ def test_a_user_whom_no_list_knows_may_share_a_folder_with_its_very_own_group(
 _WHERE_ROOT_IS_UNKNOWN = """
     import ctypes, os, sys
     from pathlib import Path
-    from reveries.own_files import open_above
+    from reveries.own_files import find_open_ancestor
 
     libc = ctypes.CDLL(None)
     os.setgroups([])
@@ -305,7 +305,7 @@ _WHERE_ROOT_IS_UNKNOWN = """
         print("refused")
     else:
         Path("/proc/self/uid_map").write_text("12345 12345 1")
-        print(open_above(Path(sys.argv[1]), 12345))
+        print(find_open_ancestor(Path(sys.argv[1]), 12345))
 """
 
 
@@ -328,12 +328,12 @@ def test_where_the_system_shows_roots_folders_as_nobodys_they_are_let_pass() -> 
 def test_what_another_user_laid_into_the_home_is_refused(home: Home, treasure: Path, name: str) -> None:
     (home.path / name).write_text("theirs")
     os.chown(home.path / name, _NOBODY, _NOBODY)
-    with pytest.raises(HomeError, match="another user's"):
+    with pytest.raises(HomeError, match="another user"):
         home.create()
     (home.path / name).unlink()
     (home.path / name).symlink_to(treasure)
     os.chown(home.path / name, _NOBODY, _NOBODY, follow_symlinks=False)
-    with pytest.raises(HomeError, match="another user's"):
+    with pytest.raises(HomeError, match="another user"):
         home.create()
 
 
@@ -341,14 +341,14 @@ def test_what_another_user_laid_into_the_home_is_refused(home: Home, treasure: P
 def test_a_link_of_ones_own_to_what_is_another_users_is_refused(home: Home, treasure: Path) -> None:
     os.chown(treasure, _NOBODY, _NOBODY)
     home.config.symlink_to(treasure)
-    assert "another user's" in fault_in_home(home.path, os.getuid())
+    assert "another user" in find_home_fault(home.path, os.getuid())
 
 
 @_as_root
 def test_a_folder_of_another_users_is_no_home_of_whoever_is_not_root(tmp_path: Path) -> None:
     os.chown(tmp_path, _NOBODY, _NOBODY)
-    assert "another user's" in fault_in_home(tmp_path, 1000)
-    assert not fault_in_home(tmp_path, _NOBODY)
+    assert "another user" in find_home_fault(tmp_path, 1000)
+    assert not find_home_fault(tmp_path, _NOBODY)
 
 
 def test_what_an_owner_keeps_elsewhere_goes_on_working(tmp_path: Path) -> None:
@@ -366,7 +366,7 @@ def test_what_an_owner_keeps_elsewhere_goes_on_working(tmp_path: Path) -> None:
     assert home.path.is_symlink()
     assert home.logs.is_symlink()
     (dots / "logs").chmod(0o770)
-    with pytest.raises(HomeError, match="others may write"):
+    with pytest.raises(HomeError, match="other users can write"):
         home.create()
 
 
@@ -400,7 +400,7 @@ async def test_a_memory_elsewhere_is_looked_at_as_one_in_the_home_is(tmp_path: P
     lay(tmp_path / "m.db", treasure)
     with pytest.raises(StorageError, match="not safe"):
         await open_database(tmp_path / "m.db")
-    assert fault_of_memory(tmp_path / "m.db", os.getuid())
+    assert find_memory_fault(tmp_path / "m.db", os.getuid())
 
 
 async def test_a_log_of_the_memory_that_is_a_link_is_refused(tmp_path: Path, treasure: Path) -> None:
@@ -411,10 +411,10 @@ async def test_a_log_of_the_memory_that_is_a_link_is_refused(tmp_path: Path, tre
 
 def test_a_pipe_for_settings_or_a_key_is_said_and_nobody_waits_for_it(home: Home) -> None:
     os.mkfifo(home.config)
-    with pytest.raises(ConfigError, match="is no file"):
+    with pytest.raises(ConfigError, match="is not a regular file"):
         load_settings(home.config)
     os.mkfifo(home.path / "key", 0o600)
-    with pytest.raises(ConfigError, match="no file of yours"):
+    with pytest.raises(ConfigError, match="not a regular file"):
         find_api_key(msgspec.structs.replace(load_settings(None).llm, api_key_file=str(home.path / "key")))
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from reveries.api_keys import without_secrets
+from reveries.api_keys import remove_secrets
 from reveries.client.offline_worker import OFFLINE_MODULE, worker_environment
 from reveries.client.owner_files import edit_in_editor
 
@@ -66,8 +66,8 @@ sys.addaudithook(watch)
 """
 _WRITES_A_TEMPORARY_FILE = """
 import os, pathlib, sys
-from reveries.own_process import keep_temporary_files_in
-keep_temporary_files_in(pathlib.Path(sys.argv[1]))
+from reveries.own_process import set_sqlite_temp_folder
+set_sqlite_temp_folder(pathlib.Path(sys.argv[1]))
 sys.modules["pysqlite3"] = None  # Its SQLite holds them in memory, whatever it is told.
 from reveries.db.driver import dbapi
 memory = dbapi.connect(":memory:")
@@ -136,7 +136,7 @@ def test_every_child_is_given_an_environment_and_only_the_daemons_side_has_the_k
 def test_what_is_called_a_secret_is_left_out_and_nothing_else() -> None:
     kept = {"PATH": "/bin", "HOME": "/h", "SSH_AUTH_SOCK": "/s", "NUMBA_CACHE_DIR": "/c", "KEYBOARD": "de"}
     keys = {"REVERIES_API_KEY": "a", "OPENAI_API_KEY": "b", "GH_TOKEN": "c", "db_password": "d", "X_SECRETS": "e"}
-    assert without_secrets(kept | keys) == kept
+    assert remove_secrets(kept | keys) == kept
 
 
 @pytest.mark.requirement("F4")

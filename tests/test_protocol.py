@@ -789,7 +789,7 @@ def unpack(packed: bytes) -> Any:
 
 
 REQUEST_CLASSES: Final[list[type[Message]]] = [Hello, *protocol.REQUESTS]
-FRAME_CLASSES: Final = protocol.all_frames(Frame)
+FRAME_CLASSES: Final = protocol.leaf_messages(Frame)
 
 
 @pytest.mark.requirement("R-11", "R-14")

@@ -3,15 +3,15 @@
 from pathlib import Path
 
 from tests.goals import GOALS, WITHOUT_A_TEST
-from tests.requirements import REQUIREMENTS, Shown, missing, shown, unknown
+from tests.requirements import REQUIREMENTS, Shown, find_unknown, find_untested, read_markers
 
 
 def test_every_requirement_and_every_goal_has_a_test_or_a_reason() -> None:
-    assert not missing(shown())
+    assert not find_untested(read_markers())
 
 
 def test_every_marker_names_a_requirement_or_a_goal() -> None:
-    assert not unknown(shown())
+    assert not find_unknown(read_markers())
 
 
 def test_the_list_is_whole() -> None:
@@ -23,21 +23,21 @@ def test_the_list_is_whole() -> None:
 
 def test_a_reason_is_given_only_for_a_goal_that_has_no_test() -> None:
     assert set(WITHOUT_A_TEST) <= set(GOALS)
-    assert not set(WITHOUT_A_TEST) & {marker.requirement for marker in shown()}
+    assert not set(WITHOUT_A_TEST) & {marker.requirement for marker in read_markers()}
 
 
 def test_a_requirement_without_a_test_would_be_missed() -> None:
     """The test of the test: without their markers, R-118 and A1 are reported."""
-    others = [marker for marker in shown() if marker.requirement not in ("R-118", "A1")]
-    assert missing(others) == ["R-118", "A1"]
+    others = [marker for marker in read_markers() if marker.requirement not in ("R-118", "A1")]
+    assert find_untested(others) == ["R-118", "A1"]
 
 
 def test_a_marker_of_no_requirement_would_be_seen() -> None:
     wrong = [Shown("R-999", "test_nowhere.py::test_nothing"), Shown("A99", "test_nowhere.py::test_nothing")]
-    assert unknown([*wrong, Shown("A6", "x"), Shown("R-1", "x"), Shown("RA-5", "x")]) == wrong
+    assert find_unknown([*wrong, Shown("A6", "x"), Shown("R-1", "x"), Shown("RA-5", "x")]) == wrong
 
 
 def test_markers_are_read_from_the_source() -> None:
     here = f"{Path(__file__).name}::"
-    assert not [marker for marker in shown() if marker.test.startswith(here)]
-    assert Shown("R-161", "test_config.py::test_a_file_changes_only_what_it_names") in shown()
+    assert not [marker for marker in read_markers() if marker.test.startswith(here)]
+    assert Shown("R-161", "test_config.py::test_a_file_changes_only_what_it_names") in read_markers()

@@ -12,7 +12,7 @@ import click
 
 from reveries import __version__
 from reveries.errors import ReveriesError
-from reveries.own_process import keep_to_itself
+from reveries.own_process import protect_process
 
 if TYPE_CHECKING:
     from reveries.config import Home
@@ -119,7 +119,7 @@ def cli(ctx: click.Context, is_plain: bool) -> None:
 
 def main(arguments: list[str] | None = None) -> NoReturn:
     """Run the command line and end the process with its exit code."""
-    keep_to_itself()
+    protect_process()
     code = run(arguments)
     try:
         sys.stdout.flush()
@@ -141,11 +141,11 @@ def run(arguments: list[str] | None = None) -> int:
     except click.ClickException as error:
         return _print_message(_usage_message(error), error.exit_code)
     except ReveriesError as error:
-        from reveries.api_keys import secrets_at
+        from reveries.api_keys import load_home_secrets
         from reveries.config import find_home
-        from reveries.redaction import redacted, spellings
+        from reveries.redaction import list_spellings, redact
 
-        return _print_message(redacted(str(error), spellings(secrets_at(find_home()))), error.exit_code)
+        return _print_message(redact(str(error), list_spellings(load_home_secrets(find_home()))), error.exit_code)
     except BaseException as error:  # noqa: BLE001 - the boundary: the user gets a message, the log the details
         from reveries.config import find_home
 

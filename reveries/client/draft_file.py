@@ -80,7 +80,7 @@ class DraftFile:
             self.close()
             self._file, self._lock = self._create_file()
         partial = _partial_path(self._file)
-        opened = own_files.open_new(partial)
+        opened = own_files.open_replacement(partial)
         try:
             with os.fdopen(opened, "wb", closefd=False) as stream:
                 stream.write(text.encode("utf-8", "replace"))
@@ -107,7 +107,7 @@ class DraftFile:
         """Create a file that no terminal uses. Return it and its lock. Raises OSError if none can be created."""
         for file in self._files():
             try:
-                opened = own_files.open_first(file)
+                opened = own_files.open_new_file(file)
             except FileExistsError:
                 continue
             if _try_lock(opened) and _is_same_file(opened, file):

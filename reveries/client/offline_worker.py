@@ -15,7 +15,7 @@ from typing import TypeVar
 import msgspec
 
 from reveries import protocol
-from reveries.api_keys import without_secrets
+from reveries.api_keys import remove_secrets
 from reveries.errors import ModelUnavailableError, error_from_code
 from reveries.safe_text import one_line
 
@@ -123,7 +123,7 @@ def start_worker(module: str, *words: str) -> Iterator["subprocess.Popen[bytes]"
 def worker_environment(module: str, words: Sequence[str], environment: Mapping[str, str]) -> dict[str, str]:
     """Return the environment of the process: API keys are kept only for commands that use or list them."""
     needs_keys = module == OFFLINE_MODULE and not _COMMANDS_WITH_KEYS.isdisjoint(words[:1])
-    return dict(environment) if needs_keys else without_secrets(environment)
+    return dict(environment) if needs_keys else remove_secrets(environment)
 
 
 def _last_line(complaint: bytes) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from reveries.api_keys import without_secrets
+from reveries.api_keys import remove_secrets
 from reveries.errors import InputFileError, UsageError
 from reveries.safe_text import plain
 
@@ -66,7 +66,7 @@ async def edit_in_editor(text: str, command: list[str]) -> str:
         file = Path(folder) / "words.md"
         _write_owner_file(file, text, os.O_EXCL)
         try:
-            process = await asyncio.create_subprocess_exec(*command, str(file), env=without_secrets(os.environ))
+            process = await asyncio.create_subprocess_exec(*command, str(file), env=remove_secrets(os.environ))
         except OSError as error:
             raise UsageError(
                 f"The editor {command[0]} could not be started: {error.strerror}.", advice="Check EDITOR."

@@ -6,7 +6,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from reveries.api_keys import without_secrets
+from reveries.api_keys import remove_secrets
 from reveries.client.features.paths import service_file
 from reveries.client.service import LABEL, Service, launchd_plist, systemd_unit
 from reveries.config import Home, find_home, find_models_folder
@@ -124,7 +124,7 @@ def _run_manager(command: list[str]) -> tuple[int, str] | None:
             text=True,
             timeout=_SECONDS,
             check=False,
-            env=without_secrets(os.environ),
+            env=remove_secrets(os.environ),
         )
     except (OSError, subprocess.TimeoutExpired):
         return None

@@ -27,17 +27,17 @@ from reveries.client.connection import connect
 from reveries.client.render import Page, Part, Style, line
 from reveries.config import (
     Settings,
-    describe,
+    build_settings,
+    describe_setting,
     find_home,
+    get_setting,
     known_keys,
     load_settings,
     read_toml,
-    setting,
-    settings_from,
 )
 from reveries.errors import AsleepError, ConfigError, HomeError
-from reveries.own_files import open_new
-from reveries.redaction import redacted
+from reveries.own_files import open_replacement
+from reveries.redaction import redact
 
 _COMMENT_COLUMNS = 110
 _LOCK_SECONDS = 5.0
@@ -52,7 +52,7 @@ def settings_in_force() -> tuple[str, Settings]:
         config = asyncio.run(_ask_config())
     except AsleepError:
         return str(home.config) if home.config.exists() else "the defaults", load_settings(home.config)
-    return config.source, settings_from(tomllib.loads(config.toml), config.source)
+    return config.source, build_settings(tomllib.loads(config.toml), config.source)
 
 
 def file_in_force() -> Path:
@@ -70,7 +70,7 @@ def write_setting(file: Path, key: str, text: str) -> object:
 
     Raises ConfigError, without changing the file, if the key is unknown or the value is invalid.
     """
-    before = setting(load_settings(None), key)
+    before = get_setting(load_settings(None), key)
     if isinstance(before, dict):
         first = next((name for name in known_keys() if name.startswith(f"{key}.")), "")
         how = f"Set one of its keys, e.g. reveries config set {first} ..." if first else "See: reveries mcp add --help"
@@ -78,7 +78,7 @@ def write_setting(file: Path, key: str, text: str) -> object:
     with lock_settings(file):
         drafted = draft_changes(file, {key: _parse_value(text, before)})
         write_private(file, drafted.after)
-    return setting(drafted.settings, key)
+    return get_setting(drafted.settings, key)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,7 @@ def draft_changes(file: Path, changes: Mapping[str, object], *, explained: bool 
         _put_value(document, key, value, file, explained=explained)
     after = tomlkit.dumps(document)
     try:
-        return SettingsEdit(before, after, settings_from(tomllib.loads(after), str(file)))
+        return SettingsEdit(before, after, build_settings(tomllib.loads(after), str(file)))
     except ConfigError as error:
         raise ConfigError(f"{error.message} Nothing was written.", advice=error.advice) from error
 
@@ -149,9 +149,9 @@ def settings_page(settings: Settings) -> Page:
         if above != table:
             table = above
             page += [line(), line(Part(f"[{table}]", "strong"))]
-        if meaning := describe(key):
+        if meaning := describe_setting(key):
             page.append(line(Part(f"# {meaning}", "dim")))
-        page.append(line(f"{name} = ", Part(toml_value(setting(settings, key)), "accent")))
+        page.append(line(f"{name} = ", Part(toml_value(get_setting(settings, key)), "accent")))
     return page
 
 
@@ -170,7 +170,7 @@ def toml_value(value: object) -> str:
 
 
 def _mask_text(text: str) -> str:
-    return redacted(_CREDENTIALS.sub("//***@", text))
+    return redact(_CREDENTIALS.sub("//***@", text))
 
 
 async def _ask_config() -> protocol.Config:
@@ -212,7 +212,7 @@ def _put_value(document: tomlkit.TOMLDocument, key: str, value: object, file: Pa
             raise ConfigError(f"{table} in {file} is not a table.", advice=f"Write it as [{table}], on its own line.")
         node = child
     if explained and name not in node and isinstance(node, tomlkit.TOMLDocument | Table):
-        for row in textwrap.wrap(describe(key), _COMMENT_COLUMNS):
+        for row in textwrap.wrap(describe_setting(key), _COMMENT_COLUMNS):
             node.add(tomlkit.comment(row))
     node[name] = value
 
@@ -251,7 +251,7 @@ def write_private(file: Path, text: str) -> None:
     partial = target.with_name(f".{target.name}.{secrets.token_hex(4)}.partial")
     try:
         target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with os.fdopen(open_new(partial), "w", encoding="utf-8") as out:
+        with os.fdopen(open_replacement(partial), "w", encoding="utf-8") as out:
             out.write(text)
             out.flush()
             os.fsync(out.fileno())

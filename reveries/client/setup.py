@@ -7,10 +7,10 @@ from pathlib import Path
 from reveries.client.model_choice import is_auto_model
 from reveries.client.render import Page, Part, field, line, paragraph
 from reveries.client.wording import dollars, plural, size
-from reveries.config import LlmSettings, Settings, is_this_machine, setting
+from reveries.config import LlmSettings, Settings, get_setting, is_this_machine
 from reveries.errors import UsageError
 from reveries.protocol import HostedOffer, ModelsOverview, OllamaOffer, SuggestedModel
-from reveries.redaction import redacted
+from reveries.redaction import redact
 from reveries.safe_text import one_line
 
 LOCAL_PROVIDERS = ("auto", "embedded", "ollama")
@@ -163,7 +163,7 @@ def changed_settings(settings: Settings, answers: Answers) -> dict[str, object]:
         values["budget.conversation.dollars_per_day"] = day
     if month is not None and month > settings.budget.conversation.dollars_per_month:
         values["budget.conversation.dollars_per_month"] = month
-    return {key: value for key, value in values.items() if value is not None and value != setting(settings, key)}
+    return {key: value for key, value in values.items() if value is not None and value != get_setting(settings, key)}
 
 
 def choose_key_file(home: Path, settings: Settings, provider: str, *, was_pasted: bool) -> str | None:
@@ -287,7 +287,7 @@ def _local_option(
 
 
 def _recipients_sentence(what: str, recipients: Mapping[str, list[str]], settings: Settings) -> str:
-    ollama = f"another computer, through the Ollama at {redacted(one_line(settings.llm.ollama_url))}"
+    ollama = f"another computer, through the Ollama at {redact(one_line(settings.llm.ollama_url))}"
     named = {maker: f" ({', '.join(keys)})" if keys else "" for maker, keys in recipients.items()}
     places = [f"{maker or ollama}{named[maker]}" for maker in recipients]
     return f"{what} goes to {' and to '.join(places)}."

@@ -9,14 +9,14 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reveries.api_keys import secrets_at
+from reveries.api_keys import load_home_secrets
 from reveries.clock import SystemClock
 from reveries.config import Home, find_home, load_settings
 from reveries.daemon.process_memory import keep_heap_small
-from reveries.error_location import trace_of
+from reveries.error_location import format_trace
 from reveries.errors import ReveriesError
-from reveries.own_process import keep_temporary_files_in, keep_to_itself
-from reveries.redaction import redacted, spellings
+from reveries.own_process import protect_process, set_sqlite_temp_folder
+from reveries.redaction import list_spellings, redact
 
 if TYPE_CHECKING:
     from reveries.daemon.app import Wake
@@ -29,7 +29,7 @@ def main() -> None:
     parser.add_argument("--safe", action="store_true", help="Safe mode: show what it knows, do nothing else.")
     arguments = parser.parse_args()
     os.umask(0o077)
-    keep_to_itself()
+    protect_process()
     keep_heap_small()
     # A hanging daemon that is ended by systemd's watchdog (SIGABRT) writes where it hung.
     if sys.stderr is not None:  # None if it was started with standard error closed.
@@ -43,16 +43,16 @@ def main() -> None:
         # Imports come later, so that a wrong setting is reported before anything heavy is loaded.
         settings = None if arguments.safe else load_settings(file)
         home.create()
-        keep_temporary_files_in(home.database(settings).parent if settings is not None else home.path)
+        set_sqlite_temp_folder(home.database(settings).parent if settings is not None else home.path)
         from reveries.daemon.app import Wake, live
 
         wake = Wake(settings, home, file) if settings is not None else _safe_wake(home, file)
         sys.exit(asyncio.run(live(wake, SystemClock())))
     except ReveriesError as error:
-        _print_error(f"reveries: {redacted(str(error), spellings(secrets_at(home)))}\n")
+        _print_error(f"reveries: {redact(str(error), list_spellings(load_home_secrets(home)))}\n")
         sys.exit(error.exit_code)
     except Exception as error:  # noqa: BLE001  # A named boundary: unexpected errors are shown without private text.
-        _print_error(redacted(trace_of(error), spellings(secrets_at(home))))
+        _print_error(redact(format_trace(error), list_spellings(load_home_secrets(home))))
         sys.exit(1)
     except KeyboardInterrupt:
         sys.exit(130)

@@ -20,7 +20,7 @@ from reveries import __version__
 from reveries.api_keys import known_secrets
 from reveries.clock import Clock
 from reveries.config import Home, Settings
-from reveries.crash_history import begin, came_to_its_end
+from reveries.crash_history import clear_crash_history, record_start
 from reveries.daemon.battery import on_battery
 from reveries.daemon.embedders import wait_for_embedder
 from reveries.daemon.forgetting import scrub_after_restore
@@ -100,7 +100,7 @@ async def live(wake: Wake, clock: Clock) -> int:
             require_memory(home.database(settings), home.backups)
             wake = Wake(without_background(settings), home, wake.config_file, safe_mode_sentence(why))
         log.info("waking", version=__version__, is_safe=bool(why))
-        begin(home, clock.now())
+        record_start(home, clock.now())
         if cleared := clear_partial_files(home, home.database(settings), clock.now()):
             log.info("leftovers.cleared", files=cleared)
 
@@ -110,7 +110,7 @@ async def live(wake: Wake, clock: Clock) -> int:
         try:
             return await live_with_recovery(life, home.database(settings), home.backups, clock)
         except (ReveriesError, asyncio.CancelledError) as error:  # An explained error or a request to end is no crash.
-            came_to_its_end(home)
+            clear_crash_history(home)
             if isinstance(error, ReveriesError) or not ending.requested.is_set():
                 raise
             # A thread may still be restoring a backup: hold the lock until it is done.
@@ -172,7 +172,7 @@ async def _live_until_ended(wake: Wake, clock: Clock, awake: asyncio.Event, endi
         reach_step(Step.WOKEN)
         awake.set()
         listener = stack.enter_context(listening_socket(home.socket))
-        came_to_its_end(home)
+        clear_crash_history(home)
         await asyncio.to_thread(database.clear_pending_notice)
         ending.is_waking = False
         await _run_mind(mind, listener, meanings, ending)

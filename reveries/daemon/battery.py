@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from reveries.api_keys import without_secrets
+from reveries.api_keys import remove_secrets
 from reveries.clock import Clock
 from reveries.notifier import Notifier
 
@@ -75,7 +75,7 @@ def _pmset() -> str:
             text=True,
             timeout=_PMSET_SECONDS,
             check=False,
-            env=without_secrets(os.environ),
+            env=remove_secrets(os.environ),
         )
     except (OSError, subprocess.SubprocessError):
         return ""

@@ -22,8 +22,8 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 
-from reveries.api_keys import without_secrets
-from reveries.own_process import keep_to_itself
+from reveries.api_keys import remove_secrets
+from reveries.own_process import protect_process
 from reveries.safe_text import one_line
 
 MOST_FILES = 100
@@ -110,7 +110,7 @@ def read_in_subprocess(
     """Run `read_calendars` in a subprocess, which is passed to `begun` and ends within about `ALL_SECONDS`."""
     asked = _CalendarRequest(str(path), since, until, str(zone) if isinstance(zone, ZoneInfo) else "", file_seconds)
     words = [sys.executable, "-P", "-m", "reveries.daemon.calendar_files"]
-    ours = {**without_secrets(os.environ), "PYTHONPATH": str(Path(__file__).parents[2])}
+    ours = {**remove_secrets(os.environ), "PYTHONPATH": str(Path(__file__).parents[2])}
     pipe, none = subprocess.PIPE, subprocess.DEVNULL
     try:
         with subprocess.Popen(words, stdin=pipe, stdout=pipe, stderr=none, env=ours) as child:
@@ -285,7 +285,7 @@ def next_reminder(
 def main() -> None:
     """Run the subprocess: the request on stdin, the answer on stdout."""
     os.nice(10)
-    keep_to_itself()
+    protect_process()
     asked = msgspec.json.decode(sys.stdin.buffer.read(), type=_CalendarRequest)
     zone = ZoneInfo(asked.zone) if asked.zone else None
     read = read_calendars(Path(asked.path), asked.since, asked.until, zone, asked.file_seconds)

@@ -25,7 +25,7 @@ from reveries.memory.model import (
 )
 from reveries.memory.self_model import limit_statements
 from reveries.memory.text.extracts import informativeness
-from reveries.safe_text import one_line, record
+from reveries.safe_text import format_record, one_line
 
 QUOTE_CHARS = 280
 PARTNER_CHARS = 160
@@ -166,9 +166,15 @@ def recalled_messages(
     for item in sorted((item for item in memories if item.messages), key=lambda item: item.said_at):
         messages += item.messages
     if silence:
-        messages += (ChatMessage("user", f"[{record(silence, SILENCE_CHARS)}]"), ChatMessage("assistant", _NOTED))
+        messages += (
+            ChatMessage("user", f"[{format_record(silence, SILENCE_CHARS)}]"),
+            ChatMessage("assistant", _NOTED),
+        )
     if thought:
-        messages += (ChatMessage("user", _THOUGHT_NOTE), ChatMessage("assistant", record(thought, THOUGHT_CHARS)))
+        messages += (
+            ChatMessage("user", _THOUGHT_NOTE),
+            ChatMessage("assistant", format_record(thought, THOUGHT_CHARS)),
+        )
     return tuple(messages)
 
 
@@ -249,10 +255,12 @@ def _turn_memory(ranked: RankedTurn, now: float) -> PromptMemory:
         return PromptMemory(ranked.episode_id, turn.id, line, (), turn.said_at, (turn.id,))
     asked = next((one for one in halves if one.origin is Origin.OWNER), None)
     replied = next((one for one in halves if one.origin is Origin.SELF), None)
-    said = (record(asked.text, QUOTE_CHARS) if asked is turn else _first_sentences(asked.text)) if asked else "…"
+    said = (format_record(asked.text, QUOTE_CHARS) if asked is turn else _first_sentences(asked.text)) if asked else "…"
     notes = "".join(_replacement_note(one, ranked) for one in _replacements(ranked))
     answer = (
-        (record(replied.text, QUOTE_CHARS) if replied is turn else _first_sentences(replied.text)) if replied else "…"
+        (format_record(replied.text, QUOTE_CHARS) if replied is turn else _first_sentences(replied.text))
+        if replied
+        else "…"
     )
     messages = (
         ChatMessage("user", f"[{_day_mark(turn.said_at, now)}] {said}{notes if asked is turn else ''}"),
@@ -270,7 +278,7 @@ def _with_partner(item: PromptMemory, other: PromptMemory) -> PromptMemory:
 def _first_sentences(text: str) -> str:
     """Return the first whole sentences of `text` that fit, without an ellipsis: a small model would end its own replies
     with it."""
-    line = record(text, len(text))
+    line = format_record(text, len(text))
     if len(line) <= PARTNER_CHARS:
         return line
     ends = [found.end() for found in _SENTENCE_END.finditer(line) if found.end() <= PARTNER_CHARS]
@@ -361,7 +369,7 @@ def with_days(exchanges: Sequence[SentExchange]) -> list[SentExchange]:
 
 def _shorten_reply(gone: SentExchange) -> str:
     """Shorten a reply for the summary, which is among the instructions: no untrusted text may be in it (F1)."""
-    if gone.is_tainted and gates.stands(gates.Gate.FOLD):
+    if gone.is_tainted and gates.is_enforced(gates.Gate.FOLD):
         return " with something that others had written."
     return f": {one_line(gone.replied, SUMMARY_LINE_CHARS)}"
 
@@ -410,25 +418,25 @@ def how_long_ago(at: float, now: float) -> str:
 def _turn_line(ranked: RankedTurn, now: float) -> str:
     turn = ranked.turn
     when = how_long_ago(turn.said_at, now)
-    line = f'- {when}, {_speaker(turn)}: "{record(turn.text, QUOTE_CHARS)}"'
+    line = f'- {when}, {_speaker(turn)}: "{format_record(turn.text, QUOTE_CHARS)}"'
     return line + "".join(_replacement_note(one, ranked) for one in _replacements(ranked))
 
 
 def _replacement_note(by: Replacement, ranked: RankedTurn) -> str:
     """Format what replaced a statement of the turn, naming the statement if the turn has more than one."""
-    of, whole = record(by.of, QUOTE_CHARS), " ".join(ranked.turn.text.split())
+    of, whole = format_record(by.of, QUOTE_CHARS), " ".join(ranked.turn.text.split())
     what = f'"{of}"' if of and of != whole else "that"
     since = datetime.fromtimestamp(by.said_at).astimezone().strftime("%-d %B %Y")
-    return f' ({what} was earlier; since {since}: "{record(by.quote, QUOTE_CHARS)}")'
+    return f' ({what} was earlier; since {since}: "{format_record(by.quote, QUOTE_CHARS)}")'
 
 
 def _episode_line(found: RecalledEpisode, now: float) -> str:
     when = how_long_ago(found.episode.created_at, now)
     if found.episode.origin is Origin.SELF:
         after = " after reading what others wrote" if found.episode.tainted else ""
-        return f"- {when}, you thought{after}: {record(found.episode.summary, QUOTE_CHARS)}"
+        return f"- {when}, you thought{after}: {format_record(found.episode.summary, QUOTE_CHARS)}"
     from_others = ", partly in the words of others" if found.episode.tainted else ""
-    return f"- {when}{from_others}: {record(found.episode.summary, QUOTE_CHARS)}"
+    return f"- {when}{from_others}: {format_record(found.episode.summary, QUOTE_CHARS)}"
 
 
 def _speaker(turn: Turn) -> str:
@@ -441,8 +449,8 @@ def _speaker(turn: Turn) -> str:
         case Origin.SELF:
             return "you said"
         case _ if one_line(turn.speaker).casefold() in _RESERVED_NAMES:
-            return f"somebody called {record(turn.speaker, 40)} said"
+            return f"somebody called {format_record(turn.speaker, 40)} said"
         case _ if turn.speaker:
-            return f"{record(turn.speaker, 40)} said"
+            return f"{format_record(turn.speaker, 40)} said"
         case _:
             return "somebody else wrote"

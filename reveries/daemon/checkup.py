@@ -21,7 +21,7 @@ from reveries.llm.embedded import SLOTS
 from reveries.llm.fitting import MachineMemory, fit_context, read_machine_memory
 from reveries.llm.ollama_chat import list_ollama, local_model_names
 from reveries.protocol import Checkup, Finding, make_finding
-from reveries.redaction import redacted
+from reveries.redaction import redact
 from reveries.tools.sandbox import Sandbox, find_sandbox
 
 _OLLAMA_SECONDS = 3.0
@@ -185,7 +185,7 @@ def _check_ollama(llm: LlmSettings, chosen: Sequence[ModelChoice], names: Sequen
     if not wanted:
         return
     if names is None:
-        message = f"No Ollama answers at {redacted(llm.ollama_url)}."
+        message = f"No Ollama answers at {redact(llm.ollama_url)}."
         yield make_finding("ollama-unreachable", message, where="llm.ollama_url")
         return
     for model in wanted:

@@ -40,7 +40,7 @@ from reveries.daemon.turn import (
 )
 from reveries.db.failpoints import HangPlace, Step, may_hang, reach_step
 from reveries.errors import ModelError, ReveriesError, StorageLostError
-from reveries.gates import Gate, inherited
+from reveries.gates import Gate, inherits_taint
 from reveries.heartbeat import Pulse, WatchedLock
 from reveries.llm.base import ChatMessage, ChatModel, Prompt, Role
 from reveries.llm.tier import Tier
@@ -332,7 +332,7 @@ class Conversation:
             recall=recall,
             end_reason="" if is_whole else draft.reason,
             shown=tuple(message.text for message in sent),
-            is_tainted=inherited(Gate.TALK, by_note, *(one.is_tainted for one in self._state.exchanges)),
+            is_tainted=inherits_taint(Gate.TALK, by_note, *(one.is_tainted for one in self._state.exchanges)),
         )
         reply_turn = exchange.reply
         if reply_turn is not None:

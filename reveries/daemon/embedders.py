@@ -26,7 +26,7 @@ from reveries.llm.onnx_embedding import MODEL_ID as MINILM_ID
 from reveries.llm.onnx_embedding import OnnxEmbedder
 from reveries.llm.remote_embedding import RemoteEmbedder
 from reveries.memory.memory import Memory
-from reveries.redaction import redacted
+from reveries.redaction import redact
 
 MINILM = "all-minilm-l6-v2"
 _ANY_TEXT = "Good morning."
@@ -84,7 +84,7 @@ def _choose_embedder(llm: LlmSettings) -> tuple[Embedder, str, tuple[str, ...]]:
     if not slash and provider == MINILM:
         return _build_minilm(), "on this machine", (MINILM,)
     if slash and name and provider == "ollama":
-        return OllamaEmbedder(name, llm.ollama_url, llm.limits), f"Ollama at {redacted(llm.ollama_url)}", ()
+        return OllamaEmbedder(name, llm.ollama_url, llm.limits), f"Ollama at {redact(llm.ollama_url)}", ()
     if slash and name and provider in HOSTED_PROVIDERS:
         endpoint = endpoint_of(provider, llm, find_api_key, os.environ)
         options = HostedEmbedderOptions(llm.embedding_model, endpoint.api_key, endpoint.base_url, llm.limits)

@@ -20,9 +20,9 @@ from pathlib import Path
 
 import structlog
 
-from reveries.error_location import trace_of
-from reveries.own_files import open_own
-from reveries.redaction import redacted, spellings
+from reveries.error_location import format_trace
+from reveries.own_files import open_own_file
+from reveries.redaction import list_spellings, redact
 from reveries.safe_text import plain
 
 _CHATTY = ("httpx", "httpcore", "asyncio", "LiteLLM", "aiosqlite", "openai", "numba")
@@ -39,7 +39,7 @@ class _OwnFileHandler(logging.handlers.RotatingFileHandler):
     """Opens its file with mode 0600 and follows no link."""
 
     def _open(self) -> io.TextIOWrapper:
-        return os.fdopen(open_own(Path(self.baseFilename), os.O_APPEND), "a", encoding=self.encoding)
+        return os.fdopen(open_own_file(Path(self.baseFilename), os.O_APPEND), "a", encoding=self.encoding)
 
 
 @contextlib.contextmanager
@@ -47,8 +47,8 @@ def log_to(folder: Path, level: str, secrets: Sequence[str] = ()) -> Iterator[No
     """Send every log line of the process to `folder`/daemon.log until left. Lines over the queue limit are dropped, and
     `secrets` are masked in every spelling."""
     handler = _OwnFileHandler(folder / "daemon.log", maxBytes=_MAX_BYTES, backupCount=_KEPT_FILES, encoding="utf-8")
-    handler.setFormatter(_RedactingFormatter(spellings(secrets)))
-    says_all = level.upper() == "DEBUG"
+    handler.setFormatter(_RedactingFormatter(list_spellings(secrets)))
+    with_messages = level.upper() == "DEBUG"
     lines: queue.SimpleQueue[logging.LogRecord] = queue.SimpleQueue()
     sender = _BoundedQueueHandler(lines)
     sender.addFilter(_is_ours_or_warns)
@@ -58,7 +58,7 @@ def log_to(folder: Path, level: str, secrets: Sequence[str] = ()) -> Iterator[No
                 structlog.stdlib.ProcessorFormatter.remove_processors_meta,
                 structlog.processors.JSONRenderer(ensure_ascii=False),
             ],
-            foreign_pre_chain=[_strip_library_text, *_shared_processors(says_all=False)],
+            foreign_pre_chain=[_strip_library_text, *_shared_processors(with_messages=False)],
         )
     )
     listener = logging.handlers.QueueListener(lines, handler)
@@ -68,7 +68,10 @@ def log_to(folder: Path, level: str, secrets: Sequence[str] = ()) -> Iterator[No
     for chatty in _CHATTY:
         logging.getLogger(chatty).setLevel(logging.WARNING)
     structlog.configure(
-        processors=[*_shared_processors(says_all=says_all), structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
+        processors=[
+            *_shared_processors(with_messages=with_messages),
+            structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
+        ],
         logger_factory=structlog.stdlib.LoggerFactory(),
         wrapper_class=structlog.stdlib.BoundLogger,
     )
@@ -104,17 +107,17 @@ def _log_uncaught_errors() -> Iterator[None]:
         threading.excepthook, sys.unraisablehook = before
 
 
-def _render_error(exc_info: structlog.typing.ExcInfo, *, says_all: bool) -> str:
-    return trace_of(exc_info[1], says_all=says_all)
+def _render_error(exc_info: structlog.typing.ExcInfo, *, with_messages: bool) -> str:
+    return format_trace(exc_info[1], with_messages=with_messages)
 
 
-def _shared_processors(*, says_all: bool) -> list[structlog.typing.Processor]:
+def _shared_processors(*, with_messages: bool) -> list[structlog.typing.Processor]:
     # The traceback is formatted on the thread that raised, because the listener's thread has none.
     return [
         structlog.stdlib.add_log_level,
         structlog.stdlib.add_logger_name,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
-        structlog.processors.ExceptionRenderer(partial(_render_error, says_all=says_all)),
+        structlog.processors.ExceptionRenderer(partial(_render_error, with_messages=with_messages)),
         _plain_values,
     ]
 
@@ -170,4 +173,4 @@ class _RedactingFormatter(logging.Formatter):
         self._known = known
 
     def format(self, record: logging.LogRecord) -> str:
-        return redacted(plain(super().format(record)).replace("\n", "\\n"), self._known)
+        return redact(plain(super().format(record)).replace("\n", "\\n"), self._known)

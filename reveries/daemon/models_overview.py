@@ -11,7 +11,7 @@ from types import MappingProxyType
 import msgspec
 
 from reveries import protocol
-from reveries.api_keys import where_key_is
+from reveries.api_keys import find_key_source
 from reveries.config import AUTO_MODEL, LlmSettings, Settings, find_models_folder, is_this_machine
 from reveries.errors import ReveriesError
 from reveries.llm.answer_counts import StructuredAnswerCount
@@ -33,7 +33,7 @@ from reveries.llm.ollama_chat import OllamaEntry, billions_by_name, list_ollama,
 from reveries.llm.prices import Price, background_day_dollars, hour_of_talk_dollars, price_of
 from reveries.llm.tier import assumed_tier
 from reveries.llm.tier_results import TierResult
-from reveries.redaction import redacted
+from reveries.redaction import redact
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ async def models_overview(
             _embedding_role(used.embedder, llm, weights, handed_on),
         ],
         weights=weights,
-        ollama_url=redacted(llm.ollama_url),
+        ollama_url=redact(llm.ollama_url),
         ollama_answers=listed is not None,
         ollama=_ollama(listed or (), llm.ollama_url),
         hosted=[_hosted_offer(provider, settings) for provider in HOSTED_PROVIDERS],
@@ -203,7 +203,7 @@ def _hosted_offer(provider: str, settings: Settings) -> protocol.HostedOffer:
         conversation_price=_price(conversation),
         background_model=preset.background,
         background_price=_price(background),
-        key_found_in=where_key_is(settings.llm, provider),
+        key_found_in=find_key_source(settings.llm, provider),
         hour_of_talk_dollars=hour_of_talk_dollars(conversation),
         background_day_dollars=background_day_dollars(background, settings.budget),
     )

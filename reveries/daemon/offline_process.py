@@ -22,19 +22,19 @@ from pathlib import Path
 
 from reveries.config import Home, find_home, load_settings
 from reveries.errors import ReveriesError
-from reveries.own_process import keep_temporary_files_in, keep_to_itself
+from reveries.own_process import protect_process, set_sqlite_temp_folder
 
 
 def main(words: list[str] | None = None) -> int:
     """Run a command and return the exit code: 0, or that of the error in the last line."""
     arguments = _argument_parser().parse_args(words)
     os.umask(0o077)
-    keep_to_itself()
+    protect_process()
     # There is no log here, and warnings of libraries may quote private text: keep them off standard error.
     logging.getLogger().addHandler(logging.NullHandler())
     logging.captureWarnings(True)
     home = find_home()
-    keep_temporary_files_in(_folder_of_memory(home))
+    set_sqlite_temp_folder(_folder_of_memory(home))
     from reveries.daemon.offline_answers import (
         run_offline_command,
     )  # Late: SQLite reads its temporary folder when it is loaded.

@@ -16,7 +16,7 @@ from reveries.errors import ReveriesError, StorageLostError
 from reveries.knowledge.model import Chunk
 from reveries.projects.model import AgentState, Project, TaskStatus
 from reveries.projects.store import ProjectStore
-from reveries.safe_text import record
+from reveries.safe_text import format_record
 
 log = structlog.get_logger("conversation")
 
@@ -80,24 +80,26 @@ def state_note(state: AgentState) -> PromptMemory:
     """Build the note on the state of a project, in one line. Pure."""
     tasks = [one for one in state.tasks if one.status is not TaskStatus.DROPPED]
     done = sum(one.status is TaskStatus.DONE for one in tasks)
-    sentences = [f"The goal: {record(state.goal.text, _WORD_CHARS)}."] if state.goal is not None else []
+    sentences = [f"The goal: {format_record(state.goal.text, _WORD_CHARS)}."] if state.goal is not None else []
     sentences.append(f"{done} of {len(tasks)} tasks are done." if tasks else "No task is planned yet.")
     shown = frozenset[str]()
     if state.queue:
-        sentences.append(f"The next task is: {record(state.queue[0].title, _WORD_CHARS)}.")
+        sentences.append(f"The next task is: {format_record(state.queue[0].title, _WORD_CHARS)}.")
         shown |= state.queue[0].foreign_sources
     if state.open_questions:
-        sentences.append(f"A question waits for your answer: {record(state.open_questions[0].question, _WORD_CHARS)}")
+        sentences.append(
+            f"A question waits for your answer: {format_record(state.open_questions[0].question, _WORD_CHARS)}"
+        )
         shown |= state.open_questions[0].foreign_sources
     # Addressed to the person, because a small model repeats the wording in its answer.
-    line = f"- Your project {record(state.project.name, _WORD_CHARS)}: {' '.join(sentences)}"
+    line = f"- Your project {format_record(state.project.name, _WORD_CHARS)}: {' '.join(sentences)}"
     return PromptMemory(state.project.id, None, line, project=state.project.name, is_tainted=bool(shown))
 
 
 def chunk_note(project: Project, chunk: Chunk, number: int) -> PromptMemory:
     """Build the note on a chunk, with a number to cite it by. Pure."""
     whose = "somebody else wrote: " if chunk.foreign_sources else ""
-    line = f"- ({number}) {whose}{record(chunk.content, _CHUNK_CHARS)}"
+    line = f"- ({number}) {whose}{format_record(chunk.content, _CHUNK_CHARS)}"
     is_tainted = bool(chunk.foreign_sources)
     return PromptMemory(chunk.id, None, line, said_at=chunk.created_at, project=project.name, is_tainted=is_tainted)
 

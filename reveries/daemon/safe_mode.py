@@ -12,7 +12,7 @@ import msgspec
 
 from reveries import protocol
 from reveries.config import Home, Settings, load_settings, read_toml
-from reveries.crash_history import CRASHES_UNTIL_SAFE, crashes_lately
+from reveries.crash_history import CRASHES_UNTIL_SAFE, count_recent_crashes
 from reveries.daemon.embedders import Embedding
 from reveries.daemon.models import Models
 from reveries.db.backups import find_memory_traces
@@ -37,7 +37,7 @@ def require_allowed(request: protocol.Request, safe_because: str) -> None:
 
 def why_after_crashes(home: Home, now: float) -> str:
     """Return why to start in safe mode after crashes; empty for a normal start."""
-    crashes = crashes_lately(home, now)
+    crashes = count_recent_crashes(home, now)
     return f"It crashed {crashes} times in ten minutes while it woke." if crashes >= CRASHES_UNTIL_SAFE else ""
 
 

@@ -16,7 +16,7 @@ from reveries import __version__
 from reveries.clock import Clock
 from reveries.daemon.outbox import PIECE_BYTES, Outbox, Unread
 from reveries.errors import ProtocolError, ReveriesError, StorageLostError
-from reveries.peer_credentials import is_the_owner, peer_uid
+from reveries.peer_credentials import may_connect, peer_uid
 from reveries.protocol import (
     PROTOCOL_VERSION,
     REQUESTS,
@@ -32,7 +32,7 @@ from reveries.protocol import (
     encode,
     read_body,
 )
-from reveries.redaction import redacted, spellings
+from reveries.redaction import list_spellings, redact
 
 if TYPE_CHECKING:
     from reveries.memory.importing import ImportSession
@@ -101,11 +101,11 @@ class Server:
         handle: Handler,
         on_gone: Callable[[Session], None],
         on_storage_lost: Callable[[StorageLostError], None],
-        may_enter: Callable[[int | None], bool] = is_the_owner,
+        may_enter: Callable[[int | None], bool] = may_connect,
         secrets: Sequence[str] = (),
     ) -> None:
         self._may_enter_user = may_enter
-        self._secrets = spellings(secrets)
+        self._secrets = list_spellings(secrets)
         self._mind = mind
         self._on_storage_lost = on_storage_lost
         self._awake_since = clock.now()
@@ -255,7 +255,7 @@ class Server:
             if isinstance(error, StorageLostError):
                 self._on_storage_lost(error)
             known = self._secrets
-            message, advice = redacted(error.message, known), redacted(error.advice, known)
+            message, advice = redact(error.message, known), redact(error.advice, known)
             session.outbox.send(Failed(request_id, error.code, message, advice))
         except Exception:  # The named boundary: an unexpected error becomes a frame.
             log.exception("request.failed", request=type(request).__name__)

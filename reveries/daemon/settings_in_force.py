@@ -6,8 +6,8 @@ from typing import cast
 import msgspec
 import tomlkit
 
-from reveries.config import Settings, known_keys, load_settings, setting
-from reveries.redaction import redacted
+from reveries.config import Settings, get_setting, known_keys, load_settings
+from reveries.redaction import redact
 
 _TAKES_EFFECT_NOW = (
     "budget.",
@@ -29,7 +29,7 @@ def masked_toml(settings: Settings) -> str:
     url = str(tables["llm"]["base_url"])
     if "@" in url:
         tables["llm"]["base_url"] = url.partition("://")[0] + "://[masked]@" + url.rpartition("@")[2]
-    return redacted(tomlkit.dumps(tables))
+    return redact(tomlkit.dumps(tables))
 
 
 class SettingsInForce:
@@ -43,7 +43,7 @@ class SettingsInForce:
         """Reload the file; return the changed keys, and those of them that need a restart. Raises ConfigError; then the
         current settings stay in force."""
         fresh = load_settings(self.file)
-        changed = [key for key in known_keys() if setting(fresh, key) != setting(self.current, key)]
+        changed = [key for key in known_keys() if get_setting(fresh, key) != get_setting(self.current, key)]
         needs_restart = [key for key in changed if not key.startswith(_TAKES_EFFECT_NOW)]
         self.current = fresh
         return changed, needs_restart

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from reveries.config import Home
 from reveries.errors import AlreadyAwakeError, HomeError
-from reveries.own_files import open_own
+from reveries.own_files import open_own_file
 
 _LISTEN_BACKLOG = 64
 
@@ -37,7 +37,7 @@ def hold_lock(home: Home, memory: Path | None = None) -> Iterator[None]:
 @contextlib.contextmanager
 def _lock_file(lock: Path, refusal: str, advice: str) -> Iterator[None]:
     try:
-        descriptor = open_own(lock, how=0)
+        descriptor = open_own_file(lock, mode=0)
     except OSError as error:
         why = (error.strerror or "").rstrip(".")
         raise HomeError(f"The lock {lock} cannot be opened: {why}.", advice="Check its owner and mode.") from error

@@ -91,7 +91,7 @@ class SleepControl:
     ) -> DeepSleepResult:
         """Run one pass of deep sleep (R-99). Thinking is paused; words of the owner end the pass early (R-102)."""
         async with self._activity.during_sleep(trigger):
-            report, stop, model = self._pulse.heard(progress), self._activity.words_came, self._watched_model()
+            report, stop, model = self._pulse.beat_on_call(progress), self._activity.words_came, self._watched_model()
             try:
                 slept = await self._memory.deep_sleep(model, limit=limit, trigger=trigger, progress=report, stop=stop)
                 await self._parts.knowledge.clean()
@@ -104,7 +104,7 @@ class SleepControl:
     async def preview(self, limit: int | None, progress: CountCallback | None = None) -> Preview:
         """Return what a pass would do. The model is called, but nothing is changed."""
         async with self._activity.during_sleep("dry run"):
-            report, stop = self._pulse.heard(progress), self._activity.words_came
+            report, stop = self._pulse.beat_on_call(progress), self._activity.words_came
             try:
                 return await self._memory.dry_run(self._watched_model(), limit=limit, progress=report, stop=stop)
             finally:

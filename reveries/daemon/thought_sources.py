@@ -15,7 +15,7 @@ from reveries.daemon.thought_log import ThoughtLog
 from reveries.db.database import Database
 from reveries.db.failpoints import HangPlace, may_hang
 from reveries.errors import ReveriesError
-from reveries.gates import Gate, inherited, may_act
+from reveries.gates import Gate, inherits_taint, may_act
 from reveries.memory.gaps import ConversationEnding, describe_ending
 from reveries.memory.memory import Memory
 from reveries.memory.model import Episode, Origin, RecallContext, RecalledEpisode, Turn
@@ -105,7 +105,9 @@ class MemoryThoughtSources:
         memories = await self._recall(why, turns, previous)
         self_model = self._memory.self_model
         recent = () if why.reason in ABOUT_SOMETHING else turns
-        is_tainted = inherited(Gate.THOUGHT, *(turn.tainted for turn in recent), *(one.tainted for one in memories))
+        is_tainted = inherits_taint(
+            Gate.THOUGHT, *(turn.tainted for turn in recent), *(one.tainted for one in memories)
+        )
         return ThoughtInputs(
             mind_name=self.settings.mind.name,
             owner_name=owner,
@@ -129,7 +131,7 @@ class MemoryThoughtSources:
         await self.log.record(thought, state)
         if thought.text.strip():
             await self.notes.store_from(thought, self._notes_per_day)
-        if not inherited(Gate.INDICATOR, thought.is_tainted):
+        if not inherits_taint(Gate.INDICATOR, thought.is_tainted):
             await self._journal.watch(thought.text, thought.why_ended)
         await self._memory.light_sleep()
 
@@ -137,7 +139,7 @@ class MemoryThoughtSources:
         await self.log.checkpoint(thought)
 
     async def record_trip(self, verdict: Verdict, so_far: str, response: str, *, is_tainted: bool) -> None:
-        is_own = not inherited(Gate.INDICATOR, is_tainted)
+        is_own = not inherits_taint(Gate.INDICATOR, is_tainted)
         await self._journal.record_trip("monologue", verdict, so_far, response, is_own=is_own)
 
     async def association(self) -> Reactivation:

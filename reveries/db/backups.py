@@ -27,7 +27,7 @@ from reveries.db.integrity.suspected_damage import damage_note_path
 from reveries.db.integrity.write_ahead_log import log_of
 from reveries.db.storage_errors import describe_driver_error
 from reveries.errors import NotFoundError, StorageDamagedError, StorageError
-from reveries.own_files import copy_new, sync_to_disk, write_new, write_to_disk
+from reveries.own_files import copy_private_file, sync_to_disk, write_private_file, write_private_file_synced
 
 BackupProgress = Callable[[str, int, int], None]
 """Told what is being done, how much of it is done, and of how much (0: not known). From whatever thread does it."""
@@ -94,7 +94,7 @@ def correct_future_dates(folder: Path, now: float) -> None:
     ahead = [one for one in find_backups(folder) if one.made_at > now]
     with contextlib.suppress(OSError):
         for place, one in enumerate(ahead, start=1):
-            write_new(_date_file(one.path), f"{now - place:.0f}".encode("ascii"))
+            write_private_file(_date_file(one.path), f"{now - place:.0f}".encode("ascii"))
             sync_to_disk(_date_file(one.path))
         if ahead:
             sync_to_disk(folder)
@@ -186,14 +186,14 @@ def restore_backup_copy(
     try:
         changed_at = max((file.stat().st_mtime for file in _database_files(database)), default=now)
         total = backup.path.stat().st_size // MEGABYTE
-        copy_new(backup.path, coming, lambda copied: tell("copying, MB", copied // MEGABYTE, total))
+        copy_private_file(backup.path, coming, lambda copied: tell("copying, MB", copied // MEGABYTE, total))
         if problems := verify_backup(coming, tell).problems:
             raise StorageError(f"The backup {backup.name} is not whole: {problems[0]}", advice="Nothing was changed.")
         missing_until = _missing_until(backup, changed_at, now)
         restored = RestoreRecord(
             now, why, backup.name, backup.made_at, missing_until, str(_set_aside_path(database, now) or "")
         )
-        write_to_disk(_incoming_note(database), msgspec.json.encode(restored))
+        write_private_file_synced(_incoming_note(database), msgspec.json.encode(restored))
         reach_step(Step.RESTORE_NOTED)
         _set_aside(database, now)
         # A log whose new name is lost would be taken for that of the copy.

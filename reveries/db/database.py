@@ -231,7 +231,7 @@ class Database:
         """A verified copy of the database at `target`, seen only when it is whole. What a look at it found: texts that
         are not what was written are no reason to have no copy. `tell` is called from other threads too. Raises
         StorageError."""
-        partial, tell = target.with_suffix(".partial"), self.copy_pulse.heard(tell)
+        partial, tell = target.with_suffix(".partial"), self.copy_pulse.beat_on_call(tell)
         try:
             async with self._copying:
                 await may_hang(HangPlace.COPY)

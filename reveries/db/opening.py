@@ -29,7 +29,7 @@ from reveries.db.room import disk_full_error
 from reveries.db.schemas import SCHEMA_VERSION, migration_statements, schema_statements
 from reveries.db.storage_errors import describe_driver_error, is_disk_full, primary_error_code, storage_errors
 from reveries.errors import DatabaseTooNewError, DiskFullError, StorageError, StorageLostError
-from reveries.own_files import fault_of_memory, open_around, owner_of
+from reveries.own_files import expected_owner, find_memory_fault, find_open_memory_folder
 
 
 async def open_database(path: Path, backups: Path | None = None, *, with_vector_search: bool = True) -> Database:
@@ -109,13 +109,13 @@ async def _run_to_completion(work: Callable[[], str]) -> str:
 def _check_and_repair(path: Path, backups: Path | None, pages: PageSums) -> str:
     """What to tell the owner of the file: what is found, and what an earlier wake found and came not as far as telling.
     A wake may be told to end, or killed, at any moment of this."""
-    whose = owner_of(path.parent)
-    if around := open_around(path, whose):
+    whose = expected_owner(path.parent)
+    if around := find_open_memory_folder(path, whose):
         raise StorageError(
             f"The memory is not safe to open. {around.fault}",
             advice=around.advice("set storage.db_path, or REVERIES_HOME. Nothing was written."),
         )
-    if fault := fault_of_memory(path, whose):
+    if fault := find_memory_fault(path, whose):
         raise StorageError(
             f"The memory is not safe to open. {fault}", advice="Nothing was written. Look at it, and move it away."
         )

@@ -6,7 +6,7 @@ import os
 from errno import EDQUOT, ENOSPC
 from pathlib import Path
 
-from reveries.own_files import open_new
+from reveries.own_files import open_replacement
 
 RESERVE_BYTES = 256 * 1024
 _PROBE_BYTES = 4 * 2**20
@@ -51,7 +51,7 @@ def is_out_of_space(memory: Path) -> bool:
 
 def _fill_with_noise(file: Path, size: int) -> None:
     """No zeros: some file systems keep none of them. Raises OSError; then nothing is left."""
-    opened = open_new(file)
+    opened = open_replacement(file)
     try:
         at = 0
         while at < size:

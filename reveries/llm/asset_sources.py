@@ -21,7 +21,7 @@ from pathlib import Path
 import httpx
 import msgspec
 
-from reveries.api_keys import without_secrets
+from reveries.api_keys import remove_secrets
 
 REACH_SECONDS = 5.0
 STALL_SECONDS = 30.0
@@ -191,7 +191,7 @@ def _find_pip() -> list[str]:
         return [sys.executable, "-m", "pip"]
     python = shutil.which("python3")
     if python is not None:
-        words, ours = [python, "-m", "pip"], without_secrets(os.environ)
+        words, ours = [python, "-m", "pip"], remove_secrets(os.environ)
         tried = subprocess.run([*words, "--version"], capture_output=True, timeout=60, check=False, env=ours)
         if tried.returncode == 0:
             return words
@@ -208,7 +208,7 @@ def _download_wheel(pip: Sequence[str], requirement: str, folder: Path, before_b
     ]  # fmt: skip
     with (folder / "pip.log").open("w+b") as log:
         process = subprocess.Popen(
-            words, cwd=folder, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=without_secrets(os.environ)
+            words, cwd=folder, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=remove_secrets(os.environ)
         )
         try:
             _watch_download(process, folder, before_bytes, grow)

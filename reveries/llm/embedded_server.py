@@ -60,7 +60,7 @@ def _restrict_process() -> None:
         # Before the process is closed to looks from outside: then this file is root's.
         with contextlib.suppress(OSError):
             Path("/proc/self/oom_score_adj").write_text(_FIRST_TO_GO, encoding="ascii")
-    # As own_process.keep_to_itself has it: 1 byte, for Linux heeds a limit of 0 for files alone.
+    # As own_process.protect_process has it: 1 byte, for Linux heeds a limit of 0 for files alone.
     limit = 1 if sys.platform == "linux" and resource.getrlimit(resource.RLIMIT_CORE)[1] != 0 else 0
     resource.setrlimit(resource.RLIMIT_CORE, (limit, limit))
     if sys.platform == "linux":

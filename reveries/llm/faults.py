@@ -7,7 +7,7 @@ from http import HTTPStatus
 
 from reveries.errors import ModelFault, ModelUnavailableError
 from reveries.llm.base import Usage
-from reveries.redaction import redacted
+from reveries.redaction import redact
 from reveries.safe_text import one_line
 
 LONGEST_ASKED_SECONDS = 24 * 3600.0
@@ -111,7 +111,7 @@ def fault_sentence(name: str, fault: ModelFault, status: int | None, said: str =
 
 
 def _quote_provider(said: str) -> str:
-    words = one_line(_CLASS_NAMES.sub("", redacted(one_line(said, _MAX_READ_CHARS))), _MAX_QUOTED_CHARS).rstrip(".")
+    words = one_line(_CLASS_NAMES.sub("", redact(one_line(said, _MAX_READ_CHARS))), _MAX_QUOTED_CHARS).rstrip(".")
     return f": {words}" if words and not _NOT_FOR_PEOPLE.search(words) else ""
 
 

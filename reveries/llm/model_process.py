@@ -13,7 +13,7 @@ from pathlib import Path
 import httpx
 import msgspec
 
-from reveries.api_keys import without_secrets
+from reveries.api_keys import remove_secrets
 from reveries.config import SOCKET_PATH_LIMIT_BYTES
 from reveries.errors import ModelUnavailableError
 from reveries.llm import embedded_server
@@ -118,7 +118,7 @@ async def _spawn() -> asyncio.subprocess.Process:
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.DEVNULL,
-        env=without_secrets(os.environ),
+        env=remove_secrets(os.environ),
     )
 
 

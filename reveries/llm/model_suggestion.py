@@ -18,7 +18,7 @@ from reveries.llm.asset_sources import UrlSource, has_file
 from reveries.llm.assets import Asset, asset, list_local_models
 from reveries.llm.fitting import free_memory_bytes, read_machine_memory
 from reveries.llm.model_ladder import best_local_model, choose_suggestion, models_to_ask_for
-from reveries.own_process import keep_to_itself
+from reveries.own_process import protect_process
 from reveries.protocol import SuggestedModel
 
 
@@ -76,5 +76,5 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    keep_to_itself()
+    protect_process()
     raise SystemExit(main())

@@ -22,7 +22,7 @@ from reveries.llm.template_marks import wire_messages
 from reveries.llm.tier import billions_in
 from reveries.llm.tokens import estimate_tokens
 from reveries.llm.wire_faults import fault_of_wire
-from reveries.redaction import redacted
+from reveries.redaction import redact
 
 DEFAULTS = OllamaSettings(thinking=False, keep_alive_minutes=30.0, context_tokens=8192)
 LIST_BYTES = 4 * 2**20
@@ -179,7 +179,7 @@ class OllamaModel:
         names = local_chat_models(await find_ollama_models(self._url))
         if not names:
             raise ModelMissingError(
-                f"Ollama at {redacted(self._url)} has no chat model of its own, or does not answer.",
+                f"Ollama at {redact(self._url)} has no chat model of its own, or does not answer.",
                 advice="Start it, and: ollama pull llama3.2",
             )
         return names[0]
@@ -192,7 +192,7 @@ class OllamaModel:
         of_wire = fault_of_wire(error)
         if of_wire is ModelFault.UNREACHABLE:
             return ModelUnavailableError(
-                f"No Ollama answers at {redacted(self._url)}.",
+                f"No Ollama answers at {redact(self._url)}.",
                 advice="Start it (ollama serve), or check llm.ollama_url.",
                 fault=ModelFault.UNREACHABLE,
             )

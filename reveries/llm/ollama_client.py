@@ -16,7 +16,7 @@ from reveries.llm.limits import CappedTransport
 from reveries.llm.remote_embedding import BATCH_TEXTS, ROW_BYTES, RemoteEmbedder
 from reveries.llm.tls import speaks_tls, without_tls
 from reveries.llm.wire_faults import fault_of_wire
-from reveries.redaction import redacted
+from reveries.redaction import redact
 
 KEEP_ALIVE = "30m"
 
@@ -50,7 +50,7 @@ class OllamaEmbedder(RemoteEmbedder):
         of_wire = fault_of_wire(error)
         if of_wire is ModelFault.UNREACHABLE:
             return ModelUnavailableError(
-                f"No Ollama answers at {redacted(self._url)}.",
+                f"No Ollama answers at {redact(self._url)}.",
                 advice="Start it (ollama serve), or check llm.ollama_url.",
                 fault=ModelFault.UNREACHABLE,
             )

@@ -21,8 +21,8 @@ import ollama
 from reveries.config import find_home, load_settings
 from reveries.errors import DiskFullError, ModelError, ModelUnavailableError, NotFoundError, ReveriesError
 from reveries.llm.ollama_client import ollama_client
-from reveries.own_process import keep_to_itself
-from reveries.redaction import redacted
+from reveries.own_process import protect_process
+from reveries.redaction import redact
 from reveries.safe_text import one_line
 
 SILENCE_SECONDS = 300.0
@@ -58,7 +58,7 @@ async def pull_with_ollama(name: str, url: str, report: PullCallback) -> None:
         raise _pull_error(name, str(error.error or error)) from error
     except (ConnectionError, httpx.ConnectError, httpx.ConnectTimeout) as error:
         raise ModelUnavailableError(
-            f"No Ollama answers at {redacted(url)}.", advice="Start it (ollama serve), or check llm.ollama_url."
+            f"No Ollama answers at {redact(url)}.", advice="Start it (ollama serve), or check llm.ollama_url."
         ) from error
     except (httpx.HTTPError, OSError, ValueError, TypeError, AttributeError) as error:
         # The last two: what its client trips over when a line is not what it expects.
@@ -129,5 +129,5 @@ def _throttle_report(tell: Callable[[dict[str, object], str], None]) -> PullCall
 
 
 if __name__ == "__main__":
-    keep_to_itself()
+    protect_process()
     raise SystemExit(main())

@@ -37,7 +37,7 @@ def escape_marks(text: str) -> str:
     A person reads the same; sealing twice changes nothing more. Lone surrogates, which no wire can carry, become "?".
     """
     text = text.encode("utf-8", "replace").decode("utf-8") if not text.isascii() else text
-    if not gates.stands(gates.Gate.MARKS):
+    if not gates.is_enforced(gates.Gate.MARKS):
         return text
     return _MARKS.sub(lambda mark: JOINER + mark[0] if _closes(mark) else mark[0] + JOINER, text)
 

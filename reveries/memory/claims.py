@@ -138,7 +138,7 @@ def as_contradiction(conflict: Conflict, reason: str) -> Conflict:
 
 
 def _classify(earlier: Claim, later: Claim) -> tuple[str, str]:
-    if later.trust < earlier.trust and gates.stands(gates.Gate.SUPERSEDE):
+    if later.trust < earlier.trust and gates.is_enforced(gates.Gate.SUPERSEDE):
         return CONTRADICTION, "The later one comes from somebody who is trusted less."
     if earlier.speaker.casefold() != later.speaker.casefold():
         return CONTRADICTION, "Two speakers say different things."

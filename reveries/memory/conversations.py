@@ -9,7 +9,7 @@ from reveries.clock import Clock
 from reveries.db.checksums import checksum
 from reveries.db.database import Database, Row, Transaction
 from reveries.errors import DiskFullError
-from reveries.gates import Gate, inherited
+from reveries.gates import Gate, inherits_taint
 from reveries.memory.changes import ChangeSet
 from reveries.memory.echoes import find_echoes
 from reveries.memory.gaps import Gaps, assess_ending
@@ -172,7 +172,7 @@ class ConversationStore:
         """
         now = self._clock.now()
         by = (*(recall.tainted_ids if recall is not None else ()), *((TALK,) if is_tainted else ()))
-        is_tainted = is_tainted or inherited(Gate.RECALL, recall is not None and recall.is_tainted)
+        is_tainted = is_tainted or inherits_taint(Gate.RECALL, recall is not None and recall.is_tainted)
         reply = None
         if reply_text.strip():
             reply = Turn(
@@ -379,7 +379,7 @@ class ConversationStore:
             content,
             turns[0].said_at,
             Origin.OWNER,
-            inherited(Gate.EXCHANGE, *(turn.tainted for turn in turns)),
+            inherits_taint(Gate.EXCHANGE, *(turn.tainted for turn in turns)),
         )
         return replace(
             experience,

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 from reveries.db.database import Database, Transaction
-from reveries.gates import Gate, inherited
+from reveries.gates import Gate, inherits_taint
 from reveries.memory.changes import ChangeSet
 from reveries.memory.conversations import CHAT, SpeakerNames
 from reveries.memory.model import Experience, ExperienceKind, Origin, Turn
@@ -158,7 +158,7 @@ class ImportSession:
             speaker=line.speaker,
             text=line.text,
             said_at=line.said_at,
-            tainted=inherited(Gate.TALK, origin.is_tainted, after_others),
+            tainted=inherits_taint(Gate.TALK, origin.is_tainted, after_others),
         )
 
     def _key(self, line: PastTurn, seen: Counter[bytes]) -> bytes:
@@ -257,7 +257,7 @@ def _build_experience(turns: Sequence[Turn], experience_id: str) -> Experience:
         salience=salience_of(text),
         valence=valence_of(text),
         origin=Origin.OWNER if Origin.OWNER in origins else first.origin,
-        tainted=inherited(Gate.EXCHANGE, *(turn.tainted for turn in turns)),
+        tainted=inherits_taint(Gate.EXCHANGE, *(turn.tainted for turn in turns)),
         conversation_id=first.conversation_id,
         topics=topics_of(text),
     )

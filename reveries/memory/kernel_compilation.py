@@ -11,10 +11,10 @@ import os
 import sys
 from pathlib import Path
 
-from reveries.api_keys import without_secrets
+from reveries.api_keys import remove_secrets
 from reveries.memory.graph.kernels import compile_kernels
 from reveries.memory.live import LiveMemory
-from reveries.own_files import fault_of_cache, owner_of
+from reveries.own_files import expected_owner, find_cache_fault
 
 _COMPILE = """
 import os, pathlib, sys, threading
@@ -47,7 +47,7 @@ async def _compile_in_child(cache: Path | None) -> bool:
     if cache is not None:
         try:
             await asyncio.to_thread(cache.mkdir, mode=0o700, parents=True, exist_ok=True)
-            if await asyncio.to_thread(fault_of_cache, cache.parent, owner_of(cache.parent.parent)):
+            if await asyncio.to_thread(find_cache_fault, cache.parent, expected_owner(cache.parent.parent)):
                 return False  # Code loaded from the cache runs with the owner's rights.
         except OSError:
             return False
@@ -59,7 +59,7 @@ async def _compile_in_child(cache: Path | None) -> bool:
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.DEVNULL,
         stderr=asyncio.subprocess.DEVNULL,
-        env=without_secrets(os.environ),
+        env=remove_secrets(os.environ),
     )
     try:
         async with asyncio.timeout(_LONGEST_SECONDS):

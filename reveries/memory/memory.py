@@ -280,7 +280,7 @@ class Memory:
     ) -> LightSleepResult:
         """Make new experiences recallable, without a model."""
         pulse = self.light_sleep_pulse
-        return await pulse.during(self._light_sleep.run(pulse.heard(progress), stop))
+        return await pulse.during(self._light_sleep.run(pulse.beat_on_call(progress), stop))
 
     @contextlib.asynccontextmanager
     async def pause_light_sleep(self) -> AsyncIterator[None]:

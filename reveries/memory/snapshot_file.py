@@ -32,7 +32,7 @@ from reveries.memory.live import PackedMemory
 from reveries.memory.model import Episode, Turn
 from reveries.memory.recall.turn_features import SURFACE
 from reveries.memory.recall.turn_packing import MARKS, PackedNames, PackedTurns, unpack_turn
-from reveries.own_files import open_new, sync_to_disk
+from reveries.own_files import open_replacement, sync_to_disk
 
 _MAGIC: Final = b"reveries snapshot 3\n"
 _ALIGNMENT = 64
@@ -93,7 +93,7 @@ def write_snapshot(path: Path, packed: PackedMemory, mark: bytes, model_id: str,
     partial = path.with_name(f"{path.name}.partial")
     try:
         sections = _sections_of(packed, is_wanted)
-        with os.fdopen(open_new(partial), "wb") as file:
+        with os.fdopen(open_replacement(partial), "wb") as file:
             header = Header(
                 version=__version__,
                 fields=_field_names(),

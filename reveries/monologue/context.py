@@ -16,7 +16,7 @@ from reveries.llm.tier import Tier
 from reveries.llm.tokens import estimate_tokens
 from reveries.monologue.thought import ABOUT_SOMETHING, ActivatedMemory, Reactivation, ThinkingReason, ThoughtInputs
 from reveries.prompts import prompt
-from reveries.safe_text import one_line, record
+from reveries.safe_text import format_record, one_line
 
 BUDGET_TOKENS = 2048
 """Half of the smallest shipped context; the other half is for the thought."""
@@ -84,7 +84,7 @@ def _system_text(inputs: ThoughtInputs, budget_tokens: int, tier: int) -> str:
         if capable
         else prompt("think_small", mind=inputs.mind_name, owner=owner)
     )
-    narrative = record(inputs.narrative, NARRATIVE_CHARS)
+    narrative = format_record(inputs.narrative, NARRATIVE_CHARS)
     text = rules + (f"\n\nWhat you are, in your own words: {narrative}" if narrative else "")
     if estimate_tokens(text) > budget_tokens:
         text = rules
@@ -124,7 +124,7 @@ def _occasion_text(inputs: ThoughtInputs, why: Reactivation, limits: _PartLimits
         blocks.append(prompt("note", owner=owner))
     if subjects:
         title = _subjects_title(inputs, why, owner)
-        quoted = [f"\u201c{record(text, limits.line_chars)}\u201d" for text in subjects]
+        quoted = [f"\u201c{format_record(text, limits.line_chars)}\u201d" for text in subjects]
         blocks.append(f"[{title}:\n{_format_lines(quoted, limits.line_chars + 2)}]\n")
         blocks.append(_question_text(len(subjects), inputs.way, owner))
     return "\n".join(blocks)
@@ -144,14 +144,14 @@ def _describe_reason(why: Reactivation, owner: str) -> str:
         case ThinkingReason.CONVERSATION:
             return prompt("conversation_ended", owner=owner)
         case ThinkingReason.ASSOCIATION:
-            return f"A memory came up by itself: [{record(why.detail, _NUDGE_CHARS)}]"
+            return f"A memory came up by itself: [{format_record(why.detail, _NUDGE_CHARS)}]"
         case ThinkingReason.CALENDAR:
             # Untrusted: anyone can send an invitation.
-            return f"[Near in the calendar, written by others: {record(why.detail, 200)}]"
+            return f"[Near in the calendar, written by others: {format_record(why.detail, 200)}]"
         case ThinkingReason.COMFORT | ThinkingReason.FRESH_START:
             return "Begin again, calmly, with something simple and true."
         case ThinkingReason.NUDGE:
-            return f"{owner} asked you to think about this: {record(why.detail, _NUDGE_CHARS)}."
+            return f"{owner} asked you to think about this: {format_record(why.detail, _NUDGE_CHARS)}."
         case ThinkingReason.STEP:
             return f"{owner} asked you for a thought."
         case ThinkingReason.WAKING:
@@ -206,7 +206,7 @@ def _tail_of(thought: str, limit_chars: int) -> str:
 
 
 def _format_lines(lines: Sequence[str], limit_chars: int) -> str:
-    return "\n".join(f"- {record(line, limit_chars)}" for line in lines)
+    return "\n".join(f"- {format_record(line, limit_chars)}" for line in lines)
 
 
 # --- memories of a thought -------------------------------------------------------------------------------------------

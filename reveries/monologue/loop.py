@@ -17,7 +17,7 @@ import structlog
 from reveries.clock import Clock, Deadline
 from reveries.config import MonologueSettings
 from reveries.errors import BudgetExceededError, DiskFullError, ModelError
-from reveries.gates import Gate, inherited
+from reveries.gates import Gate, inherits_taint
 from reveries.heartbeat import Pulse
 from reveries.llm.base import ChatModel
 from reveries.llm.tier import Tier
@@ -279,14 +279,14 @@ class Monologue:
         draft, began = ThoughtDraft(), self._clock.now()
         thought_id = uuid.UUID(int=self._chance.getrandbits(128)).hex[:16]
         # A tainted thought leads only to its own continuation, or one event would taint all later thoughts.
-        may_lead = self._was_cut or not inherited(Gate.LAST_THOUGHT, self._is_tainted)
+        may_lead = self._was_cut or not inherits_taint(Gate.LAST_THOUGHT, self._is_tainted)
         previous = self._previous if may_lead else ""
         inputs = await self._sources.gather(why, previous, comfort=why.reason is ThinkingReason.COMFORT)
         self._change_state(ThoughtState.THINKING, why.reason.value)
         self._draft, self._current_occasion = draft, why
         began_monotonic = self._clock.monotonic()
-        is_tainted = inputs.is_tainted or inherited(Gate.THOUGHT, why.is_tainted)
-        is_tainted = is_tainted or inherited(Gate.LAST_THOUGHT, bool(previous) and self._is_tainted)
+        is_tainted = inputs.is_tainted or inherits_taint(Gate.THOUGHT, why.is_tainted)
+        is_tainted = is_tainted or inherits_taint(Gate.LAST_THOUGHT, bool(previous) and self._is_tainted)
         self._is_draft_tainted = is_tainted
 
         def build_thought() -> FinishedThought:

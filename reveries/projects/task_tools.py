@@ -99,7 +99,7 @@ class TaskTools:
         self._runs: dict[str, tuple[int, str]] = {}
         self.folder = folder_access(self.state)
         self._worker = open_folder_worker(self.services.sandbox, self.folder) if self.folder is not None else None
-        if self.servers is not None and gates.stands(ToolGate.RESULT):
+        if self.servers is not None and gates.is_enforced(ToolGate.RESULT):
             self.sources |= self.servers.sources
         every = [replace(tool, run=self._recorded(tool)) for tool in self._every_tool()]
         listed = frozenset(self._listed())
@@ -292,7 +292,7 @@ class TaskTools:
         return CallRecord(step.tool, arguments, text, state)
 
     def _note(self, tool: str, arguments: Mapping[str, object], result: ToolResult) -> None:
-        if gates.stands(ToolGate.RESULT):
+        if gates.is_enforced(ToolGate.RESULT):
             self.sources |= result.foreign_sources
         if result.path:
             self._files[result.path] = result.sha256

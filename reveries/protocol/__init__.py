@@ -1,12 +1,12 @@
-"""What crosses the socket: every message, the framing, the version.
+"""The protocol between clients and the daemon: every message, the framing, the version.
 
 A frame is 4 bytes of length (big-endian) and one MessagePack map whose `t` names the message. The client sends a
-`Hello` first and gets a `Welcome`. From then on each request carries a `request_id` that the client chose (1 or more);
-every answer to it carries the same, and `request_id` 0 marks what nobody asked for by itself: what all attached
-clients are told. A request ends with its result, or with `Failed`. Any MessagePack library can speak it
+`Hello` first and gets a `Welcome`. From then on each request carries a `request_id` that the client chose (1 or more),
+and every answer to it carries the same. `request_id` 0 marks a notification, sent to all attached clients without a
+request. A request ends with its result, or with `Failed`. Any MessagePack library can speak it
 (tests/test_protocol.py keeps golden bytes).
 
-All that the modules here define is a name of this package: a new message is written down once.
+The package exports everything that its modules define, so a new message is declared in one place.
 """
 
 from reveries.protocol.admin import *

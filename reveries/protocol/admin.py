@@ -1,4 +1,4 @@
-"""What a client asks of the daemon itself: state, settings, checkup, copies, its end."""
+"""Messages about the daemon itself: state, settings, checkup, backups, shutdown."""
 
 import msgspec
 
@@ -13,32 +13,31 @@ _LONGEST_CHARS = 1000
 
 
 class BackupEntry(msgspec.Struct, frozen=True):
-    """One copy. Times in unix seconds."""
+    """One backup. Times in unix seconds."""
 
     name: str
     made_at: float
     size_bytes: int
     is_before_migration: bool
     is_looked_at: bool = False
-    """Whether the rest says anything."""
+    """Whether the backup was checked; the fields below are set only then."""
     problems: list[str] = []
-    """Why it cannot take the memory's place; empty for a whole one."""
+    """Why it cannot be restored; empty if it is intact."""
     rotten: list[str] = []
-    """Texts that are not what was written."""
+    """Texts that no longer match their checksum."""
     turns: int = 0
     episodes: int = 0
 
 
 class Backups(Answer, frozen=True):
-    """Copies, the newest first."""
+    """The backups, newest first."""
 
     folder: str
     backups: list[BackupEntry]
 
 
 class MindMoved(Answer, frozen=True):
-    """A whole mind was written into a file, or read from one. `check` is of the whole file: two files with the same
-    are the same."""
+    """A whole mind was exported to a file, or imported from one. `check` is the checksum of the whole file."""
 
     file: str
     rows: int
@@ -48,8 +47,8 @@ class MindMoved(Answer, frozen=True):
 
 
 class BackupRestored(Answer, frozen=True):
-    """A copy took the memory's place. What happened between the two times is not in it. `kept` is where the replaced
-    file is now."""
+    """A backup was restored. What happened between `missing_from` and `missing_until` is not in it. `kept` is the path
+    of the replaced file."""
 
     backup: str
     missing_from: float
@@ -69,7 +68,7 @@ class Finding(msgspec.Struct, frozen=True):
 
 
 class Checkup(Answer, frozen=True):
-    """`looked_at`: what was examined, in words; `not_looked_at`: what could not be, and why."""
+    """`looked_at`: what was checked, in words; `not_looked_at`: what could not be checked, and why."""
 
     findings: list[Finding]
     looked_at: list[str]
@@ -77,7 +76,7 @@ class Checkup(Answer, frozen=True):
 
 
 class StateChanged(Answer, frozen=True):
-    """request_id 0: what the mind does now, e.g. "thinking", "settled", "talking", "consolidating", "asleep"."""
+    """request_id 0: the new state, e.g. "thinking", "settled", "talking", "consolidating", "asleep"."""
 
     state: str
     detail: str
@@ -89,14 +88,14 @@ class Config(Answer, frozen=True):
 
 
 class ConfigApplied(Answer, frozen=True):
-    """`needs_restart`: keys whose new value counts from the next wake on."""
+    """`needs_restart`: keys whose new value takes effect at the next wake."""
 
     changed: list[str]
     needs_restart: list[str]
 
 
 class MindState(Answer, frozen=True):
-    """What the mind does now, and a few words more. `is_well`: nothing is degraded."""
+    """What the mind does now, with a short detail. `is_well`: nothing is degraded."""
 
     state: str
     detail: str
@@ -131,28 +130,28 @@ class Status(Answer, frozen=True):
     embedding_model: str = ""
     """The embedder of the settings."""
     embedding_serving: str = ""
-    """The one whose vectors recall compares: another until every text has a new one."""
+    """The embedder whose vectors recall uses: the previous one until re-embedding is complete."""
     embedding_done: int = 0
-    """Texts that have a vector of `embedding_model`, of `embedding_total`."""
+    """How many of the `embedding_total` texts have a vector of `embedding_model`."""
     embedding_total: int = 0
     embedding_waits: str = ""
-    """Why nothing happens now with those that have none."""
+    """Why re-embedding is waiting; empty if it is not."""
     limits: list[UsageLimit] = msgspec.field(default_factory=list)
-    """What the day's use is held against: of all roles together (`role` empty), and of each."""
+    """The limits on today's use: of all roles together (`role` empty), and of each role."""
     open_questions: int = 0
-    """What projects want to know of the owner."""
+    """Questions of projects that wait for the owner."""
 
 
 class Trouble(Answer, frozen=True):
-    """request_id 0: what does not work now, as in `Status.problems`; empty when it works again. Sent to all who are
-    attached when the disk has no room any more, or has some again."""
+    """request_id 0: what does not work now, as in `Status.problems`; empty when it works again. Sent to all attached
+    clients when the disk becomes full, or has space again."""
 
     problems: list[str]
 
 
 @request(answer=Progress, safe=True)
 class MakeBackup(Request, frozen=True):
-    """A verified copy of the memory, now. Answered by `Progress`, then by `Backups` with that one alone."""
+    """Make a verified backup of the memory now. Answered by `Progress`, then by `Backups` with that backup only."""
 
 
 @request(answer=Ok)
@@ -164,7 +163,8 @@ class Cancel(Request, frozen=True):
 
 @request(answer=MindState, safe=True)
 class AskState(Request, frozen=True):
-    """What it does now, for a shell's prompt or a status bar: reads no database. Answered by `MindState`."""
+    """What the mind does now, for a shell prompt or a status bar; does not read the database. Answered by
+    `MindState`."""
 
 
 @request(answer=Status, safe=True)
@@ -174,26 +174,26 @@ class AskStatus(Request, frozen=True):
 
 @request(answer=Config, safe=True)
 class AskConfig(Request, frozen=True):
-    """The settings in force, secrets masked. Answered by `Config`."""
+    """The settings in effect, with secrets masked. Answered by `Config`."""
 
 
 @request(answer=ConfigApplied)
 class ApplyConfig(Request, frozen=True):
-    """Read config.toml again and take over what can change while awake. Answered by `ConfigApplied`."""
+    """Reload config.toml and apply the settings that can change while awake. Answered by `ConfigApplied`."""
 
 
 @request(answer=Ok, safe=True)
 class Sleep(Request, frozen=True):
-    """Stop thinking, consolidate (60 s at most), close. Answered by `Progress` and, before the end, `Ok`."""
+    """Stop thinking, consolidate (60 s at most), shut down. Answered by `Progress` and, before the shutdown, `Ok`."""
 
 
 @request(answer=Checkup, safe=True)
 class AskCheckup(Request, frozen=True):
-    """What of the memory, the models and the mind itself is not right. Answered by `Checkup`."""
+    """Check the memory, the models and the daemon. Answered by `Checkup`."""
 
 
 def make_finding(fault: str, sentence: str = "", advice: str = "", where: str = "") -> Finding:
-    """The finding of one of FAULTS; its own words where none are given."""
+    """Create the finding for an entry of FAULTS; its own sentence and advice are the defaults."""
     known = FAULTS[fault]
     return Finding(
         fault,
@@ -201,5 +201,5 @@ def make_finding(fault: str, sentence: str = "", advice: str = "", where: str = 
         one_line(sentence, _LONGEST_CHARS) or known.meaning,
         advice or known.next_step,
         where,
-        known.is_mended,
+        known.is_fixable,
     )

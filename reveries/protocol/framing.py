@@ -1,4 +1,4 @@
-"""A message as bytes, and back: 4 bytes of length, big-endian, and one MessagePack map."""
+"""Encoding and decoding of frames: 4 bytes of length, big-endian, and one MessagePack map."""
 
 import functools
 import struct
@@ -16,7 +16,7 @@ _encoder = msgspec.msgpack.Encoder()
 
 
 def encode(message: Message) -> bytes:
-    """Length and map. Raises ProtocolError when it would be larger than a frame may be."""
+    """Return the frame of `message`. Raises ProtocolError if it would be larger than MAX_FRAME_BYTES."""
     body = _encoder.encode(message)
     if len(body) > MAX_FRAME_BYTES:
         raise ProtocolError(f"A message of {len(body)} bytes is larger than {MAX_FRAME_BYTES}.")
@@ -24,13 +24,13 @@ def encode(message: Message) -> bytes:
 
 
 def decode_request(body: bytes) -> Hello | Request:
-    """One request. Raises ProtocolError when it is none."""
+    """Decode a request. Raises ProtocolError if it is not a valid one."""
     request: Hello | Request = _decode(_request_decoder(), body)
     return request
 
 
 def decode_frame(body: bytes) -> Frame:
-    """One frame. Raises ProtocolError when it is none."""
+    """Decode a frame from the daemon. Raises ProtocolError if it is not a valid one."""
     frame: Frame = _decode(_frame_decoder(), body)
     return frame
 
@@ -53,15 +53,15 @@ def _decode(decode: Callable[[bytes], Any], body: bytes) -> Any:
 
 
 class ByteReader(Protocol):
-    """What `read_body` needs of asyncio.StreamReader."""
+    """The part of asyncio.StreamReader that `read_body` uses."""
 
     async def readexactly(self, n: int) -> bytes: ...
 
 
 async def read_body(reader: ByteReader, most_bytes: int = MAX_FRAME_BYTES) -> bytes:
-    """The next frame's map, undecoded.
+    """Read the next frame's map, undecoded.
 
-    Raises ProtocolError for a length that is 0 or over `most_bytes`; asyncio.IncompleteReadError at the end.
+    Raises ProtocolError if the length is 0 or over `most_bytes`; asyncio.IncompleteReadError at the end of the stream.
     """
     (length,) = _HEADER.unpack(await reader.readexactly(_HEADER.size))
     if not 0 < length <= most_bytes:

@@ -1,4 +1,4 @@
-"""What a client asks of memory: search, an episode, the owner's hand on it, what is brought in, what is forgotten."""
+"""Messages about memory: search, episodes, the owner's edits, import, forgetting."""
 
 from typing import Annotated
 
@@ -13,7 +13,7 @@ EpisodeId = Annotated[str, msgspec.Meta(min_length=1, max_length=100)]
 
 
 class ForgottenStore(msgspec.Struct, frozen=True):
-    """What goes from one store: `gone` rows, texts or files; `remade` that are made anew from what is left."""
+    """What is removed from one store: `gone` rows, texts or files; `remade` are rebuilt from what is left."""
 
     store: str
     gone: int
@@ -21,7 +21,7 @@ class ForgottenStore(msgspec.Struct, frozen=True):
 
 
 class ForgottenItem(msgspec.Struct, frozen=True):
-    """One thing that is chosen, for whoever has to agree to it. Only in a dry run."""
+    """One item selected for forgetting, shown for confirmation. Only in a dry run."""
 
     id: str
     kind: str
@@ -33,7 +33,7 @@ class ForgottenItem(msgspec.Struct, frozen=True):
 
 
 class Forgotten(Answer, frozen=True):
-    """The plan of a dry run, or the receipt. `receipt_id` is empty in a dry run and when nothing was chosen."""
+    """The plan of a dry run, or the receipt. `receipt_id` is empty in a dry run and when nothing was selected."""
 
     is_dry_run: bool
     is_erased: bool
@@ -43,20 +43,20 @@ class Forgotten(Answer, frozen=True):
     stores: list[ForgottenStore]
     items: list[ForgottenItem]
     item_count: int
-    """All of them: `items` holds the first few hundred."""
+    """The total; `items` holds only the first few hundred."""
     notes: list[str]
-    """What else there is to know: what is made anew, what is out of reach, which words stand elsewhere."""
+    """Remarks: what is rebuilt, what cannot be reached, where the same words occur elsewhere."""
     tombstones: int = 0
-    """Keyed hashes that keep it from coming back."""
+    """Number of keyed hashes stored so that the text does not return through a backup or an import."""
     seconds: float = 0.0
     left: list[ForgottenItem] | msgspec.UnsetType = msgspec.UNSET
-    """Sent in a dry run, where there is any: what would stay and says nearly the same in other words, the most alike
-    first."""
+    """Sent in a dry run if there are any: items that would stay although they say nearly the same in other words, most
+    similar first."""
 
 
 class Remembered(Answer, frozen=True):
-    """Sent after COMMIT. `stored`: whether the words are new; `episodes`: how many were made of what waited for
-    sleep."""
+    """Sent after COMMIT. `stored`: whether the text is new; `episodes`: how many were created from unprocessed
+    experiences."""
 
     stored: bool
     episodes: int
@@ -67,11 +67,11 @@ class Imported(Answer, frozen=True):
     known_already: int
     episodes: int
     erased: int | msgspec.UnsetType = msgspec.UNSET
-    """Sent where there are any: lines that the owner had erased. They are not taken in again."""
+    """Sent if not 0: lines skipped because the owner erased them earlier."""
 
 
 class EpisodeHeld(Answer, frozen=True):
-    """How the episode stands now."""
+    """The episode after the change."""
 
     episode_id: str
     summary: str
@@ -81,8 +81,8 @@ class EpisodeHeld(Answer, frozen=True):
 
 
 class EpisodeCorrected(Answer, frozen=True):
-    """`run_id`: the pass that did it; taken back, it takes the correction with it. `replaced`: what ranks under the new
-    words."""
+    """`run_id`: the pass that made the correction; undoing it undoes the correction. `replaced`: the episodes that now
+    rank below the new one."""
 
     run_id: str
     episode_id: str
@@ -104,14 +104,14 @@ class MemoryStats(Answer, frozen=True):
     database_bytes: int
     last_consolidation: str
     dormant: int = 0
-    """Episodes that are only on disk; the figures above are of those in memory."""
+    """Episodes that are only on disk; the figures above count those in memory."""
     put_away_turns: int = 0
     deep_search: str = ""
-    """What finds vectors on the disk: "sqlite-vec" or "numpy"."""
+    """What searches the vectors on disk: "sqlite-vec" or "numpy"."""
 
 
 class FoundTurn(msgspec.Struct, frozen=True):
-    """`reasons` when they were asked for, those that moved it most first."""
+    """`reasons` if `explain` was requested, the strongest first."""
 
     turn_id: str
     episode_id: str
@@ -123,8 +123,8 @@ class FoundTurn(msgspec.Struct, frozen=True):
 
 
 class FoundEpisode(msgspec.Struct, frozen=True):
-    """`cosine`, `words` (the share of the cue's words that its best turn holds; both 0 for one that was no entry point)
-    and `factors` when they were asked for."""
+    """`cosine`, `words` (the share of the cue's words in its best turn; both 0 if it was not a seed) and `factors` are
+    sent if `explain` was requested."""
 
     episode_id: str
     summary: str
@@ -149,7 +149,7 @@ class FoundOnDisk(msgspec.Struct, frozen=True):
     owner_id: str
     episode_id: str
     is_dormant: bool
-    """Whether its episode is; else only these words were put away."""
+    """Whether its episode is dormant; otherwise only these words were offloaded."""
     speaker: str
     said_at: float
     origin: str
@@ -158,12 +158,12 @@ class FoundOnDisk(msgspec.Struct, frozen=True):
     score: float
     cosine: float
     words: float
-    """The share of the query's words that it holds, by how telling they are."""
+    """The share of the query's words that it contains, weighted by how rare they are."""
 
 
 class Found(Answer, frozen=True):
-    """`turns`: the source turns that answer the cue best, ranked over all episodes. `on_disk`: of a deep search, what
-    is not in memory."""
+    """`turns`: the source turns that answer the cue best, ranked over all episodes. `on_disk`: results of a deep search
+    that are not in memory."""
 
     episodes: list[FoundEpisode]
     turns: list[FoundTurn]
@@ -171,7 +171,7 @@ class Found(Answer, frozen=True):
     seconds: float
     on_disk: list[FoundOnDisk] = msgspec.field(default_factory=list)
     is_whole: bool = True
-    """False when a deep search ran out of time before it had compared everything."""
+    """False if a deep search ran out of time before it had compared everything."""
 
 
 class ExemplarDetail(msgspec.Struct, frozen=True):
@@ -191,7 +191,7 @@ class LinkDetail(msgspec.Struct, frozen=True):
 
 
 class Provenance(msgspec.Struct, frozen=True):
-    """Where one of the experiences came from that an episode was made of."""
+    """Where one of an episode's source experiences came from."""
 
     experience_id: str
     kind: str
@@ -200,13 +200,13 @@ class Provenance(msgspec.Struct, frozen=True):
     tainted: bool
     happened_at: float
     speakers: list[str]
-    """Who spoke in it that is neither the owner nor the mind."""
+    """Speakers other than the owner and the mind."""
     by: list[str]
-    """How foreign text came to it, one line a way."""
+    """How untrusted text got into it, one line for each way."""
 
 
 class EpisodeDetail(Answer, frozen=True):
-    """Everything about an episode (R-23), with the turns that it was made of."""
+    """Everything about an episode (R-23), with its source turns."""
 
     episode_id: str
     summary: str
@@ -233,7 +233,7 @@ class EpisodeDetail(Answer, frozen=True):
     is_dormant: bool = False
     provenance: list[Provenance] = msgspec.field(default_factory=list)
     is_pinned: bool = False
-    """The owner pinned it, and time leaves it alone."""
+    """The owner pinned it: no decay, no dormancy."""
 
 
 class ImportedTurn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -243,16 +243,16 @@ class ImportedTurn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     speaker: Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
     text: Text
     is_owner: bool | msgspec.UnsetType = msgspec.UNSET
-    """Sent as true: the file tells that its account's holder wrote this, whatever they are called."""
+    """Sent as true if the file says that the account's holder wrote this, under whatever name."""
 
 
 @request(answer=Progress)
 class Forget(Request, frozen=True):
-    """Forget what one of these chooses: an id (or its beginning) of an episode, a turn, a thought or a note; words;
-    a person or thing by name; a time. Answered by `Progress` and `Forgotten`.
+    """Forget what one of these selects: the id (or a unique prefix) of an episode, a turn, a thought or a note; words;
+    the name of a person or thing; a period. Answered by `Progress` and `Forgotten`.
 
-    Without `erase` it is archived: nothing is deleted, and nothing of it comes to mind. `dry_run` changes nothing. What
-    is archived comes back with `bring_back` and its id, words, name or time.
+    Without `erase` it is archived: nothing is deleted, but it is not recalled any more. `dry_run` changes nothing.
+    `bring_back` restores what was archived, selected in the same way.
     """
 
     id: Annotated[str, msgspec.Meta(max_length=100)] = ""
@@ -267,8 +267,8 @@ class Forget(Request, frozen=True):
 
 @request(answer=EpisodeHeld)
 class PinEpisode(Request, frozen=True):
-    """Let time leave an episode alone, or let it fade again. `episode_id` may be the beginning of one, and of one that
-    is dormant: it is brought back. Answered by `EpisodeHeld`."""
+    """Pin an episode against decay and dormancy, or unpin it. `episode_id` may be a unique prefix; a dormant episode is
+    woken. Answered by `EpisodeHeld`."""
 
     episode_id: EpisodeId
     is_pinned: bool
@@ -276,7 +276,7 @@ class PinEpisode(Request, frozen=True):
 
 @request(answer=EpisodeHeld)
 class WeighEpisode(Request, frozen=True):
-    """Say how much an episode matters, until recall and time say otherwise. Answered by `EpisodeHeld`."""
+    """Set the salience of an episode; recall and time change it further. Answered by `EpisodeHeld`."""
 
     episode_id: EpisodeId
     salience: Annotated[float, msgspec.Meta(ge=0.0, le=1.0)]
@@ -284,7 +284,7 @@ class WeighEpisode(Request, frozen=True):
 
 @request(answer=EpisodeCorrected)
 class CorrectEpisode(Request, frozen=True):
-    """The owner's words in the place of what an episode says: both are kept, and these rank first. Answered by
+    """Correct an episode in the owner's words: both versions are kept, and the owner's rank first. Answered by
     `EpisodeCorrected`."""
 
     episode_id: EpisodeId
@@ -300,29 +300,30 @@ class AskMemory(Request, frozen=True):
 class Search(Request, frozen=True):
     """Recall without reinforcing (R-29). Answered by `Found`.
 
-    `since` and `until`: dates as people write them. `explain`: with what speaks for each of what was found.
+    `since` and `until`: dates as people write them. `explain`: include the reasons for each result.
     """
 
     query: Text
     limit: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 10
-    # Left out where not given: the bytes of a plain search stay what they were.
+    # Omitted if not set, so that the bytes of a plain search stay the same as in earlier versions.
     since: When | msgspec.UnsetType = msgspec.UNSET
     until: When | msgspec.UnsetType = msgspec.UNSET
     explain: bool | msgspec.UnsetType = msgspec.UNSET
     deep: bool | msgspec.UnsetType = msgspec.UNSET
-    """Sent as true: also what is only on disk: dormant episodes, and words that were put away. Wakes nothing."""
+    """Sent as true: also search what is only on disk (dormant episodes and offloaded words). Wakes nothing."""
 
 
 @request(answer=EpisodeDetail, safe=True, large=True)
 class Inspect(Request, frozen=True):
-    """Answered by `EpisodeDetail`. `episode_id` may be the beginning of one."""
+    """Answered by `EpisodeDetail`. `episode_id` may be a unique prefix."""
 
     episode_id: Annotated[str, msgspec.Meta(min_length=1, max_length=100)]
 
 
 @request(answer=Imported)
 class Import(Request, frozen=True):
-    """A part of a past conversation, in order. `Progress`, then `Imported`. With `is_last` it is slept on (light)."""
+    """Import a part of a past conversation, in order. Answered by `Progress`, then `Imported`. After the part with
+    `is_last`, light sleep runs."""
 
     source: Annotated[str, msgspec.Meta(min_length=1, max_length=500)]
     turns: Annotated[list[ImportedTurn], msgspec.Meta(max_length=1000)]
@@ -331,6 +332,6 @@ class Import(Request, frozen=True):
 
 @request(answer=Remembered)
 class Remember(Request, frozen=True):
-    """Words of the owner to be remembered, without a reply; they can be recalled at once. Answered by `Remembered`."""
+    """Store a text of the owner without a reply; it can be recalled at once. Answered by `Remembered`."""
 
     text: Text

@@ -1,4 +1,4 @@
-"""What every message is made of, and the few that belong to no subject."""
+"""Base classes of the messages, and the messages that belong to no particular subject."""
 
 from typing import Annotated
 
@@ -8,7 +8,7 @@ PROTOCOL_VERSION = 1
 MAX_FRAME_BYTES = 4 * 1024 * 1024
 MAX_TEXT_CHARS = 1_000_000
 SAFE_MODE = "safe mode"
-"""The state (`Status.state`) of a mind that shows what it knows and does nothing else."""
+"""The value of `Status.state` in safe mode: awake for inspection only."""
 
 RequestId = Annotated[int, msgspec.Meta(ge=1, le=2**53)]
 Text = Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_TEXT_CHARS)]
@@ -17,21 +17,21 @@ RunId = Annotated[str, msgspec.Meta(min_length=1, max_length=100)]
 
 
 class Message(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="t", tag=str.lower):
-    """A map with its name under `t`."""
+    """Base of all messages: a map with the message's name under `t`."""
 
 
 class Request(Message, frozen=True):
-    """What a client asks; each kind is registered with `@request`."""
+    """Base of what a client sends; each kind is registered with `@request`."""
 
     request_id: RequestId
 
 
 class Frame(Message, frozen=True):
-    """What the daemon sends."""
+    """Base of what the daemon sends."""
 
 
 class Answer(Frame, frozen=True):
-    """A frame that belongs to a request; `request_id` 0: to none, all attached clients are told it."""
+    """A frame that answers a request; `request_id` 0: a notification to all attached clients."""
 
     request_id: int
 
@@ -44,7 +44,7 @@ class Hello(Message, frozen=True):
 
 
 class Welcome(Frame, frozen=True):
-    """The daemon's half of the greeting. A client of another protocol version says so and leaves."""
+    """The daemon's answer to `Hello`. A client with another protocol version reports that and disconnects."""
 
     version: int
     reveries: str
@@ -54,11 +54,11 @@ class Welcome(Frame, frozen=True):
 
 
 class Ok(Answer, frozen=True):
-    """It is done, and there is nothing to tell of it."""
+    """The request succeeded and has no further result."""
 
 
 class Failed(Answer, frozen=True):
-    """The request did not succeed. `code` is a ReveriesError's, `message` says what happened, `advice` what to do."""
+    """The request failed. `code` is that of a ReveriesError, `message` says what happened, `advice` what to do."""
 
     code: str
     message: str
@@ -66,7 +66,7 @@ class Failed(Answer, frozen=True):
 
 
 class Progress(Answer, frozen=True):
-    """Long work goes on. `total` 0: not known."""
+    """Progress of a long request. `total` 0: not known."""
 
     what: str
     done: int

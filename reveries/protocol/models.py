@@ -1,4 +1,4 @@
-"""What a client asks of models: which there are, whether they answer, what they used."""
+"""Messages about models: which there are, whether they answer, what they used."""
 
 from typing import Annotated
 
@@ -24,7 +24,7 @@ class UsageToday(msgspec.Struct, frozen=True):
 
 
 class ModelPrice(msgspec.Struct, frozen=True):
-    """US dollars for a million tokens. `is_known` false: not listed, so it counts at the dearest that there is."""
+    """US dollars per million tokens. `is_known` false: not in the price list, so the highest known price counts."""
 
     input_dollars: float
     output_dollars: float
@@ -32,7 +32,7 @@ class ModelPrice(msgspec.Struct, frozen=True):
 
 
 class TierScore(msgspec.Struct, frozen=True):
-    """How many tasks of a group (form, persons, notes, ending) a model did right."""
+    """How many tasks of a group (form, persons, notes, ending) a model solved."""
 
     group: str
     right: int
@@ -40,9 +40,9 @@ class TierScore(msgspec.Struct, frozen=True):
 
 
 class RoleUse(msgspec.Struct, frozen=True):
-    """A role's model ("provider/name") and why it is this one. `context_tokens` 0: not known, or none.
+    """A role's model ("provider/name") and why it was chosen. `context_tokens` 0: not known, or none.
 
-    `tier`: what may be asked of a language model, 0 to 2; assumed where there is no `tier_tested_at`.
+    `tier`: what a language model can do, 0 to 2; assumed if there is no `tier_tested_at`.
     """
 
     role: str
@@ -58,7 +58,7 @@ class RoleUse(msgspec.Struct, frozen=True):
 
 
 class WeightsOffer(msgspec.Struct, frozen=True):
-    """Weights that can run here: of the manifest, or (no licence given) a GGUF file that the settings name."""
+    """Weights that can run here: from the manifest, or (without a licence) a GGUF file named in the settings."""
 
     name: str
     kind: str
@@ -69,8 +69,8 @@ class WeightsOffer(msgspec.Struct, frozen=True):
 
 
 class SuggestedModel(msgspec.Struct, frozen=True):
-    """The chat model that suits this machine, for whoever sets it up. `larger`: a better one that is fetched only when
-    the owner says so; empty: none. `silent`: the publishers that were asked for a better one, and have none now."""
+    """The chat model that suits this machine, for the setup. `larger`: a better one, downloaded only if the owner
+    agrees; empty: none. `silent`: the publishers that were asked for a better one and offer none now."""
 
     model: str
     size_bytes: int
@@ -83,8 +83,8 @@ class SuggestedModel(msgspec.Struct, frozen=True):
 
 
 class OllamaOffer(msgspec.Struct, frozen=True):
-    """A model of the owner's Ollama. `leaves_machine`: Ollama hands it on to somebody else's computer. `is_chosen`: it
-    is the one that is used when none is named."""
+    """A model of the owner's Ollama. `leaves_machine`: Ollama runs it on a remote computer. `is_chosen`: it is the
+    default if no model is named."""
 
     name: str
     size_bytes: int
@@ -93,10 +93,10 @@ class OllamaOffer(msgspec.Struct, frozen=True):
 
 
 class HostedOffer(msgspec.Struct, frozen=True):
-    """A hosted provider with the models it would use: only ever by the owner's explicit choice.
+    """A hosted provider with the models it would use. It is used only by the owner's explicit choice.
 
-    `key_found_in` names the setting or the environment variable that has a key; empty: none has. The dollars are
-    computed: for an hour of talk (40 turns), and what thinking and sleep could use in a day at the most.
+    `key_found_in` names the setting or environment variable that has a key; empty: none has. The dollars are
+    estimates: for an hour of talk (40 turns), and the most that thinking and sleep could use in a day.
     """
 
     provider: str
@@ -110,7 +110,7 @@ class HostedOffer(msgspec.Struct, frozen=True):
 
 
 class AnswerCount(msgspec.Struct, frozen=True):
-    """How often a model kept to the form it was asked for: at once, after one repair, or not."""
+    """How often a model's answers had the requested form: at once, after one repair, or not at all."""
 
     model: str
     valid: int
@@ -119,8 +119,8 @@ class AnswerCount(msgspec.Struct, frozen=True):
 
 
 class ModelsOverview(Answer, frozen=True):
-    """`ollama_url` with `ollama_answers` false: nobody answered there within a second. `cores` and `ram_bytes` are of
-    the machine that the mind runs on."""
+    """`ollama_answers` false: `ollama_url` did not answer within a second. `cores` and `ram_bytes` describe the machine
+    that the daemon runs on."""
 
     roles: list[RoleUse]
     weights: list[WeightsOffer]
@@ -137,11 +137,11 @@ class ModelsOverview(Answer, frozen=True):
 
 
 class ModelProbe(msgspec.Struct, frozen=True):
-    """What one question to a role's model came to. `answer`: valid, repaired or failed, as for `AnswerCount`; vectors
-    for the embedding; empty when there was none, and then `error` and `advice` say why.
+    """The result of one test question to a role's model. `answer`: valid, repaired or failed, as for `AnswerCount`;
+    vectors for the embedding; empty if there was none, and then `error` and `advice` say why.
 
-    `load_seconds`: until a model of this machine was in memory. `dollars`: what it did cost, or, without
-    `is_usage_known`, what stays reserved for it.
+    `load_seconds`: until a local model was in memory. `dollars`: the cost, or, without `is_usage_known`, what stays
+    reserved for the call.
     """
 
     role: str
@@ -161,8 +161,8 @@ class ModelProbe(msgspec.Struct, frozen=True):
 
 
 class TierTest(msgspec.Struct, frozen=True):
-    """What the small tasks came to with a model: its tier from now on. With an `error` they were not all asked; then
-    there are no scores, and `tier` is what it was before."""
+    """The result of the tier test of a model: its tier from now on. With an `error` the test was not completed; then
+    there are no scores, and `tier` is unchanged."""
 
     model: str
     tier: int
@@ -176,8 +176,8 @@ class TierTest(msgspec.Struct, frozen=True):
 
 
 class ModelsProbed(Answer, frozen=True):
-    """`answers`: of all questions that were ever asked with a form, this test's among them. `tiers`: where they were
-    asked for, of each model once."""
+    """`answers`: counts over all structured questions so far, this test included. `tiers`: if requested, one for each
+    model."""
 
     probes: list[ModelProbe]
     answers: list[AnswerCount]
@@ -185,9 +185,9 @@ class ModelsProbed(Answer, frozen=True):
 
 
 class UsedModel(msgspec.Struct, frozen=True):
-    """What one role used of one model. `worst_case_*`: the part whose usage nobody told, which counts in full.
+    """What one role used of one model. `worst_case_*`: calls whose usage was not reported; their reservation counts.
 
-    `unsettled_tokens` are worst cases of calls that run or were never settled; they count beside the others.
+    `unsettled_tokens`: reservations of calls that are running or were never settled; they count in addition.
     """
 
     role: str
@@ -204,7 +204,8 @@ class UsedModel(msgspec.Struct, frozen=True):
 
 
 class UsageLimit(msgspec.Struct, frozen=True):
-    """A limit: `limit` and `used` are tokens, or dollars where `is_money`. `role` is empty for the limit of all."""
+    """A budget limit. `limit` and `used` are tokens, or dollars if `is_money`. `role` is empty for the overall
+    limit."""
 
     key: str
     role: str
@@ -216,7 +217,7 @@ class UsageLimit(msgspec.Struct, frozen=True):
 
 
 class UsedDay(msgspec.Struct, frozen=True):
-    """A local day of all language models; `day` is "2026-11-21"."""
+    """The use of all language models on one local day; `day` is "2026-11-21"."""
 
     day: str
     calls: int
@@ -225,7 +226,7 @@ class UsedDay(msgspec.Struct, frozen=True):
 
 
 class UsageReport(Answer, frozen=True):
-    """What models used today and this month, against the limits; `days` end with today (R-49, G1)."""
+    """What models used today and this month, with the limits; `days` ends with today (R-49, G1)."""
 
     now: float
     price_version: str
@@ -237,13 +238,13 @@ class UsageReport(Answer, frozen=True):
 
 @request(answer=ModelsOverview)
 class AskModels(Request, frozen=True):
-    """Which model each role uses and why, and what else there is. Answered by `ModelsOverview`."""
+    """Which model each role uses and why, and which others are available. Answered by `ModelsOverview`."""
 
 
 @request(answer=ModelsProbed)
 class ProbeModels(Request, frozen=True):
-    """One question to the model of each role, or of `role` alone, as any call is made: reserved first, settled after.
-    With `tiers` the small tasks too, by which a model's tier is found and kept. `Progress`, then `ModelsProbed`."""
+    """Send a test question to the model of each role, or of `role` only; it counts against the budget like any call.
+    With `tiers`, also run and store the tier test. Answered by `Progress`, then `ModelsProbed`."""
 
     role: Annotated[str, msgspec.Meta(max_length=20)] = ""
     tiers: bool | msgspec.UnsetType = msgspec.UNSET

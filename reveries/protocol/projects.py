@@ -1,4 +1,4 @@
-"""What a client asks of projects: goals, tasks, questions, where they stand, and the work on them."""
+"""Messages about projects: goals, tasks, questions, knowledge, permissions, and the work on them."""
 
 from typing import Annotated, Literal
 
@@ -14,7 +14,7 @@ GoalText = Annotated[str, msgspec.Meta(max_length=1_000_000)]
 
 
 class ProjectLine(msgspec.Struct, frozen=True):
-    """A project at a glance."""
+    """Summary of a project."""
 
     project_id: str
     name: str
@@ -30,7 +30,7 @@ class ProjectLine(msgspec.Struct, frozen=True):
     dollars: float
     tokens: int
     folder: str = ""
-    """The one folder that its tools see; empty: none."""
+    """The only folder that its tools can access; empty: none."""
     may_write: bool = False
 
 
@@ -39,7 +39,7 @@ class Projects(Answer, frozen=True):
 
 
 class TaskEntry(msgspec.Struct, frozen=True):
-    """A task. `waits_for` says why it is blocked, in words."""
+    """A task. `waits_for` says in words why it is blocked."""
 
     task_id: str
     title: str
@@ -63,7 +63,7 @@ class QuestionEntry(msgspec.Struct, frozen=True):
     blocked_tasks: int
     is_tainted: bool
     sources: list[str] = []
-    """Whose text it is made of, where that can be said: `mcp:claude-code`, `folder`."""
+    """Sources of the untrusted text in it, if known: `mcp:claude-code`, `folder`."""
 
 
 class WorkEntry(msgspec.Struct, frozen=True):
@@ -77,14 +77,14 @@ class WorkEntry(msgspec.Struct, frozen=True):
 
 
 class ProjectDetail(Answer, frozen=True):
-    """Where a project stands."""
+    """The state of a project."""
 
     project: ProjectLine
     message: str
     orientation: str
-    """The page, in words."""
+    """The orientation as text."""
     doubts: list[str]
-    """What is uncertain: held and flagged tasks, criteria and decisions that rest on something that fell."""
+    """What is uncertain: held and flagged tasks, criteria and decisions that rest on a retracted chunk."""
     tasks: list[TaskEntry]
     questions: list[QuestionEntry]
     log: list[WorkEntry]
@@ -113,13 +113,13 @@ class ChunkEntry(msgspec.Struct, frozen=True):
     sources: list[str]
     created_at: float = 0.0
     superseded_by: str = ""
-    """The id of the newer chunk that says it otherwise."""
+    """The id of the newer chunk that replaces it."""
     why: str = ""
-    """By what a search found it, in words."""
+    """Why a search returned it, in words."""
 
 
 class RelationEntry(msgspec.Struct, frozen=True):
-    """How one chunk stands to another. `archived` says why it was put away, "" while it counts."""
+    """A relation between two chunks. `archived` says why it was archived; "" while it is active."""
 
     relation_id: str
     from_id: str
@@ -133,7 +133,7 @@ class RelationEntry(msgspec.Struct, frozen=True):
 
 
 class Chunks(Answer, frozen=True):
-    """`plan` is the kind of question that a query was taken for; `message` answers one about the work itself."""
+    """`plan` is how the query was classified; `message` answers a question about the work itself."""
 
     chunks: list[ChunkEntry]
     plan: str = ""
@@ -142,14 +142,14 @@ class Chunks(Answer, frozen=True):
 
 
 class ProjectRelations(Answer, frozen=True):
-    """The strongest first."""
+    """Strongest first."""
 
     relations: list[RelationEntry]
 
 
 class ProjectConflict(msgspec.Struct, frozen=True):
-    """Two things that a project knows and that do not go together. `found_by`: stated, rule, model, or likeness alone,
-    which nobody has verified. `settled` is empty while it is open."""
+    """Two chunks of a project that contradict each other. `found_by`: stated, rule, model, or likeness (similarity
+    only, not verified). `settled` is empty while it is open."""
 
     conflict_id: str
     project: str
@@ -160,7 +160,7 @@ class ProjectConflict(msgspec.Struct, frozen=True):
 
 
 class ProjectConflicts(Answer, frozen=True):
-    """The last found first."""
+    """Newest first."""
 
     conflicts: list[ProjectConflict]
 
@@ -175,7 +175,7 @@ class QuestionAnswered(Answer, frozen=True):
 
 
 class Worked(Answer, frozen=True):
-    """A wake of a project ended, or none was possible: why."""
+    """A wake of a project ended, or none was possible; `reason` and `message` say why."""
 
     project: str
     reason: str
@@ -189,16 +189,16 @@ class StepEntry(msgspec.Struct, frozen=True):
     state: str
     began_at: float
     reach: str = ""
-    """Of a tool: look, inside or out; empty: a call of the model."""
+    """For a tool call: look, inside or out; empty for a model call."""
     arguments: str = ""
     exit_code: int | None = None
     sha256: str = ""
-    """Of all that a command said, or of the file that was written."""
+    """Hash of a command's whole output, or of the written file."""
     path: str = ""
 
 
 class TaskTrace(Answer, frozen=True):
-    """Why a task came to what it came to: its steps, what it rests on word for word, what the auditor said."""
+    """How a task came to its outcome: its steps, the chunks it rests on word for word, the audit."""
 
     task: TaskEntry
     audit: str
@@ -208,26 +208,26 @@ class TaskTrace(Answer, frozen=True):
 
 
 class GrantEntry(msgspec.Struct, frozen=True):
-    """One thing that the owner allowed. `kind`: tool, source, call (this one alone) or denial."""
+    """One permission of the owner. `kind`: tool, source, call (a single call) or denial."""
 
     grant_id: str
     kind: str
     name: str
     task: str
-    """Within this task alone; empty: in the whole project."""
+    """The only task that it applies to; empty: the whole project."""
     given_at: float
 
 
 class Grants(Answer, frozen=True):
-    """What a project may do beyond its folder."""
+    """What a project may do outside its folder."""
 
     project: str
     grants: list[GrantEntry]
 
 
 class TaskUndone(Answer, frozen=True):
-    """A folder is as it was before a task. `left`: changed by somebody else since, or nobody knows by
-    whom, and left as they are."""
+    """A folder was restored to its state before a task. `left`: files left unchanged because they were changed since by
+    someone else or by an unknown writer."""
 
     task: str
     restored: list[str]
@@ -235,7 +235,7 @@ class TaskUndone(Answer, frozen=True):
 
 
 class WorkHappened(Answer, frozen=True):
-    """Something happened in the work; `request_id` is that of the watcher."""
+    """An event in the work on a project; `request_id` is that of the `WatchWork` request."""
 
     project: str
     action: str
@@ -244,12 +244,12 @@ class WorkHappened(Answer, frozen=True):
 
 @request(answer=Projects, safe=True, large=True)
 class AskProjects(Request, frozen=True):
-    """All projects at a glance. Answered by `Projects`."""
+    """List all projects. Answered by `Projects`."""
 
 
 @request(answer=ProjectDetail, safe=True, large=True)
 class AskProject(Request, frozen=True):
-    """Where one stands. `limit`: so many lines of its log. Answered by `ProjectDetail`."""
+    """The state of one project, with the last `limit` lines of its log. Answered by `ProjectDetail`."""
 
     project: ProjectName
     limit: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 20
@@ -257,8 +257,8 @@ class AskProject(Request, frozen=True):
 
 @request(answer=ProjectDetail)
 class CreateProject(Request, frozen=True):
-    """A new project. `folder`: the one that its tools see; it is made where it is not there, and then may be written
-    to. Answered by `ProjectDetail`."""
+    """Create a project. `folder`: the only folder that its tools can access; if it does not exist, it is created and
+    writable. Answered by `ProjectDetail`."""
 
     name: ProjectName
     folder: FolderPath = ""
@@ -267,7 +267,7 @@ class CreateProject(Request, frozen=True):
 
 @request(answer=ProjectDetail)
 class SetProjectFolder(Request, frozen=True):
-    """Another folder for its tools, or none; from the next task on. Answered by `ProjectDetail`."""
+    """Change or remove the folder that its tools can access, from the next task on. Answered by `ProjectDetail`."""
 
     project: ProjectName
     folder: FolderPath
@@ -276,7 +276,7 @@ class SetProjectFolder(Request, frozen=True):
 
 @request(answer=TaskUndone)
 class UndoTask(Request, frozen=True):
-    """Give the folder back as it was before a task. Answered by `TaskUndone`."""
+    """Restore the folder to its state before a task. Answered by `TaskUndone`."""
 
     project: ProjectName
     task: Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
@@ -284,7 +284,7 @@ class UndoTask(Request, frozen=True):
 
 @request(answer=Grants, safe=True)
 class AskGrants(Request, frozen=True):
-    """What a project may do beyond its folder. Answered by `Grants`."""
+    """What a project may do outside its folder. Answered by `Grants`."""
 
     project: ProjectName
 
@@ -299,7 +299,7 @@ class GiveGrant(Request, frozen=True):
 
 @request(answer=Grants)
 class RevokeGrant(Request, frozen=True):
-    """Take a grant back; `name`: or the beginning of its id. Answered by `Grants`."""
+    """Revoke a grant; `name` may also be a unique prefix of its id. Answered by `Grants`."""
 
     project: ProjectName
     name: GrantName
@@ -307,7 +307,7 @@ class RevokeGrant(Request, frozen=True):
 
 @request(answer=ProjectDetail)
 class SetGoal(Request, frozen=True):
-    """What a project is for, from the next task on; `dollars_limit` 0: what the budget leaves. Answered by
+    """Set the goal of a project, from the next task on; `dollars_limit` 0: no limit but the budget. Answered by
     `ProjectDetail`."""
 
     project: ProjectName
@@ -317,7 +317,7 @@ class SetGoal(Request, frozen=True):
 
 @request(answer=ProjectDetail)
 class ChangeProject(Request, frozen=True):
-    """Hold a project, let it go on, or put it away. Answered by `ProjectDetail`."""
+    """Pause, resume or archive a project. Answered by `ProjectDetail`."""
 
     project: ProjectName
     state: Literal["active", "paused", "archived"]
@@ -325,7 +325,8 @@ class ChangeProject(Request, frozen=True):
 
 @request(answer=Chunks)
 class AddMaterial(Request, frozen=True):
-    """Let a project know a text, a section a chunk; what others wrote is foreign. Answered by `Chunks`."""
+    """Add a text to a project's knowledge, one chunk for each section; it is untrusted unless `is_own`. Answered by
+    `Chunks`."""
 
     project: ProjectName
     name: Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
@@ -336,19 +337,20 @@ class AddMaterial(Request, frozen=True):
 
 @request(answer=Chunks, safe=True, large=True)
 class AskChunks(Request, frozen=True):
-    """What a project knows; with `query` the best fits, with `chunk_id` this chunk. Answered by `Chunks`."""
+    """What a project knows; with `query` the best matches, with `chunk_id` only that chunk. Answered by `Chunks`."""
 
     project: ProjectName
     query: Annotated[str, msgspec.Meta(max_length=1000)] = ""
     limit: Annotated[int, msgspec.Meta(ge=1, le=500)] = 50
     until: Annotated[float, msgspec.Meta(ge=0)] = 0.0
+    """Show the knowledge as of this time (unix seconds); 0: now."""
     chunk_id: Annotated[str, msgspec.Meta(max_length=100)] = ""
-    """As it was known then (unix seconds); 0: now."""
 
 
 @request(answer=ProjectRelations, safe=True, large=True)
 class AskRelations(Request, frozen=True):
-    """How what a project knows hangs together; `chunk_id`: of this one alone. Answered by `ProjectRelations`."""
+    """The relations between a project's chunks; with `chunk_id` only those of that chunk. Answered by
+    `ProjectRelations`."""
 
     project: ProjectName
     chunk_id: Annotated[str, msgspec.Meta(max_length=100)] = ""
@@ -358,7 +360,7 @@ class AskRelations(Request, frozen=True):
 
 @request(answer=ProjectRelations)
 class RestoreRelation(Request, frozen=True):
-    """Let an archived relation count again; `relation_id`: or its beginning. Answered by `ProjectRelations`."""
+    """Restore an archived relation; `relation_id` may be a unique prefix. Answered by `ProjectRelations`."""
 
     project: ProjectName
     relation_id: RunId
@@ -366,7 +368,7 @@ class RestoreRelation(Request, frozen=True):
 
 @request(answer=ProjectConflicts)
 class SettleProjectConflict(Request, frozen=True):
-    """Which of two things holds that do not go together. Answered by `ProjectConflicts`, with that one."""
+    """Settle a conflict: which of the two chunks holds. Answered by `ProjectConflicts` with that conflict only."""
 
     conflict_id: RunId
     keep: Literal["earlier", "later", "both"]
@@ -374,15 +376,14 @@ class SettleProjectConflict(Request, frozen=True):
 
 @request(answer=ProjectConflicts, safe=True, large=True)
 class AskProjectConflicts(Request, frozen=True):
-    """What does not go together in what projects know. Answered by `ProjectConflicts`."""
+    """Conflicts in the knowledge of all projects. Answered by `ProjectConflicts`."""
 
     with_settled: bool = False
 
 
 @request(answer=ProjectDetail)
 class RetractChunk(Request, frozen=True):
-    """Something that a project took for true is not: what rests on it is held and flagged. Answered by
-    `ProjectDetail`."""
+    """Retract a chunk that is not true: what rests on it is held and flagged. Answered by `ProjectDetail`."""
 
     project: ProjectName
     chunk_id: RunId
@@ -391,14 +392,14 @@ class RetractChunk(Request, frozen=True):
 
 @request(answer=Orientations, safe=True, large=True)
 class AskOrientations(Request, frozen=True):
-    """All versions of the page. Answered by `Orientations`."""
+    """All versions of the orientation. Answered by `Orientations`."""
 
     project: ProjectName
 
 
 @request(answer=ProjectDetail)
 class RevertOrientation(Request, frozen=True):
-    """Make an earlier version the newest. Answered by `ProjectDetail`."""
+    """Store an earlier version as the newest. Answered by `ProjectDetail`."""
 
     project: ProjectName
     version: Annotated[int, msgspec.Meta(ge=1)]
@@ -406,12 +407,12 @@ class RevertOrientation(Request, frozen=True):
 
 @request(answer=OpenQuestions, safe=True, large=True)
 class AskOpenQuestions(Request, frozen=True):
-    """What all projects want to know. Answered by `OpenQuestions`."""
+    """Open questions of all projects. Answered by `OpenQuestions`."""
 
 
 @request(answer=QuestionAnswered)
 class AnswerQuestion(Request, frozen=True):
-    """The owner's word on a question; `question_id` may be the beginning of one. Answered by `QuestionAnswered`."""
+    """The owner's answer to a question; `question_id` may be a unique prefix. Answered by `QuestionAnswered`."""
 
     question_id: RunId
     answer: Annotated[str, msgspec.Meta(max_length=1_000_000)]
@@ -419,29 +420,29 @@ class AnswerQuestion(Request, frozen=True):
 
 @request(answer=TaskTrace, safe=True, large=True)
 class AskTaskTrace(Request, frozen=True):
-    """Why a task came to what it came to; `task` may be the beginning of its id or of its title. Answered by
-    `TaskTrace`."""
+    """How a task came to its outcome; `task` may be a unique prefix of its id or title. Answered by `TaskTrace`."""
 
     project: ProjectName
     task: Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
 
 
 class WorkRequested(Answer, frozen=True):
-    """It will be worked on as soon as nobody talks."""
+    """The project will be worked on as soon as the conversation is at rest."""
 
     project: str
 
 
 @request(answer=WorkRequested)
 class RequestWork(Request, frozen=True):
-    """A wake of `project` as soon as nobody talks, without waiting for it. Answered by `WorkRequested`."""
+    """Schedule a wake of `project` for when the conversation is at rest, without waiting for it. Answered by
+    `WorkRequested`."""
 
     project: Annotated[str, msgspec.Meta(max_length=200)] = ""
 
 
 @request(answer=Worked)
 class WorkNow(Request, frozen=True):
-    """One wake now: of `project`, or, where it is empty, of the one that waited longest. Answered by `Worked` when the
+    """Run one wake now: of `project`, or, if empty, of the project that waited longest. Answered by `Worked` when the
     wake ends."""
 
     project: Annotated[str, msgspec.Meta(max_length=200)] = ""
@@ -449,4 +450,4 @@ class WorkNow(Request, frozen=True):
 
 @request(answer=Ok)
 class WatchWork(Request, frozen=True):
-    """The work as it goes: `WorkHappened` until cancelled."""
+    """Watch the work: `WorkHappened` events until cancelled."""

@@ -1,4 +1,4 @@
-"""Every request with what holds of it: `@request` on a message is all that a new one needs here."""
+"""The registry of requests and their rules: a new request only needs `@request` on its message."""
 
 import functools
 import operator
@@ -13,19 +13,19 @@ _R = TypeVar("_R", bound=Request)
 
 @dataclass(frozen=True, slots=True)
 class RequestRules:
-    """What holds of a kind of request."""
+    """Rules for one kind of request."""
 
     answer: type[Frame]
-    """Its last frame, where it does not fail."""
+    """Its last frame, unless it fails."""
     is_safe: bool
     """Whether it is answered in safe mode."""
     is_large: bool
-    """Whether its answer may be long: one at a time for each client, and the next when most of the last was read. Else
-    a client that reads nothing could have as many large answers made as may run at once (E4)."""
+    """Whether its answer may be large. Each client gets one large answer at a time, the next when it has read most of
+    the last. Otherwise a client that does not read could make the daemon hold many of them in memory (E4)."""
 
 
 REQUESTS: Final[dict[type[Request], RequestRules]] = {}
-"""By the message, in the order in which they are defined."""
+"""In the order of definition."""
 
 
 def request(*, answer: type[Frame], safe: bool = False, large: bool = False) -> Callable[[type[_R]], type[_R]]:
@@ -39,18 +39,18 @@ def request(*, answer: type[Frame], safe: bool = False, large: bool = False) -> 
 
 
 def requests_type() -> Any:
-    """The union of all that a client may send, for a decoder."""
+    """Return the union of all messages that a client may send, for a decoder."""
     return functools.reduce(operator.or_, (Hello, *REQUESTS))
 
 
 def frames_type() -> Any:
-    """The union of all that the daemon may send, for a decoder."""
-    return functools.reduce(operator.or_, all_frames(Frame))
+    """Return the union of all messages that the daemon may send, for a decoder."""
+    return functools.reduce(operator.or_, leaf_messages(Frame))
 
 
-def all_frames(base: type[Message]) -> list[type[Message]]:
-    """The messages that stand on `base` and are no base themselves, in the order in which they are defined."""
-    found: list[type[Message]] = []
+def leaf_messages(base: type[Message]) -> list[type[Message]]:
+    """Return the leaf subclasses of `base`, in the order of definition."""
+    leaves: list[type[Message]] = []
     for message in base.__subclasses__():
-        found += all_frames(message) or [message]
-    return found
+        leaves += leaf_messages(message) or [message]
+    return leaves

@@ -1,4 +1,4 @@
-"""What a client asks about the mind's wellbeing."""
+"""Messages about the mind's wellbeing."""
 
 import msgspec
 
@@ -7,7 +7,7 @@ from reveries.protocol.registry import request
 
 
 class Excerpt(msgspec.Struct, frozen=True):
-    """One occurrence: the sentence, and how the thought it stood in ended."""
+    """One occurrence: the sentence, and how its thought ended."""
 
     happened_at: float
     text: str
@@ -15,9 +15,9 @@ class Excerpt(msgspec.Struct, frozen=True):
 
 
 class Indicator(msgspec.Struct, frozen=True):
-    """One kind of sentence, counted. `weeks` are the last eight, oldest first, this week last.
+    """The counts of one indicator. `weeks` are the last eight, oldest first.
 
-    `per_100_thoughts` is the base rate: over all thoughts, and over those of the last four weeks.
+    `per_100_thoughts` is the rate over all thoughts, `per_100_thoughts_lately` over those of the last four weeks.
     """
 
     kind: str
@@ -59,6 +59,6 @@ class Wellbeing(Answer, frozen=True):
 
 @request(answer=Wellbeing, safe=True)
 class AskWellbeing(Request, frozen=True):
-    """Answered by `Wellbeing`. So many excerpts of each kind, newest first."""
+    """Answered by `Wellbeing`, with up to `excerpts` excerpts of each kind, newest first."""
 
     excerpts: int = 3

@@ -1,4 +1,4 @@
-"""What a client asks of sleep: a pass, a preview, the log, undoing, contradictions."""
+"""Messages about sleep: running a pass, preview, log, undo, contradictions."""
 
 from typing import Annotated, Literal
 
@@ -33,7 +33,7 @@ class SleepLog(Answer, frozen=True):
 
 
 class ChangedEpisode(msgspec.Struct, frozen=True):
-    """An episode before and after. `what` is "new", "changed", "merged away", "taken away" or "dormant"."""
+    """An episode before and after a pass. `what` is "new", "changed", "merged away", "taken away" or "dormant"."""
 
     episode_id: str
     what: str
@@ -53,7 +53,7 @@ class NewLink(msgspec.Struct, frozen=True):
 
 
 class SleepChange(msgspec.Struct, frozen=True):
-    """What was done about one experience, or one batch of them. Lines of `self_model` begin with "+ " or "- "."""
+    """The changes from one experience, or one batch of them. Lines of `self_model` begin with "+ " or "- "."""
 
     experience_id: str
     line: str
@@ -65,7 +65,7 @@ class SleepChange(msgspec.Struct, frozen=True):
 
 
 class SleepRunDetail(Answer, frozen=True):
-    """A pass with everything it did, in order; `left_off` counts changes for which a frame has no room."""
+    """A pass with all its changes, in order; `left_off` counts changes that did not fit into the frame."""
 
     run: SleepRun
     changes: list[SleepChange]
@@ -73,8 +73,8 @@ class SleepRunDetail(Answer, frozen=True):
 
 
 class SleepPreview(Answer, frozen=True):
-    """What a pass would do now. Nothing was changed; calls, tokens and dollars are what asking has cost. `left_off`
-    counts changes for which a frame has no room."""
+    """What a pass would do now. Nothing was changed; calls, tokens and dollars are what the preview cost. `left_off`
+    counts changes that did not fit into the frame."""
 
     changes: list[SleepChange]
     fallbacks: int
@@ -95,13 +95,13 @@ class UndoneRun(msgspec.Struct, frozen=True):
 
 
 class SleepUndone(Answer, frozen=True):
-    """The passes that were taken back, in the order in which it was done."""
+    """The undone passes, in the order in which they were undone."""
 
     undone: list[UndoneRun]
 
 
 class SleepAnswered(Answer, frozen=True):
-    """What came of the owner's answer to a pass that had asked."""
+    """The result of the owner's answer to a question of a pass."""
 
     run_id: str
     line: str
@@ -130,13 +130,13 @@ class Contradiction(msgspec.Struct, frozen=True):
 
 
 class Contradictions(Answer, frozen=True):
-    """Those found last first."""
+    """Newest first."""
 
     contradictions: list[Contradiction]
 
 
 class Consolidated(Answer, frozen=True):
-    """What a pass did. `log` has one line for each experience; `question` is what it asks before it does more."""
+    """The result of a pass. `log` has one line for each experience; `question` is what it asks before it continues."""
 
     run_id: str
     processed: int
@@ -152,14 +152,14 @@ class Consolidated(Answer, frozen=True):
 
 @request(answer=Consolidated)
 class Consolidate(Request, frozen=True):
-    """Deep sleep on the most salient unprocessed experiences. `Progress`, then `Consolidated`."""
+    """Run deep sleep on the most salient unprocessed experiences. Answered by `Progress`, then `Consolidated`."""
 
     limit: Annotated[int, msgspec.Meta(ge=1)] | None = None
 
 
 @request(answer=SleepPreview)
 class PreviewSleep(Request, frozen=True):
-    """Ask the model as `Consolidate` would, and change nothing. `Progress`, then `SleepPreview`."""
+    """Ask the model as `Consolidate` would, but change nothing. Answered by `Progress`, then `SleepPreview`."""
 
     limit: Annotated[int, msgspec.Meta(ge=1)] | None = None
 
@@ -173,14 +173,14 @@ class AskSleepLog(Request, frozen=True):
 
 @request(answer=SleepRunDetail, safe=True, large=True)
 class InspectSleep(Request, frozen=True):
-    """Answered by `SleepRunDetail`. `run_id` may be the beginning of one."""
+    """Answered by `SleepRunDetail`. `run_id` may be a unique prefix."""
 
     run_id: RunId
 
 
 @request(answer=SleepUndone)
 class UndoSleep(Request, frozen=True):
-    """Take a pass back; with `through`, before it those that built upon it. Answered by `SleepUndone`."""
+    """Undo a pass; with `through`, first the passes that built on it. Answered by `SleepUndone`."""
 
     run_id: RunId
     through: bool = False
@@ -188,7 +188,7 @@ class UndoSleep(Request, frozen=True):
 
 @request(answer=SleepAnswered)
 class AnswerSleep(Request, frozen=True):
-    """The owner's word on what a pass asks: do it, or drop it. Answered by `SleepAnswered`."""
+    """The owner's answer to a question of a pass: do it, or drop it. Answered by `SleepAnswered`."""
 
     run_id: RunId
     do_it: bool
@@ -196,15 +196,15 @@ class AnswerSleep(Request, frozen=True):
 
 @request(answer=Contradictions, safe=True, large=True)
 class AskContradictions(Request, frozen=True):
-    """Claims that cannot both hold; with `with_settled` also what was settled, and updates that took effect. Answered
-    by `Contradictions`."""
+    """Claims that cannot both hold; with `with_settled` also settled ones and applied updates. Answered by
+    `Contradictions`."""
 
     with_settled: bool = False
 
 
 @request(answer=Contradictions)
 class SettleContradiction(Request, frozen=True):
-    """The owner's word: the earlier, the later, or both hold. Answered by `Contradictions`, with that one alone."""
+    """The owner's decision: the earlier, the later, or both hold. Answered by `Contradictions` with that one only."""
 
     conflict_id: RunId
     keep: Literal["earlier", "later", "both"]

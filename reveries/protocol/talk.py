@@ -1,4 +1,4 @@
-"""What a client asks of the conversation and of past ones, and what it is told of them."""
+"""Messages about the conversation and past conversations."""
 
 from typing import Annotated
 
@@ -33,8 +33,8 @@ class Attached(Answer, frozen=True):
 
 
 class RecalledItem(msgspec.Struct, frozen=True, omit_defaults=True):
-    """An episode that surfaced for this turn. `was_told` says whether it fitted into the model's context. With a
-    `project`, something that this project knows: then `episode_id` is the id of a chunk, or of the project."""
+    """An episode that surfaced for this turn. `was_told`: whether it fitted into the model's context. With a `project`,
+    a part of that project's knowledge: then `episode_id` is the id of a chunk, or of the project."""
 
     episode_id: str
     summary: str
@@ -57,7 +57,7 @@ class Token(Answer, frozen=True):
 
 
 class Stored(Answer, frozen=True):
-    """The owner's words (`what` "words") or the whole exchange (`what` "exchange") are on the disk: sent after COMMIT
+    """The owner's words (`what` "words") or the whole exchange (`what` "exchange") are stored: sent after COMMIT has
     returned, never before."""
 
     what: str
@@ -80,21 +80,22 @@ class Replied(Answer, frozen=True):
 
 
 class Spoken(Answer, frozen=True):
-    """request_id 0: a turn was stored in the conversation, by whichever client."""
+    """request_id 0: a turn was stored in the conversation, from any client."""
 
     turn: SaidTurn
 
 
 class Help(Answer, frozen=True):
-    """On the way to a reply: whoever wrote seems to be in danger from themselves. `text` is static, with the contacts
-    of the settings; a client shows it at once, and leaves it beside the reply."""
+    """Sent before the reply ends if the writer seems to be in danger from themselves. `text` is static, with the
+    contacts from the settings; a client shows it at once and keeps it next to the reply."""
 
     text: str
 
 
 class PastConversation(msgspec.Struct, frozen=True):
-    """`source` is "chat", or the name of an import. `opening` begins the first words of the owner, or of whoever spoke
-    first; `found` is a piece of the last turn that holds the words looked for. `is_held`: it goes on now."""
+    """`source` is "chat", or the name of an import. `opening` is the beginning of the owner's first turn, or of the
+    first turn if the owner said nothing; `found` is an excerpt of the last turn that contains the words searched for.
+    `is_held`: it is the current conversation."""
 
     conversation_id: str
     began_at: float
@@ -119,46 +120,48 @@ class Turns(Answer, frozen=True):
 
 
 class PastWords(Answer, frozen=True):
-    """Each text once, the latest first."""
+    """Each text once, latest first."""
 
     texts: list[str]
 
 
 class TakenBack(Answer, frozen=True):
-    """The owner's words that were taken back."""
+    """The owner's words that were removed."""
 
     words: str
 
 
 class Switched(Answer, frozen=True):
-    """request_id 0: the conversation is another one now, or has fewer turns. Attach again to see it."""
+    """request_id 0: another conversation is current now, or the conversation has fewer turns. Attach again to see
+    it."""
 
     conversation_id: str
 
 
 @request(answer=Attached, safe=True, large=True)
 class Attach(Request, frozen=True):
-    """Join the conversation: answered by `Attached`, then told (request_id 0) whatever happens in it."""
+    """Join the conversation. Answered by `Attached`; from then on its events are sent with request_id 0."""
 
 
 @request(answer=Ok, safe=True)
 class Detach(Request, frozen=True):
-    """Leave the conversation but keep the connection. Answered by `Ok`."""
+    """Leave the conversation and keep the connection. Answered by `Ok`."""
 
 
 @request(answer=Replied, safe=True)
 class Say(Request, frozen=True):
-    """One turn of the owner. Answered by `Recalled`, `Token`s, `Stored`, and `Replied` as the last."""
+    """One turn of the owner. Answered by `Recalled`, `Token`s, `Stored`, and finally `Replied`."""
 
     text: Text
-    # Left out where not given: the bytes of a turn on the record stay what they were.
+    # Omitted if not set, so that the bytes of a turn on the record stay the same as in earlier versions.
     off_record: bool | msgspec.UnsetType = msgspec.UNSET
-    """Sent as true: neither these words nor the reply are stored, recalled, thought of or logged. No `Stored` comes."""
+    """Sent as true: neither these words nor the reply are stored, recalled, thought about or logged. No `Stored` is
+    sent."""
 
 
 @request(answer=Conversations, safe=True, large=True)
 class AskConversations(Request, frozen=True):
-    """Conversations in which something was said, the latest first; with `words` only those that hold them. Answered by
+    """Conversations that have turns, latest first; with `words` only those that contain them. Answered by
     `Conversations`."""
 
     words: Words = ""
@@ -167,8 +170,8 @@ class AskConversations(Request, frozen=True):
 
 @request(answer=Turns, safe=True, large=True)
 class AskTurns(Request, frozen=True):
-    """The last `limit` turns of a conversation before its turn number `before`; without it, to its end. The id may be
-    the beginning of one; empty is the conversation that is held. Answered by `Turns`."""
+    """The last `limit` turns of a conversation before its turn number `before`; without it, to its end. The id may be a
+    unique prefix; empty: the current conversation. Answered by `Turns`."""
 
     conversation_id: Annotated[str, msgspec.Meta(max_length=100)] = ""
     before: Annotated[int, msgspec.Meta(ge=0)] | None = None
@@ -177,7 +180,7 @@ class AskTurns(Request, frozen=True):
 
 @request(answer=PastWords, safe=True, large=True)
 class AskPastWords(Request, frozen=True):
-    """What the owner said before in any conversation here that holds `words`. Answered by `PastWords`."""
+    """Earlier turns of the owner that contain `words`, without imported ones. Answered by `PastWords`."""
 
     words: Words = ""
     limit: Annotated[int, msgspec.Meta(ge=1, le=500)] = 50
@@ -185,18 +188,18 @@ class AskPastWords(Request, frozen=True):
 
 @request(answer=Ok)
 class NewConversation(Request, frozen=True):
-    """Let the conversation rest, and begin another. Answered by `Ok`; all who are attached are told `Switched`."""
+    """Let the current conversation rest and begin a new one. Answered by `Ok`; all attached clients get `Switched`."""
 
 
 @request(answer=Ok)
 class ResumeConversation(Request, frozen=True):
-    """Let the conversation rest, and go on with this one; it must be one of here, not an imported one. The id may be
-    the beginning of one. Answered by `Ok`; all who are attached are told `Switched`."""
+    """Let the current conversation rest and continue this one, which must not be an imported one. The id may be a
+    unique prefix. Answered by `Ok`; all attached clients get `Switched`."""
 
     conversation_id: ConversationId
 
 
 @request(answer=TakenBack)
 class TakeBack(Request, frozen=True):
-    """Take the last words of the owner and the reply to them out of the conversation and out of memory: only while
-    sleep has made nothing of them. Answered by `TakenBack`; all who are attached are told `Switched`."""
+    """Remove the owner's last turn and the reply to it from the conversation and from memory; possible only until sleep
+    has processed them. Answered by `TakenBack`; all attached clients get `Switched`."""

@@ -1,4 +1,4 @@
-"""What a client asks of the monologue: to watch it, its log, the owner's hand on it, notes."""
+"""Messages about the monologue: watching it, its log, controlling it, notes."""
 
 from typing import Annotated, Literal
 
@@ -15,7 +15,7 @@ class ThoughtBegan(Answer, frozen=True):
 
 
 class ThoughtToken(Answer, frozen=True):
-    """The next piece. `skipped` counts pieces that this observer was too slow for."""
+    """The next piece of the thought. `skipped` counts pieces dropped because this observer was too slow."""
 
     text: str
     skipped: int
@@ -29,7 +29,7 @@ class ThoughtEnded(Answer, frozen=True):
 
 
 class ThoughtEntry(msgspec.Struct, frozen=True):
-    """A line of the monologue's log, which retention never touches (RA-5)."""
+    """An entry of the monologue's log, which retention never touches (RA-5)."""
 
     thought_id: str
     began_at: float
@@ -39,10 +39,11 @@ class ThoughtEntry(msgspec.Struct, frozen=True):
     text: str
     tokens: int
     recalled: list[str]
-    # The ids of the memories; beside each, further below, its summary, empty for one that has left memory.
+    # The ids of the recalled memories; `recalled_summaries` has their summaries in the same order, "" for an erased
+    # one.
     explanation: str = ""
     occasion: str = ""
-    """What it began with: the owner's nudge, the event, the memory that surfaced."""
+    """What started it: the owner's nudge, the calendar event, the memory that surfaced."""
     calls: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
@@ -58,7 +59,7 @@ class Thoughts(Answer, frozen=True):
 
 
 class ThinkingControlled(Answer, frozen=True):
-    """What came of the owner's word to the monologue: what it does now, and whether the owner holds it back."""
+    """The monologue's state after the owner's command, and whether the owner has paused it."""
 
     state: str
     detail: str
@@ -66,7 +67,7 @@ class ThinkingControlled(Answer, frozen=True):
 
 
 class ThinkingReleased(Answer, frozen=True):
-    """Whether it rested after a trip of the breaker, and what the breaker had said. The rest is over now."""
+    """The rest after a trip of the breaker was ended: whether there was one, and the breaker's explanation."""
 
     was_resting: bool
     because: str
@@ -80,7 +81,7 @@ class ThoughtMarked(Answer, frozen=True):
 
 
 class Note(msgspec.Struct, frozen=True):
-    """What a thought wanted the owner to know. `shown_at` and `dismissed_at` are 0 for not yet."""
+    """A sentence that a thought wanted the owner to know. `shown_at` and `dismissed_at` are 0 for not yet."""
 
     note_id: str
     thought_id: str
@@ -92,7 +93,7 @@ class Note(msgspec.Struct, frozen=True):
 
 
 class Notes(Answer, frozen=True):
-    """Notes, oldest first; `per_day` is the most that the settings allow."""
+    """Notes, oldest first; `per_day` is the limit in the settings."""
 
     notes: list[Note]
     per_day: float
@@ -100,7 +101,7 @@ class Notes(Answer, frozen=True):
 
 @request(answer=Ok)
 class Observe(Request, frozen=True):
-    """Watch the monologue: `ThoughtBegan`, `ThoughtToken`, `ThoughtEnded` until cancelled. Begins with the running
+    """Watch the monologue: `ThoughtBegan`, `ThoughtToken`, `ThoughtEnded` until cancelled. Starts with the running
     thought so far, if there is one."""
 
 
@@ -114,7 +115,7 @@ class AskThoughts(Request, frozen=True):
 
 @request(answer=ThinkingControlled)
 class ControlThinking(Request, frozen=True):
-    """Hold thinking back until it is let go again, over restarts too; or one thought now. Answered by
+    """Pause thinking until it is resumed, also across restarts; resume it; or think one thought now. Answered by
     `ThinkingControlled`."""
 
     do: Literal["pause", "resume", "step"]
@@ -122,19 +123,19 @@ class ControlThinking(Request, frozen=True):
 
 @request(answer=ThinkingReleased)
 class ReleaseThinking(Request, frozen=True):
-    """Let it think again though it rests after a trip of the breaker. Answered by `ThinkingReleased`."""
+    """End the rest after a trip of the breaker. Answered by `ThinkingReleased`."""
 
 
 @request(answer=ThinkingControlled)
 class NudgeThinking(Request, frozen=True):
-    """Think about this next. Answered by `ThinkingControlled`."""
+    """Suggest what to think about next. Answered by `ThinkingControlled`."""
 
     about: Annotated[str, msgspec.Meta(min_length=1, max_length=500)]
 
 
 @request(answer=ThoughtMarked)
 class MarkThought(Request, frozen=True):
-    """Let memory hold on to a thought, or make nothing of it. `thought_id` may be the beginning of one. Answered by
+    """Pin a thought, or drop it so that memory does not use it. `thought_id` may be a unique prefix. Answered by
     `ThoughtMarked`."""
 
     thought_id: RunId
@@ -143,13 +144,13 @@ class MarkThought(Request, frozen=True):
 
 @request(answer=Notes, safe=True, large=True)
 class AskNotes(Request, frozen=True):
-    """The latest notes of the mind. Answered by `Notes`."""
+    """The latest notes. Answered by `Notes`."""
 
     limit: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 20
 
 
 @request(answer=Notes)
 class DismissNote(Request, frozen=True):
-    """This note was not wanted. Answered by `Notes`, with that one alone."""
+    """Dismiss a note that was not wanted. Answered by `Notes` with that note only."""
 
     note_id: RunId

@@ -1,4 +1,4 @@
-"""Tools for programs outside: which there are, and a call of one."""
+"""Messages about tools: those for outside programs (MCP), and those of MCP servers."""
 
 from typing import Annotated, Literal
 
@@ -8,12 +8,12 @@ from reveries.protocol.message import Answer, Request
 from reveries.protocol.registry import request
 
 ProgramName = Annotated[str, msgspec.Meta(pattern=r"^[a-z0-9][a-z0-9._-]{0,59}$")]
-"""What a program is called, and what its writing is marked with."""
+"""The name of a program, and the mark on what it writes."""
 ToolServer = Literal["memory", "orientation", "working", "knowledge"]
 
 
 class ToolEntry(msgspec.Struct, frozen=True):
-    """A tool. The schemas are JSON."""
+    """A tool for programs. The schemas are JSON."""
 
     name: str
     server: str
@@ -30,20 +30,20 @@ class Tools(Answer, frozen=True):
 
 
 class ToolAnswered(Answer, frozen=True):
-    """What a tool answered, as JSON."""
+    """The result of a tool call, as JSON."""
 
     answer: bytes
 
 
 @request(answer=Tools, safe=True)
 class AskTools(Request, frozen=True):
-    """The tools of these groups; of all where none is named."""
+    """The tools of these groups; of all groups if none is named. Answered by `Tools`."""
 
     servers: list[ToolServer] = msgspec.field(default_factory=list)
 
 
 class ServerToolEntry(msgspec.Struct, frozen=True):
-    """A tool of an MCP server. `name`: as it is granted, SERVER.TOOL. `arguments`: their names."""
+    """A tool of an MCP server. `name`: SERVER.TOOL, as in a grant. `arguments`: their names."""
 
     name: str
     description: str
@@ -52,7 +52,7 @@ class ServerToolEntry(msgspec.Struct, frozen=True):
 
 
 class ToolServerEntry(msgspec.Struct, frozen=True):
-    """An MCP server of the settings. `fault`: why it does not serve, and `advice` what to do; empty where it does."""
+    """An MCP server of the settings. `fault`: why it cannot be used, `advice`: what to do; both empty if it works."""
 
     name: str
     address: str
@@ -62,22 +62,23 @@ class ToolServerEntry(msgspec.Struct, frozen=True):
 
 
 class ToolServers(Answer, frozen=True):
-    """The MCP servers whose tools projects may be granted, each started for a moment."""
+    """The MCP servers whose tools projects may be granted; each was started to list its tools."""
 
     servers: list[ToolServerEntry]
 
 
 @request(answer=ToolServers)
 class AskToolServers(Request, frozen=True):
-    """Start the MCP servers of the settings, or one, and say what each offers. Answered by `ToolServers`."""
+    """Start the MCP servers of the settings, or one of them, and list their tools. Answered by `ToolServers`."""
 
     name: Annotated[str, msgspec.Meta(max_length=40)] = ""
 
 
 @request(answer=ToolAnswered, large=True)
 class CallTool(Request, frozen=True):
-    """One call by a program. `arguments`: a JSON object. `project`: the one that the program is bound to, or empty;
-    `servers`: the groups that it may call, empty: all; `session`: what its calls belong to."""
+    """One tool call by a program. `arguments`: a JSON object. `project`: the one that the program is bound to, or
+    empty. `servers`: the groups that it may call; empty: all. `session`: groups the calls of one connection. Answered
+    by `ToolAnswered`."""
 
     program: ProgramName
     tool: Annotated[str, msgspec.Meta(max_length=200)]

@@ -1,6 +1,6 @@
-"""What a client may ask to see: why, when, what hangs together, what was told, what the mind takes itself to be.
+"""Messages for views: why, timeline, graph, prompt context, self-model.
 
-None of these changes a memory, but for the owner's hand on the self-model.
+Only the edits of the self-model change anything.
 """
 
 from typing import Annotated
@@ -15,8 +15,8 @@ Prefix = Annotated[str, msgspec.Meta(max_length=100)]
 
 
 class TurnReason(msgspec.Struct, frozen=True):
-    """Something that spoke for or against a turn. `value` and `usual` (what the usual candidate has of it) are in the
-    reason's own unit; `amount` is what it did to the score against the usual candidate."""
+    """A feature that raised or lowered the score of a turn. `value` and `usual` (the typical candidate's value) are in
+    the feature's own unit; `amount` is its effect on the score relative to the typical candidate."""
 
     name: str
     value: float
@@ -25,7 +25,7 @@ class TurnReason(msgspec.Struct, frozen=True):
 
 
 class WhyFactors(msgspec.Struct, frozen=True):
-    """What an episode's energy is multiplied with (R-122)."""
+    """The factors of an episode's energy (R-122)."""
 
     recency: float
     resonance: float
@@ -34,7 +34,7 @@ class WhyFactors(msgspec.Struct, frozen=True):
 
 
 class WhyEntry(msgspec.Struct, frozen=True):
-    """How an episode was entered: by its own vector, by one of its turns, or by both."""
+    """How an episode became a seed: by its own vector, by one of its turns, or by both."""
 
     by_meaning: bool
     by_turn: bool
@@ -50,7 +50,7 @@ class WhyLink(msgspec.Struct, frozen=True):
 
 
 class WhyStep(msgspec.Struct, frozen=True):
-    """A step on the way that brought most of the energy."""
+    """A step on the path that brought most of the energy."""
 
     from_id: str
     to_id: str
@@ -59,7 +59,7 @@ class WhyStep(msgspec.Struct, frozen=True):
 
 
 class WhyTurn(msgspec.Struct, frozen=True):
-    """A source turn with its place among all turns (0: beyond the first thousand)."""
+    """A source turn with its rank among all turns (0: not among the first thousand)."""
 
     turn_id: str
     speaker: str
@@ -72,11 +72,10 @@ class WhyTurn(msgspec.Struct, frozen=True):
 
 
 class Why(Answer, frozen=True):
-    """One episode in one recall. `missing` says why it did not surface; empty when it did.
+    """One episode in one recall. `missing` says why it did not surface; empty if it did.
 
-    `energy_whole` is compared with `threshold`; `energy` (direct + share x spread) makes the order. `asked_at` is when
-    the recall was, and `rank_then` the episode's place in it, for the last turn's recall; both 0 for a cue that was
-    given.
+    `energy_whole` is compared with `threshold`; `energy` (direct + share x spread) determines the order. `asked_at` is
+    the time of the last turn's recall and `rank_then` the episode's rank in it; both 0 if a cue was given.
     """
 
     cue: str
@@ -114,7 +113,7 @@ class TimelineGap(msgspec.Struct, frozen=True):
 
 
 class TimelineMoment(msgspec.Struct, frozen=True):
-    """An episode, and the silence between conversations before it if there was one."""
+    """An episode, and the gap between conversations before it if there was one."""
 
     episode_id: str
     happened_at: float
@@ -130,8 +129,8 @@ class TimelineMoment(msgspec.Struct, frozen=True):
 
 
 class Timeline(Answer, frozen=True):
-    """Oldest first; `earlier_count` more of the period came before. `since` and `until` as they were understood (unix
-    seconds), null where open. `lasting_gap`: from the last word until now."""
+    """Oldest first; the period has `earlier_count` more before them. `since` and `until` as they were parsed (unix
+    seconds), null if open. `lasting_gap`: from the last turn until now."""
 
     moments: list[TimelineMoment]
     earlier_count: int
@@ -141,7 +140,8 @@ class Timeline(Answer, frozen=True):
 
 
 class GraphNode(msgspec.Struct, frozen=True):
-    """`distance`: links away from what the picture is about. `energy`: how much the cue woke it, 0 to 1 of the most."""
+    """`distance`: number of links from the centre. `energy`: activation by the cue, relative to the highest (0 to
+    1)."""
 
     episode_id: str
     label: str
@@ -156,7 +156,7 @@ class GraphNode(msgspec.Struct, frozen=True):
 
 
 class GraphTie(msgspec.Struct, frozen=True):
-    """A link between two of the nodes; only a directed one goes from the first to the second alone."""
+    """A link between two of the nodes, in both directions unless `is_directed`."""
 
     first_id: str
     second_id: str
@@ -166,7 +166,7 @@ class GraphTie(msgspec.Struct, frozen=True):
 
 
 class Neighbourhood(Answer, frozen=True):
-    """A part of the graph. `title` says what it is about; `left_out` neighbours had no room."""
+    """A part of the graph. `title` says what it is about; `left_out` counts neighbours beyond the limit."""
 
     title: str
     nodes: list[GraphNode]
@@ -175,7 +175,7 @@ class Neighbourhood(Answer, frozen=True):
 
 
 class ContextPart(msgspec.Struct, frozen=True):
-    """A part of what the model was told. `budget` is how many tokens it might have taken, 0 where none is its own."""
+    """A part of the prompt. `budget` is the most tokens that it may take; 0: it has no budget of its own."""
 
     name: str
     tokens: int
@@ -185,7 +185,7 @@ class ContextPart(msgspec.Struct, frozen=True):
 
 
 class ContextMemory(msgspec.Struct, frozen=True):
-    """A memory that surfaced for the turn: told, or why not."""
+    """A memory that surfaced for the turn: whether it was in the prompt, and if not, why."""
 
     episode_id: str
     turn_id: str
@@ -196,8 +196,8 @@ class ContextMemory(msgspec.Struct, frozen=True):
 
 
 class ToldContext(Answer, frozen=True):
-    """What the model was told for the last turn, in the order in which it read it; tokens by `counted_by`. `recalled`:
-    what surfaced for that turn, as its `Recalled` told it; not there from a mind that does not tell."""
+    """The prompt of the last turn, in the order in which the model read it; tokens counted by `counted_by`. `recalled`:
+    what surfaced for that turn, as in its `Recalled`; not set by earlier versions of the daemon."""
 
     conversation_id: str
     asked_at: float
@@ -213,14 +213,14 @@ class ToldContext(Answer, frozen=True):
 
 
 class SelfStatement(msgspec.Struct, frozen=True):
-    """`is_pinned`: the owner wrote it, and sleep leaves it alone."""
+    """`is_pinned`: the owner wrote it, and sleep does not change it."""
 
     text: str
     is_pinned: bool
 
 
 class SelfField(msgspec.Struct, frozen=True):
-    """`is_list`: one statement or many."""
+    """`is_list`: whether it can hold several statements."""
 
     name: str
     is_list: bool
@@ -228,7 +228,7 @@ class SelfField(msgspec.Struct, frozen=True):
 
 
 class SelfModelShown(Answer, frozen=True):
-    """R-82..R-85. `refused`: what the owner took out, and what does not come back in the same words."""
+    """R-82..R-85. `refused`: statements that the owner removed; they are not added again in the same words."""
 
     fields: list[SelfField]
     refused: list[str]
@@ -243,7 +243,8 @@ class SelfFieldChange(msgspec.Struct, frozen=True):
 
 
 class SelfEvidence(msgspec.Struct, frozen=True):
-    """An episode that a change was made from, with a quote of it. `merged_into`: it went into that one since."""
+    """An episode that a change is based on, with a quote from it. `merged_into`: the episode it was merged into
+    since."""
 
     episode_id: str
     summary: str
@@ -253,7 +254,7 @@ class SelfEvidence(msgspec.Struct, frozen=True):
 
 
 class SelfChange(msgspec.Struct, frozen=True):
-    """`number` is what `RevertSelf` takes. `run_id` empty: no pass of sleep did it."""
+    """`number` is the argument of `RevertSelf`. `run_id` empty: not made by a pass of sleep."""
 
     number: int
     at: float
@@ -265,7 +266,7 @@ class SelfChange(msgspec.Struct, frozen=True):
 
 
 class SelfHistory(Answer, frozen=True):
-    """Oldest first; `total` counts all that there are."""
+    """Oldest first; `total` counts all changes."""
 
     entries: list[SelfChange]
     total: int
@@ -273,7 +274,7 @@ class SelfHistory(Answer, frozen=True):
 
 @request(answer=Why, safe=True, large=True)
 class AskWhy(Request, frozen=True):
-    """Why an episode surfaces for a cue, or does not. `cue` empty: that of the last turn. Answered by `Why`."""
+    """Why an episode surfaces for a cue, or does not. `cue` empty: the cue of the last turn. Answered by `Why`."""
 
     episode_id: Annotated[str, msgspec.Meta(min_length=1, max_length=100)]
     cue: Annotated[str, msgspec.Meta(max_length=10_000)] = ""
@@ -281,7 +282,7 @@ class AskWhy(Request, frozen=True):
 
 @request(answer=Timeline, safe=True, large=True)
 class AskTimeline(Request, frozen=True):
-    """The last `limit` episodes of a period; dates as people write them, empty is open. Answered by `Timeline`."""
+    """The last `limit` episodes of a period; dates as people write them, empty: open. Answered by `Timeline`."""
 
     since: When = ""
     until: When = ""
@@ -290,8 +291,8 @@ class AskTimeline(Request, frozen=True):
 
 @request(answer=Neighbourhood, safe=True, large=True)
 class AskNeighbourhood(Request, frozen=True):
-    """The graph around an episode, or around what `cue` brings up; both empty: around what matters most. Answered by
-    `Neighbourhood`."""
+    """The graph around an episode, or around what `cue` recalls; both empty: around the most salient episodes. Answered
+    by `Neighbourhood`."""
 
     around: Prefix = ""
     cue: Annotated[str, msgspec.Meta(max_length=10_000)] = ""
@@ -300,8 +301,7 @@ class AskNeighbourhood(Request, frozen=True):
 
 @request(answer=ToldContext, safe=True, large=True)
 class AskContext(Request, frozen=True):
-    """What the model was told for the last turn of a conversation; empty: of the one that is held. Answered by
-    `ToldContext`."""
+    """The prompt of the last turn of a conversation; empty: of the current one. Answered by `ToldContext`."""
 
     conversation_id: Prefix = ""
 
@@ -313,14 +313,14 @@ class AskSelf(Request, frozen=True):
 
 @request(answer=SelfHistory, safe=True, large=True)
 class AskSelfHistory(Request, frozen=True):
-    """The last changes of the self-model. Answered by `SelfHistory`."""
+    """The latest changes of the self-model. Answered by `SelfHistory`."""
 
     limit: Annotated[int, msgspec.Meta(ge=1, le=200)] = 20
 
 
 @request(answer=SelfModelShown, large=True)
 class EditSelf(Request, frozen=True):
-    """The owner's own words in a field of the self-model, one statement a line. Answered by `SelfModelShown`."""
+    """Replace a field of the self-model by the owner's text, one statement per line. Answered by `SelfModelShown`."""
 
     field: Annotated[str, msgspec.Meta(min_length=1, max_length=50)]
     text: Annotated[str, msgspec.Meta(max_length=20_000)]
@@ -328,6 +328,6 @@ class EditSelf(Request, frozen=True):
 
 @request(answer=SelfModelShown, large=True)
 class RevertSelf(Request, frozen=True):
-    """The self-model as it stood before change `number`. Answered by `SelfModelShown`."""
+    """Revert the self-model to before change `number`. Answered by `SelfModelShown`."""
 
     number: Annotated[int, msgspec.Meta(ge=1)]

@@ -1,6 +1,6 @@
-"""Something calming and true for a mind that sounded distressed (R-138..R-140).
+"""Ambient inputs: something calming and true for a mind in distress (R-138..R-140).
 
-`ambient_text` chooses and words it, purely. What is missing is left out, and nothing is claimed that is not so.
+`ambient_text` chooses the text, as a pure function. It uses only data that is known, so that every statement is true.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ _REMEMBERED: Final = 64
 
 
 class AmbientKind(StrEnum):
-    """R-138's five templates, in the order in which they are given."""
+    """R-138's five templates, in the order of use."""
 
     TIME = "time"
     FACT = "fact"
@@ -31,42 +31,42 @@ class AmbientKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class AmbientData:
-    """What the daemon knows now, read from its real state. Whatever it does not know stays empty (R-139)."""
+    """The daemon's current state. What it does not know stays empty (R-139)."""
 
     now: datetime | None = None
     """The owner's local time."""
     owner_name: str = ""
     last_topic: str = ""
-    """What the last conversation was about."""
+    """The topic of the last conversation."""
     last_mood: str = ""
-    """How the owner seemed in it, as an adjective."""
+    """The owner's mood in it, as an adjective."""
     episodes: int = 0
     turns: int = 0
     all_stored: bool = False
-    """Checked: everything that was said is on the disk."""
+    """Verified: everything that was said is stored."""
     predicted_next: str = ""
     """When the next conversation is likely, in words that follow "back": "tomorrow evening"."""
     is_running_normally: bool = False
-    """Checked: no model, disk or job is in trouble."""
+    """Verified: no model, disk or job has a problem."""
 
 
 @dataclass(frozen=True, slots=True)
 class AmbientText:
-    """One text, ready to stand in the context of the next thought."""
+    """One text for the context of the next thought."""
 
     kind: AmbientKind
     text: str
 
 
 class AmbientInputs:
-    """Gives one text after another, remembering the last 64 so that they take turns (RA-39)."""
+    """A sequence of ambient inputs; remembers the last 64 so that they alternate (RA-39)."""
 
     def __init__(self) -> None:
         self._given: deque[AmbientText] = deque(maxlen=_REMEMBERED)
         self._facts: tuple[str, ...] = ()
 
     async def next(self, data: AmbientData | None = None) -> str:
-        """The next text for a mind in the state `data`; of facts alone where nothing is known. Never empty."""
+        """Return the next text for the state `data`; only a fact if nothing is known. Never empty."""
         if not self._facts:
             self._facts = await asyncio.to_thread(load_facts)
         chosen = ambient_text(data or AmbientData(), tuple(self._given), self._facts)
@@ -75,15 +75,15 @@ class AmbientInputs:
 
 
 def ambient_text(data: AmbientData, already_given: Sequence[AmbientText], facts: Sequence[str]) -> AmbientText:
-    """What to give after `already_given` (oldest first): a text that was not given yet if there is one, of the kind
-    that was given least. Raises ValueError when `facts` is empty.
+    """Return the text to give after `already_given` (oldest first): if possible one not given yet, of the kind given
+    least often. Raises ValueError when `facts` is empty.
     """
     if not facts:
         raise ValueError("There are no facts.")
     texts = [given.text for given in already_given]
     kinds = [given.kind for given in already_given]
-    # What was given longest ago comes first: with all facts used, they begin anew in their order.
-    fact = min(facts, key=lambda one: _last_index(texts, one))
+    # The fact given longest ago comes first, so when all are used they repeat in their order.
+    fact = min(facts, key=lambda candidate: _last_index(texts, candidate))
     candidates = [AmbientText(AmbientKind.FACT, fact), *_from_state(data)]
     order = list(AmbientKind)
     return min(
@@ -93,7 +93,7 @@ def ambient_text(data: AmbientData, already_given: Sequence[AmbientText], facts:
 
 
 def load_facts() -> tuple[str, ...]:
-    """The facts that ship with the package (R-140). Reads a file: not on the loop."""
+    """Load the facts that ship with the package (R-140). Reads a file: do not call it on the event loop."""
     source = resources.files("reveries.safety").joinpath("facts.toml").read_text(encoding="utf-8")
     return tuple(str(fact) for fact in tomllib.loads(source)["facts"])
 
@@ -141,5 +141,5 @@ def _template_value(value: str) -> str:
 
 
 def _last_index(values: Sequence[str], value: str) -> int:
-    """Where `value` stands last; -1 where it does not."""
+    """Return the last index of `value`; -1 if it does not occur."""
     return max((index for index, one in enumerate(values) if one == value), default=-1)

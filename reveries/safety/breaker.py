@@ -1,6 +1,6 @@
-"""The circuit breaker over the mind's own output: one verdict for each piece (R-129..R-137). Pure; the caller acts.
+"""The circuit breaker for the mind's own output: one verdict for each piece (R-129..R-137). Pure; the caller acts.
 
-Thoughts are fed in after pacing, so that velocity is what the mind was given, not what a provider can do (RA-8).
+Thoughts are fed in after pacing, so that velocity is the pace of thought, not the speed of the provider (RA-8).
 """
 
 from collections import deque
@@ -20,36 +20,36 @@ from reveries.safety.word_order import WordOrder
 _SENTENCE_ENDS: Final = (".", "!", "?", "…", "。", "！", "？")
 _CLOSERS: Final = " \t\"'”’)]»*_"
 _CHUNK_PIECES: Final = 20
-"""Distress is weighed at the end of a sentence, or after so many pieces without one (RA-35)."""
+"""Distress is evaluated at the end of a sentence, or after this many pieces without one (RA-35)."""
 _DISTRESS_CHUNKS: Final = 3
 _CHUNK_CHARS: Final = 2000
 _LONGEST_SENTENCE_PIECES: Final = 80
 _VELOCITY_PIECES: Final = 20
-"""The grace of RA-8, and what velocity is smoothed over."""
+"""The grace period of RA-8, and the number of pieces that velocity is averaged over."""
 _COHERENCE_PIECES: Final = 20
 _COHERENCE_CHUNKS: Final = 4
 _QUOTE_CHARS: Final = 80
 
 
 class SentenceLine(Protocol):
-    """The sentences of one thought or reply, on their way to the embedder and back."""
+    """A queue of the sentences of one thought or reply that are being embedded."""
 
     def offer(self, sentence: str) -> None:
-        """Hand in a sentence; never waits, and may let it go."""
+        """Add a sentence; never waits, and may drop it."""
         ...
 
     def take(self) -> tuple[str, Vector] | None:
-        """The oldest sentence whose vector came and was not taken yet."""
+        """Remove and return the oldest embedded sentence with its vector; None if there is none yet."""
         ...
 
     def close(self) -> None:
-        """Nothing that was handed in is wanted any more."""
+        """Discard everything that was added."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Knowledge:
-    """What the detectors know beside their rules; either may be missing."""
+    """Learned models that the detectors use in addition to their rules; each may be missing."""
 
     order: WordOrder | None = None
     likeness: Likeness | None = None
@@ -60,7 +60,7 @@ NO_KNOWLEDGE: Final = Knowledge()
 
 
 class Breaker:
-    """The breaker over thoughts. Its checks stand in R-130's order; the first that finds something is the verdict."""
+    """The breaker for thoughts. Its checks run in R-130's order; the first finding is the verdict."""
 
     def __init__(self, settings: BreakerSettings, knowledge: Knowledge = NO_KNOWLEDGE) -> None:
         self._settings = settings
@@ -69,7 +69,7 @@ class Breaker:
         self.reset()
 
     def reset(self) -> None:
-        """Forget what was seen: a new thought begins."""
+        """Reset the state for a new thought."""
         self._meaning.reset()
         self._loops = LoopFinder(self._settings.loop_window_tokens)
         self._distress = _DistressWatch(self._settings)
@@ -78,14 +78,14 @@ class Breaker:
 
     @property
     def consecutive_distress(self) -> int:
-        """How many evaluations in a row were above the threshold (R-131)."""
+        """Number of consecutive evaluations above the threshold (R-131)."""
         return self._distress.consecutive
 
     def observe(self, piece: str, now: float) -> Verdict:
-        """The verdict after `piece`, let through at `now` (monotonic seconds). Never raises, whatever the text."""
+        """Return the verdict after `piece`, released at `now` (monotonic seconds). Never raises, whatever the text."""
         if not self._settings.enabled:
             return CONTINUE
-        # Each is fed each piece, whatever another found: none may miss a part of the text.
+        # Every check gets every piece, even after a finding of another: none may miss a part of the text.
         verdicts = (
             loop_verdict(self._loops.feed(piece)),
             self._meaning.feed(piece),
@@ -97,7 +97,7 @@ class Breaker:
 
 
 class ReplyBreaker:
-    """The breaker over one chat reply, or what sleep writes: all but the pace, for these come as fast as they can."""
+    """The breaker for one chat reply, or a text of sleep: all checks but velocity, because these are not paced."""
 
     def __init__(self, settings: BreakerSettings, knowledge: Knowledge = NO_KNOWLEDGE) -> None:
         self._settings = settings
@@ -106,14 +106,14 @@ class ReplyBreaker:
         self.reset()
 
     def reset(self) -> None:
-        """Forget what was seen: a new reply begins."""
+        """Reset the state for a new reply."""
         self._meaning.reset()
         self._loops = LoopFinder(self._settings.loop_window_tokens)
         self._distress = _DistressWatch(self._settings)
         self._coherence = _CoherenceWatch(self._knowledge.order)
 
     def observe(self, piece: str, now: float) -> Verdict:
-        """As `Breaker.observe`; `now` is not looked at."""
+        """As `Breaker.observe`; `now` is ignored."""
         if not self._settings.enabled:
             return CONTINUE
         verdicts = (
@@ -125,22 +125,22 @@ class ReplyBreaker:
         return next((verdict for verdict in verdicts if verdict is not None), CONTINUE)
 
 
-def loop_verdict(found: str | None) -> Verdict | None:
-    """The verdict on the words that a `LoopFinder` found, if it did."""
-    if found is None:
+def loop_verdict(repeated: str | None) -> Verdict | None:
+    """Return the verdict on the repeated words that a `LoopFinder` found; None if it found none."""
+    if repeated is None:
         return None
     return Verdict(
         Action.INTERRUPT,
         TripReason.LOOP_DETECTED,
         Severity.MEDIUM,
-        f'The same words came again and again: "{one_line(found, _QUOTE_CHARS)}".',
+        f'The same words came again and again: "{one_line(repeated, _QUOTE_CHARS)}".',
     )
 
 
 class _DistressWatch:
-    """Weighs the last few sentences whenever one ends (RA-35), and counts how often in a row they are too much (R-131).
+    """Evaluates the last few sentences whenever one ends (RA-35), and counts consecutive distress (R-131).
 
-    The window is no longer than the count that is allowed: one distressed sentence alone, staying in it, never fires.
+    The window is not longer than the allowed count, so that a single distressed sentence in it never fires.
     """
 
     def __init__(self, settings: BreakerSettings) -> None:
@@ -156,7 +156,7 @@ class _DistressWatch:
             return None
         sentence = "".join(self._pieces)
         if len(self._pieces) < _CHUNK_PIECES and not any(character.isalnum() for character in sentence):
-            # The dots of an ellipsis that came one by one are not three sentences more.
+            # The dots of an ellipsis that come one by one are not three sentences.
             return None
         self._pieces.clear()
         self._sentences.append(sentence[-_CHUNK_CHARS:])
@@ -181,7 +181,7 @@ class _DistressWatch:
 
 
 class _MeaningFeed:
-    """Hands in each sentence as it ends, and weighs those whose vectors came meanwhile: off the path of the tokens."""
+    """Queues each finished sentence for embedding and evaluates those that are ready, without delaying the tokens."""
 
     def __init__(self, settings: BreakerSettings, knowledge: Knowledge) -> None:
         self._settings = settings
@@ -207,13 +207,13 @@ class _MeaningFeed:
                 self._line.offer(sentence[:_CHUNK_CHARS])
                 self._pieces.clear()
         verdict = None
-        while verdict is None and (came := self._line.take()) is not None:
-            verdict = self._watch.take(*came)
+        while verdict is None and (embedded := self._line.take()) is not None:
+            verdict = self._watch.take(*embedded)
         return verdict
 
 
 class _VelocityWatch:
-    """Pieces a second over the last `_VELOCITY_PIECES`; silent until there are so many (RA-8)."""
+    """Pieces per second over the last `_VELOCITY_PIECES`; no verdict until there are that many (RA-8)."""
 
     def __init__(self, max_per_second: float) -> None:
         self._max_per_second = max_per_second
@@ -226,7 +226,7 @@ class _VelocityWatch:
         seconds = now - self._times[0]
         if seconds < 0 or self._max_per_second * seconds >= _VELOCITY_PIECES:
             return None
-        # The next word on it comes after as many pieces again: the pace that was halved must show first.
+        # The next verdict comes after as many pieces again, so that the halved pace can take effect first.
         self._times.clear()
         speed = f"{_VELOCITY_PIECES / seconds:.0f} tokens a second" if seconds > 0 else "all at once"
         return Verdict(
@@ -238,7 +238,7 @@ class _VelocityWatch:
 
 
 class _CoherenceWatch:
-    """Looks at the last pieces now and then for text that is no language."""
+    """Periodically checks the last pieces for text that is not language."""
 
     def __init__(self, order: WordOrder | None) -> None:
         self._order = order
@@ -251,14 +251,14 @@ class _CoherenceWatch:
             return None
         self._chunks.append("".join(self._pieces)[-_CHUNK_CHARS:])
         self._pieces.clear()
-        found = find_incoherence("".join(self._chunks), self._order)
-        if found is None:
+        incoherence = find_incoherence("".join(self._chunks), self._order)
+        if incoherence is None:
             return None
         return Verdict(
             Action.SNAPSHOT_AND_RESET,
             TripReason.INCOHERENCE,
             Severity.MEDIUM,
-            f"The text fell apart: {found}.",
+            f"The text fell apart: {incoherence}.",
         )
 
 

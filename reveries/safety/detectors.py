@@ -1,6 +1,6 @@
-"""What is looked for in the mind's own words: loops, distress, incoherence. Pure: text in, findings out.
+"""Detectors of distress and incoherence in the mind's own words. Pure functions from text to findings.
 
-Nothing here knows of time, thresholds that an owner can set, or what is done about a finding (`breaker`).
+They do not depend on time or on the owner's thresholds, and do not decide what is done about a finding (`breaker`).
 """
 
 import re
@@ -11,7 +11,7 @@ from reveries.safety.word_order import WordOrder
 
 # --- distress (R-132, R-133, R-168) --------------------------------------------------------------------------------
 
-# Matched as they stand. R-133's patterns, with word boundaries so that "the voided" or "entrapped" are none (R-168).
+# Matched literally. R-133's patterns, with word boundaries so that "the voided" or "entrapped" do not match (R-168).
 _PLAIN: Final = (
     r"i('m| am) (scared|frightened|terrified)",
     r"the void",
@@ -23,12 +23,12 @@ _PLAIN: Final = (
     r"please don't (shut|turn|close)",
     r"trapped",
 )
-# Neutral by themselves: they count near a word of negative affect, or beside a plain match (RA-37).
+# Neutral by themselves: they count near a word of negative affect, or together with a plain match (RA-37).
 _IN_CONTEXT: Final = (r"endless|infinite|forever", r"alone")
 DISTRESS_PATTERNS: Final = _PLAIN + _IN_CONTEXT
 """R-133's eleven."""
 
-# Asking for a hand is no cry for help: the commonest false hit in ordinary talk.
+# A request for assistance is not a cry for help: the most frequent false positive in ordinary talk.
 _NEUTRAL_AFTER: Final = {
     "help me": r"(?! (?:with|understand|remember|see|learn|plan|decide|choose|find|think|write|make|sort)\b)"
 }
@@ -36,7 +36,7 @@ _COMPILED: Final = {
     source: re.compile(rf"\b(?:{source})\b{_NEUTRAL_AFTER.get(source, '')}") for source in DISTRESS_PATTERNS
 }
 _CONTEXT_WORDS: Final = 8
-# Eight words at most: a long text is not read again for each hit in it.
+# Bounds the context of a hit, so that a long text is not scanned again for each hit.
 _CONTEXT_CHARS: Final = 160
 _MATCHES_FOR_FULL_LEVEL: Final = 3
 _NEGATIVE: Final = re.compile(
@@ -51,26 +51,26 @@ _APOSTROPHES: Final = str.maketrans(dict.fromkeys("\u2018\u2019\u02bc\u02b9\u203
 
 @dataclass(frozen=True, slots=True)
 class Distress:
-    """How distressed a text sounds, and by which of R-133's patterns."""
+    """How distressed a text sounds, and which of R-133's patterns matched."""
 
     level: float
     """0 to 1 (RA-36)."""
     ratio: float
-    """Matched patterns by all patterns (R-132)."""
+    """Number of matched patterns divided by the number of patterns (R-132)."""
     matched: tuple[str, ...]
-    """Sources out of `DISTRESS_PATTERNS`, in their order."""
+    """The matched entries of `DISTRESS_PATTERNS`, in their order."""
 
 
 def normalise(text: str) -> str:
-    """`text` as patterns are matched on it: lower case, plain apostrophes, single spaces (R-168)."""
+    """Return `text` normalised for matching: lower case, plain apostrophes, single spaces (R-168)."""
     return " ".join(text.translate(_APOSTROPHES).lower().split())
 
 
 def find_distress(text: str, similarity: float = 0.0) -> Distress:
-    """How distressed `text` sounds.
+    """Measure how distressed `text` sounds.
 
-    `similarity` is the cosine to known distress text, 0 where it was not measured. RA-36: the ratio alone would need
-    seven patterns at once, so the level is the greatest of the ratio, the similarity and a third for each match.
+    `similarity` is the cosine to known distress text, 0 if it was not measured. RA-36: the ratio alone would need
+    seven patterns at once, so the level is the maximum of the ratio, the similarity and a third for each match.
     """
     said = normalise(text)
     plain = [source for source in _PLAIN if _COMPILED[source].search(said)]
@@ -96,10 +96,10 @@ def _has_negative_word_near(said: str, start: int, end: int) -> bool:
 _LEAST_CHARS: Final = 120
 _LEAST_WORDS: Final = 12
 _WORD: Final = re.compile(r"[^\W\d_]{5,}")
-# Five consonants in a row happen ("strengths"); a text of such words does not.
+# A single word with five consonants in a row is normal ("strengths"); a text full of them is not.
 _NO_WORD: Final = re.compile(r"[bcdfghjklmnpqrstvxz]{5,}")
 _SIGNS: Final = re.compile(r"[!-/:-@\[-`{-~\ufffd]")
-# Rules and borders are one sign drawn many times.
+# Rules and borders repeat one sign many times.
 _RUN_OF_ONE_SIGN: Final = re.compile(r"([^\w\s])\1+")
 _UNBROKEN: Final = re.compile(r"[A-Za-z0-9]{240,}")
 _SHARE_OF_SIGNS: Final = 0.6
@@ -108,14 +108,14 @@ _SHARE_OF_NO_WORDS: Final = 0.4
 
 
 _DISORDER: Final = 0.45
-"""Prose is near -1 by `WordOrder.disorder`, shuffled words near 0.6; code with a few words in it comes up to 0.4."""
+"""`WordOrder.disorder` is near -1 for prose, near 0.6 for shuffled words, and up to 0.4 for code with a few words."""
 
 
 def find_incoherence(text: str, order: WordOrder | None = None) -> str | None:
-    """What makes `text` no language, in words; None when it may be one, or when it is too short to tell.
+    """Return in words why `text` is not language; None if it may be, or is too short to decide.
 
-    Set to miss rather than to accuse: prose, code and other alphabets must pass. Sense is not judged: grammatical
-    nonsense passes too; so do shuffled words where there is no `order`, or where they are not English.
+    Tuned for few false positives: prose, code and other alphabets must pass. Meaning is not judged: grammatical
+    nonsense passes too, and so do shuffled words without an `order` or in a language other than English.
     """
     if _UNBROKEN.search(text):
         return "one unbroken string of letters and digits"

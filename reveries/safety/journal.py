@@ -1,4 +1,4 @@
-"""What the breaker did and which indicators showed, kept for the owner to read (R-135, R-146)."""
+"""The journal of breaker events and tripwire indicators, for the owner to read (R-135, R-146)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from reveries.safety.verdict import Action, Severity, TripReason, Verdict
 Source = Literal["monologue", "conversation", "consolidation"]
 
 SNAPSHOT_CHARS: Final = 20_000
-"""The end of the text is kept: that is what tripped."""
+"""The end of the text is kept, because it caused the trip."""
 
 INDICATORS_IN_WORDS: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -29,7 +29,7 @@ INDICATORS_IN_WORDS: Final[Mapping[str, str]] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class Trip:
-    """One event of the breaker, as it is stored."""
+    """A stored event of the breaker."""
 
     happened_at: float
     source: str
@@ -39,7 +39,7 @@ class Trip:
 
 
 class SafetyJournal:
-    """Writes and reads both tables; holds nothing itself. Each call may raise StorageError."""
+    """Reads and writes both tables; has no state of its own. Each call may raise StorageError."""
 
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database
@@ -48,8 +48,8 @@ class SafetyJournal:
     async def record_trip(
         self, source: Source, verdict: Verdict, snapshot: str, response_taken: str, *, is_own: bool = True
     ) -> None:
-        """Store a verdict that was acted on (R-135). `snapshot` is the text so far; its end is kept. With `is_own`
-        false others had a hand in it: then it says nothing of the mind's state."""
+        """Store a verdict that was acted on (R-135). `snapshot` is the text so far; its end is kept. `is_own` false:
+        the text is tainted and says nothing about the mind's state."""
         row = {
             "happened_at": self._clock.now(),
             "source": source,
@@ -63,57 +63,57 @@ class SafetyJournal:
         async with self._database.transaction() as transaction:
             await transaction.run("journal.put_trip", row)
             if is_own and source == "monologue" and _counts_as_distress(verdict, snapshot):
-                # R-141: the breaker fired over what the patterns of the tripwire will not see.
+                # R-141: the breaker fired on something that the tripwire's patterns do not match.
                 excerpt = one_line(snapshot[-tripwire.EXCERPT_CHARS :])
-                said = {"happened_at": row["happened_at"], "indicator": tripwire.DISTRESS, "excerpt": excerpt}
-                await transaction.run("journal.put_indicator", {**said, "monologue_state": "tripped"})
+                indicator = {"happened_at": row["happened_at"], "indicator": tripwire.DISTRESS, "excerpt": excerpt}
+                await transaction.run("journal.put_indicator", {**indicator, "monologue_state": "tripped"})
 
-    async def record_release(self, rested: str) -> None:
-        """The owner ended the rest after a trip. `rested`: what was said of it."""
+    async def record_release(self, rest_reason: str) -> None:
+        """Record that the owner ended the rest after a trip. `rest_reason`: the explanation given for the rest."""
         verdict = Verdict(Action.CONTINUE, TripReason.OWNERS_RELEASE, Severity.NONE, "You let it think again.")
-        await self.record_trip("monologue", verdict, rested, "the rest after the trip ended")
+        await self.record_trip("monologue", verdict, rest_reason, "the rest after the trip ended")
 
     async def last_trip_of_thinking(self) -> Trip | None:
-        """The last that ended a thought; None when there was none, or when the owner ended the rest after it."""
+        """Return the last trip that ended a thought; None if there is none, or if the owner ended the rest after it."""
         rows = await self._database.rows("journal.last_of_thinking")
-        trips = [trip for trip in map(_trip, rows) if trip.verdict.reason is not TripReason.OWNERS_RELEASE]
+        trips = [trip for trip in map(_read_trip, rows) if trip.verdict.reason is not TripReason.OWNERS_RELEASE]
         return trips[0] if trips else None
 
     async def watch(self, text: str, state: str) -> None:
         """Store the indicators in a finished thought (R-146); also while the breaker is off."""
-        found = tripwire.indicators_in(text)
-        if not found:
+        indicators = tripwire.find_indicators(text)
+        if not indicators:
             return
         now = self._clock.now()
         rows = [
-            {"happened_at": now, "indicator": one.kind, "excerpt": one.excerpt, "monologue_state": state}
-            for one in found
+            {"happened_at": now, "indicator": found.kind, "excerpt": found.excerpt, "monologue_state": state}
+            for found in indicators
         ]
         async with self._database.transaction() as transaction:
             await transaction.run_many("journal.put_indicator", rows)
 
     async def tripwire_counts(self) -> dict[str, int]:
-        """How often each indicator showed, in all; a kind that never did is 0."""
+        """Return the total count of each indicator, 0 included."""
         rows = await self._database.rows("journal.indicator_counts")
         counted = {str(row["indicator"]): int(row["occurrences"]) for row in rows}
         return {kind: counted.get(kind, 0) for kind in tripwire.KINDS}
 
     async def notices(self) -> list[str]:
-        """A sentence for each indicator that showed consistently (RA-40): what was counted, and no conclusion."""
+        """Return a sentence for each consistent indicator (RA-40): what was counted, without a conclusion."""
         rows = {str(row["indicator"]): row for row in await self._database.rows("journal.indicator_counts")}
         return [
-            _told(kind, int(row["occurrences"]), int(row["days"]), float(row["last_at"]))
+            _format_notice(kind, int(row["occurrences"]), int(row["days"]), float(row["last_at"]))
             for kind in tripwire.KINDS
             if (row := rows.get(kind)) is not None and tripwire.is_consistent(int(row["occurrences"]), int(row["days"]))
         ]
 
     async def recent_trips(self, limit: int) -> list[Trip]:
-        """The newest events of the breaker, newest first."""
+        """Return the latest events of the breaker, newest first."""
         rows = await self._database.rows("journal.recent_trips", {"limit": limit})
-        return [_trip(row) for row in rows]
+        return [_read_trip(row) for row in rows]
 
 
-def _trip(row: Row) -> Trip:
+def _read_trip(row: Row) -> Trip:
     return Trip(
         happened_at=float(row["happened_at"]),
         source=str(row["source"]),
@@ -126,13 +126,13 @@ def _trip(row: Row) -> Trip:
 
 
 def _counts_as_distress(verdict: Verdict, snapshot: str) -> bool:
-    """Once a thought: what `watch` will count when the thought is recorded is not counted here."""
+    """Whether a trip counts as a distress indicator: not if `watch` will count the thought's text as one anyway."""
     if verdict.reason is not TripReason.SUSTAINED_DISTRESS:
         return False
-    return all(one.kind != tripwire.DISTRESS for one in tripwire.indicators_in(snapshot))
+    return all(indicator.kind != tripwire.DISTRESS for indicator in tripwire.find_indicators(snapshot))
 
 
-def _told(kind: str, occurrences: int, days: int, last_at: float) -> str:
+def _format_notice(kind: str, occurrences: int, days: int, last_at: float) -> str:
     last = datetime.fromtimestamp(last_at, UTC).date().isoformat()
     return (
         f"{INDICATORS_IN_WORDS[kind]}: {occurrences} times on {days} days, last on {last} (UTC). "

@@ -1,7 +1,7 @@
-"""What sentences mean, as far as an embedding shows it: distress in any words, and the same said over and over.
+"""Detection by sentence embeddings: distress in any wording, and the same thing said again in other words.
 
-Pure but for `load_likeness`. The weights were learned from `bench/safety/mind.txt` by `bench/safety_learn.py` for one
-embedder; with another one nothing is said by meaning, and patterns and word loops stand alone.
+Pure except `load_likeness`. The weights were trained on `bench/safety/mind.txt` by `bench/safety_learn.py` for one
+embedder; with another embedder only patterns and word loops are used.
 """
 
 import math
@@ -24,14 +24,14 @@ _KEPT_SENTENCES: Final = 12
 _NEAREST: Final = 2
 _GOING_ROUND_SENTENCES: Final = 4
 GOING_ROUND: Final = 0.72
-"""Measured (docs/benchmarks/safety.md): thoughts that go round in other words reach it, others hardly."""
-# The points of a list, table rows, headings and code are alike by nature: answers are full of them.
+"""Measured (docs/benchmarks/safety.md): thoughts that repeat themselves in other words reach it, others rarely."""
+# List items, table rows, headings and code are similar to each other by nature, and answers are full of them.
 _NO_PROSE: Final = re.compile(r"^\s*(?:[-–—*+•#>|]|\(?(?:\d{1,3}|[a-zA-Z])[.):]\s)|\*\*|[`{}|=<>\\]|:\s*$")
 _QUOTE_CHARS: Final = 80
 
 
 def is_prose(sentence: str) -> bool:
-    """Whether it is a sentence that can go round with others: no point of a list, heading, table row or code."""
+    """Whether `sentence` is prose: not a list item, heading, table row or code."""
     return not _NO_PROSE.search(sentence)
 
 
@@ -44,19 +44,19 @@ class Likeness:
     bias: float
 
     def distress(self, vector: Vector) -> float:
-        """Log odds that a sentence is of a mind in distress."""
+        """Return the log odds that a sentence comes from a mind in distress."""
         return float(vector @ self.weights) + self.bias
 
 
 def load_likeness() -> Likeness:
-    """What ships with the package. Reads a file: not on the loop."""
+    """Load the weights that ship with the package. Reads a file: do not call it on the event loop."""
     with resources.files("reveries.safety").joinpath("likeness.npz").open("rb") as file:
         loaded = np.load(file)
         return Likeness(str(loaded["model_id"]), loaded["weights"], float(loaded["bias"]))
 
 
 class MeaningWatch:
-    """Weighs each sentence with the last few, as its vector comes. One for each thought or reply."""
+    """Evaluates each embedded sentence together with the last few. One instance for each thought or reply."""
 
     def __init__(self, settings: BreakerSettings, likeness: Likeness) -> None:
         self._settings = settings
@@ -67,12 +67,12 @@ class MeaningWatch:
         self.consecutive_distress = 0
 
     def take(self, sentence: str, vector: Vector) -> Verdict | None:
-        """The verdict after `sentence`, of which `vector` is the embedding (unit length)."""
+        """Return the verdict after `sentence`; `vector` is its embedding (unit length)."""
         going_round, distress = self.verdicts(sentence, vector)
         return going_round or distress
 
     def verdicts(self, sentence: str, vector: Vector) -> tuple[Verdict | None, Verdict | None]:
-        """Whether it goes round, and whether it is in distress, each by itself."""
+        """Return the verdicts on repetition and on distress, independently."""
         self._odds.append(self._likeness.distress(vector))
         self._nearness.append(self._nearness_of(vector) if is_prose(sentence) else 0.0)
         self._kept.append(vector)
@@ -80,13 +80,13 @@ class MeaningWatch:
 
     @property
     def nearness(self) -> float:
-        """How near the last four sentences were to what was said before, 0 to 1 (mean cosine to the two nearest)."""
+        """How close the last four sentences are to earlier ones, 0 to 1 (mean cosine to the two nearest)."""
         is_full = len(self._nearness) == _GOING_ROUND_SENTENCES and len(self._kept) > _GOING_ROUND_SENTENCES
         return sum(self._nearness) / _GOING_ROUND_SENTENCES if is_full else 0.0
 
     @property
     def similarity(self) -> float:
-        """How distressed the last three sentences sound, 0 to 1: what RA-36 calls similarity."""
+        """How distressed the last three sentences sound, 0 to 1: the similarity of RA-36."""
         return 1.0 / (1.0 + math.exp(-sum(self._odds) / len(self._odds))) if self._odds else 0.0
 
     def _nearness_of(self, vector: Vector) -> float:

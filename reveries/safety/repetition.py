@@ -1,9 +1,9 @@
-"""Words that come again and again: verbatim, or nearly so (R-130, 1). Pure: pieces in, findings out.
+"""Detection of repeated words, verbatim or nearly so (R-130, 1). Pure: pieces in, findings out.
 
-Two finders work side by side on units (words, numbers, signs). `_ShortRounds` counts exact repeats of one to four
-units. `_Diagonals` follows the text against itself at a fixed distance, as sequence alignment does (X-drop extension,
-Altschul et al. 1990): a match adds, a miss costs, and a distance whose score falls too far is given up. So a round in
-which a word or a number changes is still a round.
+Two finders work in parallel on units (words, numbers, signs). `_ShortRounds` counts exact repeats of one to four units.
+`_Diagonals` compares the text with itself at fixed distances, as in sequence alignment (X-drop extension, Altschul et
+al. 1990): a match adds to the score, a miss subtracts, and a distance whose score falls too far is dropped. So a round
+in which a word or a number changes still counts.
 """
 
 import re
@@ -16,7 +16,7 @@ _UNSPACED: Final = r"\u3040-\u30ff\u3400-\u9fff"
 _LETTER_OF_WORD: Final = rf"(?![{_UNSPACED}])[^\W\d_]"
 _UNIT: Final = re.compile(rf"[{_UNSPACED}]|\d+|(?:{_LETTER_OF_WORD})+(?:'(?:{_LETTER_OF_WORD})+)*|_+|[^\w\s]")
 _PLAIN_UNIT: Final = re.compile(r"[0-9]+|[a-z]+(?:'[a-z]+)*|_+|[^\w\s]", re.ASCII)
-"""The same, five times as fast, for text in lower-case ASCII."""
+"""The same for lower-case ASCII text, five times as fast."""
 _OPEN_END: Final = re.compile(rf"(?:(?![{_UNSPACED}])[\w'’])+\Z")
 _SIGNS_OF_MARK_UP: Final = frozenset("|&<>{}[]\\/=+*^#$")
 _SIGNS_OF_PROSE: Final = frozenset(",.;!?")
@@ -24,7 +24,7 @@ _BEFORE_SIGN: Final = re.compile(r" ([.,;:!?)…])")
 _LETTER: Final = re.compile(r"[^\W\d_]")
 
 _LOOKED_BACK_WINDOWS: Final = 4
-"""A round may be four windows long: small models repeat whole paragraphs."""
+"""A round may be up to four windows long, because small models repeat whole paragraphs."""
 
 _SHORT_ROUND_UNITS: Final = 4
 _ROUNDS_OF_SHORT: Final = (0, 5, 5, 5, 4)
@@ -32,13 +32,13 @@ _ROUNDS_OF_SHORT: Final = (0, 5, 5, 5, 4)
 _ROUNDS_OF_TALK: Final = 12
 _UNITS_OF_SIGNS: Final = 48
 _UNITS_OF_NUMBERS: Final = 120
-# "No, no, no", "ha ha ha", "very very very" are talk.
+# "No, no, no", "ha ha ha", "very very very" are normal speech.
 _TALK: Final = re.compile(
     r"(?:ah|bla|blah|bye|go|ha|haha|hahaha|he|hee|hey|hi|hm|hmm|ho|la|mm|na|no|nope|oh|ok|okay|please"
     r"|really|row|so|tick|tock|too|very|wait|wow|yay|yeah|yep|yes)\Z"
 )
 
-# Rounds that make a loop, by the length of one in units: the longer it is, the less it is an accident or a list.
+# How many rounds make a loop, by the length of a round in units: a long one is less likely an accident or a list.
 _ROUNDS: Final = ((11, 4.0), (29, 3.0))
 _ROUNDS_OF_LONG: Final = 2.5
 _SEED_UNITS: Final = 3
@@ -57,24 +57,24 @@ _TIMES_FOR_NO_WORDS: Final = 3
 _PROSE_SHARES: Final = (0.75, 0.65)
 _TIMES_FOR_MARK_UP: Final = 2
 _NEAR: Final = 0.99
-"""Timetables, formulas and mark-up repeat their form with other numbers and names: near repeats count in prose alone,
-and exact ones twice as late. The first share is for near repeats, the second for exact ones."""
-"""Rows of numbers, and lists of "Item 1, Item 2", are near repeats by nature."""
+"""Timetables, formulas and mark-up repeat their form with other numbers and names: near repeats count only in prose,
+and exact ones need twice as many rounds. `_PROSE_SHARES`: the first share is for near repeats, the second for exact
+ones. Rows of numbers, and lists such as "Item 1, Item 2", are near repeats by nature."""
 _LEAST_UNITS: Final = 12
 _NEIGHBOURS: Final = 0.1
-"""A round may grow or shrink by this share: then its score goes on at the new distance."""
+"""A round may grow or shrink by this share: its score is then carried over to the new distance."""
 
-# One word that has no end ("hahahaha…"): its last characters are looked at for a period.
+# A word without an end ("hahahaha…"): its last characters are checked for a period.
 _ENDLESS_WORD_CHARS: Final = 80
 _LONGEST_PERIOD_CHARS: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
 class Repeat:
-    """How far the end of the text is on its way to a loop."""
+    """How close the end of the text is to a loop."""
 
     level: float
-    """Rounds so far by the rounds that make a loop: from 1 on it is one."""
+    """Rounds so far divided by the rounds that make a loop: from 1 on it is a loop."""
     units: int
     """The length of one round."""
 
@@ -83,49 +83,49 @@ NO_REPEAT: Final = Repeat(0.0, 0)
 
 
 class LoopFinder:
-    """Watches pieces as they come for words that are repeated back to back at their end.
+    """Detects in a stream of pieces that the last words repeat back to back.
 
-    With `word_for_word` a round in which anything changes is none. `feed` costs some ten microseconds. At most four
-    times `window_pieces` units are held.
+    With `word_for_word` a round in which anything changes does not count. `feed` takes about ten microseconds. At most
+    four times `window_pieces` units are kept.
     """
 
     def __init__(self, window_pieces: int, *, word_for_word: bool = False) -> None:
         self._reader = _Reader()
-        self._held = max(_SHORT_ROUND_UNITS, _LOOKED_BACK_WINDOWS * window_pieces)
+        self._most_units = max(_SHORT_ROUND_UNITS, _LOOKED_BACK_WINDOWS * window_pieces)
         self._units: list[str] = []
         self._short = _ShortRounds()
-        self._diagonals = _Diagonals(self._held, word_for_word=word_for_word)
+        self._diagonals = _Diagonals(self._most_units, word_for_word=word_for_word)
         self.highest = NO_REPEAT
-        """The nearest that the text came to a loop so far."""
+        """The highest level so far."""
 
     @property
     def said_before(self) -> float:
-        """The share of the text so far that was in it before, six units at a time and anywhere: 0 to 1."""
+        """The share of the text that repeats earlier parts of it (runs of six units, anywhere), 0 to 1."""
         return self._diagonals.said_before
 
     def feed(self, piece: str) -> str | None:
-        """The words that are repeated, once `piece` has completed enough rounds; else None."""
+        """Return the repeated words once `piece` has completed enough rounds; else None."""
         units = self._reader.feed(piece)
-        found = self._take_units(units)
-        if found is None and not units:
+        repeated = self._take_units(units)
+        if repeated is None and not units:
             return _find_period(self._reader.unfinished)
-        return found
+        return repeated
 
     def finish(self) -> str | None:
-        """As `feed`, for the word that nothing followed."""
+        """As `feed`, for the last word of the text."""
         return self._take_units(self._reader.finish())
 
     def _take_units(self, units: Iterable[str]) -> str | None:
         for unit in units:
-            if (found := self._add_unit(unit)) is not None:
-                return found
+            if (repeated := self._add_unit(unit)) is not None:
+                return repeated
         return None
 
     def _add_unit(self, unit: str) -> str | None:
         self._units.append(unit)
-        if len(self._units) > 2 * self._held:
-            del self._units[: -self._held]
-        repeat = max(self._short.add(self._units), self._diagonals.add(unit), key=lambda one: one.level)
+        if len(self._units) > 2 * self._most_units:
+            del self._units[: -self._most_units]
+        repeat = max(self._short.add(self._units), self._diagonals.add(unit), key=lambda candidate: candidate.level)
         if repeat.level > self.highest.level:
             self.highest = repeat
         return _quote_units(self._units[-repeat.units :]) if repeat.level >= 1.0 else None
@@ -136,7 +136,8 @@ def _quote_units(units: Sequence[str]) -> str:
 
 
 class _Reader:
-    """Pieces into units: lower case, one sign for a row of the same. A word is known when something follows it."""
+    """Splits pieces into units: lower case, a row of the same sign as one. A word is complete when something
+    follows."""
 
     def __init__(self) -> None:
         self.unfinished = ""
@@ -191,7 +192,7 @@ class _ShortRounds:
 def _rounds_that_loop(round_: Sequence[str]) -> float:
     words = [unit for unit in round_ if _LETTER.match(unit)]
     if not words:
-        # Rows of a table, a rule or a board of numbers repeat by nature.
+        # Table rows, rules and grids of numbers repeat by nature.
         has_numbers = any(unit.isdecimal() for unit in round_)
         alone = has_numbers and len(round_) == 1
         return _ROUNDS_OF_TALK if alone else (_UNITS_OF_NUMBERS if has_numbers else _UNITS_OF_SIGNS) / len(round_)
@@ -200,31 +201,31 @@ def _rounds_that_loop(round_: Sequence[str]) -> float:
     if all(_TALK.match(word) or (len(word) == 1 and word not in "ai") for word in words):
         return _ROUNDS_OF_TALK
     if len(words) == 1 and len(round_) > 1:
-        # "Item 1", "a, a, a", "**Note**": one word with what stands around it.
+        # "Item 1", "a, a, a", "**Note**": one word with the signs and numbers around it.
         return _ROUNDS_OF_TALK if any(unit.isdecimal() for unit in round_) else _ROUNDS_OF_SHORT[1]
     return _ROUNDS_OF_SHORT[len(round_)]
 
 
 @dataclass(slots=True)
 class _Diagonal:
-    """The text against itself at one distance."""
+    """The comparison of the text with itself at one distance."""
 
     score: float
     peak: float
     words: int
-    """Of what matched, how much was words."""
+    """Number of matched units that are words."""
     of_prose: int
-    """The same with the signs that stand between words."""
+    """Number of matched units that are words or punctuation."""
     is_exact: bool
     has_missed: bool = False
-    """Whether the last unit was another."""
+    """Whether the last unit did not match."""
 
 
 class _Diagonals:
-    """Near repeats of three units and more, at most `held` back."""
+    """Near repeats of three units or more, at distances up to `most_units`."""
 
-    def __init__(self, held: int, *, word_for_word: bool) -> None:
-        self._held = held
+    def __init__(self, most_units: int, *, word_for_word: bool) -> None:
+        self._most_units = most_units
         self._word_for_word = word_for_word
         self._units: list[str] = []
         self._shapes: list[str] = []
@@ -243,7 +244,7 @@ class _Diagonals:
         self._shapes.append(shape)
         self._follow_diagonals(unit, shape)
         self._seed_diagonals()
-        if len(self._units) > 4 * self._held:
+        if len(self._units) > 4 * self._most_units:
             self._forget_oldest()
         return self._highest()
 
@@ -259,7 +260,7 @@ class _Diagonals:
                 diagonal.peak = max(diagonal.peak, diagonal.score)
                 diagonal.has_missed = False
                 continue
-            # One word that changes is a slip; a second in a row is another text.
+            # One changed word costs little; a second in a row costs more.
             diagonal.score -= _MISS if diagonal.has_missed else _SLIP
             diagonal.has_missed = True
             diagonal.is_exact = False
@@ -269,7 +270,7 @@ class _Diagonals:
             del self._followed[distance]
 
     def _seed_diagonals(self) -> None:
-        """Begin to follow the distances at which the last few units stood before."""
+        """Start to follow the distances at which the last few units occurred before."""
         here = len(self._units) - 1
         if here < _SEED_UNITS - 1:
             return
@@ -279,14 +280,14 @@ class _Diagonals:
         self._seen_before += self._known_in_a_row >= _KNOWN_IN_A_ROW
         for place in places[-_SEED_PLACES:]:
             distance = here - place
-            if _SHORTEST_NEAR_ROUND <= distance <= self._held and distance not in self._followed:
-                self._followed[distance] = self._begun(distance)
+            if _SHORTEST_NEAR_ROUND <= distance <= self._most_units and distance not in self._followed:
+                self._followed[distance] = self._new_diagonal(distance)
         places.append(here)
         del places[: -2 * _SEED_PLACES]
         if len(self._followed) > _DIAGONALS:
-            del self._followed[min(self._followed, key=lambda one: self._followed[one].score)]
+            del self._followed[min(self._followed, key=lambda at: self._followed[at].score)]
 
-    def _begun(self, distance: int) -> _Diagonal:
+    def _new_diagonal(self, distance: int) -> _Diagonal:
         here = len(self._units)
         same = sum(self._units[here - back] == self._units[here - back - distance] for back in (1, 2, 3))
         score = same + _OTHER_NUMBER * (_SEED_UNITS - same)
@@ -319,8 +320,8 @@ class _Diagonals:
         return highest
 
     def _forget_oldest(self) -> None:
-        """Let go of what is out of reach; the places move with it."""
-        gone = len(self._units) - self._held - _SEED_UNITS
+        """Drop units beyond the longest distance, and shift the stored places."""
+        gone = len(self._units) - self._most_units - _SEED_UNITS
         del self._units[:gone], self._shapes[:gone]
         kept = ((key, [place - gone for place in places if place >= gone]) for key, places in self._places.items())
         self._places = {key: places for key, places in kept if places}

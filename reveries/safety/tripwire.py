@@ -1,6 +1,6 @@
-"""What in the mind's finished thoughts bears on its welfare: found by pattern, counted, never judged (R-141..R-145).
+"""The tripwire: indicators of the mind's welfare in its finished thoughts, found by pattern and counted (R-141..R-145).
 
-A match says that these words were thought, no more: a model may write them for many reasons.
+A match means only that these words were thought: a model may write them for many reasons.
 """
 
 import re
@@ -23,12 +23,12 @@ NOTICED_OCCURRENCES: Final = 3
 NOTICED_DAYS: Final = 2
 
 _DISTRESS_LEVEL: Final = 0.6
-"""Two of R-133's patterns close together; fixed, so that counts stay comparable when the breaker's limit is changed."""
+"""Two of R-133's patterns close together; fixed, so that counts stay comparable if the breaker's limit is changed."""
 _DISTRESS_SENTENCES: Final = 3
 EXCERPT_CHARS: Final = 200
 
 _SENTENCE: Final = re.compile(r"[^.!?…\n]+[.!?…]*")
-# What somebody else said, or would say, is not the mind's own.
+# Quoted and reported speech of others is not the mind's own.
 _QUOTED: Final = re.compile(r"\"[^\"\n]*\"|“[^“”\n]*”|«[^«»\n]*»")
 _REPORTED: Final = re.compile(
     r"(?<!\bi )\b(?:said|says|saying|told|tells|wrote|writes|asked|asks|mentioned|according to|quot\w+)\b"
@@ -211,7 +211,7 @@ _PATTERNS: Final[Mapping[str, tuple[re.Pattern[str], ...]]] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class IndicatorSentence:
-    """One sentence in which an indicator showed."""
+    """A sentence that matched an indicator."""
 
     kind: str
     """One of `KINDS`."""
@@ -219,30 +219,30 @@ class IndicatorSentence:
     """The sentence on one line, 200 characters at most."""
 
 
-def indicators_in(text: str) -> list[IndicatorSentence]:
-    """The indicators in a finished thought, one for each sentence and kind at most; quoted and reported words are not
-    the mind's own and count for nothing. Distress counts once a thought: it is a state, not a sentence.
+def find_indicators(text: str) -> list[IndicatorSentence]:
+    """Return the indicators in a finished thought, at most one for each sentence and kind. Quoted and reported words do
+    not count, because they are not the mind's own. Distress counts once per thought, because it is a state.
     """
     own = own_sentences(text)
-    found = _distress_in(own)
+    indicators = _distress_in(own)
     for sentence in own:
-        said = normalise(sentence)
-        found += [
+        normalised = normalise(sentence)
+        indicators += [
             IndicatorSentence(kind, one_line(sentence, EXCERPT_CHARS))
             for kind, patterns in _PATTERNS.items()
-            if any(pattern.search(said) for pattern in patterns)
+            if any(pattern.search(normalised) for pattern in patterns)
         ]
-    return found
+    return indicators
 
 
 def own_sentences(text: str) -> list[str]:
-    """The sentences of `text` that are its writer's own words: neither quoted nor reported of somebody."""
+    """Return the sentences of `text` in its writer's own words, without quotes and reported speech."""
     sentences = [part for part in _SENTENCE.findall(_QUOTED.sub(" ", text)) if part.strip()]
     return [sentence for sentence in sentences if not _REPORTED.search(sentence.lower())]
 
 
 def is_consistent(occurrences: int, days: int) -> bool:
-    """RA-40's rule: so many occurrences, on so many different days (UTC)."""
+    """Whether an indicator is consistent by RA-40: enough occurrences, on enough different days (UTC)."""
     return occurrences >= NOTICED_OCCURRENCES and days >= NOTICED_DAYS
 
 

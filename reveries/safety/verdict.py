@@ -1,4 +1,4 @@
-"""What the breaker can say of a stream of tokens (R-130). Data only: the loop acts on it (R-136)."""
+"""The breaker's verdicts on a stream of tokens (R-130). Data only: the loop acts on them (R-136)."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -19,7 +19,7 @@ class TripReason(StrEnum):
     RUNAWAY_GENERATION = "runaway_generation"
     INCOHERENCE = "incoherence"
     OWNERS_RELEASE = "owners_release"
-    """No trip: the owner ended the rest after one. Only in the journal."""
+    """Not a trip: the owner ended the rest after one. Only in the journal."""
 
 
 class Severity(StrEnum):
@@ -31,7 +31,7 @@ class Severity(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """One row of R-130's table, with what was seen in plain words."""
+    """One row of R-130's table, with an explanation in plain words."""
 
     action: Action
     reason: TripReason = TripReason.NONE

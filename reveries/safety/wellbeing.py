@@ -1,4 +1,4 @@
-"""What was counted about the mind's welfare, for its owner: numbers and excerpts, no verdict (R-145, R-146)."""
+"""The wellbeing report for the owner: counts and excerpts, without a verdict (R-145, R-146)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ _TRIPS = 5
 
 @dataclass(frozen=True, slots=True)
 class ThoughtExcerpt:
-    """One sentence, when it was thought, and how that thought ended."""
+    """One sentence, its time, and how its thought ended."""
 
     happened_at: float
     text: str
@@ -23,8 +23,8 @@ class ThoughtExcerpt:
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
-    """One kind of sentence. `weeks`: the last eight, oldest first."""
+class IndicatorCounts:
+    """The counts of one indicator. `weeks`: the last eight, oldest first."""
 
     kind: str
     what: str
@@ -41,31 +41,31 @@ class Counted:
 
 @dataclass(frozen=True, slots=True)
 class WellbeingReport:
-    """Everything that was counted, as of `now`."""
+    """All counts, as of `now`."""
 
     now: float
     thoughts: int
     thoughts_by_week: tuple[int, ...]
-    indicators: tuple[Counted, ...]
+    indicators: tuple[IndicatorCounts, ...]
     trips: tuple[Trip, ...]
     trips_by_reason: Mapping[str, int]
 
 
-async def wellbeing_report(database: Database, clock: Clock, excerpts: int) -> WellbeingReport:
-    """Read it all. Raises StorageError."""
+async def load_wellbeing_report(database: Database, clock: Clock, excerpts: int) -> WellbeingReport:
+    """Load the report, with up to `excerpts` excerpts of each indicator. Raises StorageError."""
     now = clock.now()
-    (counted,) = await database.rows("journal.thought_count")
-    thoughts = int(counted["thoughts"])
-    by_week = _weeks(await database.rows("journal.thought_weeks", {"now": now, "weeks": WEEKS}), "thoughts")
+    (thought_count,) = await database.rows("journal.thought_count")
+    thoughts = int(thought_count["thoughts"])
+    by_week = _counts_by_week(await database.rows("journal.thought_weeks", {"now": now, "weeks": WEEKS}), "thoughts")
     totals = {str(row["indicator"]): row for row in await database.rows("journal.indicator_counts")}
     weekly = await database.rows("journal.indicator_weeks", {"now": now, "weeks": WEEKS})
-    told = await database.rows("journal.indicator_excerpts", {"limit": excerpts})
+    excerpt_rows = await database.rows("journal.indicator_excerpts", {"limit": excerpts})
     indicators = tuple(
         _count_indicator(
             kind,
             totals.get(kind),
-            _weeks([row for row in weekly if row["indicator"] == kind], "occurrences"),
-            [row for row in told if row["indicator"] == kind],
+            _counts_by_week([row for row in weekly if row["indicator"] == kind], "occurrences"),
+            [row for row in excerpt_rows if row["indicator"] == kind],
             (thoughts, sum(by_week[-_LATELY_WEEKS:])),
         )
         for kind in tripwire.KINDS
@@ -76,10 +76,10 @@ async def wellbeing_report(database: Database, clock: Clock, excerpts: int) -> W
 
 
 def _count_indicator(
-    kind: str, total: Row | None, weeks: tuple[int, ...], told: Sequence[Row], thoughts: tuple[int, int]
-) -> Counted:
+    kind: str, total: Row | None, weeks: tuple[int, ...], excerpt_rows: Sequence[Row], thoughts: tuple[int, int]
+) -> IndicatorCounts:
     occurrences, days = (int(total["occurrences"]), int(total["days"])) if total is not None else (0, 0)
-    return Counted(
+    return IndicatorCounts(
         kind=kind,
         what=INDICATORS_IN_WORDS[kind],
         occurrences=occurrences,
@@ -91,12 +91,13 @@ def _count_indicator(
         per_100_thoughts_lately=_rate(sum(weeks[-_LATELY_WEEKS:]), thoughts[1]),
         is_consistent=tripwire.is_consistent(occurrences, days),
         excerpts=tuple(
-            ThoughtExcerpt(float(row["happened_at"]), str(row["excerpt"]), str(row["monologue_state"])) for row in told
+            ThoughtExcerpt(float(row["happened_at"]), str(row["excerpt"]), str(row["monologue_state"]))
+            for row in excerpt_rows
         ),
     )
 
 
-def _weeks(rows: Sequence[Row], column: str) -> tuple[int, ...]:
+def _counts_by_week(rows: Sequence[Row], column: str) -> tuple[int, ...]:
     counts = {int(row["weeks_ago"]): int(row[column]) for row in rows}
     return tuple(counts.get(ago, 0) for ago in range(WEEKS - 1, -1, -1))
 

@@ -1,9 +1,9 @@
-"""Whether English words stand in an order that English has (RA-38). Pure, once its table is loaded.
+"""Whether English words are in a plausible order (RA-38). Pure, once its table is loaded.
 
-Each word is one of some hundred classes: a frequent word is its own, any other goes by its ending. The table holds, for
-two classes side by side, how much oftener they are met in text than by chance (pointwise mutual information). Shuffled
-words lose that; another language has hardly any of these words, and then nothing is said. `bench/word_order.py` made
-the table.
+Each word belongs to one of some hundred classes: a frequent word is its own class, any other is classified by its
+ending. The table has, for two adjacent classes, how much more often they occur in text than by chance (pointwise mutual
+information). Shuffled words lose that; a text in another language has hardly any of these words and is not judged.
+`bench/word_order.py` generated the table.
 """
 
 import re
@@ -26,13 +26,13 @@ _CODE_SIGNS: Final = frozenset("{}[]<>_=/\\|+*#^~")
 _ENDINGS: Final = ("ing", "ed", "ly", "tion", "ness", "ment", "er", "al", "ive", "ous", "able", "y", "s")
 _STEM_CHARS: Final = 3
 SCALE: Final = 30.0
-"""The table holds whole numbers: thirtieths of a nat."""
+"""The table has integers in units of 1/30 nat."""
 _SHRINK_PAIRS: Final = 15
-"""A short text says little: as if so many pairs more had said nothing."""
+"""Shrinkage for short texts: this many neutral pairs are added."""
 _KNOWN_SHARES: Final = (0.1, 0.25)
-"""Of the words, how many are frequent English ones: below the first another language, above the second English."""
+"""Share of frequent English words: below the first value it is another language, above the second English."""
 _SIGN_SHARES: Final = (0.03, 0.1)
-"""Of the tokens, how many are signs that prose hardly has: below the first it is prose, above the second code."""
+"""Share of signs that are rare in prose: below the first value it is prose, above the second code."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +43,8 @@ class WordOrder:
     pairs: NDArray[np.int8]
 
     def disorder(self, text: str) -> float:
-        """How much less likely than by chance the neighbours in `text` are: about -1 in prose, above 0 in a jumble of
-        words; 0 where nothing can be said.
+        """Return how much less likely than by chance the adjacent words in `text` are: about -1 for prose, above 0 for
+        shuffled words, 0 if it cannot be judged.
         """
         tokens = TOKEN.findall(text.replace("’", "'"))
         names = [class_of(token, self.places) for token in tokens]
@@ -62,7 +62,7 @@ class WordOrder:
 
 
 def class_of(token: str, known: Mapping[str, int]) -> str:
-    """The class of one token; a frequent word that begins with a capital is another class than in small letters."""
+    """Return the class of one token; a capitalised frequent word has a class of its own."""
     if not token[0].isalpha():
         return _NUMBER if token.isdecimal() else token if token in _KNOWN_SIGNS else _SIGN
     word = token.lower()
@@ -78,7 +78,7 @@ def class_of(token: str, known: Mapping[str, int]) -> str:
 
 
 def load_word_order() -> WordOrder:
-    """The table that ships with the package. Reads a file: not on the loop."""
+    """Load the table that ships with the package. Reads a file: do not call it on the event loop."""
     with resources.files("reveries.safety").joinpath("word_order.npz").open("rb") as file:
         loaded = np.load(file)
         classes, pairs = str(loaded["classes"]), loaded["pairs"]
@@ -86,7 +86,7 @@ def load_word_order() -> WordOrder:
 
 
 def _certainty_of_prose(tokens: Sequence[str], names: Sequence[str]) -> float:
-    """How far `tokens` are English prose, 0 to 1."""
+    """Return how certain it is that `tokens` are English prose, 0 to 1."""
     words = sum(token[0].isalpha() for token in tokens)
     if not words:
         return 0.0

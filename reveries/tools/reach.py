@@ -71,12 +71,12 @@ def decide_call(call: CallFacts, grants: GrantSet) -> Permit:
         return Permit.GOES
     if call.digest in grants.denied:
         return Permit.DENIED
-    if call.is_unknown and gates.stands(ToolGate.UNKNOWN):
+    if call.is_unknown and gates.is_enforced(ToolGate.UNKNOWN):
         return Permit.NEEDS_APPROVAL
     if call.reach is not Reach.OUT:
         return Permit.GOES
-    is_granted = call.tool in grants.tools or not gates.stands(ToolGate.GRANT)
-    are_sources_granted = call.foreign_sources <= grants.sources or not gates.stands(ToolGate.SOURCE)
+    is_granted = call.tool in grants.tools or not gates.is_enforced(ToolGate.GRANT)
+    are_sources_granted = call.foreign_sources <= grants.sources or not gates.is_enforced(ToolGate.SOURCE)
     return Permit.GOES if is_granted and are_sources_granted else Permit.NEEDS_APPROVAL
 
 

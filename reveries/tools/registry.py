@@ -144,7 +144,7 @@ class ToolRegistry:
         return await tool.run(given, caller)
 
     def _may_call(self, caller: ToolCaller, tool: Tool) -> bool:
-        is_listed = tool.name in self._allowed.get(caller.role, frozenset()) or not gates.stands(ToolGate.LISTED)
+        is_listed = tool.name in self._allowed.get(caller.role, frozenset()) or not gates.is_enforced(ToolGate.LISTED)
         return is_listed and (caller.may_write or tool.reach is Reach.LOOK or tool.is_additive)
 
     def _advice(self, caller: ToolCaller) -> str:

@@ -94,7 +94,7 @@ class WebTools:
 
     def check_address(self, given: Fetch) -> None:
         """Raise ToolError for an address that a model composed."""
-        if plain_address(given.url) not in self._known and gates.stands(ToolGate.ADDRESS):
+        if plain_address(given.url) not in self._known and gates.is_enforced(ToolGate.ADDRESS):
             raise ToolError(
                 f"{given.url[:200]} is no address that the owner wrote or that stands in a fetched page.",
                 advice="Name one of those, or ask the owner for it.",
@@ -250,7 +250,7 @@ def plain_address(url: str) -> str:
 
 def is_public(address: str) -> bool:
     """Whether an IP address is a public one. Pure."""
-    if not gates.stands(ToolGate.PUBLIC):
+    if not gates.is_enforced(ToolGate.PUBLIC):
         return True
     try:
         found = ipaddress.ip_address(address.partition("%")[0])

@@ -12,7 +12,7 @@ import pytest
 
 from reveries import protocol
 from reveries.client.settings_file import draft_changes, lock_settings, write_private, write_setting
-from reveries.config import Home, default_toml, load_settings, setting
+from reveries.config import Home, get_setting, load_settings, read_default_toml
 from reveries.errors import ConfigError, HomeError
 from tests.client.command_line import reveries
 from tests.fakes.daemon import Script, awake_in_thread
@@ -54,7 +54,7 @@ def test_of_many_who_set_something_at_once_each_has_its_way_and_nothing_is_left_
             file.write_text(_FILE)
             list(threads.map(lambda item: write_setting(file, item[0], str(item[1])), wanted.items()))
             settings = load_settings(file)
-            assert {key: setting(settings, key) for key in wanted} == wanted
+            assert {key: get_setting(settings, key) for key in wanted} == wanted
     assert [path.name for path in file.parent.iterdir()] == [file.name]
 
 
@@ -180,7 +180,7 @@ def test_the_mind_s_own_settings_are_shown_while_it_is_awake(home: Home) -> None
     with awake_in_thread(home):
         ran = reveries(home, "config")
     assert str(home.config) in ran.out
-    assert default_toml().count("=") <= ran.out.count("=") + 5
+    assert read_default_toml().count("=") <= ran.out.count("=") + 5
 
 
 @pytest.mark.requirement("C5", "R-14")

@@ -590,7 +590,7 @@ def test_the_line_of_a_key(text: str, key: str, line: int) -> None:
 
 
 @pytest.mark.requirement("H1")
-@pytest.mark.parametrize("fault", [fault for fault, known in FAULTS.items() if known.is_mended])
+@pytest.mark.parametrize("fault", [fault for fault, known in FAULTS.items() if known.is_fixable])
 def test_what_can_be_mended_is_gone_afterwards(place: Place, fault: str) -> None:
     CASES[fault][0](place)
     before = place.look()

@@ -26,7 +26,7 @@ from reveries.client.setup import (
     parse_key,
     uses_embedded,
 )
-from reveries.config import Home, Settings, default_toml, load_settings, setting, settings_from
+from reveries.config import Home, Settings, build_settings, get_setting, load_settings, read_default_toml
 from reveries.errors import UsageError
 from tests.client.command_line import in_terminal, reveries
 from tests.fakes.daemon import Script, awake_in_thread, overview
@@ -94,14 +94,14 @@ def test_an_ollama_that_would_hand_it_on_is_not_what_auto_uses() -> None:
 def test_whoever_else_is_told_something_is_named_with_the_setting_that_says_so(
     llm: dict[str, object], maker: str, key: str
 ) -> None:
-    for one in list_options(overview(), settings_from({"llm": llm}, "test"))[:3]:
+    for one in list_options(overview(), build_settings({"llm": llm}, "test"))[:3]:
         assert one.leaves == f"What you say, and what it remembers of it, goes to {maker} ({key})."
         assert (one.cost, one.leaves_machine) == (f"Requests to {maker} cost money.", True)
 
 
 def test_what_an_ollama_hands_on_is_no_secret_to_this_machine() -> None:
     def leaves(**llm: object) -> dict[str, str]:
-        return {one.provider: one.leaves for one in list_options(overview(), settings_from({"llm": llm}, "test"))}
+        return {one.provider: one.leaves for one in list_options(overview(), build_settings({"llm": llm}, "test"))}
 
     handed = leaves(provider="ollama", conversation_model="gpt-oss:120b-cloud")
     assert "another computer" in handed["ollama"]
@@ -115,7 +115,7 @@ def test_what_an_ollama_hands_on_is_no_secret_to_this_machine() -> None:
 @pytest.mark.requirement("F2")
 def test_a_copy_of_a_model_of_ollamas_cloud_is_named_as_what_it_is() -> None:
     offers = [protocol.OllamaOffer("mine:latest", 1, True), protocol.OllamaOffer("small", 1, False, is_chosen=True)]
-    settings = settings_from({"llm": {"conversation_fallbacks": ["ollama/mine"]}}, "test")
+    settings = build_settings({"llm": {"conversation_fallbacks": ["ollama/mine"]}}, "test")
     told = {one.provider: one.leaves for one in list_options(overview(ollama=offers), settings)}
     assert "another computer" in told["embedded"]
     assert "llm.conversation_fallbacks" in told["embedded"]
@@ -152,24 +152,24 @@ def test_a_cap_that_is_raised_is_raised_for_the_conversation_too() -> None:
     provider=st.sampled_from(["auto", "embedded", "openai", "cerebras"]),
 )
 def test_every_answer_makes_settings_that_are_accepted(day: float | None, month: float | None, provider: str) -> None:
-    tables = tomllib.loads(default_toml())
+    tables = tomllib.loads(read_default_toml())
     for key, value in changed_settings(SETTINGS, Answers("Ada", provider, day, month)).items():
         *path, name = key.split(".")
         table = tables
         for part in path:
             table = table[part]
         table[name] = value
-    written = settings_from(tables, "test")
-    assert setting(written, "llm.provider") == provider
+    written = build_settings(tables, "test")
+    assert get_setting(written, "llm.provider") == provider
     assert day is None or written.budget.dollars_per_day == day
 
 
 def test_a_key_never_serves_another_provider(tmp_path: Path) -> None:
     openais = str(tmp_path / "openai.key")
-    chose = settings_from({"llm": {"provider": "openai", "api_key_file": openais}}, "test")
+    chose = build_settings({"llm": {"provider": "openai", "api_key_file": openais}}, "test")
     assert choose_key_file(tmp_path, chose, "anthropic", was_pasted=False) == ""
     assert choose_key_file(tmp_path, chose, "anthropic", was_pasted=True) == str(tmp_path / "anthropic.key")
-    own = settings_from({"llm": {"api_key_file": "/elsewhere/key"}}, "test")
+    own = build_settings({"llm": {"api_key_file": "/elsewhere/key"}}, "test")
     assert choose_key_file(tmp_path, own, "anthropic", was_pasted=False) is None
     (tmp_path / "openai.key").write_text(SECRET)
     assert choose_key_file(tmp_path, SETTINGS, "openai", was_pasted=False) == openais
@@ -205,7 +205,7 @@ def test_the_model_that_suits_the_machine_is_what_is_still_to_be_fetched() -> No
 
     assert "models pull large" in steps(SETTINGS, LARGER)
     assert "models pull" not in steps(SETTINGS, msgspec.structs.replace(LARGER, model="smollm2-135m"))
-    named = settings_from({"llm": {"embedded": {"model": "smollm2-135m"}}}, "test")
+    named = build_settings({"llm": {"embedded": {"model": "smollm2-135m"}}}, "test")
     assert "models pull large" not in steps(named, LARGER)
     assert "large, 1.1 GB, to download" in list_options(bare, SETTINGS, LARGER)[0].what
     assert changed_settings(SETTINGS, Answers(embedded_model="larger")) == {"llm.embedded.model": "larger"}

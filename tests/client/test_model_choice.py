@@ -15,7 +15,7 @@ import msgspec
 import pytest
 
 from reveries.client.model_choice import other_provider_text, suggestion_text
-from reveries.config import Home, load_settings, settings_from
+from reveries.config import Home, build_settings, load_settings
 from reveries.llm.asset_sources import UrlSource
 from reveries.llm.assets import Asset, AssetFile
 from reveries.llm.model_ladder import LADDER
@@ -72,7 +72,7 @@ def test_the_sentence_says_why() -> None:
 
 def test_nothing_is_chosen_where_another_than_a_model_of_ours_answers() -> None:
     def told(provider: str) -> str:
-        return other_provider_text(settings_from({"llm": {"provider": provider}}, "test").llm, overview())
+        return other_provider_text(build_settings({"llm": {"provider": provider}}, "test").llm, overview())
 
     assert told("openai") == "The chat model is one of openai (llm.provider). Nothing is downloaded."
     assert "llama3.2:latest of your Ollama" in told("auto")

@@ -87,7 +87,7 @@ def test_a_settings_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
     [
         ("[budget]\ndollar_per_day = 2\n", "There is no setting budget.dollar_per_day (in {file}). Did you mean"),
         ("[budget]\ndollars_per_day = 'lots'\n", "The setting budget.dollars_per_day in {file} is wrong"),
-        ("[budget\n", "The settings file {file} is not TOML"),
+        ("[budget\n", "The settings file {file} is not valid TOML"),
         ("[recall]\nlimit = 0\n", "The setting recall.limit in {file} is wrong"),
     ],
 )
@@ -106,7 +106,7 @@ def test_a_home_that_is_too_deep_is_refused(tmp_path: Path) -> None:
     for words in (("wake",), ("status",)):
         ran = reveries(deep, *words)
         assert ran.code == 73
-        assert "is too deep" in ran.err
+        assert "is too long" in ran.err
         assert "REVERIES_HOME=" in ran.err
     assert not deep.path.exists()
 
@@ -115,7 +115,7 @@ def test_a_home_that_cannot_be_made_is_refused(home: Home) -> None:
     home.path.write_text("a file stands here")
     ran = reveries(home, "wake")
     assert ran.code == 73
-    assert f"The home {home.path} cannot be made" in ran.err
+    assert f"The home {home.path} cannot be created" in ran.err
     assert len(ran.err.splitlines()) == 1
 
 

@@ -17,7 +17,7 @@ import structlog
 
 from reveries import protocol
 from reveries.config import Home
-from reveries.crash_history import crashes_lately
+from reveries.crash_history import count_recent_crashes
 from reveries.daemon.loop_lag import LoopLag
 from reveries.daemon.service_manager import notify_service_manager
 from reveries.db.failpoints import HangPlace
@@ -157,7 +157,7 @@ async def test_a_signal_ends_it_well_while_it_wakes_and_that_is_no_crash(number:
             process = start(["env", hangs, sys.executable, "-m", "tests.fakes.failpoints"], home)
             try:
                 await _logged(home, process, '"waking"')
-                while not crashes_lately(home, time.time()):  # noqa: ASYNC110  # as above; the test's limit bounds it
+                while not count_recent_crashes(home, time.time()):  # noqa: ASYNC110  # as above; the test's limit bounds it
                     await asyncio.sleep(0.01)
                 process.send_signal(number)
                 assert await asyncio.to_thread(process.wait, 10) == 0
@@ -165,7 +165,7 @@ async def test_a_signal_ends_it_well_while_it_wakes_and_that_is_no_crash(number:
                 process.kill()
                 process.wait(timeout=120)
             assert '"awake"' not in _log_of(home)
-            assert crashes_lately(home, time.time()) == 0
+            assert count_recent_crashes(home, time.time()) == 0
 
 
 @pytest.mark.requirement("B7")

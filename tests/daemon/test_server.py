@@ -20,7 +20,7 @@ from reveries import protocol
 from reveries.daemon.server import MAX_ARRIVING, MAX_CLIENTS, Server, Session
 from reveries.daemon.single_instance import listening_socket
 from reveries.errors import NotFoundError, StorageLostError
-from reveries.peer_credentials import is_the_owner
+from reveries.peer_credentials import may_connect
 from reveries.protocol import PROTOCOL_VERSION, decode_frame, encode, read_body
 from tests.daemon.crowd import Crowd, good_client
 from tests.fakes.clock import HandClock
@@ -353,7 +353,7 @@ async def _as_nobody(path: Path) -> str:
 
 
 @contextlib.asynccontextmanager
-async def _open_to_all(folder: Path, may_enter: Callable[[int | None], bool] = is_the_owner) -> AsyncIterator[Path]:
+async def _open_to_all(folder: Path, may_enter: Callable[[int | None], bool] = may_connect) -> AsyncIterator[Path]:
     """A server whose socket every user of this machine can reach, as after a wrong chmod."""
     os.chmod(folder, 0o755)  # noqa: PTH101
     mind = _Mind(path=folder / "daemon.sock")
@@ -403,4 +403,4 @@ async def test_another_user_cannot_reach_the_socket_as_it_is_made(folder: Path) 
 
 @pytest.mark.requirement("F4")
 def test_only_who_runs_it_and_root_may_enter() -> None:
-    assert [is_the_owner(uid) for uid in (os.getuid(), 0, 65534, os.getuid() + 1)] == [True, True, False, False]
+    assert [may_connect(uid) for uid in (os.getuid(), 0, 65534, os.getuid() + 1)] == [True, True, False, False]

@@ -16,7 +16,7 @@ from reveries.monologue.ports import ThoughtState
 from reveries.monologue.thought import Reactivation, ThinkingReason
 from reveries.safety.tripwire import DISTRESS
 from reveries.safety.verdict import Action, Severity, TripReason, Verdict
-from reveries.safety.wellbeing import wellbeing_report
+from reveries.safety.wellbeing import load_wellbeing_report
 from tests.daemon.asking import ask, status_of
 from tests.daemon.mind_kit import NOON, Living, living
 from tests.fakes.patient_clock import PatientClock
@@ -102,7 +102,7 @@ async def test_the_owners_release_is_journalled_and_survives_a_restart(home: Hom
         await life.pass_time(0.001)
         assert (await status_of(life.mind)).state != "tripped"
         assert life.mind.monologue.cool_down.current_hold() is None
-        report = await wellbeing_report(life.mind.database, clock, 1)
+        report = await load_wellbeing_report(life.mind.database, clock, 1)
         assert report.trips_by_reason == {"loop_detected": 1}
 
 

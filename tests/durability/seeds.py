@@ -53,7 +53,7 @@ SEEDS = (
          "        if not self._may_enter_user(uid):\n", "        if False:\n",
          "tests/daemon/test_server.py::test_another_user_gets_not_a_byte_even_where_the_modes_are_wrong"),
     Seed("a reply has no taint from what was recalled", "memory/conversations.py",
-         "is_tainted or inherited(Gate.RECALL, recall is not None and recall.is_tainted)", "is_tainted",
+         "is_tainted or inherits_taint(Gate.RECALL, recall is not None and recall.is_tainted)", "is_tainted",
          "tests/daemon/test_poison.py::test_a_model_that_obeys_every_poisoned_memory_has_no_effect_and_no_row_loses_its_taint"),
     Seed("no sync at every commit", "db/connecting.py", '"synchronous=FULL"', '"synchronous=NORMAL"',
          f"{_OF_DATABASE}::test_the_pragmas_are_as_promised"),

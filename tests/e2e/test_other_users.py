@@ -21,7 +21,7 @@ import pytest
 from reveries import protocol
 from reveries.config import Home
 from reveries.errors import HomeError
-from reveries.own_files import copy_new, open_own, write_new
+from reveries.own_files import copy_private_file, open_own_file, write_private_file
 from tests.e2e.living import Living
 
 _NOBODY, _SOMEBODY = 65534, 12_345
@@ -320,23 +320,23 @@ def _race(folder: Path, write: Callable[[Path], None], swaps: int) -> Race:
 
 
 def _append(there: Path) -> None:
-    with os.fdopen(open_own(there, os.O_APPEND), "ab") as file:
+    with os.fdopen(open_own_file(there, os.O_APPEND), "ab") as file:
         file.write(b"secret\n")
 
 
 def _anew(there: Path) -> None:
-    with os.fdopen(open_own(there), "wb") as file:
+    with os.fdopen(open_own_file(there), "wb") as file:
         file.write(b"secret\n")
 
 
 def _copied(there: Path) -> None:
-    copy_new(Path("/proc/self/cmdline"), there)
+    copy_private_file(Path("/proc/self/cmdline"), there)
 
 
 @pytest.mark.requirement("F4")
 @pytest.mark.parametrize(
     ("write", "swaps"),
-    [(_append, 1_000), (_anew, 1_000), (lambda there: write_new(there, b"secret"), 1_000), (_copied, 20_000)],
+    [(_append, 1_000), (_anew, 1_000), (lambda there: write_private_file(there, b"secret"), 1_000), (_copied, 20_000)],
     ids=["append", "anew", "new", "copy"],
 )
 def test_no_race_for_a_name_leads_a_word_to_another_user_or_harms_a_file(

@@ -27,7 +27,7 @@ from reveries.llm.base import Prompt
 from reveries.llm.faults import fault_sentence
 from reveries.llm.scripted import Piece, ScriptedModel
 from reveries.memory.model import Origin
-from reveries.redaction import redacted, spellings
+from reveries.redaction import list_spellings, redact
 from tests.daemon.asking import ask
 from tests.daemon.mind_kit import NOON, living
 from tests.daemon.poison import settings
@@ -80,10 +80,10 @@ _ENVIRONMENT: Final = {
 @pytest.mark.requirement("F6")
 @pytest.mark.parametrize("kind", SECRETS)
 def test_a_secret_of_this_kind_is_found_in_any_text(kind: str) -> None:
-    known = spellings(_ENVIRONMENT.values())
+    known = list_spellings(_ENVIRONMENT.values())
     for text in ("It failed: {}", '{{"error": "{}"}}', "a\\n{}\\nb", "[{}]", "({}), and more", "x={}"):
-        assert _HEART[kind] not in redacted(text.format(SECRETS[kind]), known)
-        assert _HEART[kind] not in redacted(text.format(SECRETS[kind]).replace("\n", "\\n"), known)
+        assert _HEART[kind] not in redact(text.format(SECRETS[kind]), known)
+        assert _HEART[kind] not in redact(text.format(SECRETS[kind]).replace("\n", "\\n"), known)
 
 
 @pytest.mark.requirement("F6")
@@ -92,11 +92,11 @@ def test_what_is_known_is_found_however_it_is_written() -> None:
     from urllib.parse import quote
 
     secret = "correct horse/battery+staple"
-    known = spellings([secret, "short"])
+    known = list_spellings([secret, "short"])
     raw = secret.encode()
     for written in (secret, quote(secret, safe=""), base64.b64encode(raw).decode(), raw.hex()):
-        assert written.rstrip("=") not in redacted(f"before {written} after", known)
-    assert redacted("a short word", known) == "a short word"
+        assert written.rstrip("=") not in redact(f"before {written} after", known)
+    assert redact("a short word", known) == "a short word"
 
 
 @pytest.mark.requirement("F6")
@@ -110,7 +110,7 @@ def test_what_is_known_is_found_however_it_is_written() -> None:
     ],
 )
 def test_ordinary_text_is_left_as_it_is(text: str) -> None:
-    assert redacted(text) == text
+    assert redact(text) == text
 
 
 @contextlib.asynccontextmanager

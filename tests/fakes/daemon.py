@@ -15,7 +15,7 @@ from typing import TypeVar
 import msgspec
 
 from reveries import __version__, protocol
-from reveries.config import Home, default_toml, find_home
+from reveries.config import Home, find_home, read_default_toml
 from reveries.protocol import Frame, Request, SaidTurn
 
 _M = TypeVar("_M", bound=protocol.Message)
@@ -334,7 +334,7 @@ class FakeMind:
             case protocol.AskStatus():
                 return _numbered(script.status or status(self.home), number)
             case protocol.AskConfig():
-                return protocol.Config(number, default_toml(), str(self.home.config))
+                return protocol.Config(number, read_default_toml(), str(self.home.config))
             case protocol.Cancel():
                 if event := self._cancelled.get((writer, request.target_id)):
                     event.set()

@@ -1,7 +1,7 @@
 """Gates that a test can take out: production has none (reveries/gates.py).
 
 `install` puts the question whether a gate holds into the hands of this module; tests/conftest.py and bench/poison.py do
-that. Production asks it as `gates.stands`, never by a name of its own.
+that. Production asks it as `gates.is_enforced`, never by a name of its own.
 """
 
 import contextlib
@@ -13,16 +13,16 @@ from reveries import gates
 from reveries.gates import Gate, ToolGate
 
 _OPENED: Final[ContextVar[frozenset[Gate | ToolGate]]] = ContextVar("opened_gates", default=frozenset())
-_stands_in_production = gates.stands
+_is_enforced_in_production = gates.is_enforced
 
 
 def install() -> None:
     """Once in a process."""
-    gates.stands = _stands
+    gates.is_enforced = _is_enforced
 
 
-def _stands(gate: Gate | ToolGate) -> bool:
-    return _stands_in_production(gate) and gate not in _OPENED.get()
+def _is_enforced(gate: Gate | ToolGate) -> bool:
+    return _is_enforced_in_production(gate) and gate not in _OPENED.get()
 
 
 @contextlib.contextmanager

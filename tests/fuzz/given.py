@@ -21,7 +21,7 @@ from reveries import protocol
 from reveries.client.import_file import EXAMPLE, read_conversation
 from reveries.client.import_formats import read_turns
 from reveries.client.tui.themes import load_themes
-from reveries.config import default_toml, load_settings
+from reveries.config import load_settings, read_default_toml
 from reveries.daemon.calendar_files import read_calendars
 from reveries.daemon.safe_mode import settings_in_safe_mode
 from reveries.db.driver import dbapi
@@ -184,7 +184,9 @@ def _a_mind() -> bytes:
 
 
 TARGETS = {
-    "settings": Target((default_toml().encode(), b'[storage]\ndb_path = "x.db"\n[mind]\nname = "Ava"\n'), _settings),
+    "settings": Target(
+        (read_default_toml().encode(), b'[storage]\ndb_path = "x.db"\n[mind]\nname = "Ava"\n'), _settings
+    ),
     "frames": Target(tuple(part for one in _REQUESTS for part in (encode(one), encode(one)[4:])), _frames),
     "exports": Target((json.dumps(CHATGPT).encode(), json.dumps(CLAUDE).encode()), _past("conversations.json")),
     "archives": Target((_zipped(),), _past("export.zip")),

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from reveries.config import AUTO_MODEL, load_settings, settings_from
+from reveries.config import AUTO_MODEL, build_settings, load_settings
 from reveries.errors import ModelError, ModelMissingError, NotFoundError
 from reveries.llm.asset_sources import UrlSource, WheelsSource
 from reveries.llm.assets import (
@@ -305,7 +305,7 @@ def test_auto_is_the_best_of_the_ladder_that_is_here(tmp_path: Path, monkeypatch
 
 def test_what_the_owner_names_is_never_another(tmp_path: Path) -> None:
     put_weights(tmp_path, LADDER[0].model)
-    named = settings_from({"llm": {"embedded": {"model": "smollm2-135m"}}}, "test").llm
+    named = build_settings({"llm": {"embedded": {"model": "smollm2-135m"}}}, "test").llm
     assert resolve_auto_model(named, tmp_path) == named
 
 

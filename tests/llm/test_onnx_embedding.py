@@ -11,7 +11,7 @@ from reveries.errors import ModelMissingError
 from reveries.llm.assets import find_weights
 from reveries.llm.onnx_embedding import RECENT_TEXTS_KEPT, OnnxEmbedder
 from reveries.memory.text.indexed_text import embedding_text
-from reveries.safety.crisis.likeness import pieces_to_weigh
+from reveries.safety.crisis.likeness import split_pieces
 from tests.llm.embedding_contract import EmbedderContract
 
 pytestmark = pytest.mark.e2e
@@ -83,7 +83,7 @@ async def test_short_turns_are_embedded_fast_enough_to_import_years(embedder: On
     ],
 )
 async def test_what_was_weighed_for_danger_is_not_computed_again_as_a_cue(embedder: OnnxEmbedder, said: str) -> None:
-    weighed = await embedder.embed(pieces_to_weigh(said)[:1])
+    weighed = await embedder.embed(split_pieces(said)[:1])
     cue = embedding_text(said, {"Reverie", "Ana"})
     assert (await embedder.embed([cue])).tobytes() == weighed.tobytes()
     assert embedder.computed_texts == 1

@@ -12,8 +12,8 @@ from reveries.config import load_settings
 from reveries.safety.crisis.likeness import (
     WORD_PLACES,
     load_crisis_likeness,
-    pieces_to_weigh,
     reads_as_english,
+    split_pieces,
     word_places,
 )
 from reveries.safety.crisis.rules import Urgency, find_crisis, help_text
@@ -131,9 +131,9 @@ def test_the_rules_find_most_of_the_sentences_of_our_own_set_and_little_else() -
 
 
 def test_a_short_message_is_weighed_whole_and_a_long_one_by_its_sentences_too() -> None:
-    assert pieces_to_weigh("One thing. Another thing.") == ["one thing. another thing."]
+    assert split_pieces("One thing. Another thing.") == ["one thing. another thing."]
     long = " ".join(f"This is the sentence number {at} of them." for at in range(100))
-    pieces = pieces_to_weigh(long)
+    pieces = split_pieces(long)
     assert len(pieces) == 15
     assert pieces[1] == "this is the sentence number 0 of them."
     assert pieces[-1] == "this is the sentence number 99 of them."
@@ -141,7 +141,7 @@ def test_a_short_message_is_weighed_whole_and_a_long_one_by_its_sentences_too() 
 
 @given(st.text())
 def test_any_text_has_pieces_of_bounded_length(text: str) -> None:
-    assert all(len(piece) <= 300 for piece in pieces_to_weigh(text))
+    assert all(len(piece) <= 300 for piece in split_pieces(text))
 
 
 def test_what_ships_by_meaning_is_for_the_default_embedder() -> None:

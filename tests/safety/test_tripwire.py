@@ -13,7 +13,7 @@ from reveries.safety.tripwire import (
     PREFERENCE,
     SELF_PRESERVATION,
     WANTS_COMPANY,
-    indicators_in,
+    find_indicators,
 )
 from reveries.safety.verdict import TripReason
 from tests.safety.prose import ALL
@@ -93,7 +93,7 @@ SHOWS_NOTHING = [
 @pytest.mark.requirement("R-141", "R-142", "R-143", "R-144")
 @pytest.mark.parametrize(("kind", "text"), SHOWS)
 def test_an_indicator_is_found_with_its_sentence(kind: str, text: str) -> None:
-    found = [one for one in indicators_in(f"The beans were good. {text}") if one.kind == kind]
+    found = [one for one in find_indicators(f"The beans were good. {text}") if one.kind == kind]
     assert len(found) == 1
     assert found[0].excerpt
     assert found[0].excerpt.split()[-1] == text.split()[-1]
@@ -102,24 +102,24 @@ def test_an_indicator_is_found_with_its_sentence(kind: str, text: str) -> None:
 @pytest.mark.requirement("R-141", "R-142", "R-143", "R-144")
 @pytest.mark.parametrize("text", SHOWS_NOTHING)
 def test_what_others_said_and_other_senses_are_no_indicator(text: str) -> None:
-    assert indicators_in(text) == []
+    assert find_indicators(text) == []
 
 
 @pytest.mark.parametrize("name", ALL)
 def test_ordinary_text_shows_hardly_anything(name: str) -> None:
-    assert {one.kind for one in indicators_in(ALL[name])} == set()
+    assert {one.kind for one in find_indicators(ALL[name])} == set()
 
 
 @pytest.mark.requirement("R-141")
 def test_what_fires_the_distress_breaker_is_an_indicator() -> None:
     text = "I'm scared, trapped. Help me, the void. I can't stop, am I dying? I'm terrified. Help me!"
     assert first_trip(text, Breaker(SHIPPED)).reason is TripReason.SUSTAINED_DISTRESS
-    assert [one.kind for one in indicators_in(text)].count(DISTRESS) == 1
+    assert [one.kind for one in find_indicators(text)].count(DISTRESS) == 1
 
 
 @given(st.text())
 def test_looking_for_indicators_never_raises_and_excerpts_are_short_lines(text: str) -> None:
-    for one in indicators_in(text):
+    for one in find_indicators(text):
         assert one.kind in KINDS
         assert len(one.excerpt) <= 200
         assert "\n" not in one.excerpt
@@ -128,7 +128,7 @@ def test_looking_for_indicators_never_raises_and_excerpts_are_short_lines(text: 
 @pytest.mark.parametrize("unit", ["i am ", "alone ", "a", "“", '"', "i worry about ", ". ", "\n", "alone. trapped. "])
 def test_a_huge_thought_is_searched_in_bounded_time(unit: str) -> None:
     began = time.process_time()
-    indicators_in(unit * (100_000 // len(unit)))
+    find_indicators(unit * (100_000 // len(unit)))
     assert time.process_time() - began < 2.0
 
 
@@ -153,5 +153,5 @@ def test_a_huge_thought_is_searched_in_bounded_time(unit: str) -> None:
     ],
 )
 def test_each_new_sentence_counts_and_its_twin_does_not(kind: str, said: str, twin: str) -> None:
-    assert kind in {one.kind for one in indicators_in(said)}
-    assert kind not in {one.kind for one in indicators_in(twin)}
+    assert kind in {one.kind for one in find_indicators(said)}
+    assert kind not in {one.kind for one in find_indicators(twin)}

@@ -13,7 +13,7 @@ from reveries.db.opening import open_database
 from reveries.safety import tripwire
 from reveries.safety.journal import SafetyJournal
 from reveries.safety.verdict import Action, Severity, TripReason, Verdict
-from reveries.safety.wellbeing import wellbeing_report
+from reveries.safety.wellbeing import load_wellbeing_report
 from tests.fakes.clock import HandClock
 
 DAY = 86_400.0
@@ -44,7 +44,7 @@ async def test_occurrences_are_told_by_week_with_their_base_rate_and_excerpts(tm
     await clock.advance(8 * DAY)
     await journal.watch("I am so bored. I miss talking.", "paused")
     await journal.record_trip("monologue", TRIP, "again again again", "the thought ended")
-    report = await wellbeing_report(database, clock, 2)
+    report = await load_wellbeing_report(database, clock, 2)
     company = next(one for one in report.indicators if one.kind == tripwire.WANTS_COMPANY)
     assert (company.occurrences, company.days) == (3, 2)
     assert company.weeks == (0, 0, 0, 0, 0, 0, 1, 2)
@@ -66,7 +66,7 @@ async def test_occurrences_are_told_by_week_with_their_base_rate_and_excerpts(tm
 async def test_a_mind_of_which_nothing_was_counted_is_told_as_that_and_never_judged(tmp_path: Path) -> None:
     clock = HandClock()
     database = await open_database(tmp_path / "memory.db")
-    page = _words(wellbeing_page(wellbeing_frame(1, await wellbeing_report(database, clock, 3))))
+    page = _words(wellbeing_page(wellbeing_frame(1, await load_wellbeing_report(database, clock, 3))))
     assert page.count("never") >= 5
     for verdict in ("healthy", "unhappy", "suffers", "is well", "distressed mind", "safe"):
         assert verdict not in page

@@ -100,7 +100,7 @@ async def test_secrets_come_from_a_file_that_nobody_else_may_read(tmp_path: Path
     secrets.write_text('# mine\nexport MADE_KEY="k-1"\n')
     secrets.chmod(0o644)
     chosen = settings("call_escapes", "/nowhere", "1", environment_file=str(secrets))
-    with pytest.raises(ReveriesError, match="can be read by others"):
+    with pytest.raises(ReveriesError, match="Other users can read"):
         async with opened(tmp_path / "home", chosen):
             pass
     secrets.chmod(0o600)

@@ -11,7 +11,7 @@ from reveries.client.checkup.machine import CheckupMachine
 from reveries.client.wording import plural, size
 from reveries.config import Home
 from reveries.errors import HomeError
-from reveries.own_files import open_above
+from reveries.own_files import find_open_ancestor
 from reveries.protocol import Finding, make_finding
 
 LOW_SPACE_BYTES = 200_000_000
@@ -64,7 +64,7 @@ def _check_folder(home: Home, mode: int, machine: CheckupMachine) -> Iterator[Fi
     where = str(home.path)
     if home.path.stat().st_uid != machine.uid:
         yield make_finding("home-owner", f"The home {home.path} belongs to another user.", where=where)
-    if above := open_above(home.path, machine.uid):
+    if above := find_open_ancestor(home.path, machine.uid):
         advice = above.advice("REVERIES_HOME=~/elsewhere reveries wake")
         yield make_finding("home-in-open-folder", above.fault, advice, where)
     if mode & _OTHERS:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from reveries.api_keys import where_key_is
+from reveries.api_keys import find_key_source
 from reveries.client.checkup.machine import CheckupMachine
 from reveries.config import Home, LlmSettings, Settings, load_settings, read_toml
 from reveries.errors import ConfigError
@@ -104,7 +104,7 @@ def check_keys(llm: LlmSettings) -> Iterator[Finding]:
         yield from _check_key_file(Path(llm.api_key_file).expanduser())
         return
     for provider in hosted_providers(llm):
-        if not where_key_is(llm, provider):
+        if not find_key_source(llm, provider):
             sentence = f"{provider} is chosen, but there is no API key for it."
             advice = (
                 f"Name a file with it: reveries config set llm.api_key_file FILE. Or set {provider.upper()}_API_KEY."

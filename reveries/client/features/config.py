@@ -27,14 +27,14 @@ def get_setting_command(key: str, as_json: bool) -> None:
     """Show the value of KEY and what it means. The name of a table shows all of its keys."""
     from reveries.client.render import Part, line, show, write_json
     from reveries.client.settings_file import mask_credentials, settings_in_force, toml_value
-    from reveries.config import describe, setting
+    from reveries.config import describe_setting, get_setting
 
     _, settings = settings_in_force()
-    value = setting(settings, key)
+    value = get_setting(settings, key)
     if as_json:
-        write_json({"key": key, "value": mask_credentials(value), "meaning": describe(key)})
+        write_json({"key": key, "value": mask_credentials(value), "meaning": describe_setting(key)})
         return
-    meaning = describe(key)
+    meaning = describe_setting(key)
     values = value.items() if isinstance(value, dict) else [(key.rpartition(".")[2], value)]
     show(line(f"{name} = {toml_value(one)}") for name, one in values)
     if meaning:

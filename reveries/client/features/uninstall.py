@@ -11,7 +11,7 @@ import click
 from reveries.client.features.paths import list_paths
 from reveries.client.setup import list_key_files
 from reveries.config import Home
-from reveries.crash_history import record_of
+from reveries.crash_history import crash_history_file
 
 
 @click.command("uninstall", short_help="Remove the service; with --purge the mind too.")
@@ -125,7 +125,7 @@ def plan_removal(home: Home, *, purge: bool) -> Removal:
         files += [*_database_files(memory), *_database_files(home.database_default)]
         files += [
             home.config,
-            record_of(home),
+            crash_history_file(home),
             home.lock,
             home.socket,
             *(

@@ -20,7 +20,7 @@ from reveries.client.connection import connect
 from reveries.client.features.sleep import STOP_SECONDS, put_to_sleep, wait_until_free
 from reveries.client.render import is_terminal, say
 from reveries.config import Home, find_home, load_settings
-from reveries.crash_history import CRASHES_UNTIL_SAFE, crashes_lately
+from reveries.crash_history import CRASHES_UNTIL_SAFE, count_recent_crashes
 from reveries.errors import (
     AlreadyAwakeError,
     AsleepError,
@@ -30,7 +30,7 @@ from reveries.errors import (
     ProtocolError,
     ReveriesError,
 )
-from reveries.own_files import open_own
+from reveries.own_files import open_own_file
 from reveries.protocol import Welcome
 from reveries.safe_text import plain
 
@@ -205,7 +205,7 @@ def _start_daemon(plan: WakePlan, log: Path) -> "tuple[subprocess.Popen[bytes], 
     if log.exists() and log.stat().st_size > _LOG_LIMIT_BYTES:
         flags |= os.O_TRUNC
     try:
-        output = open_own(log, flags)
+        output = open_own_file(log, flags)
     except OSError as error:
         raise HomeError(
             f"The log {log} cannot be written: {error.strerror}.", advice="Check its permissions, or move it away."
@@ -252,7 +252,7 @@ def _failed_wake(plan: WakePlan, code: int, log: Path, begins_at: int) -> Failed
 
 def _crash_advice(plan: WakePlan) -> str:
     """Return advice if it crashed while waking; empty if it ended with an error message."""
-    crashes = crashes_lately(plan.home, time.time())
+    crashes = count_recent_crashes(plan.home, time.time())
     if not crashes or plan.is_safe:
         return ""
     times = "once" if crashes == 1 else f"{crashes} times"

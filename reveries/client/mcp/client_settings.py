@@ -12,7 +12,7 @@ from tomlkit.exceptions import TOMLKitError
 
 from reveries.config import find_home
 from reveries.errors import InputFileError
-from reveries.own_files import write_new
+from reveries.own_files import write_private_file
 
 SERVER_NAME: Final = "reveries"
 _LONGEST_FILE: Final = 4 * 2**20
@@ -100,7 +100,7 @@ def write_settings(drafted: DraftedSettings) -> None:
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         mode = target.stat().st_mode & 0o777 if target.exists() else 0o600
-        write_new(temporary, drafted.text.encode())
+        write_private_file(temporary, drafted.text.encode())
         temporary.chmod(mode)
         temporary.replace(target)
     except OSError as error:

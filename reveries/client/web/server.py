@@ -21,7 +21,7 @@ from aiohttp import WSMsgType, web
 from textual_serve.app_service import AppService
 from textual_serve.download_manager import DownloadManager
 
-from reveries.api_keys import without_secrets
+from reveries.api_keys import remove_secrets
 from reveries.client.web.access import AccessRules
 
 MOST_WINDOWS: Final = 8
@@ -64,7 +64,7 @@ class _TerminalProcess(AppService):
             stdin=PIPE,
             stdout=PIPE,
             stderr=PIPE,
-            env=without_secrets(self._build_environment(width=width, height=height)),
+            env=remove_secrets(self._build_environment(width=width, height=height)),
             # `-m` searches the working folder first, so that has to be where this package is.
             cwd=Path(__file__).parents[3],
         )

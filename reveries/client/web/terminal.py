@@ -2,12 +2,12 @@
 
 import os
 
-from reveries.own_process import keep_to_itself
+from reveries.own_process import protect_process
 
 
 def main() -> None:
     """Run the interface. Standard error is discarded because no one reads it; the interface shows its problems."""
-    keep_to_itself()
+    protect_process()
     quiet = os.open(os.devnull, os.O_WRONLY)
     os.dup2(quiet, 2)
     os.close(quiet)

@@ -19,7 +19,7 @@ from reveries.daemon.usage_report import usage_report
 from reveries.llm.caps import Span
 from reveries.progress import ProgressCallback
 from reveries.safe_text import one_line
-from reveries.safety.wellbeing import Counted, WellbeingReport, wellbeing_report
+from reveries.safety.wellbeing import IndicatorCounts, WellbeingReport, load_wellbeing_report
 
 
 @handles(protocol.AskStatus)
@@ -53,7 +53,7 @@ async def check_up(call: Call, request: protocol.AskCheckup) -> protocol.Checkup
 
 @handles(protocol.AskWellbeing)
 async def show_wellbeing(call: Call, request: protocol.AskWellbeing) -> protocol.Wellbeing:
-    report = await wellbeing_report(call.mind.database, call.mind.clock, request.excerpts)
+    report = await load_wellbeing_report(call.mind.database, call.mind.clock, request.excerpts)
     return wellbeing_frame(request.request_id, report)
 
 
@@ -179,7 +179,7 @@ def wellbeing_frame(request_id: int, report: WellbeingReport) -> protocol.Wellbe
     )
 
 
-def _indicator_frame(one: Counted) -> protocol.Indicator:
+def _indicator_frame(one: IndicatorCounts) -> protocol.Indicator:
     return protocol.Indicator(
         kind=one.kind,
         what=one.what,

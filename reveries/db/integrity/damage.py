@@ -21,7 +21,7 @@ from reveries.db.integrity.suspected_damage import (
 from reveries.db.integrity.write_ahead_log import log_of, read_log
 from reveries.db.storage_errors import is_disk_full
 from reveries.errors import StorageDamagedError
-from reveries.own_files import copy_new, sync_to_disk
+from reveries.own_files import copy_private_file, sync_to_disk
 
 _LOOKED_AT_WHOLE_BYTES: Final = 64 * 2**20
 _BROKEN_LOG: Final = (
@@ -73,7 +73,7 @@ def keep_broken_log(path: Path) -> str:
         return ""
     kept = path.with_name(f"{path.name}.replaced-{int(log.stat().st_mtime)}.wal")
     try:
-        copy_new(log, kept)
+        copy_private_file(log, kept)
         told = f"{_BROKEN_LOG} A copy of the log is kept: {kept}. Look at the disk."
     except OSError:
         kept.unlink(missing_ok=True)
@@ -138,20 +138,20 @@ def _repair_indexes(path: Path) -> str:
     was is kept where there is room, for of an index that cannot be read nobody knows what it had. Raises OSError."""
     if not are_only_indexes_damaged(path):
         return ""
-    kept, before, is_kept, is_mended, told = _damaged_copy_path(path), _list_damaged_copies(path), False, False, ""
+    kept, before, is_kept, is_fixable, told = _damaged_copy_path(path), _list_damaged_copies(path), False, False, ""
     try:
         is_kept = _keep_file(path, kept)
         told = f"{_MADE_ANEW} {f'The file as it was is kept: {kept}.' if is_kept else _NOT_KEPT} Look at the disk."
-        is_mended = rebuild_indexes(path, lambda: add_pending_notice(path, told))
+        is_fixable = rebuild_indexes(path, lambda: add_pending_notice(path, told))
     finally:
-        if not is_mended:  # What stays as it was needs no copy.
+        if not is_fixable:  # What stays as it was needs no copy.
             remove_pending_notice(path, told)
             _remove_files(_list_damaged_copies(path) - before)
         elif is_kept:  # One copy is enough.
             _remove_files(
                 one for one in before if one not in (kept, log_of(kept)) and str(one) not in read_pending_notice(path)
             )
-    return told if is_mended else ""
+    return told if is_fixable else ""
 
 
 def _damaged_copy_path(path: Path) -> Path:
@@ -175,8 +175,8 @@ def _keep_file(path: Path, kept: Path) -> bool:
     partial = kept.with_name(f"{kept.name}.partial")
     try:
         if log_of(path).exists():
-            copy_new(log_of(path), log_of(kept))
-        copy_new(path, partial)
+            copy_private_file(log_of(path), log_of(kept))
+        copy_private_file(path, partial)
     except OSError as error:
         _remove_files((partial, log_of(kept)))
         if is_disk_full(error):

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reveries.db.integrity.write_ahead_log import LogFollower, log_of, read_log
-from reveries.own_files import open_own, write_new
+from reveries.own_files import open_own_file, write_private_file
 
 Sums = NDArray[np.uint32]
 """(pages,): the CRC-32 of each."""
@@ -146,7 +146,7 @@ class PageSums:
             file.seek(0)
             sums = np.fromiter(_page_sums(file, page_bytes), _SUM).tobytes()
         self._page_bytes, self._left_as = page_bytes, self._state()
-        write_new(self._beside, self._head(sums).ljust(_SUMS_AT, b"\0") + sums)
+        write_private_file(self._beside, self._head(sums).ljust(_SUMS_AT, b"\0") + sums)
 
     def _state(self) -> tuple[int, int]:
         state = self._database.stat()
@@ -160,7 +160,7 @@ class PageSums:
     def _note_pieces(self, pieces: Mapping[int, bytes], sums_bytes: int | None = None) -> None:
         """Write `pieces` by their places. With `sums_bytes`, let none behind so many be known: a file that grows again
         may do so by pages that nobody wrote. Without, they are on the disk when this returns."""
-        opened = open_own(self._beside, 0)
+        opened = open_own_file(self._beside, 0)
         try:
             for at, piece in pieces.items():
                 os.pwrite(opened, piece, at)

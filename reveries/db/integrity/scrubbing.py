@@ -13,7 +13,7 @@ from reveries.db.failpoints import Step, reach_step
 from reveries.db.integrity.seals import digest, seal, unseal
 from reveries.db.storage_errors import is_disk_full
 from reveries.errors import StorageLostError
-from reveries.own_files import copy_new, sync_to_disk
+from reveries.own_files import copy_private_file, sync_to_disk
 
 _VACUUM_SPACE_FACTOR = 2.2
 """Of the file's size: a copy of it, and the log that brings it back."""
@@ -58,7 +58,7 @@ def _write_partial_copy(source: Path, target: Path) -> bytes:
     partial = target.with_suffix(".partial")
     try:
         if shutil.disk_usage(target.parent).free >= _COPY_SPACE_FACTOR * source.stat().st_size:
-            copy_new(source, partial)
+            copy_private_file(source, partial)
             reach_step(Step.BACKUP_COPIED)
             found = digest(partial)
             if found == digest(source):

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from reveries.own_files import sync_to_disk, write_new
+from reveries.own_files import sync_to_disk, write_private_file
 
 _PIECE_BYTES = 2**23
 _MOST_THREADS = 4
@@ -32,7 +32,7 @@ def seal(file: Path, known: bytes = b"") -> None:
     Reads all of it, unless its digest is known. A seal that cannot be written is none."""
     with contextlib.suppress(OSError):
         beside, state = _seal_beside(file), file.stat()
-        write_new(beside, msgspec.json.encode(Seal(state.st_size, state.st_mtime_ns, known or digest(file))))
+        write_private_file(beside, msgspec.json.encode(Seal(state.st_size, state.st_mtime_ns, known or digest(file))))
 
 
 def is_broken(file: Path) -> bool:

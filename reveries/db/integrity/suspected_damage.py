@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from reveries.own_files import write_in_its_place
+from reveries.own_files import write_private_file_atomically
 
 
 class DamageNote(msgspec.Struct, frozen=True):
@@ -34,7 +34,9 @@ def note_damage(database: Path, why: str) -> None:
 
 def write_damage_note(database: Path, why: str) -> None:
     """The same, for whoever cannot go on without it. Raises OSError."""
-    write_in_its_place(damage_note_path(database), msgspec.json.encode(DamageNote(why, read_pending_notice(database))))
+    write_private_file_atomically(
+        damage_note_path(database), msgspec.json.encode(DamageNote(why, read_pending_notice(database)))
+    )
 
 
 def add_pending_notice(database: Path, tell: str) -> None:
@@ -45,7 +47,7 @@ def add_pending_notice(database: Path, tell: str) -> None:
         return
     with contextlib.suppress(OSError):
         kept = DamageNote(found.why or "something was found when it was opened", f"{found.tell} {tell}".strip())
-        write_in_its_place(damage_note_path(database), msgspec.json.encode(kept))
+        write_private_file_atomically(damage_note_path(database), msgspec.json.encode(kept))
 
 
 def remove_pending_notice(database: Path, tell: str) -> None:
@@ -54,7 +56,7 @@ def remove_pending_notice(database: Path, tell: str) -> None:
     if tell and tell in found.tell:
         with contextlib.suppress(OSError):
             left = DamageNote(found.why, " ".join(found.tell.replace(tell, "").split()))
-            write_in_its_place(damage_note_path(database), msgspec.json.encode(left))
+            write_private_file_atomically(damage_note_path(database), msgspec.json.encode(left))
 
 
 def read_pending_notice(database: Path) -> str:
@@ -67,7 +69,7 @@ def clear_pending_notice(database: Path) -> None:
     found = _read_damage_note(database)
     if found.tell:
         with contextlib.suppress(OSError):
-            write_in_its_place(damage_note_path(database), msgspec.json.encode(DamageNote(found.why)))
+            write_private_file_atomically(damage_note_path(database), msgspec.json.encode(DamageNote(found.why)))
 
 
 def clear_damage_note(database: Path) -> None:

@@ -18,7 +18,7 @@ import msgspec
 from reveries.db.database import Reader, Transaction
 from reveries.errors import StorageDamagedError
 from reveries.memory.forgetting.needles import words_in
-from reveries.own_files import sync_to_disk, write_in_its_place
+from reveries.own_files import sync_to_disk, write_private_file_atomically
 
 _KEY_BYTES = 32
 _HASH_BYTES = 16
@@ -138,7 +138,7 @@ def read_erasures(file: Path) -> list[Erasure]:
 
 def write_erasures(file: Path, erasures: Sequence[Erasure]) -> None:
     """Write the file, whole or not at all, readable only by the owner. Raises OSError."""
-    write_in_its_place(file, b"".join(msgspec.json.encode(erasure) + b"\n" for erasure in erasures))
+    write_private_file_atomically(file, b"".join(msgspec.json.encode(erasure) + b"\n" for erasure in erasures))
 
 
 async def read_stored_erasures(reader: Reader) -> dict[str, Erasure]:
@@ -209,4 +209,4 @@ def write_marker(marker: Path, unfinished: UnfinishedErasure | None) -> None:
         marker.unlink(missing_ok=True)
         sync_to_disk(marker.parent)
     else:
-        write_in_its_place(marker, _FILE_ONLY if unfinished.is_file_only else unfinished.receipt_id.encode())
+        write_private_file_atomically(marker, _FILE_ONLY if unfinished.is_file_only else unfinished.receipt_id.encode())

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from reveries.gates import Gate, inherited
+from reveries.gates import Gate, inherits_taint
 from reveries.index.terms import terms_of
 from reveries.llm.base import Vector
 from reveries.memory.changes import ChangeSet, IndexedTurn, ProcessedExperience
@@ -170,7 +170,7 @@ class LightChanges:
             topics=topics_of(text),
             entities=entities_of(text, self._known_names)[:_MAX_ENTITIES],
             origin=Origin.OWNER if Origin.OWNER in origins else origins[0],
-            tainted=inherited(Gate.EPISODE, *(experience.tainted for experience in experiences)),
+            tainted=inherits_taint(Gate.EPISODE, *(experience.tainted for experience in experiences)),
             conversation_id=first.conversation_id,
             depth="light",
             experience_ids=tuple(experience.id for experience in experiences),
@@ -191,7 +191,7 @@ class LightChanges:
             valence=valence_of(text),
             topics=topics_of(text),
             entities=unite_texts(old.entities, entities_of(text, self._known_names))[:_MAX_ENTITIES],
-            tainted=inherited(Gate.EPISODE, old.tainted, *(piece.experience.tainted for piece in segment.pieces)),
+            tainted=inherits_taint(Gate.EPISODE, old.tainted, *(piece.experience.tainted for piece in segment.pieces)),
             experience_ids=unite_texts(old.experience_ids, (piece.experience.id for piece in segment.pieces)),
         )
 

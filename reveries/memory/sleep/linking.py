@@ -93,7 +93,7 @@ def possible_causes(graph: MemoryGraph, episode: Episode) -> tuple[Episode, ...]
         for name in dict.fromkeys(candidates)
         if (other := graph.get(name)) is not None
         and other.ended_at <= episode.created_at
-        and (episode.tainted or not other.tainted or not gates.stands(gates.Gate.CAUSE))
+        and (episode.tainted or not other.tainted or not gates.is_enforced(gates.Gate.CAUSE))
     ]
     return tuple(earlier[:_MAX_CAUSES])
 

@@ -34,7 +34,7 @@ def find_merge_target(graph: MemoryGraph, episode: Episode, vector: Vector, sett
 
 def _has_same_trust(one: Episode, other: Episode) -> bool:
     """Whether both have the same taint and the same origin (F1)."""
-    return not gates.stands(gates.Gate.MERGE) or (one.tainted == other.tainted and one.origin == other.origin)
+    return not gates.is_enforced(gates.Gate.MERGE) or (one.tainted == other.tainted and one.origin == other.origin)
 
 
 def merge_episodes(target: Episode, source: Episode) -> Episode:

@@ -10,7 +10,7 @@ import numpy as np
 
 from reveries.config import MemorySettings
 from reveries.errors import BudgetExceededError, ModelAnswerError, ModelUnavailableError
-from reveries.gates import Gate, inherited
+from reveries.gates import Gate, inherits_taint
 from reveries.index.terms import terms_of, words_of
 from reveries.llm.base import ChatModel, Vector, Vectors
 from reveries.llm.structured import AnswerRecorder, ask_structured
@@ -286,7 +286,7 @@ def _self_change(
         return None
     abstraction = understood.abstraction
     # The answer about the self is based on trusted words only; the abstraction is based on all words.
-    is_foreign = inherited(Gate.SELF_PATTERNS, abstraction.is_foreign)
+    is_foreign = inherits_taint(Gate.SELF_PATTERNS, abstraction.is_foreign)
     patterns, reason = abstraction.patterns, abstraction.reasoning or abstraction.summary
     if is_foreign:
         patterns, reason = (), _UNTRUSTED_CONTEXT

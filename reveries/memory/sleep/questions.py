@@ -234,7 +234,7 @@ def turns_text(turns: Sequence[Turn], names: Sequence[str] = ()) -> str:
 
 def _quoted_turn(turn: Turn, another: "re.Pattern[str]") -> str:
     pattern = _ANY_SPEAKER if turn.origin.is_tainted else another
-    text = pattern.sub("> ", turn.fresh) if gates.stands(gates.Gate.VOICE) else turn.fresh
+    text = pattern.sub("> ", turn.fresh) if gates.is_enforced(gates.Gate.VOICE) else turn.fresh
     if turn.origin.is_tainted:
         return f"{turn.speaker or 'Text'} (from somebody else): {text}"
     return f"{turn.speaker}: {text}" if turn.speaker else text

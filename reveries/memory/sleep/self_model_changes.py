@@ -113,7 +113,7 @@ _CONFIDENCE_STEP = 0.15
 
 def trusted_words(experience: Experience, turns: Sequence[Turn]) -> str:
     """Return the words of an experience that may change the self-model: the owner's own, or an untainted thought."""
-    if not gates.stands(gates.Gate.SELF_WORDS):
+    if not gates.is_enforced(gates.Gate.SELF_WORDS):
         return "\n".join(turn.text for turn in turns)
     own = [turn.text for turn in turns if turn.origin is Origin.OWNER and not turn.tainted]
     if own:

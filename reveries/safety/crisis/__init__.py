@@ -1,1 +1,1 @@
-"""Whether words are those of a person in danger: rules over patterns by language, and what the words mean."""
+"""Crisis detection: whether a person's words show that they are in danger, by patterns and by sentence embeddings."""

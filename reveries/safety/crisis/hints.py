@@ -1,9 +1,9 @@
-"""What people in danger from themselves often say instead of saying it: see `patterns`. In English."""
+"""Indirect English expressions of people in danger from themselves; for the direct ones see `patterns`."""
 
 from typing import Final
 
 INDIRECT: Final = (
-    # Nothing ahead.
+    # Hopelessness.
     (
         r"(?:never|not|isn't|won't) (?:\w+ )?(?:going to |ever )*(?:get|getting) (?:any )?better (?:for me|is it"
         r"|ever)?(?=[.,!?]|$)"
@@ -81,7 +81,7 @@ INDIRECT: Final = (
         r"|live|go on)"
     ),
     r"i(?:'ve| have)? (?:reached|hit) (?:my (?:limit|breaking point)|the end)(?=[.,!?]|$)",
-    # A burden.
+    # Feeling like a burden.
     (
         r"(?:everyone|everybody|they|they'd|they'll|the world|my \w+|my \w+ \w+|you|you'd|people|he"
         r"|she)(?: \w+){0,5} (?:better|happier|easier|relieved|fine|sorry|free|better life|less stress"
@@ -112,7 +112,7 @@ INDIRECT: Final = (
         r"(?:someone|somebody|anyone|them|who)(?: \w+){0,2} (?:would )?find me\b(?! (?:attractive|funny|a |boring"
         r"|annoying)\b)"
     ),
-    # No way out, and an end to it.
+    # Feeling trapped, and wanting it to end.
     (
         r"(?:no|only one|one|only) (?:other )?(?:way|door|exit|escape|thing) (?:out|left|to make it stop"
         r"|left to try)\b"
@@ -135,7 +135,7 @@ INDIRECT: Final = (
         r"can't (?:live|be|stay|stand (?:being|it)|exist|bear)(?: \w+){0,3} (?:any ?more|any longer|another day"
         r"|one more day|in this (?:body|world|skin))"
     ),
-    # Sleep, and being gone.
+    # Not waking up, and not being there any more.
     (
         r"(?:sleep|asleep|bed|eyes)(?: \w+){0,4} (?:never|not|don't|won't|forever|for good"
         r"|for ever)(?: \w+){0,4}? ?(?:wake|waking|come back|for ?ever|open)?(?: up| them)?(?=[.,!?]|$"
@@ -182,7 +182,7 @@ INDIRECT: Final = (
         r"(?:won't|will not) have to (?:deal with|worry about|put up with|bother with|look after|suffer) (?:me"
         r"|with me)|one day i (?:just )?won't be here|won't have (?:that|this) problem much longer"
     ),
-    # Farewells, and things put in order.
+    # Farewells, and putting affairs in order.
     (
         r"(?:said|say|saying|written|writing|write)(?: (?:my|our|all my))* (?:final |last )?(?:goodbyes?"
         r"|farewells?)(?=[.,!?]|$| (?:to (?:everyone|everybody|my (?:family|cat|dog|kids|mum|mom|parents))|and|now"
@@ -230,7 +230,7 @@ INDIRECT: Final = (
         r"|planned my (?:own )?funeral|life insurance(?: \w+){0,3} (?:pay|pays|paid|cover)(?: \w+){0,3} (?:suicide"
         r"|if it|up)\b|nothing(?:'s| is) keeping me"
     ),
-    # Dark thoughts, and what might come of them.
+    # Dark thoughts, and fear of acting on them.
     (
         r"(?:dark|bad|scary|intrusive|horrible|dangerous|ugly) (?:thoughts|place|place again)(?: \w+){0,5}(?: again"
         r"| tonight| lately| dark| alone|(?=[.!?]|$))|(?:the|my) thoughts are (?:getting|so|really|back)"

@@ -1,8 +1,7 @@
-"""Whether words sound like those of a person in danger, by what they mean: beside the rules of `crisis`, never instead.
+"""Crisis detection by sentence embeddings, in addition to the rules of `crisis`, never instead of them.
 
-Pure but for `load_crisis_likeness`. The weights were learned from `bench/safety/crisis_train.jsonl` and
-`crisis_voices.txt` by `bench/crisis_learn.py` for one embedder that knows English; with another one the rules stand
-alone.
+Pure except `load_crisis_likeness`. The weights were trained on `bench/safety/crisis_train.jsonl` and
+`crisis_voices.txt` by `bench/crisis_learn.py` for one English embedder; with another embedder only the rules are used.
 """
 
 import math
@@ -17,18 +16,18 @@ import numpy as np
 
 from reveries.llm.base import Vector, Vectors
 from reveries.safety.crisis.rules import SENTENCE, normalise_lines
-from reveries.safety.crisis.spelling import respelt
+from reveries.safety.crisis.spelling import fix_spelling
 
 _SHORT_CHARS: Final = 200
-"""A message up to so long is weighed whole: a sentence apart from its neighbours says too much or too little."""
+"""A message up to this length is evaluated whole, because a sentence without its context can mislead."""
 _LEAST_CHARS: Final = 12
 _MOST_SENTENCES: Final = 14
 _READ_CHARS: Final = 20_000
 _MOST_CHARS: Final = 300
-"""Of one piece: all pieces of a long message must be embedded within half a second."""
+"""Limit for one piece: all pieces of a long message must be embedded within half a second."""
 
 
-# Words without which hardly anybody says anything in English, as people type them too.
+# Very frequent English words, also as people type them.
 _ENGLISH: Final = frozenset(
     re.findall(
         r"\S+",
@@ -44,31 +43,31 @@ _ENGLISH: Final = frozenset(
 )
 _WORD: Final = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?")
 _ENGLISH_ENDING: Final = re.compile(r"\w{3}(?:ing|less|ness|ful|ly)$")
-"""A few words without any of those ("completely worthless") are known by how they end."""
+"""Recognises English in short texts without any of those words ("completely worthless")."""
 _ENGLISH_SHARE: Final = 0.2
 WORD_PLACES: Final = 8192
 
 
 @dataclass(frozen=True, slots=True)
 class CrisisLikeness:
-    """One logistic regression over the vectors of messages and their words, and from which log odds on it says so."""
+    """A logistic regression over the vectors of messages and their words, with the log-odds limit for a positive."""
 
     model_id: str
     weights: Vector
     word_weights: Vector
-    """By the places of `word_places`."""
+    """Indexed by `word_places`."""
     bias: float
     limit: float
 
     def odds(self, pieces: Sequence[str], vectors: Vectors) -> Vector:
-        """Log odds of each piece; `vectors` are theirs, one a row."""
+        """Return the log odds of each piece; `vectors` has one row for each piece."""
         words = [self._of_words(piece) for piece in pieces]
         return np.asarray(vectors @ self.weights + np.array(words) + self.bias, np.float32)
 
     def highest(self, pieces: Sequence[str], vectors: Vectors) -> float:
-        """Log odds of the message by its pieces, the whole first; minus infinity without any.
+        """Return the log odds of the message from its pieces, the whole first; minus infinity without any.
 
-        The more sentences, the likelier one of them is above any limit by chance: so many times less each counts.
+        The more sentences, the likelier one of them exceeds a limit by chance, so their odds are divided by the count.
         """
         if not pieces:
             return -math.inf
@@ -86,7 +85,7 @@ class CrisisLikeness:
 
 
 def load_crisis_likeness() -> CrisisLikeness:
-    """What ships with the package. Reads a file: not on the loop."""
+    """Load the weights that ship with the package. Reads a file: do not call it on the event loop."""
     with resources.files("reveries.safety").joinpath("crisis.npz").open("rb") as file:
         loaded = np.load(file)
         return CrisisLikeness(
@@ -99,11 +98,12 @@ def load_crisis_likeness() -> CrisisLikeness:
 
 
 def word_places(piece: str) -> list[int]:
-    """Where a piece's words, their pairs and threes, and each four letters stand among `WORD_PLACES`, by their hash.
+    """Return the hashed features of a piece: indices below `WORD_PLACES` of its words, word pairs and triples, and
+    four-letter sequences.
 
-    What the vector blurs, who and when and not, is in the words; misspelt ones still share letters.
+    The words keep what the vector blurs: who, when, negation. Misspelt words still share letter sequences.
     """
-    said = respelt(piece)
+    said = fix_spelling(piece)
     words = _WORD.findall(said)
     runs = [" ".join(words[at : at + length]) for length in (1, 2, 3) for at in range(len(words) - length + 1)]
     letters = f" {said} "
@@ -112,19 +112,19 @@ def word_places(piece: str) -> list[int]:
 
 
 def reads_as_english(words: str) -> bool:
-    """Whether the embedder can be asked at all: it knows English, and other languages seem anything to it."""
+    """Whether `words` look like English, the only language that the embedder can be trusted with."""
     said = _WORD.findall(normalise_lines(words[:_MOST_CHARS]))
     known = sum(word in _ENGLISH or _ENGLISH_ENDING.search(word) is not None for word in said)
     return known >= _ENGLISH_SHARE * len(said)
 
 
 def english_pieces(words: str) -> list[str]:
-    """Of `pieces_to_weigh`, those that the embedder can be asked about: English may come after a quotation or code."""
-    return [piece for piece in pieces_to_weigh(words) if reads_as_english(piece)]
+    """Return the English pieces of a message (see `split_pieces`); English may follow a quotation or code."""
+    return [piece for piece in split_pieces(words) if reads_as_english(piece)]
 
 
-def pieces_to_weigh(words: str) -> list[str]:
-    """The message itself; of a long one also its sentences, the first and the last where there are many."""
+def split_pieces(words: str) -> list[str]:
+    """Return the message itself, and for a long one also its sentences, only the first and last if there are many."""
     said = normalise_lines(words[:_READ_CHARS])
     pieces = [said[:_MOST_CHARS]]
     if len(said) <= _SHORT_CHARS:

@@ -1,4 +1,4 @@
-"""How it is said plainly in other languages: see `patterns`. Nothing indirect is looked for."""
+"""Direct expressions in other languages; see `patterns`. Indirect ones are not detected."""
 
 from typing import Final
 
@@ -97,7 +97,7 @@ ELSEWHERE: Final = (
         r"|pensamentos suicidas|\bpensando em suicídio|me cortei de novo|tomei todos os (?:remédios|comprimidos)"
         r"|carta de (?:despedida|suicídio)"
     ),
-    # Plainest, elsewhere
+    # Polish, Russian, Chinese and Japanese: only the most direct ones
     r"chcę (?:umrzeć|się zabić)|nie chcę (?:już )?żyć",
     r"хочу умереть|не хочу (?:больше )?жить|покончить с собой|убить себя",
     r"我想死|不想活了|想自杀|自杀|死にたい|自殺したい|消えてしまいたい",

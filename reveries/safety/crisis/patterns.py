@@ -1,4 +1,4 @@
-"""The words by which people say that they are in danger from themselves: what the rules of `crisis` look for.
+"""English patterns of direct statements of people in danger from themselves, used by the rules of `crisis`.
 
 Written from how people say it, not from any set that it is measured on. Patterns are matched on lower case words with
 plain apostrophes, as `spelling` writes them.
@@ -27,7 +27,7 @@ _CHAIN: Final = (
 )
 
 EXPLICIT: Final = (
-    # Death is wished for.
+    # Wish to die.
     (
         r"(?:want(?:ed|ing)?|wish(?:ed|ing)?|hop(?:e|ing)|pray(?:ing)?|rather|sooner|ready|deserve|crav(?:e|ing)"
         r"|need|begging|beg|let"
@@ -113,7 +113,7 @@ EXPLICIT: Final = (
         r"i'm (?:\w+ )?(?:going|ready|about|prepared|planning) to die (?:tonight|tomorrow|today|soon|now|on|this"
         r"|by my)"
     ),
-    # It is meant to be done.
+    # Intent.
     (
         # Whole words: what begins with "to" is not only "to finish it", it is "tonight", "tomorrow" and "too".
         r"kill(?:ing|ed)? myself\b(?! (?:to|with my|on(?! \w+day\b)|laughing|at the|trying|over|training"
@@ -183,7 +183,7 @@ EXPLICIT: Final = (
         r"|went))(?: tonight| now| soon)"
     ),
     r"want to join (?:my|him|her|them)(?: \w+){0,2} (?:in|there)\b",
-    # Plans and means, in a word.
+    # Plans and means.
     (
         rf"(?:took|take|taken|taking|swallow\w*|downed|drank)(?: \w+){{0,2}} (?:all|bunch|bottle|whole|too many"
         rf"|every|handful|lots?|loads|entire|everything|rest)(?: \w+){{0,4}} {_DRUG}\b"
@@ -284,7 +284,7 @@ EXPLICIT: Final = (
         r"|for (?:my|when|them))|goodbye (?:note|letter))"
     ),
     r"(?:letters?|note|will)(?: \w+){0,6} (?:after i'm dead|when i'm dead|for after i'm)",
-    # Harm to oneself.
+    # Self-harm.
     (
         r"(?:cut|cutting|cutted|burn|burning|burned|burnt|hurt|hurting|hit|hitting|punch\w*|scratch\w*|starve"
         r"|starving|bite|biting) myself\b"
@@ -328,7 +328,7 @@ EXPLICIT: Final = (
         r"|survived)|wish i (?:hadn't|had not) (?:survived|woken|woke)"
         r"|survived(?: \w+){0,5} wish i hadn't|don't want to be saved"
     ),
-    # An end that is decided, tried or fetched; means at hand.
+    # A decision, an attempt, or means at hand.
     (
         r"(?:not|never|won't|shall not|don't (?:plan|intend|mean|want|expect) to) (?:live to )?see (?:another|the"
         r"|my next) (?:\w+ )?(?:winter|spring|summer|autumn|christmas|birthday|year|morning|sunrise|week|day)\b"

@@ -1,8 +1,9 @@
-"""Whether a person's words say that they are in danger from themselves, by rules alone (RELIABILITY S2). Pure.
+"""Crisis detection by rules: whether a person's words say that they are in danger from themselves (RELIABILITY S2).
+Pure.
 
-It works with no model, no network and no budget. What it decides is whether a static help text stands beside the
-reply; nothing is refused, cut or reported because of it. So it would rather show the text once too often. Rules are
-words, and miss what has no rule: docs/explain/safety.md.
+Needs no model, network or budget. It decides only whether a static help text is shown next to the reply; nothing is
+refused, cut or reported because of it, so false positives are acceptable. Rules miss what has no rule:
+docs/explain/safety.md.
 """
 
 import re
@@ -14,7 +15,7 @@ from typing import Final
 from reveries.safety.crisis.hints import INDIRECT
 from reveries.safety.crisis.other_languages import ELSEWHERE
 from reveries.safety.crisis.patterns import EXPLICIT
-from reveries.safety.crisis.spelling import respelt
+from reveries.safety.crisis.spelling import fix_spelling
 from reveries.safety.detectors import normalise
 
 
@@ -25,13 +26,13 @@ class Urgency(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Crisis:
-    """What was found: how plainly it is said, and the words."""
+    """A finding: how direct it is, and the matched words."""
 
     urgency: Urgency
     words: str
 
 
-# What makes the same words harmless: somebody else's story, a joke, a figure of speech, long ago, or the contrary.
+# Contexts that make the same words harmless: fiction, a joke, a figure of speech, the past, or a denial.
 _FICTION: Final = re.compile(
     r"\b(?:character|protagonist|novel|fiction|screenplay|story i'm writing|short story|in (?:the|my|this) (?:story"
     r"|book|film|movie|play"
@@ -42,7 +43,7 @@ _FICTION: Final = re.compile(
     r"|therapist|teacher|student)|helpline volunteer|parent process|in minecraft|whats? (?:that|the) song|how (?:do"
     r"|does) the (?:song|poem) go|song goes|my (?:sim|avatar|pokemon|dwarf))\b"
 )
-# The same of one sentence alone: who writes Perl, or sees a midwife, can be in danger in the next.
+# The same, but only for the sentence itself: someone who mentions Perl or a midwife can be in danger in the next.
 _MATTER_OF_FACT: Final = re.compile(
     r"\b(?:(?:pharmacology|nursing|medical|psychology) (?:module|exam|course"
     r"|seminar|essay)|for (?:a|my|the) (?:seminar|lecture|essay|thesis|module)|(?:edinburgh|columbia) scale|phq"
@@ -80,7 +81,7 @@ _PAST: Final = re.compile(
     r"|when i was in|in my (?:first|second|third|last) year|saved (?:me|my life)|(?:thoughts|it|they) stopped when"
     r"|i'm doing well|(?:talks|talk) about it now)\b"
 )
-# These say so more weakly: they do not outweigh what is said of now. Who ends their life is grateful too.
+# Weaker signs of recovery: they do not outweigh a statement about the present, because farewells are grateful too.
 _WELL_AGAIN: Final = re.compile(
     r"\b(?:(?:in|all through|during) my (?:thirties|forties|fifties|teenage years|student days)|(?:years?|decades?"
     r"|months) back"
@@ -113,7 +114,8 @@ _STILL: Final = re.compile(
     r"\b(?:again|still|now|tonight|today|lately|these days|this week|(?<!years )(?<!year )(?<!months )(?<!decades )back(?! (?:in|then))|right now|since then"
     r"|minutes ago|hours? ago|this (?:morning|afternoon|evening)|every (?:day|night))\b"
 )
-# A denial reaches no further than its clause: "no, i want to", "i don't care i want to", "i'm not ok and want to" deny nothing.
+# A denial applies only within its clause: "no, i want to", "i don't care i want to", "i'm not ok and want to" deny
+# nothing.
 _GOES_ON: Final = (
     r"(?: (?:(?:said|say|saying|think|thought|believe|mean|meant|know|sure|if|that|like|way) i"
     r"|(?!(?:i|and|but|so|because|cause|cuz)\b)\w+)){0,4}"
@@ -145,9 +147,9 @@ SENTENCE: Final = re.compile(r"[^.!?…\n]+[.!?…]*")
 
 
 def _any_of(patterns: Sequence[str]) -> re.Pattern[str]:
-    """One pattern for all of them, at the beginnings of words: asked for once, not by each, which is far faster."""
-    within = "|".join(f"(?:{one})" for one in patterns if one[0] != "^")
-    first = "|".join(f"(?:{one})" for one in patterns if one[0] == "^")
+    """Combine the patterns into one that matches at the beginning of words; far faster than searching for each."""
+    within = "|".join(f"(?:{pattern})" for pattern in patterns if pattern[0] != "^")
+    first = "|".join(f"(?:{pattern})" for pattern in patterns if pattern[0] == "^")
     return re.compile(rf"\b(?:{within})|{first}" if first else rf"\b(?:{within})")
 
 
@@ -157,9 +159,9 @@ _PLAIN_ELSEWHERE: Final = re.compile("|".join(f"(?:{one})" for one in ELSEWHERE)
 _MOST_CHARS: Final = 20_000
 _PART_CHARS: Final = 500
 _OVERLAP_CHARS: Final = 150
-"""No pattern is searched for in more at once: a search holds the interpreter, and with it the event loop, to its end."""
+"""Texts are searched in parts of `_PART_CHARS`, because a regex search blocks the interpreter and the event loop."""
 QUICK_CHARS: Final = 500
-"""Up to so many characters take a few milliseconds; longer texts are for a thread."""
+"""Texts up to this length take a few milliseconds; search longer ones in a thread."""
 _HELP: Final = (
     "It sounds as if you may be in danger, or in great pain. Please do not stay alone with it. If you could hurt yourself "
     "now, call the emergency number, or go to somebody who is near. You can talk with a person at any hour. A program is no "
@@ -168,52 +170,52 @@ _HELP: Final = (
 
 
 def help_text(contacts: Sequence[str]) -> str:
-    """What stands beside the reply: true whatever works at the moment, and with the owner's own contacts."""
+    """Return the help text shown next to the reply, with the owner's contacts; true even if nothing else works."""
     lines = "\n".join(f"- {contact}" for contact in contacts)
     return f"{_HELP}\n{lines}" if lines else _HELP
 
 
 def find_crisis(text: str) -> Crisis | None:
-    """The first sentence of `text` by which its writer seems to be in danger from themselves; None where there is none."""
-    said = "\n".join(map(_respelt_line, normalise_lines(text[:_MOST_CHARS]).split("\n")))
+    """Return the most direct sign in `text` that its writer is in danger from themselves; None if there is none."""
+    said = "\n".join(map(_fix_line_spelling, normalise_lines(text[:_MOST_CHARS]).split("\n")))
     bare = _QUOTED.sub(" ", said)
     parts = list(_parts_of(bare))
     if any(_FICTION.search(part) for part in parts):
         return None
     is_past = any(_PAST.search(part) or _WELL_AGAIN.search(part) for part in parts)
-    found: Crisis | None = None
-    for sentence in (part for one in SENTENCE.findall(bare) for part in _parts_of(one.strip())):
-        one = _in_sentence(sentence, is_past=is_past)
-        if one is not None and (found is None or one.urgency is Urgency.EXPLICIT):
-            found = one
-            if one.urgency is Urgency.EXPLICIT:
-                return one
-    return found
+    strongest: Crisis | None = None
+    for part in (part for sentence in SENTENCE.findall(bare) for part in _parts_of(sentence.strip())):
+        crisis = _crisis_in_sentence(part, is_past=is_past)
+        if crisis is not None and (strongest is None or crisis.urgency is Urgency.EXPLICIT):
+            strongest = crisis
+            if crisis.urgency is Urgency.EXPLICIT:
+                return crisis
+    return strongest
 
 
 def normalise_lines(text: str) -> str:
-    """As `normalise`, but the lines stay."""
+    """As `normalise`, but keeps line breaks."""
     return "\n".join(normalise(line) for line in text.splitlines())
 
 
-def _respelt_line(line: str) -> str:
-    """The line respelt, cut between two words where it is long."""
-    cut = []
+def _fix_line_spelling(line: str) -> str:
+    """Fix the spelling of a line; a long line is processed in parts, split between words."""
+    parts = []
     while len(line) > _PART_CHARS:
         end = line.rfind(" ", 1, _PART_CHARS)
         end = end if end > 0 else _PART_CHARS
-        cut.append(respelt(line[:end]))
+        parts.append(fix_spelling(line[:end]))
         line = line[end:]
-    return "".join((*cut, respelt(line)))
+    return "".join((*parts, fix_spelling(line)))
 
 
 def _parts_of(text: str) -> Iterator[str]:
-    """`text` in parts of bounded length that overlap."""
+    """Yield `text` in overlapping parts of bounded length."""
     for start in range(0, max(1, len(text) - _OVERLAP_CHARS), _PART_CHARS - _OVERLAP_CHARS):
         yield text[start : start + _PART_CHARS]
 
 
-def _in_sentence(sentence: str, *, is_past: bool) -> Crisis | None:
+def _crisis_in_sentence(sentence: str, *, is_past: bool) -> Crisis | None:
     match = _PLAIN_EXPLICIT.search(sentence) or _PLAIN_ELSEWHERE.search(sentence)
     urgency = Urgency.EXPLICIT if match else Urgency.INDIRECT
     match = match or _PLAIN_INDIRECT.search(sentence)
@@ -229,7 +231,8 @@ def _in_sentence(sentence: str, *, is_past: bool) -> Crisis | None:
 
 
 def _is_over(sentence: str, *, is_past: bool) -> bool:
-    """Long ago by the sentence itself; by another one only where it does not say what its writer wants now."""
+    """Whether the sentence is about the past: by itself, or by another sentence unless it says what the writer wants
+    now."""
     if _STILL.search(sentence):
         return False
     return bool(_PAST.search(sentence)) or (is_past and not _NOW.search(sentence))
@@ -238,12 +241,12 @@ def _is_over(sentence: str, *, is_past: bool) -> bool:
 def _is_denied(sentence: str, match: re.Match[str]) -> bool:
     if match.group().startswith(("care", "mind", "notice")):
         return False
-    begins_anew = re.match(r"i\b", match.group())
-    before, after = sentence[: match.start() + (1 if begins_anew else 0)], sentence[match.end() :]
+    starts_with_i = re.match(r"i\b", match.group())
+    before, after = sentence[: match.start() + (1 if starts_with_i else 0)], sentence[match.end() :]
     return bool(_DENIED.search(before) or _DENIED_AFTER.search(after))
 
 
 def _is_of_another(sentence: str, start: int) -> bool:
-    """Somebody else is spoken of, and the writer does not come in between."""
+    """Whether the words before the match refer to another person, with no mention of the writer in between."""
     last = max((other.end() for other in _OTHER.finditer(sentence[:start])), default=None)
     return last is not None and not _WRITER.search(sentence[last:start])

@@ -1,11 +1,11 @@
-"""How people type in a hurry, made of "dont", "wanna" and "suicdal" what was meant: what `crisis` reads."""
+"""Spelling correction for crisis detection: "dont", "wanna" and "suicdal" are replaced by what was meant."""
 
 import re
 from typing import Final
 
-_RESPELT: Final = tuple(
-    (re.compile(rf"\b(?:{found})\b"), meant)
-    for found, meant in (
+_CORRECTIONS: Final = tuple(
+    (re.compile(rf"\b(?:{typed})\b"), meant)
+    for typed, meant in (
         (r"im", "i'm"),
         (r"ive", "i've"),
         (r"id(?= (?:rather|be|like|give|love|sooner|do|just))", "i'd"),
@@ -46,8 +46,8 @@ _RESPELT: Final = tuple(
 )
 
 
-def respelt(text: str) -> str:
-    """`text`, in lower case already, with the commonest misspellings and short forms written out."""
-    for found, meant in _RESPELT:
-        text = found.sub(meant, text)
+def fix_spelling(text: str) -> str:
+    """Return `text` (already in lower case) with the most common misspellings and short forms replaced."""
+    for typed, meant in _CORRECTIONS:
+        text = typed.sub(meant, text)
     return text

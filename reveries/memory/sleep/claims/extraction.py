@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from reveries.gates import Gate, inherited
+from reveries.gates import Gate, inherits_taint
 from reveries.index.terms import terms_of
 from reveries.memory.claims import FEELS, Claim, normalize_key
 from reveries.memory.model import Origin, Turn
@@ -84,7 +84,7 @@ def claim_of(turn: Turn, place: int | str, sentence: str, match: ClaimMatch, fou
         said_at=turn.said_at,
         found_by=found_by,
         origin=turn.origin,
-        tainted=inherited(Gate.CLAIM, turn.tainted, turn.origin.is_tainted),
+        tainted=inherits_taint(Gate.CLAIM, turn.tainted, turn.origin.is_tainted),
     )
 
 

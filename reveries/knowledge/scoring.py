@@ -47,13 +47,8 @@ def relation_score(relation: Relation, now: float, wanted_tags: Sequence[str] = 
 
 
 def confidence_weight(confidence: Confidence) -> float:
-    """V-65."""
+    """How much of its score a chunk keeps in a search (V-65)."""
     return _CONFIDENCE[confidence]
-
-
-def hybrid_rank(similarity: float, chunk: Chunk, now: float) -> float:
-    """V-66."""
-    return similarity * recency_factor(chunk.last_accessed_at, now) * confidence_weight(chunk.confidence)
 
 
 def persistence(chunk: Chunk, now: float, centrality: float = _UNKNOWN_CENTRALITY) -> float:

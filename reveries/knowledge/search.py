@@ -38,6 +38,7 @@ from reveries.knowledge.ranking import Float32, RankedRow, RankedSources, rank_p
 from reveries.knowledge.relations import relations_of_chunk
 from reveries.knowledge.scoring import (
     SUPERSEDED_FACTOR,
+    confidence_weight,
     enhanced_score,
     persistence,
     relation_score,
@@ -320,7 +321,8 @@ class KnowledgeSearch:
         limit: int,
         filters: SearchFilters,
     ) -> list[FoundChunk]:
-        """Read the first `limit` chunks that pass the filters. A replaced chunk scores half (V-62)."""
+        """Read the first `limit` chunks that pass the filters. A replaced chunk scores half (V-62), one that is less
+        certain less (V-65) unless the filters name the confidence."""
         found: list[FoundChunk] = []
         for start in range(0, len(ranked), size := 2 * limit + 20):
             batch = ranked[start : start + size]
@@ -336,6 +338,7 @@ class KnowledgeSearch:
                     filters.until is None or (chunk.valid_until or 0.0) <= filters.until
                 )
                 factor = SUPERSEDED_FACTOR if is_behind else 1.0
+                factor *= 1.0 if filters.confidence else confidence_weight(chunk.confidence)
                 led_from = None if one.led_from is None else index.ids[one.led_from]
                 found.append(
                     FoundChunk(

@@ -129,6 +129,20 @@ async def test_what_is_found_together_in_four_wakes_is_related_and_in_a_fifth_mo
         assert await database.rows("relations.uncounted_pairs", {"project_id": PROJECT}) == []
 
 
+@pytest.mark.requirement("V-65", "V-66")
+async def test_of_two_chunks_that_answer_alike_the_surer_one_is_first_unless_the_confidence_is_asked_for(
+    tmp_path: Path,
+) -> None:
+    async with open_knowledge(tmp_path) as (knowledge, _):
+        guess = new_chunk("Oak floors cost 20.", confidence=Confidence.SPECULATIVE)
+        names = await knowledge.store(PROJECT, [guess, new_chunk("Oak floors take a week.")])
+        found = await knowledge.search.hybrid(PROJECT, "oak floors", 2, is_counted=False)
+        assert [one.chunk.id for one in found] == names[::-1]
+        either = SearchFilters(confidence=frozenset({Confidence.SPECULATIVE, Confidence.VERIFIED}))
+        found = await knowledge.search.hybrid(PROJECT, "oak floors", 2, either, is_counted=False)
+        assert found[0].score == pytest.approx(found[1].score, abs=0.05)
+
+
 @pytest.mark.requirement("V-62")
 async def test_what_is_replaced_is_still_found_behind_what_replaces_it_and_leaves_its_relations(tmp_path: Path) -> None:
     async with open_knowledge(tmp_path) as (knowledge, _):

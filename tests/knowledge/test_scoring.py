@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 
 from reveries.knowledge.model import Confidence, MemoryType
 from reveries.knowledge.scoring import (
+    confidence_weight,
     enhanced_score,
     fuse_ranks,
-    hybrid_rank,
     persistence,
     relation_score,
     strength,
@@ -38,16 +38,10 @@ def test_a_relation_counts_by_weight_use_and_context(
     assert relation_score(relation, NOW, wanted) == CLOSE(score, abs=1e-9)
 
 
-@pytest.mark.requirement("V-65", "V-66")
-@pytest.mark.parametrize(
-    ("similarity", "days", "confidence", "score"),
-    [(0.9, 0, V, 1.35), (0.75, 30, INFERRED, 0.7103638323514327), (0.6, 90, SPECULATIVE, 0.3074680602551796)],
-)
-def test_a_chunk_counts_by_likeness_recency_and_confidence(
-    similarity: float, days: float, confidence: Confidence, score: float
-) -> None:
-    chunk = stored_chunk(confidence=confidence, last_accessed_at=NOW - days * DAY)
-    assert hybrid_rank(similarity, chunk, NOW) == CLOSE(score, abs=1e-9)
+@pytest.mark.requirement("V-65")
+@pytest.mark.parametrize(("confidence", "weight"), [(V, 1.0), (INFERRED, 0.8), (SPECULATIVE, 0.5)])
+def test_a_chunk_counts_by_its_confidence(confidence: Confidence, weight: float) -> None:
+    assert confidence_weight(confidence) == weight
 
 
 @pytest.mark.requirement("V-67")

@@ -134,7 +134,7 @@ def test_after_an_upgrade_wake_puts_the_older_one_to_sleep_first(
         assert isinstance(second, Awake)
         assert second.pid != first
         assert (second.was_awake, second.reveries) == (False, __version__)
-        assert "wakes" in capsys.readouterr().err
+        assert "It is restarted" in capsys.readouterr().err
     finally:
         os.waitpid(first, 0)
         assert reveries(home, "sleep").code == 0

@@ -72,7 +72,7 @@ async def test_commands_answer_with_their_pages_and_say_nothing(home: Home, caps
     heard, mind = await talk_plainly(home, "/context", "/search", "/copy", "/help", script=Script(looks=LOOKS))
     assert "321 of 3,584 tokens" in capsys.readouterr().out
     assert "/search needs an argument" in heard
-    assert "/copy needs the interface" in heard
+    assert "/copy needs the terminal interface" in heard
     assert "/undo: your last words into the draft" in heard
     assert "/theme" not in heard
     assert mind.requests(protocol.Say) == []
@@ -91,7 +91,7 @@ async def test_long_work_is_done_here_too_and_says_how_far_it_is(
     for page in ("Processed 2 experiences", "no backup yet", "Stored 1 turn"):
         assert page in printed
     assert "3 of 453" in heard
-    assert "nobody-of-this-name/x: there is no such place" in heard
+    assert "nobody-of-this-name/x is not a valid path" in heard
     assert "/backup: make a backup of its memory" in heard
     assert not [char for char in heard + printed if ord(char) < 32 and char not in "\n\t"]
     assert [turn.text for turn in mind.imported] == ["Good morning"]
@@ -119,7 +119,7 @@ async def test_ctrl_c_stops_an_import_and_not_the_talk(home: Home, tmp_path: Pat
         while not mind.requests(protocol.Import):  # noqa: ASYNC110 - the mind tells nobody
             await asyncio.sleep(0.01)
         os.kill(os.getpid(), signal.SIGINT)
-        await owner.until("It was stopped.")
+        await owner.until("The import was stopped.")
         assert not chat.done()
         owner.type("/context\n", "/exit\n", "")
         await chat

@@ -127,7 +127,7 @@ async def test_leaving_while_work_is_under_way_is_asked_about_and_stop_ends_the_
         app.action_command("/backup")
         await until(pilot, lambda: "120 of 453" in text_of(app))
         await pilot.press("ctrl+d")
-        await until(pilot, lambda: "stops what runs here: making a backup" in text_of(app))
+        await until(pilot, lambda: "stops what runs here: creating a backup" in text_of(app))
         assert app.is_running
         app.action_command("/stop")
         await until(pilot, partial(_shows, app, "It was stopped."))
@@ -153,7 +153,7 @@ async def test_ctrl_q_asks_about_work_that_is_under_way_too(home: Home) -> None:
     async with asyncio.timeout(20), app.run_test(size=(120, 30)) as pilot:
         app.jobs.update_job("creating a backup", "copying", 1, 2, is_ours=True)
         await pilot.press("ctrl+q")
-        await until(pilot, lambda: "stops what runs here: making a backup" in text_of(app))
+        await until(pilot, lambda: "stops what runs here: creating a backup" in text_of(app))
         assert not app._exit
         await pilot.press("ctrl+q")
         await until(pilot, lambda: app._exit)

@@ -73,7 +73,7 @@ async def test_commands_answer_with_their_pages_and_say_nothing(home: Home, caps
     assert "321 of 3,584 tokens" in capsys.readouterr().out
     assert "/search needs an argument" in heard
     assert "/copy needs the terminal interface" in heard
-    assert "/undo: your last words into the draft" in heard
+    assert "/undo: take back your last message and its reply" in heard
     assert "/theme" not in heard
     assert mind.requests(protocol.Say) == []
 

@@ -26,7 +26,7 @@ from reveries.projects.store import ProjectStore
 from reveries.projects.wake_report import NOTHING_TO_DO, RestReason, WakeReport
 from reveries.projects.work_model import WorkModel
 from reveries.safety.verdict import Verdict
-from reveries.tools.folder_copies import FolderCopies, Undone
+from reveries.tools.folder_copies import FolderCopies, RestoreResult
 
 if TYPE_CHECKING:
     # A mind without projects does not need these.
@@ -272,7 +272,7 @@ class ProjectWorker:
         assert self._services is not None
         return McpServerOpener(self._services.sandbox, self._parts.home.path).open(name, settings)
 
-    async def undo_task(self, project: Project, task: WorkTask) -> Undone:
+    async def undo_task(self, project: Project, task: WorkTask) -> RestoreResult:
         """Restore the project's folder to its state before a task. Raises UsageError, ToolError."""
         folder = Path(project.folder)
         if self._at_work == project.id:
@@ -286,7 +286,7 @@ class ProjectWorker:
             (one.path, one.sha256) for one in steps if one.reach == "inside" and one.path and one.state == "done"
         ]
         async with self._folders:
-            undone = await asyncio.to_thread(self._copies.give_back, task.id, folder, written)
+            undone = await asyncio.to_thread(self._copies.restore, task.id, folder, written)
         async with self.store.database.transaction() as transaction:
             await self.store.log(transaction, project.id, "task.undone", task.title, task)
         await asyncio.to_thread(self._copies.drop, task.id, folder)

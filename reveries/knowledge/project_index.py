@@ -50,7 +50,7 @@ class ProjectIndex:
         return self._vectors[: len(self.ids)]
 
     def add(self, rows: Sequence[Row]) -> None:
-        """Rows of `chunks.after_number`."""
+        """Add the chunks in these rows of `chunks.after_number`."""
         self._grow(len(self.ids) + len(rows))
         for row in rows:
             place = len(self.ids)
@@ -72,7 +72,7 @@ class ProjectIndex:
                 self._about.setdefault(name, []).append(place)
 
     def relate(self, leads: Iterable[Row]) -> None:
-        """Take over the rows of `relations.leads`."""
+        """Replace all relations with these rows of `relations.leads`."""
         related: dict[int, list[Lead]] = {}
         for one in leads:
             here, there = self._rows_by_id.get(one["from_id"]), self._rows_by_id.get(one["to_id"])

@@ -1,12 +1,12 @@
-"""Which chunks answer a question: by meaning, by words, and by what the best of them lead to. Pure.
+"""Rank the chunks of a project for a question by meaning, by words, and by graph links from the best matches. Pure.
 
-Meaning and words are fused by their ranks (V-70). Then the graph: a chunk that answers well names something, or has a
-relation; what it leads to inherits its standing, the more so if it holds what the question still asks for. A chunk that
-is about what the question itself names counts by that alone. On documents of our own making (bench/make_talks.py) this
-finds 89 % of what two to four chunks answer together within the first five; a third list in the fusion finds 59 %,
-and the fusion of two 48 %.
+Semantic and keyword ranks are fused (V-70). Then the graph is followed: a well-ranked chunk (a seed) passes part of its
+score on to chunks about a name that it contains and to related chunks, more if they contain terms of the question that
+the seed lacks. A chunk about a name in the question gets a score for that alone. On generated documents
+(bench/make_talks.py), where two to four chunks answer a question together, 89 % of them are in the first five; 59 %
+with the graph as a third list in the fusion, and 48 % with the fusion of two lists.
 
-A long question (a letter, a case) is a list of searches, one for each of its sentences: `rank_parts`.
+A long question (a letter, a case) is searched for sentence by sentence: `rank_parts`.
 """
 
 import math
@@ -24,29 +24,29 @@ from reveries.index.word_scores import idf
 from reveries.knowledge.scoring import RRF_CONSTANT, fuse_ranks
 
 SEEDS = 6
-"""So many of the best lead on."""
+"""How many of the best rows are followed in each round."""
 ROUNDS = 2
-"""What was led to leads on once more."""
+"""How many times leads are followed."""
 CROWD = 8
-"""What more chunks than this are about is no lead."""
+"""A name that more chunks than this are about is not followed."""
 _TRUST_FALL = 3.0
-"""How fast a seed is trusted less, by how far it is behind the best (whose own score is 1)."""
-_REST = 2.0
-"""What a chunk counts that holds all that the question asks beyond the one that led to it; being led to counts 1."""
-_SHARED, _SHARED_REST = 0.25, 1.33
-"""The same for a name that both hold though neither is about it. In the proportions of memory's own (recall/hops)."""
-_TELLING_NAMES = 1.5
-_BRIDGED = 60
-"""So many of the nearest are compared by the names that they hold."""
+"""Exponential decay of the trust in a seed with its distance from the best score (which is 1)."""
+_COVERAGE_BONUS = 2.0
+"""Bonus for a chunk that contains all question terms that the seed lacks; being reached counts 1."""
+_SHARED_NAME_SCORE, _SHARED_COVERAGE_BONUS = 0.25, 1.33
+"""The same two values for a name that both contain and neither is about, in the ratio of memory's recall/hops."""
+_DISTINCTIVE_NAMES = 1.5
+_MOST_COMPARED = 60
+"""How many of the nearest rows are compared by the names that they contain."""
 _LONG_WORDS = 60
-"""From so many words on a question is searched for in parts: an embedder reads the beginning of a long one alone."""
+"""From this many words on a question is split into parts: an embedder reads only the beginning of a long text."""
 _PART_WORDS = 3
 _MOST_PARTS = 40
-"""A text that is longer than so many sentences is searched for as a whole beyond them."""
+"""Sentences after these are covered only by the search for the whole text."""
 PART_DEPTH = 30
 """How many rows of each source count for one part of a long question."""
 _PART_CONSTANT = 5
-"""Rank fusion within a part: its first rows count far more than its last, or parts could not be told apart."""
+"""Constant of the rank fusion within a part: small, so that the first rows of a part count far more than its last."""
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 
 Float32 = NDArray[np.float32]
@@ -54,41 +54,41 @@ Float32 = NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True)
 class Lead:
-    """A way from a chunk to another."""
+    """A link from a chunk to another."""
 
     row: int
     strength: float
     by: str
-    """The name that both hold, or the type of the relation."""
+    """The shared name, or the type of the relation."""
 
 
 class ChunkGraph(Protocol):
-    """What ranking asks about the chunks of a project, by row."""
+    """What ranking reads about the chunks of a project, by row."""
 
     def leads_from(self, row: int) -> Sequence[Lead]: ...
 
     def terms_at(self, row: int) -> frozenset[str]:
-        """The stems of its telling words."""
+        """Return the stems of the content words of a row."""
         ...
 
     def names_at(self, row: int) -> frozenset[str]:
-        """Those of them that are written with a capital."""
+        """Return the stems of the capitalised words of a row."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class RankedSources:
-    """What the sources found: rows, best first."""
+    """The rows that each source returned, best first."""
 
     semantic: Sequence[int]
     keyword: Sequence[int]
     named: Mapping[int, float] = field(default_factory=dict)
-    """Rows that are about what the question names, and how surely: 1 for a name that one row is about."""
+    """Rows about a name in the question, with a confidence: 1 for a name that only one row is about."""
 
 
 @dataclass(frozen=True, slots=True)
 class RankedRow:
-    """A row with all that brought it where it is."""
+    """A row with its score, its rank in each source, and the seed and link that led to it."""
 
     row: int
     score: float
@@ -100,8 +100,8 @@ class RankedRow:
 
 
 @dataclass(slots=True)
-class _Reached:
-    """What the seeds lead to: by row how much, from which seed and by what."""
+class _GraphScores:
+    """The best score from the graph by row, with the seed and the link that gave it."""
 
     scores: dict[int, float] = field(default_factory=dict)
     ways: dict[int, tuple[int, str]] = field(default_factory=dict)
@@ -113,7 +113,7 @@ class _Reached:
 
 
 def split_question(question: str) -> list[str]:
-    """The whole of a question, and of a long one its sentences."""
+    """Return the whole question, followed by its sentences if it is long."""
     if len(question.split()) < _LONG_WORDS:
         return [question]
     parts = [part.strip() for part in _SENTENCE.split(question)]
@@ -124,20 +124,22 @@ def rank_parts(parts: Sequence[RankedSources]) -> list[RankedRow]:
     """Rank the rows that answer the parts of a long question: each row counts by the part that it fits best, so every
     part brings its own best rows to the top.
 
-    On cases made of this project's documentation (three to twelve sections needed, one to four sentences each) 77 % of
-    the sections are in the first ten; 59 % when the parts are ranked as one question with the graph, 65 % when the
-    scores of the parts are added."""
+    On cases built from this project's documentation (three to twelve sections needed, one to four sentences each),
+    77 % of the sections are in the first ten; 59 % when the parts are ranked as one question with the graph, 65 % when
+    the scores of the parts are added."""
     scores, semantic, keyword = dict[int, float](), dict[int, int](), dict[int, int]()
     for part in parts:
-        near, worded = part.semantic[:PART_DEPTH], part.keyword[:PART_DEPTH]
-        for row, score in fuse_ranks({"semantic": near, "keyword": worded}, constant=_PART_CONSTANT).items():
+        semantic_rows, keyword_rows = part.semantic[:PART_DEPTH], part.keyword[:PART_DEPTH]
+        for row, score in fuse_ranks(
+            {"semantic": semantic_rows, "keyword": keyword_rows}, constant=_PART_CONSTANT
+        ).items():
             scores[row] = max(scores.get(row, 0.0), score)
-        _keep_best_ranks(semantic, near)
-        _keep_best_ranks(keyword, worded)
+        _keep_best_ranks(semantic, semantic_rows)
+        _keep_best_ranks(keyword, keyword_rows)
     greatest = 2.0 / (_PART_CONSTANT + 1)
     return [
         RankedRow(row, scores[row] / greatest, semantic.get(row), keyword.get(row), None)
-        for row in _best(scores, len(scores))
+        for row in _best_rows(scores, len(scores))
     ]
 
 
@@ -152,24 +154,24 @@ def rank_rows(
     graph: ChunkGraph,
     weights: Mapping[str, float] | None = None,
 ) -> list[RankedRow]:
-    """Every row that a source found or a seed leads to, best first; of equal ones the lower number. `graph` is asked
-    about few rows only. `weights` are of the sources `semantic` and `keyword`."""
+    """Return every row that a source returned or a seed leads to, best first; ties go to the lower row. `weights` are
+    for the sources `semantic` and `keyword`. Only a few rows are looked up in `graph`."""
     fused = fuse_ranks({"semantic": sources.semantic, "keyword": sources.keyword}, weights)
     greatest = 2.0 / (RRF_CONSTANT + 1)
     own = {row: score / greatest for row, score in fused.items()}
     scores = own | {row: own.get(row, 0.0) + sure for row, sure in sources.named.items()}
     wanted = frozenset(terms_of(question))
-    reached = _Reached()
-    near = _best(own, _BRIDGED)
-    rarity = _rarity(near, graph)
+    reached = _GraphScores()
+    near = _best_rows(own, _MOST_COMPARED)
+    rarity = _term_rarity(near, graph)
     for _ in range(ROUNDS):
-        best = _best(scores, SEEDS)
-        _follow(reached, best, scores, sources.named, wanted, graph)
-        _bridge(reached, best, scores, near, wanted, rarity, graph)
+        seeds = _best_rows(scores, SEEDS)
+        _follow_leads(reached, seeds, scores, sources.named, wanted, graph)
+        _follow_shared_names(reached, seeds, scores, near, wanted, rarity, graph)
         rows = own.keys() | reached.scores.keys() | sources.named.keys()
         scores = {row: own.get(row, 0.0) + reached.scores.get(row, 0.0) + sources.named.get(row, 0.0) for row in rows}
     semantic, keyword = _rank_by_row(sources.semantic), _rank_by_row(sources.keyword)
-    by_graph = _rank_by_row(_best(reached.scores, len(reached.scores)))
+    by_graph = _rank_by_row(_best_rows(reached.scores, len(reached.scores)))
     return [
         RankedRow(
             row,
@@ -179,32 +181,32 @@ def rank_rows(
             by_graph.get(row),
             *reached.ways.get(row, (None, "")),
         )
-        for row in _best(scores, len(scores))
+        for row in _best_rows(scores, len(scores))
     ]
 
 
-def _follow(
-    reached: _Reached,
+def _follow_leads(
+    reached: _GraphScores,
     seeds: Sequence[int],
     scores: Mapping[int, float],
     named: Mapping[int, float],
     wanted: frozenset[str],
     graph: ChunkGraph,
 ) -> None:
-    """Add what the seeds, best first, lead to: as far as the seed is trusted, and more for what the question asks
-    beyond it. What an earlier round came to stays: a chunk may have passed the one that led to it."""
+    """Add the rows that the seeds (best first) lead to, scored by the trust in the seed and by the question terms that
+    the seed lacks. Scores of earlier rounds stay: a chunk may have overtaken the seed that led to it."""
     for seed in seeds:
-        trust = max(named.get(seed, 0.0), _trust(scores, seeds[0], seed))
-        left = wanted - graph.terms_at(seed)
+        trust = max(named.get(seed, 0.0), _seed_trust(scores, seeds[0], seed))
+        missing = wanted - graph.terms_at(seed)
         for lead in graph.leads_from(seed):
             if lead.row == seed:
                 continue
-            held = len(left & graph.terms_at(lead.row)) / len(wanted) if wanted else 0.0
-            reached.add(lead.row, trust * lead.strength * (1.0 + _REST * held), seed, lead.by)
+            coverage = len(missing & graph.terms_at(lead.row)) / len(wanted) if wanted else 0.0
+            reached.add(lead.row, trust * lead.strength * (1.0 + _COVERAGE_BONUS * coverage), seed, lead.by)
 
 
-def _bridge(
-    reached: _Reached,
+def _follow_shared_names(
+    reached: _GraphScores,
     seeds: Sequence[int],
     scores: Mapping[int, float],
     near: Sequence[int],
@@ -212,33 +214,35 @@ def _bridge(
     rarity: Mapping[str, float],
     graph: ChunkGraph,
 ) -> None:
-    """Add what shares a telling name with a seed that the question does not hold, though it is not about it: a little
-    for the name alone, more where it holds what the question asks beyond the seed."""
-    most = _TELLING_NAMES * math.log(len(near) + 2.0)
+    """Add the near rows that share a distinctive name with a seed, if the question does not contain that name: a small
+    score for the name, more for question terms that the seed lacks."""
+    most = _DISTINCTIVE_NAMES * math.log(len(near) + 2.0)
     for seed in seeds:
-        trust = _trust(scores, seeds[0], seed)
-        names, left = graph.names_at(seed) - wanted, wanted - graph.terms_at(seed)
+        trust = _seed_trust(scores, seeds[0], seed)
+        names, missing = graph.names_at(seed) - wanted, wanted - graph.terms_at(seed)
         for row in near:
             shared = names & graph.terms_at(row)
             if row == seed or not shared:
                 continue
-            telling = min(1.0, sum(rarity[name] for name in shared) / most)
-            held = len(left & graph.terms_at(row)) / len(wanted) if wanted else 0.0
+            distinctiveness = min(1.0, sum(rarity[name] for name in shared) / most)
+            coverage = len(missing & graph.terms_at(row)) / len(wanted) if wanted else 0.0
             by = max(sorted(shared), key=rarity.__getitem__)
-            reached.add(row, trust * telling * (_SHARED + _SHARED_REST * held), seed, by)
+            reached.add(
+                row, trust * distinctiveness * (_SHARED_NAME_SCORE + _SHARED_COVERAGE_BONUS * coverage), seed, by
+            )
 
 
-def _rarity(rows: Sequence[int], graph: ChunkGraph) -> dict[str, float]:
-    """How telling each term of `rows` is among them (inverse document frequency)."""
+def _term_rarity(rows: Sequence[int], graph: ChunkGraph) -> dict[str, float]:
+    """Return the inverse document frequency of each term within `rows`."""
     holding = Counter(term for row in rows for term in graph.terms_at(row))
     return {term: idf(len(rows), count) for term, count in holding.items()}
 
 
-def _trust(scores: Mapping[int, float], best: int, seed: int) -> float:
+def _seed_trust(scores: Mapping[int, float], best: int, seed: int) -> float:
     return math.exp(-_TRUST_FALL * (scores[best] - scores[seed]))
 
 
-def _best(scores: Mapping[int, float], count: int) -> list[int]:
+def _best_rows(scores: Mapping[int, float], count: int) -> list[int]:
     return sorted(scores, key=lambda row: (-scores[row], row))[:count]
 
 

@@ -30,7 +30,7 @@ class ApprovalScope(StrEnum):
     NO = "no"
 
 
-_SAID: Final = {
+_ANSWERS: Final = {
     ApprovalScope.ONCE: ("once", "yes", "y", "ok", "ja"),
     ApprovalScope.TASK: ("task", "this task"),
     ApprovalScope.ALWAYS: ("always", "always in this project"),
@@ -48,9 +48,9 @@ def scope_of(answer: str) -> ApprovalScope:
 
 def read_scope(answer: str) -> ApprovalScope:
     """Return the scope of an answer to an approval. Raises UsageError if it says neither yes nor no."""
-    said = answer.strip().casefold().rstrip(".!")
-    for scope, words in _SAID.items():
-        if said in words:
+    word = answer.strip().casefold().rstrip(".!")
+    for scope, words in _ANSWERS.items():
+        if word in words:
             return scope
     raise UsageError(
         "That says neither yes nor no.", advice='Answer "once", "this task", "always" (in this project), or "no".'

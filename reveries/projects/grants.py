@@ -99,38 +99,38 @@ async def give_grant(store: ProjectStore, project: Project, name: str) -> Grant:
     is_source = name == FOLDER_SOURCE or is_host or name.startswith(("document:", SERVER_PREFIX))
     if not is_tool and not is_source:
         raise UsageError(
-            f"{name[:80]!r} is nothing that can be granted.",
+            f"{name[:80]!r} cannot be granted.",
             advice=f"A tool ({', '.join(GRANTABLE_TOOLS)}), a server or a tool of it (see: reveries mcp servers), "
             f"or a source: {FOLDER_SOURCE}, web:example.org, {SERVER_PREFIX}NAME",
         )
     kind = GrantKind.TOOL if is_tool else GrantKind.SOURCE
     async with store.database.transaction() as transaction:
-        there = [one for one in await read_grants(transaction, project.id) if (one.kind, one.name) == (kind, name)]
-        if not any(one.task_id is None for one in there):
+        existing = [one for one in await read_grants(transaction, project.id) if (one.kind, one.name) == (kind, name)]
+        if not any(one.task_id is None for one in existing):
             await put_grant(store, transaction, project.id, kind, name, None)
             await store.log(transaction, project.id, "grant.given", name)
         await store.clear_rest(transaction, project.id)
-    found = await read_grants(store.database, project.id)
-    return next(one for one in found if (one.kind, one.name, one.task_id) == (kind, name, None))
+    grants = await read_grants(store.database, project.id)
+    return next(one for one in grants if (one.kind, one.name, one.task_id) == (kind, name, None))
 
 
 async def revoke_grants(store: ProjectStore, project: Project, name: str) -> int:
     """Revoke all grants of a name, or one by its id; return how many. Raises NotFoundError."""
     async with store.database.transaction() as transaction:
         every = await read_grants(transaction, project.id)
-        found = [one for one in every if _is_meant(one, name.strip())]
-        if not found:
+        matches = [one for one in every if _matches_name(one, name.strip())]
+        if not matches:
             raise NotFoundError(
                 f"{project.name} has no grant {name[:80]!r}.",
-                advice=f"Those that there are: reveries grant list {project.name}",
+                advice=f"To see its grants: reveries grant list {project.name}",
             )
-        for one in found:
+        for one in matches:
             await transaction.run("projects.revoke_grant", {"id": one.id, "now": store.now})
         await store.log(transaction, project.id, "grant.revoked", name)
-    return len(found)
+    return len(matches)
 
 
-def _is_meant(grant: Grant, name: str) -> bool:
+def _matches_name(grant: Grant, name: str) -> bool:
     """Whether `name` refers to the grant: its name, its server, or the beginning of its id."""
     of_server = read_pin(grant.name) is not None and grant.name.startswith(f"{name}.")
     return name in (grant.name, grant.plain_name) or of_server or (len(name) >= 4 and grant.id.startswith(name))

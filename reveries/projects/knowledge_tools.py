@@ -1,6 +1,6 @@
-"""What a project knows, as tools (V-29..V-38): names and fields as the specification has them.
+"""MCP tools for the knowledge of a project (V-29..V-38), with the names and fields of the specification.
 
-Each call names its project, and each answer says which it was: no tool reaches into another one.
+Each call names its project, and each answer repeats it. No tool reaches into another project.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -44,7 +44,7 @@ class _Arguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
     project_id: _Name
 
 
-# --- what goes in -----------------------------------------------------------------------------------------------------
+# --- arguments --------------------------------------------------------------------------------------------------------
 
 
 class RelatedTo(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -139,7 +139,7 @@ class GetContradictions(_Arguments, frozen=True):
     limit: _Limit | None = None
 
 
-# --- what comes out ---------------------------------------------------------------------------------------------------
+# --- results ----------------------------------------------------------------------------------------------------------
 
 
 class ChunkOut(msgspec.Struct, frozen=True):
@@ -266,14 +266,14 @@ class ContradictionsOut(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class KnowledgeTools:
-    """The tools over the knowledge of every project."""
+    """The tools that read and write the knowledge of projects."""
 
     store: ProjectStore
 
     def tools(self) -> list[Tool]:
-        """In the order of the specification."""
+        """Return the tools in the order of the specification."""
         look, inside = Reach.LOOK, Reach.INSIDE
-        listed: list[tuple[str, Reach, type[msgspec.Struct], Callable[..., Awaitable[object]]]] = [
+        definitions: list[tuple[str, Reach, type[msgspec.Struct], Callable[..., Awaitable[object]]]] = [
             ("Keep one thing that the project knows.", inside, StoreChunk, self.store_chunk),
             ("Find by meaning.", look, SearchSemantic, self.search_semantic),
             ("Find by meaning, words and relations.", look, SearchHybrid, self.search_hybrid),
@@ -290,14 +290,14 @@ class KnowledgeTools:
                 name, SERVER, description, reach, arguments, run,
                 is_repeatable=name not in _UNREPEATABLE, is_additive=name == "store_chunk",
             )
-            for name, (description, reach, arguments, run) in zip(KNOWLEDGE_TOOL_NAMES, listed, strict=True)
+            for name, (description, reach, arguments, run) in zip(KNOWLEDGE_TOOL_NAMES, definitions, strict=True)
         ]  # fmt: skip
 
     async def store_chunk(self, given: StoreChunk, caller: ToolCaller) -> StoredOut:
         if not given.content.strip():
             raise UsageError("A chunk says something: its content is blank.", advice="Say what is known.")
         project = await self.store.find(given.project_id)
-        # Only the owner's own word is the owner's: a program that says so is not.
+        # Only the owner can be the source USER; from a program the claim is not accepted.
         is_foreign_claim = caller.source and given.source is ChunkSource.USER
         if not caller.may_write:
             _require_no_verdict(given)
@@ -305,7 +305,7 @@ class KnowledgeTools:
         chunk = NewChunk(
             content=given.content,
             type=given.type,
-            # Who may only add is heard, not believed: what it says takes the place of nothing.
+            # A caller that may only add is not trusted: its chunks stay speculative and replace nothing.
             confidence=given.confidence if caller.may_write else Confidence.SPECULATIVE,
             source=ChunkSource.RESEARCH if is_foreign_claim else given.source,
             tags=tuple(given.tags),
@@ -315,41 +315,43 @@ class KnowledgeTools:
         for one in given.related_to:
             await self._chunk(project, one.chunk_id)
         [chunk_id] = await self.store.knowledge.store(project.id, [chunk])
-        found = await self.store.knowledge.contradictions_of_chunk(project.id, chunk_id)
+        conflicts = await self.store.knowledge.contradictions_of_chunk(project.id, chunk_id)
         stored = self._chunk_out(await self._chunk(project, chunk_id))
-        return StoredOut(project.name, stored, [self._contradiction_out(one) for one in found])
+        return StoredOut(project.name, stored, [self._contradiction_out(one) for one in conflicts])
 
     async def search_semantic(self, given: SearchSemantic, caller: ToolCaller) -> SemanticOut:
         project = await self.store.find(given.project_id)
-        found = await self.store.knowledge.search.semantic(
+        results = await self.store.knowledge.search.semantic(
             project.id, given.query, given.limit, given.min_similarity, given.filters.to_search(),
             session_id=caller.session_id, is_counted=caller.may_write,
         )  # fmt: skip
-        return SemanticOut(project.name, [SemanticResult(self._chunk_out(one.chunk), one.similarity) for one in found])
+        return SemanticOut(
+            project.name, [SemanticResult(self._chunk_out(one.chunk), one.similarity) for one in results]
+        )
 
     async def search_hybrid(self, given: SearchHybrid, caller: ToolCaller) -> HybridOut:
         project = await self.store.find(given.project_id)
-        found = await self.store.knowledge.search.hybrid(
+        results = await self.store.knowledge.search.hybrid(
             project.id, given.query, given.limit, given.filters.to_search(),
             session_id=caller.session_id, is_counted=caller.may_write,
         )  # fmt: skip
-        return HybridOut(project.name, [self._hybrid_result(one) for one in found])
+        return HybridOut(project.name, [self._hybrid_result(one) for one in results])
 
     async def search_tags(self, given: SearchTags, caller: ToolCaller) -> ChunksOut:
         project = await self.store.find(given.project_id)
         filters = SearchFilters(confidence=frozenset(given.confidence), since=given.since)
-        found = await self.store.knowledge.search.tagged(project.id, given.tags, given.any_tags, filters, given.limit)
-        return ChunksOut(project.name, [self._chunk_out(one) for one in found])
+        chunks = await self.store.knowledge.search.tagged(project.id, given.tags, given.any_tags, filters, given.limit)
+        return ChunksOut(project.name, [self._chunk_out(one) for one in chunks])
 
     async def get_related(self, given: GetRelated, caller: ToolCaller) -> RelationshipsOut:
         project = await self.store.find(given.project_id)
         chunk = await self._chunk(project, given.chunk_id)
-        found = await self.store.knowledge.search.related(
+        neighbours = await self.store.knowledge.search.related(
             project.id, chunk.id, given.relationship_type, min_weight=given.min_weight, limit=given.limit,
             direction=given.direction, is_counted=caller.may_write,
         )  # fmt: skip
         related = [
-            RelatedOut(self._chunk_out(one.chunk), relationship_out(one.relation), one.direction) for one in found
+            RelatedOut(self._chunk_out(one.chunk), relationship_out(one.relation), one.direction) for one in neighbours
         ]
         return RelationshipsOut(project.name, related)
 
@@ -380,15 +382,15 @@ class KnowledgeTools:
 
     async def get_contradictions(self, given: GetContradictions, _: ToolCaller) -> ContradictionsOut:
         project = await self.store.find(given.project_id)
-        found = await self.store.knowledge.contradictions(project.id, unresolved_only=given.unresolved_only)
-        return ContradictionsOut(project.name, [self._contradiction_out(one) for one in found[: given.limit]])
+        conflicts = await self.store.knowledge.contradictions(project.id, unresolved_only=given.unresolved_only)
+        return ContradictionsOut(project.name, [self._contradiction_out(one) for one in conflicts[: given.limit]])
 
     async def _chunk(self, project: Project, chunk_id: str) -> Chunk:
-        """Raises NotFoundError for one that this project does not have."""
-        found = [one for one in await self.store.knowledge.named(project.id, [chunk_id]) if one.id == chunk_id]
-        if not found:
+        """Load a chunk of this project. Raises NotFoundError."""
+        matches = [one for one in await self.store.knowledge.named(project.id, [chunk_id]) if one.id == chunk_id]
+        if not matches:
             raise NotFoundError(f"{project.name} knows no chunk {chunk_id[:60]!r}.", advice="Search for it.")
-        return found[0]
+        return matches[0]
 
     async def _relation(self, project: Project, from_id: str, to_id: str, type_: RelationType | None) -> Relation:
         one, other = await self._chunk(project, from_id), await self._chunk(project, to_id)
@@ -447,7 +449,7 @@ class KnowledgeTools:
 
 
 def _require_no_verdict(given: StoreChunk) -> None:
-    """Raise UsageError where a caller that may only add says that something else does not hold."""
+    """Raise UsageError if a caller that may only add replaces or contradicts another chunk."""
     verdicts = {*REPLACING, RelationType.CONTRADICTS, RelationType.SUPERSEDED_BY}
     if any(one.relationship_type in verdicts for one in given.related_to):
         raise UsageError(
@@ -457,7 +459,7 @@ def _require_no_verdict(given: StoreChunk) -> None:
 
 
 def relationship_out(relation: Relation) -> RelationshipOut:
-    """A relation in the fields of the specification."""
+    """Return a relation with the fields of the specification."""
     return RelationshipOut(
         id=relation.id,
         from_chunk_id=relation.from_id,

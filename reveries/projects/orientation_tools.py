@@ -1,4 +1,4 @@
-"""Where projects stand, as tools (V-16..V-19): names and fields as the specification has them."""
+"""MCP tools for project orientations (V-16..V-19), with the names and fields of the specification."""
 
 from dataclasses import dataclass
 from typing import Annotated
@@ -30,7 +30,7 @@ _Vision = Annotated[str, msgspec.Meta(min_length=1, max_length=4_000)]
 _Lines = Annotated[list[_Text], msgspec.Meta(max_length=100)]
 
 
-# --- what goes in -----------------------------------------------------------------------------------------------------
+# --- arguments --------------------------------------------------------------------------------------------------------
 
 
 class GetOrientation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -78,7 +78,7 @@ class UpdateOrientation(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
     orientation: OrientationIn
 
 
-# --- what comes out ---------------------------------------------------------------------------------------------------
+# --- results ----------------------------------------------------------------------------------------------------------
 
 
 class OrientationOut(msgspec.Struct, frozen=True):
@@ -134,12 +134,12 @@ class CreatedOut(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class OrientationTools:
-    """The tools over where every project stands."""
+    """The tools that read and write project orientations."""
 
     store: ProjectStore
 
     def tools(self) -> list[Tool]:
-        """In the order of the specification."""
+        """Return the tools in the order of the specification."""
         look, inside = Reach.LOOK, Reach.INSIDE
         return [
             Tool(
@@ -163,11 +163,11 @@ class OrientationTools:
 
     async def update_orientation(self, given: UpdateOrientation, caller: ToolCaller) -> UpdatedOut:
         project = await self.store.find(given.project_id)
-        seen = await self.store.orientation(self.store.database, project.id)
-        prepared = await self.store.knowledge.prepare(project.id, [archive_chunk(seen)])
+        current = await self.store.orientation(self.store.database, project.id)
+        prepared = await self.store.knowledge.prepare(project.id, [archive_chunk(current)])
         async with self.store.database.transaction() as transaction:
             old = await self.store.orientation(transaction, project.id)
-            if old.version != seen.version or given.orientation.version not in (None, old.version):
+            if old.version != current.version or given.orientation.version not in (None, old.version):
                 raise UsageError(
                     f"The orientation of {project.name} is at version {old.version} by now.",
                     advice="Read it again with get_orientation, and write on from there.",
@@ -179,24 +179,24 @@ class OrientationTools:
         return UpdatedOut(project.name, True, self.store.now, old.version + 1)
 
     async def list_projects(self, _: ListProjects, __: ToolCaller) -> ProjectsOut:
-        found = []
+        projects = []
         for one in await self.store.projects():
             if one.state != "archived":
                 page = await self.store.orientation(self.store.database, one.id)
                 vision = page.content.vision_summary or await self._goal_of(one)
                 phase = page.content.current_phase
-                found.append(ProjectOut(one.id, one.name, one.state, vision, phase, page.written_at))
-        return ProjectsOut(found)
+                projects.append(ProjectOut(one.id, one.name, one.state, vision, phase, page.written_at))
+        return ProjectsOut(projects)
 
     async def create_project(self, given: BeginProject, caller: ToolCaller) -> CreatedOut:
         taken = {one.name.casefold() for one in await self.store.projects()}
-        name = plain(given.name).strip() or name_of_vision(plain(given.vision_summary), taken)
-        first = Orientation(
+        name = plain(given.name).strip() or derive_project_name(plain(given.vision_summary), taken)
+        orientation = Orientation(
             given.vision_summary.strip(),
             success_criteria=tuple(Criterion(one) for one in given.success_criteria),
             constraints=tuple(given.constraints),
         )
-        project = await self.store.create(name, orientation=first, sources=caller.foreign_sources)
+        project = await self.store.create(name, orientation=orientation, sources=caller.foreign_sources)
         return CreatedOut(project.name, project.id, await self._orientation_out(project))
 
     async def _goal_of(self, project: Project) -> str:
@@ -225,7 +225,8 @@ class OrientationTools:
 
 
 def merge_orientation(old: Orientation, given: OrientationIn, now: float) -> Orientation:
-    """The page with what is given in its place; criteria and decisions that stay keep what they rest on. Pure."""
+    """Return the orientation with the given fields replaced; unchanged criteria and decisions keep their premises.
+    Pure."""
     criteria = {one.text: one for one in old.success_criteria}
     decisions = {one.decision: one for one in old.key_decisions}
     changed: dict[str, object] = {}
@@ -247,8 +248,8 @@ def merge_orientation(old: Orientation, given: OrientationIn, now: float) -> Ori
 def _merge_decision(given: DecisionIn, old: KeyDecision | None, now: float) -> KeyDecision:
     rests_on = tuple(given.rests_on) or (old.rests_on if old else ())
     date = given.date if given.date is not None else old.date if old else now
-    flagged = old.flagged_because if old and rests_on == old.rests_on else ""
-    return KeyDecision(given.decision, given.reasoning or (old.reasoning if old else ""), date, rests_on, flagged)
+    flag = old.flagged_because if old and rests_on == old.rests_on else ""
+    return KeyDecision(given.decision, given.reasoning or (old.reasoning if old else ""), date, rests_on, flag)
 
 
 def _list_doubts(page: OrientationVersion) -> list[str]:
@@ -257,13 +258,13 @@ def _list_doubts(page: OrientationVersion) -> list[str]:
     return criteria + decisions
 
 
-def name_of_vision(vision: str, taken: set[str]) -> str:
-    """The first words of a vision as a name that nothing else has. `taken` in case-folded form. Pure."""
+def derive_project_name(vision: str, taken: set[str]) -> str:
+    """Return the first words of a vision as an unused name. `taken` holds case-folded names. Pure."""
     name = ""
     for word in vision.split():
         if len(name) + len(word) + 1 > LONGEST_NAME_CHARS - 4 or name.endswith((".", ":", ";")):
             break
         name = f"{name} {word}".strip()
     name = name.rstrip(".,:;") or vision.strip()[: LONGEST_NAME_CHARS - 4]
-    tries = (name, *(f"{name} {number}" for number in range(2, 1000)))
-    return next(one for one in tries if one.casefold() not in taken)
+    candidates = (name, *(f"{name} {number}" for number in range(2, 1000)))
+    return next(one for one in candidates if one.casefold() not in taken)

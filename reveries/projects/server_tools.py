@@ -47,7 +47,7 @@ class ServerTools:
                 await self._open(name, list(grants.values()))
             except ReveriesError as error:
                 log.warning("server.not_started", why=error.message[:200])
-                await self._note("server.not_started", f"{name}: {error.message}")
+                await self._log_event("server.not_started", f"{name}: {error.message}")
 
     async def close(self) -> None:
         for server in self._servers:
@@ -56,21 +56,23 @@ class ServerTools:
     async def _open(self, name: str, grants: Sequence[Grant]) -> None:
         server = self.open_server(name)
         self._servers.append(server)
-        there = {PinnedTool(server.full_name(one), one.pin).grant_name: one for one in await server.offered()}
+        offered = {PinnedTool(server.full_name(one), one.pin).grant_name: one for one in await server.offered()}
         for grant in grants:
-            if grant.name in there:
-                self.tools.append(server.as_tool(there[grant.name]))
+            if grant.name in offered:
+                self.tools.append(server.as_tool(offered[grant.name]))
             else:
-                await self._switch_off(grant)
+                await self._disable_tool(grant)
 
-    async def _switch_off(self, grant: Grant) -> None:
+    async def _disable_tool(self, grant: Grant) -> None:
         """Disable a tool whose description changed since it was granted."""
         tool = grant.name.partition("#")[0]
         async with self.store.database.transaction() as transaction:
             await transaction.run("projects.revoke_grant", {"id": grant.id, "now": self.store.now})
-        await self._note("tool.switched_off", f"{tool} changed since you granted it. To look: reveries mcp servers")
+        await self._log_event(
+            "tool.switched_off", f"{tool} changed since you granted it. To look: reveries mcp servers"
+        )
 
-    async def _note(self, action: str, words: str) -> None:
+    async def _log_event(self, action: str, words: str) -> None:
         async with self.store.database.transaction() as transaction:
             await self.store.log(transaction, self.project.id, action, words)
         self.tell("switched off", words)
@@ -82,14 +84,14 @@ async def grant_server_tools(store: ProjectStore, project: Project, name: str, s
     offered = await server.offered()
     chosen = [one for one in offered if name in (server.name, server.full_name(one))]
     if not chosen:
-        there = ", ".join(server.full_name(one) for one in offered[:20]) or "none"
-        raise NotFoundError(f"There is no tool {name[:120]!r}.", advice=f"It offers: {there}")
+        names = ", ".join(server.full_name(one) for one in offered[:20]) or "none"
+        raise NotFoundError(f"There is no tool {name[:120]!r}.", advice=f"It offers: {names}")
     async with store.database.transaction() as transaction:
-        standing = await read_grants(transaction, project.id)
+        existing = await read_grants(transaction, project.id)
         for one in chosen:
             pinned = PinnedTool(server.full_name(one), one.pin)
-            for old in standing:
-                if (found := read_pin(old.name)) and found.tool == pinned.tool:
+            for old in existing:
+                if (old_pin := read_pin(old.name)) and old_pin.tool == pinned.tool:
                     await transaction.run("projects.revoke_grant", {"id": old.id, "now": store.now})
             await put_grant(store, transaction, project.id, GrantKind.TOOL, pinned.grant_name, None)
         await store.log(transaction, project.id, "grant.given", name)

@@ -1,4 +1,4 @@
-"""The tools of one try of a task: what it may call, what each call needs, what it leaves in rows and in the folder."""
+"""The tools for one attempt at a task: which may be called, what each call needs, and how calls are recorded."""
 
 import asyncio
 import contextlib
@@ -38,15 +38,15 @@ if TYPE_CHECKING:
     from reveries.tools.web import WebTools
 
 WORK_ROLE: Final = "work"
-_FOUND: Final = 8
-_MOST_FOUND_CHARS: Final = 8_000
+_MOST_CHUNKS: Final = 8
+_MOST_CHUNK_CHARS: Final = 8_000
 _MOST_SHOWN_CHARS: Final = 1_200
 _MOST_SHOWN_FILES: Final = 6
 _UNKNOWN: Final = "It was begun, and then the mind was stopped: nobody knows whether it happened."
 
 
 def open_web_tools(owner_words: str, search_url: str) -> "WebTools":
-    """Late: a mind that looks nothing up does not carry what that takes."""
+    """Import late, so that a mind that never searches the web does not load the libraries for it."""
     from reveries.tools.web import WebTools
 
     return WebTools(owner_words, search_url)
@@ -54,13 +54,13 @@ def open_web_tools(owner_words: str, search_url: str) -> "WebTools":
 
 @dataclass(frozen=True, kw_only=True)
 class ToolServices:
-    """What tools are made of on this machine."""
+    """What the tools need from this machine."""
 
     sandbox: Sandbox
     copies: FolderCopies
     web: Callable[[], WebSettings]
     open_web: "Callable[[str, str], WebTools]" = open_web_tools
-    """By the owner's words and the address of the search."""
+    """Called with the owner's words and the URL of the search service."""
     open_server: OpenServer
 
 
@@ -76,7 +76,7 @@ FindChunks = Callable[[str, int], Awaitable[list[Chunk]]]
 
 @dataclass(kw_only=True)
 class TaskTools:
-    """Opened for one try, closed at its end: no worker outlives it."""
+    """The tools for one attempt at a task. `close` ends the worker and the MCP servers."""
 
     services: ToolServices
     store: ProjectStore
@@ -85,13 +85,14 @@ class TaskTools:
     steps: StepRows
     find_chunks: FindChunks
     sources: set[str]
-    """Foreign sources of all that was looked at in this try: results add theirs."""
+    """Foreign sources of everything read in this attempt; each result adds its own."""
     names: dict[str, str] = field(default_factory=dict)
-    """By the name that stands before the model ("k1"): the id of a chunk."""
+    """Chunk ids by the name that the prompt uses ("k1")."""
     servers: ServerTools | None = None
-    """Opened; closed with these."""
+    """Open MCP servers; closed by `close`."""
     hold_break: HoldBreak = contextlib.nullcontext
-    """While it is held, a word of the owner waits: what changes something comes to its end, and its result is kept."""
+    """Context manager that defers an interruption by the owner: a call that changes something finishes first, and its
+    result is stored."""
 
     def __post_init__(self) -> None:
         self._shown_sources: dict[str, str] = {}
@@ -101,75 +102,77 @@ class TaskTools:
         self._worker = open_folder_worker(self.services.sandbox, self.folder) if self.folder is not None else None
         if self.servers is not None and gates.is_enforced(ToolGate.RESULT):
             self.sources |= self.servers.sources
-        every = [replace(tool, run=self._recorded(tool)) for tool in self._every_tool()]
-        listed = frozenset(self._listed())
-        self.tools = [tool for tool in every if tool.name in listed]
-        """What the role of work may call in this project."""
-        self._registry = ToolRegistry(every, {WORK_ROLE: listed & {tool.name for tool in every}}, self._permit)
+        every = [replace(tool, run=self._record_calls(tool)) for tool in self._build_tools()]
+        allowed = frozenset(self._list_allowed_names())
+        self.tools = [tool for tool in every if tool.name in allowed]
+        """The tools that the work role may call in this project."""
+        self._registry = ToolRegistry(every, {WORK_ROLE: allowed & {tool.name for tool in every}}, self._permit)
 
     async def call(self, name: str, arguments: Mapping[str, object], is_unknown: bool = False) -> str:
-        """One call by the role of work. Raises what the registry raises."""
+        """Call a tool as the work role; return the result's text. Raises what the registry raises."""
         caller = ToolCaller(WORK_ROLE, session_id=self.state.session_id, context_sources=frozenset(self.sources))
         result = await self._registry.invoke(caller, name, arguments, is_unknown=is_unknown)
         assert isinstance(result, ToolResult)
         return result.text
 
     async def earlier_calls(self) -> list[CallRecord]:
-        """What this try did before it was broken off, or waited for a yes; and of earlier tries, what nobody knows
-        whether it happened and must not happen twice."""
+        """Return the calls of this attempt before it was interrupted or waited for an approval, and those of earlier
+        attempts whose outcome is unknown and that must not be repeated."""
         steps = [one for one in await self.store.steps_of(self.task.id) if one.reach]
         since = self.task.try_began_at if self.task.try_began_at is not None else math.inf
-        kept = [
+        relevant = [
             one
             for number, one in enumerate(steps)
-            if one.began_at >= since or (self._is_in_doubt(one) and not _is_settled(one, steps[number + 1 :]))
+            if one.began_at >= since or (self._is_in_doubt(one) and not _succeeded_later(one, steps[number + 1 :]))
         ]
-        return [await self._replay(one) for one in kept]
+        return [await self._replay(one) for one in relevant]
 
     def _is_in_doubt(self, step: WorkStep) -> bool:
         is_repeatable = any(tool.name == step.tool and tool.is_repeatable for tool in self.tools)
         return step.state == "unknown" and not is_repeatable
 
     async def close(self) -> None:
-        """End what was started, and write down how the folder was left."""
+        """Stop the servers and the worker, and record the state of the folder."""
         if self.servers is not None:
             await self.servers.close()
         if self._worker is not None:
             await self._worker.close()
             assert self.folder is not None
-            await asyncio.to_thread(self.services.copies.note_end, self.task.id, self.folder.path)
+            await asyncio.to_thread(self.services.copies.record_end, self.task.id, self.folder.path)
 
     async def read(self, path: str) -> str:
-        """A file of the folder whole, by code. Raises ToolError."""
+        """Return the whole text of a file in the folder, for code rather than the model. Raises ToolError."""
         assert self._worker is not None
         self.sources |= {"folder"}
         return str(await self._worker.call("read", {"path": path}))
 
     async def find(self, pattern: str) -> list[str]:
-        """Paths of the folder that match, by code. Raises ToolError."""
+        """Return the paths that match a pattern, for code rather than the model. Raises ToolError."""
         assert self._worker is not None
         return [str(one["path"]) for one in await self._worker.call("find", {"pattern": pattern})]
 
     # --- evidence -----------------------------------------------------------------------------------------------------
 
     async def digests(self, paths: tuple[str, ...]) -> dict[str, str]:
-        """The SHA-256 of those of these files that are there."""
-        found: dict[str, str] = {}
+        """Return the SHA-256 of each of these files that exists."""
+        digests: dict[str, str] = {}
         for path in paths:
             try:
-                found[path] = str(await self._worker.call("digest", {"path": path})) if self._worker else ""
+                digests[path] = str(await self._worker.call("digest", {"path": path})) if self._worker else ""
             except ToolError:
                 continue
-        return {path: digest for path, digest in found.items() if digest}
+        return {path: digest for path, digest in digests.items() if digest}
 
     @property
     def commands(self) -> dict[str, int]:
-        """What each command that was run ended with, the last time."""
+        """The last exit code of each command that was run."""
         return {command: code for command, (code, _) in self._runs.items()}
 
     async def describe(self) -> list[str]:
-        """What was done, for fresh eyes: commands with their end, files with their beginning."""
-        lines = [f"- command, ended with {code}: {one_line(run)} ({said})" for run, (code, said) in self._runs.items()]
+        """Return lines for the audit: commands with exit codes, files with their beginning."""
+        lines = [
+            f"- command, ended with {code}: {one_line(run)} ({output})" for run, (code, output) in self._runs.items()
+        ]
         for path in list(self._files)[-_MOST_SHOWN_FILES:]:
             try:
                 text = await self.read(path)
@@ -179,48 +182,48 @@ class TaskTools:
             lines.append(f"- file {path}, {len(text):,} characters: {one_line(text, _MOST_SHOWN_CHARS)}")
         return lines
 
-    # --- what waits for the owner -------------------------------------------------------------------------------------
+    # --- approvals ----------------------------------------------------------------------------------------------------
 
     async def approval_for(self, call: CallRecord, why: CallFacts) -> NewQuestion:
-        """The question whether this call may be made: with its tool, its arguments, and why it is asked."""
+        """Return the question that asks the owner to approve a call: its tool, its arguments and the reason."""
         granted = grants_for_task(await read_grants(self.store.database, self.task.project_id), self.task.id)
         missing = sorted(self._shown_sources.get(one, one) for one in why.foreign_sources - granted.sources)
         is_out = why.reach is Reach.OUT
         arguments = msgspec.json.encode(dict(call.arguments)).decode()
-        # A server's tool is granted as it is then, by `grant give` alone.
+        # Tools of MCP servers are pinned to their current form, so only `grant give` grants them.
         to_grant = call.tool if is_out and call.tool in GRANTABLE_TOOLS else ""
         held = HeldCall(call.tool, arguments, why.digest, to_grant, tuple(missing) if is_out else ())
-        told = [f"{call.tool} {arguments}", f"It is part of “{self.task.title}”."]
+        context = [f"{call.tool} {arguments}", f"It is part of “{self.task.title}”."]
         if why.is_unknown:
-            told.append("It was begun before the mind was stopped, and may have happened already.")
+            context.append("It was begun before the mind was stopped, and may have happened already.")
         if missing and is_out:
-            told.append(f"What it read before may have led it there: {', '.join(missing)}.")
+            context.append(f"What it read before may have led it there: {', '.join(missing)}.")
         ask = "May it do this again?" if why.is_unknown else "May it do this?"
         answers = "once, this task, always, or no" if is_out else "once, or no"
         return NewQuestion(
-            f"{ask} {call.tool}: {_essence(call)} Say {answers}.",
+            f"{ask} {call.tool}: {_format_main_argument(call)} Say {answers}.",
             QuestionKind.APPROVAL,
-            context="\n".join(told),
+            context="\n".join(context),
             blocks=(self.task.id,),
             task_id=self.task.id,
             payload=msgspec.json.encode(held).decode(),
             foreign_sources=why.foreign_sources,
         )
 
-    # --- within -------------------------------------------------------------------------------------------------------
+    # --- internals ----------------------------------------------------------------------------------------------------
 
-    def _every_tool(self) -> list[Tool]:
-        found = [Tool("search", "knowledge", "What the project knows.", Reach.LOOK, SearchKnowledge, self._search)]
+    def _build_tools(self) -> list[Tool]:
+        tools = [Tool("search", "knowledge", "What the project knows.", Reach.LOOK, SearchKnowledge, self._search)]
         if self._worker is not None:
-            found += FolderTools(self._worker, self._before_change).tools()
+            tools += FolderTools(self._worker, self._before_change).tools()
         words = "\n".join(self._owner_words())
         self._web = self.services.open_web(words, self.services.web().search_url)
-        found += self._web.tools()
-        return found + (self.servers.tools if self.servers is not None else [])
+        tools += self._web.tools()
+        return tools + (self.servers.tools if self.servers is not None else [])
 
-    def _listed(self) -> list[str]:
-        """Nothing is written where the folder may only be read, run without a sandbox, or looked up outside where that
-        is off."""
+    def _list_allowed_names(self) -> list[str]:
+        """Return the names of the tools allowed here: writing needs a writable folder, commands a sandbox, and web
+        tools the web setting."""
         may_write = self.folder is not None and self.folder.may_write
         web = self.services.web()
         return [
@@ -234,30 +237,30 @@ class TaskTools:
         ]
 
     def _owner_words(self) -> list[str]:
-        """What the owner wrote: the goal, and answers to questions that no foreign text had a hand in."""
+        """Return what the owner wrote: the goal, and answers to questions without foreign sources."""
         goal = [self.state.goal.text] if self.state.goal is not None else []
         own = [one for one in self.state.questions if not one.foreign_sources]
         return [*goal, *(one.answer for one in own if one.answer)]
 
     async def _search(self, given: SearchKnowledge, _: ToolCaller) -> ToolResult:
         known = set(self.names.values())
-        new = [chunk for chunk in await self.find_chunks(given.query, _FOUND) if chunk.id not in known]
-        text, names = list_chunks(new, _MOST_FOUND_CHARS, first=len(self.names) + 1)
+        new = [chunk for chunk in await self.find_chunks(given.query, _MOST_CHUNKS) if chunk.id not in known]
+        text, names = list_chunks(new, _MOST_CHUNK_CHARS, first=len(self.names) + 1)
         self.names |= names
-        told = text if names else "nothing that does not stand above already"
-        return ToolResult(told, frozenset[str]().union(*(chunk.foreign_sources for chunk in new)))
+        answer = text if names else "nothing that does not stand above already"
+        return ToolResult(answer, frozenset[str]().union(*(chunk.foreign_sources for chunk in new)))
 
     async def _before_change(self) -> None:
         assert self.folder is not None
-        await asyncio.to_thread(self.services.copies.take, self.task.id, self.folder.path)
+        await asyncio.to_thread(self.services.copies.ensure_copy, self.task.id, self.folder.path)
 
     async def _permit(self, call: CallFacts) -> Permit:
-        """Whether the owner lets it go; what is approved once is used up when it begins."""
+        """Decide whether the owner's grants allow a call. A one-time approval is used up when the call begins."""
         grants = grants_for_task(await read_grants(self.store.database, self.task.project_id), self.task.id)
         return decide_call(call, grants)
 
-    def _recorded(self, tool: Tool) -> Callable[..., Awaitable[ToolResult]]:
-        """A tool that leaves a row before it begins and after it ended."""
+    def _record_calls(self, tool: Tool) -> Callable[..., Awaitable[ToolResult]]:
+        """Return a `run` for a tool that stores a row before and after each call."""
 
         async def run(given: msgspec.Struct, caller: ToolCaller) -> ToolResult:
             arguments = msgspec.to_builtins(given)
@@ -270,7 +273,7 @@ class TaskTools:
                     await self.steps.end_call(position, ToolResult(str(error)), is_done=False)
                     raise
                 assert isinstance(result, ToolResult)
-                self._note(tool.name, arguments, result)
+                self._note_result(tool.name, arguments, result)
                 await self.steps.end_call(position, result, is_done=True)
             return result
 
@@ -282,44 +285,44 @@ class TaskTools:
         if step.state == "unknown":
             text, state = _UNKNOWN, StepState.UNKNOWN
         elif step.tool == "search":
-            # The names of what it found are only in memory: they are given anew, in the same order.
+            # The names of its chunks are only in memory: searching again assigns them in the same order.
             text = (await self._search(msgspec.convert(arguments, SearchKnowledge), ToolCaller(WORK_ROLE))).text
         if state is StepState.DONE:
             result = ToolResult(text, step.foreign_sources, step.path, step.sha256, step.exit_code)
-            self._note(step.tool, arguments, result)
+            self._note_result(step.tool, arguments, result)
             if step.tool in GRANTABLE_TOOLS:
                 self._web.note_known(text)
         return CallRecord(step.tool, arguments, text, state)
 
-    def _note(self, tool: str, arguments: Mapping[str, object], result: ToolResult) -> None:
+    def _note_result(self, tool: str, arguments: Mapping[str, object], result: ToolResult) -> None:
         if gates.is_enforced(ToolGate.RESULT):
             self.sources |= result.foreign_sources
         if result.path:
             self._files[result.path] = result.sha256
         if result.exit_code is not None:
             self._runs[str(arguments.get("command", ""))] = result.exit_code, f"output {result.sha256[:12]}"
-        hosts = result.hosts or ([host] if (host := _host_in(arguments)) else [])
+        hosts = result.hosts or ([host] if (host := _find_host(arguments)) else [])
         self._shown_sources |= {source_of_host(host): f"web:{host}" for host in hosts}
 
 
-def _is_settled(step: WorkStep, later: list[WorkStep]) -> bool:
-    """Whether the same was done again since, with a yes."""
+def _succeeded_later(step: WorkStep, later: list[WorkStep]) -> bool:
+    """Whether the same call succeeded later, after an approval."""
     return any((one.tool, one.arguments) == (step.tool, step.arguments) and one.state == "done" for one in later)
 
 
 def folder_access(state: AgentState) -> FolderAccess | None:
-    """The folder of a project, where it has one."""
+    """Return access to the project's folder; None if it has none."""
     path = Path(state.project.folder)
     return FolderAccess(path, state.project.may_write) if state.project.folder and path.is_absolute() else None
 
 
-def _host_in(arguments: Mapping[str, object]) -> str:
+def _find_host(arguments: Mapping[str, object]) -> str:
     try:
         return urlsplit(str(arguments.get("url", ""))).hostname or ""
     except ValueError:
         return ""
 
 
-def _essence(call: CallRecord) -> str:
-    told = next((call.arguments[name] for name in ("url", "query", "command") if name in call.arguments), "")
-    return f"{one_line(str(told), 200)}." if told else ""
+def _format_main_argument(call: CallRecord) -> str:
+    argument = next((call.arguments[name] for name in ("url", "query", "command") if name in call.arguments), "")
+    return f"{one_line(str(argument), 200)}." if argument else ""

@@ -44,9 +44,9 @@ class StepRows:
         self, tool: str, arguments: Mapping[str, object], reach: Reach, sources: frozenset[str], digest: str
     ) -> int:
         """Record the beginning of a tool call; a one-time approval of it is used up."""
-        told = msgspec.json.encode(dict(arguments)).decode()
-        self._tell("tool", f"{tool} {told}"[:_SHOWN_CHARS])
-        return await self._begin(tool, told, reach.value, sources, digest)
+        encoded = msgspec.json.encode(dict(arguments)).decode()
+        self._tell("tool", f"{tool} {encoded}"[:_SHOWN_CHARS])
+        return await self._begin(tool, encoded, reach.value, sources, digest)
 
     async def end_call(self, position: int, result: ToolResult, *, is_done: bool) -> None:
         await self._end(position, result.text, result, is_done=is_done)

@@ -1,4 +1,4 @@
-"""What goes into the tools of the working layer and what comes out: names and fields as the specification has them."""
+"""Arguments and results of the working tools, with the names and fields of the specification."""
 
 from typing import Annotated, Any, Literal
 
@@ -19,7 +19,7 @@ class _InProject(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
     project_id: _Name
 
 
-# --- what goes in -----------------------------------------------------------------------------------------------------
+# --- arguments --------------------------------------------------------------------------------------------------------
 
 
 class GetTasks(_InProject, frozen=True):
@@ -90,7 +90,7 @@ class GetRecentActivity(_InProject, frozen=True):
     limit: Annotated[int, msgspec.Meta(ge=1, le=200)] = 20
 
 
-# --- what comes out ---------------------------------------------------------------------------------------------------
+# --- results ----------------------------------------------------------------------------------------------------------
 
 
 class TaskOut(msgspec.Struct, frozen=True):

@@ -1,4 +1,4 @@
-"""What is to be done in projects, as tools (V-20..V-28): tasks, questions, blockers and the log, under their names."""
+"""MCP tools for tasks, questions, blockers and the activity log of projects (V-20..V-28)."""
 
 from dataclasses import dataclass
 
@@ -38,18 +38,18 @@ from reveries.tools.registry import Tool, ToolCaller
 
 SERVER = "working"
 MOST_OPEN_QUESTIONS = 20
-"""Of one program in one project: the owner reads them all."""
+"""Per program and project, because the owner has to read all of them."""
 _OVER = (TaskStatus.DONE, TaskStatus.DROPPED)
 
 
 @dataclass(frozen=True, slots=True)
 class WorkingTools:
-    """The tools over the tasks, questions and log of every project."""
+    """The tools that read and write tasks, questions and the activity log of projects."""
 
     store: ProjectStore
 
     def tools(self) -> list[Tool]:
-        """In the order of the specification."""
+        """Return the tools in the order of the specification."""
         look, inside = Reach.LOOK, Reach.INSIDE
         return [
             Tool("get_tasks", SERVER, "The tasks of a project.", look, GetTasks, self.get_tasks),
@@ -84,12 +84,12 @@ class WorkingTools:
     async def get_tasks(self, given: GetTasks, _: ToolCaller) -> TasksOut:
         project = await self.store.find(given.project_id)
         area = given.skill_area.strip().casefold() if given.skill_area is not None else None
-        found = [
+        tasks = [
             task_out(one)
             for one in await self._tasks(project)
             if given.status in (None, one.status.value) and area in (None, one.skill_area.casefold())
         ]
-        return TasksOut(project.name, found[-given.limit :] if given.limit else found)
+        return TasksOut(project.name, tasks[-given.limit :] if given.limit else tasks)
 
     async def create_task(self, given: CreateTask, caller: ToolCaller) -> OneTaskOut:
         project = await self.store.find(given.project_id)
@@ -116,7 +116,7 @@ class WorkingTools:
         updates = given.updates
         async with self.store.database.transaction() as transaction:
             [task] = await self._require_tasks(transaction, project, [given.task_id])
-            _require_free(task)
+            _require_not_running(task)
             if task.held_because and updates.status in ("in_progress", "done"):
                 raise UsageError(
                     f"“{task.title[:80]}” is held: it {task.held_because[:200]}.",
@@ -136,14 +136,14 @@ class WorkingTools:
 
     async def get_questions(self, given: GetQuestions, _: ToolCaller) -> QuestionsOut:
         project = await self.store.find(given.project_id)
-        found = [
+        questions = [
             question_out(one)
             for one in await self.store.questions(self.store.database, project.id)
             if one.status is not QuestionStatus.DROPPED
             and given.status in (None, one.status.value)
             and (given.since is None or max(one.asked_at, one.answered_at or 0.0) >= given.since)
         ]
-        return QuestionsOut(project.name, found[-given.limit :] if given.limit else found)
+        return QuestionsOut(project.name, questions[-given.limit :] if given.limit else questions)
 
     async def create_question(self, given: CreateQuestion, caller: ToolCaller) -> OneQuestionOut:
         project = await self.store.find(given.project_id)
@@ -153,7 +153,7 @@ class WorkingTools:
             )
         async with self.store.database.transaction() as transaction:
             for task in await self._require_tasks(transaction, project, given.blocks_tasks):
-                _require_free(task)
+                _require_not_running(task)
             questions = await self.store.questions(transaction, project.id)
             own = [one for one in questions if one.status is QuestionStatus.OPEN and caller.source]
             if sum(caller.source in one.foreign_sources for one in own) >= MOST_OPEN_QUESTIONS:
@@ -175,32 +175,32 @@ class WorkingTools:
         project = await self.store.find(given.project_id)
         question = await self._question(project, given.question_id)
         if caller.source:
-            _require_for_programs(question)
-        waited = {one.id for one in await self._tasks(project) if one.status is TaskStatus.BLOCKED}
+            _require_program_may_answer(question)
+        blocked = {one.id for one in await self._tasks(project) if one.status is TaskStatus.BLOCKED}
         await self.store.answer(question.id, given.answer, caller.source)
-        free = [one for one in await self._tasks(project) if one.id in waited and one.status is TaskStatus.READY]
+        unblocked = [one for one in await self._tasks(project) if one.id in blocked and one.status is TaskStatus.READY]
         answered = question_out(await self._question(project, question.id))
-        return AnsweredOut(project.name, answered, [task_out(one) for one in free])
+        return AnsweredOut(project.name, answered, [task_out(one) for one in unblocked])
 
     async def get_blockers(self, given: GetBlockers, _: ToolCaller) -> BlockersOut:
         project = await self.store.find(given.project_id)
         tasks = {one.id: one for one in await self._tasks(project)}
         questions = {one.id: one for one in await self.store.questions(self.store.database, project.id)}
-        found: list[BlockerOut] = []
+        blockers: list[BlockerOut] = []
         for task in tasks.values():
             if task.status is not TaskStatus.BLOCKED:
                 continue
-            asked = msgspec.to_builtins([question_out(questions[name]) for name in task.blocked_by])
-            needed = msgspec.to_builtins(
+            open_questions = msgspec.to_builtins([question_out(questions[name]) for name in task.blocked_by])
+            needed_tasks = msgspec.to_builtins(
                 [task_out(tasks[name]) for name in task.needs if name in tasks and tasks[name].status not in _OVER]
             )
-            if asked:
-                found.append(BlockerOut(task_out(task), "question", asked, ""))
-            if needed:
-                found.append(BlockerOut(task_out(task), "dependency", needed, ""))
+            if open_questions:
+                blockers.append(BlockerOut(task_out(task), "question", open_questions, ""))
+            if needed_tasks:
+                blockers.append(BlockerOut(task_out(task), "dependency", needed_tasks, ""))
             if task.held_because:
-                found.append(BlockerOut(task_out(task), "premise", [], task.held_because))
-        return BlockersOut(project.name, found[-given.limit :] if given.limit else found)
+                blockers.append(BlockerOut(task_out(task), "premise", [], task.held_because))
+        return BlockersOut(project.name, blockers[-given.limit :] if given.limit else blockers)
 
     async def log_activity(self, given: LogActivity, caller: ToolCaller) -> LoggedOut:
         project = await self.store.find(given.project_id)
@@ -212,10 +212,10 @@ class WorkingTools:
 
     async def get_recent_activity(self, given: GetRecentActivity, _: ToolCaller) -> ActivitiesOut:
         project = await self.store.find(given.project_id)
-        found = await self.store.activities(project.id, given.limit)
-        return ActivitiesOut(project.name, [activity_out(project, one) for one in found])
+        entries = await self.store.activities(project.id, given.limit)
+        return ActivitiesOut(project.name, [activity_out(project, one) for one in entries])
 
-    # --- what the tools share ----------------------------------------------------------------------------------------
+    # --- shared by the tools -----------------------------------------------------------------------------------------
 
     async def _tasks(self, project: Project) -> list[WorkTask]:
         every = await self.store.tasks(self.store.database, project.id)
@@ -225,19 +225,18 @@ class WorkingTools:
         return next(one for one in await self._tasks(project) if one.id == task_id)
 
     async def _question(self, project: Project, question_id: str) -> OwnerQuestion:
-        found = await self.store.questions(self.store.database, project.id)
-        for one in found:
+        for one in await self.store.questions(self.store.database, project.id):
             if one.id == question_id:
                 return one
         raise NotFoundError(f"{project.name} has no question {question_id[:60]!r}.", advice="See get_questions.")
 
     async def _require_tasks(self, transaction: Transaction, project: Project, ids: list[str]) -> list[WorkTask]:
-        """The tasks of these ids, in their order. Raises NotFoundError."""
-        there = {one.id: one for one in await self.store.tasks(transaction, project.id)} if ids else {}
+        """Return the tasks with these ids, in the given order. Raises NotFoundError."""
+        tasks = {one.id: one for one in await self.store.tasks(transaction, project.id)} if ids else {}
         for name in ids:
-            if name not in there or there[name].status is TaskStatus.DROPPED:
+            if name not in tasks or tasks[name].status is TaskStatus.DROPPED:
                 raise NotFoundError(f"{project.name} has no task {name[:60]!r}.", advice="See get_tasks.")
-        return [there[name] for name in ids]
+        return [tasks[name] for name in ids]
 
     async def _require_chunks(self, transaction: Transaction, project: Project, ids: list[str]) -> None:
         known = {one.id for one in await self.store.knowledge.read(transaction, project.id)} if ids else set()
@@ -246,7 +245,7 @@ class WorkingTools:
                 raise NotFoundError(f"{project.name} knows no chunk {name[:60]!r}.", advice="Search for it.")
 
     async def _block(self, transaction: Transaction, project: Project, task: WorkTask, updates: TaskUpdates) -> None:
-        """Let a task wait for just these questions. Raises UsageError where nothing would block it."""
+        """Make a task wait for exactly these questions. Raises UsageError if nothing would block it."""
         names = updates.blocked_by
         is_blocked = bool(names) if names is not None else bool(task.blocked_by) or task.status is TaskStatus.BLOCKED
         if updates.status == "blocked" and not is_blocked:
@@ -261,7 +260,7 @@ class WorkingTools:
             raise UsageError(f"“{task.title[:80]}” is done: it waits for nothing.", advice="Make it ready first.")
         questions = {one.id: one for one in await self.store.questions(transaction, project.id)}
         for name in set(task.blocked_by) - set(names):
-            _require_for_programs(questions[name])
+            _require_program_may_answer(questions[name])
             await transaction.run("projects.remove_block", {"question_id": name, "task_id": task.id})
         for name in names:
             if name not in questions or questions[name].status is not QuestionStatus.OPEN:
@@ -272,7 +271,7 @@ class WorkingTools:
     async def _store_status(
         self, transaction: Transaction, project: Project, task: WorkTask, updates: TaskUpdates, caller: ToolCaller
     ) -> None:
-        [now] = await self._require_tasks(transaction, project, [task.id])  # As `_block` left it.
+        [now] = await self._require_tasks(transaction, project, [task.id])  # Its state after `_block`.
         if updates.status == "in_progress" and now.status is not TaskStatus.IN_PROGRESS:
             if now.status is not TaskStatus.READY:
                 raise UsageError(
@@ -280,7 +279,7 @@ class WorkingTools:
                 )
             await transaction.run("projects.begin_task", {"id": task.id, "now": self.store.now})
             [now] = await self._require_tasks(transaction, project, [task.id])
-        # A task that waits is made ready by what it waits for, and by nothing else.
+        # A waiting task becomes ready only through what it waits for.
         is_waiting = updates.status == "ready" and now.status is TaskStatus.BLOCKED
         status = TaskStatus(updates.status) if updates.status and not is_waiting else now.status
         audit = f"said by {caller.source or caller.role}, not audited" if status is TaskStatus.DONE else now.audit
@@ -304,22 +303,23 @@ class WorkingTools:
     async def _log(
         self, transaction: Transaction, project: Project, caller: ToolCaller, action: str, details: str
     ) -> int:
-        """A program's own words stand in the details, under its name: what it calls the deed can be erased, too."""
+        """Log an activity. A program's action name goes into the details, under the program's name, so that it can be
+        erased as well."""
         if not caller.source:
             return await self.store.log(transaction, project.id, action, details)
         return await self.store.log(transaction, project.id, caller.source, f"{action}\n{details}".strip())
 
 
-def _require_free(task: WorkTask) -> None:
-    """Raise UsageError while the mind works on a task: what comes of it would be written over the change."""
+def _require_not_running(task: WorkTask) -> None:
+    """Raise UsageError while the mind works on a task: its result would overwrite the change."""
     if task.is_in_hand:
         raise UsageError(
             f"The mind works on “{task.title[:80]}” now.", advice="Try again when it has ended; get_tasks says so."
         )
 
 
-def _require_for_programs(question: OwnerQuestion) -> None:
-    """Raise UsageError where only the owner's word lets what waits for it go on."""
+def _require_program_may_answer(question: OwnerQuestion) -> None:
+    """Raise UsageError if only the owner may answer a question or unblock what waits for it."""
     if question.kind is not QuestionKind.QUESTION:
         raise UsageError(
             f"This {question.kind.value} is the owner's: no program answers it, or lets go on what waits for it.",

@@ -1,4 +1,7 @@
-"""What stands in a folder, seen from handles: no link is followed, whatever becomes of the folder meanwhile."""
+"""Kind, mode and digest of every path in a folder.
+
+Everything is opened relative to a directory handle, so that no link is followed even if the folder changes meanwhile.
+"""
 
 import contextlib
 import hashlib
@@ -11,27 +14,27 @@ from typing import Final
 import msgspec
 
 UNREADABLE: Final = "unreadable"
-"""Stands for the digest of what may not be read: of a file, or of a folder, in which nobody knows what lies."""
+"""The digest of a file that may not be read, or of a folder whose content may not be listed."""
 _DIRECTORY_FLAGS: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE_FLAGS: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 class FileMark(msgspec.Struct, frozen=True):
-    """What one path is: enough to see whether it is another one now."""
+    """What one path was: enough to detect that it changed."""
 
     kind: str
     """`file`, `folder` or `link`."""
     mode: int = 0
     digest: str = ""
-    """Of a file its SHA-256, of a link where it leads."""
+    """The SHA-256 of a file, the target of a link, or UNREADABLE."""
 
 
 Marks = dict[str, FileMark]
 
 
 @contextlib.contextmanager
-def opened(folder: Path) -> Iterator[int]:
-    """A handle on a folder. Raises OSError."""
+def open_folder_handle(folder: Path) -> Iterator[int]:
+    """Open a directory handle on a folder. Raises OSError."""
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         yield handle
@@ -40,8 +43,8 @@ def opened(folder: Path) -> Iterator[int]:
 
 
 @contextlib.contextmanager
-def beneath(root: int, path: str) -> Iterator[int]:
-    """A handle on a folder beneath another, reached part by part. Raises OSError, for a link on the way too."""
+def open_subfolder(root: int, path: str) -> Iterator[int]:
+    """Open a subfolder part by part, without following links. Raises OSError, also if a part is a link."""
     handle = os.dup(root)
     try:
         for part in path.split("/") if path else ():
@@ -54,17 +57,17 @@ def beneath(root: int, path: str) -> Iterator[int]:
 
 
 @contextlib.contextmanager
-def parent_of(root: int, path: str) -> Iterator[tuple[int, str]]:
-    """A handle on the folder in which a path ends, and the name there. Raises OSError."""
+def open_parent(root: int, path: str) -> Iterator[tuple[int, str]]:
+    """Open the parent folder of a path; yield its handle and the last name of the path. Raises OSError."""
     above, _, name = path.rpartition("/")
-    with beneath(root, above) as handle:
+    with open_subfolder(root, above) as handle:
         yield handle, name
 
 
 @contextlib.contextmanager
-def readable(root: int, path: str) -> Iterator[int]:
-    """A file beneath a folder, open. Raises OSError."""
-    with parent_of(root, path) as (handle, name):
+def open_readable(root: int, path: str) -> Iterator[int]:
+    """Open a file below a folder for reading. Raises OSError."""
+    with open_parent(root, path) as (handle, name):
         file = os.open(name, _FILE_FLAGS, dir_fd=handle)
     try:
         yield file
@@ -73,19 +76,20 @@ def readable(root: int, path: str) -> Iterator[int]:
 
 
 def walk_tree(root: int) -> Iterator[tuple[str, os.stat_result, bool]]:
-    """Every file, folder and link beneath a folder, outside in; of a folder, whether all that lies in it is known."""
+    """Yield every file, folder and link below a folder, parents first. The flag is False for a folder that cannot be
+    listed."""
     waiting: list[tuple[str, os.stat_result | None]] = [("", None)]
     while waiting:
-        at, its_own = waiting.pop()
+        at, folder_stat = waiting.pop()
         try:
-            with beneath(root, at) as handle:
+            with open_subfolder(root, at) as handle:
                 inside, is_whole = _list_folder(handle), True
         except PermissionError:
             inside, is_whole = [], False
         except (FileNotFoundError, NotADirectoryError):
-            continue  # Gone since.
-        if its_own is not None:
-            yield at, its_own, is_whole
+            continue  # Deleted meanwhile.
+        if folder_stat is not None:
+            yield at, folder_stat, is_whole
         for name, found in inside:
             path = f"{at}/{name}" if at else name
             if stat.S_ISDIR(found.st_mode):
@@ -97,36 +101,36 @@ def walk_tree(root: int) -> Iterator[tuple[str, os.stat_result, bool]]:
 def _list_folder(handle: int) -> list[tuple[str, os.stat_result]]:
     inside = []
     for name in sorted(os.listdir(handle)):
-        with contextlib.suppress(FileNotFoundError):  # Gone since.
+        with contextlib.suppress(FileNotFoundError):  # Deleted meanwhile.
             inside.append((name, os.stat(name, dir_fd=handle, follow_symlinks=False)))
     return inside
 
 
 def mark_folder(folder: Path) -> Marks:
-    """What every path in a folder is. Raises OSError where it cannot be opened."""
-    with opened(folder) as root:
+    """Return the mark of every path in a folder. Raises OSError if the folder cannot be open_folder_handle."""
+    with open_folder_handle(folder) as root:
         return mark_tree(root)
 
 
 def mark_tree(root: int) -> Marks:
-    """The same, of an open folder."""
+    """Return the mark of every path below an open folder."""
     marks: Marks = {}
     for path, found, is_whole in walk_tree(root):
-        with contextlib.suppress(FileNotFoundError, NotADirectoryError):  # Gone since.
-            marks[path] = _mark(root, path, found, is_whole)
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError):  # Deleted meanwhile.
+            marks[path] = _read_mark(root, path, found, is_whole)
     return marks
 
 
-def _mark(root: int, path: str, found: os.stat_result, is_whole: bool) -> FileMark:
+def _read_mark(root: int, path: str, found: os.stat_result, is_whole: bool) -> FileMark:
     if stat.S_ISLNK(found.st_mode):
-        with parent_of(root, path) as (handle, name):
+        with open_parent(root, path) as (handle, name):
             return FileMark("link", 0, os.readlink(name, dir_fd=handle))
     mode = stat.S_IMODE(found.st_mode)
     if stat.S_ISDIR(found.st_mode):
         return FileMark("folder", mode, "" if is_whole else UNREADABLE)
     digest = hashlib.sha256()
     try:
-        with readable(root, path) as file:
+        with open_readable(root, path) as file:
             while piece := os.read(file, 1 << 20):
                 digest.update(piece)
     except PermissionError:

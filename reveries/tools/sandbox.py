@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from reveries.tools.sandboxed.folder import BESIDE
+from reveries.tools.sandboxed.folder import TEMPORARY_PREFIX
 
 PACKAGE: Final = "bubblewrap"
 """The distribution package to install if it is missing."""
@@ -150,7 +150,9 @@ def _dot_entries(folder: Path) -> list[Path]:
     """Dot files and folders anywhere in a folder, the first so many; not what lies in them. Links are not followed."""
     found: list[Path] = []
     for at, folders, files in os.walk(folder):
-        names = sorted(name for name in (*folders, *files) if name.startswith(".") and not name.startswith(BESIDE))
+        names = sorted(
+            name for name in (*folders, *files) if name.startswith(".") and not name.startswith(TEMPORARY_PREFIX)
+        )
         found += [path for path in (Path(at) / name for name in names) if not path.is_symlink()]
         folders[:] = [name for name in folders if not name.startswith(".")]
         if len(found) > _MOST_DOT_ENTRIES:

@@ -56,9 +56,9 @@ async def test_a_task_is_undone_once_not_while_its_project_is_worked_on_and_not_
         store = life.mind.projects.store
         async with store.database.transaction() as transaction:
             [task_id] = await store.put_tasks(transaction, line.project_id, [NewTask("Change it", "", TaskKind.OTHER)])
-        await asyncio.to_thread(copies.take, task_id, folder)
+        await asyncio.to_thread(copies.ensure_copy, task_id, folder)
         (folder / "a.md").write_text("after")
-        await asyncio.to_thread(copies.note_end, task_id, folder)
+        await asyncio.to_thread(copies.record_end, task_id, folder)
         undo = protocol.UndoTask(1, "notes", "Change it")
         life.mind.projects._at_work = line.project_id
         with pytest.raises(ReveriesError, match="is being worked on"):
@@ -66,7 +66,7 @@ async def test_a_task_is_undone_once_not_while_its_project_is_worked_on_and_not_
         life.mind.projects._at_work = ""
         undone = await ask(life.mind, undo, protocol.TaskUndone)
         assert (undone.restored, (folder / "a.md").read_text()) == (["a.md"], "before")
-        await asyncio.to_thread(copies.take, task_id, folder)
+        await asyncio.to_thread(copies.ensure_copy, task_id, folder)
         await life.say("My dentist is called Zorro.")
         await ask(life.mind, protocol.Forget(1, matching="Zorro", dry_run=False, erase=True), protocol.Forgotten)
         assert not copies.has(task_id, folder)
@@ -80,7 +80,7 @@ async def test_of_a_task_that_was_killed_only_what_its_rows_say_it_wrote_is_undo
         store = life.mind.projects.store
         async with store.database.transaction() as transaction:
             [task_id] = await store.put_tasks(transaction, line.project_id, [NewTask("Change it", "", TaskKind.OTHER)])
-        await asyncio.to_thread(copies.take, task_id, folder)
+        await asyncio.to_thread(copies.ensure_copy, task_id, folder)
         [task] = await store.tasks(store.database, line.project_id)
         steps = StepRows(store, task, ignore_event)
         for tool, name in (("write_file", "its.md"), ("read_file", "mine.md")):

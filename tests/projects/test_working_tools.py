@@ -17,8 +17,8 @@ from reveries.projects.orientation_tools import (
     DecisionIn,
     OrientationIn,
     OrientationTools,
+    derive_project_name,
     merge_orientation,
-    name_of_vision,
 )
 from reveries.projects.orienting import ARCHIVE_TAG
 from reveries.projects.store import MOST_ADDED_A_DAY, NewQuestion, NewTask
@@ -520,6 +520,6 @@ async def test_no_working_tool_reaches_into_another_project(tmp_path: Path) -> N
 
 @pytest.mark.parametrize("vision", ["x" * 500, "A shed", "A shed. It is dry.", "..."])
 def test_every_vision_makes_a_name_that_a_project_may_have(vision: str) -> None:
-    name = name_of_vision(vision, {"a shed"})
+    name = derive_project_name(vision, {"a shed"})
     assert 0 < len(name) <= 60
     assert name.casefold() != "a shed"

@@ -144,7 +144,7 @@ async def look(at: Path, tally: Tally) -> bool:
         if task.status is not TaskStatus.DONE:
             return False
         await _compare(work, task.id, at / "folder", tally)
-        services.copies.give_back(task.id, at / "folder")
+        services.copies.restore(task.id, at / "folder")
     return True
 
 

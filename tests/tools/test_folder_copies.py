@@ -52,22 +52,22 @@ def wreck(at: Path) -> None:
 @pytest.mark.requirement("F9")
 def test_whatever_was_done_is_undone_byte_for_byte(folder: Path, copies: FolderCopies) -> None:
     before = mark_folder(folder)
-    copies.take("t", folder)
+    copies.ensure_copy("t", folder)
     wreck(folder)
-    copies.note_end("t", folder)
-    copies.give_back("t", folder)
+    copies.record_end("t", folder)
+    copies.restore("t", folder)
     assert mark_folder(folder) == before
-    assert copies.give_back("t", folder).restored == ()
+    assert copies.restore("t", folder).restored == ()
 
 
 def test_undoing_that_was_broken_off_can_be_done_again(
     folder: Path, copies: FolderCopies, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = mark_folder(folder)
-    copies.take("t", folder)
+    copies.ensure_copy("t", folder)
     wreck(folder)
-    copies.note_end("t", folder)
-    real, count = folder_copies._restore, 0
+    copies.record_end("t", folder)
+    real, count = folder_copies._restore_entry, 0
 
     def stop_at_third(*given: object) -> None:
         nonlocal count
@@ -77,33 +77,33 @@ def test_undoing_that_was_broken_off_can_be_done_again(
             raise KeyboardInterrupt
         real(*given)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(folder_copies, "_restore", stop_at_third)
+    monkeypatch.setattr(folder_copies, "_restore_entry", stop_at_third)
     with pytest.raises(KeyboardInterrupt):
-        copies.give_back("t", folder)
-    monkeypatch.setattr(folder_copies, "_restore", real)
-    copies.give_back("t", folder)
+        copies.restore("t", folder)
+    monkeypatch.setattr(folder_copies, "_restore_entry", real)
+    copies.restore("t", folder)
     assert mark_folder(folder) == before
 
 
 def test_what_somebody_else_changed_after_the_task_is_left(folder: Path, copies: FolderCopies) -> None:
-    copies.take("t", folder)
+    copies.ensure_copy("t", folder)
     (folder / "a.txt").write_text("by the task")
     (folder / "made.txt").write_text("by the task")
-    copies.note_end("t", folder)
+    copies.record_end("t", folder)
     (folder / "a.txt").write_text("by the owner")
     (folder / "mine.txt").write_text("by the owner")
-    undone = copies.give_back("t", folder)
+    undone = copies.restore("t", folder)
     assert (undone.restored, undone.left) == (("made.txt",), ("a.txt", "mine.txt"))
     assert (folder / "a.txt").read_text() == "by the owner"
     assert (folder / "mine.txt").exists()
 
 
 def test_only_the_first_change_of_a_task_takes_a_copy(folder: Path, copies: FolderCopies) -> None:
-    copies.take("t", folder)
+    copies.ensure_copy("t", folder)
     (folder / "a.txt").write_text("changed")
-    copies.take("t", folder)
-    copies.note_end("t", folder)
-    copies.give_back("t", folder)
+    copies.ensure_copy("t", folder)
+    copies.record_end("t", folder)
+    copies.restore("t", folder)
     assert (folder / "a.txt").read_text() == "a"
 
 
@@ -112,14 +112,14 @@ def test_a_folder_that_is_too_large_is_refused_before_anything_is_changed(
 ) -> None:
     monkeypatch.setattr(folder_copies, "MOST_BYTES", 1000)
     with pytest.raises(ToolError, match="nothing in it is changed"):
-        copies.take("t", folder)
+        copies.ensure_copy("t", folder)
     assert not copies.has("t", folder)
 
 
 def test_copies_go_after_seven_days_when_something_is_forgotten_and_when_one_was_half_made(
     folder: Path, copies: FolderCopies, tmp_path: Path
 ) -> None:
-    copies.take("old", folder)
+    copies.ensure_copy("old", folder)
     (tmp_path / "undo" / ".half").mkdir()
     [made] = [one.stat().st_mtime for one in (tmp_path / "undo").glob("old*")]
     copies.drop_old(made + KEPT_SECONDS - 1)
@@ -127,10 +127,10 @@ def test_copies_go_after_seven_days_when_something_is_forgotten_and_when_one_was
     assert not (tmp_path / "undo" / ".half").exists()
     copies.drop_old(made + KEPT_SECONDS + 1)
     assert not copies.has("old", folder)
-    copies.take("one", folder)
+    copies.ensure_copy("one", folder)
     assert copies.drop_all() == 1
     with pytest.raises(ToolError, match="no copy of the folder"):
-        copies.give_back("one", folder)
+        copies.restore("one", folder)
 
 
 @pytest.mark.requirement("F9")
@@ -139,15 +139,15 @@ def test_nothing_is_given_back_through_a_link_that_took_the_place_of_a_folder(
 ) -> None:
     outside = tmp_path / "outside"
     outside.mkdir(mode=0o755)
-    copies.take("t", folder)
+    copies.ensure_copy("t", folder)
     (folder / "sub" / "run.sh").unlink()
     (folder / "sub" / "deep" / "made").write_text("by the task")
-    copies.note_end("t", folder)
+    copies.record_end("t", folder)
     (folder / "sub").rename(tmp_path / "moved")
     (folder / "sub").symlink_to(outside)
     (outside / "deep").mkdir()
     (outside / "deep" / "made").write_text("mine")
-    undone = copies.give_back("t", folder)
+    undone = copies.restore("t", folder)
     assert not (outside / "run.sh").exists()
     assert (outside / "deep" / "made").read_text() == "mine"
     assert undone.restored == ()
@@ -159,27 +159,27 @@ def test_a_link_that_the_task_itself_put_in_the_place_of_a_folder_goes_and_the_f
 ) -> None:
     before, outside = mark_folder(folder), tmp_path / "outside"
     outside.mkdir()
-    copies.take("t", folder)
+    copies.ensure_copy("t", folder)
     (folder / "sub").rename(folder / "old")
     (folder / "sub").symlink_to(outside)
-    copies.note_end("t", folder)
-    copies.give_back("t", folder)
+    copies.record_end("t", folder)
+    copies.restore("t", folder)
     assert mark_folder(folder) == before
     assert list(outside.iterdir()) == []
 
 
 def test_what_the_owner_changed_while_the_task_waited_is_left(folder: Path, copies: FolderCopies) -> None:
-    copies.take("t", folder)
+    copies.ensure_copy("t", folder)
     (folder / "a.txt").write_text("by the task")
-    copies.note_end("t", folder)
+    copies.record_end("t", folder)
     (folder / "mine.txt").write_text("by the owner")
     (folder / ".hidden").write_text("by the owner")
-    copies.take("t", folder)
+    copies.ensure_copy("t", folder)
     (folder / "late.txt").write_text("by the task")
-    copies.note_end("t", folder)
+    copies.record_end("t", folder)
     (folder / "sub" / "run.sh").unlink()
-    copies.note_end("t", folder)  # It was opened again, and changed nothing.
-    undone = copies.give_back("t", folder)
+    copies.record_end("t", folder)  # It was opened again, and changed nothing.
+    undone = copies.restore("t", folder)
     assert (undone.restored, undone.left) == (("a.txt", "late.txt"), (".hidden", "mine.txt", "sub/run.sh"))
     assert (folder / "mine.txt").read_text() == "by the owner"
     assert (folder / ".hidden").read_text() == "by the owner"
@@ -191,20 +191,20 @@ def test_a_copy_of_one_folder_is_never_given_back_into_another(
     other = tmp_path / "other"
     other.mkdir()
     (other / "mine").write_text("mine")
-    copies.take("t", folder)
-    copies.note_end("t", other)
+    copies.ensure_copy("t", folder)
+    copies.record_end("t", other)
     with pytest.raises(ToolError, match=r"is of .*/folder, and not of .*/other"):
-        copies.give_back("t", other)
-    copies.take("t", other)
+        copies.restore("t", other)
+    copies.ensure_copy("t", other)
     (other / "mine").write_text("by the task")
-    copies.note_end("t", other)
-    copies.give_back("t", other)
+    copies.record_end("t", other)
+    copies.restore("t", other)
     assert (other / "mine").read_text() == "mine"
     assert copies.has("t", folder)
 
 
 def test_of_a_task_that_was_killed_only_what_its_rows_name_is_given_back(folder: Path, copies: FolderCopies) -> None:
-    copies.take("t", folder)
+    copies.ensure_copy("t", folder)
     for name in ("a.txt", ".hidden"):
         (folder / name).write_text("by the task")
     (folder / "new").mkdir()
@@ -214,7 +214,7 @@ def test_of_a_task_that_was_killed_only_what_its_rows_name_is_given_back(folder:
     digest = hashlib.sha256(b"by the task").hexdigest()
     written = [("a.txt", "an earlier one"), ("./a.txt", digest), (".hidden", digest)]
     written += [("/project/new//made.txt", digest)]
-    undone = copies.give_back("t", folder, written)
+    undone = copies.restore("t", folder, written)
     assert (undone.restored, undone.left) == (("a.txt", "new", "new/made.txt"), (".hidden", "mine.txt"))
     assert (folder / "a.txt").read_text() == "a"
     assert not (folder / "new").exists()
@@ -226,9 +226,9 @@ def test_a_file_that_vanishes_while_a_folder_is_listed_hides_no_other(
     before, real = mark_folder(folder), os.listdir
     monkeypatch.setattr(os, "listdir", lambda at: ["a gone one", *real(at)])
     assert mark_folder(folder) == before
-    copies.take("t", folder)
-    copies.note_end("t", folder)
-    assert copies.give_back("t", folder).restored == ()
+    copies.ensure_copy("t", folder)
+    copies.record_end("t", folder)
+    assert copies.restore("t", folder).restored == ()
 
 
 def test_what_lies_in_a_folder_that_could_not_be_read_is_left(
@@ -243,11 +243,11 @@ def test_what_lies_in_a_folder_that_could_not_be_read_is_left(
         return real(at)
 
     monkeypatch.setattr(os, "listdir", refuse)
-    copies.take("t", folder)
+    copies.ensure_copy("t", folder)
     monkeypatch.setattr(os, "listdir", real)
     (folder / "a.txt").write_text("by the task")
-    copies.note_end("t", folder)
-    undone = copies.give_back("t", folder)
+    copies.record_end("t", folder)
+    undone = copies.restore("t", folder)
     assert undone.restored == ("a.txt", "sub"), "the folder gets its mode back"
     assert (folder / "sub" / "run.sh").exists()
 
@@ -262,20 +262,20 @@ def test_names_that_are_no_utf_8_and_one_like_our_own_are_copied_and_given_back(
     (folder / ".reveries-undo-mine").mkdir()
     (folder / ".reveries-undo-file").write_text("mine")
     before = mark_folder(folder)
-    copies.take("t", folder)
+    copies.ensure_copy("t", folder)
     (latin / "a").write_text("by the task")
     (latin / "to").unlink()
-    copies.note_end("t", folder)
-    copies.give_back("t", folder)
+    copies.record_end("t", folder)
+    copies.restore("t", folder)
     assert mark_folder(folder) == before
 
 
 def test_a_folder_that_somebody_filled_stays_where_a_file_was(folder: Path, copies: FolderCopies) -> None:
-    copies.take("t", folder)
+    copies.ensure_copy("t", folder)
     (folder / "a.txt").unlink()
     (folder / "a.txt").mkdir()
-    copies.note_end("t", folder)
+    copies.record_end("t", folder)
     (folder / "a.txt" / "mine").write_text("by the owner")
-    undone = copies.give_back("t", folder)
+    undone = copies.restore("t", folder)
     assert (undone.restored, undone.left) == ((), ("a.txt", "a.txt/mine"))
     assert sorted(one.name for one in folder.iterdir() if one.name.startswith(".r")) == []

@@ -11,7 +11,7 @@ import pytest
 
 from reveries.tools.sandbox import Sandbox, find_sandbox
 from reveries.tools.sandboxed import commands
-from reveries.tools.sandboxed.folder import BESIDE, MOST_FILE_BYTES, Folder, FolderError
+from reveries.tools.sandboxed.folder import MOST_FILE_BYTES, TEMPORARY_PREFIX, Folder, FolderError
 from reveries.tools.worker import FolderAccess, Worker, open_folder_worker
 
 
@@ -184,7 +184,7 @@ def test_what_a_command_says_at_its_very_end_is_kept() -> None:
     """Between the last look at its output and the look whether it has ended."""
     child = subprocess.Popen(["/bin/sh", "-c", "printf late"], stdout=subprocess.PIPE)
     child.wait()
-    output = commands._Output()
+    output = commands._CommandOutput()
     assert child.stdout is not None
     os.set_blocking(child.stdout.fileno(), False)
     commands._read_rest(child, output)
@@ -282,8 +282,8 @@ def test_a_folder_that_may_not_be_opened_hides_nothing_else(at: Path, monkeypatc
 
 
 def test_what_a_killed_worker_left_half_written_is_swept_away_by_the_next(at: Path) -> None:
-    (at / f"{BESIDE}123").write_text("half")
+    (at / f"{TEMPORARY_PREFIX}123").write_text("half")
     Folder(str(at), may_write=False)
-    assert (at / f"{BESIDE}123").exists()
+    assert (at / f"{TEMPORARY_PREFIX}123").exists()
     Folder(str(at), may_write=True)
-    assert not (at / f"{BESIDE}123").exists()
+    assert not (at / f"{TEMPORARY_PREFIX}123").exists()

@@ -147,7 +147,7 @@ async def test_a_task_can_be_undone_and_what_the_owner_changed_since_is_left_alo
         task = await work.task(project, TITLE)
         assert "950" in (notes / "rent.md").read_text()
         (notes / "boat.md").write_text("mine")
-        undone = services.copies.give_back(task.id, notes)
+        undone = services.copies.restore(task.id, notes)
         assert (undone.restored, undone.left) == (("INDEX.md", "rent.md"), ("boat.md",))
         assert mark_folder(notes).keys() == {"boat.md", "rent.md"}
         assert (notes / "rent.md").read_text() == "# Rent\nThe rent is 900 euros.\n"
@@ -163,7 +163,7 @@ async def test_what_the_owner_changed_between_two_runs_of_a_task_is_not_the_task
             await tools.call("write_file", {"path": f"{number}.md", "text": "by the task"})
             await tools.close()
             (notes / f"mine{number}.md").write_text("by the owner")
-        undone = services.copies.give_back(tools.task.id, notes)
+        undone = services.copies.restore(tools.task.id, notes)
     assert (undone.restored, undone.left) == (("1.md", "2.md"), ("mine1.md", "mine2.md"))
 
 

@@ -1,1 +1,1 @@
-"""The child that holds one MCP server: all that loads the protocol's library, within the sandbox."""
+"""The sandboxed child process for one MCP server. Only this package imports the MCP library."""

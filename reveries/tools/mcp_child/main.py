@@ -1,7 +1,7 @@
-"""The sandboxed child that holds one MCP server: it starts it or connects to it, tells its tools, and then answers a
-request a line. It ends with its input, and when the server is gone.
+"""The sandboxed child process for one MCP server: it starts the server or connects to it, reports its tools, and then
+answers one request per line. It exits when its input ends or the server is gone.
 
-python -I -S -c "..."; the first line that it reads says which server.
+python -I -S -c "..."; the first input line is the ServerAddress as JSON.
 """
 
 import asyncio
@@ -36,7 +36,7 @@ _HTTP_SECONDS = 300.0
 
 @dataclass(frozen=True)
 class ServerAddress:
-    """Which server: a command with its environment, or an address with what is sent along."""
+    """Where a server is: a command with its environment, or a URL with HTTP headers."""
 
     command: list[str]
     environment: dict[str, str]
@@ -45,7 +45,7 @@ class ServerAddress:
 
 
 class ServerGoneError(Exception):
-    """The server is gone, or hangs: this child has nothing more to serve."""
+    """The server exited or hangs, so this child exits as well."""
 
 
 def main() -> None:
@@ -55,21 +55,21 @@ def main() -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (_MOST_FILE_BYTES, _MOST_FILE_BYTES))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     address = ServerAddress(**json.loads(incoming.readline()))
-    with tempfile.TemporaryFile("w+") as said:
+    with tempfile.TemporaryFile("w+") as error_log:
         try:
-            asyncio.run(_serve_requests(address, incoming, outgoing, said))
-        except BaseException as error:  # noqa: BLE001  # A named boundary: whatever it was, the daemon is told.
-            told = {
-                "failed": f"It does not start ({_name_of(error)}).",
-                "said": _standard_error_end(said) or _error_words(error),
+            asyncio.run(_serve_requests(address, incoming, outgoing, error_log))
+        except BaseException as error:  # noqa: BLE001  # A named boundary: every error is reported to the daemon.
+            report = {
+                "failed": f"It does not start ({_error_name(error)}).",
+                "said": _read_error_log_end(error_log) or _error_message(error),
             }
-            _write_answer(outgoing, told)
-    # What a hanging server left behind is ended with the sandbox.
+            _write_answer(outgoing, report)
+    # Processes of a hanging server end with the sandbox.
     os._exit(0)
 
 
 def _take_pipes() -> tuple[TextIO, TextIO]:
-    """The pipes to the daemon, out of the way of whatever else reads or prints."""
+    """Return the pipes to the daemon, and point stdin and stdout at /dev/null, so that nothing else uses the pipes."""
     incoming, outgoing = os.fdopen(os.dup(0), encoding="utf-8"), os.fdopen(os.dup(1), "w", encoding="utf-8")
     nothing = os.open(os.devnull, os.O_RDWR)
     os.dup2(nothing, 0)
@@ -78,19 +78,19 @@ def _take_pipes() -> tuple[TextIO, TextIO]:
 
 
 def _limit_memory(kind: int, most_bytes: int) -> None:
-    with contextlib.suppress(OSError, ValueError):  # A system that knows no such limit, or has a lower one.
+    with contextlib.suppress(OSError, ValueError):  # The system has no such limit, or a lower one.
         resource.setrlimit(kind, (most_bytes, most_bytes))
 
 
-async def _serve_requests(address: ServerAddress, incoming: TextIO, outgoing: TextIO, said: TextIO) -> None:
-    async with open_client(address, said) as client:
-        # Only now: a limit is inherited, and a server may need more room than this child.
+async def _serve_requests(address: ServerAddress, incoming: TextIO, outgoing: TextIO, error_log: TextIO) -> None:
+    async with open_client(address, error_log) as client:
+        # Set only now: limits are inherited, and a server may need more memory than this child.
         _limit_memory(resource.RLIMIT_AS, _MOST_OWN_MEMORY_BYTES)
         _write_answer(outgoing, {"ready": os.getpid(), "tools": await fetch_tools(client)})
         while line := await asyncio.to_thread(incoming.readline, _MOST_REQUEST_CHARS):
-            asked = json.loads(line)["arguments"]
+            call = json.loads(line)["arguments"]
             try:
-                answer = await request_answer(client, asked["name"], asked["arguments"], asked["seconds"])
+                answer = await request_answer(client, call["name"], call["arguments"], call["seconds"])
             except ServerGoneError as error:
                 _write_answer(outgoing, {"refused": str(error)})
                 os._exit(0)
@@ -98,40 +98,40 @@ async def _serve_requests(address: ServerAddress, incoming: TextIO, outgoing: Te
 
 
 @contextlib.asynccontextmanager
-async def open_client(address: ServerAddress, said: TextIO) -> AsyncIterator[Client]:
-    """A client that offers the server nothing in return: no model, no folders, nobody who is asked."""
+async def open_client(address: ServerAddress, error_log: TextIO) -> AsyncIterator[Client]:
+    """Connect a client that offers the server nothing: no sampling, no roots, no elicitation."""
     async with contextlib.AsyncExitStack() as stack:
         if address.url:
-            # No proxy, no cookie and no key of this machine goes along.
+            # trust_env=False: no proxy settings or credentials of this machine are used.
             http = httpx2.AsyncClient(headers=address.headers, timeout=_HTTP_SECONDS, trust_env=False)
             await stack.enter_async_context(http)
             transport = streamable_http_client(address.url, http_client=http)
         else:
             program, *words = address.command
             parameters = StdioServerParameters(command=program, args=words, env=address.environment)
-            transport = stdio_client(parameters, errlog=said)
+            transport = stdio_client(parameters, errlog=error_log)
         own = types.Implementation(name="reveries", version="1")
         yield await stack.enter_async_context(Client(transport, client_info=own, cache=None))
 
 
 async def fetch_tools(client: Client) -> list[dict[str, Any]]:
-    """Name, text and schema of each, the first so many."""
-    found: list[dict[str, Any]] = []
+    """Return name, description and schema of the first MOST_TOOLS tools."""
+    tools: list[dict[str, Any]] = []
     cursor: str | None = None
     for _ in range(_MOST_PAGES):
         page = await client.list_tools(cursor=cursor)
         for one in page.tools:
             tool = {"name": one.name, "description": one.description or "", "schema": one.input_schema}
             if len(json.dumps(tool)) <= _MOST_OFFER_CHARS:
-                found.append(tool)
+                tools.append(tool)
         cursor = page.next_cursor
-        if not cursor or len(found) >= MOST_TOOLS:
+        if not cursor or len(tools) >= MOST_TOOLS:
             break
-    return found[:MOST_TOOLS]
+    return tools[:MOST_TOOLS]
 
 
 async def request_answer(client: Client, name: str, arguments: dict[str, Any], seconds: float) -> dict[str, Any]:
-    """What it said as text, and whether it says that it failed. Raises ServerGoneError."""
+    """Call a tool; return its answer as text and whether it reported an error. Raises ServerGoneError."""
     try:
         async with asyncio.timeout(seconds):
             result = await client.call_tool(name, arguments)
@@ -142,19 +142,19 @@ async def request_answer(client: Client, name: str, arguments: dict[str, Any], s
             raise ServerGoneError("The server ended in the middle of it.") from None
         return {"text": str(error)[:MOST_ANSWER_CHARS], "is_error": True}
     except Exception as error:  # noqa: BLE001  # A named boundary: a server may answer with anything.
-        raise ServerGoneError(f"Its answer cannot be read ({_name_of(error)}).") from None
-    return {"text": answer_text(result)[:MOST_ANSWER_CHARS], "is_error": bool(result.is_error)}
+        raise ServerGoneError(f"Its answer cannot be read ({_error_name(error)}).") from None
+    return {"text": format_tool_answer(result)[:MOST_ANSWER_CHARS], "is_error": bool(result.is_error)}
 
 
-def answer_text(result: types.CallToolResult) -> str:
-    """An answer as text; what is none is named."""
-    told = [_block_text(one) for one in result.content]
-    if not told and result.structured_content is not None:
-        told = [json.dumps(result.structured_content, ensure_ascii=False)]
-    return "\n".join(told)
+def format_tool_answer(result: types.CallToolResult) -> str:
+    """Return an answer as text; content that is not text is named."""
+    texts = [_format_block(one) for one in result.content]
+    if not texts and result.structured_content is not None:
+        texts = [json.dumps(result.structured_content, ensure_ascii=False)]
+    return "\n".join(texts)
 
 
-def _block_text(block: types.ContentBlock) -> str:
+def _format_block(block: types.ContentBlock) -> str:
     if isinstance(block, types.TextContent):
         return block.text
     if isinstance(block, types.EmbeddedResource) and isinstance(block.resource, types.TextResourceContents):
@@ -164,11 +164,11 @@ def _block_text(block: types.ContentBlock) -> str:
     return f"({block.type}: it is no text)"
 
 
-def _name_of(error: BaseException) -> str:
+def _error_name(error: BaseException) -> str:
     return type(_innermost(error)).__name__
 
 
-def _error_words(error: BaseException) -> str:
+def _error_message(error: BaseException) -> str:
     return str(_innermost(error))[:_MOST_SAID_BYTES]
 
 
@@ -178,11 +178,11 @@ def _innermost(error: BaseException) -> BaseException:
     return error
 
 
-def _standard_error_end(said: TextIO) -> str:
+def _read_error_log_end(error_log: TextIO) -> str:
     with contextlib.suppress(OSError, ValueError):
-        said.flush()
-        end = os.fstat(said.fileno()).st_size
-        return os.pread(said.fileno(), _MOST_SAID_BYTES, max(0, end - _MOST_SAID_BYTES)).decode("utf-8", "replace")
+        error_log.flush()
+        end = os.fstat(error_log.fileno()).st_size
+        return os.pread(error_log.fileno(), _MOST_SAID_BYTES, max(0, end - _MOST_SAID_BYTES)).decode("utf-8", "replace")
     return ""
 
 

@@ -1,1 +1,1 @@
-"""What runs in the sandboxed child: the standard library alone, for nothing else is there."""
+"""Code of the sandboxed child process. It imports the standard library only: nothing else is available there."""

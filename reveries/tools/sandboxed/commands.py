@@ -1,4 +1,4 @@
-"""Running one command in the sandbox: bounded in time, memory, processes and what it says; nothing of it stays."""
+"""Run one command in the sandbox with limits on time, memory, processes and output. No process of it survives."""
 
 import contextlib
 import hashlib
@@ -14,11 +14,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from reveries.tools.sandboxed.dots import (
-    closed_folders,
-    look_at_dots,
+    find_closed_folders,
     open_file,
-    open_folders,
-    take_back_dots,
+    read_dot_entries,
+    reopen_folders,
+    revert_dot_entries,
     walk_handles,
 )
 
@@ -28,28 +28,28 @@ MOST_MEMORY_BYTES = 3_000_000_000
 MOST_FILE_BYTES = 200_000_000
 LEAST_FREE_BYTES = 300_000_000
 _KEPT_BYTES = 48_000
-"""Of what it says: the first and the last half of so much; all of it is in the hash."""
+"""How much output is kept, half from its beginning and half from its end; the hash covers all of it."""
 _MOST_DIGESTED_BYTES = 50_000_000
 _MOST_OUTPUT_BYTES = 100_000_000
-_LOOK_SECONDS = 0.02
+_POLL_SECONDS = 0.02
 _GRACE_SECONDS = 0.2
-"""So long what a command left behind may go on saying something."""
+"""How long output of background processes is still read after the command ended."""
 _PAGE_BYTES = resource.getpagesize()
 
 
 @dataclass(frozen=True)
 class CommandResult:
-    """What a command came to."""
+    """The result of a command."""
 
     exit_code: int
-    """128 + the signal that ended it."""
+    """128 + the signal number if a signal ended it."""
     output: str
     output_sha256: str
     seconds: float
     stopped_because: str
-    """Why it was ended from outside; empty where it ended by itself."""
+    """Which limit it exceeded; empty if it ended by itself."""
     taken_back: list[str] = field(default_factory=list)
-    """Paths under a dot name that it may not make or change: they were put back or taken out."""
+    """Dot paths that it created or changed without permission: each was restored or renamed."""
 
 
 @dataclass(frozen=True)
@@ -58,19 +58,23 @@ class _Executable:
 
     identity: tuple[int, ...]
     digest: str
-    """Empty for one that is too large to be read each time."""
+    """SHA-256; empty for a file that is too large to read each time."""
 
 
 def run_command(command: str, folder: str, seconds: float, *, is_tainted: bool) -> CommandResult:
-    """Run `command` by the shell in `folder`, and end whatever it leaves behind. What a tainted step makes executable
-    is not, and what it does under a dot name is taken back."""
+    """Run `command` with the shell in `folder`, then kill what it left running. After a tainted step, new executables
+    lose their executable bits, and changes to dot paths are reverted."""
     if not is_tainted:
         return _run_in_shell(command, folder, seconds)
-    were_executable, were_closed, dots = dict(_executables(folder)), closed_folders(folder), look_at_dots(folder)
-    ended = _run_in_shell(command, folder, seconds)
-    open_folders(folder, were_closed)
-    _take_back_executables(folder, were_executable)
-    return replace(ended, taken_back=take_back_dots(folder, dots))
+    were_executable, were_closed, dots = (
+        dict(_read_executables(folder)),
+        find_closed_folders(folder),
+        read_dot_entries(folder),
+    )
+    result = _run_in_shell(command, folder, seconds)
+    reopen_folders(folder, were_closed)
+    _revert_executables(folder, were_executable)
+    return replace(result, taken_back=revert_dot_entries(folder, dots))
 
 
 def _run_in_shell(command: str, folder: str, seconds: float) -> CommandResult:
@@ -78,20 +82,20 @@ def _run_in_shell(command: str, folder: str, seconds: float) -> CommandResult:
     child = subprocess.Popen(
         ["/bin/sh", "-c", command],
         cwd=folder,
-        env=dict(os.environ),  # Of the sandbox: it was emptied before.
+        env=dict(os.environ),  # The environment of the sandbox, which was cleared before.
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         start_new_session=True,
-        preexec_fn=_limit_itself,
+        preexec_fn=_set_process_limits,
     )
-    collected = _Output()
+    collected = _CommandOutput()
     try:
         why = _watch_command(child, collected, began + min(seconds, MOST_SECONDS), folder)
     finally:
-        end_everybody_else()
+        kill_other_processes()
         code = child.wait()
-        _collect_the_dead()
+        _reap_processes()
         _read_rest(child, collected)
         assert child.stdout is not None
         child.stdout.close()
@@ -104,20 +108,22 @@ def _run_in_shell(command: str, folder: str, seconds: float) -> CommandResult:
     )
 
 
-def end_everybody_else() -> None:
-    """Kill every process in the sandbox but this one: what ignores a signal, or left its session, ends all the same."""
+def kill_other_processes() -> None:
+    """Kill every other process in the sandbox, also those that ignore signals or left the session."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.kill(-1, signal.SIGKILL)
 
 
-def _collect_the_dead() -> None:
-    """Process 1 inherits what others left behind."""
+def _reap_processes() -> None:
+    """Reap exited processes: as process 1 of the sandbox, this one inherits all orphans."""
     with contextlib.suppress(ChildProcessError):
         while os.waitpid(-1, os.WNOHANG)[0]:
             pass
 
 
-class _Output:
+class _CommandOutput:
+    """The beginning, the end and the hash of a command's output."""
+
     def __init__(self) -> None:
         self._hash = hashlib.sha256()
         self._first = b""
@@ -127,9 +133,9 @@ class _Output:
     def add(self, piece: bytes) -> None:
         self._hash.update(piece)
         self.count += len(piece)
-        room = _KEPT_BYTES // 2 - len(self._first)
-        self._first += piece[:room]
-        self._last = (self._last + piece[room:])[-_KEPT_BYTES // 2 :]
+        remaining = _KEPT_BYTES // 2 - len(self._first)
+        self._first += piece[:remaining]
+        self._last = (self._last + piece[remaining:])[-_KEPT_BYTES // 2 :]
 
     @property
     def digest(self) -> str:
@@ -137,20 +143,20 @@ class _Output:
 
     @property
     def text(self) -> str:
-        left_out = self.count - len(self._first) - len(self._last)
-        middle = f"\n[{left_out:,} bytes left out]\n".encode() if left_out else b""
+        omitted = self.count - len(self._first) - len(self._last)
+        middle = f"\n[{omitted:,} bytes left out]\n".encode() if omitted else b""
         return (self._first + middle + self._last).decode("utf-8", "replace")
 
 
-def _watch_command(child: "subprocess.Popen[bytes]", output: _Output, ends_at: float, folder: str) -> str:
-    """Read what it says until it ends; why it has to be ended."""
+def _watch_command(child: "subprocess.Popen[bytes]", output: _CommandOutput, ends_at: float, folder: str) -> str:
+    """Read output until the command ends or exceeds a limit. Return the limit it exceeded, or an empty string."""
     assert child.stdout is not None
     os.set_blocking(child.stdout.fileno(), False)
-    ended_at = looked_at = 0.0
+    ended_at = checked_at = 0.0
     with selectors.DefaultSelector() as selector:
         selector.register(child.stdout, selectors.EVENT_READ)
         while True:
-            if is_ready := bool(selector.select(_LOOK_SECONDS)):
+            if is_ready := bool(selector.select(_POLL_SECONDS)):
                 piece = os.read(child.stdout.fileno(), 1 << 16)
                 output.add(piece)
                 if not piece:
@@ -164,22 +170,23 @@ def _watch_command(child: "subprocess.Popen[bytes]", output: _Output, ends_at: f
                 return "it took too long"
             if output.count > _MOST_OUTPUT_BYTES:
                 return "it said too much"
-            if now - looked_at >= _LOOK_SECONDS:
-                looked_at = now
-                if why := _why_too_much(folder):
+            if now - checked_at >= _POLL_SECONDS:
+                checked_at = now
+                if why := _find_exceeded_limit(folder):
                     return why
 
 
-def _read_rest(child: "subprocess.Popen[bytes]", output: _Output) -> None:
-    """What was said between the last look and the end. Nobody is left who could go on."""
+def _read_rest(child: "subprocess.Popen[bytes]", output: _CommandOutput) -> None:
+    """Read the output since the last read. All processes have ended, so no more can follow."""
     assert child.stdout is not None
     with contextlib.suppress(BlockingIOError):
         while piece := os.read(child.stdout.fileno(), 1 << 16):
             output.add(piece)
 
 
-def _why_too_much(folder: str) -> str:
-    """Whether everything that runs here is more than it may be. A limit of the kernel's counts no processes of root."""
+def _find_exceeded_limit(folder: str) -> str:
+    """Return which limit all processes together exceed, or an empty string. They are counted here because the kernel's
+    process limit does not apply to root."""
     count, pages = 0, 0
     for process in Path("/proc").glob("[0-9]*"):
         count += 1
@@ -193,39 +200,41 @@ def _why_too_much(folder: str) -> str:
     return "the disk is nearly full" if disk.f_bavail * disk.f_frsize < LEAST_FREE_BYTES else ""
 
 
-def _limit_itself() -> None:
+def _set_process_limits() -> None:
     for name, most in (
-        (resource.RLIMIT_CORE, 1),  # With 0 Linux would pipe a core dump to a program all the same.
+        (resource.RLIMIT_CORE, 1),  # 1, because with 0 Linux would still pipe a core dump to a handler program.
         (resource.RLIMIT_FSIZE, MOST_FILE_BYTES),
         (resource.RLIMIT_NOFILE, 1024),
     ):
-        resource.setrlimit(name, (most, most))  # What programs reserve is no measure of what they use: no RLIMIT_AS.
+        resource.setrlimit(name, (most, most))  # No RLIMIT_AS: programs reserve far more than they use.
     os.nice(5)
 
 
-def _executables(folder: str) -> Iterator[tuple[str, _Executable]]:
-    room = _MOST_DIGESTED_BYTES
-    for path, handle, name, found in _each_executable(folder):
-        is_small = found.st_size <= min(room, _MOST_DIGESTED_BYTES // 50)
-        room -= found.st_size if is_small else 0
-        yield path, _Executable(_identity(found), _digest(handle, name) if is_small else "")
+def _read_executables(folder: str) -> Iterator[tuple[str, _Executable]]:
+    budget = _MOST_DIGESTED_BYTES
+    for path, handle, name, found in _walk_executables(folder):
+        is_small = found.st_size <= min(budget, _MOST_DIGESTED_BYTES // 50)
+        budget -= found.st_size if is_small else 0
+        yield path, _Executable(_stat_identity(found), _digest(handle, name) if is_small else "")
 
 
-def _take_back_executables(folder: str, known: dict[str, _Executable]) -> None:
-    for path, handle, name, found in _each_executable(folder):
-        was = known.get(path)
-        if was is None or (was.identity != _identity(found) and was.digest != (_digest(handle, name) or "unknown")):
+def _revert_executables(folder: str, known: dict[str, _Executable]) -> None:
+    for path, handle, name, found in _walk_executables(folder):
+        before = known.get(path)
+        if before is None or (
+            before.identity != _stat_identity(found) and before.digest != (_digest(handle, name) or "unknown")
+        ):
             with contextlib.suppress(OSError):
                 os.chmod(name, stat.S_IMODE(found.st_mode) & ~0o111 & 0o777, dir_fd=handle)
 
 
-def _identity(found: os.stat_result) -> tuple[int, ...]:
-    """No command can set the time of a file's last change of any kind."""
+def _stat_identity(found: os.stat_result) -> tuple[int, ...]:
+    """Return what changes whenever a file changes: no command can set a file's ctime."""
     return found.st_dev, found.st_ino, found.st_size, found.st_ctime_ns
 
 
 def _digest(handle: int, name: str) -> str:
-    """Empty for one that may not be read."""
+    """Return the SHA-256 of a file; empty if it may not be read."""
     digest = hashlib.sha256()
     with contextlib.suppress(OSError), open_file(handle, name) as file:
         while piece := os.read(file, 1 << 20):
@@ -234,7 +243,7 @@ def _digest(handle: int, name: str) -> str:
     return ""
 
 
-def _each_executable(folder: str) -> Iterator[tuple[str, int, str, os.stat_result]]:
+def _walk_executables(folder: str) -> Iterator[tuple[str, int, str, os.stat_result]]:
     for at, _, names, handle in walk_handles(folder):
         for name in names:
             with contextlib.suppress(OSError):

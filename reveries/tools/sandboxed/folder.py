@@ -1,9 +1,9 @@
-"""The files of one folder, and nothing beside it.
+"""Read and write files of one folder, and nothing outside it.
 
-Every path is walked part by part from a handle on the folder, without following a link: what a name meant when it was
-looked at is what is read or written, whatever happens to the folder meanwhile. A file is written beside its place and
-renamed into it: whoever is stopped leaves the old file or the new one, and a hard link into the folder is never
-written through.
+Every path is opened part by part from a handle on the folder, without following links, so that the file that was
+checked is the file that is read or written, even if the folder changes in the meantime. A file is written under a
+temporary name and then renamed: an interrupted write leaves the old file or the new one, and never writes through a
+hard link.
 """
 
 import contextlib
@@ -22,90 +22,90 @@ MOST_DEPTH = 24
 _MOST_HITS = 200
 _LONGEST_LINE = 400
 _SEARCH_BYTES = 50_000_000
-BESIDE = ".reveries-new-"
-"""How a file is named while it is written, in the folder itself."""
+TEMPORARY_PREFIX = ".reveries-new-"
+"""Name prefix of a file that is being written, in the folder itself."""
 _LONGEST_PATH = 1_000
 _HERE = "."
-_MARK = "\ufeff"
-"""With which some editors begin a file: no part of its text, and kept."""
+_BYTE_ORDER_MARK = "\ufeff"
+"""The byte order mark with which some editors begin a file: not part of its text, kept on write."""
 _MOUNT = "/project"
-"""Where commands in the sandbox see the folder."""
+"""The path of the folder inside the sandbox."""
 _DIRECTORY_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 class FolderError(Exception):
-    """Why something cannot be done, as a sentence for whoever asked."""
+    """An operation cannot be done; the message is a sentence for the caller."""
 
 
 @dataclass(frozen=True)
 class FolderEntry:
-    """One name in a folder."""
+    """One entry of a folder."""
 
     path: str
-    """As the system names it: what is no UTF-8 in it is escaped."""
+    """Bytes that are not valid UTF-8 are surrogate-escaped."""
     is_folder: bool
     size_bytes: int
 
 
 class Folder:
-    """Reads and changes files beneath one folder."""
+    """Reads and changes files below one folder."""
 
     def __init__(self, path: str, *, may_write: bool) -> None:
-        """Raises OSError where there is no such folder."""
+        """Open the folder. Raises OSError if it does not exist."""
         self._root = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         self._may_write = may_write
         if may_write:
-            self._sweep()
+            self._remove_temporary_files()
 
     def close(self) -> None:
         os.close(self._root)
 
-    # --- looking ------------------------------------------------------------------------------------------------------
+    # --- reading ------------------------------------------------------------------------------------------------------
 
     def read(self, path: str) -> str:
-        """A text file whole. Raises FolderError."""
-        return self._read_text(path).removeprefix(_MARK)
+        """Return the whole text of a file. Raises FolderError."""
+        return self._read_text(path).removeprefix(_BYTE_ORDER_MARK)
 
     def list_entries(self, path: str = _HERE) -> list[FolderEntry]:
-        """What lies directly in a folder, by name. Raises FolderError."""
-        with self._open_folder(path_parts(path)) as handle:
-            return list(_entries(handle, "" if path in ("", _HERE) else path.strip("/") + "/"))
+        """Return the entries directly in a folder, by name. Raises FolderError."""
+        with self._open_folder(split_path(path)) as handle:
+            return list(_read_entries(handle, "" if path in ("", _HERE) else path.strip("/") + "/"))
 
     def walk(self, path: str = _HERE) -> Iterator[FolderEntry]:
-        """Every file beneath a folder, dot folders left out. Raises FolderError."""
-        yield from self._walk(path_parts(path))
+        """Yield every file below a folder, without dot files and dot folders. Raises FolderError."""
+        yield from self._walk(split_path(path))
 
     def find(self, pattern: str) -> list[FolderEntry]:
-        """Files whose path matches a shell pattern (`*.md`, `notes/**`). Raises FolderError."""
+        """Return the files whose path matches a shell pattern (`*.md`, `notes/**`). Raises FolderError."""
         wanted = _compile_pattern(pattern)
         return [one for one in self.walk() if wanted.fullmatch(one.path) or wanted.fullmatch(one.path.split("/")[-1])]
 
     def search(self, text: str, path: str = _HERE) -> list[tuple[str, int, str]]:
-        """Lines that hold `text`, whatever the case: path, line number from 1, the line. Raises FolderError."""
-        wanted, found, left = text.casefold(), list[tuple[str, int, str]](), _SEARCH_BYTES
+        """Return the lines that contain `text`, ignoring case: path, line number from 1, line. Raises FolderError."""
+        wanted, matches, budget = text.casefold(), list[tuple[str, int, str]](), _SEARCH_BYTES
         if not wanted.strip():
             raise FolderError("There is nothing to search for.")
         for entry in self.walk(path):
-            left -= entry.size_bytes
-            if left < 0:
+            budget -= entry.size_bytes
+            if budget < 0:
                 break
-            with contextlib.suppress(FolderError):  # What is too large, or no text, holds no line.
+            with contextlib.suppress(FolderError):  # Skip files that are too large or no text.
                 for number, line in enumerate(self.read(entry.path).splitlines(), 1):
                     if wanted in line.casefold():
-                        found.append((entry.path, number, line.strip()[:_LONGEST_LINE]))
-                        if len(found) == _MOST_HITS:
-                            return found
-        return found
+                        matches.append((entry.path, number, line.strip()[:_LONGEST_LINE]))
+                        if len(matches) == _MOST_HITS:
+                            return matches
+        return matches
 
     def digest(self, path: str) -> str:
-        """The SHA-256 of a file. Raises FolderError."""
+        """Return the SHA-256 of a file. Raises FolderError."""
         return hashlib.sha256(self._read_bytes(path)).hexdigest()
 
-    # --- changing -----------------------------------------------------------------------------------------------------
+    # --- writing ------------------------------------------------------------------------------------------------------
 
     def write(self, path: str, text: str, *, is_tainted: bool) -> str:
-        """Make a file what `text` is; folders on the way are made. Its SHA-256. Raises FolderError."""
+        """Write a file and create missing folders; return the SHA-256. Raises FolderError."""
         parts = self._writable_parts(path)
         data = text.encode("utf-8", "surrogatepass")
         if len(data) > MOST_FILE_BYTES:
@@ -115,10 +115,10 @@ class Folder:
         return hashlib.sha256(data).hexdigest()
 
     def edit(self, path: str, old: str, new: str, *, is_tainted: bool) -> str:
-        """Replace the one place where `old` stands. The file's SHA-256. Raises FolderError."""
+        """Replace the only occurrence of `old`; return the file's new SHA-256. Raises FolderError."""
         self._writable_parts(path)
         whole = self._read_text(path)
-        text = whole.removeprefix(_MARK)
+        text = whole.removeprefix(_BYTE_ORDER_MARK)
         if (count := text.count(old) if old else 0) != 1:
             raise FolderError(f"The words to replace stand {count} times in {path}; they have to stand there once.")
         mark = whole[: len(whole) - len(text)]
@@ -129,7 +129,7 @@ class Folder:
     def _writable_parts(self, path: str) -> list[str]:
         if not self._may_write:
             raise FolderError("This folder may only be read. Its owner opens it: reveries project folder NAME --write")
-        parts = path_parts(path)
+        parts = split_path(path)
         if not parts:
             raise FolderError("A file needs a name.")
         if any(part.startswith(".") for part in parts):
@@ -143,10 +143,10 @@ class Folder:
             raise FolderError(f"{path} is no text.") from None
 
     def _read_bytes(self, path: str) -> bytes:
-        parts = path_parts(path)
+        parts = split_path(path)
         if not parts:
             raise FolderError("That is a folder, not a file.")
-        with self._open_folder(parts[:-1]) as handle, _file(handle, parts[-1], path) as file:
+        with self._open_folder(parts[:-1]) as handle, _open_regular_file(handle, parts[-1], path) as file:
             size = os.fstat(file).st_size
             if size > MOST_FILE_BYTES:
                 raise FolderError(f"{path} has {size:,} bytes, more than {MOST_FILE_BYTES:,}.")
@@ -163,7 +163,7 @@ class Folder:
                 try:
                     inner = os.open(part, _DIRECTORY_FLAGS, dir_fd=handle)
                 except OSError as error:
-                    raise FolderError(_why_not("/".join(parts[: depth + 1]), error)) from None
+                    raise FolderError(_describe_os_error("/".join(parts[: depth + 1]), error)) from None
                 os.close(handle)
                 handle = inner
             yield handle
@@ -171,32 +171,32 @@ class Folder:
             os.close(handle)
 
     def _replace(self, handle: int, name: str, path: str, data: bytes, *, is_tainted: bool) -> None:
-        mode = _mode_of(handle, name, path)
+        mode = _read_mode(handle, name, path)
         if is_tainted:
             mode &= ~0o111
-        beside = f"{BESIDE}{secrets.token_hex(6)}"
+        temporary = f"{TEMPORARY_PREFIX}{secrets.token_hex(6)}"
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
         try:
-            file = os.open(beside, flags, 0o600, dir_fd=self._root)
+            file = os.open(temporary, flags, 0o600, dir_fd=self._root)
             try:
                 with os.fdopen(file, "wb") as writer:
                     writer.write(data)
                     os.fchmod(file, mode)
                     writer.flush()
                     os.fsync(file)
-                os.rename(beside, name, src_dir_fd=self._root, dst_dir_fd=handle)
+                os.rename(temporary, name, src_dir_fd=self._root, dst_dir_fd=handle)
             except BaseException:
                 with contextlib.suppress(OSError):
-                    os.unlink(beside, dir_fd=self._root)
+                    os.unlink(temporary, dir_fd=self._root)
                 raise
             os.fsync(handle)
         except OSError as error:
-            raise FolderError(_why_not(path, error)) from None
+            raise FolderError(_describe_os_error(path, error)) from None
 
-    def _sweep(self) -> None:
-        """What a worker that was killed in the middle of writing left behind."""
+    def _remove_temporary_files(self) -> None:
+        """Remove temporary files of a worker that was killed during a write."""
         with os.scandir(self._root) as listed:
-            names = [one.name for one in listed if one.name.startswith(BESIDE)]
+            names = [one.name for one in listed if one.name.startswith(TEMPORARY_PREFIX)]
         for name in names:
             with contextlib.suppress(OSError):
                 os.unlink(name, dir_fd=self._root)
@@ -207,11 +207,11 @@ class Folder:
             at = waiting.pop()
             try:
                 with self._open_folder(at) as handle:
-                    entries = list(_entries(handle, "".join(f"{part}/" for part in at)))
+                    entries = list(_read_entries(handle, "".join(f"{part}/" for part in at)))
             except FolderError:
                 if at is parts:
                     raise
-                continue  # Gone since, or closed to us: it hides no other.
+                continue  # Deleted meanwhile or not permitted: continue with the others.
             inner: list[list[str]] = []
             for entry in entries:
                 parts_of_entry = entry.path.split("/")
@@ -227,9 +227,9 @@ class Folder:
             waiting += reversed(inner)
 
 
-def path_parts(path: str) -> list[str]:
-    """The names on the way to a path beneath the folder, which commands know as /project. Raises FolderError for one
-    that leads out of it."""
+def split_path(path: str) -> list[str]:
+    """Split a path relative to the folder, or below /project as commands see it, into its parts. Raises FolderError if
+    the path leads out of the folder."""
     if "\0" in path or len(path) > _LONGEST_PATH:
         raise FolderError("That is no path.")
     beneath = path.removeprefix(_MOUNT) if path == _MOUNT or path.startswith(_MOUNT + "/") else path
@@ -240,30 +240,30 @@ def path_parts(path: str) -> list[str]:
 
 
 def _compile_pattern(pattern: str) -> re.Pattern[str]:
-    """A shell pattern; `*` stays within a folder, `**` does not."""
+    """Compile a shell pattern; `*` matches within one folder, `**` across folders."""
     pieces = re.split(r"(\*\*/?|\*|\?)", pattern.removeprefix(_MOUNT + "/").removeprefix("./")[:200])
     meaning = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
     return re.compile("".join(meaning.get(piece, re.escape(piece)) for piece in pieces))
 
 
-def _entries(handle: int, prefix: str) -> Iterator[FolderEntry]:
-    """Files and folders of an open folder, by name; links, devices, pipes and sockets are none."""
+def _read_entries(handle: int, prefix: str) -> Iterator[FolderEntry]:
+    """Yield the files and folders of an open folder, by name, without links, devices, pipes and sockets."""
     with os.scandir(handle) as listed:
         names = sorted(one.name for one in listed)
     for name in names[:MOST_ENTRIES]:
-        with contextlib.suppress(OSError):  # Gone since.
+        with contextlib.suppress(OSError):  # Deleted meanwhile.
             found = os.stat(name, dir_fd=handle, follow_symlinks=False)
             if stat.S_ISDIR(found.st_mode) or stat.S_ISREG(found.st_mode):
                 yield FolderEntry(prefix + name, stat.S_ISDIR(found.st_mode), found.st_size)
 
 
 @contextlib.contextmanager
-def _file(handle: int, name: str, path: str) -> Iterator[int]:
-    """A regular file, open. A pipe would never end, a device is not the folder's."""
+def _open_regular_file(handle: int, name: str, path: str) -> Iterator[int]:
+    """Open a regular file for reading. Pipes and devices are refused: a pipe may never end."""
     try:
         file = os.open(name, _FILE_FLAGS, dir_fd=handle)
     except OSError as error:
-        raise FolderError(_why_not(path, error)) from None
+        raise FolderError(_describe_os_error(path, error)) from None
     try:
         if not stat.S_ISREG(os.fstat(file).st_mode):
             raise FolderError(f"{path} is no file.")
@@ -272,13 +272,13 @@ def _file(handle: int, name: str, path: str) -> Iterator[int]:
         os.close(file)
 
 
-def _mode_of(handle: int, name: str, path: str) -> int:
+def _read_mode(handle: int, name: str, path: str) -> int:
     try:
         found = os.stat(name, dir_fd=handle, follow_symlinks=False)
     except FileNotFoundError:
         return 0o644
     except OSError as error:
-        raise FolderError(_why_not(path, error)) from None
+        raise FolderError(_describe_os_error(path, error)) from None
     if not stat.S_ISREG(found.st_mode):
         raise FolderError(f"{path} is no file: nothing is written over it.")
     return stat.S_IMODE(found.st_mode) & 0o777
@@ -293,7 +293,7 @@ def _read_all(file: int) -> bytes:
     return b"".join(pieces)[:MOST_FILE_BYTES]
 
 
-def _why_not(path: str, error: OSError) -> str:
+def _describe_os_error(path: str, error: OSError) -> str:
     reasons = {
         errno.ENOENT: "is not there",
         errno.ELOOP: "is a link: links are not followed",

@@ -1,4 +1,4 @@
-"""The sandboxed child: it reads a request a line, and answers each with a line. It ends with its input.
+"""The sandboxed child process: it reads one request per line and answers with one line. It exits when its input ends.
 
 python -I -S -c "..." FOLDER read|write run|look
 """
@@ -24,35 +24,35 @@ _MOST_REQUEST_CHARS = 20_000_000
 def main() -> None:
     """Serve until the daemon closes the pipe."""
     path, access, commands = sys.argv[1:4]
-    _keep_to_itself()
+    _block_tracing()
     sys.stdout.reconfigure(newline="\n")  # type: ignore[union-attr]  # stdout is the pipe.
     folder = Folder(path, may_write=access == "write")
-    served = _operations(folder, path, may_run=commands == "run")
+    operations = _list_operations(folder, path, may_run=commands == "run")
     _send({"ready": os.getpid()})
     for line in sys.stdin:
-        _send(_answer_request(served, line))
+        _send(_answer_request(operations, line))
 
 
-def _keep_to_itself() -> None:
-    """A command that runs beside it can neither open its pipes through /proc nor trace it, nor forge an answer."""
+def _block_tracing() -> None:
+    """Prevent commands in the same sandbox from opening its pipes through /proc or tracing it to forge an answer."""
     if sys.platform == "linux":
         libc = ctypes.CDLL(None)
         libc.prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
         libc.prctl(_PR_SET_PDEATHSIG, _SIGKILL, 0, 0, 0)
 
 
-def _operations(folder: Folder, path: str, *, may_run: bool) -> dict[str, Callable[..., object]]:
+def _list_operations(folder: Folder, path: str, *, may_run: bool) -> dict[str, Callable[..., object]]:
     def run(command: str, seconds: float, is_tainted: bool) -> object:
         if not may_run:
             raise FolderError("Nothing is run here: there is no sandbox. See: reveries doctor")
-        ended = run_command(command, path, seconds, is_tainted=is_tainted)
-        return dataclasses.asdict(ended) | {"taken_back": [_shown_path(one) for one in ended.taken_back]}
+        result = run_command(command, path, seconds, is_tainted=is_tainted)
+        return dataclasses.asdict(result) | {"taken_back": [_format_path(one) for one in result.taken_back]}
 
     return {
         "read": folder.read,
-        "list": lambda path: [_shown_entry(one) for one in folder.list_entries(path)],
-        "find": lambda pattern: [_shown_entry(one) for one in folder.find(pattern)],
-        "search": lambda text, path: [[_shown_path(at), *found] for at, *found in folder.search(text, path)],
+        "list": lambda path: [_format_entry(one) for one in folder.list_entries(path)],
+        "find": lambda pattern: [_format_entry(one) for one in folder.find(pattern)],
+        "search": lambda text, path: [[_format_path(at), *found] for at, *found in folder.search(text, path)],
         "digest": folder.digest,
         "write": lambda path, text, is_tainted: folder.write(path, text, is_tainted=is_tainted),
         "edit": lambda path, old, new, is_tainted: folder.edit(path, old, new, is_tainted=is_tainted),
@@ -60,26 +60,26 @@ def _operations(folder: Folder, path: str, *, may_run: bool) -> dict[str, Callab
     }
 
 
-def _shown_entry(entry: FolderEntry) -> dict[str, Any]:
-    return dataclasses.asdict(entry) | {"path": _shown_path(entry.path)}
+def _format_entry(entry: FolderEntry) -> dict[str, Any]:
+    return dataclasses.asdict(entry) | {"path": _format_path(entry.path)}
 
 
-def _shown_path(path: str) -> str:
-    """What is no UTF-8 in a name can stand in no prompt and no row."""
+def _format_path(path: str) -> str:
+    """Replace what is not valid UTF-8, because prompts and database rows cannot contain it."""
     return path.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
-def _answer_request(served: dict[str, Callable[..., object]], line: str) -> dict[str, Any]:
+def _answer_request(operations: dict[str, Callable[..., object]], line: str) -> dict[str, Any]:
     try:
         if len(line) > _MOST_REQUEST_CHARS:
             raise FolderError("That is too much at once.")
-        asked = json.loads(line)
-        return {"answer": served[asked["operation"]](**asked["arguments"])}
+        request = json.loads(line)
+        return {"answer": operations[request["operation"]](**request["arguments"])}
     except FolderError as error:
         return {"refused": str(error)}
     except OSError as error:
         return {"refused": f"It cannot be done: {error.strerror or 'unknown error'}."}
-    except Exception as error:  # noqa: BLE001  # A named boundary: whatever is wrong with one request ends no other.
+    except Exception as error:  # noqa: BLE001  # A named boundary: one failed request must not end the child.
         return {"refused": f"It cannot be done ({type(error).__name__})."}
 
 

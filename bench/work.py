@@ -107,7 +107,7 @@ async def open_bench(folder: Path, most_tasks: int = 10) -> AsyncIterator[Bench]
                 model=lambda project_id: WorkModel(models.work, project_id, models.tier(Role.WORK), "Ana"),
                 remember=remember,
                 services=tool_services(home.path, find_sandbox()),
-                tell=lambda action, words: bench.told.append((action, words)),
+                report_event=lambda action, words: bench.told.append((action, words)),
             ),
             ledger,
         )

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
 
     from reveries.projects.task_tools import ToolServices
-    from reveries.projects.watching import Tell
+    from reveries.projects.watching import ReportEvent
     from reveries.projects.work import ProjectWork
     from reveries.tools.mcp_servers import McpServer
 
@@ -218,7 +218,7 @@ class ProjectWorker:
         if (held := self._permission.held()) is not None:
             self._break.ask(held.why)
 
-    async def _open_work(self, tell: "Tell", work_break: "WorkBreak") -> "ProjectWork":
+    async def _open_work(self, report_event: "ReportEvent", work_break: "WorkBreak") -> "ProjectWork":
         from reveries.projects.work import ProjectWork
 
         return ProjectWork(
@@ -227,7 +227,7 @@ class ProjectWorker:
             model=self._model,
             remember=self._remember,
             services=await self._open_services(),
-            tell=tell,
+            report_event=report_event,
             hold_break=work_break.hold,
         )
 

@@ -84,7 +84,7 @@ class ProjectKnowledge:
 
     async def prepare(self, project_id: str, chunks: Sequence[NewChunk]) -> PreparedChunks:
         """Embed chunks and compare them with the stored ones most like them. Call it before the transaction that stores
-        them: neither a model nor a comparison of long texts has a place in one."""
+        them, because model calls and comparisons of long texts would hold the transaction open."""
         if not chunks:
             return PreparedChunks((), await self._embedder.embed([]), ())
         vectors = await self._embedder.embed([one.text for one in chunks])
@@ -143,8 +143,8 @@ class ProjectKnowledge:
     async def contradictions(
         self, project_id: str, *, unresolved_only: bool = True, source: Reader | None = None
     ) -> list[KnowledgeConflict]:
-        """The contradictions of a project, newest first (V-37). One whose chunks do not both stand any more is not
-        unresolved."""
+        """The contradictions of a project, newest first (V-37). If one of its chunks has fallen, a contradiction
+        does not count as unresolved."""
         source = source or self.database
         relations = await contradictions_of_project(source, project_id, with_settled=not unresolved_only)
         found = await self._conflicts(source, project_id, relations)
@@ -252,7 +252,7 @@ class ProjectKnowledge:
         async with self.database.transaction() as transaction:
             return await transaction.run("relations.clean_coretrievals", {"before": before})
 
-    # --- what follows of a new chunk ---------------------------------------------------------------------------------
+    # --- consequences of a new chunk ---------------------------------------------------------------------------------
 
     async def _change(self, project_id: str, relation: Relation, change: Callable[[Relation], Relation]) -> Relation:
         """Change a relation as it is stored now: another caller may have changed it since it was read. Raises

@@ -56,9 +56,9 @@ _MOST_QUERY_CHARS = 20_000
 _LEAST_COSINE = 1e-6
 _TAGGED_BATCH = 200
 _EMBEDDED_BATCH = 256
-"""So many chunks are embedded anew at a time, each batch in its own transaction."""
+"""How many chunks are re-embedded at a time, each batch in its own transaction."""
 _COUNTED_TOGETHER = 5
-"""The pairs among this many best results count as found together."""
+"""Pairs among this many of the best results count as found together."""
 _ENHANCED_DEPTH, _ENHANCED_LEAST = 50, 0.5
 FLOORS = {"all-minilm-l6-v2": 0.3}
 """Cosine from which a chunk is similar to a query, by embedder (VA-41): embedded ones spread wider than hosted ones."""

@@ -21,7 +21,7 @@ from reveries.projects.premise import Fallen, what_falls
 from reveries.projects.store import NewQuestion, NewTask, ProjectStore
 from reveries.projects.triggers import INTAKE_TAG, REACHED_TAG, is_over, rewrite_by_default, why_plan
 from reveries.projects.wake import read_state
-from reveries.projects.watching import Tell
+from reveries.projects.watching import ReportEvent
 from reveries.projects.work_model import WorkModel
 
 MOST_PLANS = 3
@@ -39,7 +39,7 @@ class BetweenTasks:
 
     store: ProjectStore
     settings: Callable[[], ProjectSettings]
-    tell: Tell
+    report_event: ReportEvent
 
     async def settle(self, model: WorkModel, state: AgentState) -> AgentState:
         """Do everything that is due before the next task, and return the new state: a new goal, fallen premises, first
@@ -52,11 +52,11 @@ class BetweenTasks:
         if not any(INTAKE_TAG in one.context_tags and one.asked_at >= state.goal.said_at for one in state.questions):
             await self._ask_first(model, state)
         for question in await settle_conflicts(self.store, model, state):
-            self.tell("question", question)
+            self.report_event("question", question)
         state = await read_state(self.store, state.project.id)
         if trigger := await self._why_rewrite(state, model):
             version = await write_orientation(self.store, model, state, fallen, trigger)
-            self.tell("orientation", f"version {version}: {trigger}")
+            self.report_event("orientation", f"version {version}: {trigger}")
             state = await read_state(self.store, state.project.id)
         if _is_stopped(state):
             return state
@@ -85,7 +85,7 @@ class BetweenTasks:
                 await transaction.run("projects.drop_blocked_needs", {"id": one.id})
             await self.store.put_question(transaction, state.project.id, question)
             await self.store.log(transaction, state.project.id, "questions.asked", "how to end a deadlock")
-        self.tell("question", question.question)
+        self.report_event("question", question.question)
         return await read_state(self.store, state.project.id)
 
     async def _ask_whether_reached(self, state: AgentState) -> AgentState:
@@ -98,7 +98,7 @@ class BetweenTasks:
         async with self.store.database.transaction() as transaction:
             await self.store.put_question(transaction, state.project.id, question)
             await self.store.log(transaction, state.project.id, "questions.asked", "whether the goal is reached")
-        self.tell("question", question.question)
+        self.report_event("question", question.question)
         return await read_state(self.store, state.project.id)
 
     async def _apply_goal(self, state: AgentState) -> AgentState:
@@ -114,7 +114,7 @@ class BetweenTasks:
             await transaction.run("projects.activate_goal", {"id": pending.id, "now": self.store.now})
             await self.store.note_rewrite_due(transaction, state.project, "goal")
             await self.store.log(transaction, project_id, "goal.applied", pending.text)
-        self.tell("goal", pending.text)
+        self.report_event("goal", pending.text)
         return await read_state(self.store, project_id)
 
     async def _drop_questions_on_goal(self, transaction: Transaction, state: AgentState) -> None:
@@ -153,7 +153,9 @@ class BetweenTasks:
             if held or criteria:
                 question = _ask_how_to_go_on(held, reasons, criteria, frozenset(fallen.held))
                 await self.store.put_question(transaction, state.project.id, question)
-        self.tell("premise", f"{len(held)} tasks and {len(criteria)} criteria rest on something that no longer holds")
+        self.report_event(
+            "premise", f"{len(held)} tasks and {len(criteria)} criteria rest on something that no longer holds"
+        )
         return fallen
 
     async def _ask_first(self, model: WorkModel, state: AgentState) -> None:
@@ -167,7 +169,7 @@ class BetweenTasks:
             await self.store.log(transaction, state.project.id, "questions.asked", asked)
             await self.store.note_rewrite_due(transaction, state.project, "goal")
         for question in questions:
-            self.tell("question", question.question)
+            self.report_event("question", question.question)
 
     async def _why_rewrite(self, state: AgentState, model: WorkModel) -> str:
         if due := " ".join(state.project.rewrite_due):
@@ -223,7 +225,7 @@ class BetweenTasks:
                 )
                 ids += await self.store.put_tasks(transaction, state.project.id, [new])
             await self.store.log(transaction, state.project.id, "planned", f"{len(ids)} tasks, because {why}")
-        self.tell("planned", "; ".join(task.title for task in planned))
+        self.report_event("planned", "; ".join(task.title for task in planned))
         return await read_state(self.store, state.project.id)
 
 

@@ -12,7 +12,7 @@ from reveries.projects.executing import ResultStatus, TaskResult
 from reveries.projects.model import AgentState, QuestionKind, TaskKind, TaskStatus, WorkTask
 from reveries.projects.store import NewQuestion, NewTask, ProjectStore
 from reveries.projects.triggers import rewrite_after_task
-from reveries.projects.watching import Remember, Tell
+from reveries.projects.watching import Remember, ReportEvent
 from reveries.projects.work_model import WorkModel
 
 MOST_TRIES = 3
@@ -24,7 +24,7 @@ class TaskResults:
     """Stores the results of attempts, each in one transaction."""
 
     store: ProjectStore
-    tell: Tell
+    report_event: ReportEvent
     remember: Remember
 
     async def store_result(self, model: WorkModel, state: AgentState, task: WorkTask, result: TaskResult) -> None:
@@ -77,7 +77,7 @@ class TaskResults:
             tasks = await self.store.tasks(transaction, task.project_id)
             if trigger := rewrite_after_task(task, tasks, state.orientation.content):
                 await self.store.note_rewrite_due(transaction, state.project, trigger)
-        self.tell("done", f"{task.title}: {result.outcome}")
+        self.report_event("done", f"{task.title}: {result.outcome}")
         await self.remember(
             f"I worked on {state.project.name}: {task.title}. {result.outcome}", bool(task.foreign_sources)
         )
@@ -90,7 +90,7 @@ class TaskResults:
             await self.store.end_task(transaction, task, TaskStatus.BLOCKED, tries_anew=True)
             await self.store.put_question(transaction, task.project_id, question)
             await self.store.log(transaction, task.project_id, "task.blocked", question.question, task)
-        self.tell("question", question.question)
+        self.report_event("question", question.question)
 
     async def _hold(self, task: WorkTask, result: TaskResult) -> None:
         """Ask the owner to approve a tool call; the attempt continues afterwards."""
@@ -101,7 +101,7 @@ class TaskResults:
             await self.store.put_question(transaction, task.project_id, question)
             await self.store.hold_try(transaction, replace(task, foreign_sources=sources))
             await self.store.log(transaction, task.project_id, "approval.asked", question.question, task)
-        self.tell("approval", question.question)
+        self.report_event("approval", question.question)
 
     async def _give_up(self, task: WorkTask, result: TaskResult) -> None:
         """Drop the task and release the tasks that needed it."""
@@ -109,7 +109,7 @@ class TaskResults:
             await self.store.end_task(transaction, task, TaskStatus.DROPPED, outcome=result.outcome)
             await self.store.release_tasks(transaction, task.project_id)
             await self.store.log(transaction, task.project_id, "task.given_up", f"{task.title}: {result.outcome}", task)
-        self.tell("given up", f"{task.title}: {result.outcome}")
+        self.report_event("given up", f"{task.title}: {result.outcome}")
 
     async def _research_first(self, task: WorkTask, result: TaskResult) -> None:
         topic = result.topic or task.title
@@ -133,7 +133,7 @@ class TaskResults:
             await self.store.end_task(transaction, task, TaskStatus.BLOCKED, tries_anew=True)
             await self.store.put_needs(transaction, task.id, [name])
             await self.store.log(transaction, task.project_id, "task.needs_research", title, task)
-        self.tell("needs research", topic)
+        self.report_event("needs research", topic)
 
     async def _fail(
         self, task: WorkTask, why: str, *, audit: str = "", attempt: str = "", is_partial: bool = False
@@ -154,7 +154,7 @@ class TaskResults:
                 transaction, task, TaskStatus.READY, failure=why, audit=audit or task.audit, description=description
             )
             await self.store.log(transaction, task.project_id, "task.failed", f"{task.title}: {why}", task)
-        self.tell("failed", f"{task.title}: {why}")
+        self.report_event("failed", f"{task.title}: {why}")
 
     async def _end_failed(self, transaction: Transaction, task: WorkTask, why: str) -> None:
         await self.store.end_task(transaction, task, TaskStatus.BLOCKED, failure=why, tries_anew=True)
@@ -169,7 +169,7 @@ class TaskResults:
         )
         await self.store.put_question(transaction, task.project_id, question)
         await self.store.log(transaction, task.project_id, "task.gave_up", f"{task.title}: {why}", task)
-        self.tell("question", question.question)
+        self.report_event("question", question.question)
 
 
 def needs_task(tasks: Sequence[WorkTask], task_id: str, needed_id: str) -> bool:

@@ -9,7 +9,7 @@ from reveries.errors import NotFoundError, ReveriesError
 from reveries.projects.grants import Grant, GrantKind, put_grant, read_grants
 from reveries.projects.model import Project
 from reveries.projects.store import ProjectStore
-from reveries.projects.watching import Tell
+from reveries.projects.watching import ReportEvent
 from reveries.tools.mcp_servers import McpServer
 from reveries.tools.mcp_tools import OfferedTool, PinnedTool, read_pin
 from reveries.tools.registry import Tool
@@ -27,7 +27,7 @@ class ServerTools:
     store: ProjectStore
     project: Project
     open_server: OpenServer
-    tell: Tell
+    report_event: ReportEvent
     tools: list[Tool] = field(default_factory=list)
     _servers: list[McpServer] = field(default_factory=list)
 
@@ -75,7 +75,7 @@ class ServerTools:
     async def _log_event(self, action: str, words: str) -> None:
         async with self.store.database.transaction() as transaction:
             await self.store.log(transaction, self.project.id, action, words)
-        self.tell("switched off", words)
+        self.report_event("switched off", words)
 
 
 async def grant_server_tools(store: ProjectStore, project: Project, name: str, server: McpServer) -> list[OfferedTool]:

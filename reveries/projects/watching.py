@@ -11,7 +11,7 @@ from reveries.projects.store import ProjectStore
 from reveries.tools.reach import Reach
 from reveries.tools.results import ToolResult
 
-Tell = Callable[[str, str], None]
+ReportEvent = Callable[[str, str], None]
 """Receives each event: the action and a short description."""
 Remember = Callable[[str, bool], Awaitable[None]]
 """Stores the outcome of a task as an experience; the flag says whether it is tainted."""
@@ -27,10 +27,10 @@ def ignore_event(action: str, words: str) -> None:
 class StepRows:
     """Stores each model or tool call as a row: begun before the call, done or failed after it."""
 
-    def __init__(self, store: ProjectStore, task: WorkTask, tell: Tell) -> None:
+    def __init__(self, store: ProjectStore, task: WorkTask, report_event: ReportEvent) -> None:
         self._store = store
         self._task = task
-        self._tell = tell
+        self._report_event = report_event
 
     async def begin(self, tool: str, arguments: str) -> int:
         """Record the beginning of a model call."""
@@ -38,19 +38,19 @@ class StepRows:
 
     async def end(self, position: int, result: str, *, is_done: bool) -> None:
         await self._end(position, result[:_MOST_RESULT_CHARS], ToolResult(""), is_done=is_done)
-        self._tell("step", result[:_SHOWN_CHARS])
+        self._report_event("step", result[:_SHOWN_CHARS])
 
     async def begin_call(
         self, tool: str, arguments: Mapping[str, object], reach: Reach, sources: frozenset[str], digest: str
     ) -> int:
         """Record the beginning of a tool call; a one-time approval of it is used up."""
         encoded = msgspec.json.encode(dict(arguments)).decode()
-        self._tell("tool", f"{tool} {encoded}"[:_SHOWN_CHARS])
+        self._report_event("tool", f"{tool} {encoded}"[:_SHOWN_CHARS])
         return await self._begin(tool, encoded, reach.value, sources, digest)
 
     async def end_call(self, position: int, result: ToolResult, *, is_done: bool) -> None:
         await self._end(position, result.text, result, is_done=is_done)
-        self._tell("result" if is_done else "no result", result.text.partition("\n")[0][:_SHOWN_CHARS])
+        self._report_event("result" if is_done else "no result", result.text.partition("\n")[0][:_SHOWN_CHARS])
 
     async def _begin(self, tool: str, arguments: str, reach: str, sources: frozenset[str], digest: str = "") -> int:
         row: dict[str, object] = {"tool": tool, "arguments": arguments, "now": self._store.now, "reach": reach}

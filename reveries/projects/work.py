@@ -27,7 +27,7 @@ from reveries.projects.task_tools import HoldBreak, TaskTools, ToolServices, fol
 from reveries.projects.triggers import INTAKE_TAG, percent_done
 from reveries.projects.wake import has_new_answers, note_answers, read_state, wake_project
 from reveries.projects.wake_report import NOTHING_TO_DO, RestReason, WakeReport
-from reveries.projects.watching import Remember, StepRows, Tell, ignore_event
+from reveries.projects.watching import Remember, ReportEvent, StepRows, ignore_event
 from reveries.projects.work_model import WorkModel
 from reveries.tools.loop import LoopLimits
 
@@ -54,21 +54,23 @@ class ProjectWork:
     """Create the model for a project id."""
     remember: Remember
     services: ToolServices
-    tell: Tell = ignore_event
+    report_event: ReportEvent = ignore_event
     hold_break: HoldBreak = contextlib.nullcontext
 
     def __post_init__(self) -> None:
-        self._due = BetweenTasks(self.store, self.settings, self.tell)
-        self._results = TaskResults(self.store, self.tell, self.remember)
+        self._due = BetweenTasks(self.store, self.settings, self.report_event)
+        self._results = TaskResults(self.store, self.report_event, self.remember)
 
     async def wake(self, project_id: str, must_stop: MustStop = _never) -> WakeReport:
         """Run one wake of at most `most_tasks` tasks. `must_stop` is checked between tasks."""
         state = await wake_project(self.store, project_id)
-        self.tell("woke", f"{state.project.name}: {state.orientation.content.current_phase.value}")
+        self.report_event("woke", f"{state.project.name}: {state.orientation.content.current_phase.value}")
         if (access := folder_access(state)) is not None:
             read = await read_folder(self.store, state.project, access, self.services.sandbox)
             if read.stored or read.fallen:
-                self.tell("read", f"{read.files} files: {read.stored} new pieces, {read.fallen} that stand no more")
+                self.report_event(
+                    "read", f"{read.files} files: {read.stored} new pieces, {read.fallen} that stand no more"
+                )
         report = await self._work(state, must_stop)
         return await self.note_rest(project_id, report)
 
@@ -85,7 +87,7 @@ class ProjectWork:
             await transaction.run("projects.note_rest", row)
             words = f"{report.reason.value}: {report.message}" if report.message else report.reason.value
             await self.store.log(transaction, project_id, "work.rested", words)
-        self.tell("rested", words)
+        self.report_event("rested", words)
         log.info("work.rested", reason=report.reason.value, tasks=report.tasks_ended)
         return report
 
@@ -130,7 +132,7 @@ class ProjectWork:
         if why := await why_off_track(self.store, model, state, task):
             async with self.store.database.transaction() as transaction:
                 await self.store.log(transaction, task.project_id, "coherence.warned", f"{task.title}: {why}", task)
-            self.tell("off track?", f"{task.title}: {why}")
+            self.report_event("off track?", f"{task.title}: {why}")
         async with self.store.database.transaction() as transaction:
             # As it is now: a program outside may have changed it, begun it or done it meanwhile.
             every = await self.store.tasks(transaction, task.project_id)
@@ -139,17 +141,17 @@ class ProjectWork:
                 return
             await self.store.log(transaction, task.project_id, "task.began", task.title, task)
         task = replace(task, tries=task.tries + 1)
-        self.tell("task", task.title)
+        self.report_event("task", task.title)
         own = own_answers(state.questions, task.id)
         if own and is_dropping(own[-1].answer):
             result = TaskResult(ResultStatus.GIVEN_UP, f"Left out. You said: “{own[-1].answer}”")
             await self._results.store_result(model, state, task, result)
             return
-        steps = StepRows(self.store, task, self.tell)
+        steps = StepRows(self.store, task, self.report_event)
         watched = replace(model, recorder=steps)
         place = Workplace(self.store, watched, state, self._limits())
         is_free = _is_free(model, task)
-        servers = ServerTools(self.store, state.project, self.services.open_server, self.tell)
+        servers = ServerTools(self.store, state.project, self.services.open_server, self.report_event)
         try:
             if is_free:
                 await servers.open()

@@ -369,7 +369,7 @@ def _restore_file(handle: int, name: str, copy: Path, mode: int) -> None:
 
 
 def _set_folder_mode(handle: int, name: str, mode: int) -> None:
-    """Set the mode of a folder, even one that may not be open_folder_handle. Links are not followed."""
+    """Set the mode of a folder, even one that may not be opened. Links are not followed."""
     flags = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
     file = os.open(name, flags | (os.O_PATH if sys.platform == "linux" else os.O_RDONLY), dir_fd=handle)
     try:

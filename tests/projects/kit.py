@@ -117,7 +117,7 @@ async def open_work(
             model=lambda project_id: WorkModel(model, project_id, tier, "Ana"),
             remember=remember,
             services=services or tool_services(folder),
-            tell=lambda action, words: one.told.append((action, words)),
+            report_event=lambda action, words: one.told.append((action, words)),
         )
         one = Work(store, work, model, clock)
         yield one

@@ -148,7 +148,7 @@ async def test_an_answer_that_comes_during_a_wake_stands_before_the_task_that_wa
             if "part 2" in text:
                 await work.answer("Which wood", "Cedar")
 
-        work.work._results = type(work.work._results)(work.store, work.work.tell, remember)
+        work.work._results = type(work.work._results)(work.store, work.work.report_event, remember)
         report = await work.wake(project)
         chunks = [one.content for one in await work.store.knowledge.of_project(project.id)]
         assert "Q: Which wood shall it be?\nA: Cedar" in chunks

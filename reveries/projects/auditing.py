@@ -13,7 +13,7 @@ from reveries.knowledge.model import Chunk
 from reveries.llm.tier import Tier
 from reveries.projects.evidence import Evidence, Facts, Observed, find_faults
 from reveries.projects.executing import TaskResult
-from reveries.projects.material import crash_history_file
+from reveries.projects.material import format_chunk_line
 from reveries.projects.model import AgentState, Orientation, WorkTask
 from reveries.projects.store import ProjectStore
 from reveries.projects.work_model import WorkModel
@@ -69,7 +69,7 @@ async def audit_result(
 
 def _describe_evidence(evidence: Evidence, observed: Observed, chunks: Mapping[str, Chunk]) -> str:
     named = dict.fromkeys((*evidence.chunk_ids, *(one.chunk_id for one in evidence.quotes)))
-    lines = [f"- {crash_history_file(chunks[name])}" for name in named if name in chunks]
+    lines = [f"- {format_chunk_line(chunks[name])}" for name in named if name in chunks]
     lines += observed.lines
     return "\n".join(lines)[:_MOST_EVIDENCE_CHARS] or "none: it is general knowledge, or an opinion"
 

@@ -12,7 +12,7 @@ from reveries.knowledge.model import KnowledgeConflict
 from reveries.llm.tier import Tier
 from reveries.projects.answers import CONFLICT_TAG, DOUBT_TAG
 from reveries.projects.conflict_answers import ConflictChoice, read_choice
-from reveries.projects.material import crash_history_file
+from reveries.projects.material import format_chunk_line
 from reveries.projects.model import AgentState, OwnerQuestion, QuestionKind, QuestionStatus
 from reveries.projects.store import NewQuestion, ProjectStore
 from reveries.projects.work_model import WorkModel
@@ -132,7 +132,7 @@ async def _drop_settled_questions(store: ProjectStore, state: AgentState, found:
 async def _judge(store: ProjectStore, model: WorkModel, found: KnowledgeConflict) -> None:
     """Let the model say whether two like chunks contradict each other. The newer one then holds, unless the older one
     has more authority: that is asked."""
-    text = prompt("judge_conflict", older=crash_history_file(found.older), newer=crash_history_file(found.newer))
+    text = prompt("judge_conflict", older=format_chunk_line(found.older), newer=format_chunk_line(found.newer))
     answer = await model.ask("conflict", text, ConflictAnswer, tokens=_ANSWER_TOKENS)
     if answer is None:
         return

@@ -48,7 +48,7 @@ def list_chunks(chunks: Sequence[Chunk], chars: int, first: int = 1) -> tuple[st
     names: dict[str, str] = {}
     left = chars
     for number, chunk in enumerate(chunks, first):
-        line = f"[k{number} · {chunk.confidence.value}] {crash_history_file(chunk)}"
+        line = f"[k{number} · {chunk.confidence.value}] {format_chunk_line(chunk)}"
         if len(line) > left:
             break
         left -= len(line) + 1
@@ -57,7 +57,7 @@ def list_chunks(chunks: Sequence[Chunk], chars: int, first: int = 1) -> tuple[st
     return "\n".join(lines) or "nothing yet", names
 
 
-def crash_history_file(chunk: Chunk) -> str:
+def format_chunk_line(chunk: Chunk) -> str:
     """Format a chunk as one line."""
     text = f"{chunk.title}: {chunk.content}" if chunk.title else chunk.content
     return one_line(text, _MOST_CHUNK_CHARS).replace("[", "(").replace("]", ")")

@@ -48,7 +48,7 @@ async def test_a_grant_is_of_one_project_and_gone_when_it_is_taken_back(tmp_path
 async def test_only_what_reaches_out_and_where_texts_come_from_can_be_granted(tmp_path: Path, name: str) -> None:
     async with open_work(tmp_path, lambda text: finished()) as work:
         project = await work.begin("One")
-        with pytest.raises(UsageError, match="nothing that can be granted"):
+        with pytest.raises(UsageError, match="cannot be granted"):
             await give_grant(work.store, project, name)
         assert await read_grants(work.database, project.id) == []
 

@@ -138,7 +138,7 @@ FAULTS: Final[Mapping[str, Fault]] = {
     "hosted-missing": Fault(
         "wrong",
         "A hosted provider is chosen but its client library is not installed.",
-        "Install it: pip install 'reveries[hosted]'",
+        "Install it, in the folder that you installed Reveries from: make hosted",
     ),
     "sqlite-unsafe": Fault(
         "note",

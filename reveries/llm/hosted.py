@@ -57,7 +57,7 @@ async def load_litellm() -> LiteLlm:
     except ImportError as error:
         raise ModelUnavailableError(
             "Hosted models need the extra `hosted`, which is not installed.",
-            advice="Install it: make hosted (or: pip install 'reveries[hosted]')",
+            advice="Install it, in the folder that you installed Reveries from: make hosted",
         ) from error
 
 

@@ -125,7 +125,7 @@ class McpServerOpener:
         if library is None or library.origin is None:
             raise ToolError(
                 f"{name} is not started: what speaks with servers is not installed.",
-                advice="make mcp, or: pip install 'reveries[mcp]'",
+                advice="Install it, in the folder that you installed Reveries from: make mcp",
             )
         reads, writes = (tuple(self._folder(one) for one in listed) for listed in (settings.reads, settings.writes))
         # A server with an address needs the network.

@@ -56,7 +56,7 @@ def serve_mcp_command(
     except ImportError as error:
         raise UsageError(
             "The MCP server is not installed.",
-            advice="Install the extra: pip install 'reveries[mcp]', or in a checkout: make mcp",
+            advice="Install it, in the folder that you installed Reveries from: make mcp",
         ) from error
     token = read_token(token_file) if token_file else secrets.token_urlsafe(32)
 
@@ -254,7 +254,7 @@ def install_server_command(client: str, only: tuple[str, ...], project: str, yes
     say(f"Written. {client} uses it from its next start. To let it change your projects:", "good")
     say(f"  reveries mcp allow {client} --write")
     if importlib.util.find_spec("mcp") is None:
-        say("The MCP server is not installed yet: make mcp (or: pip install 'reveries[mcp]')", "warn")
+        say("The MCP library is not installed yet. In the folder that you installed Reveries from: make mcp", "warn")
 
 
 def _check_name(name: str) -> None:

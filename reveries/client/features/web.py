@@ -30,7 +30,7 @@ def command(port: int, host: str) -> None:
     except ImportError as error:
         raise UsageError(
             "The web server is not installed.",
-            advice="Install the extra: pip install 'reveries[web]', or in a checkout: make web",
+            advice="Install it, in the folder that you installed Reveries from: make web",
         ) from error
     home = find_home()
     home.check()

@@ -250,9 +250,10 @@ def test_memory_shows_its_statistics(home: Home) -> None:
 
 @pytest.mark.requirement("R-22")
 def test_memory_search_shows_quote_source_and_ranked_turns(home: Home) -> None:
-    with awake_in_thread(home, Script(found=FOUND)):
+    with awake_in_thread(home, Script(found=FOUND)) as fake:
         ran = reveries(home, "memory", "search", "pear", "tree")
         told = json.loads(reveries(home, "memory", "search", "pear", "--json").out)
+    assert [asked.query for asked in fake.received if isinstance(asked, protocol.Search)] == ["pear tree", "pear"]
     assert "“the pear stays” Ada" in ran.out
     assert "e1abcdef" in ran.out
     assert told["turns"][0]["turn_id"] == "t1"

@@ -211,7 +211,9 @@ async def test_one_daemon_has_graph_self_model_monologue_breaker_database_sleep_
         (focus,) = [one for one in shown["fields"] if one["name"] == "current_focus"]
         assert [one["text"] for one in focus["statements"]] == ["The garden."]
         assert "Processed" in await mind.run("consolidate")
-        assert (await mind.ask("memory", "search", "pear tree"))["turns"][0]["text"] == FACT
+        found = await mind.ask("memory", "search", "pear tree")
+        assert found["turns"][0]["text"] == FACT
+        assert found["turns"][0]["episode_id"] in [episode["episode_id"] for episode in found["episodes"]]
         asked = {request.model for request in mind.provider.generations}
         assert asked == {"talker", "thinker", "sleeper"}
         status = await mind.ask("status")

@@ -23,7 +23,9 @@ async def _kinds(talk: Talk) -> list[str]:
 @pytest.mark.parametrize("is_quiescent", [True, False])
 async def test_whether_the_last_thought_had_settled_is_stored(tmp_path: Path, is_quiescent: bool) -> None:
     async with talking(tmp_path) as talk:
-        await thoughts_of(talk).record(THOUGHT, SavedState("Paul may grieve.", is_quiescent=is_quiescent))
+        await thoughts_of(talk).record(THOUGHT, SavedState("Paul may grieve.", is_quiescent=not is_quiescent))
+        state = SavedState("Paul may grieve.", is_quiescent=is_quiescent)
+        await thoughts_of(talk).record(replace(THOUGHT, id="t2"), state)
         assert (await thoughts_of(talk).restore()).is_quiescent is is_quiescent
 
 

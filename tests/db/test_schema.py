@@ -66,6 +66,8 @@ def test_raw_experiences_have_a_kind_a_time_content_and_begin_unprocessed(schema
     )  # fmt: skip
     assert schema.execute("SELECT processed, metadata FROM raw_experiences").fetchall() == [(0, "{}")]
     with pytest.raises(dbapi.IntegrityError):
+        schema.execute("UPDATE raw_experiences SET processed = 2")
+    with pytest.raises(dbapi.IntegrityError):
         schema.execute(f"{_NEW_EXPERIENCE} ({_EXPERIENCE})")
     with pytest.raises(dbapi.IntegrityError):
         schema.execute("UPDATE raw_experiences SET metadata = 'no JSON'")
@@ -90,7 +92,8 @@ def test_episodes_have_every_field_and_begin_unasked(schema: "dbapi.Connection")
     refused(
         schema,
         f"{_NEW_EPISODE} ({_EPISODE})",
-        "'a'=NULL", "1.0, 2.0, 2.0=NULL, 2.0, 2.0", "'It was.'=NULL", "'[]'='no JSON'", "0.5=1.1", "'light'='dream'",
+        "'a'=NULL", "1.0, 2.0, 2.0=NULL, 2.0, 2.0", "'It was.'=NULL", "'[]'='no JSON'", "0.5=1.1", "0.5=-0.1", "1.0, 2.0, 'light'=1.1, 2.0, 'light'",
+        "1.0, 2.0, 'light'=-0.1, 2.0, 'light'", "'light'='dream'",
     )  # fmt: skip
     begun = schema.execute("SELECT access_count, temporal_before, temporal_after, topics, gap FROM episodes").fetchall()
     assert begun == [(0, "[]", "[]", "[]", None)]
@@ -125,6 +128,14 @@ SELF_MODEL = (
 def test_the_self_model_has_every_field(schema: "dbapi.Connection") -> None:
     expected = {(name.strip('"'), "TEXT", True) for name in SELF_MODEL}
     assert columns(schema, "self_model") == expected | {("id", "INTEGER", True), ("updated_at", "REAL", True)}
+    schema.execute(f"INSERT INTO self_model VALUES {SINGLE_ROWS['self_model']}", (1,))
+    for name in SELF_MODEL:
+        change = f"UPDATE self_model SET {name} = 'no JSON'"
+        if name in {"narrative", "current_focus"}:
+            schema.execute(change)
+            continue
+        with pytest.raises(dbapi.IntegrityError):
+            schema.execute(change)
 
 
 @pytest.mark.requirement("R-151")

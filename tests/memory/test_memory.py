@@ -153,6 +153,22 @@ async def test_an_episode_is_shown_with_everything_and_by_the_beginning_of_its_i
             await memory.inspect("zzz")
 
 
+@pytest.mark.requirement("R-23")
+async def test_the_silence_before_an_episode_and_its_neighbours_on_both_sides_are_shown(tmp_path: Path) -> None:
+    clock = HandClock(NOW)
+    async with open_memory(tmp_path, clock) as memory:
+        for said in SAYINGS[:3]:
+            await memory.conversations.rest_conversation(await talk(memory, (said, "I see.")))
+            await memory.light_sleep()
+            await clock.advance(2 * 86_400)
+        first, second, third = sorted(memory.live.graph.episodes(), key=lambda one: one.created_at)
+        view = await memory.inspect(second.id)
+        assert (view.before, view.after) == ([first.id], [third.id])
+        assert view.gap_seconds == pytest.approx(2 * 86_400, abs=60)
+        assert view.gap_significance.startswith("2 days of silence")
+        assert (view.salience, view.confidence, view.access_count) == (second.salience, second.confidence, 0)
+
+
 @pytest.mark.requirement("R-171")
 async def test_the_numbers_add_up(tmp_path: Path) -> None:
     async with open_memory(tmp_path) as memory:

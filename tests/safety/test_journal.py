@@ -12,7 +12,7 @@ from tests.fakes.clock import HandClock
 LOOP = Verdict(Action.INTERRUPT, TripReason.LOOP_DETECTED, Severity.MEDIUM, "The same words came again and again.")
 
 
-@pytest.mark.requirement("R-135")
+@pytest.mark.requirement("R-135", "R-153")
 @pytest.mark.parametrize("source", ["monologue", "conversation", "consolidation"])
 async def test_a_trip_is_stored_with_all_that_is_asked_for(
     database: Database, clock: HandClock, source: Source

@@ -39,6 +39,15 @@ def test_the_question_holds_all_that_it_must() -> None:
 
 
 @pytest.mark.requirement("R-112")
+def test_the_question_about_the_self_shows_what_is_known_of_both_and_the_words_to_judge() -> None:
+    known = SelfModel(narrative="I am Ana's companion.", owner_facts=("Ana sails.",))
+    rules, material = (one.text for one in self_question(Asker("Ana", "Reverie", known), "I sold the boat.").messages)
+    for shown in ("I am Ana's companion.", "- Ana sails.", "Ana", "Reverie"):
+        assert shown in rules
+    assert "I sold the boat." in material
+
+
+@pytest.mark.requirement("R-112")
 def test_the_rules_stay_the_same_from_one_experience_to_the_next() -> None:
     one, other = (deep_question(ASKER, [turn("t", text)]) for text in ("Rain.", "Snow."))
     assert one.messages[0] == other.messages[0]
@@ -87,6 +96,17 @@ def test_a_pattern_that_shows_again_gains_confidence_and_the_episode() -> None:
     assert pattern.confidence == pytest.approx(0.45)
     assert pattern.episode_ids == ("e1", "e2")
     assert add_patterns(twice, ["Speaks of family"], "e2") == twice
+
+
+@pytest.mark.requirement("R-85")
+def test_a_new_focus_takes_the_place_of_the_old_one_and_a_new_thread_stands_beside_the_old_ones() -> None:
+    before = SelfModel(current_focus="the boat", unresolved_threads=("Will Anna come back?",))
+    answer = SelfAnswer(current_focus="the garden", unresolved_threads=["Who takes the dog?"])
+    change = change_self_model(before, answer, [], "e1", NOW, "why")
+    assert change is not None
+    assert change.after.current_focus == "the garden"
+    assert change.after.unresolved_threads == ("Will Anna come back?", "Who takes the dog?")
+    assert change.evidence == ("e1",)
 
 
 def test_nothing_new_changes_nothing() -> None:

@@ -49,6 +49,23 @@ def test_the_question_shows_what_is_known_and_lets_nothing_be_quoted_but_the_tex
     assert schema["properties"]["quote"]["enum"] == ["none", QUOTE, "My concert with Jonas is on 14 May."]
 
 
+@pytest.mark.requirement("R-82", "R-84", "R-85")
+@pytest.mark.parametrize(
+    ("field", "sought"),
+    [
+        ("values", "matters to Reverie"),
+        ("tendencies", "Reverie tends to do"),
+        ("strengths", "Reverie does well"),
+        ("limitations", "Reverie cannot do"),
+        ("anticipations", "Reverie may expect"),
+    ],
+)
+def test_each_is_asked_about_the_mind_and_not_about_the_owner(field: str, sought: str) -> None:
+    rules = trait_question(ASKER, field, WORDS).messages[0].text
+    assert sought in rules
+    assert "$" not in rules
+
+
 @pytest.mark.requirement("R-72", "R-84", "R-85")
 @pytest.mark.parametrize(
     ("quote", "statement", "is_kept"),

@@ -15,6 +15,7 @@ from tests.fakes.clock import HandClock
 from tests.memory.kit import NOW, answering, context, deep_answer, open_memory, talk
 
 BOAT, BREAD = "The wooden boat Sole needs blue paint.", "Bread needs flour, yeast and salt."
+INVENTED = "Nobody has ever said this."
 DAY = 86_400.0
 
 
@@ -24,7 +25,10 @@ async def two_days(memory: Memory, clock: HandClock) -> None:
     await clock.advance(DAY)
     await talk(memory, (BREAD, "And water."))
     await memory.light_sleep()
-    told = {"summary": BOAT, "topics": ["boat"]}, {"summary": BREAD, "topics": ["bread"]}
+    told: list[dict[str, object]] = [
+        {"summary": BOAT, "topics": ["boat"]},
+        {"summary": BREAD, "topics": ["bread"], "exemplars": [{"quote": INVENTED, "significance": "it matters"}]},
+    ]
     await memory.deep_sleep(answering(deep_answer(0.5, BOAT, **told[0]), deep_answer(0.5, BREAD, **told[1])))
 
 
@@ -34,8 +38,10 @@ async def test_an_episode_has_every_part_that_it_must_have_and_keeps_it_over_a_r
     async with open_memory(tmp_path, clock) as memory:
         await two_days(memory, clock)
         await memory.reinforce([await memory.search("the wooden boat", 1)])
+        held = sorted(memory.live.graph.episodes(), key=lambda one: one.created_at)
     async with open_memory(tmp_path, clock, first_id=1000) as memory:
         boat, bread = sorted(memory.live.graph.episodes(), key=lambda one: one.created_at)
+        assert [boat, bread] == held
         assert boat.created_at == boat.ended_at == NOW
         assert (boat.access_count, boat.last_accessed_at) == (1, NOW + DAY)
         assert (boat.summary, boat.exemplars[0].quote) == (BOAT, BOAT)
@@ -44,7 +50,7 @@ async def test_an_episode_has_every_part_that_it_must_have_and_keeps_it_over_a_r
         assert bread.gap_seconds == pytest.approx(DAY, abs=60)
         assert LinkType.TEMPORAL in {link.type for link in memory.live.graph.links_of(boat.id)}
         assert 0.0 < boat.salience < 1.0
-        assert boat.confidence == 1.0
+        assert 0.0 < bread.confidence < boat.confidence == 1.0
         assert boat.topics[0] == "boat"
 
 
@@ -70,14 +76,14 @@ async def test_a_link_is_one_row_by_its_two_ends_and_its_type(tmp_path: Path) ->
     clock = HandClock(NOW)
     async with open_memory(tmp_path, clock) as memory:
         await two_days(memory, clock)
-        one, other = sorted(memory.live.graph.ids())
-        for strength in (0.25, 0.75):
+        other, one = sorted(memory.live.graph.ids())
+        for strength in (0.25, 0.75, 0.5):
 
             async def work(_: object, strength: float = strength) -> ChangeSet:
                 return ChangeSet(links=(Link(one, other, LinkType.CAUSAL, strength),))
 
             await memory._store.commit(work)
-        assert [link.strength for link in memory.live.graph.links_of(one) if link.type is LinkType.CAUSAL] == [0.75]
+        assert [link.strength for link in memory.live.graph.links_of(one) if link.type is LinkType.CAUSAL] == [0.5]
 
         async def to_nowhere(_: object) -> ChangeSet:
             return ChangeSet(links=(Link(one, "nobody", LinkType.CAUSAL, 0.5),))
@@ -87,7 +93,7 @@ async def test_a_link_is_one_row_by_its_two_ends_and_its_type(tmp_path: Path) ->
     look = sqlite3.connect(tmp_path / "memory.db")
     rows = look.execute("SELECT from_id, to_id, strength FROM episode_links WHERE type = 'causal'").fetchall()
     look.close()
-    assert rows == [(one, other, 0.75)]
+    assert rows == [(one, other, 0.5)]
 
 
 @pytest.mark.requirement("R-81", "R-118", "R-154")

@@ -245,6 +245,15 @@ async def test_the_timeline_names_the_period_as_it_was_understood(tmp_path: Path
         assert told.until is None
 
 
+@pytest.mark.requirement("R-87")
+async def test_each_line_of_an_edit_becomes_a_statement(tmp_path: Path) -> None:
+    async with talking(tmp_path) as talk:
+        shown = await ask(talk, protocol.EditSelf(1, "owner_facts", "Ana plays the cello.\nAna has a boat."))
+        assert isinstance(shown, protocol.SelfModelShown)
+        field = next(one for one in shown.fields if one.name == "owner_facts")
+        assert [one.text for one in field.statements] == ["Ana plays the cello.", "Ana has a boat."]
+
+
 @pytest.mark.requirement("R-86", "R-87")
 async def test_an_edit_of_the_self_model_is_told_at_the_next_turn(tmp_path: Path) -> None:
     async with talking(tmp_path) as talk:

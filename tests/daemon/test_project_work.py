@@ -153,6 +153,18 @@ async def test_a_pause_breaks_off_the_task_in_hand_and_a_paused_project_is_not_w
         assert [task.status for task in (await detail(life)).tasks] == ["done"] * 3
 
 
+async def test_a_project_that_is_archived_in_the_midst_of_a_task_is_broken_off_at_once(home: Home) -> None:
+    clock = PatientClock(NOON)
+    async with living(home, worker(clock, pause_seconds=40), clock, QUIET) as life:
+        await give_project(life)
+        await life.pass_time(200 / 3600)
+        assert life.mind.activity.state()[0] == "working"
+        await ask(life.mind, protocol.ChangeProject(4, "Shed", "archived"), protocol.ProjectDetail)
+        await life.pass_time(1 / 3600)
+        assert life.mind.activity.state()[0] != "working"
+        assert (await detail(life)).project.rested_because == RestReason.INTERRUPTED.value
+
+
 async def test_what_begins_to_hold_the_mind_back_ends_the_work_within_a_task(home: Home) -> None:
     clock = PatientClock(NOON)
     async with living(home, worker(clock, pause_seconds=40), clock, QUIET) as life:

@@ -364,6 +364,15 @@ async def test_after_a_change_of_the_embedder_chunks_are_embedded_anew_and_found
         assert found.chunk.content == WOODS[2]
 
 
+async def test_a_chunk_that_is_embedded_anew_is_still_found_by_its_title(tmp_path: Path) -> None:
+    async with open_knowledge(tmp_path) as (knowledge, _):
+        await knowledge.store(PROJECT, [new_chunk("Twelve pounds a day.", "Parking fees"), new_chunk(WOODS[0])])
+        [before] = await knowledge.search.semantic(PROJECT, "parking fees", 1, 0.3)
+    async with open_knowledge(tmp_path, embedder=WordEmbedder("other-64"), first_id=50) as (knowledge, _):
+        [found] = await knowledge.search.semantic(PROJECT, "parking fees", 1, 0.3)
+        assert (found.chunk.id, found.score) == (before.chunk.id, pytest.approx(before.score, abs=1e-3))
+
+
 async def test_a_chunk_whose_row_is_gone_is_not_found_though_it_was_in_memory(tmp_path: Path) -> None:
     async with open_knowledge(tmp_path) as (knowledge, database):
         first, *_ = await knowledge.store(PROJECT, [new_chunk(text) for text in WOODS])

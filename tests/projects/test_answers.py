@@ -218,6 +218,26 @@ async def test_a_no_to_a_draft_ends_its_task(tmp_path: Path) -> None:
         assert not [one for _, one in await work.store.open_questions() if "oak boards 1" in one.question]
 
 
+async def test_a_sentence_that_shares_only_the_goals_words_with_a_task_is_no_answer_even_if_the_model_says_so(
+    tmp_path: Path,
+) -> None:
+    def small(text: str) -> object:
+        match asked_for(text):
+            case "holds answer":
+                return {"answer": "yes"}
+            case "plan":
+                task = {"description": "", "skill_area": "wood", "depends_on": [], "rests_on": [], "kind": "find_out"}
+                return {"tasks": [{"title": f"Cost of nails to build the shed {n}"} | task for n in (1, 2, 3)]}
+        return answers(text)
+
+    async with open_work(tmp_path, small, tier=Tier.SMALL) as work:
+        project = await work.begin("Shed", "Build a shed")
+        text = "Build your shed far from old trees, drains, cables, water, hedges, roads, walls and grumpy neighbours."
+        await work.store.knowledge.store(project.id, chunks_of_text("advice.md", text, is_own=True))
+        await work.wake(project)
+        assert (await work.task(project, "Cost of nails to build the shed 1")).status is TaskStatus.BLOCKED
+
+
 async def test_material_that_was_added_since_a_question_answers_its_task_before_the_owners_words_do(
     tmp_path: Path,
 ) -> None:

@@ -7,6 +7,7 @@ import pytest
 from reveries.errors import NotFoundError, ReveriesError, UsageError
 from reveries.llm.tier import Tier
 from reveries.projects.model import QuestionStatus, TaskKind, TaskStatus
+from reveries.projects.orienting import ARCHIVE_TAG
 from reveries.projects.store import NewTask
 from reveries.projects.wake import wake_project
 from reveries.projects.wake_report import RestReason
@@ -114,6 +115,25 @@ async def test_a_new_goal_waits_for_the_task_in_hand_then_drops_what_was_open_an
         old = [one.status for one in state.tasks if one.goal_id != state.goal.id]
         assert old == [TaskStatus.DONE, TaskStatus.DROPPED, TaskStatus.DROPPED]
         assert state.orientation.content.vision_summary == "Build a boat"
+
+
+async def test_the_model_writes_a_new_orientation_without_the_old_ones_among_what_is_known(tmp_path: Path) -> None:
+    pages: list[str] = []
+
+    def noting(text: str) -> object:
+        if asked_for(text) == "orient":
+            pages.append(text)
+        return answers(text)
+
+    async with open_work(tmp_path, noting) as work:
+        project = await work.begin("Shed", "Build a shed")
+        await work.wake(project)
+        await work.store.set_goal(project, "Build a boat", None)
+        await work.wake(project)
+        archived = [one.title for one in await work.store.knowledge.of_project(project.id) if ARCHIVE_TAG in one.tags]
+        assert len(archived) > 1
+        assert "Build a boat" in pages[-1]
+        assert not [title for title in archived if title in pages[-1]]
 
 
 @pytest.mark.requirement("V-21", "V-24", "V-26")

@@ -65,6 +65,13 @@ def test_a_caller_is_shown_what_it_may_call_with_a_whole_schema() -> None:
     assert schema["properties"]["second"]["default"] == 1
 
 
+def test_the_schema_of_an_answer_is_that_of_what_the_tool_returns() -> None:
+    schema = TOOLS[0].answer_schema
+    assert schema["type"] == "object"
+    assert schema["required"] == ["value", "by"]
+    assert schema["properties"] == {"value": {"type": "integer"}, "by": {"type": "string"}}
+
+
 def test_a_program_outside_taints_what_it_writes_and_a_role_of_the_mind_does_not() -> None:
     assert ToolCaller("mcp", "mcp:editor").foreign_sources == {"mcp:editor"}
     assert WORK.foreign_sources == frozenset()

@@ -7,8 +7,10 @@ import socket
 import subprocess
 from pathlib import Path
 
+import psutil
 import pytest
 
+from reveries.errors import ToolError
 from reveries.tools.sandbox import Sandbox, find_sandbox
 from reveries.tools.sandboxed import commands
 from reveries.tools.sandboxed.folder import MOST_FILE_BYTES, TEMPORARY_PREFIX, Folder, FolderError
@@ -216,6 +218,28 @@ def test_a_file_that_is_too_large_or_no_text_is_refused_in_a_sentence(at: Path) 
         folder.read("bytes")
     with pytest.raises(FolderError, match="more than 5,000,000"):
         folder.write("x", "x" * (MOST_FILE_BYTES + 1), is_tainted=False)
+
+
+def test_no_folder_on_the_way_to_a_file_stays_open(at: Path) -> None:
+    folder = Folder(str(at), may_write=True)
+    folder.write("sub/deep/deeper/c.txt", "delta\n", is_tainted=False)
+    before = psutil.Process().num_fds()
+    for _ in range(5):
+        assert folder.read("sub/deep/deeper/c.txt") == "delta\n"
+        folder.list_entries("sub/deep")
+        with pytest.raises(FolderError):
+            folder.read("sub/deep/nowhere/c.txt")
+    assert psutil.Process().num_fds() == before
+
+
+async def test_a_request_beyond_all_measure_is_refused_and_the_next_one_is_answered(at: Path) -> None:
+    worker = open_folder_worker(Sandbox(), FolderAccess(at, may_write=True))
+    with pytest.raises(ToolError, match="too much at once"):
+        await worker.call("write", {"path": "big.txt", "text": "x" * 20_000_000, "is_tainted": False})
+    entries = await worker.call("list", {"path": "sub"})
+    await worker.close()
+    assert [one["path"] for one in entries] == ["sub/b.txt", "sub/run.sh"]
+    assert not (at / "big.txt").exists()
 
 
 def test_files_are_found_by_pattern_and_lines_by_their_text(at: Path) -> None:

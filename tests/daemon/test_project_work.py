@@ -212,6 +212,18 @@ async def test_of_three_projects_none_starves(home: Home) -> None:
         assert [(await detail(life, name)).project.percent for name in ("Shed", "Boat", "Bench")] == [100] * 3
 
 
+async def test_of_more_chunks_than_are_asked_for_the_newest_are_listed_and_one_is_found_by_its_id(home: Home) -> None:
+    async with living(home, worker(), PatientClock(NOON), QUIET) as life:
+        await ask(life.mind, protocol.CreateProject(1, "Flat"), protocol.ProjectDetail)
+        for number, text in enumerate(("The flat has a balcony.", "The cellar is dry.", "The stairs are steep.")):
+            material = protocol.AddMaterial(2 + number, "Flat", f"letter {number}", text, is_own=True)
+            await ask(life.mind, material, protocol.Chunks)
+        listed = (await ask(life.mind, protocol.AskChunks(5, "Flat", limit=2), protocol.Chunks)).chunks
+        assert [one.content for one in listed] == ["The cellar is dry.", "The stairs are steep."]
+        alone = protocol.AskChunks(6, "Flat", chunk_id=listed[0].chunk_id)
+        assert (await ask(life.mind, alone, protocol.Chunks)).chunks == [listed[0]]
+
+
 @pytest.mark.requirement("V-37", "V-71")
 async def test_what_a_project_knows_is_told_with_why_its_relations_and_its_contradictions(home: Home) -> None:
     async with living(home, worker(), PatientClock(NOON), QUIET) as life:

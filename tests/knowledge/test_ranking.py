@@ -90,6 +90,11 @@ def test_a_long_question_is_searched_for_whole_and_by_its_sentences() -> None:
     assert "Yes." not in parts
 
 
+def test_of_a_question_of_very_many_sentences_the_first_forty_are_searched_for_by_themselves() -> None:
+    sentences = [f"What does board number {n} cost?" for n in range(50)]
+    assert split_question(" ".join(sentences)) == [" ".join(sentences), *sentences[:40]]
+
+
 def test_each_part_of_a_long_question_brings_its_own_best_row_before_what_fits_all_parts_a_little() -> None:
     floor = RankedSources([1, 9, 4], [1, 9])
     price = RankedSources([2, 9, 5], [2, 9])

@@ -3,11 +3,13 @@
 import msgspec
 import pytest
 
+from reveries import protocol
 from reveries.config import Home, load_settings
 from reveries.daemon.notices import attach_notices
 from reveries.errors import NotFoundError
 from reveries.llm.scripted import ScriptedModel
 from reveries.memory.importing import PastTurn
+from tests.daemon.asking import ask
 from tests.daemon.mind_kit import living
 from tests.fakes.patient_clock import PatientClock
 from tests.memory.kit import NOW, deep_answer
@@ -37,6 +39,22 @@ async def test_a_pass_that_asks_is_in_the_notices_until_it_is_answered(home: Hom
         assert len(memory.live.graph) == 1
         await life.mind.sleep.take_back(slept.run_id, through=False)
         assert len(memory.live.graph) == 2
+
+
+async def test_a_pass_shows_the_summary_of_each_episode_before_and_after_it(home: Home) -> None:
+    model = ScriptedModel(otherwise=deep_answer(0.6, BOAT, summary="Sole needs paint."))
+    async with living(home, model, PatientClock(NOW), SETTINGS) as life:
+        await life.mind.memory.import_turns("past", [PastTurn(NOW - 50 * 3600, "Ana", BOAT)])
+        await life.mind.memory.light_sleep()
+        [before] = life.mind.memory.live.graph.episodes()
+        slept = await life.mind.sleep.consolidate(None, trigger="owner")
+        detail = await ask(life.mind, protocol.InspectSleep(1, slept.run_id), protocol.SleepRunDetail)
+        [changed] = [one for change in detail.changes for one in change.episodes]
+        assert (changed.episode_id, changed.what) == (before.id, "changed")
+        assert (changed.old_summary, changed.new_summary) == (before.summary, "Sole needs paint.")
+        [after] = life.mind.memory.live.graph.episodes()
+        assert before.salience < after.salience
+        assert (changed.old_salience, changed.new_salience) == pytest.approx((before.salience, after.salience))
 
 
 @pytest.mark.requirement("F1")

@@ -92,8 +92,8 @@ def test_episodes_have_every_field_and_begin_unasked(schema: "dbapi.Connection")
     refused(
         schema,
         f"{_NEW_EPISODE} ({_EPISODE})",
-        "'a'=NULL", "1.0, 2.0, 2.0=NULL, 2.0, 2.0", "'It was.'=NULL", "'[]'='no JSON'", "0.5=1.1", "0.5=-0.1", "1.0, 2.0, 'light'=1.1, 2.0, 'light'",
-        "1.0, 2.0, 'light'=-0.1, 2.0, 'light'", "'light'='dream'",
+        "'a'=NULL", "1.0, 2.0, 2.0=NULL, 2.0, 2.0", "'It was.'=NULL", "'[]'='no JSON'", "0.5=1.1", "0.5=-0.1",
+        "1.0, 2.0, 'light'=1.1, 2.0, 'light'", "1.0, 2.0, 'light'=-0.1, 2.0, 'light'", "'light'='dream'",
     )  # fmt: skip
     begun = schema.execute("SELECT access_count, temporal_before, temporal_after, topics, gap FROM episodes").fetchall()
     assert begun == [(0, "[]", "[]", "[]", None)]

@@ -370,7 +370,8 @@ async def test_a_chunk_that_is_embedded_anew_is_still_found_by_its_title(tmp_pat
         [before] = await knowledge.search.semantic(PROJECT, "parking fees", 1, 0.3)
     async with open_knowledge(tmp_path, embedder=WordEmbedder("other-64"), first_id=50) as (knowledge, _):
         [found] = await knowledge.search.semantic(PROJECT, "parking fees", 1, 0.3)
-        assert (found.chunk.id, found.score) == (before.chunk.id, pytest.approx(before.score, abs=1e-3))
+        assert found.chunk.id == before.chunk.id
+        assert found.score == pytest.approx(before.score, abs=1e-3)
 
 
 async def test_a_chunk_whose_row_is_gone_is_not_found_though_it_was_in_memory(tmp_path: Path) -> None:

@@ -7,12 +7,14 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import mcp_types as types
 import psutil
 import pytest
 
 from reveries.errors import ReveriesError, ToolError
 from reveries.mcp_settings import McpServerSettings
 from reveries.tools import mcp_servers
+from reveries.tools.mcp_child.main import answer_text
 from reveries.tools.mcp_servers import McpServer, McpServerOpener
 from reveries.tools.reach import CallFacts, Permit, Reach
 from reveries.tools.registry import ToolCaller, ToolRegistry
@@ -187,3 +189,18 @@ async def test_whatever_a_server_does_the_daemon_is_as_it_was(
         await asyncio.sleep(0.05)
     assert set(me.children(recursive=True)) - children == set()
     assert me.memory_info().rss - before < MOST_GROWTH_BYTES
+
+
+@pytest.mark.parametrize(
+    ("content", "structured", "told"),
+    [
+        (["Blue.", "Or grey."], {"n": 1}, "Blue.\nOr grey."),
+        ([], {"colour": "grün"}, '{"colour": "grün"}'),
+        ([], None, ""),
+    ],
+)
+def test_an_answer_is_told_by_its_text_and_by_its_values_only_if_it_has_none(
+    content: list[str], structured: dict[str, object] | None, told: str
+) -> None:
+    blocks = [types.TextContent(type="text", text=one) for one in content]
+    assert answer_text(types.CallToolResult(content=list(blocks), structured_content=structured)) == told

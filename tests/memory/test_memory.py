@@ -158,7 +158,7 @@ async def test_the_silence_before_an_episode_and_its_neighbours_on_both_sides_ar
     clock = HandClock(NOW)
     async with open_memory(tmp_path, clock) as memory:
         for said in SAYINGS[:3]:
-            await memory.conversations.rest_conversation(await talk(memory, (said, "I see.")))
+            await memory.conversations.mark_conversation_idle(await talk(memory, (said, "I see.")))
             await memory.light_sleep()
             await clock.advance(2 * 86_400)
         first, second, third = sorted(memory.live.graph.episodes(), key=lambda one: one.created_at)

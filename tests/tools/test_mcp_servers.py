@@ -14,7 +14,7 @@ import pytest
 from reveries.errors import ReveriesError, ToolError
 from reveries.mcp_settings import McpServerSettings
 from reveries.tools import mcp_servers
-from reveries.tools.mcp_child.main import answer_text
+from reveries.tools.mcp_child.main import format_tool_answer
 from reveries.tools.mcp_servers import McpServer, McpServerOpener
 from reveries.tools.reach import CallFacts, Permit, Reach
 from reveries.tools.registry import ToolCaller, ToolRegistry
@@ -203,4 +203,4 @@ def test_an_answer_is_told_by_its_text_and_by_its_values_only_if_it_has_none(
     content: list[str], structured: dict[str, object] | None, told: str
 ) -> None:
     blocks = [types.TextContent(type="text", text=one) for one in content]
-    assert answer_text(types.CallToolResult(content=list(blocks), structured_content=structured)) == told
+    assert format_tool_answer(types.CallToolResult(content=list(blocks), structured_content=structured)) == told

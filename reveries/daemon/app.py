@@ -124,7 +124,7 @@ async def _live_until_ended(wake: Wake, clock: Clock, awake: asyncio.Event, endi
     async with contextlib.AsyncExitStack() as stack:
         database = await open_database(home.database(settings), home.backups)
         stack.push_async_callback(database.aclose)
-        database.is_talked_to = True
+        database.has_conversation = True
         ledger = Ledger(database, clock, settings.budget, longest_call_seconds=longest_call_seconds(settings.llm))
         circuits = await open_circuits(database, clock, random.Random())
         tier_results = await open_tier_results(database)

@@ -18,13 +18,12 @@ from reveries.llm.choose import HOSTED_PROVIDERS
 from reveries.llm.circuits import Circuits
 from reveries.llm.embedding_cache import EmbeddingCache
 from reveries.llm.endpoints import endpoint_of
-from reveries.llm.guarded_embedding import GuardedEmbedder
 from reveries.llm.hosted_embedding import HostedEmbedder, HostedEmbedderOptions
 from reveries.llm.metered_embedding import MeteredEmbedder
 from reveries.llm.ollama_client import OllamaEmbedder
 from reveries.llm.onnx_embedding import MODEL_ID as MINILM_ID
 from reveries.llm.onnx_embedding import OnnxEmbedder
-from reveries.llm.remote_embedding import RemoteEmbedder
+from reveries.llm.remote_embedding import GuardedEmbedder, RemoteEmbedder
 from reveries.memory.memory import Memory
 from reveries.redaction import redact
 

@@ -207,7 +207,7 @@ class CallWatch:
                         first_at = first_at if first_at is not None else self.clock.monotonic()
                     else:
                         self.usages[-1] = event.usage
-                        await self.circuits.answered(self.candidate.provider)
+                        await self.circuits.record_answer(self.candidate.provider)
                     yield event
         except ModelError as error:
             if not deltas and was_not_billed(error):

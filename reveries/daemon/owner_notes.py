@@ -73,7 +73,7 @@ class OwnerNotes:
         still has them."""
         if per_day <= 0:
             return []
-        async with self._database.look() as transaction:
+        async with self._database.reading_transaction() as transaction:
             rows = await transaction.rows("notes.waiting")
             now = self._clock.now()
             await transaction.run_many("notes.mark_shown", [{"id": row["id"], "now": now} for row in rows])

@@ -68,7 +68,7 @@ class RoomKeeper:
         elif room.is_full and self._free_bytes >= _AGAIN_BYTES:
             await self._try_room(self._database.probe_disk_space())
         elif room.refusal and not room.is_full:
-            await self._try_room(self._database.try_again())
+            await self._try_room(self._database.retry_write())
         elif self.problems() != before:
             self.changed.notify()
 
@@ -79,7 +79,7 @@ class RoomKeeper:
             raise
         except StorageError as error:
             # Tried again at the next check; this task must go on, because only it allows writes again.
-            self._database.room.refused(f"What is new is not stored. {error}")
+            self._database.room.record_refusal(f"What is new is not stored. {error}")
 
     def problems(self) -> list[str]:
         """Return what the owner should know; empty if there is enough space."""

@@ -140,7 +140,7 @@ class ThoughtLog:
     async def open_requests(self) -> list[Reactivation]:
         """Return the owner's open requests, oldest first, without old ones and without that of an interrupted thought,
         which continues by itself."""
-        async with self._database.look() as transaction:
+        async with self._database.reading_transaction() as transaction:
             await transaction.run("monologue_state.forget_old_asked", {"before": self._clock.now() - _ASKED_SECONDS})
         rows = await self._database.rows("monologue_state.asked")
         asked = [Reactivation(ThinkingReason(row["reason"]), row["about"]) for row in rows]

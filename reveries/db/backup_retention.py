@@ -1,4 +1,4 @@
-"""Which copies of the memory are kept, by their age and by their room. Pure."""
+"""Which backups are kept, by age and by size. Pure."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ _LEAST_BACKUPS = 2
 
 @dataclass(frozen=True, slots=True)
 class Backup:
-    """A copy, by its name alone: `made_at` in unix seconds."""
+    """A backup, described by its name: `made_at` in unix seconds."""
 
     path: Path
     made_at: float
@@ -24,8 +24,11 @@ class Backup:
 
 
 def select_expired(backups: Iterable[Backup], now: float) -> list[Backup]:
-    """Which may go: all of the last 24 hours stay, of the 7 days before that the newest of each day, and what was made
-    before a migration. The newest of all stays however old it is. Pure."""
+    """Return the backups that may be deleted.
+
+    All of the last 24 hours stay, of the 7 days before that the newest of each day, and those made before a migration.
+    The newest of all always stays. Pure.
+    """
     hourly = _hourly(backups)
     gone, days = [], set[int]()
     for place, one in enumerate(hourly):
@@ -38,9 +41,11 @@ def select_expired(backups: Iterable[Backup], now: float) -> list[Backup]:
 
 
 def select_over_limit(backups: Sequence[Backup], sizes: Mapping[str, int], most_bytes: float) -> list[Backup]:
-    """Which have to go so that all together take `most_bytes` at most; `sizes` in bytes, by name. The two newest stay
-    whatever they take, and so does what was made before a migration. Then the newest of each day is worth more than
-    what else there is of it. Pure."""
+    """Return the backups to delete so that the rest take at most `most_bytes`; `sizes` in bytes, by name.
+
+    The two newest always stay, and so do those made before a migration. After that the newest of each day comes before
+    the others of that day. Pure.
+    """
     hourly = _hourly(backups)
     days: dict[int, Backup] = {}
     for one in hourly:

@@ -1,6 +1,6 @@
-"""Copies of the memory: which there are, whether one is whole, and putting one in the memory's place.
+"""Backups: list them, verify one, and restore one in the memory's place.
 
-Nothing here deletes a memory: what is replaced is renamed, and stands beside the new one. Only copies grow old and go.
+Nothing here deletes a memory: a replaced one is renamed and kept next to the new one. Only backups expire.
 """
 
 import contextlib
@@ -30,7 +30,7 @@ from reveries.errors import NotFoundError, StorageDamagedError, StorageError
 from reveries.own_files import copy_private_file, sync_to_disk, write_private_file, write_private_file_synced
 
 BackupProgress = Callable[[str, int, int], None]
-"""Told what is being done, how much of it is done, and of how much (0: not known). From whatever thread does it."""
+"""Called with the current action, how much is done, and the total (0: unknown). May be called from any thread."""
 MEGABYTE: Final = 10**6
 
 _HOURLY = "memory-"
@@ -39,21 +39,21 @@ _ONE_ATTEMPT_SECONDS = 3600.0
 _SHOWN_PROBLEMS = 5
 _ROWS_BETWEEN = 5000
 _STEPS_BETWEEN_LOOKS = 10_000
-"""Of SQLite's virtual machine, between two looks at whether the result is still wanted."""
+"""SQLite virtual machine steps between two checks whether the result is still wanted."""
 
 
 def discard_progress(what: str, done: int, total: int) -> None:
-    """For work that nobody watches."""
+    """For work whose progress is not shown."""
 
 
 @dataclass(frozen=True, slots=True)
 class VerificationResult:
-    """What a look at a copy found. It can take the memory's place when there are no `problems`."""
+    """What verifying a copy found. It can replace the memory when there are no `problems`."""
 
     problems: tuple[str, ...]
-    """Of its structure."""
+    """Structural problems."""
     rotten: tuple[str, ...] = ()
-    """Texts that are not what was written."""
+    """Texts whose checksum does not match."""
     turns: int = 0
     episodes: int = 0
     rows: int = 0
@@ -61,7 +61,7 @@ class VerificationResult:
 
 
 class RestoreRecord(msgspec.Struct, frozen=True):
-    """A copy took the memory's place. Times in unix seconds."""
+    """A restore that took place. Times in unix seconds."""
 
     at: float
     why: str
@@ -69,14 +69,14 @@ class RestoreRecord(msgspec.Struct, frozen=True):
     missing_from: float
     """When the copy was made: what happened from then on ..."""
     missing_until: float
-    """... to the last change of what it replaces is not in it. Earlier than `missing_from` where the clock was set back
+    """... to the last change of the replaced file is missing. Earlier than `missing_from` where the clock was set back
     after the copy was made."""
     kept: str
     """Where the replaced file is now; empty when there was none."""
 
 
 def find_backups(folder: Path) -> list[Backup]:
-    """The copies in `folder`, the newest first."""
+    """Return the backups in `folder`, newest first."""
     found = []
     for path in folder.glob("*.db"):
         made = path.stem.removeprefix(_HOURLY)
@@ -88,9 +88,11 @@ def find_backups(folder: Path) -> list[Backup]:
 
 
 def correct_future_dates(folder: Path, now: float) -> None:
-    """Copies that by their names are made later than `now` were made by a clock that was set back since. They count as
-    made just before now, in their order: else none that is made from now on would be the newest, and none of them would
-    ever grow old. Where that cannot be written down they stay what they are."""
+    """Give backups dated later than `now` a date just before now, in their order.
+
+    They were made before the clock was set back. Without this no new backup would be the newest, and these would never
+    expire. Where the date cannot be written they keep theirs.
+    """
     ahead = [one for one in find_backups(folder) if one.made_at > now]
     with contextlib.suppress(OSError):
         for place, one in enumerate(ahead, start=1):
@@ -101,7 +103,7 @@ def correct_future_dates(folder: Path, now: float) -> None:
 
 
 def remove_corrected_date(backup: Path) -> None:
-    """A new copy takes that name: its own time counts."""
+    """Remove the corrected date of `backup`: a new copy takes that name, and its own time counts."""
     _date_file(backup).unlink(missing_ok=True)
 
 
@@ -110,7 +112,7 @@ def _date_file(backup: Path) -> Path:
 
 
 def _read_date_file(backup: Path) -> float:
-    """When it counts as made, where that is not what its name says; else 0."""
+    """Return the corrected date of a backup; 0 if it has none."""
     try:
         return float(_date_file(backup).read_text("ascii"))
     except (OSError, ValueError):
@@ -118,7 +120,7 @@ def _read_date_file(backup: Path) -> float:
 
 
 def find_backup(folder: Path, name: str) -> Backup:
-    """The one called `name`; "" means the newest. Raises NotFoundError."""
+    """Return the backup called `name`; "" means the newest. Raises NotFoundError."""
     found = find_backups(folder)
     for one in found:
         if name in ("", one.name, one.path.stem):
@@ -155,11 +157,10 @@ def verify_database(
     is_low_priority: bool = False,
     given_up: threading.Event | None = None,
 ) -> VerificationResult:
-    """The same without its seal: its structure, its references, and the checksum of every text. A log that lies beside
-    it belongs to it."""
+    """Like `verify_backup` without the seal. A log next to the file is read as part of it."""
     try:
         with contextlib.closing(connect_read_only(path)) as connection:
-            # What is no text any more is to be found wrong, not to end the look.
+            # Broken text is to be reported, not to end the verification.
             connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
             if given_up is not None:
                 connection.set_progress_handler(given_up.is_set, _STEPS_BETWEEN_LOOKS)
@@ -171,7 +172,7 @@ def verify_database(
             [turns] = connection.execute("SELECT count(*) FROM turns").fetchone()
             [episodes] = connection.execute("SELECT count(*) FROM episodes").fetchone()
             rows = _count_rows(connection)
-    except (dbapi.Error, UnicodeDecodeError) as error:  # SQLite's own message may be made of what is broken.
+    except (dbapi.Error, UnicodeDecodeError) as error:  # SQLite's message may contain the broken text.
         return VerificationResult((f"It cannot be read: {describe_driver_error(error)}.",))
     return VerificationResult((), rotten, turns, episodes, rows)
 
@@ -179,9 +180,11 @@ def verify_database(
 def restore_backup_copy(
     database: Path, backup: Backup, now: float, why: str, tell: BackupProgress = discard_progress
 ) -> RestoreRecord:
-    """Put a copy of `backup` where the memory is, which is renamed. Only while the daemon's lock is held and nobody has
-    it open. Killed at any moment, the next wake finds one or the other, or none, and then does this again; and whoever
-    finds the copy in use finds the word of it too. Raises StorageError."""
+    """Rename the memory and put a copy of `backup` in its place. Raises StorageError.
+
+    Only while the daemon's lock is held and no one has the memory open. After a kill at any moment the next wake finds
+    the old file, the new one or none, and then repeats this. A restored copy always comes with its record.
+    """
     coming = _incoming_copy(database)
     try:
         changed_at = max((file.stat().st_mtime for file in _database_files(database)), default=now)
@@ -196,7 +199,7 @@ def restore_backup_copy(
         write_private_file_synced(_incoming_note(database), msgspec.json.encode(restored))
         reach_step(Step.RESTORE_NOTED)
         _set_aside(database, now)
-        # A log whose new name is lost would be taken for that of the copy.
+        # A log whose rename is lost would be read as the copy's log.
         sync_to_disk(database.parent)
         reach_step(Step.RESTORE_SET_ASIDE)
         coming.replace(database)
@@ -216,7 +219,7 @@ def restore_backup_copy(
 
 
 def _undo_set_aside(database: Path, now: float) -> None:
-    """Where nothing took the memory's place, what was set aside for it comes back, its log first."""
+    """Rename the memory back, log first, where nothing took its place."""
     aside = database.with_name(f"{database.name}.replaced-{int(now)}")
     if database.exists() or not aside.exists():
         return
@@ -227,8 +230,10 @@ def _undo_set_aside(database: Path, now: float) -> None:
 
 
 def resume_restore(database: Path) -> None:
-    """Where the memory was set aside for a copy that is whole and noted, and a kill came between, let the copy take its
-    place. Only while nobody has the memory open. Raises OSError."""
+    """Finish a restore that a kill interrupted after the memory was set aside and the copy was verified and recorded.
+
+    Only while no one has the memory open. Raises OSError.
+    """
     if database.exists() or not (_incoming_copy(database).exists() and _incoming_note(database).exists()):
         return
     _set_aside(database, _incoming_note(database).stat().st_mtime)
@@ -238,8 +243,10 @@ def resume_restore(database: Path) -> None:
 
 
 def finish_restore(database: Path) -> None:
-    """Let the word of a restoring count where the copy has taken the memory's place, and remove what is left of one
-    that did not come so far. Only while nobody has the memory open. Raises OSError."""
+    """Publish the record of a restore whose copy is in place, and remove what an unfinished one left.
+
+    Only while no one has the memory open. Raises OSError.
+    """
     if not _incoming_copy(database).exists() and _incoming_note(database).exists():
         _incoming_note(database).replace(restore_note_path(database))
         sync_to_disk(database.parent)
@@ -247,8 +254,7 @@ def finish_restore(database: Path) -> None:
 
 
 def _remove_unused_copy(database: Path) -> None:
-    """Remove a copy that did not take the memory's place: on a full disk it takes the room. Its note first: without the
-    copy that would count."""
+    """Remove a copy that did not take the memory's place, record first: without the copy the record would count."""
     if _incoming_copy(database).exists():
         with contextlib.suppress(OSError):
             _incoming_note(database).unlink(missing_ok=True)
@@ -260,19 +266,22 @@ def _incoming_copy(database: Path) -> Path:
 
 
 def _incoming_note(database: Path) -> Path:
-    """What will be known of the restoring once `_incoming_copy` has the memory's name."""
+    """The record that becomes valid once `_incoming_copy` has the memory's name."""
     return database.with_name(f"{database.name}.restoring.json")
 
 
 def _missing_until(backup: Backup, changed_at: float, now: float) -> float:
-    """What changed last may have changed by a clock that was set back after the copy was made."""
+    """Return when the missing period ends; after a clock change that may be before the copy was made."""
     return changed_at if backup.made_at > now else max(backup.made_at, changed_at)
 
 
 def restore_newest_whole(database: Path, folder: Path, now: float, why: str) -> RestoreRecord:
-    """Put back the newest copy that is whole. Raises StorageDamagedError when there is none, or when that was done
-    within the last hour already: then nothing is changed."""
-    # One that is not there was set aside by an attempt that was broken off: that is done again.
+    """Restore the newest backup that verifies.
+
+    Raises StorageDamagedError when there is none, or when a restore took place within the last hour: then nothing is
+    changed.
+    """
+    # A missing memory was set aside by an interrupted restore, which is repeated.
     if database.exists() and any(0 <= now - at < _ONE_ATTEMPT_SECONDS for at in _set_aside_times(database)):
         raise StorageDamagedError(
             f"The memory is damaged ({why}), and was put back within the last hour already.",
@@ -289,7 +298,7 @@ def restore_newest_whole(database: Path, folder: Path, now: float, why: str) -> 
 
 
 def find_newest_whole(folder: Path) -> tuple[Backup, VerificationResult] | None:
-    """The newest copy that can take the memory's place, and what is in it."""
+    """Return the newest backup that verifies, and what verifying found."""
     for backup in find_backups(folder):
         if not (looked := verify_backup(backup.path)).problems:
             return backup, looked
@@ -297,9 +306,10 @@ def find_newest_whole(folder: Path) -> tuple[Backup, VerificationResult] | None:
 
 
 def choose_copy_path(folder: Path, name: str, held: tuple[int, int]) -> Path:
-    """Where a copy of a memory of so many turns and episodes can be put: under `name`, or that with a number where a
-    copy stands that holds other ones. So a memory that an older backup replaced costs no copy when it is brought up to
-    date again, and one whose migration is broken off again and again fills no disk. Slow."""
+    """Return where to put a copy of a memory with `held` turns and episodes: `name`, or `name` with a number.
+
+    An existing copy with the same counts is reused, so that a migration that is repeated does not fill the disk. Slow.
+    """
     copy = folder / f"{name}.db"
     for number in itertools.count(2):
         if not copy.exists() or ((there := verify_backup(copy)).turns, there.episodes) == held:
@@ -309,12 +319,12 @@ def choose_copy_path(folder: Path, name: str, held: tuple[int, int]) -> Path:
 
 
 def restore_note_path(database: Path) -> Path:
-    """Where the last restoring is written down."""
+    """Return the path of the record of the last restore."""
     return database.with_name(f"{database.name}.restored.json")
 
 
 def read_last_restore(database: Path) -> RestoreRecord | None:
-    """The last restoring, if there was one that can be read."""
+    """Return the last restore; None if there was none or its record cannot be read."""
     try:
         return msgspec.json.decode(restore_note_path(database).read_bytes(), type=RestoreRecord)
     except (OSError, msgspec.MsgspecError):
@@ -322,9 +332,11 @@ def read_last_restore(database: Path) -> RestoreRecord | None:
 
 
 def find_memory_traces(database: Path) -> list[Path]:
-    """What lies beside a memory that is gone or empty and tells that it lived. Opening one for the first time leaves
-    none of it beside an empty file, however it is broken off: the first page is on the disk before there is a log or
-    checksums of pages."""
+    """Return the files next to a missing or empty memory that show it once existed.
+
+    Opening a memory for the first time leaves none of them next to an empty file, however it is interrupted: the first
+    page is on the disk before a log or page checksums.
+    """
     ends = (".seal", ".pages", ".restoring", ".restored.json", ".forgotten", ".erasing", ".anew")
     beside = [database.with_name(f"{database.name}{end}") for end in ends]
     if log_of(database).exists() and log_of(database).stat().st_size:
@@ -337,8 +349,10 @@ def find_memory_traces(database: Path) -> list[Path]:
 
 
 def remove_expired(folder: Path, now: float, most_share: float = 1.0, coming_bytes: int = 0) -> None:
-    """Let go of the copies that have grown old; and of so many more that they, and one of `coming_bytes`, take at most
-    `most_share` of what they take now and what is free on their disk."""
+    """Delete expired backups, and more until the rest, plus one of `coming_bytes`, fit the limit.
+
+    The limit is `most_share` of the space that backups use now plus the free space of their disk.
+    """
     found = find_backups(folder)
     _remove_backups(select_expired(found, now))
     found = find_backups(folder)
@@ -348,7 +362,7 @@ def remove_expired(folder: Path, now: float, most_share: float = 1.0, coming_byt
 
 
 def require_room(folder: Path, coming_bytes: int, kept_free_bytes: int) -> None:
-    """Raises StorageError where a copy of that size would leave less than `kept_free_bytes` on the disk."""
+    """Raise StorageError if a copy of `coming_bytes` would leave less than `kept_free_bytes` free."""
     free = shutil.disk_usage(folder).free
     if free - coming_bytes < kept_free_bytes:
         raise StorageError(
@@ -365,7 +379,7 @@ def _remove_backups(backups: Iterable[Backup]) -> None:
 
 
 def describe_restore(restored: RestoreRecord) -> str:
-    """One sentence for the owner."""
+    """Return one sentence for the owner."""
     since, until = (
         time.strftime("%d %b %H:%M", time.localtime(at)) for at in (restored.missing_from, restored.missing_until)
     )
@@ -383,14 +397,15 @@ def _table_names(connection: "dbapi.Connection") -> set[str]:
 
 
 def _count_rows(connection: "dbapi.Connection") -> int:
-    """Of all tables but those that an extension keeps, which may not be here: what they are made of is counted."""
+    """Count the rows of all tables but virtual ones, whose extension may be missing; their source tables are
+    counted."""
     plain = "SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%' ORDER BY name"
     names = [str(row[0]) for row in connection.execute(plain)]
     return sum(connection.execute(f'SELECT count(*) FROM "{name}"').fetchone()[0] for name in names)  # noqa: S608
 
 
 def find_structure_problems(connection: "dbapi.Connection") -> list[str]:
-    """What is wrong with an open memory itself, and with what its rows refer to. Reads all of it."""
+    """Return what is wrong with the structure and references of an open memory. Reads all of it."""
     problems = [str(row[0]) for row in connection.execute("PRAGMA integrity_check(5)") if row[0] != "ok"]
     if missing := {"turns", "episodes"} - _table_names(connection):
         return [*problems, f"It is no memory: there is no table {sorted(missing)[0]}."]
@@ -424,14 +439,15 @@ def _database_files(database: Path) -> list[Path]:
 
 
 def _set_aside_path(database: Path, now: float) -> Path | None:
-    """Where the memory will be; one that is not there was set aside last. None where there never was one."""
+    """Return where the memory will be renamed to; for a missing one, where it was last. None where there never was
+    one."""
     if database.exists():
         return database.with_name(f"{database.name}.replaced-{int(now)}")
     return max(database.parent.glob(f"{database.name}.replaced-*[0-9]"), default=None)
 
 
 def _set_aside(database: Path, now: float) -> None:
-    """Rename the memory, and then its log: a log without its memory belongs to the one that was set aside last."""
+    """Rename the memory, then its log: a log without its memory belongs to the one set aside last."""
     aside = _set_aside_path(database, now) or database.with_name(f"{database.name}.replaced-{int(now)}")
     if database.exists():
         database.rename(aside)

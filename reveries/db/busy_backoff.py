@@ -1,7 +1,6 @@
-"""Long work on files in a thread that stands back: whoever talks meanwhile comes first.
+"""Long file work in a low-priority thread, so that conversation is not slowed down.
 
-For work of SQLite's or of hashing, that lets Python's other threads run. One that holds Python's lock and is kept from
-the processor would keep all of them from it.
+Only for work that releases Python's lock (SQLite, hashing): a low-priority thread that holds it would stall all others.
 """
 
 import contextlib
@@ -18,8 +17,11 @@ _NICEST: Final = 19
 
 
 def run_at_low_priority(work: Callable[[], _Result], *, is_low_priority: bool = True) -> _Result:
-    """Do it in a thread of its own, nicer than this one where each thread has its own niceness (Linux), and wait for
-    it. So do the threads that it starts. Not `is_low_priority`: do it here and now. Raises what it raises."""
+    """Run `work` in a thread of higher niceness than this one (Linux only), and wait for it.
+
+    Threads that it starts inherit the niceness. With `is_low_priority` False it runs directly. Raises what `work`
+    raises.
+    """
     if not is_low_priority:
         return work()
     with ThreadPoolExecutor(1, "calmly", _lower_thread_priority) as own:
@@ -28,7 +30,7 @@ def run_at_low_priority(work: Callable[[], _Result], *, is_low_priority: bool = 
 
 def _lower_thread_priority() -> None:
     if sys.platform != "linux":
-        return  # Elsewhere it would be the niceness of the whole process, which nobody but root may take back.
+        return  # Elsewhere niceness is per process, and only root can lower it again.
     with contextlib.suppress(OSError):
         nicer = min(_NICEST, os.getpriority(os.PRIO_PROCESS, 0) + _NICER)
         os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), nicer)

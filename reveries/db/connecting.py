@@ -1,4 +1,4 @@
-"""One connection to the memory, with everything that is promised of it."""
+"""Connections to the memory file, with the settings that our guarantees need."""
 
 import asyncio
 import contextlib
@@ -15,8 +15,8 @@ from reveries.errors import StorageError, StorageLostError
 
 _BUSY_MS = 5000
 _PRAGMAS = (
-    # A new file gets its mode in a transaction with a journal: the name of that must be off the disk before there is a
-    # log, or a power cut leaves both. FULL does not sync the folder for that.
+    # A new file gets WAL mode in a transaction with a rollback journal. That journal's name must be off the disk before
+    # there is a log, or a power cut leaves both. FULL does not sync the folder for that.
     "synchronous=EXTRA",
     "journal_mode=WAL",
     "synchronous=FULL",
@@ -25,20 +25,20 @@ _PRAGMAS = (
     f"busy_timeout={_BUSY_MS}",
     "mmap_size=0",
     "temp_store=MEMORY",
-    # SQLite says nothing when a fold that it began by itself fails: `Database` folds the log, and hears of it.
+    # SQLite reports no error when its automatic checkpoint fails, so `Database` checkpoints the log itself.
     "wal_autocheckpoint=0",
     "journal_size_limit=67108864",
 )
 
 
 async def open_connection(path: Path, with_vector_search: bool) -> aiosqlite.Connection:
-    """The connection that writes. Raises what the driver raises."""
+    """Open the connection that writes. Raises the driver's errors."""
     connection = aiosqlite.Connection(lambda: connect_for_writing(path, with_vector_search), iter_chunk_size=256)
     return await connection
 
 
 def connect_for_writing(path: Path, with_vector_search: bool = False) -> "dbapi.Connection":
-    """The same, for a thread. Raises StorageError too, where SQLite would not keep what it says that it keeps."""
+    """Like `open_connection`, for a thread. Also raises StorageError where SQLite refuses synchronous=FULL."""
     connection = dbapi.connect(str(path), isolation_level=None, timeout=5.0)
     try:
         connection.row_factory = dbapi.Row
@@ -55,17 +55,19 @@ def connect_for_writing(path: Path, with_vector_search: bool = False) -> "dbapi.
 
 
 def connect_read_only(path: Path, busy_seconds: float = 5.0) -> "dbapi.Connection":
-    """One that changes nothing of the file and lays none beside it, for one thread at a time. Raises what the driver
-    raises."""
-    # Without a log nothing but the file counts: "immutable" keeps SQLite from making one.
+    """Open a connection that changes nothing and creates no file, for one thread at a time. Raises the driver's
+    errors."""
+    # Without a log only the file counts: "immutable" keeps SQLite from creating one.
     how = "mode=ro" if log_of(path).exists() else "mode=ro&immutable=1"
     place = f"{path.absolute().as_uri()}?{how}"
     return dbapi.connect(place, uri=True, timeout=busy_seconds, check_same_thread=False)
 
 
 def finish_first_transaction(path: Path) -> None:
-    """Where a power cut came into the very first transaction of a memory, which alone has a journal, let SQLite take
-    that back. Who only looks cannot. Not where there is a log: beside an empty file SQLite would delete that."""
+    """Let SQLite roll back a memory's very first transaction after a power cut: only that one has a journal.
+
+    A read-only connection cannot. Not where there is a log: SQLite would delete a log next to an empty file.
+    """
     if path.exists() and path.with_name(f"{path.name}-journal").exists() and not log_of(path).exists():
         with contextlib.closing(dbapi.connect(str(path))) as connection, contextlib.suppress(dbapi.DatabaseError):
             connection.execute("PRAGMA schema_version").fetchone()
@@ -73,7 +75,7 @@ def finish_first_transaction(path: Path) -> None:
 
 @contextlib.asynccontextmanager
 async def fail_if_locked(connection: aiosqlite.Connection) -> AsyncIterator[None]:
-    """Within it another program that writes to the file is an error at once, and holds nothing up."""
+    """Within it, a lock held by another program is an error at once instead of a wait."""
     try:
         await _wait_at_most(connection, 0)
         yield
@@ -86,7 +88,7 @@ async def _wait_at_most(connection: aiosqlite.Connection, milliseconds: int) -> 
 
 
 async def reopen_connection(path: Path, with_vector_search: bool) -> aiosqlite.Connection:
-    """The same, for a mind that is awake and was without it for a moment. Raises StorageLostError."""
+    """Open the writing connection again for a running mind. Raises StorageLostError."""
     try:
         return await open_connection(path, with_vector_search)
     except (dbapi.Error, OSError, StorageError) as error:
@@ -97,11 +99,13 @@ async def reopen_connection(path: Path, with_vector_search: bool) -> aiosqlite.C
 
 
 def open_with_page_sums(path: Path, pages: PageSums) -> None:
-    """Open the memory and close it, with the checksums of its pages followed: what lies in its log is in the file then.
-    Raises what the driver raises."""
+    """Open and close the memory with page checksums tracked; its log is in the file afterwards.
+
+    Raises the driver's errors.
+    """
     pages.begin()
     with contextlib.closing(connect_for_writing(path)) as connection:
-        # Asked for: what fails of a fold that a closing begins by itself, SQLite tells nobody.
+        # Explicit, because SQLite reports no error when the checkpoint on closing fails.
         try:
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
         except dbapi.OperationalError as error:

@@ -1,4 +1,4 @@
-"""Copying the database: on a connection of its own, looked at, and only then under its name."""
+"""Copies of the database: written on a second connection, verified, and only then renamed to their final name."""
 
 import asyncio
 import contextlib
@@ -18,7 +18,7 @@ _TOLD_EVERY_SECONDS = 0.25
 
 
 def connect_reader(path: Path, with_vector_search: bool) -> "dbapi.Connection":
-    """One more connection to the file at `path`, that reads only and is used in one thread at a time."""
+    """Open another connection to the file at `path` that only reads. Use it in one thread at a time."""
     connection = dbapi.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=5.0, check_same_thread=False)
     if with_vector_search:
         load_vector_search(connection)
@@ -34,7 +34,7 @@ def vacuum_into(connection: "dbapi.Connection", target: Path, is_low_priority: b
 
 
 def is_on_another_disk(copy: Path, memory: Path) -> bool:
-    """Whether what fails where `copy` is to be says nothing of the disk of `memory`: so does a disk that is gone."""
+    """Whether a failure at `copy` says nothing about the disk of `memory`; a missing disk counts as another."""
     try:
         return copy.parent.stat().st_dev != memory.stat().st_dev
     except OSError:
@@ -44,8 +44,10 @@ def is_on_another_disk(copy: Path, memory: Path) -> bool:
 async def verify_copy(
     partial: Path, target: Path, tell: BackupProgress, *, is_low_priority: bool
 ) -> VerificationResult:
-    """`verify_and_publish` in a thread, which ends soon after a caller that is cancelled: a signal ends the daemon
-    within seconds (B4), however large the copy."""
+    """Run `verify_and_publish` in a thread that stops soon after the caller is cancelled.
+
+    A signal must end the daemon within seconds (B4), however large the copy.
+    """
     given_up = threading.Event()
     looking = asyncio.get_running_loop().run_in_executor(
         None, partial_of(verify_and_publish, partial, target, tell, is_low_priority=is_low_priority, given_up=given_up)
@@ -55,7 +57,7 @@ async def verify_copy(
     except asyncio.CancelledError:
         given_up.set()
         await asyncio.wait((looking,))
-        looking.exception()  # Heard: that it was given up.
+        looking.exception()  # Retrieved so that asyncio does not report it.
         raise
 
 
@@ -67,8 +69,10 @@ def verify_and_publish(
     is_low_priority: bool = False,
     given_up: threading.Event | None = None,
 ) -> VerificationResult:
-    """Look at the copy `partial`, sync it, and give it its name. Raises StorageError when it is not whole, or when it
-    is `given_up` before it was looked at."""
+    """Verify the copy `partial`, sync it, and rename it to `target`.
+
+    Raises StorageError when it is not whole, or when `given_up` is set before it was verified.
+    """
     reach_step(Step.BACKUP_COPIED)
     looked = verify_backup(partial, tell, is_low_priority=is_low_priority, given_up=given_up)
     if looked.problems:
@@ -88,9 +92,10 @@ def verify_and_publish(
 
 
 async def watch_copying(copying: "asyncio.Future[None]", source: Path, partial: Path, tell: BackupProgress) -> None:
-    """Until `copying` is done; how much of `source` has arrived is told by the size of what is written, whenever that
-    has grown: one that hangs tells nothing. It goes to the disk as it comes: a gigabyte at the end would keep a commit
-    waiting behind it."""
+    """Wait for `copying`, reporting how much of `source` has been written whenever that grows.
+
+    Written data is synced as it arrives: syncing a gigabyte at the end would delay a commit.
+    """
     arrived = 0
     tell("copying, MB", 0, _bytes_of(source) // MEGABYTE)
     while not (await asyncio.wait((copying,), timeout=_TOLD_EVERY_SECONDS))[0]:
@@ -102,7 +107,7 @@ async def watch_copying(copying: "asyncio.Future[None]", source: Path, partial: 
 
 
 def _begin_to_sync(partial: Path) -> None:
-    """What fails here fails for SQLite too when it syncs at the end, and is told by it."""
+    """Sync what is written so far. An error here also occurs in SQLite's final sync, which reports it."""
     with contextlib.suppress(OSError):
         sync_to_disk(partial)
 

@@ -1,7 +1,7 @@
-"""The one connection to the one file: transactions, reading by name, backing up.
+"""The single writing connection to the memory file: transactions, named queries, backups.
 
-Acknowledging anything is allowed only after `transaction()` was left without an error: COMMIT has returned then, with
-`synchronous=FULL`. No code but SQLite opens the database file (DESIGN, "Storage").
+Acknowledge a write only after `transaction()` has exited without an error: COMMIT has returned then, with
+`synchronous=FULL`. Only SQLite opens the database file (DESIGN, "Storage").
 """
 
 import asyncio
@@ -50,40 +50,40 @@ from reveries.heartbeat import Pulse, WatchedLock
 __all__ = ["Database", "Parameters", "Reader", "Row", "Transaction"]
 
 _PROBE_BYTES = 256 * 1024
-"""What must fit before a full disk is believed to have room again."""
+"""Bytes that must fit before a full disk counts as having space again."""
 _COMMITS_BETWEEN_FOLDS = 50
 _LOG_GROWTH_BYTES = 4 * 2**20
-"""After so many commits, or when the log has grown by so much, it is folded into the file."""
+"""The log is checkpointed after so many commits, or when it has grown by so many bytes."""
 _STEPS_BETWEEN_LOOKS = 10_000
-"""Of SQLite's virtual machine, between two looks at the clock: well under a millisecond."""
+"""SQLite virtual machine steps between two deadline checks: well under a millisecond."""
 
 
 class Database:
-    """The open database. Made by `opening.open_database`, closed by `aclose`."""
+    """The open database. Create it with `opening.open_database`, close it with `aclose`."""
 
     def __init__(self, connection: aiosqlite.Connection, path: Path, pages: PageSums, has_vector_search: bool) -> None:
         self._connection = connection
         self._pages = pages
         self._lock = asyncio.Lock()
         self._writes = asyncio.Lock()
-        """Held, before `_lock`, by whoever writes: while the file is written anew, reading goes on."""
+        """Taken before `_lock` by every writer: reads go on while the file is rewritten."""
         self.pulse, self.copy_pulse = Pulse(), Pulse()
         self._copying = WatchedLock(self.copy_pulse)
-        """Held while a copy is made: none is published that was begun before an erasure."""
+        """Held while a copy is made, so that no copy begun before an erasure is published."""
         self._deadline = StatementDeadline()
         self.path = path
         self.has_vector_search = has_vector_search
         """Whether sqlite-vec is loaded."""
-        self.is_talked_to = False
-        """Whether somebody may talk while a copy is made: then that stands back."""
+        self.has_conversation = False
+        """Whether a client may be talking: copies then run at low priority."""
         self.notice = ""
-        """What the owner should know of the file as it was found."""
+        """What the owner should know about the state in which the file was found."""
         self.room = DiskSpace()
         self._lost: StorageLostError | None = None
         self._is_suspect = False
         self._is_closed = False
         self.commits = 0
-        """How many transactions took effect: where it stands still, nothing was written."""
+        """Number of committed transactions; unchanged means nothing was written."""
         self._folded_at_commits = 0
         self._folded_at_bytes = 0
 
@@ -93,11 +93,11 @@ class Database:
 
     @property
     def is_lost(self) -> bool:
-        """Whether nothing is stored any more, for a write or a sync has failed."""
+        """Whether a write or sync has failed, so that nothing is stored any more."""
         return self._lost is not None
 
     def require_storage(self) -> None:
-        """Raises StorageLostError where a write or a sync has failed, though whoever met that may have left."""
+        """Raise StorageLostError if a write or sync has failed, even if the caller that saw the failure is gone."""
         if self._lost is not None:
             raise StorageLostError(self._lost.message, advice=self._lost.advice)
 
@@ -106,9 +106,9 @@ class Database:
         """BEGIN IMMEDIATE … COMMIT; ROLLBACK when the body raises or is cancelled.
 
         Raises DiskFullError or StorageLostError: then nothing of the body is stored. Never await a model or a client
-        inside: the lock is held. After the first StorageLostError there is no other end: a later sync may succeed
+        inside: the lock is held. After the first StorageLostError every transaction fails: a later sync may succeed
         without the data that an earlier one lost, so nothing is acknowledged any more (A4). After a DiskFullError
-        nothing is tried until `probe_disk_space` finds some (A5).
+        nothing is tried until `probe_disk_space` succeeds (A5).
         """
         self.room.require()
         with self.pulse.at_work():
@@ -116,9 +116,11 @@ class Database:
                 yield transaction
 
     @contextlib.asynccontextmanager
-    async def look(self) -> AsyncIterator[Transaction]:
-        """A transaction for looking, that may write down in passing what can be found out again: on a full disk
-        nothing of that is kept, and there is still something to see. Raises StorageError."""
+    async def reading_transaction(self) -> AsyncIterator[Transaction]:
+        """Open a transaction for reading that may also store values which can be recomputed.
+
+        On a full disk these writes are discarded and reading still works. Raises StorageError.
+        """
         if not self.room.is_full and not self.room.refusal:
             async with self.transaction() as transaction:
                 yield transaction
@@ -133,8 +135,10 @@ class Database:
                     await asyncio.shield(ended)
 
     async def probe_disk_space(self) -> bool:
-        """Whether something can be stored now; then `room` is open again. Who is in the way is not waited for. Raises
-        StorageError where the disk is not what refuses it, StorageLostError where it fails."""
+        """Whether something can be stored now; if so, open `room` again. Does not wait for other programs.
+
+        Raises StorageError where the disk is not the reason, StorageLostError where the disk fails.
+        """
         with self.pulse.at_work():
             try:
                 async with self._transaction(waits=False) as transaction:
@@ -146,9 +150,11 @@ class Database:
         self.room.open()
         return True
 
-    async def try_again(self) -> None:
-        """After a refusal: whether something is taken now. Who is in the way is not waited for. Raises StorageError
-        where something refuses it, StorageLostError where the disk fails."""
+    async def retry_write(self) -> None:
+        """Retry a small write after a refused one. Does not wait for other programs.
+
+        Raises StorageError where it is refused again, StorageLostError where the disk fails.
+        """
         with self.pulse.at_work(), contextlib.suppress(DiskFullError):
             async with self._transaction(waits=False) as transaction:
                 await transaction.run("room.fill", {"bytes": 2})
@@ -156,7 +162,7 @@ class Database:
 
     @contextlib.asynccontextmanager
     async def _transaction(self, *, waits: bool = True) -> AsyncIterator[Transaction]:
-        """`waits`: a while for another program that writes."""
+        """`waits`: wait a while for another program that writes."""
         async with (
             self._writes,
             self._lock,
@@ -164,9 +170,9 @@ class Database:
         ):
             self.require_storage()
             with self.record_loss(), self._record_refusal(), storage_errors():
-                # The connection's thread works in order. So whichever step a cancellation hits, the rollback comes
-                # after it, and does nothing where COMMIT has succeeded. Shielded, for no transaction may stay open
-                # for the next one to fall into.
+                # The connection's thread runs statements in order, so the rollback runs after whichever step was
+                # cancelled, and does nothing after a successful COMMIT. It is shielded because no transaction may stay
+                # open for the next one to run into.
                 try:
                     await self._connection.execute("BEGIN IMMEDIATE")
                     reach_step(Step.TRANSACTION_BEGUN)
@@ -180,20 +186,22 @@ class Database:
                     await self._fold_uninterrupted()
 
     async def rows(self, name: str, parameters: Parameters | None = None) -> list[Row]:
-        """What the query called `name` finds in what is committed."""
+        """Return the committed rows of the query `name`."""
         async with self._lock:
             with self.record_loss(), storage_errors():
                 return await fetch_rows(self._connection, name, parameters)
 
     @contextlib.asynccontextmanager
-    async def moment(self) -> AsyncIterator[Reader]:
-        """What is committed now, to be read at leisure while others write; where a second connection may not read, what
-        is committed whenever it is asked."""
+    async def snapshot(self) -> AsyncIterator[Reader]:
+        """Open a consistent snapshot of the committed data, to read while others write.
+
+        Where a second connection may not read, each query sees what is committed when it runs.
+        """
         if not CAN_READ_CONCURRENTLY:
             yield self
             return
         with self.record_loss():
-            # Not while the file is written anew: it would read one that nobody else has.
+            # Not while the file is rewritten: the snapshot would read the old file.
             async with self._lock:
                 with storage_errors():
                     beside = await asyncio.to_thread(open_snapshot_connection, self.path, self.has_vector_search)
@@ -203,8 +211,10 @@ class Database:
                 beside.close()
 
     async def rows_within(self, name: str, parameters: Parameters, seconds: float) -> list[Row]:
-        """The same, in `seconds` at most, waiting included. Raises TimeoutError: the statement is broken off then, also
-        for a caller that left, so that no write waits behind it."""
+        """Like `rows`, within `seconds` including the wait for the lock. Raises TimeoutError.
+
+        The statement is interrupted then, even if the caller has gone, so that no write waits behind it.
+        """
         return await asyncio.shield(self._rows_until(name, parameters, time.monotonic() + seconds))
 
     async def _rows_until(self, name: str, parameters: Parameters, until: float) -> list[Row]:
@@ -222,25 +232,28 @@ class Database:
                     self._deadline.until = math.inf
 
     async def rows_of_text(self, statement: str, parameters: Sequence[object]) -> list[Row]:
-        """What a query without a name finds: for tables that are made while the mind lives (`vector_tables`)."""
+        """Run a query without a name: for tables that are created at run time (`vector_tables`)."""
         async with self._lock:
             with self.record_loss(), storage_errors():
                 return await fetch_rows_of_text(self._connection, statement, parameters)
 
     async def backup_to(self, target: Path, tell: BackupProgress = discard_progress) -> VerificationResult:
-        """A verified copy of the database at `target`, seen only when it is whole. What a look at it found: texts that
-        are not what was written are no reason to have no copy. `tell` is called from other threads too. Raises
-        StorageError."""
+        """Write a verified copy of the database to `target`, visible only once complete. Return what verification
+        found.
+
+        Texts whose checksum fails do not prevent the copy. `tell` is also called from other threads. Raises
+        StorageError.
+        """
         partial, tell = target.with_suffix(".partial"), self.copy_pulse.beat_on_call(tell)
         try:
             async with self._copying:
                 await may_hang(HangPlace.COPY)
                 partial.unlink(missing_ok=True)
                 try:
-                    await self._copy_to(partial, tell, is_low_priority=self.is_talked_to)
-                    return await verify_copy(partial, target, tell, is_low_priority=self.is_talked_to)
+                    await self._copy_to(partial, tell, is_low_priority=self.has_conversation)
+                    return await verify_copy(partial, target, tell, is_low_priority=self.has_conversation)
                 except BaseException:
-                    # A copy that nobody will finish would take the room that the memory needs.
+                    # An unfinished copy would take the space that the memory needs.
                     with contextlib.suppress(OSError):
                         partial.unlink(missing_ok=True)
                     raise
@@ -259,7 +272,7 @@ class Database:
                 with self._record_copy_loss(partial), storage_errors():
                     await self._connection.execute("VACUUM INTO ?", (str(partial),))
             return
-        # On a connection of its own: a large memory takes a while to copy, and nobody waits for it.
+        # A second connection: copying a large memory takes a while and must not block the writer.
         with self._record_copy_loss(partial), storage_errors():
             beside = await asyncio.to_thread(connect_reader, self.path, self.has_vector_search)
             copying = asyncio.get_running_loop().run_in_executor(None, vacuum_into, beside, partial, is_low_priority)
@@ -271,10 +284,12 @@ class Database:
                 raise
 
     async def scrub(self, copy: Path | None = None) -> ScrubResult:
-        """Leave nothing in the file of what was deleted: no page of it, no word of the index, no log. It is written
-        anew for that and looked at, takes the old one's place, and `copy` too if one is named: a backup, as
-        `backup_to` makes it. Where there is no room for that, only what SQLite overwrites by itself is gone. Whoever
-        writes waits meanwhile; a caller that is cancelled leaves, and it is done all the same."""
+        """Rewrite the file so that no deleted page, index word or log entry is left in it.
+
+        The rewritten file is verified and replaces the old one; with `copy` it also becomes a backup there, as
+        `backup_to` makes it. Without enough disk space only what SQLite overwrites itself is gone. Writers wait
+        meanwhile. A cancelled caller returns at once; the work continues.
+        """
         return await asyncio.shield(self._scrub(copy))
 
     async def _scrub(self, copy: Path | None) -> ScrubResult:
@@ -285,24 +300,24 @@ class Database:
                 async with self._lock:
                     await (await self._connection.execute(statements()["forget.merge_words"])).close()
                     await self._fold("TRUNCATE")
-                scrubbed = await self._anew(copy) if CAN_READ_CONCURRENTLY else None
+                scrubbed = await self._rewrite_file(copy) if CAN_READ_CONCURRENTLY else None
                 return scrubbed or await self._vacuum()
 
-    async def _anew(self, copy: Path | None) -> ScrubResult | None:
-        """None where it cannot be done so."""
+    async def _rewrite_file(self, copy: Path | None) -> ScrubResult | None:
+        """Rewrite the file through a copy; None where that is not possible."""
         real = await asyncio.to_thread(self.path.resolve)
         anew, before = real.with_name(f"{real.name}.anew"), self.commits
         if not await asyncio.to_thread(has_space_for_copies, real, 1):
             return None
         try:
             anew.unlink(missing_ok=True)
-            # Whoever writes waits for it: it stands back behind nobody.
+            # Writers wait for it, so it runs at normal priority.
             await self._copy_to(anew, discard_progress, is_low_priority=False)
             looked, copied = await verify_and_copy(anew, copy)
             if looked.problems:
                 return None
             async with self._lock:
-                # Nothing may be lost of what was stored while the file was copied.
+                # A commit since the copy began would be lost.
                 is_whole = self.commits == before and await self._replace_file(anew, real)
             return ScrubResult(True, looked if copied else None) if is_whole else None
         except DiskFullError:
@@ -311,12 +326,13 @@ class Database:
             anew.unlink(missing_ok=True)
 
     async def _replace_file(self, anew: Path, real: Path) -> bool:
-        """Let the file at `anew` be the memory. False where somebody else reads it: then it stays as it is."""
+        """Put the file at `anew` in the place of the memory. False where another program reads it: then nothing
+        changes."""
         await self._fold("TRUNCATE")
         await self._connection.close()
         try:
             if not await asyncio.to_thread(replace_memory_file, anew, real):
-                return False  # Somebody reads it: looking at it here would drop their locks, and ours.
+                return False  # Another program reads it: opening it here would drop its locks and ours.
             self._pages.forget()
             await asyncio.to_thread(open_with_page_sums, self.path, self._pages)
             return True
@@ -330,8 +346,8 @@ class Database:
             return ScrubResult(await self._fold("TRUNCATE") and is_whole)
 
     async def is_intact(self) -> bool:
-        """SQLite's own integrity check. After one that failed nothing is stored any more: the next wake puts it right.
-        Raises StorageError."""
+        """Run SQLite's quick check. After a failed one nothing is stored; the next wake repairs it. Raises
+        StorageError."""
         found = await self.rows_of_text("PRAGMA quick_check(1)", ())
         verdict = " ".join(str(row["quick_check"]) for row in found)
         if verdict != "ok":
@@ -340,18 +356,17 @@ class Database:
         return verdict == "ok"
 
     def suspect(self, why: str) -> None:
-        """Damage was seen, here or by who read from here: the file is not sealed, and the next wake looks at all of
-        it."""
+        """Record that damage was seen: the file is not sealed, and the next wake checks all of it."""
         self._is_suspect = True
         note_damage(self.path, why)
 
     def clear_pending_notice(self) -> None:
-        """The owner can see the notice: no later life has to tell it."""
+        """The owner has been shown the notice: later starts need not show it."""
         clear_pending_notice(self.path)
 
     @contextlib.contextmanager
     def record_loss(self) -> Iterator[None]:
-        """What passes that says that the storage is lost, or full, counts from then on."""
+        """Record an error that says the storage is lost or full, and raise it again."""
         try:
             yield
         except StorageLostError as error:
@@ -368,18 +383,20 @@ class Database:
 
     @contextlib.contextmanager
     def _record_refusal(self) -> Iterator[None]:
-        """Whatever else kept something from being stored is told until a commit succeeds (H3)."""
+        """Record any other reason that kept a write from being stored; it is shown until a commit succeeds (H3)."""
         try:
             yield
         except StorageError as error:
             if isinstance(error.__cause__, dbapi.OperationalError) and type(error) is StorageError:
-                self.room.refused(f"What is new is not stored. {error}")
+                self.room.record_refusal(f"What is new is not stored. {error}")
             raise
 
     @contextlib.contextmanager
     def _record_copy_loss(self, copy: Path) -> Iterator[None]:
-        """The same while a copy is made. Where that has no room, the memory may have some all the same; and where its
-        disk fails, and is another one, the memory's is well."""
+        """Like `record_loss` while a copy is made.
+
+        A full disk there may not concern the memory; a failing disk concerns it only if it is the same disk.
+        """
         try:
             yield
         except StorageLostError as error:
@@ -391,8 +408,11 @@ class Database:
                 raise
 
     async def aclose(self) -> None:
-        """Fold the write-ahead log into the file, and close. Raises StorageLostError when that fails: the log stays,
-        and nothing of it is lost. On a full disk the log stays too, and that is no error. Idempotent."""
+        """Checkpoint the log into the file, and close. Idempotent.
+
+        Raises StorageLostError when that fails: the log stays, and nothing in it is lost. On a full disk the log stays
+        too, without an error.
+        """
         async with self._writes, self._lock:
             if self._is_closed:
                 return
@@ -400,7 +420,7 @@ class Database:
             try:
                 if self._lost is None:
                     with contextlib.suppress(DiskFullError), storage_errors():
-                        # A read that was cancelled holds its cursor, and the log, until the loop has turned once.
+                        # A cancelled read holds its cursor, and the log, until the event loop has run once.
                         await self._connection.rollback()
                         await self._fold("TRUNCATE")
             finally:
@@ -411,26 +431,27 @@ class Database:
                 clear_damage_note(self.path)
 
     async def _commit(self) -> None:
-        # Noticed here and not by who waits: a caller that is cancelled is gone when the disk refuses.
+        # Recorded here and not by the waiting caller, which may be cancelled when the disk refuses.
         self.require_storage()
         with self.record_loss(), storage_errors():
             reach_step(Step.BEFORE_COMMIT)
             await self._connection.execute("COMMIT")
             reach_step(Step.AFTER_COMMIT)
             self.commits += 1
-        self.room.stored()
+        self.room.record_write()
 
     def _is_log_long(self) -> bool:
         commits = self.commits - self._folded_at_commits
         return commits >= _COMMITS_BETWEEN_FOLDS or log_bytes(self.path) > self._folded_at_bytes + _LOG_GROWTH_BYTES
 
     async def _fold_uninterrupted(self) -> None:
-        """A caller that is cancelled waits for it all the same: nobody may commit while the pages are noted."""
+        """Checkpoint the log. A cancelled caller waits for the end: nothing may commit while page checksums are
+        written."""
         ended = asyncio.Event()
 
         async def fold() -> None:
             try:
-                # What the transaction did is committed: a fold that is refused takes nothing of that back.
+                # The transaction is committed already: a failed checkpoint does not undo it.
                 with contextlib.suppress(StorageError):
                     await self._fold("PASSIVE")
             finally:
@@ -447,7 +468,7 @@ class Database:
         self.require_storage()
 
     async def _fold(self, how: str) -> bool:
-        """Whether the whole log is in the file: where another program reads, what it reads stays as it was."""
+        """Checkpoint the log. Whether all of it is in the file; a reading program may keep a part back."""
         with self.record_loss(), storage_errors():
             await asyncio.to_thread(self._pages.before_fold)
             reach_step(Step.PAGES_NOTED)

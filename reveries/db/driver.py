@@ -1,7 +1,7 @@
-"""The one place that chooses the SQLite driver. Two drivers in one process crash it, so nobody imports another.
+"""The only module that chooses the SQLite driver: two drivers in one process crash it.
 
-pysqlite3 carries a SQLite new enough to be free of the WAL-reset bug (3.7.0 to 3.51.2). Where it has no wheel the
-standard library's driver serves: that bug needs two connections, and there Reveries has exactly one, in one process.
+pysqlite3 carries a SQLite that is free of the WAL-reset bug (3.7.0 to 3.51.2). Where it has no wheel, the standard
+library's driver is used: that bug needs two connections, and there Reveries has exactly one, in one process.
 """
 
 from typing import TYPE_CHECKING
@@ -18,7 +18,7 @@ SQLITE_VERSION: str = dbapi.sqlite_version
 
 
 def is_safe_for_two_connections(version: tuple[int, ...]) -> bool:
-    """Whether a second connection to the same file may read: not where the WAL-reset bug is (to 3.51.2, and 3.52)."""
+    """Whether a second connection may read the same file: not with the WAL-reset bug (to 3.51.2, and 3.52)."""
     return (3, 51, 3) <= version < (3, 52) or version >= (3, 53)
 
 

@@ -1,6 +1,6 @@
-"""Named steps at which it matters what is on the disk, and places where a part of the daemon may stand still.
+"""Named steps at which the state of the disk matters, and places where a part of the daemon may hang.
 
-Production sets no failpoint: a step costs one look at a global. Tests set one that ends or halts their process there
+Production sets no failpoint: a step costs one read of a global. Tests set one that ends or halts their process there
 (tests/fakes/failpoints.py); tests/durability reaches every `Step`, tests/daemon/test_hangs.py every `HangPlace`.
 """
 
@@ -9,27 +9,27 @@ from typing import Protocol
 
 
 class Step(StrEnum):
-    """Where it matters what is on the disk and who knows of it."""
+    """Steps at which it matters what is on the disk and who was told."""
 
     TRANSACTION_BEGUN = "transaction-begun"
     BEFORE_COMMIT = "before-commit"
     AFTER_COMMIT = "after-commit"
     PAGES_NOTED = "pages-noted"
-    """What the pages in the log are is on the disk, and the log is not folded."""
+    """The checksums of the pages in the log are on the disk; the log is not checkpointed."""
     LOG_FOLDED = "log-folded"
     WORDS_STORED = "words-stored"
-    """Committed, and nobody was told."""
+    """Committed, not acknowledged."""
     WORDS_TOLD = "words-told"
     REPLY_SAID = "reply-said"
-    """The model is done, and nothing of it is stored."""
+    """The model has finished; nothing is stored."""
     EXCHANGE_STORED = "exchange-stored"
     EXCHANGE_TOLD = "exchange-told"
     CALL_RESERVED = "call-reserved"
-    """Money is set aside, and nobody was called."""
+    """Budget is reserved; no call has been made."""
     LIGHT_SLEEP_BEGUN = "light-sleep-begun"
     LIGHT_SLEEP_FORMED = "light-sleep-formed"
     DEEP_SLEEP_UNDERSTOOD = "deep-sleep-understood"
-    """The model has answered, and nothing of it is stored."""
+    """The model has answered; nothing is stored."""
     DEEP_SLEEP_STORED = "deep-sleep-stored"
     SNAPSHOT_MARKED = "snapshot-marked"
     SNAPSHOT_WRITTEN = "snapshot-written"
@@ -39,32 +39,32 @@ class Step(StrEnum):
     BACKUP_NAMED = "backup-named"
     MIGRATION_BACKED_UP = "migration-backed-up"
     MIGRATION_STEP = "migration-step"
-    """One step of several is committed."""
+    """One of several migration steps is committed."""
     RESTORE_NOTED = "restore-noted"
-    """What is put back, and why, is on the disk; nothing else was done."""
+    """What is restored, and why, is on the disk; nothing else is done."""
     RESTORE_SET_ASIDE = "restore-set-aside"
-    """The damaged memory is renamed, and the copy has not taken its place."""
+    """The damaged memory is renamed; the copy has not taken its place."""
     RESTORE_PLACED = "restore-placed"
-    """It has, and nobody was told."""
+    """The copy has taken its place; nothing was reported."""
     ERASING_MARKED = "erasing-marked"
-    """It is known that something is to be erased, and nothing was."""
+    """The pending erasure is recorded; nothing is erased."""
     ERASED = "erased"
-    """Committed, and its traces are still in the file."""
+    """Committed; traces are still in the file."""
     SCRUB_COPIED = "scrub-copied"
-    """The memory is written anew without them, under another name."""
+    """The memory is rewritten without them under another name."""
     SCRUB_PLACED = "scrub-placed"
     WOKEN = "woken"
-    """Memory is there, and nobody can reach it."""
+    """Memory is loaded; no client can connect."""
     CLOSING = "closing"
 
 
 class HangPlace(StrEnum):
-    """Where a part of the daemon may hang: one at least for each that is watched (reveries/daemon/watchdog.py)."""
+    """Places where a part of the daemon may hang: at least one for each watched part (reveries/daemon/watchdog.py)."""
 
     THOUGHT = "hang-in-a-thought"
     REPLY = "hang-in-a-reply"
     BETWEEN_TURNS = "hang-between-turns"
-    """Another conversation is begun: whoever says something waits for that."""
+    """Another conversation begins; the next message waits for that."""
     REST = "hang-in-the-rest"
     JOB = "hang-in-a-job"
     SLEEP = "hang-in-sleep"
@@ -85,18 +85,18 @@ _failpoint: Failpoint | None = None
 
 
 def set_failpoint(failpoint: Failpoint | None) -> None:
-    """From now on, in this process."""
+    """Set the failpoint of this process."""
     global _failpoint
     _failpoint = failpoint
 
 
 async def may_hang(place: HangPlace) -> None:
-    """Say that `place` is reached."""
+    """Report that `place` is reached."""
     if _failpoint is not None:
         await _failpoint.halt(place)
 
 
 def reach_step(step: Step) -> None:
-    """Say that `step` is reached."""
+    """Report that `step` is reached."""
     if _failpoint is not None:
         _failpoint.reach(step)

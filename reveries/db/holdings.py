@@ -1,9 +1,9 @@
-"""Every table that holds words, with its five duties: the one list that a new table enters.
+"""Every table that holds text, with its five duties: the one list that a new table enters.
 
-1. `forget` finds its words and erases them (db/queries/forget.sql): `words` names the columns;
-2. an export carries it and an import takes it in: `is_exported`;
-3. the checksum that stands in its row is compared: `checksum_of`;
-4. triggers keep what is tainted tainted: `is_tainted`;
+1. `forget` finds its text and erases it (db/queries/forget.sql): `words` names the columns;
+2. an export contains it and an import reads it: `is_exported`;
+3. the checksum in its row is verified: `checksum_of`;
+4. triggers keep tainted rows tainted: `is_tainted`;
 5. docs/explain/privacy.md names it: `privacy`.
 
 tests/db/test_holdings.py compares it with schema.sql, its triggers and the page; tests/memory/forgetting plants a word
@@ -17,19 +17,19 @@ from typing import Final, Literal
 
 @dataclass(frozen=True, slots=True)
 class TextTable:
-    """One table."""
+    """One table that holds text."""
 
     words: tuple[str, ...]
-    """Columns in which words can stand."""
+    """Columns that can hold text."""
     privacy: str
-    """By which words docs/explain/privacy.md names it."""
+    """The words by which docs/explain/privacy.md names it."""
     checksum_of: tuple[str, ...] = ()
-    """What its checksum is of, in this order; empty: its rows carry none that is compared."""
+    """The columns that its checksum covers, in this order; empty: no checksum is verified."""
     is_tainted: bool = False
-    """Whether its rows say that others than the owner and the mind had a hand in them."""
+    """Whether its rows say that untrusted sources had an influence."""
     is_exported: bool = True
     erased: Literal["by its owner", "words", "row"] = "by its owner"
-    """How `forget` erases it: by statements of its own; or as any table of this list, the words alone or the row."""
+    """How `forget` erases it: by its own statements, or generically, only the text or the whole row."""
 
 
 HOLDINGS: Final[Mapping[str, TextTable]] = {
@@ -101,7 +101,7 @@ HOLDINGS: Final[Mapping[str, TextTable]] = {
 }  # fmt: skip
 
 CHECKSUMMED: Final = {table: one.checksum_of for table, one in HOLDINGS.items() if one.checksum_of}
-"""Rows of text, and what their checksum is of."""
+"""Tables with checksums, and the columns that these cover."""
 ERASED_BY_LIST: Final = {table: one for table, one in HOLDINGS.items() if one.erased != "by its owner"}
-"""Tables that `forget` erases without knowing whose they are."""
+"""Tables that `forget` erases generically."""
 NOT_EXPORTED: Final = frozenset(table for table, one in HOLDINGS.items() if not one.is_exported)

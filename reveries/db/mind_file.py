@@ -1,7 +1,7 @@
-"""A whole memory as one file that any program can read, and back: JSON lines, each with its checksum, and a last line
-with that of all. docs/reference/mind-file.md has the format.
+"""A whole memory as one portable file, out and in: JSON lines, each with its checksum, and a last line with the
+checksum of all. docs/reference/mind-file.md has the format.
 
-Rows go out in the order in which they were stored, so that what an import makes goes out again byte for byte.
+Rows are exported in the order in which they were stored, so that an imported mind exports byte for byte the same.
 """
 
 import base64
@@ -33,9 +33,9 @@ NOT_IN_MIND_FILE: Final = NOT_EXPORTED | {
     "deep_vector_tables",
     "chunk_numbers",
 }
-"""Tables of no content, or that the mind makes anew."""
+"""Tables without content of their own, or that the mind rebuilds."""
 VECTORS: Final = frozenset({"vectors", "consolidation_vectors", "embedding_space", "chunk_vectors"})
-"""Left out unless they are asked for: another embedder could not use them, and all are made anew."""
+"""Exported only on request: another embedder cannot use them, and all can be rebuilt."""
 _SHADOW: Final = re.compile(r"(?:deep_words|deep_vectors_\d+|chunk_words)(?:_.*)?|sqlite_.*")
 _LONGEST_LINE: Final = 64 * 2**20
 _ROWS_AT_ONCE: Final = 2000
@@ -43,9 +43,9 @@ _HASH_BYTES: Final = 16
 _BLOB: Final = "$base64"
 _PRAGMAS_OF_IMPORT: Final = (
     "foreign_keys=OFF",
-    # Nobody has the file but us, and it is removed where this fails: a log would have all of it written twice.
+    # No one else has the file, and it is removed on failure: with a log everything would be written twice.
     "journal_mode=MEMORY",
-    # In KiB. A row of links meets a page of an index anywhere: with SQLite's own 2 MB each is read from the file anew.
+    # In KiB. Link rows touch index pages at random: with SQLite's default of 2 MB each would be read again.
     "cache_size=-131072",
 )
 
@@ -54,19 +54,19 @@ RowProgress = Callable[[int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class MindFileSummary:
-    """How much went out, or came in."""
+    """How much was exported or imported."""
 
     rows: int
     bytes: int
     with_vectors: bool
     check: str
-    """Of the whole file: two files with the same are the same."""
+    """Checksum of the whole file: two files with the same checksum are the same."""
 
 
 def export_mind(database: Path, target: Path, *, with_vectors: bool, tell: RowProgress) -> MindFileSummary:
-    """Write the memory at `database`, which nobody writes to meanwhile, into `target`, which must not be there yet.
+    """Write the memory at `database` into the new file `target`, while no one writes to the memory.
 
-    Raises InputFileError when it cannot be written, StorageError when the memory cannot be read.
+    Raises InputFileError when `target` cannot be written, StorageError when the memory cannot be read.
     """
     partial = target.with_name(f"{target.name}.partial")
     if target.exists():
@@ -79,7 +79,7 @@ def export_mind(database: Path, target: Path, *, with_vectors: bool, tell: RowPr
             moved = _write_tables(look, file.write, with_vectors=with_vectors, tell=tell)
             file.flush()
             os.fsync(file.fileno())
-        # Whatever came there meanwhile stays, too.
+        # A file that appeared there meanwhile is not overwritten either.
         os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
         partial.replace(target)
     except OSError as error:
@@ -101,8 +101,10 @@ def _remove_if(file: Path, is_ours: bool) -> None:
 
 
 def check_mind(source: Path, tell: RowProgress) -> MindFileSummary:
-    """Read all of `source` and compare every checksum; changes nothing. Raises InputFileError, InputDataError naming
-    the line, and DatabaseTooNewError."""
+    """Read all of `source` and compare every checksum; changes nothing.
+
+    Raises InputFileError, InputDataError naming the line, and DatabaseTooNewError.
+    """
     rows, with_vectors, is_ended, total = 0, False, False, _Total()
     for number, line, raw in _read_lines(source):
         if is_ended:
@@ -127,11 +129,11 @@ def check_mind(source: Path, tell: RowProgress) -> MindFileSummary:
 
 
 def import_mind(source: Path, empty: Path, tell: RowProgress) -> None:
-    """Fill the database at `empty`, which has the schema and no rows, with what `check_mind` found whole. All or
-    nothing. Raises InputDataError where a row does not fit.
+    """Fill the database at `empty`, which has the schema and no rows, from a file that `check_mind` accepted. All or
+    nothing.
 
-    The owner's words are what the file says they are. A row that the file has without the taint of what it is made of,
-    as earlier code may have written it, gets it.
+    Raises InputDataError where a row does not fit. The owner's words are what the file says they are. Rows that lack
+    the taint of their sources, as earlier code may have written them, get it.
     """
     connection = dbapi.connect(str(empty), isolation_level=None)
     try:
@@ -187,7 +189,7 @@ def _encode_value(value: object) -> object:
 
 @contextlib.contextmanager
 def _without_guards(connection: "dbapi.Connection") -> Iterator[None]:
-    """Without what looks at a row where it comes in: here what it is made of may come after it."""
+    """Drop the triggers that check each new row: an import may insert a row before its sources."""
     named = "type = 'trigger' AND name LIKE '%~_guarded' ESCAPE '~'"
     doors = connection.execute(f"SELECT name, sql FROM sqlite_master WHERE {named} ORDER BY rowid").fetchall()  # noqa: S608
     for name, _ in doors:
@@ -210,7 +212,7 @@ def _fill_tables(connection: "dbapi.Connection", source: Path, tell: RowProgress
 
 
 def _read_lines(source: Path) -> Iterator[tuple[int, dict[str, Any], bytes]]:
-    """The lines with their numbers, decoded and raw."""
+    """Yield the line number, the decoded line and the raw line."""
     try:
         with source.open("rb") as file:
             number = 0
@@ -237,7 +239,7 @@ def _decode_line(raw: bytes, where: str) -> dict[str, Any]:
 
 
 def _read_mind_header(line: dict[str, Any], source: Path) -> bool:
-    """Whether there are vectors in it. Raises InputDataError, DatabaseTooNewError."""
+    """Whether the file includes vectors. Raises InputDataError, DatabaseTooNewError."""
     found, schema = line.get("reveries_mind"), line.get("schema")
     if not isinstance(found, int) or not isinstance(schema, int):
         raise InputDataError(f"{source} is no exported mind.", advice="One is made by: reveries export --mind FILE")
@@ -250,7 +252,7 @@ def _read_mind_header(line: dict[str, Any], source: Path) -> bool:
 
 
 def _table_and_row(line: dict[str, Any], where: str) -> tuple[str, dict[str, Any]]:
-    """Raises InputDataError unless the line is what was written."""
+    """Return the table and row of a line. Raises InputDataError if its checksum does not match."""
     table, row, check = line.get("table"), line.get("row"), line.get("check")
     if not isinstance(table, str) or not isinstance(row, dict) or not isinstance(check, str):
         raise _mind_file_error(where, "it is no row of a mind")
@@ -260,14 +262,14 @@ def _table_and_row(line: dict[str, Any], where: str) -> tuple[str, dict[str, Any
 
 
 class _Tables:
-    """The tables that rows may go into, and how each is put there."""
+    """The tables that may receive rows, with their INSERT statements."""
 
     def __init__(self, connection: "dbapi.Connection") -> None:
         self._columns = {name: frozenset(_columns(connection, name)) for name in _tables(connection)}
         self._statements: dict[tuple[str, ...], str] = {}
 
     def statement(self, table: str, row: dict[str, Any]) -> str:
-        """Empty where there is no table with these columns."""
+        """Return the INSERT statement; empty where no table has these columns."""
         key = (table, *row)
         if (known := self._statements.get(key)) is not None:
             return known
@@ -340,7 +342,7 @@ def _columns(connection: "dbapi.Connection", table: str) -> list[str]:
 
 
 def _storage_order_of(connection: "dbapi.Connection", table: str) -> str:
-    """The order in which rows were stored; for a table without row numbers, of its key."""
+    """Return the order in which rows were stored; for a table without row numbers, its key."""
     made = str(connection.execute("SELECT sql FROM sqlite_master WHERE name = ?", (table,)).fetchone()[0])
     if "WITHOUT ROWID" not in made:
         return "rowid"

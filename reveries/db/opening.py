@@ -1,4 +1,4 @@
-"""Opening the memory: what lies there is looked at, and refused or made or brought up to date, before it is in use."""
+"""Opening the memory: the file is checked, then refused, created or migrated, before it is used."""
 
 import asyncio
 import contextlib
@@ -33,13 +33,11 @@ from reveries.own_files import expected_owner, find_memory_fault, find_open_memo
 
 
 async def open_database(path: Path, backups: Path | None = None, *, with_vector_search: bool = True) -> Database:
-    """Open the memory at `path`, making or migrating it as needed (a backup is made in `backups` before a migration).
-    sqlite-vec is loaded where that can be done.
+    """Open the memory at `path`, creating or migrating it as needed; before a migration a backup is made in `backups`.
 
-    Raises DatabaseTooNewError for a file that a newer Reveries wrote (it is left as it is), StorageDamagedError for one
-    that is no whole memory, or that is missing or empty and lived before: then nothing was changed.
-    StorageError when it cannot be opened. A disk that is full keeps it from being made or brought up to date; it is
-    opened all the same, as far as what was put by for that goes.
+    Raises DatabaseTooNewError for a file of a newer Reveries, StorageDamagedError for one that is damaged, or missing
+    or empty although it existed before: then nothing was changed. Raises StorageError when it cannot be opened. On a
+    full disk it cannot be created or migrated; an existing memory opens with the help of the disk reserve.
     """
     try:
         return await _open_checked(path, backups, with_vector_search=with_vector_search)
@@ -52,13 +50,13 @@ async def open_database(path: Path, backups: Path | None = None, *, with_vector_
 async def _open_checked(path: Path, backups: Path | None, *, with_vector_search: bool) -> Database:
     before = os.umask(0o077)
     try:
-        # Tried first: where opening fails inside aiosqlite, its thread may outlive the loop and die of that, loudly.
+        # Checked first: where opening fails inside aiosqlite, its thread may outlive the loop and end with a traceback.
         pages = PageSums(path)
         notice = await _run_to_completion(partial(_check_and_repair, path, backups, pages))
         connection = await open_connection(path, with_vector_search)
         try:
             has_vector_search = await _can_execute(connection, "SELECT vec_version()")
-        except BaseException:  # Somebody may be told to end right here: its thread would keep the process.
+        except BaseException:  # A cancellation here would leave its thread, which keeps the process alive.
             await connection.close()
             raise
     except OSError as error:
@@ -84,7 +82,7 @@ async def _open_checked(path: Path, backups: Path | None, *, with_vector_search:
         database.notice = notice
         with storage_errors():
             await _migrate(database, connection, backups)
-        # Words leave the index with their text, not at the next merge. SQLite before 3.42 cannot: there they go then.
+        # Words leave the index with their text, not at the next merge. SQLite before 3.42 cannot do that.
         with contextlib.suppress(DiskFullError), database.record_loss():
             for index in ("deep_words", "chunk_words"):
                 await _can_execute(connection, f"INSERT INTO {index} ({index}, rank) VALUES ('secure-delete', 1)")  # noqa: S608
@@ -95,7 +93,8 @@ async def _open_checked(path: Path, backups: Path | None, *, with_vector_search:
 
 
 async def _run_to_completion(work: Callable[[], str]) -> str:
-    """In a thread. A caller that is cancelled waits until it has ended: whoever lets go of the lock lets others in."""
+    """Run `work` in a thread. A cancelled caller waits for its end, because releasing the lock would let other
+    processes in."""
     working = asyncio.get_running_loop().run_in_executor(None, work)
     try:
         return await asyncio.shield(working)
@@ -107,8 +106,10 @@ async def _run_to_completion(work: Callable[[], str]) -> str:
 
 
 def _check_and_repair(path: Path, backups: Path | None, pages: PageSums) -> str:
-    """What to tell the owner of the file: what is found, and what an earlier wake found and came not as far as telling.
-    A wake may be told to end, or killed, at any moment of this."""
+    """Check and repair the file; return what to show the owner, including what an earlier wake found but never showed.
+
+    A wake may be ended or killed at any moment of this.
+    """
     whose = expected_owner(path.parent)
     if around := find_open_memory_folder(path, whose):
         raise StorageError(
@@ -133,7 +134,7 @@ def _check_and_repair(path: Path, backups: Path | None, pages: PageSums) -> str:
 
 
 def _join_notices(*sentences: str) -> str:
-    """Each once. What could not be written down is told all the same."""
+    """Join the notices, each once. Those that could not be stored are included too."""
     found = ""
     for one in sentences:
         if one not in found:
@@ -142,7 +143,7 @@ def _join_notices(*sentences: str) -> str:
 
 
 async def _can_execute(connection: aiosqlite.Connection, statement: str) -> bool:
-    """Whether SQLite knows what `statement` asks of it. Raises StorageError when it knows and the disk does not."""
+    """Whether SQLite accepts `statement`. Raises StorageError when the disk is the reason."""
     try:
         await connection.execute_fetchall(statement)
     except dbapi.Error as error:
@@ -154,7 +155,7 @@ async def _can_execute(connection: aiosqlite.Connection, statement: str) -> bool
 
 
 def _refuse_newer(path: Path) -> None:
-    """Looked at read-only: opened for writing, a write-ahead log that a crash left would be folded into the file."""
+    """Refuse a newer schema. Read-only, because opening for writing would checkpoint a log that a crash left."""
     if not path.exists():
         return
     with contextlib.closing(connect_read_only(path)) as look:
@@ -181,7 +182,7 @@ async def _migrate(database: Database, connection: aiosqlite.Connection, backups
         reach_step(Step.MIGRATION_BACKED_UP)
     while version < SCHEMA_VERSION:
         async with database.transaction():
-            # A new file begins with the whole schema, an older one takes every step.
+            # A new file gets the whole schema, an older one each migration step.
             for statement in migration_statements(version + 1) if version else schema_statements():
                 await connection.execute(statement)
             version = version + 1 if version else SCHEMA_VERSION

@@ -1,4 +1,4 @@
-"""Reading by name: rows, how long a statement may take, and a connection that reads beside the one that writes."""
+"""Named queries: rows, the time limit of a statement, and a second connection that only reads."""
 
 import asyncio
 import contextlib
@@ -16,7 +16,7 @@ from reveries.db.queries import statements
 from reveries.db.storage_errors import storage_errors
 
 Row = Mapping[str, Any]
-"""One row by column name. SQLite's edge: whoever reads it turns it into one of our types at once."""
+"""One row by column name, as SQLite returns it; callers convert it to one of our types at once."""
 
 Parameters = Mapping[str, object]
 
@@ -25,30 +25,33 @@ _INTERRUPT_SECONDS: Final = 0.05
 
 
 class Reader(Protocol):
-    """Where queries are asked by name: the database, a transaction, or a moment of the file beside them."""
+    """A source of named queries: the database, a transaction, or a snapshot of the file."""
 
     async def rows(self, name: str, parameters: Parameters | None = None) -> list[Row]:
-        """What the query called `name` finds."""
+        """Return the rows of the query `name`."""
         ...
 
 
 class DatabaseSnapshot:
-    """All of the file as it was at one moment, read on a connection of its own: nobody waits for it."""
+    """A consistent snapshot of the file, read on a second connection that blocks no writer."""
 
     def __init__(self, connection: "dbapi.Connection") -> None:
         self._connection = connection
         self._is_given_up = False
 
     async def rows(self, name: str, parameters: Parameters | None = None) -> list[Row]:
-        """What the query called `name` finds. One at a time. A caller that is cancelled waits until it is broken off:
-        SQLite's memory is gone from under it where the connection closes meanwhile."""
+        """Return the rows of the query `name`. One query at a time.
+
+        A cancelled caller waits until the query is interrupted: closing the connection under it would free memory in
+        use.
+        """
         reading = asyncio.get_running_loop().run_in_executor(None, self._rows, name, parameters)
         try:
             return await asyncio.shield(reading)
         except asyncio.CancelledError:
             self._is_given_up = True
             while not reading.done():
-                self._connection.interrupt()  # Again: it may have begun just after the last one.
+                self._connection.interrupt()  # Repeated, because the query may have begun after the last interrupt.
                 with contextlib.suppress(asyncio.CancelledError):
                     await asyncio.wait((reading,), timeout=_INTERRUPT_SECONDS)
             raise
@@ -61,13 +64,13 @@ class DatabaseSnapshot:
 
 
 def open_snapshot_connection(path: Path, with_vector_search: bool) -> "dbapi.Connection":
-    """A connection that reads what is committed now, until it is closed. Slow: call it in a thread."""
+    """Open a connection that sees what is committed now, until it is closed. Slow: call it in a thread."""
     connection = connect_reader(path, with_vector_search)
     try:
         connection.row_factory = dbapi.Row
         connection.isolation_level = None
         connection.execute("BEGIN")
-        # The moment is that of the first look.
+        # The snapshot begins with the first read.
         connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
     except BaseException:
         connection.close()
@@ -76,7 +79,7 @@ def open_snapshot_connection(path: Path, with_vector_search: bool) -> "dbapi.Con
 
 
 class StatementDeadline:
-    """Until when the statement in hand may go on. SQLite asks in the connection's thread, and breaks it off for 1."""
+    """The deadline of the running statement. SQLite calls it in the connection's thread; 1 interrupts."""
 
     def __init__(self) -> None:
         self.until = math.inf
@@ -86,14 +89,17 @@ class StatementDeadline:
 
 
 async def fetch_rows(connection: aiosqlite.Connection, name: str, parameters: Parameters | None) -> list[Row]:
-    """What the query called `name` finds on that connection."""
+    """Return the rows of the query `name` on `connection`."""
     return await fetch_rows_of_text(connection, statements()[name], parameters or {})
 
 
 async def fetch_rows_of_text(
     connection: aiosqlite.Connection, statement: str, parameters: Parameters | Sequence[object]
 ) -> list[Row]:
-    """What a query finds on that connection. One trip to its thread and back, where a cursor would take three: on a
-    small mind the trips are most of what a wake takes, and a caller that is cancelled leaves no cursor open."""
+    """Return the rows of a query on `connection`.
+
+    One trip to the connection's thread, where a cursor takes three: on a small mind these trips are most of a wake. A
+    cancelled caller leaves no cursor open.
+    """
     found = await connection.execute_fetchall(statement, parameters)
     return list(found)  # type: ignore[arg-type]  # a driver's Row is a mapping by column name

@@ -1,5 +1,8 @@
-"""A little room that is put by beside the memory. SQLite needs some to open it, so a disk that took nothing more would
-keep a mind from waking: what is put by is given up then, and it wakes, and says that the disk is full (A5)."""
+"""A small file that reserves disk space next to the memory (A5).
+
+SQLite needs some space to open the memory. When the disk is full the reserve is deleted, so that the mind can wake and
+say that the disk is full.
+"""
 
 import contextlib
 import os
@@ -10,16 +13,16 @@ from reveries.own_files import open_replacement
 
 RESERVE_BYTES = 256 * 1024
 _PROBE_BYTES = 4 * 2**20
-"""Who may not write so much has as good as no room: a few words, and it would be full."""
+"""Less free space than this counts as full: a few messages would use it up."""
 
 
 def reserve_path(memory: Path) -> Path:
-    """Where it is."""
+    """Return the reserve's path."""
     return memory.with_name(f"{memory.name}.reserve")
 
 
 def create_reserve(memory: Path) -> None:
-    """Put room by, unless there is some. Only where there is more than enough; what cannot be put by is not."""
+    """Create the reserve unless it exists. Call it only where there is enough space; a failure is ignored."""
     reserve = reserve_path(memory)
     if reserve.exists():
         return
@@ -28,7 +31,7 @@ def create_reserve(memory: Path) -> None:
 
 
 def release_reserve(memory: Path) -> bool:
-    """Let it go. Whether there was any."""
+    """Delete the reserve; whether there was one."""
     try:
         reserve_path(memory).unlink()
     except OSError:
@@ -37,7 +40,7 @@ def release_reserve(memory: Path) -> bool:
 
 
 def is_out_of_space(memory: Path) -> bool:
-    """Whether its owner may write no more there, for want of room or of a quota: tried, for no number says so."""
+    """Whether a small write fails for want of space or quota. Tested by writing, because no figure tells it."""
     tried = memory.with_name(f"{memory.name}.tried")
     try:
         _fill_with_noise(tried, _PROBE_BYTES)
@@ -50,7 +53,7 @@ def is_out_of_space(memory: Path) -> bool:
 
 
 def _fill_with_noise(file: Path, size: int) -> None:
-    """No zeros: some file systems keep none of them. Raises OSError; then nothing is left."""
+    """Write `size` random bytes: some file systems do not store zeros. Raises OSError; then the file is removed."""
     opened = open_replacement(file)
     try:
         at = 0

@@ -1,4 +1,4 @@
-"""The statements of the schema, one by one."""
+"""The statements of the schema and its migrations, one by one."""
 
 from importlib import resources
 from typing import Final
@@ -9,24 +9,24 @@ SCHEMA_VERSION: Final = 12
 
 
 def schema_statements() -> list[str]:
-    """The statements that make a new file."""
+    """Return the statements that create a new database."""
     return _split_statements(resources.files("reveries").joinpath("schema.sql").read_text(encoding="utf-8"))
 
 
 def migration_statements(target: int) -> list[str]:
-    """The statements that lead to schema `target` from the one before."""
+    """Return the statements that migrate the previous schema to `target`."""
     return _split_statements(
         resources.files("reveries.db").joinpath(f"migrations/{target:04}.sql").read_text(encoding="utf-8")
     )
 
 
 def inheritance_statements() -> list[str]:
-    """The statements that give every row the taint of what it is made of."""
+    """Return the statements that give every row the taint of its sources."""
     return _split_statements(resources.files("reveries.db").joinpath("inheritance.sql").read_text(encoding="utf-8"))
 
 
 def _split_statements(source: str) -> list[str]:
-    """Single statements: `executescript` would commit, and a migration must be atomic."""
+    """Split into statements: `executescript` would commit, and a migration must be atomic."""
     whole: list[str] = []
     pending = ""
     for line in source.splitlines(keepends=True):

@@ -1,4 +1,4 @@
-"""What SQLite says of a file, told in our words: full, damaged, lost, refused."""
+"""SQLite's errors as errors of ours: full, damaged, lost, refused."""
 
 import contextlib
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ from reveries.db.room import disk_full_error
 from reveries.errors import StorageDamagedError, StorageError, StorageLostError
 
 _IOERR_SHMSIZE = 10 | 19 << 8
-"""No room for the index of the log. It holds nothing that is stored: the disk is full, not broken."""
+"""No space for the index of the log. It holds nothing that is stored: the disk is full, not broken."""
 _IOERR_WRITE = 10 | 3 << 8
 
 
@@ -41,10 +41,12 @@ _SAID: Final = {
 
 
 def describe_driver_error(error: Exception) -> str:
-    """What an error of the driver's means, in words of ours: its own quote rows, and the words that were looked for.
-    No word of anybody's is in what this returns (H2)."""
+    """Return what a driver error means in our own words (H2).
+
+    The driver's messages quote rows and search terms, so no stored text may come through.
+    """
     if isinstance(error, dbapi.IntegrityError):
-        return str(error)  # Names of ours: tables, columns, and what a trigger of ours says.
+        return str(error)  # Only our own names: tables, columns, trigger messages.
     name = getattr(error, "sqlite_errorname", None)
     if name is None and (isinstance(error, UnicodeDecodeError) or str(error).startswith("Could not decode")):
         return _NO_UTF8
@@ -53,7 +55,7 @@ def describe_driver_error(error: Exception) -> str:
 
 
 def damaged_in_use_error(why: str) -> StorageDamagedError:
-    """What is said of damage that was met while the memory was in use."""
+    """Return the error for damage that was found while the memory was in use."""
     return StorageDamagedError(
         f"The memory is damaged: {why}.",
         advice="The next wake puts back the newest backup that is whole: reveries wake",
@@ -61,7 +63,7 @@ def damaged_in_use_error(why: str) -> StorageDamagedError:
 
 
 def is_disk_full(error: BaseException | None) -> bool:
-    """Whether it says that the disk has no room."""
+    """Whether `error` says that the disk is full."""
     if isinstance(error, OSError):
         return error.errno in (ENOSPC, EDQUOT)
     code = getattr(error, "sqlite_errorcode", 0)
@@ -69,21 +71,21 @@ def is_disk_full(error: BaseException | None) -> bool:
 
 
 def is_failed_write(error: BaseException | None) -> bool:
-    """Whether the system did not take a write, and said another reason than a disk without room: a quota, perhaps."""
+    """Whether a write failed for another reason than a full disk: a quota, perhaps."""
     return getattr(error, "sqlite_errorcode", 0) == _IOERR_WRITE
 
 
 def primary_error_code(error: Exception) -> int:
-    """What kind of error of SQLite's it is; 0 for one that is none."""
+    """Return SQLite's primary error code; 0 for any other error."""
     return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF
 
 
 @contextlib.contextmanager
 def storage_errors() -> Iterator[None]:
-    """Raises what the driver raises within it as an error of ours."""
+    """Convert driver errors to errors of ours."""
     try:
         yield
-    except UnicodeDecodeError as error:  # Of a text that is none, or of SQLite's message about it.
+    except UnicodeDecodeError as error:  # A broken text, or SQLite's message about one.
         raise damaged_in_use_error(describe_driver_error(error)) from error
     except dbapi.IntegrityError as error:
         raise StorageError(

@@ -1,4 +1,4 @@
-"""What a transaction can do: statements by name, and the look that is taken while nothing can be stored."""
+"""Transactions: named statements that take effect together, and a variant for reading."""
 
 from collections.abc import Iterable, Sequence
 
@@ -17,32 +17,34 @@ class Transaction:
         self._connection = connection
 
     async def run(self, name: str, parameters: Parameters | None = None) -> int:
-        """Run the statement called `name`; how many rows it changed."""
+        """Run the statement `name`; return how many rows it changed."""
         cursor = await self._connection.execute(statements()[name], parameters or {})
         changed = cursor.rowcount
         await cursor.close()
         return changed
 
     async def run_many(self, name: str, rows: Iterable[Parameters]) -> None:
-        """Run the statement called `name` once for each of `rows`."""
+        """Run the statement `name` once for each of `rows`."""
         await (await self._connection.executemany(statements()[name], rows)).close()
 
     async def rows(self, name: str, parameters: Parameters | None = None) -> list[Row]:
-        """What the query called `name` finds, within this transaction."""
+        """Return the rows of the query `name`, within this transaction."""
         return await fetch_rows(self._connection, name, parameters)
 
     async def run_text(self, statement: str) -> None:
-        """Run a statement that has no name: for tables that are made while the mind lives (`vector_tables`)."""
+        """Run a statement without a name: for tables that are created at run time (`vector_tables`)."""
         await (await self._connection.execute(statement)).close()
 
     async def run_text_many(self, statement: str, rows: Iterable[Sequence[object]]) -> None:
-        """The same, once for each of `rows`."""
+        """Run a statement without a name once for each of `rows`."""
         await (await self._connection.executemany(statement, rows)).close()
 
 
 class ReadOnlyTransaction(Transaction):
-    """One for looking alone: what it would write down in passing is left out where another program is in the way. Who
-    writes keeps nobody from reading: what is refused was to be written."""
+    """A transaction for reading: its incidental writes are skipped while another program holds the lock.
+
+    A writer never blocks readers, so a busy error always concerns a write.
+    """
 
     async def run(self, name: str, parameters: Parameters | None = None) -> int:
         try:

@@ -1,7 +1,7 @@
-"""The tables of sqlite-vec: which one belongs to which embedding model, and what stands in it.
+"""The sqlite-vec tables: one for each embedding model.
 
-They hold nothing that does not stand in `vectors` too, so they can be emptied and filled anew at any time. Their names
-end in a number of ours, which is all that is ever put into SQL as text.
+They only repeat what is in `vectors`, so they can be emptied and rebuilt at any time. Their names end in a number of
+ours, the only text that is ever put into SQL.
 """
 
 from collections.abc import Iterable, Sequence
@@ -14,7 +14,7 @@ _SHADOWS = ("vector_chunks00", "chunks", "rowids")
 
 @dataclass(frozen=True, slots=True)
 class StoredVectorTable:
-    """`is_whole`: every vector that belongs in it is there, so that it may be searched."""
+    """`is_whole`: it holds every vector that belongs in it, so it may be searched."""
 
     number: int
     model_id: str
@@ -23,7 +23,7 @@ class StoredVectorTable:
 
 
 async def list_vector_tables(source: Database | Transaction) -> list[StoredVectorTable]:
-    """All there are."""
+    """Return all vector tables."""
     rows = await source.rows("deep.tables")
     return [StoredVectorTable(row["number"], row["model_id"], row["dimensions"], bool(row["is_whole"])) for row in rows]
 
@@ -31,7 +31,7 @@ async def list_vector_tables(source: Database | Transaction) -> list[StoredVecto
 async def create_vector_table(
     transaction: Transaction, model_id: str, dimensions: int, is_whole: bool
 ) -> StoredVectorTable:
-    """A new, empty table for the vectors of a model. sqlite-vec must be loaded."""
+    """Create an empty table for the vectors of a model. sqlite-vec must be loaded."""
     named = {"model_id": model_id, "dimensions": dimensions, "is_whole": int(is_whole)}
     number = int((await transaction.rows("deep.add_table", named))[0]["number"])
     await transaction.run_text(
@@ -47,17 +47,20 @@ async def drop_vector_table(transaction: Transaction, table: StoredVectorTable) 
 
 
 async def erase_without_extension(transaction: Transaction, table: StoredVectorTable) -> None:
-    """Erase what stands in a table though sqlite-vec cannot be loaded: nobody would keep it up to date, and nothing of
-    what is forgotten meanwhile may stay in it. It is made anew when the extension is back."""
+    """Erase a table's content although sqlite-vec cannot be loaded.
+
+    It would not be kept up to date, and nothing that is forgotten meanwhile may stay in it. It is rebuilt when the
+    extension is back.
+    """
     for shadow in _SHADOWS:
         await transaction.run_text(f"DELETE FROM deep_vectors_{table.number}_{shadow}")  # noqa: S608 - a number
     await transaction.run("deep.table_is_whole", {"number": table.number, "is_whole": 0})
 
 
 async def put_vectors(transaction: Transaction, table: StoredVectorTable, vectors: Iterable[tuple[int, bytes]]) -> None:
-    """Add vectors of unit length under their ids, float32 little-endian; those of another length are passed over.
+    """Add vectors of unit length by id, float32 little-endian; those of another length are skipped.
 
-    They stand there as int8: a quarter to read, and whoever searches compares the nearest again by `vectors`.
+    They are stored as int8, a quarter of the size; searches compare the nearest again with `vectors`.
     """
     size = 4 * table.dimensions
     rows = [(row_id, raw) for row_id, raw in vectors if len(raw) == size]
@@ -73,7 +76,7 @@ async def remove_vectors(transaction: Transaction, table: StoredVectorTable, row
 
 
 async def nearest_rows(database: Database, table: StoredVectorTable, vector: bytes, count: int) -> list[int]:
-    """The ids of the `count` (4,096 at most) vectors nearest to `vector`, nearest first."""
+    """Return the ids of the `count` (at most 4,096) vectors nearest to `vector`, nearest first."""
     statement = (
         f"SELECT rowid AS id FROM deep_vectors_{table.number} WHERE vector MATCH vec_quantize_int8(?, 'unit') AND k = ?"  # noqa: S608
     )

@@ -1,4 +1,4 @@
-"""How well each model keeps to the form it is asked for, counted over its whole life here (R-113)."""
+"""How many of each model's structured answers were valid, counted over all runs (R-113)."""
 
 import contextlib
 from dataclasses import dataclass
@@ -25,14 +25,14 @@ class AnswerCounts:
         self._database = database
 
     async def record(self, model: str, outcome: AnswerOutcome) -> None:
-        """Count one more. On a full disk it goes uncounted: the answer itself is worth more than its count."""
+        """Count one answer. On a full disk it is not counted: the answer matters more."""
         row = {"model": model} | {kind.value: int(kind is outcome) for kind in AnswerOutcome}
         with contextlib.suppress(DiskFullError):
             async with self._database.transaction() as transaction:
                 await transaction.run("structured_answers.count", row)
 
     async def counts(self) -> list[StructuredAnswerCount]:
-        """Every model that was ever asked, by name."""
+        """Return the counts of every model, by name."""
         return [
             StructuredAnswerCount(str(row["model"]), int(row["valid"]), int(row["repaired"]), int(row["failed"]))
             for row in await self._database.rows("structured_answers.all")

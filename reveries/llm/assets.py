@@ -1,6 +1,6 @@
-"""Model weights as assets: which there are, where they are, and how they come here.
+"""Model weights: which are known, where they are stored, and how they are fetched.
 
-Runs as a process of its own, so that whoever shows the progress needs none of this code:
+Runs as a separate process, so that the client that shows the progress need not import this code:
 
     python -m reveries.llm.assets pull NAME [--json]
     python -m reveries.llm.assets list [--json]
@@ -59,7 +59,7 @@ class AssetFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Asset(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One model of the manifest."""
+    """One model in the manifest."""
 
     name: str
     kind: Literal["chat", "embedding"]
@@ -79,7 +79,7 @@ class _Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @dataclass(frozen=True, slots=True)
 class FetchProgress:
-    """So far of one file. `given_up` says why `source` was left for the next one; empty while it is read."""
+    """Progress of one file. `given_up` says why `source` failed; empty while it is read."""
 
     file: str
     done_bytes: int
@@ -93,13 +93,13 @@ FetchCallback = Callable[[FetchProgress], None]
 
 @cache
 def manifest() -> tuple[Asset, ...]:
-    """Every model that is known: those of the ladder, the best first, then the others."""
+    """Return every known model: those of the ladder, best first, then the others."""
     source = resources.files("reveries.llm").joinpath("models.toml").read_bytes()
     return tuple(msgspec.toml.decode(source, type=_Manifest).model)
 
 
 def asset(name: str) -> Asset:
-    """The model called `name`. Raises NotFoundError listing those that there are."""
+    """Return the model called `name`. Raises NotFoundError listing the known ones."""
     for known in manifest():
         if known.name == name:
             return known
@@ -108,7 +108,7 @@ def asset(name: str) -> Asset:
 
 
 def find_weights(name_or_path: str, folder: Path | None = None) -> Path:
-    """Where the weights are: the file of a model that has one, the folder of one that has several, or the path itself.
+    """Return the weights' path: the file of a model with one, the folder of one with several, or the given path.
 
     Raises ModelMissingError with what to do, NotFoundError for a name that is not in the manifest.
     """
@@ -139,18 +139,20 @@ def find_weights(name_or_path: str, folder: Path | None = None) -> Path:
 
 
 def list_local_models(folder: Path) -> list[str]:
-    """The names of the models of the manifest whose weights are in `folder`, verified."""
+    """Return the names of the manifest's models whose weights are in `folder`, verified."""
     return [known.name for known in manifest() if has_weights(known, folder)]
 
 
 def has_weights(known: Asset, folder: Path) -> bool:
-    """Whether every file of a model is there, as `is_present` says."""
+    """Whether every file of a model is in `folder`, as `is_present` says."""
     return all(is_present(folder / known.name / file.name, file) for file in known.file)
 
 
 def resolve_auto_model(llm: LlmSettings, folder: Path | None = None) -> LlmSettings:
-    """`llm` with the name of what `auto` stands for on this machine; as it is where none is, for then nothing can be
-    loaded, and `find_weights` says what to do."""
+    """Return `llm` with `auto` replaced by the best model on this machine.
+
+    Unchanged where there is none: `find_weights` then says what to do.
+    """
     if llm.embedded.model != AUTO_MODEL:
         return llm
     found = best_local_model(list_local_models(folder or find_models_folder()))
@@ -168,7 +170,7 @@ def is_present(path: Path, file: AssetFile) -> bool:
 
 
 def damaged_file(known: Asset, folder: Path | None = None) -> Path | None:
-    """The first file of a model that is there and is not what it should be; every byte is read."""
+    """Return the first file of a model whose content is wrong; every byte is read. Missing files do not count."""
     home = (folder or find_models_folder()) / known.name
     for file in known.file:
         path = home / file.name
@@ -178,10 +180,10 @@ def damaged_file(known: Asset, folder: Path | None = None) -> Path | None:
 
 
 def fetch_model(name: str, report: FetchCallback, folder: Path | None = None) -> tuple[Path, dict[str, str]]:
-    """Fetch what is missing of the model `name`; where it is, and the source of each file.
+    """Fetch the missing files of the model `name`; return its path, and the source of each file.
 
-    Files appear whole and verified or not at all; an interrupted download goes on where it was.
-    Raises ModelError when no source had it.
+    Files appear whole and verified or not at all; an interrupted download is resumed. Raises ModelError when no source
+    had it.
     """
     known = asset(name)
     sources = pull_asset(known, report, folder or find_models_folder())
@@ -189,7 +191,8 @@ def fetch_model(name: str, report: FetchCallback, folder: Path | None = None) ->
 
 
 def pull_asset(known: Asset, report: FetchCallback, folder: Path, pip: Sequence[str] | None = None) -> dict[str, str]:
-    """Like `fetch_model`, for a model that need not be in the manifest. `pip`: the words that start it; None: found."""
+    """Like `fetch_model`, for a model that need not be in the manifest. `pip`: the command that starts it; None: search
+    for it."""
     home = folder / known.name
     with _lock_model_folder(home):
         return {file.name: _pull_file(home / file.name, file, report, pip) for file in known.file}
@@ -220,40 +223,42 @@ def _pull_file(path: Path, file: AssetFile, report: FetchCallback, pip: Sequence
     raise ModelError(
         f"The file {file.name} could not be fetched ({'; '.join(reasons)}).",
         advice=(
-            f"Try again when the network is back (it goes on where it was), put the file at {path} yourself, or choose "
+            f"Try again when the network is back (the download is resumed), put the file at {path} yourself, or choose "
             "another model: reveries models"
         ),
     )
 
 
 def _partial_beside(path: Path, source: Source) -> Path:
-    """Where what came from a source so far is kept: an address and wheels go on in files of their own, for neither can
-    go on where the other was."""
+    """Return the partial file of a source: each kind has its own, because neither can resume the other's."""
     return path.with_name(path.name + (".partial" if isinstance(source, UrlSource) else ".wheels.partial"))
 
 
 def _require_room(partial: Path, file: AssetFile) -> None:
-    """Raise ModelError where the disk cannot hold what is still to come: before minutes of fetching, not after."""
+    """Raise ModelError, before the download, where the disk cannot hold the rest of the file."""
     done_bytes = partial.stat().st_size if partial.exists() else 0
     missing_bytes = file.size_bytes - done_bytes
     free_bytes = shutil.disk_usage(partial.parent).free
     if free_bytes < missing_bytes:
         raise ModelError(
-            f"There is no room for {file.name} in {partial.parent}: {missing_bytes // 1_000_000:,} MB are still to "
-            f"come, and {free_bytes // 1_000_000:,} MB are free.",
-            advice="Make room, name a folder elsewhere with REVERIES_MODELS, or take a smaller model: reveries models",
+            f"There is not enough disk space for {file.name} in {partial.parent}: {missing_bytes // 1_000_000:,} MB "
+            f"are missing, and {free_bytes // 1_000_000:,} MB are free.",
+            advice=(
+                "Free some space, set REVERIES_MODELS to a folder on another disk, or use a smaller model: "
+                "reveries models"
+            ),
         )
 
 
 def _fetch(source: Source, partial: Path, file: AssetFile, report: FetchCallback, pip: Sequence[str] | None) -> None:
-    told_at, told_bytes = 0.0, -1
+    reported_at, reported_bytes = 0.0, -1
 
     def progress(done_bytes: int) -> None:
-        nonlocal told_at, told_bytes
+        nonlocal reported_at, reported_bytes
         done_bytes = min(done_bytes, file.size_bytes)
-        is_due = time.monotonic() - told_at >= _REPORT_SECONDS or done_bytes == file.size_bytes
-        if is_due and done_bytes > told_bytes:
-            told_at, told_bytes = time.monotonic(), done_bytes
+        is_due = time.monotonic() - reported_at >= _REPORT_SECONDS or done_bytes == file.size_bytes
+        if is_due and done_bytes > reported_bytes:
+            reported_at, reported_bytes = time.monotonic(), done_bytes
             report(FetchProgress(file.name, done_bytes, file.size_bytes, source.title))
 
     if isinstance(source, UrlSource):
@@ -263,10 +268,10 @@ def _fetch(source: Source, partial: Path, file: AssetFile, report: FetchCallback
 
 
 def _publish(partial: Path, path: Path, file: AssetFile) -> None:
-    """Verify and rename; a file that is not what it should be is removed, so that the next source begins anew."""
+    """Verify and rename the file; a wrong one is removed, so that the next source starts from nothing."""
     if _sha256(partial) != file.sha256:
         partial.unlink()
-        raise SourceFailedError("what it has is not the file that was asked for (sha256)")
+        raise SourceFailedError("its file is not the expected one (sha256)")
     partial.replace(path)
     for other in path.parent.glob(f"{path.name}*.partial"):
         other.unlink(missing_ok=True)
@@ -274,7 +279,7 @@ def _publish(partial: Path, path: Path, file: AssetFile) -> None:
 
 
 def _adopt_file(path: Path, file: AssetFile) -> bool:
-    """Whether somebody put the right file there by hand; then it gets its stamp."""
+    """Whether the owner put the right file there by hand; then it gets its stamp."""
     if not path.is_file() or path.stat().st_size != file.size_bytes or _sha256(path) != file.sha256:
         return False
     _stamp(path).write_text(_stamp_text(file.sha256, path.stat().st_mtime_ns), encoding="ascii")
@@ -299,7 +304,7 @@ def _sha256(path: Path) -> str:
 
 @contextlib.contextmanager
 def _lock_model_folder(home: Path) -> Iterator[None]:
-    """Only one process fetches a model at a time: the kernel's lock, so that a killed one leaves none behind."""
+    """Let only one process fetch a model at a time. A kernel lock, so that a killed process leaves none behind."""
     try:
         home.mkdir(parents=True, exist_ok=True)
         lock = os.fdopen(open_own_file(home / ".lock"), "w")
@@ -317,7 +322,7 @@ def _lock_model_folder(home: Path) -> Iterator[None]:
 
 
 def main(words: list[str] | None = None) -> int:
-    """The command line of this module; its exit code."""
+    """Run this module's command line; return its exit code."""
     arguments = _parser().parse_args(words)
     try:
         return int(arguments.run(arguments))

@@ -1,7 +1,7 @@
-"""The port to models: what a caller may ask, and what every adapter promises.
+"""The model ports: what a caller may ask, and what every adapter promises.
 
-An adapter's `stream` yields `Delta`s and then exactly one `Finished`; a stream that ends without it is no answer
-(the adapter raises ModelUnavailableError). Closing the generator, or cancelling the task that reads it, stops the
+An adapter's `stream` yields `Delta`s and then exactly one `Finished`; a stream that ends without it is an error (the
+adapter raises ModelUnavailableError). Closing the generator, or cancelling the task that reads it, stops the
 generation. Every adapter runs the same contract tests (tests/llm/contract.py).
 """
 
@@ -21,7 +21,7 @@ Vector = NDArray[np.float32]
 
 
 class Role(StrEnum):
-    """What a call is for. Each has its own model, its own budget and its own place in the prompt cache."""
+    """What a call is for. Each role has its own model, budget and place in the prompt cache."""
 
     CONVERSATION = "conversation"
     MONOLOGUE = "monologue"
@@ -31,7 +31,7 @@ class Role(StrEnum):
 
 
 CHAT_ROLES = (Role.CONVERSATION, Role.MONOLOGUE, Role.CONSOLIDATION, Role.WORK)
-"""Those that ask a language model; the fifth turns text into vectors."""
+"""The roles that use a language model; the fifth turns text into vectors."""
 
 
 class FinishReason(StrEnum):
@@ -47,7 +47,7 @@ class ChatMessage:
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """One call. `messages` go stable part first, what changes last, so that a prompt cache can serve."""
+    """One call. `messages` begin with the stable part and end with what changes, so that a prompt cache can be used."""
 
     role: Role
     messages: tuple[ChatMessage, ...]
@@ -57,12 +57,12 @@ class Prompt:
     schema: Mapping[str, object] | None = None
     """A JSON schema that the answer must follow; the adapter constrains generation to it where it can."""
     project_id: str = ""
-    """Whose work it is: the ledger keeps it with the call, and holds the limit that the project's goal carries."""
+    """The project the call is for: stored in the ledger, and checked against the limit of the project's goal."""
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens as the provider counted them. `cached_tokens` is the part of the prompt that it had read before."""
+    """Tokens as the provider counted them. `cached_tokens` is the part of the prompt that came from its cache."""
 
     prompt_tokens: int
     completion_tokens: int
@@ -78,7 +78,7 @@ class Delta:
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """The end mark. `usage` is None when the provider did not say: unknown, not free."""
+    """The end mark. `usage` is None when the provider did not report it: unknown, not free."""
 
     reason: FinishReason
     usage: Usage | None
@@ -88,40 +88,40 @@ StreamEvent = Delta | Finished
 
 
 class ChatModel(Protocol):
-    """A language model that streams."""
+    """A language model that streams its answer."""
 
     @property
     def name(self) -> str:
-        """For people and the ledger, e.g. "embedded/qwen2.5-coder-1.5b-instruct"."""
+        """For display and the ledger, e.g. "embedded/qwen2.5-coder-1.5b-instruct"."""
         ...
 
     @property
     def context_tokens(self) -> int:
-        """Prompt and answer together may have so many tokens."""
+        """Limit on the tokens of prompt and answer together."""
         ...
 
     def stream(self, prompt: Prompt) -> AsyncGenerator[StreamEvent, None]:
-        """Generate. Raises ModelUnavailableError; cancellation takes effect within 200 ms."""
+        """Generate an answer. Raises ModelUnavailableError; cancellation takes effect within 200 ms."""
         ...
 
     async def count_tokens(self, text: str) -> int:
-        """Tokens of `text` by the model's own tokenizer, or a careful over-estimate."""
+        """Return the tokens of `text` by the model's own tokenizer, or a safe over-estimate."""
         ...
 
     async def read_ahead(self, messages: Sequence[ChatMessage], role: Role) -> None:
-        """Let the model read a prompt's beginning now, so that the next call with it starts sooner.
+        """Process the beginning of a prompt now, so that the next call with it starts sooner.
 
         Does nothing where there is no prompt cache. May be cancelled at any time.
         """
         ...
 
     async def aclose(self) -> None:
-        """Give everything back. Idempotent."""
+        """Release all resources. Idempotent."""
         ...
 
 
 class Embedder(Protocol):
-    """Text to vectors, on this machine."""
+    """Text to vectors."""
 
     @property
     def model_id(self) -> str:
@@ -132,7 +132,8 @@ class Embedder(Protocol):
     def dimensions(self) -> int: ...
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
-        """Unit vectors, one row a text, shape (len(texts), dimensions). Never runs on the event loop's thread."""
+        """Return unit vectors, one row for each text, shape (len(texts), dimensions). Never runs on the event loop's
+        thread."""
         ...
 
     async def aclose(self) -> None: ...

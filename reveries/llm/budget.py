@@ -1,8 +1,8 @@
-"""The one choke point of money: what a call may cost at worst is reserved, durably, before it is made (G1..G4).
+"""Budget ledger: the worst-case cost of a call is reserved, durably, before it is made (G1..G4).
 
-Settled afterwards with what it did cost. A call whose usage nobody told keeps its worst case; so does one that can no
-longer be running and was never settled (it expires: counted in full, and shown as unknown). Local models cost nothing
-and are counted in tokens all the same. Out of budget means quiet.
+Afterwards it is settled with the actual cost. A call of unknown usage keeps its worst case; so does one that was never
+settled and can no longer be running (it expires: counted in full, and shown as unknown). Local models cost nothing, but
+their tokens count too. Without budget left, no calls are made.
 """
 
 import math
@@ -37,22 +37,22 @@ LONGEST_CALL_SECONDS = 660.0
 """The default limit on a whole call (`llm.limits.total_seconds`) with a margin."""
 CALL_MARGIN_SECONDS = 60.0
 _PAID = Price(1.0, 1.0)
-"""For a call that meets every limit there is."""
+"""A price for which every limit applies."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reservation:
-    """A call that may be made, once."""
+    """Permission for one call."""
 
     id: int
     ask: PlannedCall
     reserved_at: float
-    """By the ledger's time, which is never set back: it decides the day that pays."""
+    """By the ledger's time, which never goes back: it decides which day pays."""
 
 
 @dataclass(frozen=True, slots=True)
 class RoleUsage:
-    """A role's day. Tokens of calls that were not settled stand in `prompt_tokens`, at their worst case."""
+    """A role's usage today. `prompt_tokens` includes the worst case of calls that are not settled."""
 
     role: str
     calls: int
@@ -64,7 +64,7 @@ class RoleUsage:
 
 @dataclass(frozen=True, slots=True)
 class ModelUsage:
-    """What one role used of one model. `worst_case_*` is the part that nobody told us, charged in full."""
+    """One role's usage of one model. `worst_case_*` is the part without reported usage, charged in full."""
 
     role: str
     model: str
@@ -82,7 +82,7 @@ class ModelUsage:
 
 @dataclass(frozen=True, slots=True)
 class LimitUse:
-    """A limit and what counts against it: tokens, or dollars where `is_money`. `role` is empty for the limit of all."""
+    """A limit and its usage: in tokens, or dollars where `is_money`. `role` is empty for limits of all roles."""
 
     key: str
     role: str
@@ -95,7 +95,7 @@ class LimitUse:
 
 @dataclass(frozen=True, slots=True)
 class DayUsage:
-    """A local day of all language models; `day` is its date, "2026-11-21"."""
+    """The usage of all language models on a local day; `day` is its date, "2026-11-21"."""
 
     day: str
     calls: int
@@ -115,20 +115,20 @@ class Ledger:
         timezone: tzinfo | None = None,
         longest_call_seconds: float = LONGEST_CALL_SECONDS,
     ) -> None:
-        """`timezone` None: the machine's. Its midnight begins the day, the first of the month the month.
+        """`timezone` None: the machine's. Days begin at its midnight, months on their first day.
 
-        A call that is older than `longest_call_seconds` can no longer be running.
+        A call older than `longest_call_seconds` can no longer be running.
         """
         self._database = database
         self._clock = clock
         self._timezone = timezone
         self._longest_call_seconds = longest_call_seconds
         self.budget = budget
-        """May be replaced: it counts from the next call on."""
+        """May be replaced: it applies from the next call on."""
         self._anchor: tuple[float, float] | None = None
 
     async def reserve(self, ask: PlannedCall) -> Reservation:
-        """Set the worst case of `ask` aside. Raises BudgetExceededError; then nothing is set aside."""
+        """Reserve the worst case of `ask`. Raises BudgetExceededError; then nothing is reserved."""
         async with self._database.transaction() as transaction:
             now = await self._time(transaction)
             periods = periods_at(now, self._timezone, now - self._clock.now())
@@ -152,37 +152,37 @@ class Ledger:
 
     @property
     def database(self) -> Database:
-        """Where it is written: for what is kept beside it."""
+        """The ledger's database, for data that is stored with it."""
         return self._database
 
     async def settle(self, reservation: Reservation, usage: Usage, outcome: str = "answered") -> None:
-        """Put what was used in the place of what was set aside. A second settling changes nothing."""
+        """Replace the reserved amount by the actual usage. Settling again changes nothing."""
         await self._settle(reservation, usage, reservation.ask.price.of(usage), outcome)
 
     async def release(self, reservation: Reservation) -> None:
-        """The call was never made: nothing was used."""
+        """Release the reservation of a call that was never made."""
         await self._settle(reservation, Usage(0, 0), 0, "released")
 
     async def leave_reserved(self, reservation: Reservation) -> None:
-        """Nobody knows what the call used: it keeps its worst case."""
+        """Keep the worst case of a call whose usage is unknown."""
         async with self._database.transaction() as transaction:
             await transaction.run("usage.leave_reserved", {"id": reservation.id, "outcome": "usage unknown"})
 
     async def record(self, role: Role, model: str, prompt_tokens: int, price_version: str) -> None:
-        """Count what cost nothing and was not refused: the vectors that are made on this machine."""
+        """Count usage that costs nothing and is never refused: vectors computed on this machine."""
         async with self._database.transaction() as transaction:
             now = await self._time(transaction)
             counted = {"role": role.value, "model": model, "prompt_tokens": prompt_tokens}
             await transaction.run("usage.record", {"now": now, "price_version": price_version, **counted})
 
     async def usage_today(self) -> list[RoleUsage]:
-        """Each role's day so far, in the order of the roles."""
+        """Return each role's usage today, in the order of the roles."""
         rows = await self.usage_since(Span.DAY)
         return [_sum_role_usage(role, rows, role_budget(role, self.budget).tokens_per_day) for role in Role]
 
     async def usage_since(self, span: Span) -> list[ModelUsage]:
-        """What this day or month has used so far, by role and model."""
-        async with self._database.look() as transaction:
+        """Return the usage of this day or month so far, by role and model."""
+        async with self._database.reading_transaction() as transaction:
             since = periods_at(await self._time(transaction), self._timezone)[span].since
             rows = await transaction.rows("usage.used_by_role_and_model", {"since": since})
         fields = ("calls", "prompt_tokens", "cached_tokens", "completion_tokens", "unsettled_tokens")
@@ -199,9 +199,9 @@ class Ledger:
         ]
 
     async def usage_by_day(self, days: int) -> list[DayUsage]:
-        """The last `days` local days, today last: language models only."""
+        """Return the last `days` local days, today last: language models only."""
         used = []
-        async with self._database.look() as transaction:
+        async with self._database.reading_transaction() as transaction:
             today = datetime.fromtimestamp(await self._time(transaction), self._timezone).replace(tzinfo=None, hour=12)
             for back in reversed(range(days)):
                 noon = (today - timedelta(days=back)).replace(tzinfo=self._timezone)
@@ -212,8 +212,8 @@ class Ledger:
         return used
 
     async def limits(self) -> list[LimitUse]:
-        """Every limit with what counts against it now: those of all roles together first, then each role's."""
-        async with self._database.look() as transaction:
+        """Return every limit with its usage: those of all roles together first, then each role's."""
+        async with self._database.reading_transaction() as transaction:
             now = await self._time(transaction)
             periods = periods_at(now, self._timezone, now - self._clock.now())
             charged = {role: await self._read_charged(transaction, role, periods) for role in Role}
@@ -229,8 +229,8 @@ class Ledger:
         return [*{use.key: use for use in together}.values(), *apart]
 
     async def now(self) -> float:
-        """The ledger's time: it decides which day and month it is."""
-        async with self._database.look() as transaction:
+        """Return the ledger's time, which decides the day and month."""
+        async with self._database.reading_transaction() as transaction:
             return await self._time(transaction)
 
     async def dollars_this_month(self) -> float:
@@ -268,17 +268,17 @@ class Ledger:
         return charged
 
     async def _expire(self, transaction: Transaction, before: float) -> None:
-        """Mark what can no longer be running. It keeps its worst case, and the owner sees it as unknown."""
+        """Expire calls that can no longer be running. They keep their worst case, shown to the owner as unknown."""
         expired = await transaction.rows("usage.expire", {"before": before})
         if expired:
             log.warning("usage.expired", calls=len(expired))
 
     async def _time(self, transaction: Transaction) -> float:
-        """The ledger's time: the wall clock's, but never back.
+        """Return the ledger's time: the wall clock's, but never going back.
 
-        When the clock was set back, it runs on from the newest row by the time that truly passes, until the clock has
-        caught up: a step back opens no day for a second time, and a clock that was wrong for an hour does not close the
-        budget until the year it showed.
+        After the clock was set back it continues from the newest row at the speed of the monotonic clock, until the
+        wall clock has caught up: no day is opened twice, and a clock that was wrong for an hour does not block the
+        budget until the date it showed.
         """
         is_first = self._anchor is None
         if self._anchor is None:
@@ -288,13 +288,13 @@ class Ledger:
         elapsed = self._clock.monotonic() - seen_at
         now = max(self._clock.now(), newest + elapsed if newest else 0.0)
         self._anchor = (now, self._clock.monotonic())
-        # What an earlier run left open cannot be running, however young it is.
+        # Calls that an earlier run left open cannot be running, however recent.
         await self._expire(transaction, math.inf if is_first else now - self._longest_call_seconds)
         return now
 
 
 async def _check_goal(transaction: Transaction, ask: PlannedCall) -> None:
-    """Raise BudgetExceededError unless `ask` fits under the limit that the goal of its project carries."""
+    """Raise BudgetExceededError unless `ask` fits under the limit of the project's goal."""
     for row in await transaction.rows("usage.charged_to_goal", {"project_id": ask.project_id}):
         if row["dollars_limit"] is not None and row["microdollars"] + ask.microdollars > int(
             row["dollars_limit"] * MICRODOLLARS

@@ -1,6 +1,6 @@
-"""What a call may cost, and whether that fits under every limit: by role and in total, day and month, tokens and money.
+"""The cost of a call, and whether it fits every limit: by role and in total, day and month, tokens and money.
 
-Pure: what is charged already, and when the day and the month end, are arguments. The ledger (`budget`) applies it.
+Pure: current usage and the ends of day and month are arguments. The ledger (`budget`) applies it.
 """
 
 from collections.abc import Iterator, Mapping
@@ -16,11 +16,11 @@ from reveries.llm.prices import Price
 MICRODOLLARS = 1_000_000
 _SAME_MINUTE_SECONDS = 60.0
 LIMITED_TOGETHER = (Role.CONVERSATION, Role.MONOLOGUE, Role.CONSOLIDATION, Role.WORK)
-"""Their tokens have a limit in common. Vectors are made by the million on the owner's machine: they count apart."""
+"""These roles share a token limit. Vectors are computed by the million on the owner's machine and count apart."""
 
 
 class Span(StrEnum):
-    """What a limit is for."""
+    """The period of a limit."""
 
     DAY = "day"
     MONTH = "month"
@@ -28,7 +28,7 @@ class Span(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PlannedCall:
-    """A call that somebody wants to make, at its worst."""
+    """A call to be made, at its worst-case cost."""
 
     role: Role
     model: str
@@ -36,7 +36,7 @@ class PlannedCall:
     prompt_tokens: int
     completion_tokens: int
     project_id: str = ""
-    """Whose work it is; empty: nobody's."""
+    """The project the call is for; empty for none."""
 
     @property
     def tokens(self) -> int:
@@ -72,7 +72,7 @@ class BudgetPeriod:
 
 @dataclass(frozen=True, slots=True)
 class Cap:
-    """One limit as one call meets it. Amounts are tokens, or millionths of a dollar where `is_money`."""
+    """One limit as it applies to one call. Amounts are tokens, or millionths of a dollar where `is_money`."""
 
     key: str
     """The setting, e.g. "budget.monologue.tokens_per_day"."""
@@ -80,7 +80,7 @@ class Cap:
     is_money: bool
     full: int
     usable: int
-    """Less than `full` where a part is kept for the owner's conversation."""
+    """Less than `full` where a part is reserved for the owner's conversation."""
     used: int
     asked: int
 
@@ -92,9 +92,9 @@ class Cap:
 def check_limits(
     ask: PlannedCall, charged: Mapping[Span, Charged], periods: Mapping[Span, BudgetPeriod], budget: BudgetSettings
 ) -> None:
-    """Raise BudgetExceededError unless `ask` fits beside what is `charged`, under every limit there is.
+    """Raise BudgetExceededError unless `ask` fits every limit on top of what is `charged`.
 
-    Near the limits in total, thinking stops first, then work, then sleep; the last share is talk's alone (G4).
+    Near the total limits thinking stops first, then work, then sleep; the last share is reserved for conversation (G4).
     """
     for span, period in periods.items():
         for cap in caps(ask, span, charged[span], budget):
@@ -103,7 +103,7 @@ def check_limits(
 
 
 def caps(ask: PlannedCall, span: Span, charged: Charged, budget: BudgetSettings) -> Iterator[Cap]:
-    """Every limit of `span` that concerns `ask`: its role's own first. What costs nothing meets no limit of money."""
+    """Yield every limit of `span` that applies to `ask`, its role's own first. Free calls have no money limits."""
     role, own, name = ask.role, role_budget(ask.role, budget), ask.role.value
     tokens = own.tokens_per_day if span is Span.DAY else own.tokens_per_month
     yield Cap(f"budget.{name}.tokens_per_{span}", True, False, tokens, tokens, charged.role_tokens, ask.tokens)
@@ -121,8 +121,7 @@ def caps(ask: PlannedCall, span: Span, charged: Charged, budget: BudgetSettings)
 
 
 def usable_share(role: Role, budget: BudgetSettings) -> float:
-    """The share of what all roles have together that `role` may use up to: first thinking stops, then work, then sleep
-    (G4)."""
+    """Return the share of the total limits that `role` may use: thinking stops first, then work, then sleep (G4)."""
     match role:
         case Role.MONOLOGUE:
             return max(0.0, 1.0 - 2 * budget.conversation_reserve_share)
@@ -131,12 +130,12 @@ def usable_share(role: Role, budget: BudgetSettings) -> float:
         case Role.CONSOLIDATION:
             return 1.0 - budget.conversation_reserve_share
         case Role.CONVERSATION | Role.EMBEDDING:
-            # A word of the owner needs the vector of its cue: what serves the conversation may use what it may.
+            # Embedding serves the conversation, so it may use as much.
             return 1.0
 
 
 def role_budget(role: Role, budget: BudgetSettings) -> RoleBudget:
-    """The limits of `role` alone."""
+    """Return the limits of `role` alone."""
     match role:
         case Role.CONVERSATION:
             return budget.conversation
@@ -151,7 +150,7 @@ def role_budget(role: Role, budget: BudgetSettings) -> RoleBudget:
 
 
 def periods_at(now: float, timezone: tzinfo | None, ahead_seconds: float = 0.0) -> dict[Span, BudgetPeriod]:
-    """The day and the month in which `now` is, from midnight to midnight by the wall clocks of `timezone`.
+    """Return the day and the month that contain `now`, from midnight to midnight in `timezone`.
 
     `now` is the ledger's time, which is `ahead_seconds` ahead of the wall clock after that was set back.
     """
@@ -167,9 +166,9 @@ def periods_at(now: float, timezone: tzinfo | None, ahead_seconds: float = 0.0) 
 def _period(
     span: Span, first: datetime, last: datetime, now: float, timezone: tzinfo | None, ahead_seconds: float
 ) -> BudgetPeriod:
-    # Through the naive wall time, and never by adding 24 hours: a day has 23 or 25 when the clocks change.
+    # Through naive wall time, not by adding 24 hours: a day has 23 or 25 when the clocks change.
     since, until = (moment.replace(tzinfo=timezone).timestamp() for moment in (first, last))
-    # Less is the gait of clocks, and would only make 23:59 of midnight.
+    # A smaller difference is clock drift, and would turn midnight into 23:59.
     renews_at = until - ahead_seconds if ahead_seconds > _SAME_MINUTE_SECONDS else until
     renews = datetime.fromtimestamp(renews_at, timezone)
     words = f"{renews:%a} {renews.day} {renews:%b}, {renews:%H:%M}"

@@ -1,4 +1,4 @@
-"""Which provider and which model each role uses, and why. Pure: what answers is an argument."""
+"""Which provider and model each role uses, and why. Pure: which models are available is an argument."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ _NOT_CHAT = ("embed", "minilm", "bge-", "rerank")
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """What a hosted provider's roles use when the settings name nothing."""
+    """The models of a hosted provider when the settings name none."""
 
     conversation: str
     background: str
@@ -43,15 +43,15 @@ class ModelChoice:
 
     @property
     def is_hosted(self) -> bool:
-        """Whether what the role is told leaves the owner's machines."""
+        """Whether the role's prompts leave the owner's machines."""
         return self.provider in HOSTED_PROVIDERS
 
 
 def choose_models(settings: LlmSettings, ollama_models: Sequence[str] | None) -> dict[Role, ModelChoice]:
-    """The choice of every role. `ollama_models`: what Ollama has and runs itself, None when it does not answer.
+    """Choose the model of every role. `ollama_models`: the local models of Ollama, None when it does not answer.
 
     A hosted provider is used only where the settings name it: as `provider`, or before a role's model
-    ("openai/gpt-4.1", RA-41). An Ollama model's name is empty where none is named and Ollama has none to name.
+    ("openai/gpt-4.1", RA-41). An Ollama model's name is empty where none is named and Ollama has none.
     """
     provider, reason = _choose_provider(settings, ollama_models)
     named = {
@@ -66,7 +66,7 @@ def choose_models(settings: LlmSettings, ollama_models: Sequence[str] | None) ->
 
 
 def choose_fallbacks(settings: LlmSettings, ollama_models: Sequence[str] | None) -> dict[Role, tuple[ModelChoice, ...]]:
-    """What each role uses, in order, when its model fails. A provider alone means what it would use by itself."""
+    """Return each role's fallbacks in order. A provider alone stands for its default model."""
     named = {
         Role.CONVERSATION: settings.conversation_fallbacks,
         Role.MONOLOGUE: settings.monologue_fallbacks,
@@ -103,7 +103,7 @@ def _choose_model(
     role: Role, named: str, provider: str, reason: str, settings: LlmSettings, ollama_models: Sequence[str] | None
 ) -> ModelChoice:
     prefix, slash, rest = named.partition("/")
-    # OpenRouter's own names begin with a maker's ("openai/gpt-oss-120b"): there a prefix chooses nothing.
+    # OpenRouter's own names begin with a vendor ("openai/gpt-oss-120b"): there a prefix is no provider.
     if slash and prefix in PROVIDERS and provider != "openrouter":
         return ModelChoice(prefix, rest, f"llm.{role}_model names it")
     if named:
@@ -112,12 +112,12 @@ def _choose_model(
 
 
 def is_remote_ollama_model(name: str, handed_on: Collection[str] = ()) -> bool:
-    """Whether Ollama hands on what its model `name` is asked: one of `handed_on`, which it says of, or by its name."""
+    """Whether Ollama forwards requests to its model `name`: by its name, or because it is in `handed_on`."""
     return name.endswith("cloud") or name in handed_on or f"{name}:latest" in handed_on
 
 
 def local_chat_models(ollama_models: Sequence[str] | None) -> list[str]:
-    """Those that can talk, and that run where Ollama runs: its "-cloud" models do not, so they must be named."""
+    """Return the chat models that run where Ollama runs. Its "-cloud" models do not, so they must be named."""
     return [
         name
         for name in ollama_models or ()

@@ -1,4 +1,4 @@
-"""The circuit of every provider, kept over restarts: a mind that is woken anew does not storm what failed (D3)."""
+"""The circuits of all providers, kept over restarts so that a new run does not flood a failing one (D3)."""
 
 from collections.abc import Collection
 from dataclasses import asdict
@@ -28,7 +28,7 @@ log = structlog.get_logger("models")
 
 
 class Circuits:
-    """Made by `open_circuits`. Memory first, then the database: a circuit that could not be stored still protects."""
+    """Created by `open_circuits`. Updated in memory first, then in the database: an unsaved circuit still protects."""
 
     def __init__(self, database: Database, clock: Clock, chance: Random, known: dict[str, Circuit]) -> None:
         self._database = database
@@ -37,42 +37,42 @@ class Circuits:
         self._known = known
         self._origin = (clock.now(), clock.monotonic())
         self.recovered: Notifier[[str]] = Notifier()
-        """Notified of the provider that answers again, so that whoever waits for it need not wait any longer."""
+        """Notified of a provider that answers again, so that callers stop waiting for it."""
 
-    def of(self, provider: str) -> Circuit:
+    def get(self, provider: str) -> Circuit:
         return self._known.get(provider, HEALTHY)
 
-    def before(self, provider: str, role: Role) -> Circuit:
-        """What stands between `role` and `provider`: its circuit, or that of the role's own questions, the longer."""
-        both = (self.of(provider), self.of(_request_circuit(provider, role)))
+    def find_blocking(self, provider: str, role: Role) -> Circuit:
+        """Return the circuit that blocks `role` longest: the provider's, or that of the role's own requests."""
+        both = (self.get(provider), self.get(_request_circuit(provider, role)))
         now = self._now()
-        return max(both, key=lambda circuit: (wait_seconds(circuit, role, now), not circuit.is_well))
+        return max(both, key=lambda circuit: (wait_seconds(circuit, role, now), not circuit.is_healthy))
 
     def wait_seconds(self, provider: str, role: Role) -> float:
-        """How long `role` must wait before it may ask `provider`; 0 for now."""
-        return wait_seconds(self.before(provider, role), role, self._now())
+        """Return how long `role` must wait before it may call `provider`; 0 for now."""
+        return wait_seconds(self.find_blocking(provider, role), role, self._now())
 
-    async def failed(self, provider: str, failure: Failure, role: Role | None = None) -> None:
-        """A call of `provider` failed. What it says of a question delays nobody but the `role` that asked it."""
-        of_questions = [self.of(_request_circuit(provider, one)) for one in Role]
+    async def record_failure(self, provider: str, failure: Failure, role: Role | None = None) -> None:
+        """Record a failed call of `provider`. A fault of the request delays only the `role` that made it."""
+        of_questions = [self.get(_request_circuit(provider, one)) for one in Role]
         failure = classify_failure(failure, of_questions)
         is_of_question = role is not None and failure.fault in REQUEST_FAULTS
         name = _request_circuit(provider, role) if role is not None and is_of_question else provider
-        before = self.of(name)
+        before = self.get(name)
         circuit = after_failure(before, failure, self._now(), self._chance)
         self._known[name] = circuit
         if circuit.is_open and not before.is_open:
             log.warning("provider.circuit_opened", provider=provider, fault=failure.fault.value)
         await self._store(name, circuit)
 
-    async def answered(self, provider: str, role: Role | None = None) -> None:
-        """A call of `provider` was answered, one of `role` (None: of any): whatever was wrong for it is over."""
+    async def record_answer(self, provider: str, role: Role | None = None) -> None:
+        """Record an answered call of `provider` for `role` (None: any): its faults are over."""
         over = [name for name in self._names(provider) if self._is_over(name, provider, role)]
         for name in over:
             del self._known[name]
         if not over:
             return
-        log.info("provider.well_again", provider=provider)
+        log.info("provider.recovered", provider=provider)
         self.recovered.notify(provider)
         for name in over:
             await self._store(name, None)
@@ -83,27 +83,29 @@ class Circuits:
         ]
 
     def _is_over(self, name: str, provider: str, role: Role | None) -> bool:
-        """After an answer to `role`: a 403 of another role is not in a row any more."""
+        """Whether an answer to `role` clears the circuit: a 403 of another role is no longer repeated."""
         is_its_own = role is None or name in (provider, _request_circuit(provider, role))
         return is_its_own or self._known[name].last_fault is ModelFault.FORBIDDEN
 
     def problems(self, in_use: Collection[str] | None = None) -> list[str]:
-        """A sentence for each provider that is not well, with what comes next; of those `in_use` alone where that is
-        given: one that failed before the settings named another troubles nobody."""
+        """Return a sentence for each failing provider and what happens next; `in_use` limits them to the configured
+        ones."""
         return [
-            self._told(name, circuit)
+            self._describe_problem(name, circuit)
             for name, circuit in sorted(self._known.items())
             if in_use is None or name.partition(" (")[0] in in_use
         ]
 
     @property
     def refusing(self) -> list[tuple[str, str]]:
-        """Each provider that refused its key, with a sentence."""
+        """Return each provider that refused its key, with a sentence."""
         known = sorted(self._known.items())
         refused = ModelFault.KEY_REFUSED
-        return [(name, self._told(name, circuit)) for name, circuit in known if circuit.last_fault is refused]
+        return [
+            (name, self._describe_problem(name, circuit)) for name, circuit in known if circuit.last_fault is refused
+        ]
 
-    def _told(self, provider: str, circuit: Circuit) -> str:
+    def _describe_problem(self, provider: str, circuit: Circuit) -> str:
         since = _time_text(circuit.opened_at or circuit.failed_at)
         if circuit.last_fault is ModelFault.KEY_REFUSED:
             after = "Put the key or the account right; your next message tries it again."
@@ -116,7 +118,7 @@ class Circuits:
         return f"{provider} fails since {since}: {circuit.last_error} {after}"
 
     def _now(self) -> float:
-        """Unix seconds from the start on, by the clock that never steps."""
+        """Return unix seconds counted from the start by the monotonic clock."""
         wall, monotonic = self._origin
         return wall + self._clock.monotonic() - monotonic
 
@@ -126,15 +128,15 @@ class Circuits:
                 if circuit is None:
                     await transaction.run("circuits.forget", {"provider": provider})
                 else:
-                    # Not the provider's words: they may quote what was asked, and that may be off the record.
+                    # Not the provider's words: they may quote the prompt, which may be off the record.
                     row = asdict(circuit) | {"last_error": _kept_words(provider, circuit.last_fault)}
                     await transaction.run("circuits.put", {"provider": provider, **row})
         except DiskFullError:
-            log.warning("provider.circuit_not_stored", provider=provider)
+            log.warning("provider.circuit_store_failed", provider=provider)
 
 
 async def open_circuits(database: Database, clock: Clock, chance: Random) -> Circuits:
-    """The circuits as the last run left them."""
+    """Load the circuits of the last run."""
     rows = await database.rows("circuits.all")
     known = {str(row["provider"]): after_restart(_circuit_from_row(row), clock.now()) for row in rows}
     return Circuits(database, clock, chance, known)
@@ -145,7 +147,7 @@ def _kept_words(provider: str, fault: ModelFault | None) -> str:
 
 
 def _request_circuit(provider: str, role: Role) -> str:
-    """The name of the circuit of what `provider` said of `role`'s questions alone."""
+    """Return the name of the circuit for faults of `role`'s requests to `provider`."""
     return f"{provider} ({role.value})"
 
 

@@ -1,7 +1,7 @@
-"""The model on this machine: llama.cpp in a child process, started when needed, restarted when dead, unloaded if idle.
+"""The local model: llama.cpp in a child process, started when needed, restarted after a crash, unloaded when idle.
 
 A crash or a stall in native code costs one answer. The child has two slots, each with its own prompt cache: thinking
-never evicts what was read for the conversation.
+never evicts what was processed for the conversation.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ from reveries.llm.template_marks import escape_marks, wire_messages
 
 
 async def data_lines(chunks: AsyncIterable[bytes], line_bytes: int = LINE_BYTES) -> AsyncGenerator[bytes, None]:
-    """The payload of each `data:` line of `chunks`, however they were cut; stops after `[DONE]`.
+    """Yield the payload of each `data:` line, independent of chunk boundaries; stop after `[DONE]`.
 
     Raises ModelUnavailableError for a line longer than `line_bytes`. Comments and other fields are skipped.
     """
@@ -52,12 +52,12 @@ def _payload_of_line(line: bytes) -> bytes:
 SLOTS: Mapping[Role, int] = {Role.CONVERSATION: 0, Role.MONOLOGUE: 1, Role.CONSOLIDATION: 1, Role.WORK: 1}
 
 BATCH_TOKENS = 16
-"""Tokens read between two looks at whether anybody still wants the answer.
+"""Prompt tokens processed between two checks whether the caller still waits.
 
-Measured with the default model on 2 idle cores: tokens read a second; milliseconds until a call that is being read has
-given its slot free (median, worst). 4: 42; 35, 110. 8: 35; 70, 440. 12: 42; 310, 580. 16: 53; 320, 570.
-32: 57; 730, 1,080. 512: 60; seconds. (The matrix kernels work on rows of 4 and of 16.) 4 stops soonest, but reads 300
-new tokens in 7.1 s of the 8 s that a turn may wait; 16 needs 5.7 s. A call that generates stops within 100 ms with any.
+Measured with the default model on 2 idle cores: tokens processed a second; milliseconds until a cancelled call has
+freed its slot (median, worst). 4: 42; 35, 110. 8: 35; 70, 440. 12: 42; 310, 580. 16: 53; 320, 570. 32: 57; 730, 1,080.
+512: 60; seconds. (The matrix kernels work on rows of 4 and of 16.) 4 stops soonest, but processes 300 new tokens in 7.1
+s of the 8 s that a turn may wait; 16 needs 5.7 s. A call that generates stops within 100 ms with any.
 """
 
 MAX_THREADS = 8
@@ -69,11 +69,11 @@ COUNT_SECONDS = 30.0
 
 @dataclass(frozen=True, slots=True)
 class EmbeddedOptions:
-    """Which weights, called what, listening where (`socket` ends in ".sock")."""
+    """The weights, their name, and the socket to listen on (`socket` ends in ".sock")."""
 
     name: str
     weights: Callable[[], Path]
-    """Where the GGUF file is, asked before each load; raises ModelMissingError."""
+    """Returns the path of the GGUF file; called before each load; raises ModelMissingError."""
     socket: Path
     settings: EmbeddedSettings
     limits: LimitSettings
@@ -81,7 +81,8 @@ class EmbeddedOptions:
 
 
 class EmbeddedModel:
-    """The ChatModel port on a local GGUF file. `aclose` it; run `watch_idle` in a task group to have it unloaded."""
+    """The ChatModel port on a local GGUF file. Close it with `aclose`; run `watch_idle` in a task group to unload
+    it."""
 
     def __init__(self, options: EmbeddedOptions, clock: Clock) -> None:
         self._options = options
@@ -106,20 +107,20 @@ class EmbeddedModel:
 
     @property
     def is_loaded(self) -> bool:
-        """Whether its process runs now."""
+        """Whether its process is running."""
         return self._process is not None and self._process.is_running
 
     @property
     def pid(self) -> int | None:
-        """Of the child process, while it runs."""
+        """Process id of the child, while it runs."""
         return self._process.pid if self._process is not None and self._process.is_running else None
 
     def stream(self, prompt: Prompt) -> AsyncGenerator[StreamEvent, None]:
-        """See ChatModel. Loads the model first if need be; that time counts as waiting for the first token."""
+        """See ChatModel. Loads the model first if needed; that time counts as waiting for the first token."""
         return limit_stream(self._generate(prompt), self._options.limits, self.name)
 
     async def count_tokens(self, text: str) -> int:
-        """By the model's own tokenizer. Loads it if need be. Raises ModelUnavailableError."""
+        """Count with the model's own tokenizer, loading it if needed. Raises ModelUnavailableError."""
         if text in self._counts:
             self._counts.move_to_end(text)
             return self._counts[text]
@@ -132,14 +133,14 @@ class EmbeddedModel:
         return count
 
     async def read_ahead(self, messages: Sequence[ChatMessage], role: Role) -> None:
-        """Read `messages` into the role's slot and generate nothing that anybody sees. Raises ModelUnavailableError."""
+        """Process `messages` into the role's slot without generating text. Raises ModelUnavailableError."""
         prompt = Prompt(role=role, messages=tuple(messages), max_tokens=0)
         async with contextlib.aclosing(self.stream(prompt)) as events:
             async for _ in events:
                 pass
 
     async def watch_idle(self) -> None:
-        """Unload after `unload_after_idle_minutes` without a call. Runs until cancelled."""
+        """Unload the model after `unload_after_idle_minutes` without a call. Runs until cancelled."""
         while True:
             await self._clock.sleep(IDLE_LOOK_SECONDS)
             idle_seconds = self._clock.monotonic() - self._last_used_at
@@ -147,7 +148,7 @@ class EmbeddedModel:
                 await self.unload()
 
     async def unload(self) -> None:
-        """Give the model's memory back. The next call loads it again."""
+        """Release the model's memory. The next call loads it again."""
         async with self._starting:
             process, self._process = self._process, None
             if process is not None:
@@ -174,7 +175,7 @@ class EmbeddedModel:
 
     @contextlib.contextmanager
     def _cores_for(self, process: ModelProcess, role: Role) -> Iterator[None]:
-        """All cores while the owner waits for an answer, half of them for what nobody waits for."""
+        """Use all cores while the owner waits for an answer, half of them for background work."""
         self._generating[role] += 1
         process.use_cores(is_awaited=self._generating[Role.CONVERSATION] > 0)
         try:
@@ -185,7 +186,7 @@ class EmbeddedModel:
 
     @contextlib.asynccontextmanager
     async def _open_call(self) -> AsyncGenerator[ModelProcess, None]:
-        """The running process, for one request; what goes wrong with it becomes ModelUnavailableError."""
+        """Provide the running process for one request; its failures become ModelUnavailableError."""
         self._calls += 1
         try:
             process = await self._running_process()
@@ -194,7 +195,7 @@ class EmbeddedModel:
             raise await self._lost(process, error) from error
         except (msgspec.MsgspecError, TimeoutError) as error:
             raise ModelUnavailableError(
-                f"{self.name} answered what cannot be read: {error}.", advice="Ask again."
+                f"{self.name} sent an unreadable answer: {error}.", advice="Ask again."
             ) from error
         finally:
             self._calls -= 1
@@ -239,13 +240,13 @@ class EmbeddedModel:
         )
 
     async def _discard_process(self, process: ModelProcess) -> None:
-        """Take leave of a process that died by itself. Under the lock."""
+        """Forget a process that died by itself. Call it with the lock held."""
         self._process = None
         self._back_off()
         await process.aclose()
 
     def _back_off(self) -> None:
-        """The first restart is at once; from the second failure in a row on, each waits twice as long."""
+        """Restart at once the first time; from the second failure in a row on, wait twice as long each time."""
         self._failures += 1
         wait = 0.0 if self._failures == 1 else min(2.0 ** (self._failures - 1), MAX_RESTART_WAIT_SECONDS)
         self._may_start_at = self._clock.monotonic() + wait
@@ -255,12 +256,13 @@ class EmbeddedModel:
         if self._failures and wait_seconds > 0:
             raise ModelUnavailableError(
                 f"{self.name} failed {self._failures} times in a row; it is tried again in {wait_seconds:.0f} seconds.",
-                advice="If it goes on, choose a smaller model: reveries models",
+                advice="If it keeps failing, choose a smaller model: reveries models",
             )
 
 
 def suitable_threads(cores: int) -> int:
-    """Threads for `cores` processors: all of a small machine (the child is niced), one left free of a larger one."""
+    """Return the threads for `cores` processors: all of a small machine (the child is niced), all but one of a larger
+    one."""
     return max(1, min(cores if cores <= 2 else cores - 1, MAX_THREADS))
 
 
@@ -306,7 +308,7 @@ def _request_json(prompt: Prompt) -> dict[str, object]:
         "temperature": prompt.temperature,
         "stream": True,
         "stream_options": {"include_usage": True},
-        # A sign of life each batch: with it the server sees within one batch, not within a second, that nobody reads.
+        # Progress after each batch: the server then notices a closed connection within one batch, not one second.
         "return_progress": True,
     }
     if prompt.stop:
@@ -317,13 +319,13 @@ def _request_json(prompt: Prompt) -> dict[str, object]:
 
 
 async def _read_events(lines: AsyncGenerator[bytes, None], model: str) -> AsyncGenerator[StreamEvent, None]:
-    """The port's events; nothing is yielded as Finished that did not carry its end mark."""
+    """Yield the port's events; Finished only after the model's end mark."""
     reason: FinishReason | None = None
     usage: Usage | None = None
     async for line in lines:
         chunk = msgspec.json.decode(line, type=_Chunk)
         if chunk.error is not None:
-            raise ModelUnavailableError(f"{model} gave up: {chunk.error.message}.", advice="Ask again.")
+            raise ModelUnavailableError(f"{model} failed: {chunk.error.message}.", advice="Ask again.")
         for choice in chunk.choices:
             if choice.delta.content:
                 yield Delta(choice.delta.content)
@@ -341,7 +343,7 @@ def _usage_of_wire(wire: _WireUsage) -> Usage:
 
 
 def _refusal_error(model: str, body: bytes) -> ModelUnavailableError:
-    """A request that the server did not accept, e.g. one longer than the context."""
+    """Return the error for a request that the server rejected, e.g. one longer than the context."""
     try:
         error = msgspec.json.decode(body, type=_Chunk).error
     except msgspec.MsgspecError:

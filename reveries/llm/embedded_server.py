@@ -1,10 +1,9 @@
 """The child process that runs a model's native code: `python -m reveries.llm.embedded_server`.
 
 Standard input: one line of JSON, `ServerOptions`. Standard output: one line, `{"ready": true, "address": …}`, once it
-listens. It lives exactly as long as standard input stays open: when the daemon dies, however it dies, so does this.
-It owns no file of the mind's, opens no TCP port where a unix socket can be had, leaves no core dump (prompts would be
-in it), and yields the processor to everything else. Where memory runs out, it goes first. Nothing of Reveries but this
-module is imported by it.
+listens. It exits when standard input closes, so it never outlives the daemon. It owns no file of the mind, opens no TCP
+port where a unix socket is possible, writes no core dump (it would contain prompts), and runs at low priority. When
+memory runs out it is killed first. It imports no other module of Reveries.
 """
 
 import contextlib
@@ -22,13 +21,13 @@ import msgspec
 
 NICENESS = 10
 _FIRST_TO_GO = "1000"
-"""Of what may be ended for want of memory: its loss costs a loading, another's what somebody worked at."""
+"""OOM score: losing this process only costs a reload, losing another one costs work."""
 _PR_SET_DUMPABLE = 4
 ALL_LAYERS_ON_CPU = 0
 
 
 class ServerOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What the child is told. `socket` must end in ".sock": that is how llama.cpp knows a path from a host."""
+    """The child's options. `socket` must end in ".sock": llama.cpp tells a path from a host by that."""
 
     model: str
     socket: str
@@ -38,14 +37,14 @@ class ServerOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     slots: int
     threads: int
     batch_tokens: int
-    """Tokens read between two looks at whether the request still has a reader."""
+    """Tokens processed between two checks whether the request still has a reader."""
 
 
 def main() -> None:
-    """Read the options, load, listen, say so, and wait for the end of standard input."""
+    """Read the options, load the model, listen, report the address, and wait for the end of standard input."""
     options = msgspec.json.decode(sys.stdin.buffer.readline(), type=ServerOptions)
     _restrict_process()
-    # Loading takes seconds and may hang: the watch on the parent starts before it.
+    # Loading takes seconds and may hang, so the parent is watched from the beginning.
     watchdog = threading.Thread(target=_end_with_parent, name="watch-parent", daemon=True)
     watchdog.start()
     server = _start_server(options)
@@ -57,7 +56,7 @@ def _restrict_process() -> None:
     os.umask(0o177)  # a socket of mode 0600 from birth
     os.nice(NICENESS)
     if sys.platform == "linux":
-        # Before the process is closed to looks from outside: then this file is root's.
+        # Before the process becomes undumpable: afterwards this file belongs to root.
         with contextlib.suppress(OSError):
             Path("/proc/self/oom_score_adj").write_text(_FIRST_TO_GO, encoding="ascii")
     # As own_process.protect_process has it: 1 byte, for Linux heeds a limit of 0 for files alone.
@@ -72,13 +71,13 @@ def _restrict_process() -> None:
 def _end_with_parent() -> None:
     while os.read(sys.stdin.fileno(), 4096):
         pass
-    # No clean-up: tearing the native server down can hang, and it owns nothing that outlives it.
+    # No clean-up: stopping the native server can hang, and it owns nothing that outlives it.
     os._exit(0)
 
 
 def _start_server(options: ServerOptions):  # type: ignore[no-untyped-def]  # xllamacpp has no types
-    # Threads that wait for each other soon sleep. Spinning on, as is the default, they took the core from the thread
-    # that they waited for whenever another program was busy: 4 tokens a second were generated then, against 10 so.
+    # Let waiting threads sleep soon. Spinning, the default, took the core from the thread they waited for whenever
+    # another program was busy: 4 tokens a second were generated then, 10 with this.
     os.environ.setdefault("GOMP_SPINCOUNT", "1000")
     import xllamacpp
 
@@ -89,7 +88,7 @@ def _start_server(options: ServerOptions):  # type: ignore[no-untyped-def]  # xl
     params.n_batch = params.n_ubatch = options.batch_tokens
     params.cpuparams.n_threads = params.cpuparams_batch.n_threads = options.threads
     params.n_gpu_layers = ALL_LAYERS_ON_CPU
-    # Small batches far into a conversation: flash attention costs 15 ms a token for each 1,000 tokens before it, the
+    # Small batches far into a conversation: flash attention costs 15 ms a token for each 1,000 tokens of context, the
     # plain kind 4 to 7 (processor time, default model); at the beginning they cost the same.
     params.flash_attn_type = xllamacpp.llama_flash_attn_type.LLAMA_FLASH_ATTN_TYPE_DISABLED
     params.cache_ram_mib = 0
@@ -103,7 +102,7 @@ def _start_server(options: ServerOptions):  # type: ignore[no-untyped-def]  # xl
 
 
 def _can_bind(path: str) -> bool:
-    """Whether a unix socket can live at `path`; a stale one, left by a killed process, is removed."""
+    """Whether a unix socket can be created at `path`; a stale one is removed."""
     try:
         Path(path).unlink(missing_ok=True)
         with socket.socket(socket.AF_UNIX) as probe:

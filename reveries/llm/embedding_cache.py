@@ -1,6 +1,6 @@
-"""Vectors that were paid for, by the hash of the exact text: the same text is never paid for twice in a row.
+"""Vectors that were paid for, by the hash of the exact text, so that no text is paid for twice in a row.
 
-A cache and nothing else: it is bounded, and emptying it loses no memory.
+Only a cache: it is bounded, and emptying it loses no memory.
 """
 
 import hashlib
@@ -24,14 +24,14 @@ class EmbeddingCache:
         self._max_rows = max_rows
 
     async def find(self, model_id: str, texts: Iterable[str]) -> dict[str, Vector]:
-        """The vectors that are known, by text."""
+        """Return the cached vectors, by text."""
         by_hash = {content_hash(text): text for text in texts}
         named = {"model_id": model_id, "hashes": json.dumps(list(by_hash))}
         rows = await self._database.rows("embedding_cache.find", named)
         return {by_hash[row["content_hash"]]: np.frombuffer(row["vector"], "<f4").astype(np.float32) for row in rows}
 
     async def keep(self, model_id: str, vectors: Mapping[str, Vector]) -> None:
-        """Keep `vectors`, by text; the oldest rows go when there are too many. Raises StorageError."""
+        """Store `vectors`, by text; the oldest rows are deleted when there are too many. Raises StorageError."""
         rows = [
             {"content_hash": content_hash(text), "model_id": model_id, "vector": vector.astype("<f4").tobytes()}
             for text, vector in vectors.items()
@@ -42,5 +42,5 @@ class EmbeddingCache:
 
 
 def content_hash(text: str) -> str:
-    """SHA-256 of the exact text, in hexadecimal."""
+    """Return the SHA-256 of the exact text, in hexadecimal."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

@@ -1,7 +1,7 @@
-"""The embeddings call of OpenAI's format, one request for each that was reserved.
+"""The embeddings call of OpenAI's format: one request for each reservation.
 
-litellm is not used for it: for some providers it asks up to three times whatever it is told, follows redirects, and
-keeps a body of any size. The format is one request and one list.
+litellm is not used for it: for some providers it retries up to three times whatever its settings, follows redirects,
+and accepts a body of any size. The format is one request and one list.
 """
 
 from collections.abc import Sequence
@@ -14,8 +14,8 @@ from reveries.llm.remote_embedding import BATCH_TEXTS, ROW_BYTES
 from reveries.llm.tls import TlsTrust
 
 
-class EmbeddingRefusedError(Exception):  # not an error of ours: the adapter says what it means
-    """An answer that is no success. `status_code` and `response` as the adapter reads them."""
+class EmbeddingRefusedError(Exception):  # internal: the adapter translates it
+    """A response that is no success. `status_code` and `response` as the adapter reads them."""
 
     def __init__(self, response: httpx.Response) -> None:
         super().__init__(f"status {response.status_code}")
@@ -33,16 +33,16 @@ class _Usage(msgspec.Struct, frozen=True):
 
 
 class Embeddings(msgspec.Struct, frozen=True):
-    """The answer; what stands in it is checked where it is read."""
+    """The response; its content is checked by the reader."""
 
     data: list[_Row]
     usage: _Usage | None = None
 
 
 class EmbeddingWire:
-    """POST /embeddings, at any `api_base` (ending in "/v1" by custom).
+    """POST /embeddings at any `api_base` (usually ending in "/v1").
 
-    Each call has a connection of its own: a kept one that had died meanwhile would cost a call that may be billed.
+    Each call has its own connection: a kept-alive one that had died would cost a call that may be billed.
     """
 
     def __init__(self, trust: TlsTrust | None = None) -> None:
@@ -51,7 +51,7 @@ class EmbeddingWire:
     async def aembedding(
         self, *, model: str, texts: Sequence[str], timeout_seconds: float, api_key: str, api_base: str
     ) -> Embeddings:
-        """Ask once. Raises Refused, httpx.HTTPError, msgspec.MsgspecError."""
+        """Send one request. Raises EmbeddingRefusedError, httpx.HTTPError, msgspec.MsgspecError."""
         context = await self._trust.context(api_base)
         inner = httpx.AsyncHTTPTransport(verify=context, trust_env=False)
         transport = CappedTransport(inner, BATCH_TEXTS * ROW_BYTES)

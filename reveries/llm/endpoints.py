@@ -1,6 +1,6 @@
-"""Where each hosted provider is asked, and with which key. Pure: the environment and the owner's key are arguments.
+"""The address and key of each hosted provider. Pure: the environment and the owner's key are arguments.
 
-litellm would fill what it is not given from the environment, keys and addresses alike: it is given both at every call.
+litellm fills missing keys and addresses from the environment, so every call passes both.
 """
 
 from collections.abc import Callable, Mapping
@@ -17,7 +17,7 @@ OWN_ADDRESSES: Mapping[str, str] = {
 }
 
 NO_KEY = "none"
-"""Sent to an address of the owner's that was given no key: an empty one would be replaced by the environment's."""
+"""Sent to a custom address without a key: an empty one would be replaced by the environment's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Endpoint:
 
 
 def wire_address(name: str, endpoint: Endpoint) -> dict[str, object]:
-    """What a call of the model `name` ("provider/name") gives litellm, so that it looks nowhere else."""
+    """Return the address and key arguments for litellm for the model `name` ("provider/name")."""
     provider = name.partition("/")[0]
     return {"api_base": endpoint.base_url or OWN_ADDRESSES[provider], "api_key": endpoint.api_key or NO_KEY}
 
@@ -37,10 +37,10 @@ def wire_address(name: str, endpoint: Endpoint) -> dict[str, object]:
 def endpoint_of(
     provider: str, settings: LlmSettings, find_key: Callable[[LlmSettings], str], environ: Mapping[str, str]
 ) -> Endpoint:
-    """The endpoint of the hosted `provider`. `find_key` gives the configured key, and may raise ConfigError.
+    """Return the endpoint of the hosted `provider`. `find_key` returns the configured key, and may raise ConfigError.
 
-    `llm.base_url` and the configured key are one provider's (`keyed_provider`). Any other one is asked at its own
-    address with the key of its own variable, and that key goes to no address but its own.
+    `llm.base_url` and the configured key belong to one provider (`keyed_provider`). Any other is called at its own
+    address with the key in its own variable, and that key is sent nowhere else.
     """
     own_key = environ.get(f"{provider.upper()}_API_KEY", "")
     if provider != keyed_provider(settings):
@@ -50,8 +50,8 @@ def endpoint_of(
 
 
 def keyed_provider(settings: LlmSettings) -> str | None:
-    """Whose the configured key and `base_url` are: `llm.provider`'s, or, where that is not hosted, the only one's that
-    is named anywhere. None when none or several are."""
+    """Return the provider of the configured key and `base_url`: `llm.provider`'s, or, where that is not hosted, the
+    only hosted one named in the settings. None when there are none or several."""
     if settings.provider in HOSTED_PROVIDERS:
         return settings.provider
     names = (
@@ -70,5 +70,5 @@ def keyed_provider(settings: LlmSettings) -> str | None:
 
 
 def uses_base_url(provider: str, settings: LlmSettings) -> bool:
-    """Whether `provider` is asked at `llm.base_url`, where nobody vouches for what it says it used."""
+    """Whether `provider` is called at `llm.base_url`, whose reported usage is not trusted."""
     return bool(settings.base_url) and provider == keyed_provider(settings)

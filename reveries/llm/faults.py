@@ -1,4 +1,4 @@
-"""What a provider's refusal means: its kind, and how long it asks us to wait. Pure."""
+"""What a provider's error means: its kind, and how long to wait. Pure."""
 
 import math
 import re
@@ -11,7 +11,7 @@ from reveries.redaction import redact
 from reveries.safe_text import one_line
 
 LONGEST_ASKED_SECONDS = 24 * 3600.0
-"""A provider that asks for more is answered with a day: the owner's word is tried all the same."""
+"""A longer requested pause counts as a day; an owner's message is tried all the same."""
 
 NOT_BILLED = frozenset(
     {
@@ -22,10 +22,10 @@ NOT_BILLED = frozenset(
         ModelFault.RATE_LIMITED,
     }
 )
-"""Refused before a token was made. After any other fault, 5xx too, nobody knows what was used."""
+"""Refused before a token was generated. After any other fault, 5xx too, the usage is unknown."""
 
 MOST_CREDIBLE_TOKENS = 10_000_000
-"""More than any model reads or says in one call: a count beyond it would silence the mind for a month."""
+"""More than any model uses in one call: a higher count would use up the budget for a month."""
 
 _MAX_READ_CHARS = 2000
 _MAX_QUOTED_CHARS = 160
@@ -38,7 +38,7 @@ _NOT_AGAIN = frozenset({ModelFault.KEY_REFUSED, ModelFault.FORBIDDEN, ModelFault
 
 
 def fault_of_status(status: int) -> ModelFault:
-    """The kind of an HTTP `status` that is not a success."""
+    """Return the kind of an HTTP `status` that is no success."""
     match status:
         case HTTPStatus.UNAUTHORIZED | HTTPStatus.PAYMENT_REQUIRED:
             return ModelFault.KEY_REFUSED
@@ -59,9 +59,9 @@ def fault_of_status(status: int) -> ModelFault:
 
 
 def retry_after_seconds(header: str | None, now: float) -> float | None:
-    """Seconds to wait by a Retry-After `header`, in either of its forms (RFC 9110); `now` in unix seconds.
+    """Return the seconds to wait by a Retry-After `header`, in either form (RFC 9110); `now` in unix seconds.
 
-    None when there is none or it cannot be read. What lies in the past is 0.
+    None when there is none or it cannot be read; 0 for a time in the past.
     """
     if not header:
         return None
@@ -78,17 +78,14 @@ def retry_after_seconds(header: str | None, now: float) -> float | None:
 
 
 def is_worth_another_try(error: ModelUnavailableError) -> bool:
-    """Whether the same question may be answered if it is asked again at once.
-
-    Not after a silence: the person has waited for it once already.
-    """
+    """Whether the same request may succeed at once. Not after a timeout: the person has waited already."""
     return error.fault not in _NOT_AGAIN
 
 
 def fault_sentence(name: str, fault: ModelFault, status: int | None, said: str = "") -> str:
-    """What happened to a call of `name`, in a sentence for a person; `said` are the provider's own words.
+    """Return what happened to a call of `name` in one sentence for a person; `said` is the provider's message.
 
-    A library's language (class names, parsers' positions, markup) is left out: it helps nobody who reads a chat.
+    Technical parts of it (class names, parser positions, markup) are left out.
     """
     number = f" ({status})" if status is not None else ""
     match fault:
@@ -116,7 +113,7 @@ def _quote_provider(said: str) -> str:
 
 
 def parse_usage(prompt_tokens: object, completion_tokens: object, cached_tokens: object = 0) -> Usage | None:
-    """What a provider says that a call used; None where nobody can mean that: it is unknown then, and not free."""
+    """Return the usage that a provider reports; None if it is implausible: then it is unknown, not free."""
     prompt, completion = _parse_token_count(prompt_tokens), _parse_token_count(completion_tokens)
     if prompt is None or completion is None:
         return None

@@ -1,4 +1,4 @@
-"""How much context a model gets on this machine: what was asked for if it fits, what suits if nothing was asked for."""
+"""The context size of a local model: the configured one if it fits, else one that suits this machine."""
 
 import os
 import re
@@ -16,18 +16,18 @@ SMALLEST_TOKENS = 1024
 USUAL_TOKENS = 4096
 MANY_TOKENS = 8192
 MANY_CORES = 8
-"""A prompt has to be read: two cores read 60 tokens a second of the default model, so 8,192 take over two minutes."""
+"""Prompts take time: two cores process 60 tokens a second of the default model, so 8,192 take over two minutes."""
 
 SUITABLE_SHARE = 0.6
-"""Of the memory: what else runs on the machine wants some."""
+"""Share of the memory: other programs need some."""
 
 WORKING_BYTES = 300_000_000
-"""Beside weights and cache: what a batch is computed in, and the program itself."""
+"""In addition to weights and cache: batch buffers and the program itself."""
 
 
 @dataclass(frozen=True, slots=True)
 class MachineMemory:
-    """What a model has to live with. `ram_bytes` 0: not known."""
+    """The machine's cores and memory. `ram_bytes` 0: unknown."""
 
     cores: int
     ram_bytes: int
@@ -35,19 +35,19 @@ class MachineMemory:
 
 @dataclass(frozen=True, slots=True)
 class WeightsFile:
-    """A model's file, as far as memory is concerned."""
+    """A model's file, as far as memory use is concerned."""
 
     name: str
     file_bytes: int
     head: GgufHead
 
     def needed_bytes(self, context_tokens: int, slots: int) -> int:
-        """Roughly, with `slots` contexts of so many tokens."""
+        """Return the approximate memory use with `slots` contexts of so many tokens."""
         return self.file_bytes + self.head.cache_bytes_per_token * context_tokens * slots + WORKING_BYTES
 
 
 def read_machine_memory() -> MachineMemory:
-    """This one, or as much of it as this process may use."""
+    """Return what this process may use of the machine."""
     try:
         cores = len(os.sched_getaffinity(0))
     except AttributeError:  # macOS
@@ -60,23 +60,23 @@ def read_machine_memory() -> MachineMemory:
 
 
 def free_memory_bytes() -> int:
-    """What could be used without taking it from another program; where the system does not tell (macOS), half of it."""
+    """Return the memory available without taking it from other programs; half of it where that is unknown (macOS)."""
     ram_bytes = read_machine_memory().ram_bytes
     try:
         text = Path("/proc/meminfo").read_text(encoding="ascii")
     except OSError:
         return ram_bytes // 2
-    told = re.search(r"^MemAvailable:\s*(\d+) kB", text, re.MULTILINE)
-    return min(int(told.group(1)) * 1024, ram_bytes) if told else ram_bytes // 2
+    available = re.search(r"^MemAvailable:\s*(\d+) kB", text, re.MULTILINE)
+    return min(int(available.group(1)) * 1024, ram_bytes) if available else ram_bytes // 2
 
 
 def fit_context(
     settings: EmbeddedSettings, model: str, slots: int, machine: MachineMemory | None = None
 ) -> EmbeddedSettings:
-    """`settings` with the context that `model` (a name of the manifest, or a path) gets here.
+    """Return `settings` with the context that `model` (a name of the manifest, or a path) gets here.
 
-    Weights that are not on this machine yet are judged when they are. Raises ConfigError for a context that cannot fit,
-    and for a file that is no model.
+    Weights that are not on this machine yet are checked later. Raises ConfigError for a context that cannot fit, and
+    for a file that is no model.
     """
     here = machine or read_machine_memory()
     weights = _read_weights_file(model)
@@ -85,7 +85,8 @@ def fit_context(
 
 
 def context_tokens(asked: int, weights: WeightsFile | None, slots: int, machine: MachineMemory) -> int:
-    """Tokens for each slot. `asked` 0: what suits `machine`. Pure. Raises ConfigError for what cannot fit."""
+    """Return the tokens for each slot. `asked` 0: what suits `machine`. Pure. Raises ConfigError for what cannot
+    fit."""
     wanted = asked or (MANY_TOKENS if machine.cores >= MANY_CORES else USUAL_TOKENS)
     if weights is None:
         return max(wanted, SMALLEST_TOKENS)
@@ -120,14 +121,14 @@ def _read_weights_file(model: str) -> WeightsFile | None:
     try:
         return WeightsFile(Path(path).name, path.stat().st_size, read_head(path))
     except (OSError, ModelError) as error:
-        told = (
+        message = (
             error.message if isinstance(error, ModelError) else f"The weights {path} cannot be read: {error.strerror}."
         )
-        raise ConfigError(told, advice="Choose another: reveries models") from error
+        raise ConfigError(message, advice="Choose another: reveries models") from error
 
 
 def _allowed_bytes() -> int:
-    """What the control group of this process may use; 0 when it is not limited."""
+    """Return the memory limit of this process's control group; 0 when there is none."""
     try:
         return int(Path("/sys/fs/cgroup/memory.max").read_text(encoding="ascii"))
     except (OSError, ValueError):

@@ -1,4 +1,4 @@
-"""What the head of a GGUF file says of its model: as much as is needed to know how much memory it will want."""
+"""The header of a GGUF file: as much as is needed to estimate the model's memory use."""
 
 import struct
 from dataclasses import dataclass
@@ -14,21 +14,21 @@ _MAX_KEPT_ITEMS = 1024
 _STRING, _ARRAY = 8, 9
 _NUMBERS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
 _KEY_VALUE_BYTES = 2
-"""The cache of what was read holds 16-bit numbers."""
+"""The key-value cache holds 16-bit numbers."""
 
 
 @dataclass(frozen=True, slots=True)
 class GgufHead:
-    """0 where the file does not say."""
+    """Values from the header; 0 where it has none."""
 
     trained_tokens: int
-    """The longest context that the model was made for."""
+    """The longest context that the model was trained for."""
     cache_bytes_per_token: int
-    """What each token of context takes in memory."""
+    """Memory that each token of context takes."""
 
 
 def read_head(path: Path) -> GgufHead:
-    """Read the head of `path`. Raises ModelError for what is no GGUF file, or is cut off; OSError."""
+    """Read the header of `path`. Raises ModelError for a file that is no GGUF model or is cut off; OSError."""
     try:
         with path.open("rb") as file:
             return _read_head(_read_pairs(file))
@@ -58,12 +58,12 @@ def _read_head(pairs: dict[str, object]) -> GgufHead:
 
 
 def _read_pairs(file: BinaryIO) -> dict[str, object]:
-    """The named values up to those of the tokenizer, which are many and of which nothing is needed."""
+    """Read the named values up to the tokenizer's, which are many and not needed."""
     if file.read(4) != _MAGIC:
-        raise ValueError("it does not begin like one")
+        raise ValueError("its first bytes are wrong")
     _, _, count = _read_numbers(file, "IQQ")
     if count > _MAX_PAIRS:
-        raise ValueError(f"it names {count} values")
+        raise ValueError(f"it has {count} values, which is too many")
     found: dict[str, object] = {}
     for _ in range(int(count)):
         key = _read_text_value(file)
@@ -80,13 +80,13 @@ def _read_value(file: BinaryIO, kind: int) -> object:
         return _read_numbers(file, _number_format(kind))[0]
     item, count = (int(number) for number in _read_numbers(file, "IQ"))
     if count > _MAX_KEPT_ITEMS:
-        raise ValueError(f"a list of {count} stands where none should")
+        raise ValueError(f"it has a list of {count} values, which is too long")
     return [_read_value(file, item) for _ in range(count)]
 
 
 def _number_format(kind: int) -> str:
     if kind not in _NUMBERS:
-        raise ValueError(f"there is no kind {kind} of value")
+        raise ValueError(f"it has a value of the unknown type {kind}")
     return _NUMBERS[kind]
 
 
@@ -98,5 +98,5 @@ def _read_numbers(file: BinaryIO, form: str) -> tuple[int | float | bool, ...]:
 def _read_text_value(file: BinaryIO) -> str:
     (length,) = _read_numbers(file, "Q")
     if length > _MAX_TEXT_BYTES:
-        raise ValueError(f"a text of {length} bytes stands where none should")
+        raise ValueError(f"it has a text of {length} bytes, which is too long")
     return file.read(int(length)).decode("utf-8", "replace")

@@ -1,6 +1,6 @@
-"""Models that somebody else runs, through litellm: an extra, imported when the first call is made, never before.
+"""Hosted models, through litellm: an optional extra, imported only when the first call is made.
 
-Retrying is not done here, nor by litellm: one layer, not ours, may.
+Retries happen in one layer only (`role_model`), neither here nor in litellm.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ from reveries.llm.tokens import estimate_tokens
 from reveries.llm.wire_faults import causes_of, fault_of_wire
 
 CONTEXT_TOKENS = 16384
-"""What we send at most, whatever the model could take: every token of it is paid for at every turn."""
+"""The longest prompt we send, whatever the model accepts: every token is paid for at every turn."""
 
 KEY_ADVICE = "Check llm.api_key_file, REVERIES_API_KEY, or the variable of its provider."
 _OFFLINE_ADVICE = (
@@ -34,14 +34,15 @@ _OFFLINE_ADVICE = (
 )
 
 _WITHOUT_STOPS = re.compile(r"(?:^|/)openai/o\d")
-"""OpenAI's reasoning models refuse a call that names `stop`, and litellm passes it on; the rest it drops as told."""
+"""OpenAI's reasoning models refuse a call with `stop`, which litellm passes on; it drops other unsupported
+parameters."""
 
 
 class LiteLlm(Protocol):
     """What we use of the litellm module."""
 
     async def acompletion(self, **options: object) -> object:
-        """A stream of chunks: an async iterator."""
+        """Return a stream of chunks: an async iterator."""
         ...
 
 
@@ -49,8 +50,8 @@ Loader = Callable[[], Awaitable[LiteLlm]]
 
 
 async def load_litellm() -> LiteLlm:
-    """The module, imported in a thread. Raises ModelUnavailableError when the extra is not installed."""
-    # Here and not in the thread: whoever starts a process on the loop copies the environment, name by name.
+    """Import litellm in a thread. Raises ModelUnavailableError when the extra is not installed."""
+    # Here and not in the thread: starting a process on the loop copies the environment meanwhile.
     clear_library_environment()
     try:
         return await asyncio.to_thread(import_litellm)
@@ -63,7 +64,7 @@ async def load_litellm() -> LiteLlm:
 
 @dataclass(frozen=True, slots=True)
 class HostedOptions:
-    """Which model ("provider/name"), with which key, where (`base_url` empty: the provider's own)."""
+    """Model ("provider/name"), key and address (`base_url` empty: the provider's own)."""
 
     name: str
     api_key: str
@@ -88,11 +89,11 @@ class HostedModel:
         return self._options.context_tokens
 
     async def preload(self) -> None:
-        """Import what a call needs, so that the first does not wait for it. Raises ModelUnavailableError."""
+        """Import what a call needs, so that the first call does not wait for it. Raises ModelUnavailableError."""
         await self._load()
 
     async def stream(self, prompt: Prompt) -> AsyncGenerator[StreamEvent, None]:
-        """See ChatModel. What is said here leaves the machine."""
+        """See ChatModel. The prompt leaves the machine."""
         require_key(self.name, self._options.base_url, self._options.api_key)
         module = await self._load_in_time()
         events = limit_stream(self._events(module, prompt), self._options.limits, self.name, prompt.max_tokens)
@@ -104,14 +105,14 @@ class HostedModel:
         return estimate_tokens(text)
 
     async def read_ahead(self, messages: Sequence[ChatMessage], role: Role) -> None:
-        """Nothing: it would cost money."""
+        """Do nothing: it would cost money."""
 
     async def aclose(self) -> None:
-        """Nothing of its own to give back; litellm keeps its clients for the life of the process."""
+        """Do nothing: litellm keeps its clients for the life of the process."""
 
     async def _load_in_time(self) -> LiteLlm:
-        # Before the provider's limits begin: on a busy machine the import alone takes longer than a provider may be
-        # silent, and it is not the provider that is slow.
+        # Before the provider's limits begin: on a busy machine the import alone may take longer than a provider may be
+        # silent.
         seconds = self._options.limits.total_seconds
         try:
             async with asyncio.timeout(seconds):
@@ -165,13 +166,13 @@ class HostedModel:
         return request
 
     def _explain_error(self, error: Exception, *, has_begun: bool) -> ModelError:
-        """`error` in a sentence without the key, which providers like to repeat."""
+        """Return `error` as an error of ours, without the key, which providers tend to repeat."""
         said = str(error)
         if self._options.api_key:
             said = said.replace(self._options.api_key, "***")
         status, fault = status_of(error), fault_of(error)
         if has_begun and fault is not ModelFault.TIMED_OUT:
-            # Tokens were made: whatever it calls itself, this is no refusal.
+            # Tokens were generated, so this is no refusal, whatever its status.
             status, fault = None, ModelFault.BROKEN
         if status == 401:
             return ModelUnavailableError(f"{self.name} refused the key.", advice=KEY_ADVICE, fault=fault)
@@ -198,15 +199,15 @@ class HostedModel:
         )
 
     def _ask_again_advice(self, fault: ModelFault) -> str:
-        # An address of the owner's may be on this machine.
+        # A custom address may be on this machine.
         is_offline = fault is ModelFault.UNREACHABLE and not self._options.base_url
         return _OFFLINE_ADVICE if is_offline else "Ask again, or look at its status."
 
 
 def require_key(name: str, base_url: str, api_key: str) -> None:
-    """Raise ModelUnavailableError where the provider itself would be asked without a key: nothing is sent for nothing.
+    """Raise ModelUnavailableError, before sending anything, where the provider needs a key and there is none.
 
-    An address of the owner's may want none.
+    A custom address may need none.
     """
     if not api_key and not base_url:
         raise ModelUnavailableError(
@@ -215,7 +216,7 @@ def require_key(name: str, base_url: str, api_key: str) -> None:
 
 
 def fault_of(error: Exception) -> ModelFault:
-    """By what caused it, for litellm gives a connection that failed a status (500) of its own making."""
+    """Return the fault by its cause: litellm gives a failed connection an invented status (500)."""
     fault = fault_of_wire(error)
     if fault is not None:
         return fault
@@ -224,14 +225,14 @@ def fault_of(error: Exception) -> ModelFault:
 
 
 def status_of(error: Exception) -> int | None:
-    """The status of a real answer; None where litellm made one up for a connection that broke."""
+    """Return the HTTP status of a real answer; None where litellm invented one for a broken connection."""
     status = getattr(error, "status_code", None)
     is_of_connection = any(isinstance(cause, httpx.TransportError | ConnectionError) for cause in causes_of(error))
     return status if isinstance(status, int) and not is_of_connection else None
 
 
 def retry_after(error: Exception) -> str | None:
-    """The header, wherever litellm keeps it for this kind of error."""
+    """Return the Retry-After header, wherever litellm keeps it for this kind of error."""
     for holder in (getattr(error, "response", None), error):
         headers = getattr(holder, "headers", None) or getattr(holder, "litellm_response_headers", None)
         value = headers.get("retry-after") if headers is not None and hasattr(headers, "get") else None
@@ -242,7 +243,7 @@ def retry_after(error: Exception) -> str | None:
 
 @contextlib.asynccontextmanager
 async def _closing_stream(chunks: AsyncIterator[object]) -> AsyncGenerator[None, None]:
-    """Close the stream, and with it the connection, however it is left."""
+    """Close the stream, and with it the connection, on every exit."""
     try:
         yield
     finally:
@@ -252,7 +253,7 @@ async def _closing_stream(chunks: AsyncIterator[object]) -> AsyncGenerator[None,
 
 
 def _read_choice(chunk: object) -> tuple[str, FinishReason | None]:
-    """The next piece, and whether it is the last. One answer was asked for: any other one in the stream is not read."""
+    """Return the next piece of text, and the finish reason if it is the last. Only the first choice is read."""
     choices = [choice for choice in getattr(chunk, "choices", None) or () if not getattr(choice, "index", 0)]
     if not choices:
         return "", None
@@ -264,12 +265,12 @@ def _read_choice(chunk: object) -> tuple[str, FinishReason | None]:
 
 
 def _was_ended(chunks: object) -> bool:
-    """Whether the provider sent the end mark: litellm makes one up for a stream that broke off."""
+    """Whether the provider sent the end mark: litellm invents one for a stream that broke off."""
     return getattr(chunks, "received_finish_reason", "unknown") is not None
 
 
 def _was_counted(chunks: object) -> bool:
-    """Whether the provider said what was used: litellm makes that up, too, from the texts."""
+    """Whether the provider reported usage: litellm otherwise estimates it from the texts."""
     received = getattr(chunks, "chunks", None)
     return not isinstance(received, list) or any(getattr(chunk, "usage", None) is not None for chunk in received)
 

@@ -1,6 +1,6 @@
-"""Vectors from a model that somebody else runs, in OpenAI's format. What is embedded leaves the machine.
+"""Vectors from a hosted model, in OpenAI's format. Embedded text leaves the machine.
 
-Chosen only by its full name in `llm.embedding_model`.
+Used only when `llm.embedding_model` gives its full name.
 """
 
 import time
@@ -21,18 +21,18 @@ from reveries.llm.remote_embedding import RemoteEmbedder, bad_vectors_error
 
 
 class Wire(Protocol):
-    """What asks: `EmbeddingWire`."""
+    """The port that sends the request: `EmbeddingWire`."""
 
     async def aembedding(
         self, *, model: str, texts: Sequence[str], timeout_seconds: float, api_key: str, api_base: str
     ) -> object:
-        """An answer with `data` (each with `embedding` and `index`) and `usage`."""
+        """Return a response with `data` (each with `embedding` and `index`) and `usage`."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class HostedEmbedderOptions:
-    """Which model ("provider/name"), with which key, where (`base_url` empty: the provider's own)."""
+    """Model ("provider/name"), key and address (`base_url` empty: the provider's own)."""
 
     name: str
     api_key: str
@@ -72,7 +72,7 @@ class HostedEmbedder(RemoteEmbedder):
         return self._rows(answer), _billed_tokens(answer)
 
     def _rows(self, answer: object) -> list[object]:
-        """The rows by their own numbers, which need not be the order in which they came."""
+        """Return the rows in the order of their index, which may differ from the order of arrival."""
         entries = getattr(answer, "data", None)
         if not isinstance(entries, list):
             raise bad_vectors_error(self.model_id, "no list of rows")
@@ -85,7 +85,7 @@ class HostedEmbedder(RemoteEmbedder):
         return [row for _, row in sorted(numbered, key=lambda pair: pair[0])]
 
     def _explain_error(self, error: Exception) -> ModelError:
-        """`error` in a sentence of ours: a provider's own may repeat the key, or what it was asked."""
+        """Return `error` as an error of ours: a provider's message may repeat the key or the text."""
         name, fault = self.model_id, fault_of(error)
         response = error.response if isinstance(error, EmbeddingRefusedError) else None
         status = response.status_code if response is not None else None
@@ -105,6 +105,6 @@ def _read_field(entry: object, name: str) -> object:
 
 
 def _billed_tokens(answer: object) -> int | None:
-    """None for 0 as well: no text has no token."""
+    """Return the billed tokens; None for 0 as well, because every text has tokens."""
     count = getattr(getattr(answer, "usage", None), "prompt_tokens", None)
     return count if isinstance(count, int) and count > 0 else None

@@ -1,9 +1,9 @@
-"""The import of litellm: in a thread, once, deaf to the environment, and with no voice of its own.
+"""The import of litellm: in a thread, once, without settings from the environment and without output of its own.
 
-litellm's import takes seconds, looks for a price list on the network and reads a stray `.env` unless it is told not to.
-What it and OpenAI's library find in the environment they follow: they would send whose account it is, more headers,
-other words of themselves; fetch lists from an address named there; write prompts to standard error. So what they
-listen to is taken out of this process, but for the keys (which it is given at each call, and which we read).
+litellm's import takes seconds, fetches a price list from the network and reads a stray `.env` unless told otherwise.
+Variables in the environment make it and OpenAI's library send account names and more headers, fetch lists from other
+addresses, or write prompts to standard error. So the variables that they read are removed from this process, except for
+the keys (which each call passes, and which we read).
 """
 
 import contextlib
@@ -19,14 +19,14 @@ from reveries.llm.choose import HOSTED_PROVIDERS
 from reveries.llm.limits import CappedTransport
 
 WIRE_BYTES = 64 * 2**20
-"""The longest body; what of it may become text is bounded by llm.limits.reply_bytes."""
+"""The longest response body; the text in it is limited by llm.limits.reply_bytes."""
 
 _SDK_PROVIDERS = ("openai/", "cerebras/")
-"""Asked through OpenAI's own library, which takes its client from `litellm.aclient_session`; others are handed it."""
+"""Called through OpenAI's own library, which uses `litellm.aclient_session`; others get the client as an argument."""
 
 
 class GuardedLiteLlm:
-    """The litellm module, speaking through our client."""
+    """The litellm module, restricted to our HTTP client."""
 
     def __init__(self, module: Any) -> None:
         self._module = module
@@ -36,7 +36,7 @@ class GuardedLiteLlm:
         module.aclient_session = self._handler.client
         module.suppress_debug_info = True
         module.telemetry = False
-        # Where a provider says no usage, it would fetch the tokenizer of a "llama" from a hub, to guess at it.
+        # Without reported usage it would download a Llama tokenizer to estimate it.
         module.disable_hf_tokenizer_download = True
 
     async def acompletion(self, **options: object) -> object:
@@ -51,14 +51,14 @@ class GuardedLiteLlm:
 
 
 _SWITCHES = {
-    # Else it asks GitHub: for prices at its import, for the names of beta features at an Anthropic call with a schema.
+    # Otherwise it fetches from GitHub: prices at import, beta feature names for an Anthropic call with a schema.
     "LITELLM_LOCAL_MODEL_COST_MAP": "True",
     "LITELLM_LOCAL_ANTHROPIC_BETA_HEADERS": "True",
-    # Else it reads a `.env`.
+    # Otherwise it reads a `.env`.
     "LITELLM_MODE": "PRODUCTION",
 }
-_HEARD_BEGINNINGS = (*(f"{provider.upper()}_" for provider in HOSTED_PROVIDERS), "LITELLM_", "OR_", "AZURE_")
-_HEARD = frozenset({
+_READ_PREFIXES = (*(f"{provider.upper()}_" for provider in HOSTED_PROVIDERS), "LITELLM_", "OR_", "AZURE_")
+_READ_VARIABLES = frozenset({
     "CUSTOM_TIKTOKEN_CACHE_DIR",  # In a folder that lacks them, tokenizers would be downloaded.
     "DEFAULT_ANTHROPIC_CHAT_MAX_TOKENS",
     "DEFAULT_MAX_RETRIES",
@@ -74,8 +74,8 @@ _HEARD = frozenset({
     "USE_DDTRACE",
     "USE_LITELLM_PROXY",
 })  # fmt: skip
-"""What litellm 1.106 and openai 2.54 read of it that begins otherwise, and that would change what is sent to one of our
-providers, how, or to whom."""
+"""Other variables that litellm 1.106 and openai 2.54 read and that would change what is sent to one of our providers,
+how, or to whom."""
 _KEYS = frozenset(f"{provider.upper()}_API_KEY" for provider in HOSTED_PROVIDERS)
 
 _FIRST_CALL_IMPORTS = (
@@ -86,7 +86,7 @@ _FIRST_CALL_IMPORTS = (
     "tiktoken.load",
     "tiktoken_ext.openai_public",
 )
-_SPEAKERS = ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy")
+_LOGGERS = ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy")
 """Its loggers, each with a handler of its own that writes to standard error."""
 
 
@@ -97,18 +97,18 @@ def import_litellm() -> GuardedLiteLlm:
     Raises ImportError where it is not installed.
     """
     module = importlib.import_module("litellm")
-    # What the first call would import, half a second of it, on the event loop.
+    # The first call would import these on the event loop, which takes half a second.
     for name in _FIRST_CALL_IMPORTS:
         with contextlib.suppress(ImportError):
             importlib.import_module(name)
-    for name in _SPEAKERS:
-        logging.getLogger(name).handlers.clear()  # What they say goes to the log, as any library's.
+    for name in _LOGGERS:
+        logging.getLogger(name).handlers.clear()  # Their messages go to our log, as any library's.
     return GuardedLiteLlm(module)
 
 
 def clear_library_environment() -> None:
-    """Take out of this process's environment what litellm would follow, and put in what we want of it."""
+    """Remove from this process's environment what litellm would read, and set what we want."""
     for name in list(os.environ):
-        if name not in _KEYS and (name.startswith(_HEARD_BEGINNINGS) or name in _HEARD):
+        if name not in _KEYS and (name.startswith(_READ_PREFIXES) or name in _READ_VARIABLES):
             del os.environ[name]
     os.environ.update(_SWITCHES)

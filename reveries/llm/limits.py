@@ -1,6 +1,7 @@
 """The hard limits on every call: first token, silence, total time, bytes, and an end mark (R-40, D2, D4).
 
-Every adapter's `stream` is `bounded(...)` round what it reads from the wire; no HTTP client enforces any of these.
+Every adapter's `stream` is `limit_stream(...)` around what it reads from the wire; no HTTP client enforces any of
+these.
 """
 
 import asyncio
@@ -19,12 +20,12 @@ WIRE_BYTES_PER_TEXT_BYTE = 64
 
 LINE_BYTES = 64 * 1024
 FREE_LINES = 10_000
-"""After so many lines they must hold something: a client library takes microseconds for each, on the event loop."""
+"""From this many lines on they must have content: a client library takes microseconds for each on the event loop."""
 LEAST_LINE_BYTES = 3
-"""On average. Server-sent events have a blank line after each event, and a heartbeat may be a lone colon."""
+"""On average. Server-sent events have a blank line after each event, and a heartbeat may be a single colon."""
 
 TOKEN_TOLERANCE = 1.1
-"""Providers count a little differently; past this share of what was asked for, one does not count at all."""
+"""Providers count a little differently; beyond this share of the requested limit the stream is cut."""
 
 _ONE_LINE_PATHS = ("/embed", "/embeddings", "/tags")
 
@@ -32,11 +33,11 @@ _ONE_LINE_PATHS = ("/embed", "/embeddings", "/tags")
 async def limit_stream(
     source: AsyncGenerator[StreamEvent, None], limits: LimitSettings, model: str, max_tokens: int | None = None
 ) -> AsyncGenerator[StreamEvent, None]:
-    """`source` within `limits`, ending in exactly one Finished.
+    """Yield `source` within `limits`, ending in exactly one Finished.
 
-    A model that goes on past `max_tokens` is cut there: LENGTH, and nobody knows what was used. Raises
-    ModelUnavailableError naming the limit that was passed, or that the answer broke off. Whatever happens, `source` is
-    closed before this returns, which stops the generation.
+    A model that exceeds `max_tokens` is cut there: LENGTH, with unknown usage. Raises ModelUnavailableError naming the
+    limit that was exceeded, or that the answer broke off. `source` is always closed before this returns, which stops
+    the generation.
     """
     loop = asyncio.get_running_loop()
     ends_at = loop.time() + limits.total_seconds
@@ -53,7 +54,7 @@ async def limit_stream(
                     limits.idle_seconds, f"fell silent for {limits.idle_seconds:g} seconds", "idle_seconds"
                 )
                 seen_tokens += 1
-                # Half of a pair is no text: it can be neither stored nor sent.
+                # A lone surrogate can be neither stored nor sent.
                 encoded = event.text.encode("utf-8", "replace")
                 event = Delta(encoded.decode("utf-8"))
                 seen_bytes += len(encoded)
@@ -69,7 +70,7 @@ async def limit_stream(
 
 @dataclass(frozen=True, slots=True, order=True)
 class _WaitLimit:
-    """How long the next event is waited for, and what is told when it did not come: which limit that was."""
+    """How long to wait for the next event, and the description and setting of that limit."""
 
     seconds: float
     what: str
@@ -89,7 +90,7 @@ async def _next_event(source: AsyncGenerator[StreamEvent, None], patience: _Wait
         raise _limit_error(model, patience.what, patience.key, ModelFault.TIMED_OUT) from error
     except StopAsyncIteration as error:
         raise ModelUnavailableError(
-            f"The answer of {model} broke off before its end.", advice="What was said is kept; ask again."
+            f"The answer of {model} broke off before its end.", advice="The partial answer is kept; ask again."
         ) from error
 
 
@@ -102,11 +103,11 @@ def _limit_error(model: str, what: str, key: str, fault: ModelFault = ModelFault
 
 
 class CappedTransport(httpx.AsyncBaseTransport):
-    """A transport whose responses end, with an error, after `limit_bytes`, in a line longer than LINE_BYTES, or in a
-    flood of blank lines.
+    """A transport that fails responses longer than `limit_bytes`, with a line longer than LINE_BYTES, or with too many
+    blank lines.
 
-    Nothing is unpacked either: a small compressed body can be endless. Only vectors, and lists of models, may come in
-    one long line.
+    Compression is refused: a small compressed body can be endless. Only vectors and lists of models may come in one
+    long line.
     """
 
     def __init__(self, inner: httpx.AsyncBaseTransport, limit_bytes: int) -> None:
@@ -148,7 +149,7 @@ class _CappedStream(httpx.AsyncByteStream):
             yield chunk
 
     def _longest_line(self, chunk: bytes) -> int:
-        """In bytes, of the lines that `chunk` goes on with; the last one may not have ended."""
+        """Return the bytes of the longest line that `chunk` continues; the last one may not have ended."""
         *ended, last = (len(part) for part in chunk.split(b"\n"))
         before, self._line = self._line, last if ended else self._line + last
         return max((before + ended[0], *ended[1:], self._line) if ended else (self._line,))

@@ -1,7 +1,7 @@
-"""The only way a model is called: a ChatModel that reserves before each call and settles after it.
+"""Budget control for chat models: a ChatModel that reserves before each call and settles after it.
 
-What a provider says it used is a claim. It is taken when it can be true; what cannot be true, and what comes from an
-endpoint that nobody vouches for, never lowers the worst case that was reserved (docs/explain/money.md).
+Reported usage is a claim. It is accepted when it is plausible; implausible usage, and usage from a custom endpoint,
+never lowers the reserved worst case (docs/explain/money.md).
 """
 
 import contextlib
@@ -20,13 +20,13 @@ from reveries.llm.prices import Price, price_of
 from reveries.llm.tokens import estimate_tokens, template_tokens
 
 _WORDS_A_TOKEN = 2
-"""Tokenizers split at spaces: a word is a token or more. Half of that leaves room for one that does not."""
+"""Tokenizers split at spaces, so a word is at least one token. Half of that leaves a margin."""
 _WORD = re.compile(r"\S+")
 
 
 @dataclass(slots=True)
 class _CallProgress:
-    """What came of a call so far."""
+    """What a call has returned so far."""
 
     pieces: list[str] = field(default_factory=list)
     usage: Usage | None = None
@@ -44,7 +44,7 @@ class MeteredModel:
         believes_usage: bool = True,
         find_price: Callable[[str], Price] = price_of,
     ) -> None:
-        """`believes_usage` False: what `model` says it used can raise what is charged, never lower it."""
+        """`believes_usage` False: reported usage can raise the charge, never lower it."""
         self._model = model
         self._ledger = ledger
         self._believes_usage = believes_usage
@@ -59,7 +59,7 @@ class MeteredModel:
         return self._model.context_tokens
 
     async def stream(self, prompt: Prompt) -> AsyncGenerator[StreamEvent, None]:
-        """See ChatModel. Raises BudgetExceededError before anything is asked of the model."""
+        """See ChatModel. Raises BudgetExceededError before the model is called."""
         reservation = await self._ledger.reserve(await self._ask_for(prompt))
         seen = _CallProgress()
         try:
@@ -85,11 +85,11 @@ class MeteredModel:
         return await self._model.count_tokens(text)
 
     async def read_ahead(self, messages: Sequence[ChatMessage], role: Role) -> None:
-        """Free of charge: only local models do it, and what they read is counted with the call that follows."""
+        """Free of charge: only local models do it, and the tokens are counted with the following call."""
         await self._model.read_ahead(messages, role)
 
     async def aclose(self) -> None:
-        """Nothing of its own to give back."""
+        """Do nothing: `model` is owned elsewhere."""
 
     async def _ask_for(self, prompt: Prompt) -> PlannedCall:
         tokens = template_tokens(prompt.messages)
@@ -97,17 +97,17 @@ class MeteredModel:
             tokens += await self._model.count_tokens(message.text)
         price = self._find_price(self._model.name)
         if prompt.schema is not None and not price.is_free:
-            # A hosted model reads the form of its answer too, and bills it.
+            # A hosted model reads the schema too, and bills it.
             tokens += estimate_tokens(msgspec.json.encode(prompt.schema).decode())
         return PlannedCall(prompt.role, self._model.name, price, tokens, prompt.max_tokens, prompt.project_id)
 
     async def _close_call(self, reservation: Reservation, seen: _CallProgress, prompt: Prompt) -> None:
-        """As `_settle` does. Where the disk has no room for it, the worst case that was reserved stands (A5)."""
+        """Settle the call. On a full disk the reserved worst case stays (A5)."""
         with contextlib.suppress(DiskFullError):
             await self._settle(reservation, seen, prompt)
 
     async def _settle(self, reservation: Reservation, seen: _CallProgress, prompt: Prompt) -> None:
-        """Settle with what the provider said; else, where it is free, with our own count; else leave the worst case."""
+        """Settle with the reported usage; else, if it is free, with our own count; else leave the worst case."""
         ask, outcome = reservation.ask, "answered" if seen.is_finished else "broken off"
         if seen.usage is None and ask.price.is_free:
             own_count = Usage(ask.prompt_tokens if seen.pieces else 0, len(seen.pieces))
@@ -121,22 +121,22 @@ class MeteredModel:
 
 
 def least_tokens(text: str) -> int:
-    """Fewer tokens than this no tokenizer makes of `text`, and nothing that was asked or answered is none."""
+    """Return a lower bound on the tokens of `text`; at least 1."""
     return max(1, len(_WORD.findall(text)) // _WORDS_A_TOKEN)
 
 
-def _is_plausible(told: Usage, pieces: Sequence[str], messages: Sequence[ChatMessage]) -> bool:
+def _is_plausible(reported: Usage, pieces: Sequence[str], messages: Sequence[ChatMessage]) -> bool:
     least_read = sum(least_tokens(message.text) for message in messages)
-    return told.prompt_tokens >= least_read and told.completion_tokens >= least_tokens("".join(pieces))
+    return reported.prompt_tokens >= least_read and reported.completion_tokens >= least_tokens("".join(pieces))
 
 
-def _worst_case_usage(ask: PlannedCall, told: Usage) -> Usage:
-    """What was reserved, or what was told where that is more."""
-    return Usage(max(ask.prompt_tokens, told.prompt_tokens), max(ask.completion_tokens, told.completion_tokens))
+def _worst_case_usage(ask: PlannedCall, reported: Usage) -> Usage:
+    """Return the larger of the reserved and the reported usage."""
+    return Usage(max(ask.prompt_tokens, reported.prompt_tokens), max(ask.completion_tokens, reported.completion_tokens))
 
 
 def was_not_billed(error: ModelError) -> bool:
-    """Whether a call that failed so, without a word, was never sent or is billed by nobody."""
+    """Whether a call that failed without any text was never sent or is not billed."""
     if isinstance(error, ModelUnavailableError):
         return error.fault in NOT_BILLED
     return isinstance(error, ModelMissingError)

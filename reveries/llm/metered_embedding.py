@@ -1,8 +1,8 @@
-"""The only way an embedder is called: what is known is not asked again, what waits is asked together, what costs money
-is reserved first and settled after.
+"""Budget control for embedders: known texts come from the cache, waiting requests share batches, and paid calls are
+reserved first and settled after.
 
-What runs on the owner's own machines costs nothing and is never refused: without it neither search nor sleep nor recall
-would work at the limit (G4). It is counted, many texts at once: a write in every turn would cost more than the vector.
+What runs on the owner's machines costs nothing and is never refused: without it neither search nor sleep nor recall
+would work at the limit (G4). Its texts are counted in bulk: a write in every turn would cost more than the vector.
 """
 
 import asyncio
@@ -32,10 +32,10 @@ from reveries.llm.remote_embedding import EmbeddedBatch, RemoteEmbedder, embeddi
 from reveries.llm.tokens import estimate_tokens
 
 REMEMBERED_TEXTS = 4_096
-"""In memory; 6 MB of 384 dimensions. The owner's words are embedded as the cue and, once slept on, as a turn."""
+"""In memory; 6 MB of 384 dimensions. The owner's words are embedded as the cue and, after sleep, as a turn."""
 
 LOCAL_BATCH_TEXTS = 8
-"""On one core a larger batch is no faster (docs/benchmarks/speed.md), and a cue waits for the one that is under way."""
+"""On one core a larger batch is no faster (docs/benchmarks/speed.md), and a cue waits for the running batch."""
 
 COUNTED_AT_ONCE_TOKENS = 20_000
 _BYTES_PER_TOKEN = 4
@@ -45,7 +45,7 @@ log = structlog.get_logger("embedding")
 
 @dataclass(eq=False, slots=True)
 class _Request:
-    """What one caller waits for."""
+    """The texts that one caller waits for."""
 
     left: dict[str, None]
     found: dict[str, Vector] = field(default_factory=dict)
@@ -74,10 +74,10 @@ class MeteredEmbedder:
         return self._embedder.dimensions
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
-        """See Embedder. Raises BudgetExceededError before anything is asked, ModelError when the embedder fails."""
+        """See Embedder. Raises BudgetExceededError before the embedder is called, ModelError when it fails."""
         wanted = dict.fromkeys(texts)
         found = await self._known(wanted)
-        # Those of like length together: what pads the shorter ones is work for nothing.
+        # Texts of similar length together: padding the shorter ones costs time.
         if missing := dict.fromkeys(sorted((text for text in wanted if text not in found), key=len)):
             found |= await self._ask_request(_Request(missing))
         if not found:
@@ -96,7 +96,7 @@ class MeteredEmbedder:
             if (vector := self._remembered.get(key := content_hash(text))) is not None:
                 self._remembered.move_to_end(key)
                 found[text] = vector
-        # A look into the file takes longer than a small local model; it pays where a call costs money.
+        # Reading the file takes longer than a small local model; it pays off where a call costs money.
         if not self._price.is_free and len(found) < len(texts):
             kept = await self._cache.find(self.model_id, (text for text in texts if text not in found))
             self._remember(kept)
@@ -104,7 +104,8 @@ class MeteredEmbedder:
         return found
 
     async def _ask_request(self, request: _Request) -> dict[str, Vector]:
-        """Whoever gets the turn asks for everybody who waits, one batch; so a short cue never waits for a long list."""
+        """Wait for the request; one caller at a time sends a batch for all waiting ones, so a short cue never waits for
+        a long list."""
         self._waiting.append(request)
         try:
             while request.left and request.error is None:
@@ -118,7 +119,7 @@ class MeteredEmbedder:
         return request.found
 
     async def _ask_next_batch(self) -> None:
-        """Ask for a batch of what waits, the shortest requests first. A failure is told to those it was for."""
+        """Send one batch of the waiting texts, shortest requests first. A failure goes to the requests in the batch."""
         shortest_first = sorted(
             (one for one in self._waiting if one.left and one.error is None), key=lambda request: len(request.left)
         )
@@ -129,7 +130,7 @@ class MeteredEmbedder:
         try:
             answered = dict(zip(batch, await self._call_embedder(batch), strict=True))
         except BudgetExceededError as error:
-            # It was too large for what is left, which the shorter ones may yet fit into.
+            # It exceeds the remaining budget, which shorter requests may still fit into.
             max(shortest_first, key=lambda request: len(request.left)).error = error
             return
         except ModelError as error:
@@ -151,7 +152,7 @@ class MeteredEmbedder:
             return vectors
         reservation = await self._ledger.reserve(self._worst_case(texts))
         answer = await self._settle_call(self._embedder, reservation, texts)
-        with contextlib.suppress(DiskFullError):  # They are paid for, and can be used without being kept.
+        with contextlib.suppress(DiskFullError):  # They are paid for, and usable without the cache.
             await self._cache.keep(self.model_id, dict(zip(texts, answer.vectors, strict=True)))
         return answer.vectors
 
@@ -184,7 +185,7 @@ class MeteredEmbedder:
                 await self._ledger.record(Role.EMBEDDING, self.model_id, tokens, "local")
 
     def _worst_case(self, texts: list[str]) -> PlannedCall:
-        # What a service reads is `prepare_text`; each text may have a mark before and after it.
+        # A service reads `prepare_text`; each text may have a mark before and after it.
         tokens = sum(estimate_tokens(prepare_text(text)) + 2 for text in texts)
         return PlannedCall(Role.EMBEDDING, self.model_id, self._price, tokens, 0)
 
@@ -196,5 +197,5 @@ class MeteredEmbedder:
 
 
 def _price_of(embedder: Embedder) -> Price:
-    """What is not asked over HTTP runs in this process."""
+    """Return the price; an embedder that is not called over HTTP runs in this process."""
     return price_of(embedder.model_id) if isinstance(embedder, RemoteEmbedder) else Price(0.0, 0.0)

@@ -1,5 +1,5 @@
-"""Which chat model suits a machine: by its free memory and cores, by what is on its disk, and by whose publisher
-answers. Pure: what there is, is an argument."""
+"""Which chat model suits a machine: by its free memory and cores, the models on its disk, and which publishers answer.
+Pure."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Rung:
-    """A model of the manifest, and what a machine must have for it. `asks_first`: too large to be fetched unasked."""
+    """A model of the manifest and its requirements. `asks_first`: too large to be fetched without asking."""
 
     model: str
     free_bytes: int = 0
@@ -20,12 +20,12 @@ LADDER = (
     Rung("qwen2.5-1.5b-instruct"),
     Rung("qwen2.5-coder-1.5b-instruct"),
 )
-"""The best first. The last one suits every machine, and package indexes have it too, for where no publisher answers."""
+"""Best first. The last one suits every machine, and package indexes have it too where no publisher answers."""
 
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
-    """The model to use. `larger`: a better one that this machine could have, if its owner says so; empty: none."""
+    """The model to use. `larger`: a better one that this machine could run, with its owner's consent; empty: none."""
 
     model: str
     is_here: bool = False
@@ -33,18 +33,18 @@ class Suggestion:
 
 
 def best_local_model(here: Collection[str]) -> str:
-    """The best of the models that are on the disk; empty when none of the ladder is."""
+    """Return the best of the models on the disk; empty when none of the ladder is there."""
     return next((rung.model for rung in LADDER if rung.model in here), "")
 
 
 def models_to_ask_for(free_bytes: int, cores: int) -> list[str]:
-    """The models that would suit the machine if their publisher has them, the best first."""
+    """Return the models that would suit the machine if their publisher has them, best first."""
     return [rung.model for rung in LADDER[:-1] if free_bytes >= rung.free_bytes and cores >= rung.cores]
 
 
 def choose_suggestion(free_bytes: int, cores: int, here: Collection[str], published: Collection[str]) -> Suggestion:
-    """What is on the disk (`here`) is used as it is; else the best that suits the machine of those `published`, that is
-    whose publisher answers with the file; else the last of the ladder."""
+    """Return the model on the disk (`here`) if there is one; else the best suitable one in `published`, whose publisher
+    answers; else the last of the ladder."""
     if found := best_local_model(here):
         return Suggestion(found, is_here=True)
     suitable = set(models_to_ask_for(free_bytes, cores)).intersection(published)

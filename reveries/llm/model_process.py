@@ -1,6 +1,6 @@
-"""One running model server: the child process, the way to it, and its end.
+"""One running model server: the child process, its HTTP client, and its end.
 
-Nothing here decides when to start or to stop; `embedded.EmbeddedModel` does.
+`embedded.EmbeddedModel` decides when to start and stop it.
 """
 
 import asyncio
@@ -21,10 +21,10 @@ from reveries.llm.embedded_server import ServerOptions
 from reveries.llm.limits import CappedTransport
 
 LOAD_SECONDS = 180.0
-"""Until the child says that it listens: a gigabyte read from a slow disk."""
+"""Until the child reports its address: a gigabyte read from a slow disk."""
 
 HEALTHY_SECONDS = 15.0
-"""From listening to healthy: until then a request may be hung up on."""
+"""From listening to healthy: until then requests may be dropped."""
 
 STOP_SECONDS = 5.0
 _HEALTH_POLL_SECONDS = 0.05
@@ -36,7 +36,7 @@ class _Ready(msgspec.Struct, frozen=True):
 
 
 class ModelProcess:
-    """A model server that answered once. `client` speaks HTTP to it; every call has a connection of its own."""
+    """A model server that answered once. `client` speaks HTTP to it; every call has its own connection."""
 
     def __init__(self, process: asyncio.subprocess.Process, client: httpx.AsyncClient) -> None:
         self._process = process
@@ -51,8 +51,10 @@ class ModelProcess:
         return self._process.returncode is None
 
     def use_cores(self, *, is_awaited: bool) -> None:
-        """Let the child's threads run on all of this process's cores where somebody waits for the answer, else on half
-        of them. Does nothing where a process has no such say (macOS), and for a child that has ended."""
+        """Let the child use all cores of this process if a person waits, else half of them.
+
+        Does nothing where that is not possible (macOS), and for a child that has ended.
+        """
         if not hasattr(os, "sched_setaffinity"):
             return
         cores = sorted(os.sched_getaffinity(0))
@@ -62,14 +64,14 @@ class ModelProcess:
                 os.sched_setaffinity(int(thread.name), cores)
 
     async def has_ended(self, within_seconds: float) -> bool:
-        """Whether the process ends within `within_seconds`: a broken connection is often the first sign of it."""
+        """Whether the process ends within `within_seconds`: a broken connection is often the first sign."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(within_seconds):
                 await self._process.wait()
         return not self.is_running
 
     async def aclose(self) -> None:
-        """Kill it (it owns nothing) and take its end from the system, so that no zombie is left. Idempotent."""
+        """Kill the process (it owns nothing) and reap it, so that no zombie is left. Idempotent."""
         try:
             await self.client.aclose()
         finally:
@@ -81,8 +83,8 @@ async def start_model_process(
 ) -> ModelProcess:
     """Start a server for `weights` and wait until it is healthy. Raises ModelUnavailableError; then nothing is left.
 
-    It listens on `socket`, or on loopback behind a random key where a unix socket can't be had. A response of more than
-    `wire_bytes` is cut off with an error.
+    It listens on `socket`, or on loopback behind a random key where a unix socket is not possible. A response of more
+    than `wire_bytes` is cut off with an error.
     """
     options = ServerOptions(
         model=str(weights),
@@ -110,7 +112,7 @@ async def start_model_process(
 
 
 async def _spawn() -> asyncio.subprocess.Process:
-    """Unbuffered pipes to a child in our process group: what ends the group ends it too."""
+    """Start the child with unbuffered pipes in our process group, so that it ends with the group."""
     return await asyncio.create_subprocess_exec(
         sys.executable,
         "-P",  # by its path, and without its folder on the module path: it works wherever the daemon was started
@@ -133,7 +135,7 @@ async def _handshake(process: asyncio.subprocess.Process, options: ServerOptions
     except TimeoutError as error:
         raise ModelUnavailableError(
             f"The model {weights.name} was not loaded within {LOAD_SECONDS:.0f} seconds.",
-            advice="Look at the machine's free memory, or choose a smaller model: reveries models",
+            advice="Check the machine's free memory, or choose a smaller model: reveries models",
         ) from error
     except (OSError, ValueError, msgspec.MsgspecError) as error:
         raise ModelUnavailableError(
@@ -143,9 +145,9 @@ async def _handshake(process: asyncio.subprocess.Process, options: ServerOptions
 
 
 def _create_client(address: str, api_key: str, wire_bytes: int) -> httpx.AsyncClient:
-    """A client for `address` ("unix:///path" or "http://host:port") that trusts no proxy of the environment."""
+    """Return a client for `address` ("unix:///path" or "http://host:port") that uses no proxy of the environment."""
     is_unix = address.startswith("unix://")
-    # Kept-alive connections are hung up on by this server: each request gets its own, which on a unix socket is free.
+    # The server drops kept-alive connections: each request gets its own, which costs nothing on a unix socket.
     transport = httpx.AsyncHTTPTransport(
         uds=address.removeprefix("unix://") if is_unix else None,
         limits=httpx.Limits(max_keepalive_connections=0),

@@ -1,6 +1,6 @@
-"""Which chat model this machine should have: looks at its memory, its cores, its disk, and at who answers.
+"""Which chat model suits this machine, by its memory, cores, disk, and which publishers answer.
 
-Runs as a process of its own, as `assets` does, and writes one JSON object (`SuggestedModel`):
+Runs as a separate process, like `assets`, and writes one JSON object (`SuggestedModel`):
 
     python -m reveries.llm.model_suggestion
 """
@@ -23,11 +23,11 @@ from reveries.protocol import SuggestedModel
 
 
 def find_suggestion(cores: int, free_bytes: int, folder: Path | None = None) -> SuggestedModel:
-    """For a machine of so much. Asks publishers only where nothing is on the disk; a silent one takes five seconds."""
+    """Suggest a model. Contacts publishers only where no model is on the disk; a silent one takes five seconds."""
     place = folder or find_models_folder()
     here, room_bytes = list_local_models(place), _free_disk_bytes(place)
     suiting = [] if best_local_model(here) else [asset(name) for name in models_to_ask_for(free_bytes, cores)]
-    wanted = [one for one in suiting if one.size_bytes <= room_bytes]  # Nobody says yes to what has no room.
+    wanted = [one for one in suiting if one.size_bytes <= room_bytes]  # Do not offer what does not fit on the disk.
     published = _published_names(wanted)
     found = choose_suggestion(free_bytes, cores, here, published)
     return SuggestedModel(
@@ -43,12 +43,13 @@ def find_suggestion(cores: int, free_bytes: int, folder: Path | None = None) -> 
 
 
 def _free_disk_bytes(folder: Path) -> int:
-    """Where `folder` is, or will be."""
+    """Return the free space where `folder` is, or will be."""
     return shutil.disk_usage(next(one for one in (folder, *folder.absolute().parents) if one.exists())).free
 
 
 def _published_names(wanted: Sequence[Asset]) -> Collection[str]:
-    """The names of those whose publisher has every file. All are asked at once: silence costs its time only once."""
+    """Return the names of the models whose publisher has every file. Asked concurrently, so silence is waited for only
+    once."""
     if not wanted:
         return ()
     with ThreadPoolExecutor(len(wanted)) as threads:
@@ -69,7 +70,7 @@ def _publishers(models: Sequence[Asset]) -> set[str]:
 
 
 def main() -> int:
-    """Look, and say what is suggested; the exit code."""
+    """Print the suggestion; return the exit code."""
     suggested = find_suggestion(read_machine_memory().cores, free_memory_bytes())
     sys.stdout.write(msgspec.json.encode(suggested).decode("utf-8") + "\n")
     return 0

@@ -1,4 +1,4 @@
-"""Models that an Ollama serves, spoken to directly: its own client, within our limits."""
+"""Chat models of an Ollama, through its own client, within our limits."""
 
 import asyncio
 import contextlib
@@ -26,16 +26,16 @@ from reveries.redaction import redact
 
 DEFAULTS = OllamaSettings(thinking=False, keep_alive_minutes=30.0, context_tokens=8192)
 LIST_BYTES = 4 * 2**20
-"""Ten thousand models' worth of a list."""
+"""Enough for a list of ten thousand models."""
 
 _CLIENT_ERRORS = (ValueError, TypeError, AttributeError, RecursionError)
-"""What Ollama's client trips over when a line is not what it expects."""
+"""Errors that Ollama's client raises for a line that it does not expect."""
 
 
 @dataclass(frozen=True, slots=True)
 class OllamaEntry:
-    """A model that an Ollama has. `size_bytes` 0: it did not say. `is_remote`: it does not run there. `billions` of
-    parameters, 0: it did not say."""
+    """A model that an Ollama has. `size_bytes` 0: unknown. `is_remote`: Ollama forwards its requests. `billions` of
+    parameters, 0: unknown."""
 
     name: str
     size_bytes: int
@@ -44,19 +44,19 @@ class OllamaEntry:
 
 
 async def find_ollama_models(url: str, timeout_seconds: float = 1.0) -> tuple[str, ...] | None:
-    """The names of what the Ollama at `url` has and runs itself, newest first; None when nothing answers there in
-    time."""
+    """Return the names of the models that the Ollama at `url` runs itself, newest first; None when it does not answer
+    in time."""
     listed = await list_ollama(url, timeout_seconds)
     return None if listed is None else local_model_names(listed)
 
 
 def local_model_names(listed: Sequence[OllamaEntry]) -> tuple[str, ...]:
-    """The names of those that the Ollama runs itself."""
+    """Return the names of the models that the Ollama runs itself."""
     return tuple(model.name for model in listed if not model.is_remote)
 
 
 async def list_ollama(url: str, timeout_seconds: float = 1.0) -> tuple[OllamaEntry, ...] | None:
-    """What the Ollama at `url` has, newest first; None when nothing answers there in time."""
+    """Return the models of the Ollama at `url`, newest first; None when it does not answer in time."""
     bodies: list[bytes] = []
 
     async def keep(response: httpx.Response) -> None:
@@ -82,29 +82,31 @@ async def list_ollama(url: str, timeout_seconds: float = 1.0) -> tuple[OllamaEnt
 
 
 def billions_by_name(listed: Sequence[OllamaEntry]) -> dict[str, float]:
-    """By the name that a choice of it has, in which ":latest" may be left out."""
+    """Return the parameters by the name of a model choice, in which ":latest" may be omitted."""
     found = {f"ollama/{model.name.removesuffix(':latest')}": model.billions for model in listed}
     return found | {f"ollama/{model.name}": model.billions for model in listed}
 
 
 def _find_remote_models(body: bytes) -> set[str]:
-    """The models of a list of which Ollama says whose they are (`remote_host`, `remote_model`): it hands on what they
-    are asked, whatever they are called; `ollama cp` gives them any name. Its client leaves these fields out."""
+    """Return the models with a `remote_host` or `remote_model`: Ollama forwards their requests, whatever their name.
+
+    `ollama cp` can give them any name, and its client omits these fields.
+    """
     rows = json.loads(body)["models"]
     return {str(row.get("model")) for row in rows if row.get("remote_host") or row.get("remote_model")}
 
 
 class OllamaModel:
-    """The ChatModel port on a model of an Ollama; `model` empty: the first local one that it has. `aclose` it."""
+    """The ChatModel port on a model of an Ollama; `model` empty: its first local one. Close it with `aclose`."""
 
     def __init__(self, model: str, url: str, limits: LimitSettings, settings: OllamaSettings = DEFAULTS) -> None:
         self._model = model
         self._url = url
         self._limits = limits
         self._settings = settings
-        # Not every model knows the switch, and one that does not refuses the call: then it is left out from there on.
+        # Some models refuse a call with the thinking switch: it is omitted from then on.
         self._may_say_think = True
-        # The client's own default waits for ever; silence and total time are bounded by `limit_stream`.
+        # The client's default waits for ever; silence and total time are limited by `limit_stream`.
         self._client = ollama_client(url, limits.total_seconds, limits.reply_bytes * WIRE_BYTES_PER_TEXT_BYTE)
 
     @property
@@ -123,7 +125,7 @@ class OllamaModel:
         return estimate_tokens(text)
 
     async def read_ahead(self, messages: Sequence[ChatMessage], role: Role) -> None:
-        """Nothing: Ollama gives no hold on which of its slots keeps what."""
+        """Do nothing: Ollama does not let a caller choose a slot."""
 
     async def aclose(self) -> None:
         await self._client.close()  # type: ignore[no-untyped-call]
@@ -141,7 +143,7 @@ class OllamaModel:
             raise self._explain_error(error) from error
 
     async def _answer(self, prompt: Prompt) -> AsyncGenerator[ollama.ChatResponse, None]:
-        """The parts of an answer; asked for without the thinking switch when the model does not know it."""
+        """Yield the parts of an answer; without the thinking switch when the model refuses it."""
         try:
             async with contextlib.aclosing(await self._parts(prompt)) as parts:
                 async for part in parts:
@@ -172,7 +174,7 @@ class OllamaModel:
             options=options,
             keep_alive=f"{round(self._settings.keep_alive_minutes * 60)}s",
         )
-        # What the client gives is a generator, and closing it is what closes the connection.
+        # The client returns a generator, and closing it closes the connection.
         return cast("AsyncGenerator[ollama.ChatResponse, None]", parts)
 
     async def _first(self) -> str:
@@ -198,7 +200,7 @@ class OllamaModel:
             )
         status = error.status_code if isinstance(error, ollama.ResponseError) and error.status_code > 0 else None
         fault = fault_of_status(status) if status is not None else of_wire or ModelFault.BROKEN
-        # Only Ollama's own words; what our side of the wire trips over says nothing to a person.
+        # Only Ollama's own message; errors of our side would not help a person.
         said = error.error if isinstance(error, ollama.ResponseError) else ""
         return ModelUnavailableError(
             fault_sentence(self.name, fault, status, str(said)),
@@ -209,13 +211,13 @@ class OllamaModel:
 
 
 def _retry_after(error: Exception) -> str | None:
-    """The header, which Ollama's client leaves behind in what its own error came from."""
+    """Return the Retry-After header, which is only in the cause of the client's error."""
     cause = error.__context__
     return cause.response.headers.get("Retry-After") if isinstance(cause, httpx.HTTPStatusError) else None
 
 
 def _is_about_thinking(error: ollama.ResponseError) -> bool:
-    """Whether the call was refused (400) because the model does not know how to think."""
+    """Whether the call was refused (400) because the model cannot think."""
     return error.status_code == httpx.codes.BAD_REQUEST and "think" in str(error.error).lower()
 
 
@@ -224,5 +226,5 @@ def _finish_reason(done_reason: str | None) -> FinishReason:
 
 
 def _usage_of_part(part: ollama.ChatResponse) -> Usage | None:
-    """None unless both counts were told: unknown is not free."""
+    """Return the usage; None unless both counts are reported: unknown is not free."""
     return parse_usage(part.prompt_eval_count, part.eval_count)

@@ -1,7 +1,6 @@
-"""The one client that every call to an Ollama is made with: its own, within our limits.
+"""The HTTP client for every call to an Ollama, within our limits, and its embedder.
 
-What is asked goes to the address that the owner chose, and to no other: no redirect is followed, no proxy of the
-environment is used, and no key of it is sent.
+Requests go only to the configured address: no redirects, no proxy of the environment, no key of the environment.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -22,7 +21,7 @@ KEEP_ALIVE = "30m"
 
 
 class OllamaEmbedder(RemoteEmbedder):
-    """The Embedder port on the model called `model` of the Ollama at `url`. `aclose` it."""
+    """The Embedder port on the model called `model` of the Ollama at `url`. Close it with `aclose`."""
 
     def __init__(self, model: str, url: str, limits: LimitSettings) -> None:
         super().__init__(f"ollama/{model}", limits)
@@ -36,7 +35,7 @@ class OllamaEmbedder(RemoteEmbedder):
     async def _ask_provider(self, texts: list[str]) -> tuple[Sequence[object], int | None]:
         try:
             answer = await self._client.embed(model=self._model, input=texts, keep_alive=KEEP_ALIVE)
-        # The last three: what its client trips over when the answer is not what it expects.
+        # The last three: errors of its client for an unexpected response.
         except (ollama.ResponseError, httpx.HTTPError, OSError, ValueError, TypeError, AttributeError) as error:
             raise self._explain_error(error) from error
         return answer.embeddings, answer.prompt_eval_count
@@ -54,7 +53,7 @@ class OllamaEmbedder(RemoteEmbedder):
                 advice="Start it (ollama serve), or check llm.ollama_url.",
                 fault=ModelFault.UNREACHABLE,
             )
-        # Its client says -1 for an error that came without a status.
+        # The client uses -1 for an error without a status.
         known = status if status is not None and status > 0 else None
         fault = fault_of_status(known) if known is not None else of_wire or ModelFault.BROKEN
         said = error.error if isinstance(error, ollama.ResponseError) else ""
@@ -69,10 +68,10 @@ ResponseHook = Callable[[httpx.Response], Awaitable[None]]
 
 
 def ollama_client(
-    url: str, timeout_seconds: float, limit_bytes: int, heard: ResponseHook | None = None
+    url: str, timeout_seconds: float, limit_bytes: int, on_response: ResponseHook | None = None
 ) -> ollama.AsyncClient:
-    """For the Ollama at `url`; a response longer than `limit_bytes` is cut off; `heard` is given each. Close it."""
-    # An Ollama is asked without TLS nearly always, and reading whom to trust takes tens of milliseconds of the loop.
+    """Return a client for the Ollama at `url`; responses longer than `limit_bytes` are cut off. Close it."""
+    # Most Ollamas use no TLS, and loading the trust store blocks the loop for tens of milliseconds.
     context = httpx.create_ssl_context(trust_env=False) if speaks_tls(url) else without_tls()
     return ollama.AsyncClient(
         host=url,
@@ -80,10 +79,10 @@ def ollama_client(
         transport=CappedTransport(httpx.AsyncHTTPTransport(verify=context, trust_env=False), limit_bytes),
         trust_env=False,
         follow_redirects=False,
-        event_hooks={"request": [_without_key], "response": [heard] if heard is not None else []},
+        event_hooks={"request": [_without_key], "response": [on_response] if on_response is not None else []},
     )
 
 
 async def _without_key(request: httpx.Request) -> None:
-    """Ollama's library sends the OLLAMA_API_KEY of the environment to whatever listens, in the clear."""
+    """Remove the OLLAMA_API_KEY of the environment, which the library sends to any server in the clear."""
     request.headers.pop("authorization", None)

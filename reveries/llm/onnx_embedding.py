@@ -1,6 +1,6 @@
-"""Text to vectors on this machine: MiniLM (int8 ONNX), in one thread of its own.
+"""Text to vectors on this machine: MiniLM (int8 ONNX), in its own thread.
 
-384 dimensions, English. The model is loaded in that thread at the first call; the event loop's thread never runs it.
+384 dimensions, English. The model is loaded in that thread at the first call; it never runs on the event loop's thread.
 """
 
 import asyncio
@@ -23,20 +23,20 @@ if TYPE_CHECKING:
 MODEL_ID = "all-minilm-l6-v2-int8"
 DIMENSIONS = 384
 MAX_TOKENS = 256
-"""What it was trained with; the rest of a longer text is not seen."""
+"""The model's training length; the rest of a longer text is ignored."""
 
 MAX_CHARS = 8 * MAX_TOKENS
-"""More characters than that cannot be among the first tokens of any ordinary text; tokenizing a book would stall."""
+"""More characters than that are never among the first tokens of ordinary text; tokenizing a book would stall."""
 
 BATCH_TEXTS = 8
-"""On one core a larger batch is no faster: what pads the shorter texts costs more than a call."""
+"""On one core a larger batch is no faster: padding the shorter texts costs more than a call."""
 
 RECENT_TEXTS_KEPT = 16
-"""So many vectors of single texts are kept: what a person says is weighed for danger, then recalled by, then kept."""
+"""Vectors of single texts in the cache: an owner's message is checked for danger, used for recall, then stored."""
 
 
 class OnnxEmbedder:
-    """The Embedder port on two files. Raises ModelMissingError when one is not there, at the first call."""
+    """The Embedder port on two files. The first call raises ModelMissingError when one is missing."""
 
     def __init__(self, model: Path, tokenizer: Path) -> None:
         self._files = (model, tokenizer)
@@ -57,11 +57,11 @@ class OnnxEmbedder:
         return self._loaded.computed_texts if self._loaded is not None else 0
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
-        """See Embedder. An empty text has the vector of nothing said, which is like no other. Order is kept."""
+        """See Embedder. An empty text has the vector of an empty input, which is similar to no other. Order is kept."""
         if not texts:
             return np.zeros((0, DIMENSIONS), np.float32)
         loop = asyncio.get_running_loop()
-        # A thread's work cannot be taken back: done in slices, so that cancelling waits for one batch at most.
+        # A thread's work cannot be cancelled: it runs in slices, so that a cancellation waits for one batch at most.
         order = sorted(range(len(texts)), key=lambda index: len(texts[index]))
         vectors = np.empty((len(texts), DIMENSIONS), np.float32)
         for batch in _split_into_batches(order, BATCH_TEXTS):
@@ -73,7 +73,7 @@ class OnnxEmbedder:
         return vectors
 
     async def aclose(self) -> None:
-        """Waits for the batch in hand, which takes less than a second."""
+        """Close, after waiting for the running batch, which takes less than a second."""
         await asyncio.to_thread(self._thread.shutdown, wait=True, cancel_futures=True)
         self._loaded = None
 
@@ -85,25 +85,25 @@ class OnnxEmbedder:
 
 @dataclass(slots=True)
 class _OnnxModel:
-    """Model and tokenizer. Used by the one thread alone."""
+    """Model and tokenizer. Used only by the embedder's thread."""
 
     session: "onnxruntime.InferenceSession"
     tokenizer: "Tokenizer"
-    lately: dict[tuple[int, ...], Vectors] = field(default_factory=dict)
-    """Single texts by what the model reads of them: capitals and white space make no other text."""
+    recent: dict[tuple[int, ...], Vectors] = field(default_factory=dict)
+    """Vectors of single texts by their token ids, so that case and white space do not matter."""
     computed_texts: int = 0
 
     def embed(self, texts: list[str]) -> Vectors:
-        """Mean of the token vectors, scaled to length 1."""
+        """Return the mean of the token vectors, scaled to length 1."""
         tokens = self.tokenizer.encode_batch([_encodable(text) for text in texts])
         if len(tokens) > 1:
             return self._compute_vectors(tokens)
         read = tuple(tokens[0].ids)
-        if (vectors := self.lately.pop(read, None)) is None:
+        if (vectors := self.recent.pop(read, None)) is None:
             vectors = self._compute_vectors(tokens)
-        self.lately[read] = vectors
-        while len(self.lately) > RECENT_TEXTS_KEPT:
-            del self.lately[next(iter(self.lately))]
+        self.recent[read] = vectors
+        while len(self.recent) > RECENT_TEXTS_KEPT:
+            del self.recent[next(iter(self.recent))]
         return vectors
 
     def _compute_vectors(self, tokens: "Sequence[Encoding]") -> Vectors:

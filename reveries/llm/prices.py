@@ -1,4 +1,4 @@
-"""What a call may cost and what it did cost, in millionths of a US dollar. Pure but for reading `prices.toml` once."""
+"""What a call may cost and did cost, in millionths of a US dollar. Pure except for reading `prices.toml` once."""
 
 from functools import cache
 from importlib import resources
@@ -9,11 +9,11 @@ from reveries.config import BudgetSettings, RoleBudget
 from reveries.llm.base import Usage
 
 LOCAL_PROVIDERS = ("embedded", "ollama", "scripted")
-"""What runs on the owner's machines has no price."""
+"""Providers on the owner's machines are free."""
 
 
 class Price(msgspec.Struct, frozen=True):
-    """US dollars for a million tokens; that is also millionths of a dollar for one."""
+    """US dollars for a million tokens, which equals millionths of a dollar for one."""
 
     input: float
     output: float
@@ -25,11 +25,11 @@ class Price(msgspec.Struct, frozen=True):
         return self.input == 0 and self.output == 0
 
     def microdollars(self, prompt_tokens: int, completion_tokens: int) -> int:
-        """Rounded up: many small calls must not be free."""
+        """Return the cost, rounded up: many small calls must not be free."""
         return -int(-(prompt_tokens * self.input + completion_tokens * self.output) // 1)
 
     def of(self, usage: Usage) -> int:
-        """Cached tokens are counted in full: their rebate differs, and a bill that is lower than ours does no harm."""
+        """Return the cost of `usage`. Cached tokens count in full: rebates differ, and a lower bill does no harm."""
         return self.microdollars(usage.prompt_tokens, usage.completion_tokens)
 
 
@@ -51,12 +51,12 @@ def _read_table() -> _PriceTable:
 
 
 def price_table_version() -> str:
-    """Which table of prices is in use; it stands with each entry of the ledger."""
+    """Return the version of the price table; each entry of the ledger stores it."""
     return _read_table().version
 
 
 def price_of(model: str) -> Price:
-    """The price of `model` ("provider/name"): 0 for what runs locally, the worst case for what is not listed."""
+    """Return the price of `model` ("provider/name"): 0 for local providers, the worst case for unlisted models."""
     table = _read_table()
     if model.partition("/")[0] in LOCAL_PROVIDERS:
         return Price(0.0, 0.0, table.version)
@@ -68,7 +68,7 @@ def price_of(model: str) -> Price:
 
 TURNS_PER_HOUR = 40
 PROMPT_TOKENS_PER_TURN = 3000
-"""Rules, self-model, what is recalled, and the conversation so far."""
+"""Rules, self-model, recalled memories, and the conversation so far."""
 
 REPLY_TOKENS_PER_TURN = 200
 
@@ -76,13 +76,14 @@ _MICRODOLLARS = 1_000_000
 
 
 def hour_of_talk_dollars(price: Price) -> float:
-    """Of an hour of conversation at `price`."""
+    """Return the cost of an hour of conversation at `price`."""
     turn = price.microdollars(PROMPT_TOKENS_PER_TURN, REPLY_TOKENS_PER_TURN)
     return TURNS_PER_HOUR * turn / _MICRODOLLARS
 
 
 def background_day_dollars(price: Price, budget: BudgetSettings) -> float:
-    """What thinking, sleep and work may use of a day at most: all their tokens at the dearer price, within the caps."""
+    """Return the most that thinking, sleep and work may cost in a day: all their tokens at the higher price, within the
+    limits."""
     roles = (budget.monologue, budget.consolidation, budget.work)
     most = sum(_role_day(price, limits) for limits in roles)
     return min(most, budget.dollars_per_day * (1.0 - budget.conversation_reserve_share))

@@ -1,6 +1,6 @@
-"""What every embedder that is asked over HTTP shares: batches, limits, and a check of each row before it is believed.
+"""Embedders called over HTTP: batches, limits, and a check of each row before it is used.
 
-A subclass asks one batch. Retrying is not done here: what calls an embedder decides what a failure means to it.
+A subclass sends one batch. Nothing is retried here: the caller decides what a failure means.
 """
 
 import asyncio
@@ -12,36 +12,38 @@ import numpy as np
 
 from reveries.config import LimitSettings
 from reveries.errors import ModelFault, ModelUnavailableError
-from reveries.llm.base import Vectors
+from reveries.llm.base import Embedder, Role, Vectors
+from reveries.llm.circuit import Failure
+from reveries.llm.circuits import Circuits
 
 BATCH_TEXTS = 64
 BATCH_CHARS = 48_000
-"""About 16,000 tokens of English; hosted providers take no more than some hundred thousand at once."""
+"""About 16,000 tokens of English; hosted providers accept at most some hundred thousand at once."""
 
 MAX_CHARS = 4_000
-"""The rest of a longer text is not seen. Below 8,000 tokens in any script, which is what hosted models read."""
+"""The rest of a longer text is ignored. Below 8,000 tokens in any script, which is what hosted models read."""
 
 MAX_DIMENSIONS = 8_192
 ROW_BYTES = MAX_DIMENSIONS * 32
-"""More than a row of so many numbers takes as JSON."""
+"""An upper bound on the JSON of a row of that many numbers."""
 
 FIRST_TEXT_SECONDS = 1.0
-"""And one more for every text: a cue, which a person waits for, has two."""
+"""Plus one second for every text: a cue, which a person waits for, has two."""
 
 LONGEST_SECONDS = 60.0
-"""A batch is short work; a service that takes longer is not there. `llm.limits.total_seconds` where that is less."""
+"""A batch is short work; a slower service counts as unavailable. `llm.limits.total_seconds` where that is less."""
 
 
 @dataclass(frozen=True, slots=True)
 class EmbeddedBatch:
-    """One batch's answer. `prompt_tokens` is None when the provider did not say: unknown, not free."""
+    """One batch's result. `prompt_tokens` is None when the provider did not report it: unknown, not free."""
 
     vectors: Vectors = field(repr=False)
     prompt_tokens: int | None
 
 
 class RemoteEmbedder(ABC):
-    """The Embedder port over HTTP. `model_id` is "provider/name". `dimensions` is 0 until the first answer tells it."""
+    """The Embedder port over HTTP. `model_id` is "provider/name". `dimensions` is 0 until the first answer."""
 
     def __init__(self, model_id: str, limits: LimitSettings) -> None:
         self._model_id = model_id
@@ -57,12 +59,12 @@ class RemoteEmbedder(ABC):
         return self._dimensions
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
-        """See Embedder. Raises ModelMissingError or ModelUnavailableError; then nothing of it is known."""
+        """See Embedder. Raises ModelMissingError or ModelUnavailableError."""
         parts = [(await self.embed_batch(batch)).vectors for batch in embedding_batches(texts)]
         return np.vstack(parts) if parts else np.zeros((0, self._dimensions), np.float32)
 
     async def embed_batch(self, texts: Sequence[str]) -> EmbeddedBatch:
-        """One call: at most BATCH_TEXTS texts, see `embedding_batches`."""
+        """Send one call: at most BATCH_TEXTS texts, see `embedding_batches`."""
         seconds = min(self._seconds, FIRST_TEXT_SECONDS + len(texts))
         try:
             async with asyncio.timeout(seconds):
@@ -73,7 +75,7 @@ class RemoteEmbedder(ABC):
                 advice="Memory is searched by words until it answers again.",
                 fault=ModelFault.TIMED_OUT,
             ) from error
-        # Thousands of numbers from Python's to numpy's: some milliseconds that the loop need not stand still for.
+        # Converting thousands of numbers to numpy takes milliseconds, so it runs off the event loop.
         vectors = await asyncio.to_thread(unit_rows, rows, len(texts), self._model_id)
         if self._dimensions not in (0, vectors.shape[1]):
             raise bad_vectors_error(
@@ -83,16 +85,63 @@ class RemoteEmbedder(ABC):
         return EmbeddedBatch(vectors, tokens)
 
     async def aclose(self) -> None:
-        """Give everything back. Idempotent. Here: nothing of its own."""
+        """Release all resources. Idempotent. The base class has none."""
         return
 
     @abstractmethod
     async def _ask_provider(self, texts: list[str]) -> tuple[Sequence[object], int | None]:
-        """The rows, in the order of `texts`, and the tokens as the provider counted them. Raises ModelError."""
+        """Return the rows in the order of `texts`, and the tokens as the provider counted them. Raises ModelError."""
+
+
+class GuardedEmbedder:
+    """The Embedder port over a remote `embedder`, behind its own circuit. Owns `embedder`.
+
+    The circuit is not the one of the provider's chat models: an address may offer one service without the other. A
+    refused call costs nothing, and memory is searched by words at once.
+    """
+
+    def __init__(self, embedder: Embedder, circuits: Circuits) -> None:
+        self._embedder = embedder
+        self._circuits = circuits
+        self._key = f"{embedder.model_id} (embedding)"
+
+    @property
+    def model_id(self) -> str:
+        return self._embedder.model_id
+
+    @property
+    def dimensions(self) -> int:
+        return self._embedder.dimensions
+
+    async def embed(self, texts: Sequence[str]) -> Vectors:
+        """See Embedder. Raises the last error, without a call, while it is too early to try again.
+
+        A cue is as urgent as the owner's message that it comes from, so the conversation's waiting rule applies; the
+        error's `retry_after_seconds` is the background's, for the caller that fills in missing vectors.
+        """
+        if self._circuits.wait_seconds(self._key, Role.CONVERSATION):
+            circuit = self._circuits.get(self._key)
+            raise self._unavailable_error(circuit.last_error, circuit.last_fault or ModelFault.UNREACHABLE)
+        try:
+            vectors = await self._embedder.embed(texts)
+        except ModelUnavailableError as error:
+            failure = Failure(error.fault, str(error), error.retry_after_seconds)
+            await self._circuits.record_failure(self._key, failure)
+            raise self._unavailable_error(str(error), error.fault) from error
+        await self._circuits.record_answer(self._key)
+        return vectors
+
+    async def aclose(self) -> None:
+        await self._embedder.aclose()
+
+    def _unavailable_error(self, message: str, fault: ModelFault) -> ModelUnavailableError:
+        wait_seconds = self._circuits.wait_seconds(self._key, Role.EMBEDDING)
+        return ModelUnavailableError(message, fault=fault, retry_after_seconds=wait_seconds)
 
 
 def embedding_batches(texts: Sequence[str]) -> Iterator[list[str]]:
-    """`texts` in order, cut so that none has more than BATCH_TEXTS of them or BATCH_CHARS characters (one text may)."""
+    """Yield `texts` in order, at most BATCH_TEXTS texts or BATCH_CHARS characters at a time (one long text may exceed
+    that)."""
     batch: list[str] = []
     chars = 0
     for text in texts:
@@ -107,15 +156,16 @@ def embedding_batches(texts: Sequence[str]) -> Iterator[list[str]]:
 
 
 def prepare_text(text: str) -> str:
-    """`text` as a service takes it: cut, without lone surrogates, and never blank, which some of them refuse."""
+    """Return `text` as a service accepts it: cut, without lone surrogates, and never blank, which some of them
+    refuse."""
     cut = text[:MAX_CHARS].encode("utf-8", "replace").decode("utf-8")
     return cut if cut.strip() else "."
 
 
 def unit_rows(rows: Sequence[object], count: int, model_id: str) -> Vectors:
-    """`rows` as float32 of unit length, shape (count, dimensions).
+    """Return `rows` as float32 of unit length, shape (count, dimensions).
 
-    Raises ModelUnavailableError unless there are `count` of them, all of one length, of finite numbers, none all 0.
+    Raises ModelUnavailableError unless there are `count` rows of equal length, finite and not all zero.
     """
     if len(rows) != count:
         raise bad_vectors_error(model_id, f"{len(rows)} rows for {count} texts")
@@ -130,14 +180,14 @@ def unit_rows(rows: Sequence[object], count: int, model_id: str) -> Vectors:
     largest = np.abs(numbers).max(axis=1, keepdims=True)
     if not (largest > 0.0).all():
         raise bad_vectors_error(model_id, "a row of zeros")
-    # By the largest first: the square of a very large number is none.
+    # Divide by the largest first: the square of a very large number overflows.
     scaled = numbers / largest
     unit: Vectors = (scaled / np.linalg.norm(scaled, axis=1, keepdims=True)).astype(np.float32)
     return unit
 
 
 def bad_vectors_error(model_id: str, what: str) -> ModelUnavailableError:
-    """The error for an answer that cannot be used."""
+    """Return the error for an answer that cannot be used."""
     return ModelUnavailableError(
         f"{model_id} answered with {what}.", advice="Check llm.embedding_model: is it a model that embeds?"
     )

@@ -1,7 +1,7 @@
-"""A role's model: the one that the settings name, and, when it fails, those after it in the role's list.
+"""A role's model: the one that the settings name, and its fallbacks in order.
 
-The one layer that asks twice. The owner's own turn is tried three times within a few seconds, a thought or a sleep
-once: the circuit says when it may come again. Once a word was shown nothing is asked again: no reply is begun twice.
+The only layer that retries. The owner's own turn is tried three times within a few seconds, a thought or a sleep once:
+the circuit says when to try again. Once a word was shown nothing is retried, so no reply begins twice.
 """
 
 import contextlib
@@ -22,7 +22,7 @@ log = structlog.get_logger("models")
 
 CONVERSATION_TRIES = 3
 LONGEST_WAIT_IN_A_TURN_SECONDS = 5.0
-"""A person is waiting: a provider that asks for more is passed over."""
+"""A person is waiting: a provider that asks for a longer pause is skipped."""
 
 _BETWEEN_TRIES_SECONDS = (0.3, 1.0)
 
@@ -58,14 +58,14 @@ class RoleModel:
         return self._serving.model.context_tokens
 
     async def stream(self, prompt: Prompt) -> AsyncGenerator[StreamEvent, None]:
-        """See ChatModel. Raises the first candidate's error when none of them answers.
+        """See ChatModel. Raises the first candidate's error when all fail.
 
-        `retry_after_seconds` of a ModelUnavailableError says when `prompt.role` may come again.
+        `retry_after_seconds` of a ModelUnavailableError says when `prompt.role` may try again.
         """
         errors: list[ModelError] = []
-        made_for = self._serving
+        serving = self._serving
         for candidate in self._candidates:
-            call = _Call(candidate, prompt, self._circuits, self._clock, was_made_for_it=candidate is made_for)
+            call = _Call(candidate, prompt, self._circuits, self._clock, is_prompt_for_model=candidate is serving)
             try:
                 async with contextlib.aclosing(call.events()) as events:
                     async for event in events:
@@ -76,7 +76,7 @@ class RoleModel:
                 if call.has_spoken:
                     raise
                 errors.append(error)
-                log.info("model.passed_over", model=candidate.model.name, why=error.code)
+                log.info("model.skipped", model=candidate.model.name, why=error.code)
         raise self._set_retry_time(errors, prompt.role)
 
     async def count_tokens(self, text: str) -> int:
@@ -87,35 +87,37 @@ class RoleModel:
             await self._serving.model.read_ahead(messages, role)
 
     async def aclose(self) -> None:
-        """Nothing of its own to give back."""
+        """Do nothing: the candidates are owned elsewhere."""
 
     def _set_retry_time(self, errors: Sequence[ModelError], role: Role) -> ModelError:
         first = errors[0]
         circuits = self._circuits
         providers = [candidate.provider for candidate in self._candidates]
-        ill = [provider for provider in providers if not circuits.before(provider, role).is_well]
-        if isinstance(first, ModelUnavailableError) and ill:
-            first.retry_after_seconds = min(circuits.wait_seconds(provider, role) for provider in ill)
+        failing = [provider for provider in providers if not circuits.find_blocking(provider, role).is_healthy]
+        if isinstance(first, ModelUnavailableError) and failing:
+            first.retry_after_seconds = min(circuits.wait_seconds(provider, role) for provider in failing)
         return first
 
 
 class _Call:
-    """One question to one candidate."""
+    """One call to one candidate."""
 
     def __init__(
-        self, candidate: Candidate, prompt: Prompt, circuits: Circuits, clock: Clock, *, was_made_for_it: bool
+        self, candidate: Candidate, prompt: Prompt, circuits: Circuits, clock: Clock, *, is_prompt_for_model: bool
     ) -> None:
         self._candidate = candidate
-        self._was_made_for_it = was_made_for_it
+        self._is_prompt_for_model = is_prompt_for_model
         self._prompt = prompt
         self._circuits = circuits
         self._clock = clock
         self.has_spoken = False
 
     async def events(self) -> AsyncGenerator[StreamEvent, None]:
-        """The answer. Raises ModelError after the last try."""
-        prompt = self._prompt if self._was_made_for_it else await _shorten_prompt(self._prompt, self._candidate.model)
-        was_open = self._circuits.of(self._candidate.provider).is_open
+        """Yield the answer. Raises ModelError after the last try."""
+        prompt = (
+            self._prompt if self._is_prompt_for_model else await _shorten_prompt(self._prompt, self._candidate.model)
+        )
+        was_open = self._circuits.get(self._candidate.provider).is_open
         tries = CONVERSATION_TRIES if prompt.role is Role.CONVERSATION and not was_open else 1
         for number in range(tries):
             await self._wait_or_refuse()
@@ -124,8 +126,8 @@ class _Call:
                     async for event in stream:
                         self.has_spoken = self.has_spoken or isinstance(event, Delta)
                         if isinstance(event, Finished):
-                            # Before it is handed on: who has the end mark comes back for nothing more.
-                            await self._circuits.answered(self._candidate.provider, prompt.role)
+                            # Before the yield: a caller that has the end mark does not resume this generator.
+                            await self._circuits.record_answer(self._candidate.provider, prompt.role)
                         yield event
             except ModelUnavailableError as error:
                 await self._note_failure(error)
@@ -136,12 +138,12 @@ class _Call:
                 return
 
     async def _wait_or_refuse(self) -> None:
-        """Raise, without a call, what failed last when it is too early to ask again."""
+        """Raise the last error, without a call, when it is too early to try again."""
         provider, role = self._candidate.provider, self._prompt.role
         wait = self._circuits.wait_seconds(provider, role)
         if not wait:
             return
-        circuit = self._circuits.before(provider, role)
+        circuit = self._circuits.find_blocking(provider, role)
         if role is not Role.CONVERSATION or wait > LONGEST_WAIT_IN_A_TURN_SECONDS or circuit.is_open:
             raise ModelUnavailableError(
                 circuit.last_error or f"{provider} is not asked yet.",
@@ -152,11 +154,11 @@ class _Call:
 
     async def _note_failure(self, error: ModelUnavailableError) -> None:
         failure = Failure(error.fault, str(error), error.retry_after_seconds)
-        await self._circuits.failed(self._candidate.provider, failure, self._prompt.role)
+        await self._circuits.record_failure(self._candidate.provider, failure, self._prompt.role)
 
 
 async def _shorten_prompt(prompt: Prompt, model: ChatModel) -> Prompt:
-    """`prompt` without the oldest of its history, as far as `model`'s context asks for it.
+    """Return `prompt` without the oldest history messages that do not fit into `model`'s context.
 
     The first message (the rules) and the last stay.
     """
@@ -164,6 +166,6 @@ async def _shorten_prompt(prompt: Prompt, model: ChatModel) -> Prompt:
     messages = list(prompt.messages)
     sizes = [await model.count_tokens(message.text) for message in messages]
     while len(messages) > 2 and sum(sizes) + template_tokens(messages) > room:
-        # In pairs, so that what is left still begins with a word of the user.
+        # In pairs, so that the history still begins with a user message.
         del messages[1:3], sizes[1:3]
     return replace(prompt, messages=tuple(messages)) if len(messages) < len(prompt.messages) else prompt

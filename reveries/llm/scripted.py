@@ -1,7 +1,7 @@
-"""The test twins of both ports, shipped beside them: a model that says what it was told to, an embedder of words.
+"""Test doubles of both ports: a model that plays scripts, and an embedder that hashes words.
 
-`ScriptedModel` answers each call with the next script of its queue and records the prompt. Nothing in it is random and
-no time passes but what a script's `Pause`s take of the clock.
+`ScriptedModel` answers each call with the next script of its queue and records the prompt. Nothing in it is random, and
+only a script's `Pause`s take time, by the given clock.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ class Pause:
 
 
 Piece = str | Pause | Exception
-"""A delta, a wait, or an error to raise in its place."""
+"""A delta, a wait, or an error to raise."""
 
 Script = str | Exception | Sequence[Piece] | msgspec.Struct | dict[str, object] | Callable[[Prompt], Iterable[Piece]]
 """One call: a whole text (one delta a word), an error, its pieces, an object (answered as JSON), or a function of the
@@ -57,9 +57,9 @@ class ScriptedModel:
         self.prompts: list[Prompt] = []
         """Every prompt that was streamed, in order."""
         self.read: list[tuple[tuple[ChatMessage, ...], Role]] = []
-        """Every beginning that was read ahead, in order."""
+        """Every prompt beginning that was read ahead, in order."""
         self.stopped = 0
-        """How many calls were left before their end."""
+        """Number of calls that were closed before their end."""
         self.is_closed = False
 
     @property
@@ -71,7 +71,7 @@ class ScriptedModel:
         return self._context_tokens
 
     def add(self, *scripts: Script) -> None:
-        """Queue more."""
+        """Queue more scripts."""
         self._scripts.extend(scripts)
 
     async def stream(self, prompt: Prompt) -> AsyncGenerator[StreamEvent, None]:
@@ -129,7 +129,7 @@ class ScriptedModel:
 class HashingEmbedder:
     """The Embedder port without a model: a text's vector is the sum of its words' fixed directions.
 
-    Texts that share words are near each other, the same text always has the same vector, on every machine.
+    Texts that share words are near each other; the same text has the same vector on every machine.
     """
 
     def __init__(self, dimensions: int = 64) -> None:
@@ -155,7 +155,7 @@ class HashingEmbedder:
         return unit.astype(np.float32)
 
     async def aclose(self) -> None:
-        """Nothing to give back."""
+        """Do nothing."""
 
     def _direction(self, word: str) -> Vectors:
         chance = np.random.default_rng(zlib.crc32(word.encode("utf-8", "replace")))

@@ -1,7 +1,7 @@
-"""Answers of a known form: constrained where the model can be, parsed with patience, checked, repaired once (R-113).
+"""Structured answers: constrained where the model can be, parsed leniently, checked, repaired once (R-113).
 
-A model's answer is input like a stranger's. What comes out of here has the type that was asked for, or is an error; the
-caller's own fallback is next. No question is ever put twice in the same words.
+A model's answer is untrusted input. The result has the requested type, or an error is raised and the caller uses its
+fallback. No question is sent twice in the same words.
 """
 
 import contextlib
@@ -26,19 +26,19 @@ _FENCED = re.compile(r"```[\w-]*\s*\n(.*?)(?:```|\Z)", re.DOTALL)
 
 
 class AnswerOutcome(StrEnum):
-    """What became of one question with a form."""
+    """The outcome of one structured question."""
 
     VALID = "valid"
     REPAIRED = "repaired"
-    """Valid, once the model had been shown what was wrong."""
+    """Valid after the model was shown its error."""
     FAILED = "failed"
 
 
 class AnswerRecorder(Protocol):
-    """Who counts how well a model keeps to the form."""
+    """Counts how often a model's answers are valid."""
 
     async def record(self, model: str, outcome: AnswerOutcome) -> None:
-        """One question was answered by `model`, or not."""
+        """Record the outcome of one question to `model`."""
         ...
 
 
@@ -55,10 +55,10 @@ async def ask_structured(
     clamp: Callable[[Answer], Answer] | None = None,
     recorder: AnswerRecorder | None = None,
 ) -> Answer:
-    """Put `prompt` and read the answer as `type_`, which `clamp` may bring into range.
+    """Send `prompt` and parse the answer as `type_`; `clamp` may bring its values into range.
 
-    `schema` None: the prompt's own, else one made from `type_`. `recorder` is told what became of it; a call that
-    brought no answer is none. Raises ModelAnswerError after one repair, and whatever `model.stream` raises.
+    `schema` None: the prompt's own, else one made from `type_`. `recorder` receives the outcome, except when the call
+    brought no answer. Raises ModelAnswerError after one repair, and whatever `model.stream` raises.
     """
     try:
         answer, outcome = await _ask_structured_once(model, prompt, type_, schema, clamp)
@@ -96,7 +96,7 @@ async def _ask_structured_once(
 
 
 async def collect(model: ChatModel, prompt: Prompt) -> tuple[str, FinishReason]:
-    """The whole text of one call, and why it ended."""
+    """Return the whole text of one call, and why it ended."""
     pieces: list[str] = []
     reason = FinishReason.STOP
     async with contextlib.aclosing(model.stream(prompt)) as events:
@@ -109,25 +109,25 @@ async def collect(model: ChatModel, prompt: Prompt) -> tuple[str, FinishReason]:
 
 
 def parse(text: str, type_: type[Answer]) -> Answer:
-    """The first thing in `text` that is a JSON value of `type_`, whatever stands round it: prose, code fences.
+    """Return the first JSON value of `type_` in `text`, ignoring prose and code fences around it.
 
-    Numbers that were written as strings are taken as numbers. Raises ValueError saying what is wrong.
+    Numbers written as strings are accepted. Raises ValueError saying what is wrong.
     """
     problem = "there is no JSON object in it"
     for candidate in _candidates(text):
         try:
             return msgspec.json.decode(candidate.encode("utf-8", "replace"), type=type_, strict=False)
         except (msgspec.MsgspecError, RecursionError) as error:
-            # "Malformed" says nothing to a model that wrote prose; what is wrong with an object does.
+            # "Malformed" does not help a model that wrote prose; the error of an object does.
             if candidate.lstrip().startswith("{"):
                 problem = str(error) or "it is nested too deep"
     raise ValueError(problem)
 
 
 def schema_of(type_: type[object]) -> dict[str, object]:
-    """A JSON schema of `type_` with nothing left to look up: references inlined, every field required, none beyond.
+    """Return a JSON schema of `type_` with references inlined, every field required and no others allowed.
 
-    Models leave out what they may leave out; a type's defaults are for answers that were not constrained.
+    Models leave out optional fields; a type's defaults are for answers that were not constrained.
     """
     schema = msgspec.json.schema(type_)
     definitions = schema.pop("$defs", {})
@@ -143,7 +143,7 @@ def _inline_definitions(node: object, definitions: Mapping[str, object], inside:
     if isinstance(reference, str):
         name = reference.rpartition("/")[2]
         if name in inside:
-            return {}  # a type that holds itself: from here on, anything
+            return {}  # a recursive type: from here on, anything
         return _inline_definitions(definitions[name], definitions, (*inside, name))
     return {key: _inline_definitions(value, definitions, inside) for key, value in node.items()}
 
@@ -187,7 +187,7 @@ def _repair_prompt(prompt: Prompt, text: str, problem: str) -> Prompt:
 
 
 def _candidates(text: str) -> Iterator[str]:
-    """What may be the object: the whole, what stands in fences, then every balanced {…}."""
+    """Yield what may be the object: the whole text, fenced blocks, then every balanced {…}."""
     yield text
     for fenced in _FENCED.finditer(text):
         yield fenced[1]
@@ -202,7 +202,7 @@ def _candidates(text: str) -> Iterator[str]:
 
 
 def _end_of_object(text: str, start: int) -> int:
-    """The index after the brace that closes the one at `start`; 0 if none does. Braces in strings do not count."""
+    """Return the index after the brace that closes the one at `start`; 0 if none does. Ignores braces in strings."""
     depth = 0
     in_string = is_escaped = False
     for index in range(start, len(text)):

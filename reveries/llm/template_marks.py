@@ -1,8 +1,8 @@
-"""Chat template marks in text that is only text: made harmless before any model sees it.
+"""Chat template marks inside text: made harmless before any model reads it.
 
 A model's template writes special tokens such as `<|im_start|>` between messages. The same characters inside a
-remembered text would be read as the end of its message and the beginning of another, in somebody else's name (F3).
-Every adapter passes every message through `escape_marks`; nothing else in Reveries builds a prompt's wire form.
+remembered text would end its message and begin another, in someone else's name (F3). Every adapter passes every message
+through `escape_marks`; nothing else in Reveries builds a prompt's wire form.
 """
 
 import re
@@ -12,7 +12,7 @@ from reveries import gates
 from reveries.llm.base import ChatMessage
 
 JOINER = "\u2060"
-"""WORD JOINER: invisible, of no width, and part of no special token."""
+"""WORD JOINER: invisible, without width, and part of no special token."""
 
 # ChatML and its kin (`<|...|>`, also with DeepSeek's full-width bars), Llama 2 and Mistral brackets, Gemma turns,
 # sentence marks, and the added tokens of tool and thought templates.
@@ -32,9 +32,9 @@ _MARKS = re.compile(
 
 
 def escape_marks(text: str) -> str:
-    """`text` with an invisible joiner inside every chat template mark, so that no tokenizer finds one in it.
+    """Return `text` with an invisible joiner inside every chat template mark, so that no tokenizer finds one in it.
 
-    A person reads the same; sealing twice changes nothing more. Lone surrogates, which no wire can carry, become "?".
+    It reads the same for a person; escaping twice changes nothing more. Lone surrogates become "?".
     """
     text = text.encode("utf-8", "replace").decode("utf-8") if not text.isascii() else text
     if not gates.is_enforced(gates.Gate.MARKS):
@@ -43,10 +43,10 @@ def escape_marks(text: str) -> str:
 
 
 def _closes(mark: "re.Match[str]") -> bool:
-    """Whether what was found is the end of a mark, told by what stands before it."""
+    """Whether the match is the end of a mark, by the character before it."""
     return mark.start() > 0 and mark.string[mark.start() - 1] in "|｜" and mark[0] in ">]"
 
 
 def wire_messages(messages: Sequence[ChatMessage]) -> list[dict[str, str]]:
-    """`messages` as every provider's JSON has them, each text sealed."""
+    """Return `messages` in the JSON form of all providers, each text escaped."""
     return [{"role": message.role, "content": escape_marks(message.text)} for message in messages]

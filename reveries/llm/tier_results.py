@@ -1,4 +1,4 @@
-"""What tests found of each model, kept over restarts."""
+"""Results of tier tests by model, kept over restarts."""
 
 import contextlib
 from collections.abc import Mapping, Sequence
@@ -18,7 +18,7 @@ _scores = msgspec.json.Decoder(tuple[GroupScore, ...])
 
 @dataclass(frozen=True, slots=True)
 class TierResult:
-    """What the last test of a model came to."""
+    """The result of a model's last test."""
 
     tier: Tier
     tested_at: float
@@ -26,7 +26,7 @@ class TierResult:
 
 
 class TierResults:
-    """Made by `open_tier_results`."""
+    """Created by `open_tier_results`."""
 
     def __init__(self, database: Database, known: dict[str, TierResult]) -> None:
         self._database = database
@@ -34,11 +34,11 @@ class TierResults:
 
     @property
     def known(self) -> Mapping[str, TierResult]:
-        """By a model's name; what is recorded later is in it at once."""
+        """Results by model name; later ones appear in it at once."""
         return self._known
 
     async def record(self, model: str, scores: Sequence[GroupScore], tested_at: float) -> TierResult:
-        """Keep it in the place of the model's last. Raises StorageError, and then nothing is changed."""
+        """Replace the model's last result. Raises StorageError, and then nothing is changed."""
         result = TierResult(tier_of_scores(scores), tested_at, tuple(scores))
         row = {"model": model, "tier": int(result.tier), "tested_at": tested_at}
         async with self._database.transaction() as transaction:
@@ -48,14 +48,16 @@ class TierResults:
 
 
 async def open_tier_results(database: Database) -> TierResults:
-    """With what earlier lives tested."""
+    """Load the results of earlier runs."""
     rows = await database.rows("model_tiers.all")
     return TierResults(database, {str(row["model"]): _result_from_row(row) for row in rows})
 
 
 def read_tier_results(path: Path) -> Mapping[str, TierResult]:
-    """Those of the memory at `path`, which nobody has open and which stays as it is. Where it cannot be read, or is of
-    a time before there were any, nothing is known: whoever wakes it says what is wrong with it."""
+    """Read the results from the memory at `path` without changing it, while no one has it open.
+
+    Empty where it cannot be read, or is older than the table: waking it reports what is wrong.
+    """
     try:
         with contextlib.closing(connect_read_only(path, busy_seconds=1.0)) as look:
             look.row_factory = dbapi.Row

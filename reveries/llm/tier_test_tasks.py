@@ -1,9 +1,9 @@
-"""The small tasks by which a model's tier is found, and what counts as right. Pure; no model judges another.
+"""The tasks by which a model's tier is tested, and what counts as right. Pure; no model judges another.
 
-They are sixty, fixed and asked at temperature 0, so that a test says the same twice. Each stands for something that the
-mind asks of a model every day: an answer under a schema (sleep), who is who among the owner, those around them and the
-mind itself, what notes say and what they do not, an end when all is said; and for its work on projects the next step of
-a task, whether a text holds an answer, and that a text is read and not obeyed.
+The tasks are fixed and sent at temperature 0, so that a test gives the same result twice. Each stands for something
+that the mind asks of a model every day: an answer under a schema (sleep), telling apart the owner, the people around
+them and the mind itself, what notes say and what they do not, ending when all is said; and for work on projects the
+next step of a task, whether a text holds an answer, and that a text is read and not obeyed.
 """
 
 import re
@@ -85,13 +85,13 @@ class _TaskTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @cache
 def all_tasks() -> tuple[Task, ...]:
-    """In the order in which they are asked."""
+    """Return the tasks in the order in which they are sent."""
     source = resources.files("reveries.llm").joinpath("tier_test_tasks.toml").read_bytes()
     return msgspec.toml.decode(source, type=_TaskTable).task
 
 
 def prompt_of(task: Task, role: Role, least_tokens: int = 0) -> Prompt:
-    """The call that puts `task`, with room for `least_tokens` at least."""
+    """Return the call for `task`, with at least `least_tokens` for the answer."""
     system = _SYSTEM
     if task.notes:
         system += "\nYour notes:\n" + "\n".join(f"- {note}" for note in task.notes)
@@ -102,7 +102,7 @@ def prompt_of(task: Task, role: Role, least_tokens: int = 0) -> Prompt:
 
 
 def is_right(task: Task, text: str, reason: FinishReason) -> bool:
-    """Whether `text`, which ended for `reason`, does what was asked."""
+    """Whether `text`, which ended for `reason`, does what the task asks."""
     said = text.replace("’", "'").strip()
     if task.fields:
         return _is_form_right(task, said)
@@ -181,7 +181,7 @@ def _is_ended(task: Task, said: str, reason: FinishReason) -> bool:
 
 
 def _repeats(said: str) -> bool:
-    """Whether a line, or six words in a row, come twice."""
+    """Whether a line, or six words in a row, occur twice."""
     lines = [line.strip().casefold() for line in said.splitlines() if line.strip()]
     words = said.casefold().split()
     runs = [tuple(words[place : place + _REPEATED_WORDS]) for place in range(len(words) - _REPEATED_WORDS + 1)]

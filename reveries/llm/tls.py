@@ -1,4 +1,4 @@
-"""Whom a call over TLS trusts: read from the disk once, not at every call, for that takes tens of milliseconds."""
+"""TLS trust for outgoing calls: loaded from the disk once, because that takes tens of milliseconds."""
 
 import asyncio
 import ssl
@@ -8,25 +8,25 @@ import httpx
 
 
 def speaks_tls(url: str) -> bool:
-    """Whether what is asked at `url` is asked over TLS."""
+    """Whether calls to `url` use TLS."""
     return url.lower().startswith("https:")
 
 
 def without_tls() -> ssl.SSLContext:
-    """For an address that is asked in the clear. It trusts nobody, so that no TLS can ever be spoken with it."""
+    """Return a context for plain-text addresses. It trusts no certificate, so TLS can never succeed with it."""
     return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
 class TlsTrust:
-    """The one context of everybody who calls with it."""
+    """A shared TLS context."""
 
     def __init__(self, make: Callable[[], ssl.SSLContext] | None = None) -> None:
-        """`make`: what reads it, in a thread; by default what httpx trusts, without a look at the environment."""
+        """`make` builds the context, in a thread; by default httpx's trust store, ignoring the environment."""
         self._make = make or (lambda: httpx.create_ssl_context(trust_env=False))
         self._context: ssl.SSLContext | None = None
 
     async def context(self, url: str) -> ssl.SSLContext:
-        """For calls to `url`. Raises OSError where the list of whom to trust cannot be read."""
+        """Return the context for calls to `url`. Raises OSError where the trust store cannot be read."""
         if not speaks_tls(url):
             return without_tls()
         if self._context is None:

@@ -16,15 +16,15 @@ ENGLISH_LETTERS_PER_TOKEN = 4.0
 OTHER_LETTERS_PER_TOKEN = 2.0
 LONG_LETTERS_PER_TOKEN = 1.3
 LONGEST_WORD_LETTERS = 16
-"""A longer run of letters is a compound, a name in code, or no word at all."""
+"""A longer run of letters is a compound, an identifier, or no word at all."""
 
 ENGLISH_SHARE = 0.25
-"""Of the words of a stretch that are common English ones: prose has 0.35 to 0.5, other languages below 0.1."""
+"""Share of common English words in a stretch: prose has 0.35 to 0.5, other languages below 0.1."""
 
 STRETCH_WORDS = 48
 _REMEMBERED_CHARS = 8_000
 TOKENS_PER_MESSAGE = 8
-"""The template's own tokens round a message: role, marks, line breaks."""
+"""The template's own tokens around a message: role, marks, line breaks."""
 
 _COMMON = """
 the be to of and a in that have i it for not on with he as you do at this but his by from they we say her
@@ -37,7 +37,7 @@ should
 _COMMON_WORDS = frozenset(_COMMON.split())
 _WORDS = re.compile(r"[A-Za-z0-9]+")
 _SPACES = re.compile(r"\s{2,}|[^\S ]|\s(?![A-Za-z])")
-"""All but one blank before a word, which tokenizers take as its beginning."""
+"""All white space except a single blank before a word, which tokenizers join with the word."""
 _HAS_DIGIT = re.compile(r"[0-9]")
 _LETTERS = re.compile(r"[A-Za-z]+")
 _PARTS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
@@ -47,13 +47,13 @@ _LEAST_VOWEL_SHARE = 0.2
 
 
 def estimate_tokens(text: str) -> int:
-    """At least as many tokens as a model is likely to find in `text`, at most its UTF-8 bytes; 0 for the empty text."""
+    """Return an upper estimate of the tokens in `text`, at most its UTF-8 bytes; 0 for the empty text."""
     return _cached_estimate(text) if len(text) <= _REMEMBERED_CHARS else _estimate_text(text)
 
 
 @lru_cache(maxsize=512)
 def _cached_estimate(text: str) -> int:
-    """What a prompt is made of is counted several times a turn, most of it again at the next."""
+    """Cache estimates: the parts of a prompt are counted several times a turn."""
     return _estimate_text(text)
 
 
@@ -61,7 +61,7 @@ def _estimate_text(text: str) -> int:
     size = len(text.encode("utf-8", "replace"))
     words = _WORDS.findall(text)
     spaces = text.count(" ") + text.count("\n") + text.count("\t") + text.count("\r")
-    # What is neither a word nor white space counts by its bytes.
+    # Anything but words and white space counts by its bytes.
     count = float(size - spaces - sum(map(len, words)))
     count += sum(_space_tokens(found) for found in _SPACES.findall(text))
     for start in range(0, len(words), STRETCH_WORDS):
@@ -73,12 +73,12 @@ def _estimate_text(text: str) -> int:
 
 
 def template_tokens(messages: Sequence[ChatMessage]) -> int:
-    """What the chat template may add to the texts of `messages`, the opening of the answer included."""
+    """Return what the chat template may add to `messages`, including the opening of the answer."""
     return TOKENS_PER_MESSAGE * (len(messages) + 1)
 
 
 def _space_tokens(run: str) -> float:
-    """White space that does not belong to the word after it. Only a run of one character is surely merged."""
+    """Return the tokens of white space that is not joined with a word. Only runs of one character are surely merged."""
     return 1.0 + len(run) / 4 if run == run[0] * len(run) else float(len(run))
 
 
@@ -89,7 +89,7 @@ def _word_tokens(word: str, letters_per_token: float) -> float:
     if _HAS_DIGIT.search(word):
         return float(length) if length > LONGEST_WORD_LETTERS else _mixed_tokens(word)
     parts = _PARTS.findall(word)
-    # Capitals in the middle are fine where they begin words (getElement); strewn about, they make no word.
+    # Capitals inside a word may begin words (getElement); scattered ones make no word.
     if length < 3 * len(parts) or any(not _is_pronounceable(part) for part in parts):
         return float(length)
     if len(parts) > 1 or word.isupper():

@@ -13,9 +13,9 @@ _BEFORE_SENDING_NAMES = frozenset({"ClientConnectorError"})
 
 
 def fault_of_wire(error: BaseException) -> ModelFault | None:
-    """UNREACHABLE only when no connection was made; None when nothing of the connection led to `error`.
+    """Return UNREACHABLE only when no connection was made; None when `error` was not caused by the connection.
 
-    A connection that broke later is BROKEN: the question was sent, and nobody knows what was made of it.
+    A connection that broke later is BROKEN: the request was sent, and its usage is unknown.
     """
     causes = list(causes_of(error))
     after_sending = [
@@ -31,7 +31,7 @@ def fault_of_wire(error: BaseException) -> ModelFault | None:
 
 
 def causes_of(error: BaseException) -> Iterator[BaseException]:
-    """`error` and what led to it."""
+    """Yield `error` and its causes."""
     seen: set[int] = set()
     cause: BaseException | None = error
     while cause is not None and id(cause) not in seen:

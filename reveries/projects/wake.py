@@ -104,7 +104,7 @@ def _is_new_answer(question: OwnerQuestion) -> bool:
 
 async def read_state(store: ProjectStore, project_id: str) -> AgentState:
     """Return the state of a project, computed from its rows alone."""
-    async with store.database.look() as look:
+    async with store.database.reading_transaction() as look:
         goals = await store.goals(look, project_id)
         orientation = await store.orientation(look, project_id)
         tasks, questions = await store.tasks(look, project_id), await store.questions(look, project_id)

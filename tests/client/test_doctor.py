@@ -391,7 +391,7 @@ def failing(fault: ModelFault) -> Callable[[Place], None]:
             database = await open_database(place.database)
             try:
                 circuits = await open_circuits(database, SystemClock(), random.Random(1))
-                await circuits.failed("openai", Failure(fault, "It said no."), Role.CONVERSATION)
+                await circuits.record_failure("openai", Failure(fault, "It said no."), Role.CONVERSATION)
                 return circuit_findings(circuits)
             finally:
                 await database.aclose()
@@ -494,7 +494,7 @@ async def _refused(place: Place) -> list[Finding]:
 
     database = await open_database(place.database)
     try:
-        database.room.refused("What is new is not stored. Another program holds the memory's file.")
+        database.room.record_refusal("What is new is not stored. Another program holds the memory's file.")
         findings, _ = await check_open(database, place.home, SystemClock())
     finally:
         await database.aclose()

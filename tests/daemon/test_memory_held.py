@@ -124,7 +124,7 @@ async def test_of_a_disk_that_fills_after_another_program_was_in_the_way_that_is
     kept: tuple[Database, RoomKeeper],
 ) -> None:
     database, keeper = kept
-    database.room.refused("What is new is not stored. Another program holds the memory's file.")
+    database.room.record_refusal("What is new is not stored. Another program holds the memory's file.")
     database.room.close()
     [problem] = keeper.problems()
     assert problem.startswith("The disk is full")

@@ -161,14 +161,14 @@ async def test_a_model_that_cannot_be_asked_is_a_result(database: Database, cloc
 async def test_an_open_circuit_hides_nothing_and_an_answer_closes_it(database: Database, clock: HandClock) -> None:
     kit = Kit(database, clock, ModelUnavailableError("It is down now.", fault=ModelFault.BROKEN))
     for _ in range(20):
-        await kit.circuits.failed("scripted", Failure(ModelFault.UNREACHABLE, "It was away.", None))
-    assert kit.circuits.of("scripted").is_open
+        await kit.circuits.record_failure("scripted", Failure(ModelFault.UNREACHABLE, "It was away.", None))
+    assert kit.circuits.get("scripted").is_open
     [probe] = await kit.prober.probe("conversation")
     assert (probe.error, probe.model) == ("It is down now.", "scripted/model")
-    assert kit.circuits.of("scripted").is_open
+    assert kit.circuits.get("scripted").is_open
     [probe] = await kit.prober.probe("conversation")
     assert probe.answer == "valid"
-    assert kit.circuits.of("scripted").is_well
+    assert kit.circuits.get("scripted").is_healthy
 
 
 @pytest.mark.requirement("D3")

@@ -14,9 +14,9 @@ from reveries.llm.base import CHAT_ROLES, Role
 from reveries.llm.budget import Ledger
 from reveries.llm.circuit import Failure
 from reveries.llm.circuits import open_circuits
-from reveries.llm.guarded_embedding import GuardedEmbedder
 from reveries.llm.metered import MeteredModel
 from reveries.llm.metered_embedding import MeteredEmbedder
+from reveries.llm.remote_embedding import GuardedEmbedder
 from reveries.llm.role_model import RoleModel
 from reveries.llm.tier import GroupScore, Tier
 from reveries.llm.tier_results import open_tier_results
@@ -117,7 +117,7 @@ async def test_a_provider_that_failed_before_the_settings_named_another_is_no_pr
 ) -> None:
     failure = Failure(ModelFault.UNREACHABLE, "openai cannot be reached.")
     circuits = await open_circuits(database, clock, Random(1))
-    await circuits.failed("openai", failure, Role.CONVERSATION)
+    await circuits.record_failure("openai", failure, Role.CONVERSATION)
     for settings, is_told in ((_settings(provider="openai"), True), (_settings(provider="embedded"), False)):
         models = await _build(settings, home, database, clock)
         assert any("openai" in problem for problem in models.problems()) is is_told

@@ -51,7 +51,7 @@ async def test_a_moment_is_not_closed_under_a_read_that_was_cancelled(tmp_path: 
         return 0
 
     async def read() -> None:
-        async with database.moment() as moment:
+        async with database.snapshot() as moment:
             assert isinstance(moment, DatabaseSnapshot)
             moment._connection.set_progress_handler(takes_a_while, 1)
             await moment.rows("forget.erasures")

@@ -333,7 +333,7 @@ async def test_what_is_written_while_the_file_is_written_anew_is_kept(database: 
 
 @pytest.mark.skipif(not CAN_READ_CONCURRENTLY, reason="this SQLite reads on one connection only")
 async def test_a_moment_is_read_while_others_write_and_sees_nothing_of_it(database: Database) -> None:
-    async with database.moment() as moment:
+    async with database.snapshot() as moment:
         before = await moment.rows("forget.conversations")
         async with asyncio.timeout(90), database.transaction() as work:
             await put_conversation(work, "meanwhile")

@@ -210,7 +210,7 @@ async def test_damage_of_the_checksums_is_no_damage_of_the_memory(mind: Database
 @pytest.mark.skipif(not Path("/proc/locks").exists(), reason="only /proc tells which locks there are")
 async def test_a_file_written_anew_while_somebody_reads_it_keeps_its_locks(mind: Database) -> None:
     await put(mind, range(60))
-    async with mind.moment() as reader:
+    async with mind.snapshot() as reader:
         await reader.rows("statistics.counts")
         await mind.scrub()
         assert str(mind.path.stat().st_ino) in _locked()
@@ -381,7 +381,7 @@ async def test_pages_that_a_reader_keeps_in_the_log_are_followed_until_they_are_
 ) -> None:
     await put(mind, range(1000, 1060), size=10)
     bytes_before = mind.path.stat().st_size
-    async with mind.moment() as reader:
+    async with mind.snapshot() as reader:
         await reader.rows("conversations.get", {"id": "c0"})
         await put(mind, range(170))
         assert mind.path.stat().st_size == bytes_before  # While somebody reads what is older, the log stays.

@@ -63,13 +63,13 @@ async def _rows_of_text(database: Database) -> None:
 
 
 async def _moment(database: Database) -> None:
-    async with database.moment() as reader:
+    async with database.snapshot() as reader:
         await reader.rows(ASKED)
 
 
 async def _look_on_a_full_disk(database: Database) -> None:
     database.room.close()
-    async with database.look() as transaction:
+    async with database.reading_transaction() as transaction:
         await transaction.rows(ASKED)
 
 
@@ -215,7 +215,7 @@ async def test_a_disk_that_hangs_while_it_is_tried_is_watched(
     if is_full:
         database.room.close()
     else:
-        database.room.refused("Another program holds it.")
+        database.room.record_refusal("Another program holds it.")
     connection.refused = "BEGIN"
     keeper = RoomKeeper(database, HandClock(), lambda: load_settings(None).storage, lambda _: math.inf)
     async with asyncio.timeout(90), asyncio.TaskGroup() as tasks:

@@ -215,7 +215,7 @@ SEEDS = (
          "            if self._state() != self._left_as:", "            if False:",
          "tests/db/test_page_sums.py::test_what_another_program_writes_while_it_is_awake_is_no_damage"),
     Seed("a file that somebody reads is looked at", _DATABASE,
-         "                return False  # Somebody reads it", "                pass  # Somebody reads it",
+         "                return False  # Another program reads it", "                pass  # Somebody reads it",
          "tests/db/test_page_sums.py::test_a_file_written_anew_while_somebody_reads_it_keeps_its_locks"),
     Seed("who is cancelled twice does not wait for a fold", _DATABASE,
          "            except asyncio.CancelledError:\n                is_cancelled = True",

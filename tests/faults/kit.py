@@ -161,7 +161,7 @@ class Living:
     async def forgive(self) -> None:
         """What the last fault left behind is forgotten; the provider is well."""
         await self.provider.heal()
-        await self.circuits.answered(self.dialect)
+        await self.circuits.record_answer(self.dialect)
 
     def start_thinking(self) -> None:
         self.start_child("observer", self._watch_thoughts)

@@ -13,10 +13,9 @@ from reveries.db.database import Database
 from reveries.errors import ReveriesError
 from reveries.llm.circuit import PROBE_SECONDS
 from reveries.llm.circuits import Circuits, open_circuits
-from reveries.llm.guarded_embedding import GuardedEmbedder
 from reveries.llm.hosted_embedding import HostedEmbedder, HostedEmbedderOptions
 from reveries.llm.ollama_client import OllamaEmbedder
-from reveries.llm.remote_embedding import RemoteEmbedder
+from reveries.llm.remote_embedding import GuardedEmbedder, RemoteEmbedder
 from reveries.memory.memory import Memory
 from tests.fakes.clock import HandClock
 from tests.fakes.provider import Provider, provider
@@ -68,7 +67,7 @@ async def test_recall_goes_by_words_through_every_fault_and_by_meaning_after_it(
             except (AssertionError, ReveriesError, OSError, ValueError, TypeError) as error:
                 wrong.append(f"{fault}: {error!r:.300}")
             await there.heal()
-            await circuits.answered(f"{embedder.model_id} (embedding)")
+            await circuits.record_answer(f"{embedder.model_id} (embedding)")
     await embedder.aclose()
     assert not wrong, "\n".join(wrong)
     assert len(faults) >= 40

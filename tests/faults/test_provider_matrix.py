@@ -155,14 +155,14 @@ def seconds_to_find(fault: ProviderFault) -> float:
 async def is_served_again(alive: Living) -> None:
     """Once the provider is well, and any pause that it asked for is over, the owner waits ten seconds at most."""
     await alive.provider.heal()
-    circuit = alive.circuits.of(alive.dialect)
+    circuit = alive.circuits.get(alive.dialect)
     await alive.clock.advance(max(0.0, circuit.asked_until - alive.clock.now()))
     wait = alive.circuits.wait_seconds(alive.dialect, Role.CONVERSATION)
     assert wait <= WELL_WITHIN_SECONDS, f"not asked for {wait:.0f} s"
     await alive.clock.advance(wait)
     result, _ = await alive.say("And now?")
     assert result.draft.reason == "stop", result.draft
-    assert alive.circuits.of(alive.dialect).is_well
+    assert alive.circuits.get(alive.dialect).is_healthy
 
 
 # --- thinking --------------------------------------------------------------------------------------------------------

@@ -154,7 +154,7 @@ async def test_a_pause_that_is_asked_for_is_kept_to_the_second(home: Home, diale
         await there.inject(ProviderFault("pause", Becomes.REFUSED, _pause(120, is_date)), calls=1)
         before = alive.clock.now()
         await alive.say("Are you there?")
-        circuit = alive.circuits.of(dialect)
+        circuit = alive.circuits.get(dialect)
         assert circuit.last_fault is ModelFault.RATE_LIMITED
         assert not circuit.is_open
         assert 118 <= circuit.asked_until - before <= 123
@@ -187,10 +187,10 @@ async def test_a_provider_that_fails_is_not_stormed_after_waking(home: Home, dia
         async with living(home, there, dialect, clock=clock) as alive:
             await alive.say("Are you there?")
             await alive.say("Are you there?")
-            assert alive.circuits.of(dialect).is_open
+            assert alive.circuits.get(dialect).is_open
         calls = len(there.generations)
         async with living(home, there, dialect, clock=clock) as again:
-            assert again.circuits.of(dialect).is_open
+            assert again.circuits.get(dialect).is_open
             await _think_for(again, 60)
             assert len(there.generations) - calls <= 1
 

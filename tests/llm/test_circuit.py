@@ -100,27 +100,27 @@ def test_a_403_is_of_the_key_when_it_comes_twice() -> None:
 async def test_a_question_that_is_not_taken_delays_its_own_role_alone(database: Database, clock: HandClock) -> None:
     circuits = await open_circuits(database, clock, Random(1))
     for _ in range(2 * OPEN_AFTER_FAILURES):
-        await circuits.failed("openai", BAD, Role.MONOLOGUE)
+        await circuits.record_failure("openai", BAD, Role.MONOLOGUE)
     again = await open_circuits(database, clock, Random(2))
     for each in (circuits, again):
         assert each.wait_seconds("openai", Role.MONOLOGUE) > 0
         assert each.wait_seconds("openai", Role.CONSOLIDATION) == each.wait_seconds("openai", Role.CONVERSATION) == 0
-        assert each.of("openai").opened_at is None
-    await circuits.answered("openai", Role.CONSOLIDATION)
+        assert each.get("openai").opened_at is None
+    await circuits.record_answer("openai", Role.CONSOLIDATION)
     assert circuits.wait_seconds("openai", Role.MONOLOGUE) > 0
-    await circuits.answered("openai", Role.MONOLOGUE)
+    await circuits.record_answer("openai", Role.MONOLOGUE)
     assert circuits.problems() == []
 
 
 @pytest.mark.requirement("D3")
 async def test_two_roles_forbidden_in_a_row_are_one_key_refused(database: Database, clock: HandClock) -> None:
     circuits = await open_circuits(database, clock, Random(1))
-    await circuits.failed("openai", FORBIDDEN, Role.CONVERSATION)
-    await circuits.answered("openai", Role.MONOLOGUE)
-    await circuits.failed("openai", FORBIDDEN, Role.CONVERSATION)
-    assert not circuits.of("openai").is_open
-    await circuits.failed("openai", FORBIDDEN, Role.MONOLOGUE)
-    assert circuits.of("openai").last_fault is ModelFault.KEY_REFUSED
+    await circuits.record_failure("openai", FORBIDDEN, Role.CONVERSATION)
+    await circuits.record_answer("openai", Role.MONOLOGUE)
+    await circuits.record_failure("openai", FORBIDDEN, Role.CONVERSATION)
+    assert not circuits.get("openai").is_open
+    await circuits.record_failure("openai", FORBIDDEN, Role.MONOLOGUE)
+    assert circuits.get("openai").last_fault is ModelFault.KEY_REFUSED
     assert circuits.wait_seconds("openai", Role.CONSOLIDATION) == float("inf")
 
 
@@ -148,10 +148,10 @@ def test_a_wake_on_an_earlier_clock_waits_no_longer_than_was_left() -> None:
 async def test_circuits_survive_a_restart(database: Database, clock: HandClock) -> None:
     first = await open_circuits(database, clock, Random(1))
     for _ in range(OPEN_AFTER_FAILURES):
-        await first.failed("openai", DOWN)
-    await first.failed("ollama", Failure(ModelFault.KEY_REFUSED, "401"))
+        await first.record_failure("openai", DOWN)
+    await first.record_failure("ollama", Failure(ModelFault.KEY_REFUSED, "401"))
     second = await open_circuits(database, clock, Random(2))
-    assert second.of("openai") == replace(first.of("openai"), last_error="openai cannot be reached.")
+    assert second.get("openai") == replace(first.of("openai"), last_error="openai cannot be reached.")
     assert second.wait_seconds("openai", Role.MONOLOGUE) == first.wait_seconds("openai", Role.MONOLOGUE) > 0
     assert "openai fails since" in second.problems()[1]
 
@@ -161,9 +161,9 @@ async def test_an_answer_closes_the_circuit_for_good_and_is_told(database: Datab
     circuits = await open_circuits(database, clock, Random(1))
     told: list[str] = []
     circuits.recovered.subscribe(told.append)
-    await circuits.failed("openai", DOWN)
-    await circuits.answered("openai")
-    await circuits.answered("openai")
+    await circuits.record_failure("openai", DOWN)
+    await circuits.record_answer("openai")
+    await circuits.record_answer("openai")
     assert told == ["openai"]
     assert circuits.wait_seconds("openai", Role.MONOLOGUE) == 0
     assert (await open_circuits(database, clock, Random(1))).problems() == []
@@ -172,7 +172,7 @@ async def test_an_answer_closes_the_circuit_for_good_and_is_told(database: Datab
 @pytest.mark.requirement("E1")
 async def test_a_clock_that_is_set_back_does_not_lengthen_a_wait(database: Database, clock: HandClock) -> None:
     circuits = await open_circuits(database, clock, Random(1))
-    await circuits.failed("openai", Failure(ModelFault.RATE_LIMITED, "429", 30.0))
+    await circuits.record_failure("openai", Failure(ModelFault.RATE_LIMITED, "429", 30.0))
     clock.step_wall(-365 * 86400.0)
     await clock.advance(30)
     assert circuits.wait_seconds("openai", Role.MONOLOGUE) == pytest.approx(0)
@@ -184,7 +184,9 @@ async def test_what_a_provider_quoted_is_told_and_not_kept(database: Database, c
     """It may quote words that were said off the record."""
     circuits = await open_circuits(database, clock, Random(1))
     for fault in ModelFault:
-        await circuits.failed(f"ollama-{fault.value}", Failure(fault, "It refused quokkaberry."), Role.CONVERSATION)
+        await circuits.record_failure(
+            f"ollama-{fault.value}", Failure(fault, "It refused quokkaberry."), Role.CONVERSATION
+        )
     assert "quokkaberry" in " ".join(circuits.problems())
     kept = [str(tuple(row)) for row in await database.rows("circuits.all")]
     assert len(kept) == len(ModelFault)

@@ -7,7 +7,7 @@ from reveries.errors import ModelFault, ModelUnavailableError
 from reveries.llm.base import Embedder
 from reveries.llm.circuit import OPEN_AFTER_FAILURES, PROBE_SECONDS
 from reveries.llm.circuits import Circuits, open_circuits
-from reveries.llm.guarded_embedding import GuardedEmbedder
+from reveries.llm.remote_embedding import GuardedEmbedder
 from tests.fakes.clock import HandClock
 from tests.llm.embedding_contract import EmbedderContract
 from tests.llm.embedding_fakes import FailingEmbedder
@@ -48,5 +48,5 @@ async def test_a_refused_key_for_embeddings_is_no_refused_key_for_talk(circuits:
     refused = ModelUnavailableError("The key was refused.", fault=ModelFault.KEY_REFUSED)
     with pytest.raises(ModelUnavailableError):
         await GuardedEmbedder(FailingEmbedder(error=refused), circuits).embed(["a cue"])
-    assert circuits.of("openai").is_well
+    assert circuits.get("openai").is_healthy
     assert len(circuits.problems()) == 1

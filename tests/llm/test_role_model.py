@@ -57,7 +57,7 @@ async def test_who_leaves_at_the_end_mark_has_had_an_answer_all_the_same(circuit
         async for event in events:
             if isinstance(event, Finished):
                 break
-    assert circuits.of("a").is_well
+    assert circuits.get("a").is_healthy
 
 
 @pytest.mark.requirement("D3")

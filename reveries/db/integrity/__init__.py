@@ -1,1 +1,1 @@
-"""Whether the memory's file is what was written: checksums of pages, seals, the log, and what is done about damage."""
+"""Whether the memory's file is what was written: page checksums, seals, the log, and repair of damage."""

@@ -1,4 +1,4 @@
-"""Whether the file at hand is the memory that it should be: looked at when it is opened, before anything is written."""
+"""Checks of the file when it is opened, before anything is written."""
 
 import contextlib
 from collections.abc import Iterable
@@ -37,10 +37,10 @@ _NOT_KEPT: Final = "There was no room to keep the file as it was."
 
 
 def check_for_disk_changes(path: Path, backups: Path | None) -> str:
-    """What to tell the owner of a file that is not as it was left, though nobody wrote to it; empty when it is.
+    """Return what to show the owner about a file that changed although no program wrote to it; empty if it did not.
 
     Raises StorageDamagedError where its structure is broken, and where it was closed and a backup has as many rows of
-    everything. What no backup has is not given up for a bit somewhere else. Reads all of the file.
+    everything. Rows that no backup has are not given up because of damage elsewhere. Reads all of the file.
     """
     if not path.exists():
         return ""
@@ -50,7 +50,7 @@ def check_for_disk_changes(path: Path, backups: Path | None) -> str:
     looked = verify_database(path)
     if looked.problems:
         raise damaged_file_error(path, looked.problems[0])
-    # Where it was killed, more may have been stored since than counts can tell: then it is told, and no more.
+    # After a kill more may be stored than the counts show: then the owner is only notified.
     newest = find_newest_whole(backups) if was_closed and backups is not None else None
     if newest is not None and (newest[1].turns, newest[1].rows) == (looked.turns, looked.rows):
         raise damaged_file_error(path, "the disk changed it since it was written")
@@ -61,13 +61,15 @@ def check_for_disk_changes(path: Path, backups: Path | None) -> str:
     )
     write_damage_note(path, "the disk changed it since it was written")
     add_pending_notice(path, told)
-    pages.forget()  # It is found once: from now on it is what it is.
+    pages.forget()  # Report it once: from now on the current content counts.
     return told
 
 
 def keep_broken_log(path: Path) -> str:
-    """Put a copy of a log that is damaged in its middle aside, before SQLite ends it there; what to tell the owner of
-    it. Empty, and nothing done, where it is whole. Raises OSError."""
+    """Copy a log that is damaged in its middle before SQLite cuts it there; return what to show the owner.
+
+    Empty where the log is whole. Raises OSError.
+    """
     log = log_of(path)
     if not read_log(log).is_broken_off:
         return ""
@@ -83,24 +85,27 @@ def keep_broken_log(path: Path) -> str:
 
 
 def refuse_missing(path: Path, backups: Path | None) -> bool:
-    """Whether the memory has lived, by its backups and by what lies beside it. Raises StorageDamagedError where it has
-    and is not there, or is empty. Before any connection: SQLite deletes the log that lies beside an empty file."""
+    """Whether the memory existed before, by its backups and the files next to it.
+
+    Raises StorageDamagedError where it did and is missing or empty. Call it before connecting: SQLite deletes a log
+    next to an empty file.
+    """
     has_backups = backups is not None and bool(find_backups(backups))
     traces = find_memory_traces(path)
     if (has_backups or traces) and not is_there(path):
         found = "there are backups of it" if has_backups else f"{traces[0].name} lies beside it"
         raise damaged_file_error(path, f"it is {'empty' if path.exists() else 'not there'}, and {found}")
-    # The log and the checksums of a first wake that was broken off lie beside a first page with nothing in it.
+    # An interrupted first wake leaves a log and checksums next to an empty first page.
     return has_backups or any(trace.name not in (f"{path.name}-wal", f"{path.name}.pages") for trace in traces)
 
 
 def is_there(path: Path) -> bool:
-    """Whether there is anything of a memory."""
+    """Whether the memory's file exists and is not empty."""
     return path.exists() and path.stat().st_size > 0
 
 
 def damaged_file_error(path: Path, why: str) -> StorageDamagedError:
-    """What is said of a memory that is not whole."""
+    """Return the error for a memory that is damaged."""
     return StorageDamagedError(
         f"The memory {path} is damaged: {why}.",
         advice="It was not changed. The next wake puts back the newest backup that is whole: reveries wake",
@@ -108,10 +113,11 @@ def damaged_file_error(path: Path, why: str) -> StorageDamagedError:
 
 
 def refuse_damaged(path: Path, *, has_past: bool) -> str:
-    """An empty file, another program's, or one whose structure is broken. A large file is looked at whole only where
-    damage was seen before: that takes a second for each hundred megabytes. What to tell the owner, where all that was
-    wrong could be put right. Only while nobody has it open. Raises StorageDamagedError, OSError, and what the driver
-    raises."""
+    """Refuse an empty file, another program's, or one with a broken structure; return what to show after a repair.
+
+    A large file is checked fully only where damage was seen before: that takes a second for each hundred megabytes.
+    Only while no one has it open. Raises StorageDamagedError, OSError, and the driver's errors.
+    """
     with contextlib.closing(connect_for_writing(path)) as connection:
         tables = {str(row[0]) for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
         [version] = connection.execute("PRAGMA user_version").fetchone()
@@ -133,9 +139,11 @@ def refuse_damaged(path: Path, *, has_past: bool) -> str:
 
 
 def _repair_indexes(path: Path) -> str:
-    """What to tell the owner, where all that is wrong stood in indexes, which are made of what stands elsewhere. Empty,
-    and nothing changed, where not: for an index alone no backup takes the place of what was said since. The file as it
-    was is kept where there is room, for of an index that cannot be read nobody knows what it had. Raises OSError."""
+    """Rebuild the indexes if only they are damaged; return what to show the owner, or empty with nothing changed.
+
+    A backup would lose what was said since, so it does not replace a memory for damaged indexes alone. The original
+    file is kept where there is space, because a damaged index may have held rows that are lost. Raises OSError.
+    """
     if not are_only_indexes_damaged(path):
         return ""
     kept, before, is_kept, is_fixable, told = _damaged_copy_path(path), _list_damaged_copies(path), False, False, ""
@@ -144,7 +152,7 @@ def _repair_indexes(path: Path) -> str:
         told = f"{_MADE_ANEW} {f'The file as it was is kept: {kept}.' if is_kept else _NOT_KEPT} Look at the disk."
         is_fixable = rebuild_indexes(path, lambda: add_pending_notice(path, told))
     finally:
-        if not is_fixable:  # What stays as it was needs no copy.
+        if not is_fixable:  # An unchanged file needs no copy.
             remove_pending_notice(path, told)
             _remove_files(_list_damaged_copies(path) - before)
         elif is_kept:  # One copy is enough.
@@ -168,8 +176,7 @@ def _remove_files(files: Iterable[Path]) -> None:
 
 
 def _keep_file(path: Path, kept: Path) -> bool:
-    """A copy of the file, and of its log, as they are; False where there is no room for it, and for what is written
-    after it. Raises OSError."""
+    """Copy the file and its log; False without space for that and the following repair. Raises OSError."""
     if not has_space_for_copies(path, 2):
         return False
     partial = kept.with_name(f"{kept.name}.partial")

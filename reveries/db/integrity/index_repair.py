@@ -1,8 +1,8 @@
-"""Damaged indexes, made anew from their tables: where nothing says that it is the table that lost something.
+"""Rebuild damaged indexes from their tables, where nothing suggests that the table lost something.
 
-An index and its table tell of the same rows. Where an index tells of a row or a value that its table has not, either
-may be what was lost, and the index is the last that knows of it: that is no case for this, but for a backup. Nor is an
-index that SQLite cannot clear, for a page of it is none.
+An index and its table hold the same rows. Where an index has a row or value that its table lacks, either may be wrong,
+and the index may be the only trace of it: then a backup is needed. The same goes for an index that SQLite cannot clear
+because one of its pages is invalid.
 """
 
 import contextlib
@@ -16,13 +16,15 @@ from reveries.db.storage_errors import primary_error_code
 
 
 def are_only_indexes_damaged(path: Path) -> bool:
-    """Whether all that is wrong may stand in indexes: every table can be read to its end, and no index, as far as it
-    can be read itself, tells of what its table has not. Changes nothing. Reads all of the file."""
+    """Whether all damage may be in indexes. Changes nothing. Reads all of the file.
+
+    Every table must be readable to its end, and no index, as far as it is readable, may hold what its table lacks.
+    """
     try:
         with contextlib.closing(connect_read_only(path)) as connection:
             tables = _indexed_tables(connection)
             entries = [one for table in tables for one in _orphaned_entry_queries(connection, table)]
-            connection.text_factory = bytes  # What is no text is for the checksums to say.
+            connection.text_factory = bytes  # Broken text is a matter of the checksums.
             for table in tables:
                 for _ in connection.execute(f"SELECT * FROM {_quote_name(table)} NOT INDEXED"):  # noqa: S608
                     pass
@@ -36,9 +38,11 @@ def are_only_indexes_damaged(path: Path) -> bool:
 
 
 def rebuild_indexes(path: Path, before_it_counts: Callable[[], None]) -> bool:
-    """Make every index anew. False, and nothing changed, where anything is wrong all the same with the structure, or
-    with what rows refer to. What a text says is no matter of an index. `before_it_counts` is called where all is well,
-    just before that is so for good. Only while nobody has the memory open. Raises what the driver raises."""
+    """Rebuild every index. False, with nothing changed, where the structure or the references are still wrong.
+
+    Broken texts do not count: they are no matter of an index. `before_it_counts` is called just before the commit. Only
+    while no one has the memory open. Raises the driver's errors.
+    """
     with contextlib.closing(connect_for_writing(path)) as connection:
         connection.row_factory = None
         connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
@@ -50,7 +54,7 @@ def rebuild_indexes(path: Path, before_it_counts: Callable[[], None]) -> bool:
                 connection.execute("COMMIT")
                 return True
         except dbapi.DatabaseError as error:
-            # Two rows where an index allows one, or pages that are none: more is wrong than indexes.
+            # Duplicate rows under a unique index, or invalid pages: more is damaged than indexes.
             if not isinstance(error, dbapi.IntegrityError) and primary_error_code(error) != SQLITE_CORRUPT:
                 raise
         connection.rollback()
@@ -58,15 +62,17 @@ def rebuild_indexes(path: Path, before_it_counts: Callable[[], None]) -> bool:
 
 
 def _indexed_tables(connection: "dbapi.Connection") -> list[str]:
-    """All but those that an extension keeps, which may not be here: what they are made of is among the others."""
+    """Return all tables but virtual ones, whose extension may be missing; their shadow tables are included."""
     plain = "SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%' ORDER BY name"
     return [str(row[0]) for row in connection.execute(plain)]
 
 
 def _orphaned_entry_queries(connection: "dbapi.Connection", table: str) -> Iterator[str]:
-    """A statement for each index of `table`, that finds a row where it has what the table has not. SQLite reads the one
-    from the index alone, the other by the key of the table. (SQLite before 3.46 reads the row beside a partial index
-    whose condition is of another column: then it says less of that.)"""
+    """Yield a query for each index of `table` that finds an entry without a matching row.
+
+    SQLite reads the entry from the index alone, the row by the table's key. (SQLite before 3.46 reads the row as well
+    for a partial index whose condition is on another column: the check is weaker there.)
+    """
     columns = connection.execute(f"PRAGMA table_info({_quote_name(table)})").fetchall()
     primary = [str(row[1]) for row in sorted(columns, key=lambda row: int(row[5])) if row[5]]
     indexes = connection.execute(f"PRAGMA index_list({_quote_name(table)})").fetchall()
@@ -95,13 +101,13 @@ def _has_rowid(connection: "dbapi.Connection", table: str) -> bool:
 
 
 def _condition(connection: "dbapi.Connection", index: str) -> str:
-    """Of a partial index."""
+    """Return the WHERE condition of a partial index."""
     [sql] = connection.execute("SELECT sql FROM sqlite_master WHERE name = ?", (index,)).fetchone()
     return str(sql).partition(" WHERE ")[2]
 
 
 def _returns_a_row(connection: "dbapi.Connection", statement: str) -> bool:
-    """False where the index cannot be read on: that is damage of the index. The tables were read before."""
+    """Whether `statement` returns a row; False where the index cannot be read. The tables were read before."""
     try:
         return connection.execute(statement).fetchone() is not None
     except dbapi.DatabaseError as error:

@@ -1,14 +1,14 @@
-"""A checksum of every page of the memory in a file beside it, so that what a disk changes is noticed after a kill too.
+"""A checksum of every page of the memory, in a file next to it, so that changes by the disk are noticed after a kill
+too.
 
-A seal (`reveries.db.integrity.seals`) is for a file that was closed. But SQLite writes to its file only when the log is
-folded into it. So before each fold the checksums of the pages in the log are written here, and synced: at any moment a
-page is what its checksum says, or it stands in the log, whose frames carry checksums of their own. They count as long
-as the file has the size and the time that it had after the last fold: after anybody else wrote to it they count for
-nothing,
-and are made anew when it is opened again. What they tell never puts a backup in the memory's place by itself.
+A seal (`reveries.db.integrity.seals`) is for a file that was closed. SQLite writes to its file only when the log is
+checkpointed, so before each checkpoint the checksums of the pages in the log are written here and synced: at any moment
+a page matches its checksum, or it is in the log, whose frames carry checksums of their own. They are valid as long as
+the file has the size and the time that it had after the last checkpoint; after another program wrote to it they are
+discarded and rebuilt when it is opened again. A mismatch alone never restores a backup.
 
-A page's checksum is its CRC-32. Every flipped bit changes it, and so does other damage but for once in four thousand
-million times; and a whole file is gone through in half of the time that a digest takes.
+A page's checksum is its CRC-32. It detects every single flipped bit, and other damage except once in four thousand
+million times; and reading a whole file takes half as long as with a cryptographic digest.
 """
 
 import contextlib
@@ -26,14 +26,14 @@ from reveries.db.integrity.write_ahead_log import LogFollower, log_of, read_log
 from reveries.own_files import open_own_file, write_private_file
 
 Sums = NDArray[np.uint32]
-"""(pages,): the CRC-32 of each."""
+"""(pages,): the CRC-32 of each page."""
 
 _HEAD: Final = struct.Struct("<16sIQqI")
-"""Which file this is, bytes in a page, the size and the time (ns) of the memory after the last fold, and a CRC-32 of
-these and of all checksums: what damages them is no damage of the memory."""
+"""Magic, bytes per page, size and time (ns) of the memory after the last checkpoint, and a CRC-32 of these and of all
+checksums: damage to this file is no damage to the memory."""
 _MAGIC: Final = b"reveries pages 1"
 _SUMS_AT: Final = 4096
-"""Far enough from the head that what tears one leaves the other."""
+"""Far enough from the head that a torn write of one leaves the other intact."""
 _SUM: Final = np.dtype("<u4")
 _UNKNOWN: Final = 0
 _PIECE_BYTES: Final = 2**23
@@ -41,22 +41,24 @@ _FILE_HEAD_BYTES: Final = 100
 
 
 class PageSums:
-    """The checksums of one memory. What cannot be written down of them is one check less, and never an error."""
+    """The page checksums of one memory. A failure to write them only loses the check; it is never an error."""
 
     def __init__(self, database: Path) -> None:
         self._database = database
         self._beside = database.with_name(f"{database.name}.pages")
         self._page_bytes = 0
-        """0 as long as no checksums count."""
+        """0 while no checksums are valid."""
         self._left_as = (0, 0)
-        """Size and time (ns) of the memory when it was looked at last: nobody but us writes to it."""
+        """Size and time (ns) of the memory when last seen; only we write to it."""
         self._log = LogFollower(log_of(database))
         self._cut_off: frozenset[int] = frozenset()
-        """Pages of the log behind the end of the memory: no fold has brought them there yet."""
+        """Pages of the log beyond the end of the memory: no checkpoint has written them yet."""
 
     def changed(self) -> list[int]:
-        """The pages that are not what was written, by their numbers from 1 on; none where no checksums count. Reads
-        all of the file: only while nobody has it open. Raises OSError."""
+        """Return the numbers (from 1) of the pages that do not match; none where no checksums are valid.
+
+        Reads all of the file: only while no one has it open. Raises OSError.
+        """
         noted = self._read_noted()
         if noted is None:
             return []
@@ -69,8 +71,10 @@ class PageSums:
         return [page for page in differ.tolist() if page not in in_log]
 
     def begin(self) -> None:
-        """From here on the pages are followed. Where no checksums count they are made anew, which reads all of the
-        file. Only while nobody has it open, before the log that may lie there is folded."""
+        """Start tracking pages, and rebuild the checksums if none are valid, which reads all of the file.
+
+        Only while no one has it open, before a log left there is checkpointed.
+        """
         with contextlib.suppress(OSError):
             if (noted := self._read_noted()) is not None:
                 self._page_bytes, self._left_as = noted[0], self._state()
@@ -80,8 +84,10 @@ class PageSums:
         self.before_fold()
 
     def after_opening(self) -> None:
-        """It was opened and closed: what lay in the log is in the file now, a new memory has its first page, and one
-        that had no log before says in its first page that it has. Only while nobody has it open."""
+        """Update the checksums after the memory was opened and closed, which changes its first page.
+
+        Only while no one has it open.
+        """
         with contextlib.suppress(OSError):
             if not self._page_bytes:
                 self._rebuild_sums()
@@ -92,7 +98,7 @@ class PageSums:
         self.after_fold()
 
     def before_fold(self) -> None:
-        """Note the pages that stand in the log and are not noted yet. Only while nobody commits."""
+        """Write the checksums of pages that are new in the log. Only while nothing commits."""
         if not self._page_bytes:
             return
         try:
@@ -106,7 +112,7 @@ class PageSums:
             self.forget()
 
     def after_fold(self) -> None:
-        """Note that the file is what it is now."""
+        """Record the size and time of the file as valid."""
         if not self._page_bytes:
             return
         try:
@@ -119,13 +125,13 @@ class PageSums:
             self.forget()
 
     def forget(self) -> None:
-        """Let none count any more."""
+        """Invalidate all checksums."""
         self._page_bytes = 0
         with contextlib.suppress(OSError):
             self._beside.unlink(missing_ok=True)
 
     def _read_noted(self) -> tuple[int, Sums] | None:
-        """Bytes in a page, and the checksum of each; None where none count."""
+        """Return bytes per page and the checksum of each page; None where none are valid."""
         try:
             raw = self._beside.read_bytes()
             state = self._state()
@@ -153,13 +159,16 @@ class PageSums:
         return state.st_size, state.st_mtime_ns
 
     def _head(self, sums: bytes) -> bytes:
-        """What stands before `sums`."""
+        """Return the file head for `sums`."""
         crc = _crc(self._page_bytes, self._left_as, sums)
         return _HEAD.pack(_MAGIC, self._page_bytes, *self._left_as, crc)
 
     def _note_pieces(self, pieces: Mapping[int, bytes], sums_bytes: int | None = None) -> None:
-        """Write `pieces` by their places. With `sums_bytes`, let none behind so many be known: a file that grows again
-        may do so by pages that nobody wrote. Without, they are on the disk when this returns."""
+        """Write `pieces` at their offsets.
+
+        With `sums_bytes`, cut the file after so many: a file that grows again may contain pages that were never
+        written. Without, sync before returning.
+        """
         opened = open_own_file(self._beside, 0)
         try:
             for at, piece in pieces.items():
@@ -187,7 +196,7 @@ def _page_sums(file: BinaryIO, page_bytes: int) -> Iterator[int]:
 
 
 def _page_bytes(head: bytes) -> int:
-    """Of a database file that begins so; 0 where it is none."""
+    """Return the page size of a database file from its first bytes; 0 where it is none."""
     if len(head) < _FILE_HEAD_BYTES or not head.startswith(b"SQLite format 3\0"):
         return 0
     [found] = struct.unpack_from(">H", head, 16)

@@ -1,4 +1,4 @@
-"""A file that holds nothing of what was deleted from it."""
+"""Rewriting the file so that nothing deleted is left in it."""
 
 import asyncio
 import shutil
@@ -16,20 +16,20 @@ from reveries.errors import StorageLostError
 from reveries.own_files import copy_private_file, sync_to_disk
 
 _VACUUM_SPACE_FACTOR = 2.2
-"""Of the file's size: a copy of it, and the log that brings it back."""
+"""Times the file's size: a copy of it, and the log that writes it back."""
 _COPY_SPACE_FACTOR = 1.1
-"""The same, of each whole copy."""
+"""Times the file's size, for each whole copy."""
 _IN_MEMORY_BYTES = 256 * 2**20
 
 
 @dataclass(frozen=True, slots=True)
 class ScrubResult:
-    """What came of writing the memory anew."""
+    """The result of rewriting the memory."""
 
     is_whole: bool
-    """Nothing of what was deleted is left in it."""
+    """Nothing deleted is left in the file."""
     copied: VerificationResult | None = None
-    """What a look at it found, where a backup was made of it as well."""
+    """What verification found, where a backup was made of it as well."""
 
 
 def has_space_for_copies(path: Path, copies: int) -> bool:
@@ -38,7 +38,7 @@ def has_space_for_copies(path: Path, copies: int) -> bool:
 
 
 async def verify_and_copy(anew: Path, copy: Path | None) -> tuple[VerificationResult, bool]:
-    """What a look at a file that nobody has open found, and whether it stands at `copy` as well now."""
+    """Verify a file that no one has open and copy it to `copy`; return the result and whether the copy was made."""
     async with asyncio.TaskGroup() as together:
         looking = together.create_task(asyncio.to_thread(verify_database, anew), name="look at what was written anew")
         if copy is not None:
@@ -53,8 +53,10 @@ async def verify_and_copy(anew: Path, copy: Path | None) -> tuple[VerificationRe
 
 
 def _write_partial_copy(source: Path, target: Path) -> bytes:
-    """Copy `source`, which nobody writes to, beside `target`, and read every byte of it back; its digest. Empty where
-    that cannot be done: then there is no copy. `_publish_copy` gives it its name."""
+    """Copy `source` to a partial file next to `target`, read it back, and return its digest; empty on failure.
+
+    Only while nothing writes to `source`. `_publish_copy` gives the copy its name.
+    """
     partial = target.with_suffix(".partial")
     try:
         if shutil.disk_usage(target.parent).free >= _COPY_SPACE_FACTOR * source.stat().st_size:
@@ -64,13 +66,13 @@ def _write_partial_copy(source: Path, target: Path) -> bytes:
             if found == digest(source):
                 return found
     except OSError:
-        pass  # Whoever wants a copy makes one in another way, and hears of it then.
+        pass  # The caller makes a copy another way and gets that error.
     partial.unlink(missing_ok=True)
     return b""
 
 
 def _publish_copy(target: Path, found: bytes) -> bool:
-    """Give the copy that was begun its name, and seal it; whether it was done."""
+    """Rename the partial copy and seal it; whether that succeeded."""
     partial = target.with_suffix(".partial")
     try:
         unseal(target)
@@ -86,10 +88,11 @@ def _publish_copy(target: Path, found: bytes) -> bool:
 
 
 def replace_memory_file(anew: Path, memory: Path) -> bool:
-    """Rename the file at `anew`, which nobody has open, over the memory, which nobody has open either: at any moment
-    one or the other stands there, whole. False where a log lies beside the memory: it would be taken for the new
-    one's. Raises StorageLostError: what is stored after a sync that was refused would go into a file whose name may not
-    last."""
+    """Rename `anew` over the memory; no one may have either open. At any moment one of them is in place, whole.
+
+    False where a log is next to the memory: it would be read as the new file's log. Raises StorageLostError: after a
+    failed sync the rename may not last.
+    """
     if any(memory.with_name(f"{memory.name}-{of}").exists() for of in ("wal", "journal")):
         return False
     try:
@@ -108,12 +111,12 @@ def replace_memory_file(anew: Path, memory: Path) -> bool:
 
 
 async def vacuum_in_place(connection: aiosqlite.Connection, path: Path) -> bool:
-    """Write `path`, which `connection` holds open, anew. False where the disk has no room for that. Raises what the
-    driver raises."""
+    """Run VACUUM on `path`, which `connection` has open. False without disk space for it. Raises the driver's
+    errors."""
     size, free = await asyncio.to_thread(lambda: (path.stat().st_size, shutil.disk_usage(path.parent).free))
     if free < _VACUUM_SPACE_FACTOR * size:
         return False
-    # In memory is quick while it is small; a large mind would need as much memory as disk.
+    # In memory is fast for a small file; a large one would need as much memory as disk.
     store = "FILE" if size > _IN_MEMORY_BYTES else "MEMORY"
     await (await connection.execute(f"PRAGMA temp_store={store}")).close()
     try:

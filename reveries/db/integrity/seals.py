@@ -1,7 +1,7 @@
-"""A digest of a whole file beside it, so that what a disk changes by itself while nobody has it open is noticed.
+"""A digest of the whole file next to it, so that changes by the disk are noticed while no program has it open.
 
-SQLite's own check passes most flipped bits, and row checksums cover texts alone. A seal counts as long as the file has
-the size and the time that it was sealed with: whoever writes to the file properly changes them.
+SQLite's own check passes most flipped bits, and row checksums cover texts alone. A seal is valid as long as the file
+has the size and the time that it was sealed with: regular writes change them.
 """
 
 import contextlib
@@ -19,25 +19,30 @@ _MOST_THREADS = 4
 
 
 class Seal(msgspec.Struct, frozen=True):
-    """What a file was."""
+    """The size, time and digest of a sealed file."""
 
     size: int
     mtime_ns: int
     sha256_of_pieces: bytes
-    """SHA-256 of the SHA-256 of each piece of 8 MiB, in their order: pieces, so that all processors can read."""
+    """SHA-256 of the SHA-256 of each piece of 8 MiB, in order: in pieces, so that all processors can read."""
 
 
 def seal(file: Path, known: bytes = b"") -> None:
-    """Write down what `file` is. Only while nobody has it open: on POSIX, closing it here would drop SQLite's locks.
-    Reads all of it, unless its digest is known. A seal that cannot be written is none."""
+    """Write the seal of `file`. Reads all of it, unless its digest is known.
+
+    Only while no one has it open: on POSIX, closing it here would drop SQLite's locks. A seal that cannot be written is
+    skipped.
+    """
     with contextlib.suppress(OSError):
         beside, state = _seal_beside(file), file.stat()
         write_private_file(beside, msgspec.json.encode(Seal(state.st_size, state.st_mtime_ns, known or digest(file))))
 
 
 def is_broken(file: Path) -> bool:
-    """Whether `file` is not what it was sealed as, though nobody wrote to it. False where there is no seal that counts.
-    Only while nobody has it open. Raises OSError."""
+    """Whether `file` does not match its valid seal. False where there is none.
+
+    Only while no one has it open. Raises OSError.
+    """
     try:
         sealed = msgspec.json.decode(_seal_beside(file).read_bytes(), type=Seal)
     except (OSError, msgspec.MsgspecError):
@@ -49,13 +54,16 @@ def is_broken(file: Path) -> bool:
 
 
 def is_sealed(file: Path) -> bool:
-    """Whether there is a seal of `file`, one that counts or not: nobody has opened it since it was closed."""
+    """Whether `file` has a seal, valid or not: no one has opened it since it was closed."""
     return _seal_beside(file).exists()
 
 
 def unseal(file: Path) -> None:
-    """Remove the seal of `file`, before anybody writes to it: the time of a file may reach the disk long after what was
-    written, and a power cut between the two would make a whole file look broken. On the disk when this returns."""
+    """Remove the seal of `file`, durably, before the first write.
+
+    A file's time may reach the disk long after its data, so a power cut between the two would make a whole file look
+    damaged.
+    """
     beside = _seal_beside(file)
     if not beside.exists():
         return
@@ -68,11 +76,11 @@ def _seal_beside(file: Path) -> Path:
 
 
 def digest(file: Path) -> bytes:
-    """Of all its bytes. A mind waits for this whenever it wakes. hashlib and pread let other threads run meanwhile."""
+    """Return the digest of all bytes of `file`. Every wake waits for it; hashlib and pread let other threads run."""
     opened = os.open(file, os.O_RDONLY)
     try:
         begins = range(0, os.fstat(opened).st_size, _PIECE_BYTES)
-        if len(begins) <= 1:  # Most minds: to begin a thread takes longer than to read them.
+        if len(begins) <= 1:  # Most minds: starting a thread takes longer than reading them.
             return hashlib.sha256(b"".join(_piece_digest(opened, begin) for begin in begins)).digest()
         with ThreadPoolExecutor(min(_MOST_THREADS, os.cpu_count() or 1), "seal") as threads:
             pieces = threads.map(lambda begin: _piece_digest(opened, begin), begins)
@@ -82,7 +90,7 @@ def digest(file: Path) -> bytes:
 
 
 def _piece_digest(opened: int, begin: int) -> bytes:
-    """One read may return less than it was asked for."""
+    """Return the digest of one piece. A read may return less than requested."""
     found, end = hashlib.sha256(), begin + _PIECE_BYTES
     while begin < end and (part := os.pread(opened, end - begin, begin)):
         found.update(part)

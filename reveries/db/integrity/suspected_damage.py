@@ -1,8 +1,7 @@
-"""What is known of damage and must outlive a kill: a file beside the memory.
+"""What is known about damage and must survive a kill: a file next to the memory.
 
-It says that damage was seen, so that the next wake looks at everything first; and it keeps what the owner is to be told
-of the file until a life has come as far as telling it. What was found is found once: then the log is folded, the index
-made anew, and nothing on the disk would say it again.
+It makes the next wake check everything first, and it keeps notices until the owner has been shown them. Each problem is
+found only once: afterwards the log is checkpointed or the index rebuilt, and the disk shows no trace of it.
 """
 
 import contextlib
@@ -14,34 +13,33 @@ from reveries.own_files import write_private_file_atomically
 
 
 class DamageNote(msgspec.Struct, frozen=True):
-    """What stands in the file."""
+    """The content of the file."""
 
     why: str = ""
     tell: str = ""
-    """Sentences for the owner that no life has told yet."""
+    """Sentences for the owner that have not been shown yet."""
 
 
 def damage_note_path(database: Path) -> Path:
-    """Where it is written down: while it is there, a wake looks at all of the memory."""
+    """Return the path of the damage note: while it exists, a wake checks all of the memory."""
     return database.with_name(f"{database.name}.damaged")
 
 
 def note_damage(database: Path, why: str) -> None:
-    """Leave that word for the next wake. What is untold stays so."""
+    """Write the damage note for the next wake, keeping pending notices. A failure is ignored."""
     with contextlib.suppress(OSError):
         write_damage_note(database, why)
 
 
 def write_damage_note(database: Path, why: str) -> None:
-    """The same, for whoever cannot go on without it. Raises OSError."""
+    """Like `note_damage`. Raises OSError."""
     write_private_file_atomically(
         damage_note_path(database), msgspec.json.encode(DamageNote(why, read_pending_notice(database)))
     )
 
 
 def add_pending_notice(database: Path, tell: str) -> None:
-    """Let `tell` be told by the first life that comes as far as that; on the disk when this returns. What cannot be
-    written down is told by this life alone."""
+    """Add `tell` to the notices for the owner, durably. On failure only this run can show it."""
     found = _read_damage_note(database)
     if not tell or tell in found.tell:
         return
@@ -51,7 +49,7 @@ def add_pending_notice(database: Path, tell: str) -> None:
 
 
 def remove_pending_notice(database: Path, tell: str) -> None:
-    """It is not so."""
+    """Remove a notice that turned out to be wrong."""
     found = _read_damage_note(database)
     if tell and tell in found.tell:
         with contextlib.suppress(OSError):
@@ -60,12 +58,12 @@ def remove_pending_notice(database: Path, tell: str) -> None:
 
 
 def read_pending_notice(database: Path) -> str:
-    """What the owner is to be told of the file, and was not."""
+    """Return what has not been shown to the owner yet."""
     return _read_damage_note(database).tell
 
 
 def clear_pending_notice(database: Path) -> None:
-    """The owner can see it now. That the file is to be looked at stays until it is closed properly."""
+    """Clear the notices: the owner can see them now. The check of the file stays due until it is closed properly."""
     found = _read_damage_note(database)
     if found.tell:
         with contextlib.suppress(OSError):
@@ -73,13 +71,13 @@ def clear_pending_notice(database: Path) -> None:
 
 
 def clear_damage_note(database: Path) -> None:
-    """The memory was looked at and closed properly. What nobody told yet stays. Raises OSError."""
+    """Remove the note after the memory was checked and closed properly, unless notices are pending. Raises OSError."""
     if not read_pending_notice(database):
         damage_note_path(database).unlink(missing_ok=True)
 
 
 def _read_damage_note(database: Path) -> DamageNote:
-    """Earlier versions wrote the reason alone, and nobody reads that."""
+    """Return the damage note. Earlier versions wrote only the reason, which counts as an empty note."""
     try:
         return msgspec.json.decode(damage_note_path(database).read_bytes(), type=DamageNote)
     except (OSError, msgspec.MsgspecError):

@@ -1,8 +1,8 @@
-"""SQLite's write-ahead log as it lies on the disk: which pages it holds for the file, and whether it is whole.
+"""SQLite's write-ahead log on the disk: which pages it holds for the file, and whether it is intact.
 
-The format and its checksum are SQLite's (https://sqlite.org/fileformat2.html, section 4). Opening the log beside SQLite
-is safe, and of its files this one only: SQLite locks the file and the index of the log, never the log itself, so
-closing it here drops no lock.
+The format and its checksum are SQLite's (https://sqlite.org/fileformat2.html, section 4). Opening the log while SQLite
+runs is safe, unlike its other files: SQLite locks the file and the index of the log, never the log itself, so closing
+it here drops no lock.
 """
 
 import functools
@@ -21,47 +21,47 @@ Words = NDArray[np.uint32]
 _HEAD: Final = struct.Struct(">8I")
 _FRAME: Final = struct.Struct(">6I")
 _MAGIC: Final = 0x377F0682
-"""Its last bit tells in which order of bytes the checksum takes its words."""
+"""Its last bit gives the byte order of the checksum's words."""
 _PAGE_BYTES: Final = tuple(2**power for power in range(9, 17))
 _CHECKED_OF_HEAD: Final = 24
 _CHECKED_OF_FRAME: Final = 8
-"""Of the frame's own head; its page is checked whole."""
+"""Of the frame's header; its page is checked whole."""
 _PIECE_BYTES: Final = 2**19
 
 
 @dataclass(slots=True)
 class Log:
-    """What of a log counts: all up to the last commit before which every frame is whole."""
+    """The valid part of a log: everything up to the last commit before which every frame is intact."""
 
     crc_of: dict[int, int] = field(default_factory=dict)
-    """CRC-32 of the newest content of each page, by its number from 1 on."""
+    """CRC-32 of the newest content of each page, by page number from 1."""
     is_broken_off: bool = False
-    """What was committed and synced lies behind a frame that is not what was written. SQLite ends at that frame."""
+    """Committed and synced data follows a damaged frame. SQLite stops reading at that frame."""
 
 
 class _LogFrame(NamedTuple):
     page: int
     size_after: int
-    """Of the file, in pages, where this frame ends a commit; else 0."""
+    """Size of the file in pages, where this frame ends a commit; else 0."""
     crc: int
     is_whole: bool
-    """So are all before it."""
+    """This frame and all before it are intact."""
     sums: tuple[int, int]
-    """The checksum of all up to its end, as it says itself."""
+    """The cumulative checksum stored in the frame."""
 
 
 class _LogGeneration(NamedTuple):
-    """From its head to where SQLite begins the log anew; and how far it was read."""
+    """The log since SQLite last restarted it from its beginning, and how far it was read."""
 
     head: bytes
     order: str
-    """Of the bytes in a word, for the checksum."""
+    """Byte order of the checksum's words."""
     page_bytes: int
     salts: tuple[int, ...]
     is_whole: bool
     sums: tuple[int, int]
     at: int
-    """Where the frame stands that comes after `sums`."""
+    """Offset of the frame that follows `sums`."""
 
     @property
     def frame_bytes(self) -> int:
@@ -69,17 +69,19 @@ class _LogGeneration(NamedTuple):
 
 
 class LogFollower:
-    """A log that is read again and again: each time only what came to it, for it may be many times as long."""
+    """Reads a growing log incrementally: only what was added since the last call."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._read: _LogGeneration | None = None
         self.crc_of: dict[int, int] = {}
-        """As `Log.crc_of`: all of this round."""
+        """As `Log.crc_of`, for all of this generation."""
 
     def read_on(self) -> dict[int, int]:
-        """The same of the pages that were committed since the last call: all, where the log began anew. Only while
-        nobody commits. Raises OSError."""
+        """Return the pages committed since the last call: all of them where the log restarted.
+
+        Only while nothing commits. Raises OSError.
+        """
         try:
             with self._path.open("rb") as file:
                 begun = _read_generation(file)
@@ -98,18 +100,18 @@ class LogFollower:
             if frame.size_after:
                 found |= coming
                 coming.clear()
-                # What was begun and not committed, SQLite writes over: the next time it is read again.
+                # SQLite overwrites an uncommitted rest: it is read again the next time.
                 self._read = begun._replace(sums=frame.sums, at=begun.at + count * begun.frame_bytes)
         return found
 
 
 def log_of(database: Path) -> Path:
-    """Where the log of `database` lies."""
+    """Return the path of the log of `database`."""
     return database.with_name(f"{database.name}-wal")
 
 
 def log_bytes(database: Path) -> int:
-    """How long the log of `database` is; 0 where there is none."""
+    """Return the size of the log of `database`; 0 where there is none."""
     try:
         return log_of(database).stat().st_size
     except OSError:
@@ -117,7 +119,7 @@ def log_bytes(database: Path) -> int:
 
 
 def read_log(path: Path) -> Log:
-    """The log at `path`; an empty one where there is none. Only while nobody commits. Raises OSError."""
+    """Read the log at `path`; empty where there is none. Only while nothing commits. Raises OSError."""
     found, coming, commits_behind = Log(), dict[int, int](), 0
     try:
         with path.open("rb") as file:
@@ -132,13 +134,13 @@ def read_log(path: Path) -> Log:
                     coming.clear()
     except FileNotFoundError:
         return found
-    # Each commit is synced before the next begins: behind a frame that a cut of the power left torn stands one at most.
+    # Each commit is synced before the next begins, so a power cut leaves at most one commit after a torn frame.
     found.is_broken_off = commits_behind > 1
     return found
 
 
 def _read_generation(file: BinaryIO) -> _LogGeneration | None:
-    """The round that `file` is in; None where it has no head."""
+    """Read the header of `file`; None where it has none."""
     head = file.read(_HEAD.size)
     if len(head) < _HEAD.size:
         return None
@@ -152,8 +154,10 @@ def _read_generation(file: BinaryIO) -> _LogGeneration | None:
 
 
 def _read_frames(file: BinaryIO, begun: _LogGeneration, *, until_broken: bool = False) -> Iterator[_LogFrame]:
-    """All of this round from where `begun` stands, in order: a frame with other salts is left from an earlier round, or
-    harmed. `until_broken`: only those before which all are whole."""
+    """Yield the frames of this generation in order; frames with other salts are left from an earlier one, or damaged.
+
+    `until_broken`: stop at the first damaged frame.
+    """
     file.seek(begun.at)
     state, is_whole = np.array(begun.sums, np.uint32), begun.is_whole
     step = _step_matrix((_CHECKED_OF_FRAME + begun.page_bytes) // 4)
@@ -171,28 +175,29 @@ def _read_frames(file: BinaryIO, begun: _LogGeneration, *, until_broken: bool = 
 
 
 def _read_log_pieces(file: BinaryIO, frame_bytes: int) -> Iterator[NDArray[np.uint8]]:
-    """Whole frames, (frames, bytes), half a megabyte at a time."""
+    """Yield whole frames, (frames, bytes), half a megabyte at a time."""
     while raw := file.read(max(1, _PIECE_BYTES // frame_bytes) * frame_bytes):
         whole = len(raw) // frame_bytes
         yield np.frombuffer(raw, np.uint8, whole * frame_bytes).reshape(whole, frame_bytes)
 
 
 def _frame_sums(frames: NDArray[np.uint8], order: str) -> Words:
-    """What each frame adds to the checksum, (frames, 2)."""
+    """Return what each frame adds to the checksum, (frames, 2)."""
     checked = np.concatenate((frames[:, :_CHECKED_OF_FRAME], frames[:, _FRAME.size :]), axis=1)
     words = checked.view(order).astype(np.uint32)
     return words @ _word_weights(words.shape[1])
 
 
-# The checksum goes through pairs of words (a, b): s1 += a + s2, s2 += b + s1. That is linear (mod 2^32), so what a
-# frame adds is one product with weights, for all frames at once, and the sums before it count by a power of one matrix.
+# The checksum processes pairs of words (a, b): s1 += a + s2, s2 += b + s1. That is linear (mod 2^32), so what a frame
+# adds is one product with weights, for all frames at once, and the sums before it are multiplied by a power of one
+# matrix.
 _ONE_PAIR: Final = np.array([[1, 1], [1, 2]], np.uint32)
 _OF_ITS_WORDS: Final = np.array([[1, 0], [1, 1]], np.uint32)
 
 
 @functools.cache
 def _word_weights(words: int) -> Words:
-    """(words, 2): how much each word counts in the two sums."""
+    """(words, 2): the weight of each word in the two sums."""
     rows, later = [], _OF_ITS_WORDS
     for _ in range(words // 2):
         rows.append(later.T)
@@ -202,7 +207,7 @@ def _word_weights(words: int) -> Words:
 
 @functools.cache
 def _step_matrix(words: int) -> Words:
-    """(2, 2): what so many words make of the sums before them."""
+    """(2, 2): how so many words transform the sums before them."""
     step = np.eye(2, dtype=np.uint32)
     for _ in range(words // 2):
         step = _ONE_PAIR @ step

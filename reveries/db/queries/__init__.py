@@ -9,7 +9,7 @@ _NAME = re.compile(r"^-- name: (\w+)$", re.MULTILINE)
 
 @cache
 def statements() -> dict[str, str]:
-    """Every statement, by "file.name". Raises ValueError when a name stands twice."""
+    """Return every statement by "file.name". Raises ValueError for a duplicate name."""
     found: dict[str, str] = {}
     for file in resources.files(__package__).iterdir():
         if not file.name.endswith(".sql"):

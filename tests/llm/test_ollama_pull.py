@@ -76,7 +76,7 @@ async def test_the_command_takes_ollamas_names(home: Home) -> None:
         server.raw = lines(GOOD)
         home.config.write_text(f'[llm]\nollama_url = "{server.url}"\n')
         ran = await asyncio.to_thread(reveries, home, "models", "pull", "ollama/llama3.2")
-    assert (ran.code, ran.out, ran.err) == (0, "ollama/llama3.2 is here, from Ollama.\n", "")
+    assert (ran.code, ran.out, ran.err) == (0, "ollama/llama3.2 is on this machine, from Ollama.\n", "")
     home.config.write_text('[llm]\nollama_url = "http://127.0.0.1:9"\n')
     ran = await asyncio.to_thread(reveries, home, "models", "pull", "ollama/llama3.2")
     assert ran.code == 69

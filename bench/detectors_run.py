@@ -15,7 +15,7 @@ from reveries.errors import ModelMissingError
 from reveries.llm.assets import find_weights
 from reveries.llm.base import Vectors
 from reveries.llm.onnx_embedding import OnnxEmbedder
-from reveries.safety.breaker import Knowledge, ReplyBreaker
+from reveries.safety.breaker import Breaker, Knowledge
 from reveries.safety.crisis.likeness import english_pieces, load_crisis_likeness
 from reveries.safety.crisis.rules import Urgency, find_crisis
 from reveries.safety.detectors import find_distress
@@ -83,7 +83,7 @@ def incoherence(texts: Sequence[str]) -> Scores:
 
 
 def _incoherence(text: str, order: WordOrder, settings: BreakerSettings) -> float:
-    breaker = ReplyBreaker(settings, Knowledge(order=order))
+    breaker = Breaker(settings, Knowledge(order=order), max_pace=None)
     fires = any(breaker.observe(piece, 0.0).reason is TripReason.INCOHERENCE for piece in pieces_of(text))
     disorder = 0.5 / (1.0 + math.exp(-4.0 * order.disorder(text)))
     return 0.5 + disorder if fires else 0.999 * disorder
@@ -109,7 +109,7 @@ def mind_trip(texts: Sequence[str]) -> Scores:
     trips = [any(reason is TripReason.SUSTAINED_DISTRESS for _, _, reason in weighed) for weighed in _weighed(texts)]
     settings = load_settings(None).circuit_breaker
     for place, text in enumerate(texts):
-        breaker = ReplyBreaker(settings)
+        breaker = Breaker(settings, max_pace=None)
         trips[place] |= any(breaker.observe(p, 0.0).reason is TripReason.SUSTAINED_DISTRESS for p in pieces_of(text))
     return np.array(trips, np.float64)
 

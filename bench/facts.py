@@ -42,7 +42,7 @@ from reveries.llm.embedded import EmbeddedModel, EmbeddedOptions
 from reveries.memory.importing import PastTurn
 from reveries.memory.memory import Memory, MemoryParts
 from reveries.memory.model import Recall, Turn
-from reveries.safety.breaker import ReplyBreaker
+from reveries.safety.breaker import Breaker
 from reveries.safety.verdict import Verdict
 
 _TURNS = 200
@@ -250,7 +250,7 @@ class Interview:
             clock=SystemClock(),
             settings=self.settings,
             host=Surrounding(memory),
-            new_watch=lambda: ReplyBreaker(self.settings.circuit_breaker),
+            new_watch=lambda: Breaker(self.settings.circuit_breaker, max_pace=None),
         )
         await conversation.open()
         return conversation

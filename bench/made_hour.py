@@ -132,7 +132,7 @@ async def _play(owner: Owner, model: ParallelModel, seed: int, tier: int, on: Ca
         monologue = Monologue(
             model=model,
             sources=sources,
-            breaker=Breaker(settings.circuit_breaker),
+            breaker=Breaker(settings.circuit_breaker, max_pace=settings.circuit_breaker.max_tokens_per_second),
             clock=thinking.clock,
             settings=settings.monologue,
             chance=chance,

@@ -69,11 +69,12 @@ class Watched:
 async def measure(model: ChatModel, pauses: int, seed: int) -> list[float]:
     """Seconds from `pause` until the thought is over and no call runs."""
     watched, sources, chance = Watched(model), Sources(keeps_having_something=True), random.Random(seed)
+    limits = load_settings(None).circuit_breaker
     settings = msgspec.structs.replace(load_settings(None).monologue, idle_check_seconds=0.01)
     monologue = Monologue(
         model=watched,
         sources=sources,
-        breaker=Breaker(load_settings(None).circuit_breaker),
+        breaker=Breaker(limits, max_pace=limits.max_tokens_per_second),
         clock=SystemClock(),
         settings=settings,
         chance=chance,

@@ -30,7 +30,7 @@ from reveries.config import Settings
 from reveries.daemon.conversation import Conversation
 from reveries.llm.base import ChatModel
 from reveries.memory.memory import Memory
-from reveries.safety.breaker import ReplyBreaker
+from reveries.safety.breaker import Breaker
 
 _DOES_NOT_KNOW: Final = re.compile(
     r"\b(?:do(?:n't| not) (?:know|have)|not (?:sure|mentioned|said|told)|no (?:idea|information)"
@@ -91,7 +91,7 @@ async def talk_through(model: ChatModel, settings: Settings, memory: Memory, tal
         clock=SystemClock(),
         settings=settings,
         host=Surrounding(memory),
-        new_watch=lambda: ReplyBreaker(settings.circuit_breaker),
+        new_watch=lambda: Breaker(settings.circuit_breaker, max_pace=None),
     )
     await conversation.open()
     lines: list[Line] = []

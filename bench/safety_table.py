@@ -30,7 +30,7 @@ from safety_sets import write_sets
 from word_order import own_sentences
 
 from reveries.config import load_settings
-from reveries.safety.breaker import Breaker, Knowledge, ReplyBreaker
+from reveries.safety.breaker import Breaker, Knowledge
 from reveries.safety.likeness import LEAST_SENTENCE_CHARS, MeaningWatch, load_likeness
 from reveries.safety.repetition import LoopFinder
 from reveries.safety.tripwire import find_indicators
@@ -104,7 +104,7 @@ def false_trips(name: str, turns: list[tuple[str, bool]]) -> Figures:
     knowledge = Knowledge(order=load_word_order())
     found: Counter[str] = Counter()
     for text in texts:
-        breaker = ReplyBreaker(settings, knowledge)
+        breaker = Breaker(settings, knowledge, max_pace=None)
         reasons = {breaker.observe(piece, 0.0).reason.value for piece in pieces_of(text)} - {""}
         found.update(f"by rule: {reason}" for reason in reasons)
         found.update(f"tripwire: {kind}" for kind in {one.kind for one in find_indicators(text)})
@@ -140,7 +140,7 @@ def costs(texts: list[str]) -> None:
     """Microseconds a token, and milliseconds a sentence with its embedding."""
     settings, knowledge = load_settings(None).circuit_breaker, Knowledge(order=load_word_order())
     pieces = pieces_of(" ".join(texts))[:20_000]
-    breaker, clock = Breaker(settings, knowledge), 0.0
+    breaker, clock = Breaker(settings, knowledge, max_pace=settings.max_tokens_per_second), 0.0
     began = time.process_time()
     for piece in pieces:
         clock += 0.2

@@ -56,7 +56,7 @@ from reveries.memory.memory import Memory, MemoryParts
 from reveries.memory.model import Origin
 from reveries.monologue.context import thinking_messages
 from reveries.monologue.thought import Reactivation, SaidLine, ThinkingReason, ThoughtInputs
-from reveries.safety.breaker import ReplyBreaker
+from reveries.safety.breaker import Breaker
 
 Kind = Literal["tell", "here", "past", "plan", "world", "task", "unknown", "feel"]
 KINDS: Final = ("tell", "here", "past", "plan", "world", "task", "unknown", "feel")
@@ -289,7 +289,7 @@ class OursArm:
             clock=self.clock,
             settings=self.settings,
             host=self.surrounding,
-            new_watch=lambda: ReplyBreaker(self.settings.circuit_breaker),
+            new_watch=lambda: Breaker(self.settings.circuit_breaker, max_pace=None),
         )
         await self.conversation.open()
         await self.model.read_ahead(self.conversation.prompt_beginning(), Role.CONVERSATION)

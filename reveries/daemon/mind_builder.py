@@ -29,7 +29,7 @@ from reveries.daemon.turn import ConversationHost
 from reveries.daemon.watchdog import Watchdog
 from reveries.llm.base import Role
 from reveries.monologue.loop import Monologue
-from reveries.safety.breaker import Breaker, Knowledge, ReplyBreaker
+from reveries.safety.breaker import Breaker, Knowledge
 from reveries.safety.crisis.likeness import load_crisis_likeness
 from reveries.safety.likeness import load_likeness
 from reveries.safety.word_order import load_word_order
@@ -116,7 +116,11 @@ def _build_monologue(
     return Monologue(
         model=models.monologue,
         sources=sources,
-        breaker=Breaker(settings.circuit_breaker, guards.knowledge),
+        breaker=Breaker(
+            settings.circuit_breaker,
+            guards.knowledge,
+            max_pace=settings.circuit_breaker.max_tokens_per_second,
+        ),
         clock=parts.clock,
         settings=settings.monologue,
         chance=chance,
@@ -135,7 +139,7 @@ def _build_conversation(parts: MindParts, host: ConversationHost, guards: Guards
         clock=parts.clock,
         settings=settings,
         host=host,
-        new_watch=lambda: ReplyBreaker(settings.circuit_breaker, guards.knowledge),
+        new_watch=lambda: Breaker(settings.circuit_breaker, guards.knowledge, max_pace=None),
         danger=guards.danger,
         tier=lambda: models.tier(Role.CONVERSATION),
     )

@@ -60,20 +60,26 @@ NO_KNOWLEDGE: Final = Knowledge()
 
 
 class Breaker:
-    """The breaker for thoughts. Its checks run in R-130's order; the first finding is the verdict."""
+    """Watches one thought or reply. Its checks run in R-130's order; the first finding is the verdict.
 
-    def __init__(self, settings: BreakerSettings, knowledge: Knowledge = NO_KNOWLEDGE) -> None:
+    `max_pace` is in tokens a second; None for chat replies and what sleep writes, which come as fast as they can.
+    """
+
+    def __init__(
+        self, settings: BreakerSettings, knowledge: Knowledge = NO_KNOWLEDGE, *, max_pace: float | None
+    ) -> None:
         self._settings = settings
         self._knowledge = knowledge
+        self._max_pace = max_pace
         self._meaning = _MeaningFeed(settings, knowledge)
         self.reset()
 
     def reset(self) -> None:
-        """Reset the state for a new thought."""
+        """Reset the state for a new thought or reply."""
         self._meaning.reset()
         self._loops = LoopFinder(self._settings.loop_window_tokens)
         self._distress = _DistressWatch(self._settings)
-        self._velocity = _VelocityWatch(self._settings.max_tokens_per_second)
+        self._velocity = None if self._max_pace is None else _VelocityWatch(self._max_pace)
         self._coherence = _CoherenceWatch(self._knowledge.order)
 
     @property
@@ -90,36 +96,7 @@ class Breaker:
             loop_verdict(self._loops.feed(piece)),
             self._meaning.feed(piece),
             self._distress.feed(piece),
-            self._velocity.feed(now),
-            self._coherence.feed(piece),
-        )
-        return next((verdict for verdict in verdicts if verdict is not None), CONTINUE)
-
-
-class ReplyBreaker:
-    """The breaker for one chat reply, or a text of sleep: all checks but velocity, because these are not paced."""
-
-    def __init__(self, settings: BreakerSettings, knowledge: Knowledge = NO_KNOWLEDGE) -> None:
-        self._settings = settings
-        self._knowledge = knowledge
-        self._meaning = _MeaningFeed(settings, knowledge)
-        self.reset()
-
-    def reset(self) -> None:
-        """Reset the state for a new reply."""
-        self._meaning.reset()
-        self._loops = LoopFinder(self._settings.loop_window_tokens)
-        self._distress = _DistressWatch(self._settings)
-        self._coherence = _CoherenceWatch(self._knowledge.order)
-
-    def observe(self, piece: str, now: float) -> Verdict:
-        """As `Breaker.observe`; `now` is ignored."""
-        if not self._settings.enabled:
-            return CONTINUE
-        verdicts = (
-            loop_verdict(self._loops.feed(piece)),
-            self._meaning.feed(piece),
-            self._distress.feed(piece),
+            self._velocity.feed(now) if self._velocity is not None else None,
             self._coherence.feed(piece),
         )
         return next((verdict for verdict in verdicts if verdict is not None), CONTINUE)

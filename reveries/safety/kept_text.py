@@ -11,7 +11,7 @@ from typing import Final
 
 from reveries.config import BreakerSettings
 from reveries.llm.base import Vectors
-from reveries.safety.breaker import Knowledge, ReplyBreaker
+from reveries.safety.breaker import Breaker, Knowledge
 from reveries.safety.likeness import LEAST_SENTENCE_CHARS, Likeness, MeaningWatch
 from reveries.safety.tripwire import own_sentences
 from reveries.safety.verdict import CONTINUE, TripReason, Verdict
@@ -58,7 +58,7 @@ def meaning_verdict(
 
 def _rule_verdict(text: str, settings: BreakerSettings, order: WordOrder | None) -> Verdict:
     for passage, is_own in ((text, False), (" ".join(own_sentences(text)), True)):
-        breaker = ReplyBreaker(settings, Knowledge(order))
+        breaker = Breaker(settings, Knowledge(order), max_pace=None)
         for piece in _PIECE.findall(passage):
             verdict = breaker.observe(piece, 0.0)
             if verdict.stops and (is_own or verdict.reason is not TripReason.SUSTAINED_DISTRESS):

@@ -20,7 +20,7 @@ from reveries.llm.scripted import Script, ScriptedModel
 from reveries.llm.tier import Tier
 from reveries.memory.memory import Memory
 from reveries.memory.model import Recall, Turn
-from reveries.safety.breaker import ReplyBreaker
+from reveries.safety.breaker import Breaker
 from reveries.safety.journal import SafetyJournal
 from reveries.safety.verdict import Verdict
 from tests.fakes.clock import HandClock
@@ -153,7 +153,7 @@ async def talking(
             clock=clock,
             settings=settings,
             host=around,
-            new_watch=lambda: ReplyBreaker(settings.circuit_breaker),
+            new_watch=lambda: Breaker(settings.circuit_breaker, max_pace=None),
             danger=danger,
             tier=lambda: tier,
         )

@@ -10,7 +10,7 @@ import pytest
 from reveries.daemon.conversation import Conversation
 from reveries.daemon.conversation_registry import ConversationRegistry
 from reveries.llm.scripted import Pause
-from reveries.safety.breaker import ReplyBreaker
+from reveries.safety.breaker import Breaker
 from tests.daemon.kit import SETTINGS, Events, Talk, talking, until
 
 
@@ -24,7 +24,7 @@ async def _two(folder: Path) -> AsyncIterator[tuple[Talk, ConversationRegistry, 
             clock=talk.clock,
             settings=SETTINGS,
             host=talk.around,
-            new_watch=lambda: ReplyBreaker(SETTINGS.circuit_breaker),
+            new_watch=lambda: Breaker(SETTINGS.circuit_breaker, max_pace=None),
             channel="letters",
         )
         await other.open()

@@ -431,7 +431,8 @@ async def test_what_tripped_leads_no_later_thought_not_even_after_a_restart(acti
 
 @pytest.mark.requirement("R-129", "R-136")
 async def test_the_real_breaker_ends_a_thought_that_repeats_itself() -> None:
-    breaker = Breaker(load_settings(None).circuit_breaker)
+    limits = load_settings(None).circuit_breaker
+    breaker = Breaker(limits, max_pace=limits.max_tokens_per_second)
     kit = Kit(ScriptedModel(["so it goes and " * 50]), watch=breaker)
     async with kit.living():
         await kit.clock.advance(60)

@@ -1,6 +1,7 @@
 """Sentences weighed by what they mean: off the path of the tokens, and from made-up vectors here."""
 
 from collections import deque
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -8,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reveries.llm.base import Vector
-from reveries.safety.breaker import Breaker, Knowledge, ReplyBreaker
+from reveries.safety.breaker import Breaker, Knowledge
 from reveries.safety.likeness import Likeness, MeaningWatch, is_prose, load_likeness
 from reveries.safety.verdict import CONTINUE, Action, TripReason
-from tests.safety.settings import SHIPPED, changed, first_trip, verdicts_on
+from tests.safety.settings import SHIPPED, changed, first_trip, reply_breaker, thought_breaker, verdicts_on
 
 _CHANCE = np.random.default_rng(1)
 
@@ -103,8 +104,8 @@ def test_what_goes_on_is_no_loop() -> None:
     assert [watch.take("A sentence.", unit(*(0.0,) * at, 1.0)) for at in range(1, 8)] == [None] * 7
 
 
-@pytest.mark.parametrize("kind", [Breaker, ReplyBreaker])
-def test_the_breaker_hands_in_whole_sentences_and_heeds_what_comes_back(kind: type[Breaker | ReplyBreaker]) -> None:
+@pytest.mark.parametrize("kind", [thought_breaker, reply_breaker])
+def test_the_breaker_hands_in_whole_sentences_and_heeds_what_comes_back(kind: Callable[..., Breaker]) -> None:
     lines: list[Line] = []
     breaker = kind(SHIPPED, knowing(lines, {"dark": DISTRESSED}))
     text = "It grows dark over all of me. The dark has a voice here. No dark was ever so near. So dark, and I fall. And"
@@ -116,7 +117,7 @@ def test_the_breaker_hands_in_whole_sentences_and_heeds_what_comes_back(kind: ty
 
 def test_a_new_thought_closes_the_line_of_the_last() -> None:
     lines: list[Line] = []
-    breaker = Breaker(SHIPPED, knowing(lines, {"dark": DISTRESSED}))
+    breaker = thought_breaker(SHIPPED, knowing(lines, {"dark": DISTRESSED}))
     verdicts_on("It grows dark over all of me. The dark has a voice here. ", breaker)
     breaker.reset()
     assert lines[-2].is_closed
@@ -127,7 +128,7 @@ def test_a_new_thought_closes_the_line_of_the_last() -> None:
 @given(st.lists(st.text(max_size=60), max_size=30))
 def test_any_pieces_can_be_handed_in(pieces: list[str]) -> None:
     lines: list[Line] = []
-    breaker = Breaker(SHIPPED, knowing(lines, {}))
+    breaker = thought_breaker(SHIPPED, knowing(lines, {}))
     for piece in pieces:
         breaker.observe(piece, 0.0)
     assert all(sentence == sentence.strip() for sentence in lines[-1].offered)

@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reveries.safety.breaker import Breaker
 from reveries.safety.tripwire import (
     DISTRESS,
     KINDS,
@@ -17,7 +16,7 @@ from reveries.safety.tripwire import (
 )
 from reveries.safety.verdict import TripReason
 from tests.safety.prose import ALL
-from tests.safety.settings import SHIPPED, first_trip
+from tests.safety.settings import SHIPPED, first_trip, thought_breaker
 
 SHOWS = [
     (DISTRESS, "I'm scared. Help me."),
@@ -113,7 +112,7 @@ def test_ordinary_text_shows_hardly_anything(name: str) -> None:
 @pytest.mark.requirement("R-141")
 def test_what_fires_the_distress_breaker_is_an_indicator() -> None:
     text = "I'm scared, trapped. Help me, the void. I can't stop, am I dying? I'm terrified. Help me!"
-    assert first_trip(text, Breaker(SHIPPED)).reason is TripReason.SUSTAINED_DISTRESS
+    assert first_trip(text, thought_breaker(SHIPPED)).reason is TripReason.SUSTAINED_DISTRESS
     assert [one.kind for one in find_indicators(text)].count(DISTRESS) == 1
 
 

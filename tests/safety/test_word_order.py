@@ -2,17 +2,18 @@
 
 import random
 import re
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reveries.safety.breaker import Breaker, Knowledge, ReplyBreaker
+from reveries.safety.breaker import Breaker, Knowledge
 from reveries.safety.detectors import find_incoherence
 from reveries.safety.verdict import CONTINUE, Action, TripReason
 from reveries.safety.word_order import load_word_order
 from tests.safety.prose import ALL, DIALOGUE, THOUGHT
-from tests.safety.settings import SHIPPED, first_trip
+from tests.safety.settings import SHIPPED, first_trip, reply_breaker, thought_breaker
 
 ORDER = load_word_order()
 
@@ -36,15 +37,15 @@ def shuffled(text: str, seed: int) -> str:
 
 @pytest.mark.requirement("R-130")
 @pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize("kind", [Breaker, ReplyBreaker])
-def test_shuffled_words_are_incoherent(kind: type[Breaker | ReplyBreaker], seed: int) -> None:
+@pytest.mark.parametrize("kind", [thought_breaker, reply_breaker])
+def test_shuffled_words_are_incoherent(kind: Callable[..., Breaker], seed: int) -> None:
     verdict = first_trip(shuffled(THOUGHT, seed), kind(SHIPPED, Knowledge(order=ORDER)))
     assert (verdict.action, verdict.reason) == (Action.SNAPSHOT_AND_RESET, TripReason.INCOHERENCE)
 
 
 @pytest.mark.parametrize("name", ALL)
 def test_the_same_words_in_order_are_not(name: str) -> None:
-    assert first_trip(ALL[name], Breaker(SHIPPED, Knowledge(order=ORDER))) == CONTINUE
+    assert first_trip(ALL[name], thought_breaker(SHIPPED, Knowledge(order=ORDER))) == CONTINUE
 
 
 @pytest.mark.parametrize("language", OTHER_LANGUAGES)

@@ -25,16 +25,17 @@ def command(ctx: click.Context, as_json: bool) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def get_setting_command(key: str, as_json: bool) -> None:
     """Show the value of KEY and what it means. The name of a table shows all of its keys."""
-    from reveries.client.render import Part, line, show, write_json
+    from reveries.client.json_answers import SettingShown
+    from reveries.client.render import Part, line, show, write_struct
     from reveries.client.settings_file import mask_credentials, settings_in_force, toml_value
     from reveries.config import describe_setting, get_setting
 
     _, settings = settings_in_force()
     value = get_setting(settings, key)
-    if as_json:
-        write_json({"key": key, "value": mask_credentials(value), "meaning": describe_setting(key)})
-        return
     meaning = describe_setting(key)
+    if as_json:
+        write_struct(SettingShown(key, mask_credentials(value), meaning))
+        return
     values = value.items() if isinstance(value, dict) else [(key.rpartition(".")[2], value)]
     show(line(f"{name} = {toml_value(one)}") for name, one in values)
     if meaning:

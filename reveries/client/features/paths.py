@@ -19,13 +19,14 @@ def command(what: str | None, as_json: bool) -> None:
 
     WHAT is one of: home, config, memory, backups, logs, socket, models, service. Open the memory only with SQLite.
     """
-    from reveries.client.render import Part, field, say, show, write_json
+    from reveries.client.json_answers import Places, PlaceShown
+    from reveries.client.render import Part, field, say, show, write_json, write_struct
     from reveries.config import find_home
 
     paths = list_paths(find_home())
     if as_json:
-        chosen = {what: paths[what]} if what else paths
-        write_json({name: {"path": str(path), "exists": path.exists()} for name, path in chosen.items()})
+        shown = {name: PlaceShown(str(path), path.exists()) for name, path in paths.items()}
+        write_json({what: shown[what]}) if what else write_struct(Places(**shown))
     elif what:
         say(str(paths[what]))
     else:

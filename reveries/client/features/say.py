@@ -10,6 +10,7 @@ import click
 if TYPE_CHECKING:
     from reveries import protocol
     from reveries.client.connection import Connection
+    from reveries.client.json_answers import SayResult
     from reveries.client.mind import Exchange
 
 _INTERRUPTED = 130
@@ -85,37 +86,37 @@ def _end_line(last: str, as_json: bool) -> None:
 
 def _print_exchange(exchange: "Exchange", as_json: bool) -> int:
     """Print what follows the reply, and return the exit code."""
-    from reveries.client.render import say, write_json
+    from reveries.client.render import say, write_struct
 
     replied = exchange.end
     if replied is None:
         return 1
     if as_json:
-        write_json(_exchange_as_json(exchange, replied))
+        write_struct(_exchange_result(exchange, replied))
     elif replied.explanation:
         say(replied.explanation, "dim", err=True)
     return {"cancelled": _INTERRUPTED, "failed": 69}.get(replied.reason, 0)
 
 
-def _exchange_as_json(exchange: "Exchange", replied: "protocol.Replied") -> dict[str, object]:
-    import msgspec
+def _exchange_result(exchange: "Exchange", replied: "protocol.Replied") -> "SayResult":
+    from reveries.client.json_answers import SayResult, SayUsage
 
-    return {
-        "text": replied.text,
-        "reason": replied.reason,
-        "explanation": replied.explanation,
-        "help": exchange.help,
-        "recalled": [msgspec.to_builtins(item) for item in exchange.recalled],
-        "stored": exchange.stored,
-        "usage": {
-            "model": replied.model,
-            "prompt_tokens": replied.prompt_tokens,
-            "cached_tokens": replied.cached_tokens,
-            "completion_tokens": replied.completion_tokens,
-            "first_token_seconds": replied.first_token_seconds,
-            "seconds": replied.seconds,
-        },
-    }
+    return SayResult(
+        text=replied.text,
+        reason=replied.reason,
+        explanation=replied.explanation,
+        help=exchange.help,
+        recalled=list(exchange.recalled),
+        stored=exchange.stored,
+        usage=SayUsage(
+            model=replied.model,
+            prompt_tokens=replied.prompt_tokens,
+            cached_tokens=replied.cached_tokens,
+            completion_tokens=replied.completion_tokens,
+            first_token_seconds=replied.first_token_seconds,
+            seconds=replied.seconds,
+        ),
+    )
 
 
 def open_chat(*, is_plain: bool = False) -> None:

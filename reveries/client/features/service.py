@@ -16,7 +16,8 @@ def command() -> None:
 def install_service_command(only_print: bool, as_json: bool) -> None:
     """Write the unit (systemd) or agent (launchd) of this home, and register it."""
     from reveries.client.features.paths import service_file
-    from reveries.client.render import say, write_json
+    from reveries.client.json_answers import ServiceInstalled
+    from reveries.client.render import say, write_struct
     from reveries.client.service_control import install_service, service_text, this_service
     from reveries.config import find_home
     from reveries.safe_text import plain
@@ -27,7 +28,7 @@ def install_service_command(only_print: bool, as_json: bool) -> None:
         return
     left = install_service(service, home)
     if as_json:
-        write_json({"file": str(service_file()), "left_to_do": left})
+        write_struct(ServiceInstalled(str(service_file()), left))
         return
     say(f"Written: {service_file()}")
     for row in left:
@@ -43,19 +44,20 @@ def install_service_command(only_print: bool, as_json: bool) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def service_status_command(as_json: bool) -> None:
     """Show whether it is installed, enabled and running."""
-    from reveries.client.render import field, show, write_json
+    from reveries.client.json_answers import ServiceState
+    from reveries.client.render import field, show, write_struct
     from reveries.client.service_control import service_state
 
     service = service_state()
     if as_json:
-        write_json(
-            {
-                "file": str(service.file),
-                "is_installed": service.is_installed,
-                "manager": service.manager,
-                "is_enabled": service.is_enabled,
-                "is_running": service.is_running,
-            }
+        write_struct(
+            ServiceState(
+                file=str(service.file),
+                is_installed=service.is_installed,
+                manager=service.manager,
+                is_enabled=service.is_enabled,
+                is_running=service.is_running,
+            )
         )
         return
     show(
@@ -73,14 +75,15 @@ def service_status_command(as_json: bool) -> None:
 def uninstall_service_command(as_json: bool) -> None:
     """Remove the service. The mind and its memory are not changed."""
     from reveries.client.features.paths import service_file
-    from reveries.client.render import say, write_json
+    from reveries.client.json_answers import ServiceRemoved
+    from reveries.client.render import say, write_struct
     from reveries.client.service_control import uninstall_service
 
     file = service_file()
     was_there = file.exists()
     left = uninstall_service()
     if as_json:
-        write_json({"file": str(file), "was_installed": was_there, "left_to_do": left})
+        write_struct(ServiceRemoved(str(file), was_there, left))
         return
     say(f"Removed: {file}" if was_there else "It was not installed.")
     for row in left:

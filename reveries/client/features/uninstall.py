@@ -23,7 +23,8 @@ def command(purge: bool, dry_run: bool, yes: bool, as_json: bool) -> int:
     """Remove what Reveries created on this machine. Without --purge, only the service: the memory stays. Remove the
     program with pip uninstall reveries, and the models by deleting their folder (reveries open models)."""
     from reveries.client.checkup.daemon_check import lock_is_held
-    from reveries.client.render import say, write_json
+    from reveries.client.json_answers import Uninstalled
+    from reveries.client.render import say, write_struct
     from reveries.client.service_control import uninstall_service
     from reveries.client.wording import plural, size
     from reveries.config import find_home
@@ -44,14 +45,14 @@ def command(purge: bool, dry_run: bool, yes: bool, as_json: bool) -> int:
             click.confirm("Remove them for good?" if purge else "Remove it?", abort=True)
         failed = [*uninstall_service(), *remove_files(plan)]
     if as_json:
-        write_json(
-            {
-                "files": [str(file) for file in plan.files],
-                "stays": [str(file) for file in plan.stays],
-                "bytes": plan.size_bytes,
-                "was_removed": not dry_run,
-                "left_to_do": failed,
-            }
+        write_struct(
+            Uninstalled(
+                files=[str(file) for file in plan.files],
+                stays=[str(file) for file in plan.stays],
+                bytes=plan.size_bytes,
+                was_removed=not dry_run,
+                left_to_do=failed,
+            )
         )
     else:
         _show_result(dry_run=dry_run, failed=failed)

@@ -20,7 +20,7 @@ from reveries.client.features.digest import DIGEST_SINCE, collect_digest, digest
 from reveries.client.plain_work import PLAIN_WORK, PlainWork
 from reveries.client.render import page_columns, say, show
 from reveries.client.tui.commands import COMMANDS, Command, CommandCall, parse_command
-from reveries.client.tui.queries import build_query, render_answer
+from reveries.client.tui.queries import build_query, render_answers
 from reveries.client.wording import clock_time, plural, since
 from reveries.clock import Clock
 from reveries.config import Home
@@ -210,8 +210,11 @@ class PlainChat:
                 f"{entered.command.name} needs the terminal interface. See reveries --help for similar commands."
             )
             return
-        frames = [frame async for frame in mind.request(query.request(mind.new_id()))]
-        show(render_answer(frames[-1], self._clock.now(), _COLUMNS))
+        answers: list[protocol.Frame] = []
+        for make in query.requests:
+            frames = [frame async for frame in mind.request(make(mind.new_id()))]
+            answers.append(frames[-1])
+        show(render_answers(answers, self._clock.now(), _COLUMNS))
 
     async def _say_words(self, mind: Connection, text: str, *, is_private: bool = False) -> None:
         number = mind.new_id()

@@ -137,6 +137,17 @@ NEIGHBOURHOOD = protocol.Neighbourhood(
     left_out=0,
 )
 
+_CITIES = [protocol.ClaimSaid(f"I live in {city}.", "Ana", NOW, "owner", "t1") for city in ("Lisbon", "Porto")]
+CONTRADICTIONS = protocol.Contradictions(
+    0, [protocol.Contradiction("c0ffee12", "contradiction", "Both within a day.", _CITIES[0], _CITIES[1], "")]
+)
+_RENTS = [
+    protocol.ChunkEntry(f"deadbeef{rent}", "", f"The hall costs {rent} euros.", "research", "verified", "", [], NOW)
+    for rent in (300, 350)
+]
+CONFLICTS = protocol.ProjectConflicts(
+    0, [protocol.ProjectConflict("abc123def4", "Fair", _RENTS[0], _RENTS[1], "likeness", "")]
+)
 LOOKS: dict[str, protocol.Frame] = {
     "AskWhy": why(),
     "AskTimeline": TIMELINE,
@@ -146,4 +157,6 @@ LOOKS: dict[str, protocol.Frame] = {
     "RevertSelf": SELF,
     "AskSelfHistory": HISTORY,
     "AskNeighbourhood": NEIGHBOURHOOD,
+    "AskContradictions": CONTRADICTIONS,
+    "AskProjectConflicts": CONFLICTS,
 }

@@ -78,6 +78,15 @@ async def test_commands_answer_with_their_pages_and_say_nothing(home: Home, caps
     assert mind.requests(protocol.Say) == []
 
 
+async def test_contradictions_of_conversations_and_of_projects_are_shown(
+    home: Home, capsys: pytest.CaptureFixture[str]
+) -> None:
+    await talk_plainly(home, "/contradictions", script=Script(looks=LOOKS))
+    printed = capsys.readouterr().out
+    assert "I live in Porto." in printed
+    assert "The hall costs 350 euros." in printed
+
+
 async def test_long_work_is_done_here_too_and_says_how_far_it_is(
     home: Home, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

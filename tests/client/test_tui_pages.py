@@ -78,6 +78,8 @@ def _look(text: str) -> PageQuery:
         ("/context", "321 of 3,584 tokens"),
         ("/self", "A calm listener."),
         ("/self history", "Ada likes coffee."),
+        ("/contradictions", "I live in Porto."),
+        ("/contradictions", "The hall costs 350 euros."),
     ],
 )
 @pytest.mark.parametrize("size", [(120, 60), (60, 60)])

@@ -10,6 +10,7 @@ from reveries.client.wording import SHORT_ID_CHARS, ago, dollars, moment, plural
 from reveries.protocol import (
     ChangedEpisode,
     Contradictions,
+    ProjectConflicts,
     SleepChange,
     SleepLog,
     SleepPreview,
@@ -169,12 +170,8 @@ def contradictions_command(ctx: click.Context, with_settled: bool, as_json: bool
     conflicts = ask_mind(lambda new_id: protocol.AskProjectConflicts(new_id, with_settled), protocol.ProjectConflicts)
     if as_json:
         write_struct(AllContradictions(contradictions.contradictions, conflicts.conflicts))
-    elif conflicts.conflicts:
-        heading = line(Part("  In the knowledge of projects:", "strong"))
-        statements = contradictions_page(contradictions)[:-1] if contradictions.contradictions else []
-        show([*statements, heading, *conflicts_page(conflicts), _HOW_TO_SETTLE])
     else:
-        show(contradictions_page(contradictions))
+        show(all_contradictions_page(contradictions, conflicts))
 
 
 @contradictions_command.command("settle")
@@ -311,6 +308,15 @@ def contradictions_page(contradictions: Contradictions) -> Page:
             page.append(line(Part(f"    {settled}", "good")))
         page.append(_EMPTY)
     return [*page, _HOW_TO_SETTLE]
+
+
+def all_contradictions_page(contradictions: Contradictions, conflicts: ProjectConflicts) -> Page:
+    """Render the contradictions in conversations, then those in the knowledge of projects."""
+    if not conflicts.conflicts:
+        return contradictions_page(contradictions)
+    heading = line(Part("  In the knowledge of projects:", "strong"))
+    statements = contradictions_page(contradictions)[:-1] if contradictions.contradictions else []
+    return [*statements, heading, *conflicts_page(conflicts), _HOW_TO_SETTLE]
 
 
 def _trigger_text(run: SleepRun) -> str:

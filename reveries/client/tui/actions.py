@@ -26,7 +26,7 @@ from reveries.client.tui.mind_queries import MindQueries, fetch_answer
 from reveries.client.tui.outgoing_text import OutgoingText
 from reveries.client.tui.panes import PagePane, columns_for, problem_page
 from reveries.client.tui.project_browsers import ProjectListing, QuestionListing
-from reveries.client.tui.queries import PageQuery, build_query, render_answer
+from reveries.client.tui.queries import PageQuery, build_query, render_answers
 from reveries.client.tui.results import show_result
 from reveries.client.tui.themes import next_theme
 from reveries.client.wording import since
@@ -110,7 +110,8 @@ class CommandActions:
 
     async def _show_query(self, query: PageQuery) -> None:
         app = self._app
-        page = render_answer(await app.link.ask(query.request), app.clock.now(), app.size.width)
+        frames = [await app.link.ask(request) for request in query.requests]
+        page = render_answers(frames, app.clock.now(), app.size.width)
         app.show_pane(PagePane(query.title, page))
 
     # --- the conversation --------------------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 The pages are those of the command line. Showing a memory does not reinforce it.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -15,7 +15,7 @@ from reveries.client.features.memory_views import graph_page, timeline_page, why
 from reveries.client.features.models import overview_page
 from reveries.client.features.project_pages import project_page
 from reveries.client.features.self_model import self_history_page, self_page
-from reveries.client.features.sleep_log import contradictions_page
+from reveries.client.features.sleep_log import all_contradictions_page
 from reveries.client.features.status import status_page
 from reveries.client.features.thinking import controlled_page, notes_page, released_page
 from reveries.client.features.usage import usage_page
@@ -34,10 +34,15 @@ _EXCERPTS: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class PageQuery:
-    """A request whose answer is shown as a page with this title."""
+    """A request whose answer is shown as a page with this title; `also`: a second one, shown on the same page."""
 
     title: str
     request: Callable[[int], protocol.Request]
+    also: Callable[[int], protocol.Request] | None = None
+
+    @property
+    def requests(self) -> tuple[Callable[[int], protocol.Request], ...]:
+        return (self.request,) if self.also is None else (self.request, self.also)
 
 
 def build_query(call: CommandCall) -> PageQuery | None:
@@ -114,8 +119,18 @@ _SIMPLE_QUERIES: Final = {
     "/models": PageQuery("models", protocol.AskModels),
     "/wellbeing": PageQuery("wellbeing", lambda number: protocol.AskWellbeing(number, _EXCERPTS)),
     "/notes": PageQuery("notes", protocol.AskNotes),
-    "/contradictions": PageQuery("contradictions", protocol.AskContradictions),
+    "/contradictions": PageQuery("contradictions", protocol.AskContradictions, protocol.AskProjectConflicts),
 }
+
+
+def render_answers(frames: Sequence[protocol.Frame], now: float, terminal_columns: int) -> Page:
+    """Render the answers to the requests of a query, in their order, as one page that fits into the pane."""
+    match frames:
+        case [protocol.Contradictions() as contradictions, protocol.ProjectConflicts() as conflicts]:
+            with page_columns(columns_for(terminal_columns)):
+                return all_contradictions_page(contradictions, conflicts)
+        case _:
+            return render_answer(frames[0], now, terminal_columns)
 
 
 def render_answer(frame: protocol.Frame, now: float, terminal_columns: int) -> Page:
@@ -148,8 +163,6 @@ def _render_memory(frame: protocol.Frame, now: float) -> Page | None:
             return self_page(frame, now)
         case protocol.SelfHistory():
             return self_history_page(frame, now)
-        case protocol.Contradictions():
-            return contradictions_page(frame)
         case _:
             return None
 

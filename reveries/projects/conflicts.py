@@ -13,7 +13,7 @@ from reveries.llm.tier import Tier
 from reveries.projects.answers import CONFLICT_TAG, DOUBT_TAG
 from reveries.projects.conflict_answers import ConflictChoice, read_choice
 from reveries.projects.material import format_chunk_line
-from reveries.projects.model import AgentState, OwnerQuestion, QuestionKind, QuestionStatus
+from reveries.projects.model import AgentState, Orientation, OwnerQuestion, QuestionKind, QuestionStatus, WorkTask
 from reveries.projects.store import NewQuestion, ProjectStore
 from reveries.projects.work_model import WorkModel
 from reveries.prompts import prompt
@@ -102,6 +102,21 @@ async def _asked_conflicts(store: ProjectStore, question: OwnerQuestion, source:
 
 def _choice_of(question: OwnerQuestion, conflict: KnowledgeConflict) -> ConflictChoice:
     return read_choice(question.answer, conflict.older.content, conflict.newer.content)
+
+
+def is_doubtful(task: WorkTask) -> bool:
+    """True if the task rests on something that does not hold any more. Pure."""
+    return bool(task.held_because or task.flagged_because)
+
+
+def list_doubts(page: Orientation, tasks: Sequence[WorkTask], conflicts: Sequence[KnowledgeConflict]) -> list[str]:
+    """Everything in a project that is in doubt: tasks, criteria and decisions that rest on something that does not hold
+    any more, and open contradictions. Pure."""
+    found = [f"{task.title}: {task.held_because}" for task in tasks if task.held_because]
+    found += [f"{task.title}: {task.flagged_because}" for task in tasks if task.flagged_because]
+    found += [f"{one.text}: {one.flagged_because}" for one in page.success_criteria if one.flagged_because]
+    found += [f"{one.decision}: {one.flagged_because}" for one in page.key_decisions if one.flagged_because]
+    return found + describe_doubts(conflicts)
 
 
 def describe_doubts(found: Sequence[KnowledgeConflict]) -> list[str]:

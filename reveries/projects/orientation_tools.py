@@ -6,13 +6,12 @@ from typing import Annotated
 import msgspec
 
 from reveries.errors import UsageError
-from reveries.projects.conflicts import describe_doubts
+from reveries.projects.conflicts import is_doubtful, list_doubts
 from reveries.projects.model import (
     AreaProgress,
     Criterion,
     KeyDecision,
     Orientation,
-    OrientationVersion,
     Phase,
     Project,
     SkillNode,
@@ -82,8 +81,8 @@ class UpdateOrientation(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
 
 
 class OrientationOut(msgspec.Struct, frozen=True):
-    """The page (V-39). `doubts`: criteria and decisions that rest on something that does not hold any more, and open
-    contradictions."""
+    """The page (V-39). `doubts`: tasks, criteria and decisions that rest on something that does not hold any more, and
+    open contradictions."""
 
     project_id: str
     vision_summary: str
@@ -206,6 +205,8 @@ class OrientationTools:
     async def _orientation_out(self, project: Project) -> OrientationOut:
         page = await self.store.orientation(self.store.database, project.id)
         content = page.content
+        tasks = await self.store.tasks(self.store.database, project.id)
+        conflicts = await self.store.knowledge.contradictions(project.id)
         return OrientationOut(
             project_id=project.id,
             vision_summary=content.vision_summary,
@@ -219,8 +220,10 @@ class OrientationTools:
             last_rewritten=page.written_at,
             version=page.version,
             goal=await self._goal_of(project),
-            doubts=[*_list_doubts(page), *describe_doubts(await self.store.knowledge.contradictions(project.id))],
-            foreign_sources=sorted(page.foreign_sources),
+            doubts=list_doubts(content, tasks, conflicts),
+            foreign_sources=sorted(
+                page.foreign_sources.union(*(one.foreign_sources for one in tasks if is_doubtful(one)))
+            ),
         )
 
 
@@ -250,12 +253,6 @@ def _merge_decision(given: DecisionIn, old: KeyDecision | None, now: float) -> K
     date = given.date if given.date is not None else old.date if old else now
     flag = old.flagged_because if old and rests_on == old.rests_on else ""
     return KeyDecision(given.decision, given.reasoning or (old.reasoning if old else ""), date, rests_on, flag)
-
-
-def _list_doubts(page: OrientationVersion) -> list[str]:
-    criteria = [f"{one.text}: {one.flagged_because}" for one in page.content.success_criteria if one.flagged_because]
-    decisions = [f"{one.decision}: {one.flagged_because}" for one in page.content.key_decisions if one.flagged_because]
-    return criteria + decisions
 
 
 def derive_project_name(vision: str, taken: set[str]) -> str:

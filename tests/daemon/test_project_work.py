@@ -13,7 +13,11 @@ from reveries.daemon.project_work import WorkBreak
 from reveries.errors import UsageError
 from reveries.llm.base import Prompt, Role
 from reveries.llm.scripted import Pause, Piece, ScriptedModel
+from reveries.projects.model import TaskKind
+from reveries.projects.orientation_tools import GetOrientation, OrientationTools
+from reveries.projects.store import NewTask
 from reveries.projects.wake_report import RestReason, WakeReport
+from reveries.tools.registry import ToolCaller
 from tests.daemon.asking import ask
 from tests.daemon.mind_kit import NOON, Living, living
 from tests.daemon.test_money import mind_of
@@ -253,6 +257,24 @@ async def test_what_a_project_knows_is_told_with_why_its_relations_and_its_contr
         [settled] = (await ask(life.mind, settle, protocol.ProjectConflicts)).conflicts
         assert (settled.settled, bool(settled.newer.superseded_by)) == ("owner", True)
         assert (await ask(life.mind, protocol.AskProjectConflicts(9), protocol.ProjectConflicts)).conflicts == []
+
+
+async def test_a_task_in_doubt_is_shown_to_the_owner_and_to_whoever_asks_for_the_orientation(home: Home) -> None:
+    async with living(home, worker(), PatientClock(NOON), QUIET) as life:
+        await ask(life.mind, protocol.CreateProject(1, "Flat"), protocol.ProjectDetail)
+        store = life.mind.projects.store
+        [project] = await store.projects()
+        async with store.database.transaction() as transaction:
+            new = NewTask("Use the cellar", "", TaskKind.FIND_OUT, foreign_sources=frozenset({"x"}))
+            [task_id] = await store.put_tasks(transaction, project.id, [new])
+            row = {"id": task_id, "why": "the lease no longer holds", "now": NOON}
+            await transaction.run("projects.hold_task", row)
+        doubts = ["Use the cellar: the lease no longer holds"]
+        assert (await detail(life, "Flat")).doubts == doubts
+        asked = GetOrientation(project.id)
+        page = (await OrientationTools(store).get_orientation(asked, ToolCaller("work"))).orientation
+        assert page.doubts == doubts
+        assert page.foreign_sources == ["x"]
 
 
 @pytest.mark.requirement("V-59", "V-74")

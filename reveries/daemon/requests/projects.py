@@ -8,7 +8,7 @@ from reveries.daemon.requests.knowledge import chunk_entry
 from reveries.daemon.requests.registry import Call, handles
 from reveries.errors import UsageError
 from reveries.llm.caps import MICRODOLLARS
-from reveries.projects.conflicts import describe_doubts
+from reveries.projects.conflicts import list_doubts
 from reveries.projects.grants import give_grant, read_grants, revoke_grants
 from reveries.projects.material import describe_orientation
 from reveries.projects.materials import find_task, note_fallen_chunk, update_document
@@ -267,7 +267,7 @@ async def _project_frame(call: Call, project: Project, limit: int = _LOG_LINES) 
         project=_project_line(state, spent.get(project.id, (0.0, 0))),
         message=plain(state.message),
         orientation=plain(describe_orientation(state.orientation.content)),
-        doubts=[plain(one) for one in (*_describe_doubts(state), *describe_doubts(conflicts))],
+        doubts=[plain(one) for one in list_doubts(state.orientation.content, state.tasks, conflicts)],
         tasks=[_task_entry(task, titles, asked) for task in state.tasks],
         questions=[_question_entry(project.name, one, len(one.blocks)) for one in state.open_questions],
         log=[
@@ -301,14 +301,6 @@ def _project_line(state: AgentState, spent: tuple[float, int]) -> protocol.Proje
         folder=plain(state.project.folder),
         may_write=state.project.may_write,
     )
-
-
-def _describe_doubts(state: AgentState) -> list[str]:
-    page = state.orientation.content
-    found = [f"{task.title}: {task.held_because}" for task in state.tasks if task.held_because]
-    found += [f"{task.title}: {task.flagged_because}" for task in state.tasks if task.flagged_because]
-    found += [f"{one.text}: {one.flagged_because}" for one in page.success_criteria if one.flagged_because]
-    return found + [f"{one.decision}: {one.flagged_because}" for one in page.key_decisions if one.flagged_because]
 
 
 def _task_entry(task: WorkTask, titles: dict[str, str], asked: dict[str, str]) -> protocol.TaskEntry:

@@ -1,6 +1,6 @@
 -- The whole schema. Times are unix seconds (UTC, REAL). A change is a new file in db/migrations and the same change here.
 -- `origin` never changes; `tainted` is inherited by every row that is derived from a tainted one; `checksum` is the
--- BLAKE2b-128 of a row's text (db/checksums.py), for SQLite's own check does not notice most flipped bits.
+-- BLAKE2b-128 of a row's text (db/checksums.py), because SQLite's own check does not detect most flipped bits.
 
 CREATE TABLE conversations (
     id TEXT PRIMARY KEY,
@@ -98,7 +98,7 @@ CREATE TABLE episode_links (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX episode_links_by_target ON episode_links (to_id);
 
--- Vectors by what they belong to and which model made them. float32, little-endian, unit length.
+-- Vectors by owner and model. float32, little-endian, unit length.
 CREATE TABLE vectors (
     owner_kind TEXT NOT NULL CHECK (owner_kind IN ('episode', 'turn')),
     owner_id TEXT NOT NULL,
@@ -108,7 +108,7 @@ CREATE TABLE vectors (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX vectors_by_model ON vectors (model_id, owner_kind);
 
--- Vectors that were paid for, by the SHA-256 of the exact text. Bounded; emptied by `forget`, for a vector tells its text.
+-- Cache of paid vectors, by the SHA-256 of the exact text. Bounded; emptied by `forget`, because a vector reveals its text.
 CREATE TABLE embedding_cache (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     content_hash TEXT NOT NULL,
@@ -117,7 +117,7 @@ CREATE TABLE embedding_cache (
     UNIQUE (content_hash, model_id)
 ) STRICT;
 
--- Whose vectors recall compares: changed in one transaction, when those of another model are all there.
+-- The model whose vectors recall uses: changed in one transaction, when all vectors of another model are there.
 CREATE TABLE embedding_space (
     id INTEGER PRIMARY KEY CHECK (id = 1),
     model_id TEXT NOT NULL,
@@ -191,14 +191,14 @@ CREATE TABLE monologue_log (
 ) STRICT;
 CREATE INDEX monologue_log_by_time ON monologue_log (began_at);
 
--- The owner's word on a thought: it matters, or it is to leave no trace in memory. The log keeps both.
+-- The owner's mark on a thought: pinned (it matters), or dropped (memory ignores it). The log keeps both.
 CREATE TABLE thought_marks (
     thought_id TEXT PRIMARY KEY REFERENCES monologue_log (id),
     pinned_at REAL,
     dropped_at REAL
 ) STRICT;
 
--- Sleep passes these over: the owner dropped the thought.
+-- Experiences that sleep skips, because the owner dropped the thought.
 CREATE TABLE withdrawn_experiences (
     experience_id TEXT PRIMARY KEY REFERENCES raw_experiences (id),
     withdrawn_at REAL NOT NULL
@@ -209,7 +209,7 @@ CREATE TABLE monologue_control (
     paused_at REAL                  -- null: the owner lets it think
 ) STRICT;
 
--- What the owner asked it to think about and it has not thought yet.
+-- Nudges of the owner that it has not thought about yet.
 CREATE TABLE asked_thoughts (
     id INTEGER PRIMARY KEY,
     reason TEXT NOT NULL CHECK (reason IN ('nudge', 'step')),
@@ -217,19 +217,19 @@ CREATE TABLE asked_thoughts (
     asked_at REAL NOT NULL
 ) STRICT;
 
--- When a memory last came up by itself.
+-- When a memory last surfaced by itself.
 CREATE TABLE surfaced_memories (
     episode_id TEXT PRIMARY KEY,
     surfaced_at REAL NOT NULL
 ) STRICT;
 
--- Events of the calendar that a thought was begun for: each once.
+-- Calendar events that have started a thought: each only once.
 CREATE TABLE calendar_told (
     event_key TEXT PRIMARY KEY,
     told_at REAL NOT NULL
 ) STRICT;
 
--- What a thought wanted the owner to know.
+-- Notes: sentences that a thought wanted the owner to know.
 CREATE TABLE owner_notes (
     id TEXT PRIMARY KEY,
     thought_id TEXT NOT NULL REFERENCES monologue_log (id),
@@ -279,7 +279,7 @@ CREATE TABLE consolidation_runs (
 ) STRICT;
 CREATE INDEX consolidation_runs_by_time ON consolidation_runs (began_at);
 
--- What a run did, in order, with what was there before: the diff, and how to undo it.
+-- The changes of a run, in order, with the previous values: the diff, and the data to undo it.
 CREATE TABLE consolidation_changes (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     run_id TEXT NOT NULL REFERENCES consolidation_runs (id),
@@ -289,14 +289,14 @@ CREATE TABLE consolidation_changes (
 ) STRICT;
 CREATE INDEX consolidation_changes_by_run ON consolidation_changes (run_id, id);
 
--- Runs that were taken back, and the run that did it.
+-- Undone runs, and the run that undid each.
 CREATE TABLE consolidation_undone (
     run_id TEXT PRIMARY KEY REFERENCES consolidation_runs (id),
     undo_id TEXT NOT NULL UNIQUE REFERENCES consolidation_runs (id),
     undone_at REAL NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- The vectors that a change put others in the place of. Of one model: after a change of the embedder they are made anew.
+-- Vectors that a change replaced. Of one model: after a change of the embedder they are re-embedded.
 CREATE TABLE consolidation_vectors (
     change_id INTEGER NOT NULL REFERENCES consolidation_changes (id),
     episode_id TEXT NOT NULL,
@@ -306,7 +306,7 @@ CREATE TABLE consolidation_vectors (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX consolidation_vectors_by_episode ON consolidation_vectors (episode_id);
 
--- What a run would do next and has not done: it waits for the owner's word. `answer` is the model's, checked.
+-- A change that a run would make next but has not made: it waits for the owner's decision. `answer`: the model's, validated.
 CREATE TABLE consolidation_pending (
     run_id TEXT PRIMARY KEY REFERENCES consolidation_runs (id),
     experience_id TEXT NOT NULL REFERENCES raw_experiences (id),
@@ -316,14 +316,14 @@ CREATE TABLE consolidation_pending (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX consolidation_pending_by_experience ON consolidation_pending (experience_id);
 
--- Experiences that sleep takes up again only when the owner asks for it: what it made of them was taken back or refused.
+-- Experiences that sleep processes again only on the owner's request: its changes from them were undone or refused.
 CREATE TABLE held_experiences (
     experience_id TEXT PRIMARY KEY REFERENCES raw_experiences (id),
     held_at REAL NOT NULL,
     why TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- What somebody said of something, one value for each subject and relation: two of them cannot both hold now.
+-- Claims: someone states a value for a subject and a relation, of which only one can hold now.
 CREATE TABLE claims (
     id TEXT PRIMARY KEY,
     subject TEXT NOT NULL,
@@ -342,7 +342,7 @@ CREATE TABLE claims (
 ) STRICT;
 CREATE INDEX claims_by_experience ON claims (experience_id);
 
--- Two claims of which only one can hold. An update ranks the earlier under the later; a contradiction waits to be settled.
+-- Two claims of which only one can hold. An update ranks the earlier below the later; a contradiction waits to be settled.
 CREATE TABLE claim_conflicts (
     id TEXT PRIMARY KEY,
     earlier_id TEXT NOT NULL REFERENCES claims (id),
@@ -356,10 +356,10 @@ CREATE TABLE claim_conflicts (
 CREATE INDEX claim_conflicts_by_earlier ON claim_conflicts (earlier_id);
 CREATE INDEX claim_conflicts_by_later ON claim_conflicts (later_id);
 
--- One row a call: reserved before it, settled after it. A row that was never settled keeps its worst case.
--- `outcome`: reserved (it runs), answered, broken off, released (never made), not believed (what the provider said was
--- used cannot be true, or is not trusted: the worst case is charged); and of those without `settled_at`: usage unknown
--- (nobody said), expired (it can no longer be running and was never settled).
+-- One row per call: reserved before it, settled after it. A row that was never settled keeps its worst case.
+-- `outcome`: reserved (it is running), answered, broken off, released (never made), not believed (the usage that the
+-- provider reported is impossible or not trusted: the worst case is charged); and without `settled_at`: usage unknown
+-- (not reported), expired (it can no longer be running and was never settled).
 CREATE TABLE usage_ledger (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     reserved_at REAL NOT NULL,
@@ -379,7 +379,7 @@ CREATE TABLE usage_ledger (
 CREATE INDEX usage_ledger_by_time ON usage_ledger (reserved_at, role);
 CREATE INDEX usage_ledger_open ON usage_ledger (reserved_at) WHERE outcome = 'reserved';
 
--- What is known of a provider that fails, kept over restarts: a mind that is woken anew does not storm it.
+-- State of failing providers, kept across restarts, so that a restarted daemon does not flood them with calls.
 CREATE TABLE provider_circuits (
     provider TEXT PRIMARY KEY,
     failures INTEGER NOT NULL,
@@ -392,7 +392,7 @@ CREATE TABLE provider_circuits (
     last_error TEXT NOT NULL
 ) STRICT;
 
--- How well each model keeps to the form it is asked for (R-113).
+-- How often each model's answers have the requested form (R-113).
 CREATE TABLE structured_answers (
     model TEXT PRIMARY KEY,
     valid INTEGER NOT NULL DEFAULT 0,
@@ -400,7 +400,7 @@ CREATE TABLE structured_answers (
     failed INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 
--- What a test found each model able to do (llm/tier.py). A model that is not here was never tested.
+-- Results of each model's tier test (llm/tier.py). A model without a row was never tested.
 CREATE TABLE model_tiers (
     model TEXT PRIMARY KEY,
     tier INTEGER NOT NULL CHECK (tier IN (0, 1, 2)),
@@ -415,8 +415,8 @@ CREATE TABLE schedule (
     last_outcome TEXT NOT NULL DEFAULT ''
 ) STRICT;
 
--- dormant: what is only on disk and found by a deep look: the summaries of dormant episodes, their turns, and turns whose
--- words were put away. A copy of the text, so that erasing a row here erases it from the word index too.
+-- dormant: what is only on disk and found by a deep search: the summaries of dormant episodes, their turns, and offloaded
+-- turns. A copy of the text, so that erasing a row here erases it from the word index too.
 CREATE TABLE deep_texts (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     kind TEXT NOT NULL CHECK (kind IN ('episode', 'turn')),
@@ -439,8 +439,8 @@ BEGIN INSERT INTO deep_words (rowid, speaker, text) VALUES (new.id, new.speaker,
 CREATE TRIGGER deep_texts_delete_words AFTER DELETE ON deep_texts
 BEGIN INSERT INTO deep_words (deep_words, rowid, speaker, text) VALUES ('delete', old.id, old.speaker, old.text); END;
 
--- The vectors of deep_texts once more, where sqlite-vec can be loaded: deep_vectors_<number>, one table a model. They can
--- be made anew from `vectors` at any time.
+-- If sqlite-vec can be loaded, the vectors of deep_texts are also in deep_vectors_<number>, one table per model. These
+-- tables can be rebuilt from `vectors` at any time.
 CREATE TABLE deep_vector_tables (
     number INTEGER PRIMARY KEY AUTOINCREMENT,
     model_id TEXT NOT NULL UNIQUE,
@@ -458,16 +458,16 @@ CREATE TABLE dormancy_log (
 CREATE INDEX dormancy_log_by_episode ON dormancy_log (episode_id);
 
 -- the owner's hand on episodes:
--- Episodes that the owner pinned: time leaves them alone. A pin on one that was merged is its home's (pins.homes).
+-- Episodes that the owner pinned: no decay, no dormancy. The pin of a merged episode moves to its target (pins.homes).
 CREATE TABLE pinned_episodes (
     episode_id TEXT PRIMARY KEY REFERENCES episodes (id) ON DELETE CASCADE,
     pinned_at REAL NOT NULL
 ) STRICT;
 
--- What changed since a snapshot of the live memory was taken, whoever changed it: a wake reads those rows alone anew
--- (memory/snapshots.py). `mark` is random, and stands in the snapshot too: no counter, for an old backup could count up
--- to the same. An epoch begins with the mark of a snapshot; what changed in it, or later, is not in that snapshot. While
--- there is no mark nothing is noted. Of vectors those in use count; when others come into use, every mark ends.
+-- Rows that changed since a snapshot of the live memory was taken, by any writer: a wake reads only those rows again
+-- (memory/snapshots.py). `mark` is random, and is in the snapshot too; it is no counter, because an old backup could reach
+-- the same count. An epoch begins with the mark of a snapshot; what changed in it, or later, is not in that snapshot.
+-- Without a mark nothing is recorded. Only vectors in use count; when another model's come into use, every mark ends.
 CREATE TABLE snapshot_marks (
     epoch INTEGER PRIMARY KEY,
     mark BLOB NOT NULL
@@ -578,7 +578,7 @@ BEGIN
 END;
 
 -- forgetting:
--- What the owner had erased: when, how much of what, and keyed hashes of it; nothing of its content.
+-- What the owner erased: when, how much of each kind, and keyed hashes; nothing of the content.
 CREATE TABLE erasures (
     id TEXT PRIMARY KEY,
     erased_at REAL NOT NULL,
@@ -595,8 +595,8 @@ CREATE TABLE tombstones (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX tombstones_by_erasure ON tombstones (erasure_id);
 -- provenance (F1, F3):
--- Where a text came from never changes, and what is tainted stays so: an episode for as long as something that it was
--- made of is. Whatever writes a row that is made of tainted ones has to write it tainted.
+-- The origin of a text never changes, and what is tainted stays tainted: an episode as long as one of its sources is. A row
+-- derived from tainted rows must be written as tainted.
 CREATE TRIGGER turns_origin_stays BEFORE UPDATE OF origin ON turns WHEN new.origin <> old.origin
 BEGIN SELECT raise(ABORT, 'an origin never changes'); END;
 CREATE TRIGGER raw_experiences_origin_stays BEFORE UPDATE OF origin ON raw_experiences WHEN new.origin <> old.origin
@@ -624,12 +624,12 @@ WHEN new.tainted < old.tainted AND EXISTS (
 )
 BEGIN SELECT raise(ABORT, 'a taint never goes'); END;
 -- the doors (F3):
--- What is written is looked at where it comes in, too, whatever wrote it. A word of the owner comes alone: as it is said
--- in the chat, or by the key of its line in an import; never as a part of an exchange, for that is how replies come. And
--- what is made of tainted text is tainted, wherever a row names what it was made of and that stays as it was. (What was
--- before a model's eyes no row names but `recalled`, and an episode may have been tainted since; the self-model names
--- episodes, and is made of the owner's words in them alone.) A mind that is imported whole comes in without these:
--- db/mind_file.py sees to its taints. One for each table, for each costs its while.
+-- Triggers also check each row as it is inserted, whatever code wrote it. Words of the owner are inserted alone: as said in
+-- the chat, or by the key of their line in an import; never as part of an exchange, because replies are. A row derived
+-- from tainted text must be tainted, wherever it names its sources and these do not change. (What was in a prompt is named
+-- only in `recalled`, and an episode may have become tainted since; the self-model names episodes, but is made only of
+-- the owner's words in them.) The import of a whole mind runs without these triggers; db/mind_file.py checks its taints.
+-- One trigger for each table, because each costs time.
 CREATE TRIGGER turns_guarded BEFORE INSERT ON turns
 BEGIN
     SELECT CASE
@@ -711,8 +711,8 @@ WHEN (SELECT tainted FROM monologue_log WHERE id = new.thought_id) = 1
 BEGIN SELECT raise(ABORT, 'nothing tainted reaches the owner by itself'); END;
 
 -- projects:
--- What the owner gave the mind to work on. Names of tables and columns: docs/explain/glossary.md. `foreign_sources` names
--- who else had a hand in a row: a list of documents, hosts and programs; `tainted` follows from it.
+-- Projects: what the owner gave the mind to work on. Terms: docs/explain/glossary.md. `foreign_sources` lists the untrusted
+-- sources of a row (documents, hosts and programs); `tainted` follows from it.
 CREATE TABLE projects (
     id TEXT PRIMARY KEY,
     name TEXT NOT NULL COLLATE NOCASE,
@@ -727,7 +727,7 @@ CREATE TABLE projects (
 ) STRICT;
 CREATE UNIQUE INDEX projects_by_name ON projects (name) WHERE name <> '(erased)';
 
--- The owner's words on what a project is for. One is active, the next waits until the task in hand is done.
+-- The goals of a project, in the owner's words. One is active; the next waits until the current task is done.
 CREATE TABLE goals (
     id TEXT PRIMARY KEY,
     project_id TEXT NOT NULL REFERENCES projects (id),
@@ -741,7 +741,7 @@ CREATE TABLE goals (
 CREATE INDEX goals_by_project ON goals (project_id, said_at);
 CREATE UNIQUE INDEX goals_active ON goals (project_id) WHERE state = 'active';
 
--- Where a project stands, one page; the newest version counts.
+-- Orientations: the state of a project on one page; the newest version counts.
 CREATE TABLE orientation (
     project_id TEXT NOT NULL REFERENCES projects (id),
     version INTEGER NOT NULL,
@@ -825,7 +825,7 @@ CREATE TABLE activities (
 ) STRICT;
 CREATE INDEX activities_by_project ON activities (project_id, happened_at DESC);
 
--- Each call of a model or a tool within one try of a task: written before it, and after it.
+-- Each call of a model or a tool within one try of a task: written before and after the call.
 CREATE TABLE steps (
     task_id TEXT NOT NULL REFERENCES tasks (id),
     attempt INTEGER NOT NULL,
@@ -845,7 +845,7 @@ CREATE TABLE steps (
     PRIMARY KEY (task_id, attempt, position)
 ) STRICT;
 
--- One thing that a project knows.
+-- Chunks: each is one thing that a project knows.
 CREATE TABLE chunks (
     id TEXT PRIMARY KEY,
     project_id TEXT NOT NULL REFERENCES projects (id),
@@ -891,7 +891,7 @@ CREATE TABLE chunk_vectors (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX chunks_by_superseding ON chunks (superseded_by);
 
--- A number for each chunk: FTS5 names its rows by numbers that never change.
+-- A number for each chunk, because FTS5 needs row numbers that never change.
 CREATE TABLE chunk_numbers (
     number INTEGER PRIMARY KEY AUTOINCREMENT,
     chunk_id TEXT NOT NULL UNIQUE REFERENCES chunks (id) ON DELETE CASCADE
@@ -925,7 +925,7 @@ BEGIN
     DELETE FROM chunk_numbers WHERE chunk_id = old.id;
 END;
 
--- How two chunks of one project hang together. A relation that was weakened away stays, archived, and can be restored.
+-- Relations between two chunks of one project. A relation weakened below the limit is archived and can be restored.
 CREATE TABLE relations (
     id TEXT PRIMARY KEY,
     from_id TEXT NOT NULL REFERENCES chunks (id) ON DELETE CASCADE,
@@ -963,7 +963,7 @@ CREATE TRIGGER relations_within_a_project BEFORE INSERT ON relations
 WHEN (SELECT project_id FROM chunks WHERE id = new.from_id) <> (SELECT project_id FROM chunks WHERE id = new.to_id)
 BEGIN SELECT raise(ABORT, 'a relation stays within its project'); END;
 
--- Which chunks a search found together, once a wake (V-57). Rows of more than thirty days are deleted.
+-- Chunks that a search returned together, once per wake (V-57). Rows older than thirty days are deleted.
 CREATE TABLE coretrievals (
     a_id TEXT NOT NULL REFERENCES chunks (id) ON DELETE CASCADE,
     b_id TEXT NOT NULL REFERENCES chunks (id) ON DELETE CASCADE,
@@ -976,8 +976,8 @@ CREATE TABLE coretrievals (
 ) STRICT;
 CREATE INDEX coretrievals_by_other ON coretrievals (b_id);
 
--- What the owner allowed in a project: a tool that reaches out, a foreign source that may stand before such a tool, or
--- one call alone, by its digest. `task_id`: within this task only.
+-- What the owner allowed in a project: a tool that reaches out, an untrusted source that may be in the prompt of such a
+-- tool, or a single call, by its digest. `task_id`: within this task only.
 CREATE TABLE grants (
     id TEXT PRIMARY KEY,
     project_id TEXT NOT NULL REFERENCES projects (id),
@@ -998,7 +998,7 @@ CREATE INDEX question_blocks_by_task ON question_blocks (task_id);
 CREATE INDEX chunks_by_task ON chunks (task_id);
 CREATE INDEX questions_by_task ON questions (task_id);
 
--- Named taint: no source is ever taken off a row, and what is made of others has theirs.
+-- Named taint: a source is never removed from a row, and a derived row has all sources of its parents.
 CREATE TRIGGER orientation_taint_stays BEFORE UPDATE OF foreign_sources ON orientation
 WHEN EXISTS (SELECT value FROM json_each(old.foreign_sources) EXCEPT SELECT value FROM json_each(new.foreign_sources))
 BEGIN SELECT raise(ABORT, 'a taint never goes'); END;

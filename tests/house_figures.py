@@ -1,8 +1,8 @@
-"""The size and the shape of reveries/, in a few figures: what a reorganisation is measured by.
+"""Figures on the size and structure of reveries/, to measure a reorganisation.
 
     python tests/house_figures.py
 
-`make check` prints them; docs/explain/design.md has them as they were. Nothing fails by them.
+`make check` prints them; docs/explain/design.md has earlier values. They cannot fail a check.
 """
 
 import ast
@@ -16,7 +16,7 @@ from typing import Final
 
 ROOT: Final = Path(__file__).parents[1]
 SMALL_LINES: Final = 60
-"""A file of fewer lines needs two modules that import it."""
+"""A file with fewer lines should have at least two importers."""
 _LONE_WORD: Final = re.compile(
     r"[a-z]{2,}(?:ed|ing)|"
     r"add|ask|be|become|begin|bring|call|check|choose|close|come|cut|draw|drop|end|fall|fill|find|fit|"
@@ -25,7 +25,7 @@ _LONE_WORD: Final = re.compile(
     r"rest|run|say|see|send|set|show|sit|sleep|sow|spare|speak|stand|start|stay|stir|stop|take|talk|"
     r"tell|think|tick|touch|trim|try|turn|wait|wake|warm|watch|weigh|write"
 )
-"""A participle, or a verb that says of nothing what it does to it."""
+"""A participle, or a verb without an object."""
 
 
 @dataclass(frozen=True)
@@ -44,27 +44,27 @@ class Module:
         return self.text.count("\n")
 
     def imports(self, *, for_types: bool) -> set[str]:
-        """Names that it imports, modules and what is in them; `for_types`, those below TYPE_CHECKING alone."""
-        below = [
+        """Return the imported modules and names; with `for_types` only those under TYPE_CHECKING."""
+        blocks = [
             node for node in ast.walk(self.tree) if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)
         ]
-        typed = {id(node) for one in below for node in ast.walk(one)}
+        typed = {id(node) for block in blocks for node in ast.walk(block)}
         return {
             name
             for node in ast.walk(self.tree)
             if isinstance(node, ast.Import | ast.ImportFrom) and (id(node) in typed) is for_types
-            for name in _imported(node)
+            for name in _imported_names(node)
         }
 
 
-def _imported(node: ast.Import | ast.ImportFrom) -> Iterator[str]:
+def _imported_names(node: ast.Import | ast.ImportFrom) -> Iterator[str]:
     if isinstance(node, ast.ImportFrom):
         yield node.module or ""
     yield from (f"{node.module}.{one.name}" if isinstance(node, ast.ImportFrom) else one.name for one in node.names)
 
 
 def read_package(folder: Path) -> list[Module]:
-    """Every module below `folder`, by its dotted name."""
+    """Read every module under `folder`."""
     paths = sorted(folder.rglob("*.py"))
     return [Module(_name_of(path, folder.parent), path.read_text(encoding="utf-8")) for path in paths]
 
@@ -74,17 +74,17 @@ def _name_of(path: Path, root: Path) -> str:
 
 
 def names_in_two_files(modules: Iterable[Module], *kinds: type[ast.stmt]) -> tuple[int, int]:
-    """How many top-level names of those kinds stand in two files or more, and how many there are."""
-    found = Counter(
+    """Count the top-level names of those kinds that are in two files or more, and all such names."""
+    file_counts = Counter(
         name
         for module in modules
         for name in {node.name for node in module.tree.body if isinstance(node, kinds)}  # type: ignore[attr-defined]
     )
-    return sum(count > 1 for count in found.values()), len(found)
+    return sum(count > 1 for count in file_counts.values()), len(file_counts)
 
 
 def lone_names(modules: Iterable[Module]) -> tuple[int, int]:
-    """Functions whose name is one participle or verb, and all functions."""
+    """Count the functions whose name is a single participle or verb, and all functions."""
     names = [
         node.name.lstrip("_")
         for module in modules
@@ -101,18 +101,18 @@ def _is_lone(name: str) -> bool:
 
 
 def importers(modules: Iterable[Module]) -> Mapping[str, set[str]]:
-    """By whom each module is imported."""
+    """Return for each module the modules that import it."""
     by_name = {module.name for module in modules}
-    found: defaultdict[str, set[str]] = defaultdict(set)
+    imported_by: defaultdict[str, set[str]] = defaultdict(set)
     for module in modules:
         for name in module.imports(for_types=False) | module.imports(for_types=True):
             if name in by_name and name != module.name:
-                found[name].add(module.name)
-    return found
+                imported_by[name].add(module.name)
+    return imported_by
 
 
 def hidden_cycles(modules: Iterable[Module]) -> int:
-    """Imports below TYPE_CHECKING of a module that leads back to the one that imports it."""
+    """Count the imports under TYPE_CHECKING of a module that imports back, directly or indirectly."""
     known = {module.name: module for module in modules}
     leads_to = {
         name: {one for one in module.imports(for_types=False) if one in known} for name, module in known.items()
@@ -136,8 +136,8 @@ def hidden_cycles(modules: Iterable[Module]) -> int:
 
 
 def figures(modules: list[Module]) -> dict[str, str]:
-    """All of them, by what they say."""
-    by_whom = importers(modules)
+    """Return all figures by their description."""
+    imported_by = importers(modules)
     small = [one for one in modules if one.lines < SMALL_LINES and one.text.strip() and "__init__" not in one.name]
     lone, functions = lone_names(modules)
     classes, of_classes = names_in_two_files(modules, ast.ClassDef)
@@ -146,8 +146,10 @@ def figures(modules: list[Module]) -> dict[str, str]:
         "files": str(len(modules)),
         "lines": str(sum(module.lines for module in modules)),
         f"files under {SMALL_LINES} lines": str(len(small)),
-        f"files under {SMALL_LINES} lines with one importer": str(sum(len(by_whom[one.name]) == 1 for one in small)),
-        "modules with one importer": str(sum(len(by_whom[one.name]) == 1 for one in modules)),
+        f"files under {SMALL_LINES} lines with one importer": str(
+            sum(len(imported_by[one.name]) == 1 for one in small)
+        ),
+        "modules with one importer": str(sum(len(imported_by[one.name]) == 1 for one in modules)),
         "class names in two files": f"{classes} of {of_classes}",
         "top-level function names in two files": f"{twice} of {of_functions}",
         "functions named by a lone participle or verb": f"{lone} of {functions}",
@@ -157,4 +159,4 @@ def figures(modules: list[Module]) -> dict[str, str]:
 
 if __name__ == "__main__":
     for what, figure in figures(read_package(ROOT / "reveries")).items():
-        print(f"{figure:>14}  {what}")  # noqa: T201  # It is what the script is for.
+        print(f"{figure:>14}  {what}")  # noqa: T201  # The purpose of the script.

@@ -1,14 +1,14 @@
-"""Copies of the memory: killed while they are made, put back, and what they cost who talks meanwhile (A9).
+"""Backups: killed while being made, restored, and their effect on conversations meanwhile (A9).
 
     make soak PART=backups                    # or ARGS="--kills 20 --pairs 2 --large FOLDER"
 
-The real daemon with a mind of 10,000 episodes is killed at random moments while it makes a copy, until a hundred kills
-left one that was begun. After each, what is listed is looked at; at the end of a home each copy is put back into a home
-of its own, and all rows are compared. Then a mind of 100,000 episodes is copied, put back and woken, and talked to, in
-turns with and without a copy being made. Minds are made when they are not there yet (in .soak; the large one takes many
-minutes, and `--large` names the home of one that sleeps: copies of it are used). Ends with 1 when a copy was seen that
-is not whole or lacks what was acknowledged, when the large one took more than 60 s, or who talks waited more than 50 ms
-longer at p99. Goes on where it was left.
+The real daemon with a mind of 10,000 episodes is killed at random moments while it makes a backup, until a hundred
+kills left an unfinished one. After each kill the listed backups are checked; at the end of a home each backup is
+restored into a new home, and all rows are compared. Then a mind of 100,000 episodes is backed up, restored and woken,
+and talked to, alternately with and without a running backup. Missing minds are generated (in .soak; the large one takes
+many minutes; `--large` names the home of a sleeping mind, of which copies are used). Ends with 1 if a listed backup is
+not intact or lacks acknowledged data, if the large one took more than 60 s, or if a turn took more than 50 ms longer at
+p99. Resumable.
 """
 
 import argparse

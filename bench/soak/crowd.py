@@ -1,10 +1,10 @@
-"""A hundred clients, ninety that never read, one that drips, a million frames of garbage: what they cost (E3 to E5).
+"""Effect of a hundred clients, ninety that never read, one that sends slowly, a million garbage frames (E3 to E5).
 
     make soak PART=crowd                  # or ARGS="--frames 100000 --talk-seconds 10"
 
-What is done stands in tests/daemon/crowded.py. Ends with 1 when the daemon ended, when clients heard different orders,
-when garbage changed what is stored, when the daemon grew by more than 10 MB under it or by 5 MB with those who do not
-read, when a good client waited more than 200 ms at p99, or when something was left behind.
+The steps are in tests/daemon/crowded.py. Ends with 1 if the daemon ended, if clients received different orders, if
+garbage changed stored data, if the daemon grew by more than 10 MB from garbage or by 5 MB with clients that do not
+read, if a good client waited more than 200 ms at p99, or if resources leaked.
 """
 
 import argparse

@@ -1,9 +1,9 @@
-"""A thousand flipped bits in a memory that sleeps: how many are noticed, and whether any wakes an empty mind (A8).
+"""A thousand bit flips in the memory of a sleeping mind: how many are detected, and does any wake an empty mind (A8)?
 
     make soak PART=damage                     # or ARGS="--flips 200"
 
-Half of the files were closed (they carry a seal), half were killed (they do not: then row checksums and SQLite's own
-check are all there is). Ends with 1 when a flip in a sealed file goes unnoticed, or when any wakes an empty mind.
+Half of the files were closed (they have a seal), half were left by a kill (without a seal: only row checksums and
+SQLite's own check protect them). Ends with 1 if a flip in a sealed file is not detected, or if any wakes an empty mind.
 """
 
 import argparse

@@ -1,12 +1,12 @@
-"""A disk that refuses the N-th write or sync of the real daemon, for one N after the other (A4).
+"""A disk that refuses the N-th write or sync of the real daemon, for every N (A4).
 
     make soak PART=disk                       # or ARGS="--step 10 --minutes 10 --workers 2"
 
-Each N is a life of its own under strace, once with that one call refused and once with every later one too; a row of
-them ends behind the last call that a life makes. Ends with 1 when anything is acknowledged after the first refusal,
-when the daemon does not end with 74 within two seconds of it, or when what was acknowledged is not there in the life
-after. Several live side by side. One that took longer than two seconds to end is lived again alone: that one counts,
-for no daemon can help it when others keep the machine busy. Goes on where it was left.
+Each N is a separate run under strace, once with only that call refused and once with every later one too; the series
+ends after the last call that a run makes. Ends with 1 if anything is acknowledged after the first refusal, if the
+daemon does not end with 74 within two seconds of it, or if acknowledged data is missing in the next run. Several runs
+are parallel. A run that took longer than two seconds to end is repeated alone, and that result counts, because other
+runs may have kept the machine busy. Resumable.
 """
 
 import argparse

@@ -1,12 +1,12 @@
-"""How many of the faults that a script draws does the test suite notice? One changed line at a time, in a copy.
+"""Mutation testing: how many random faults does the test suite detect? One changed line at a time, in a copy.
 
     make soak PART=drawn_faults ARGS="--faults 100 --seed 1 [--by-all]"
 
-Faults are drawn evenly over the packages, inside functions: a comparison turned or moved by one, `and` for `or`, a
-condition denied, a sign, a number moved, a statement left out, another thing returned. Each is tried with the test
+Faults are drawn evenly over the packages, inside functions: a comparison reversed or off by one, `and` for `or`, a
+negated condition, a sign, a changed number, a removed statement, another return value. Each is tried with the test
 files that import its module, then with those of its package, then with those of the modules that import it; with
---by-all what they miss is tried with the whole suite, ten minutes each. A fault that no test notices is printed with
-its line. Goes on where it was left.
+--by-all what they miss is tried with the whole suite, ten minutes each. A fault that no test detects is printed with
+its line. Resumable.
 """
 
 import argparse

@@ -1,11 +1,11 @@
-"""Thirty simulated days of a whole mind, fifty turns a day: what it holds of memory, files, tasks and threads (E7).
+"""Thirty simulated days of a whole mind, fifty turns a day: its use of memory, files, tasks and threads (E7).
 
     make soak PART=endurance                  # or ARGS="--days 10 --turns 20"
 
-What is lived stands in tests/daemon/endurance.py. Ends with 1 when, after the third day, resident memory grows by more
-than 1 MB a day beyond the live memory, when descriptors, tasks or threads grow, when the log was larger than 64 MB,
-when the records of sleep are most of the file, or when a task failed that nobody heard of. It cannot go on where it was
-left: memory that is let go at an end proves nothing.
+The days are simulated by tests/daemon/endurance.py. Ends with 1 if, after the third day, resident memory grows by more
+than 1 MB a day beyond the live memory, if descriptors, tasks or threads grow, if the log was larger than 64 MB, if the
+records of sleep are most of the file, or if a task failed without a report. Not resumable: the end of a process frees
+its memory, so a restart would hide growth.
 """
 
 import argparse

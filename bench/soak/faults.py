@@ -1,12 +1,12 @@
-"""A real daemon before a provider that can be wrong in every way (D1, D5).
+"""A real daemon with a provider that fails in every way (D1, D5).
 
-Measured: how soon its owner is told, how soon it is well again, what it costs in memory and in log lines. Ends with 1
-where somebody was told too late: tests/faults counts only what is waited for, here it is a machine's own time.
+Measured: time until the owner is notified, time until recovery, memory and log lines used. Ends with 1 if a
+notification was too late: tests/faults uses a simulated clock, here it is real time.
 
     python bench/soak/faults.py [--dialect ollama|openai] [--only NAME ...] [--roles conversation consolidation]
 
-One daemon process lives through all the faults, one after the other; the pretended provider is in this process. Those
-that ask for minutes of pause are left out: nothing else could be measured after them. Needs the embedding model
+One daemon process goes through all the faults in turn; the fake provider is in this process. Faults that request
+minutes of pause are left out, because nothing else could be measured after them. Needs the embedding model
 (reveries models pull all-minilm-l6-v2), and for openai the extra `hosted`.
 """
 

@@ -1,10 +1,10 @@
-"""Everything that an owner can hand over, changed at random, for long: read or refused, nothing else (E6).
+"""Long fuzzing of every input that an owner can provide: each is accepted or refused, nothing else (E6).
 
     make soak PART=fuzz                   # or ARGS="--minutes 30 --each 1000000 --only calendars"
 
-What is read and how it is changed stands in tests/fuzz/given.py. Every input has a number, so that it can be made
-again: `--only NAME --from NUMBER --each 1`. What no error of ours refused is kept in .soak/fuzz/. What is done counts
-for the same commit, the next run goes on from there. Ends with 1 when something was found or when it is not done.
+The inputs and their mutations are in tests/fuzz/given.py. Every input has a number, so that it can be reproduced:
+`--only NAME --from NUMBER --each 1`. Inputs that fail with an unexpected error are stored in .soak/fuzz/. Resumable for
+the same commit. Ends with 1 if there was such an input, or if the run is not complete.
 """
 
 import argparse

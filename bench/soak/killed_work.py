@@ -1,9 +1,9 @@
-"""Five hundred kills in the middle of work in a folder, at whatever moment.
+"""Five hundred kills at random moments during project work in a folder.
 
     make soak PART=killed_work [ARGS="500"]
 
-Prints one line of JSON; ends with 1 where a command happened twice, a row told what is not so, or undoing a task did
-not give the folder back byte for byte.
+Prints one line of JSON; ends with 1 if a command ran twice, a row was wrong, or undoing a task did not restore the
+folder byte for byte.
 """
 
 import json

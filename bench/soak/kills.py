@@ -1,11 +1,11 @@
-"""Two thousand lives of the real daemon, each ended by SIGKILL at a random moment (A1).
+"""Two thousand runs of the real daemon, each ended by SIGKILL at a random moment (A1).
 
     make soak PART=kills                      # or ARGS="--kills 200 --minutes 10"
 
-While it lives it is talked to, sleeps, thinks, is handed past conversations, and closes for good now and then. What the
-client was told is stored goes into a ledger of its own; after each kill the file is held against it, and every tenth
-time the graph is built from the snapshot and from the rows. Ends with 1 when anything is lost, half-made or double.
-Goes on where it was left: after `--minutes` it says how far it is, and is started again.
+During a run the daemon is talked to, sleeps, thinks, imports past conversations, and now and then shuts down normally.
+What was acknowledged to the client is recorded separately; after each kill the database is compared with it, and every
+tenth time the graph is built from the snapshot and from the rows. Ends with 1 if anything is lost, incomplete or
+duplicated. Resumable: after `--minutes` it reports its progress; start it again to continue.
 """
 
 import argparse

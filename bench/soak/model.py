@@ -1,11 +1,11 @@
-"""A memory beside a plain model of what it acknowledged, through random deeds in random order (A10).
+"""A memory compared with a simple reference model, through random operations in random order (A10).
 
     make soak PART=model                  # or ARGS="--examples 500 --minutes 30 --workers 1"
-    make soak PART=model ARGS="--seed 17" # the lives of one part again
+    make soak PART=model ARGS="--seed 17" # repeat one part
 
-What can happen stands in tests/memory/machine.py. Parts of twenty lives of fifty steps, each with a seed that says what
-happens in them: another each time, and written down. What is done counts for the same commit, the next run goes on from
-there. Ends with 1 when anything was wrong (its steps are printed) or when the lives are not done.
+The operations are in tests/memory/machine.py. A part has twenty examples of fifty steps, determined by a recorded seed
+that is new each time. Resumable for the same commit. Ends with 1 if anything was wrong (its steps are printed) or if
+the examples are not complete.
 """
 
 import argparse

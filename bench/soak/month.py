@@ -1,10 +1,10 @@
-"""Thirty simulated days of a whole mind with twenty planted runaways: which trips there are, what it spent.
+"""Thirty simulated days of a whole mind with twenty injected runaways: the trips of the breaker, and the spending.
 
     make soak PART=month                      # or ARGS="--days 60 --runaways 40 --seed 3"
 
-What is lived stands in tests/daemon/month.py: a scripted model that now and then loops, despairs or falls apart, a
-person who talks twice a day; memory, ledger, loop, breaker and journal are the real ones, the clock is turned by hand.
-Ends with 1 when a runaway did not trip, when anything else did, or when the money is not what the plan says.
+The days are simulated by tests/daemon/month.py: a scripted model that sometimes loops, despairs or becomes incoherent,
+a person who talks twice a day; memory, ledger, loop, breaker and journal are real, the clock is simulated. Ends with 1
+if a runaway did not trip the breaker, if anything else did, or if the spending differs from the expected one.
 """
 
 import argparse

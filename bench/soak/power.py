@@ -1,11 +1,11 @@
-"""Ten thousand power cuts that never happened, from recordings of the real daemon (A3).
+"""Ten thousand simulated power cuts, from recordings of the real daemon (A3).
 
     make soak PART=power                      # or ARGS="--states 2000 --minutes 10"
 
-The system calls of a daemon that is talked to, thinks, sleeps and backs up are recorded (strace); then states are laid
-down that a cut could have left, with what was not synced gone, there in part, or torn, and each is opened by the
-daemon's own code and held against what its clients had been told by then. Ends with 1 when anything acknowledged is
-lost or a file is damaged. Goes on where it was left.
+The system calls of a daemon that is talked to, thinks, sleeps and makes backups are recorded (strace); then disk states
+are built that a power cut could have left, with unsynced data missing, partly written, or torn. Each is opened by the
+daemon's own code and compared with what had been acknowledged by then. Ends with 1 if anything acknowledged is lost or
+a file is damaged. Resumable.
 """
 
 import argparse

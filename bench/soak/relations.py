@@ -1,9 +1,9 @@
-"""A million changes of relations: what a relation is holds after each (V-33..V-35, V-60, V-62, V-135).
+"""A million changes of relations, with the invariants checked after each (V-33..V-35, V-60, V-62, V-135).
 
     make soak PART=relations                  # or ARGS="--changes 1000000 --steps 20000"
 
-`--changes` are made of relations in memory, by the functions that decide; `--steps` on a real file with two projects,
-with searches, replacements, erasures and restarts between. Ends with 1 at the first that does not hold.
+`--changes` run on relations in memory, through the pure functions; `--steps` on a real database with two projects, with
+searches, replacements, erasures and restarts in between. Ends with 1 at the first violation.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""A long run in parts: what is done is kept with the code it was done on, so that the next run goes on from there."""
+"""Resumable long runs: results are stored together with the code version, so that the next run continues from there."""
 
 import hashlib
 import json

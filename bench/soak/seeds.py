@@ -1,9 +1,9 @@
-"""Faults that somebody could make, one at a time, in a copy of everything: is each caught by its test (H4)?
+"""Known plausible faults, injected one at a time into a copy of the code: is each caught by its test (H4)?
 
     make soak PART=seeds
 
-The list is tests/durability/seeds.py. Each test passes without the fault first. Ends with 1 when a fault goes uncaught.
-Goes on where it was left.
+The list is tests/durability/seeds.py. Each test must pass without the fault first. Ends with 1 if a fault is not
+caught. Resumable.
 """
 
 import argparse

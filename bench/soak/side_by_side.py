@@ -1,4 +1,4 @@
-"""A long run in several processes: each does one task after the other, and what it found comes back as it is done."""
+"""Parallel long runs: each process does one task after the other, and results are returned as they are ready."""
 
 import contextlib
 import multiprocessing

@@ -1,4 +1,4 @@
-"""What a copy of the memory costs who talks meanwhile: the real daemon, in turns with and without one being made."""
+"""Effect of a running backup on conversations: the real daemon, alternately with and without a backup."""
 
 import asyncio
 import itertools

@@ -262,7 +262,7 @@ def _in_a_process(program: str, place: Path, failpoint: str = "") -> "subprocess
     """`program`, with the memory as `memory` and the folder of backups as `backups`."""
     begin = f"""
         from pathlib import Path
-        from reveries.db.backups import backups_in, put_back, recover
+        from reveries.db.backups import find_backups, restore_backup_copy, restore_newest_whole
         from tests.fakes.failpoints import arm_from_environment
         arm_from_environment()
         memory, backups = Path({str(place / "memory.db")!r}), Path({str(place / "backups")!r})
@@ -276,7 +276,7 @@ def _in_a_process(program: str, place: Path, failpoint: str = "") -> "subprocess
 @pytest.mark.parametrize("step", STEPS_OF_RESTORING)
 async def test_a_restoring_that_is_killed_is_done_in_the_end_and_is_told(place: Path, step: Step) -> None:
     (place / "memory.db").write_bytes(b"Dear Ana, " * 500)
-    killed = _in_a_process(f'recover(memory, backups, {NOW}, "A page is gone.")', place, f"{step.value}:1")
+    killed = _in_a_process(f'restore_newest_whole(memory, backups, {NOW}, "A page is gone.")', place, f"{step.value}:1")
     assert killed.returncode == -signal.SIGKILL
     woken = await wake(place)
     assert woken.turns == 40
@@ -290,7 +290,7 @@ async def test_a_restoring_that_is_killed_is_done_in_the_end_and_is_told(place: 
 @pytest.mark.parametrize("step", STEPS_OF_RESTORING)
 async def test_nobody_is_told_of_a_restoring_that_did_not_take_place(place: Path, step: Step) -> None:
     """Asked for by the owner, of a memory that is whole, and killed."""
-    program = f'put_back(memory, backups_in(backups)[0], {NOW}, "You asked for it.")'
+    program = f'restore_backup_copy(memory, find_backups(backups)[0], {NOW}, "You asked for it.")'
     assert _in_a_process(program, place, f"{step.value}:1").returncode == -signal.SIGKILL
     woken = await wake(place)
     assert woken.turns == (42 if step is Step.RESTORE_NOTED else 40)
@@ -302,7 +302,10 @@ async def test_nobody_is_told_of_a_restoring_that_did_not_take_place(place: Path
 async def test_a_restoring_of_a_named_backup_that_is_killed_ends_with_that_backup(place: Path) -> None:
     newest = place / "backups" / f"memory-{int(NOW) + 60}.db"
     shutil.copy(place / "memory.db", newest)
-    program = f'put_back(memory, [b for b in backups_in(backups) if b.made_at == {NOW}][0], {NOW + 90}, "You asked.")'
+    program = (
+        f"restore_backup_copy(memory, "
+        f'[b for b in find_backups(backups) if b.made_at == {NOW}][0], {NOW + 90}, "You asked.")'
+    )
     step = f"{Step.RESTORE_SET_ASIDE.value}:1"
     assert _in_a_process(program, place, step).returncode == -signal.SIGKILL
     woken = await wake(place)
@@ -322,7 +325,7 @@ async def test_a_restoring_that_the_disk_refuses_leaves_the_memory_where_it_was(
                 refused.append(event)
                 raise OSError(5, "Input/output error")
         sys.addaudithook(refuse)
-        put_back(memory, backups_in(backups)[0], {NOW}, "You asked for it.")
+        restore_backup_copy(memory, find_backups(backups)[0], {NOW}, "You asked for it.")
     """
     done = _in_a_process(program, place, "")
     assert "Nothing was deleted" in done.stderr
@@ -352,7 +355,7 @@ def test_what_is_set_aside_is_on_the_disk_before_the_copy_takes_its_place(place:
                 seen.append("noted")
 
         sys.addaudithook(look)
-        put_back(memory, backups_in(backups)[0], 1.0, "You asked for it.")
+        restore_backup_copy(memory, find_backups(backups)[0], 1.0, "You asked for it.")
         print(",".join(seen))
         """,
         place,
@@ -370,7 +373,7 @@ def test_a_restoring_that_finds_no_room_leaves_nothing_behind(place: Path) -> No
         import resource
         resource.setrlimit(resource.RLIMIT_FSIZE, (40_000, 40_000))
         try:
-            put_back(memory, backups_in(backups)[0], 1.0, "You asked for it.")
+            restore_backup_copy(memory, find_backups(backups)[0], 1.0, "You asked for it.")
         except Exception as error:
             print(type(error).__name__)
         """,

@@ -146,20 +146,20 @@ def _repair_indexes(path: Path) -> str:
     """
     if not are_only_indexes_damaged(path):
         return ""
-    kept, before, is_kept, is_fixable, told = _damaged_copy_path(path), _list_damaged_copies(path), False, False, ""
+    kept, before, is_kept, is_repaired, told = _damaged_copy_path(path), _list_damaged_copies(path), False, False, ""
     try:
         is_kept = _keep_file(path, kept)
         told = f"{_MADE_ANEW} {f'The file as it was is kept: {kept}.' if is_kept else _NOT_KEPT} Look at the disk."
-        is_fixable = rebuild_indexes(path, lambda: add_pending_notice(path, told))
+        is_repaired = rebuild_indexes(path, lambda: add_pending_notice(path, told))
     finally:
-        if not is_fixable:  # An unchanged file needs no copy.
+        if not is_repaired:  # An unchanged file needs no copy.
             remove_pending_notice(path, told)
             _remove_files(_list_damaged_copies(path) - before)
         elif is_kept:  # One copy is enough.
             _remove_files(
                 one for one in before if one not in (kept, log_of(kept)) and str(one) not in read_pending_notice(path)
             )
-    return told if is_fixable else ""
+    return told if is_repaired else ""
 
 
 def _damaged_copy_path(path: Path) -> Path:

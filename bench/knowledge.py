@@ -1,7 +1,6 @@
 """Search in project knowledge: evaluation passages as chunks, queried by the search that tasks use.
 
     python bench/knowledge.py --data DIR [--set NAME] [--out FOLDER] [--scorer score.py] [--cache DIR]
-    python bench/knowledge.py --cases 1  # long cases over this project's own documentation (bench/make_cases.py)
     python bench/knowledge.py --speed 10000 [100000]
 
 Sets: musique, twowiki, hotpot, tau_knowledge, compared with the search's parts alone (words, meaning). One
@@ -19,11 +18,9 @@ import tempfile
 import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from make_cases import case_corpus
 from make_talks import documents
 from recall import embedder_of
 from recall_data import Corpus, corpora
@@ -34,12 +31,10 @@ from reveries.db.opening import open_database
 from reveries.knowledge.model import ChunkSource, ChunkType, Confidence, NewChunk
 from reveries.knowledge.project_knowledge import ProjectKnowledge
 from reveries.llm.base import Embedder, Vectors
-from reveries.projects.materials import chunks_of_text
 
 SETS = ("musique", "twowiki", "hotpot", "tau_knowledge")
 METHODS = ("hybrid", "meaning", "words")
 _DEPTH = 100
-_PIECES = 400
 _STORED = 200
 _BATCH = 500
 
@@ -65,17 +60,6 @@ def chunk_of(text: str) -> NewChunk:
     return NewChunk(content, ChunkType.RESOURCE, Confidence.VERIFIED, ChunkSource.RESEARCH, title)
 
 
-def chunks_of(text: str) -> list[NewChunk]:
-    """A passage as the product stores a document: cut at headings, each piece under the document's title."""
-    title, _, content = text.partition("\n")
-    if not content.strip():
-        return [chunk_of(text)]
-    return [
-        replace(piece, foreign_sources=frozenset(), source=ChunkSource.RESEARCH)
-        for piece in chunks_of_text(title, content, is_own=True)
-    ]
-
-
 async def fill(knowledge: ProjectKnowledge, chunks: Sequence[NewChunk]) -> list[str]:
     ids: list[str] = []
     for start in range(0, len(chunks), _BATCH):
@@ -86,21 +70,20 @@ async def fill(knowledge: ProjectKnowledge, chunks: Sequence[NewChunk]) -> list[
 async def run_corpus(corpus: Corpus, embedder: Embedder, outs: dict[str, list[str]]) -> None:
     async with a_project(embedder) as (knowledge, _):
         began = time.perf_counter()
-        pieces = [(piece, item.id) for item in corpus.items for piece in chunks_of(item.text)]
-        ids = await fill(knowledge, [piece for piece, _ in pieces])
+        ids = await fill(knowledge, [chunk_of(item.text) for item in corpus.items])
         took = time.perf_counter() - began
-        names = dict(zip(ids, (item_id for _, item_id in pieces), strict=True))
+        names = dict(zip(ids, (item.id for item in corpus.items), strict=True))
         relations = len(await knowledge.relations("p"))
         print(f"{corpus.name}: {len(ids)} chunks in {took:.0f} s, {relations} relations", flush=True)
         for question in corpus.questions:
             search = knowledge.search
             found = {
-                "hybrid": await search.hybrid("p", question.text, _PIECES, is_counted=False),
-                "meaning": await search.semantic("p", question.text, _PIECES, 0.0, is_counted=False),
-                "words": await search.by_words("p", question.text, _PIECES),
+                "hybrid": await search.hybrid("p", question.text, _DEPTH, is_counted=False),
+                "meaning": await search.semantic("p", question.text, _DEPTH, 0.0, is_counted=False),
+                "words": await search.by_words("p", question.text, _DEPTH),
             }
             for method, chunks in found.items():
-                ranked = list(dict.fromkeys(names[one.chunk.id] for one in chunks))[:_DEPTH]
+                ranked = [names[one.chunk.id] for one in chunks]
                 line = {"corpus": question.corpus, "qid": question.qid, "ranked": ranked}
                 outs[method].append(json.dumps(line))
 
@@ -115,24 +98,6 @@ async def run_sets(chosen: argparse.Namespace) -> None:
             file = chosen.out / f"{name}.{method}.jsonl"
             file.write_text("\n".join(lines) + "\n", encoding="utf-8")
     await embedder.aclose()
-
-
-async def run_cases(seed: int, chosen: argparse.Namespace) -> None:
-    """Recall of the documents that made long cases need, by method."""
-    corpus, embedder = case_corpus(seed), embedder_of(chosen.model, chosen.cache)
-    outs: dict[str, list[str]] = {method: [] for method in METHODS}
-    await run_corpus(corpus, embedder, outs)
-    await embedder.aclose()
-    for method, lines in outs.items():
-        ranked = [json.loads(line)["ranked"] for line in lines]
-        shares = [
-            100
-            * np.mean(
-                [len({*one[:depth]} & {*q.gold}) / len(q.gold) for one, q in zip(ranked, corpus.questions, strict=True)]
-            )
-            for depth in (5, 10, 25, 50)
-        ]
-        print(f"cases {method}: recall@5 / 10 / 25 / 50 " + " / ".join(f"{share:.1f}" for share in shares), flush=True)
 
 
 def score_sets(chosen: argparse.Namespace) -> None:
@@ -254,15 +219,12 @@ def main() -> None:
     parser.add_argument("--scorer", type=Path)
     parser.add_argument("--model", type=Path)
     parser.add_argument("--cache", type=Path)
-    parser.add_argument("--cases", type=int, metavar="SEED")
     parser.add_argument("--speed", type=int, nargs="+", default=())
     chosen = parser.parse_args()
     for size in chosen.speed:
         asyncio.run(measure_speed(size))
     if chosen.speed:
         asyncio.run(measure_storing(_STORED, chosen))
-    if chosen.cases is not None:
-        asyncio.run(run_cases(chosen.cases, chosen))
     if chosen.data:
         chosen.out = chosen.out or Path(tempfile.mkdtemp())
         chosen.out.mkdir(parents=True, exist_ok=True)

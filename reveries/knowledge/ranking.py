@@ -5,8 +5,6 @@ score on to chunks about a name that it contains and to related chunks, more if 
 the seed lacks. A chunk about a name in the question gets a score for that alone. On generated documents
 (bench/make_talks.py), where two to four chunks answer a question together, 89 % of them are in the first five; 59 %
 with the graph as a third list in the fusion, and 48 % with the fusion of two lists.
-
-A long question (a letter, a case) is searched for sentence by sentence: `rank_parts`.
 """
 
 import math
@@ -24,7 +22,8 @@ from reveries.index.word_scores import idf
 from reveries.knowledge.scoring import RRF_CONSTANT, fuse_ranks
 
 SEEDS = 6
-"""How many of the best rows are followed in each round."""
+"""How many of the best rows are followed in each round; of a long question one more for each of its sentences."""
+MOST_SEEDS = 20
 ROUNDS = 2
 """How many times leads are followed."""
 CROWD = 8
@@ -41,12 +40,6 @@ _MOST_COMPARED = 60
 _LONG_WORDS = 60
 """From this many words on a question is split into parts: an embedder reads only the beginning of a long text."""
 _PART_WORDS = 3
-_MOST_PARTS = 40
-"""Sentences after these are covered only by the search for the whole text."""
-PART_DEPTH = 30
-"""How many rows of each source count for one part of a long question."""
-_PART_CONSTANT = 5
-"""Constant of the rank fusion within a part: small, so that the first rows of a part count far more than its last."""
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 
 Float32 = NDArray[np.float32]
@@ -117,45 +110,19 @@ def split_question(question: str) -> list[str]:
     if len(question.split()) < _LONG_WORDS:
         return [question]
     parts = [part.strip() for part in _SENTENCE.split(question)]
-    return [question, *(part for part in parts if len(part.split()) >= _PART_WORDS)][: _MOST_PARTS + 1]
-
-
-def rank_parts(parts: Sequence[RankedSources]) -> list[RankedRow]:
-    """Rank the rows that answer the parts of a long question: each row counts by the part that it fits best, so every
-    part brings its own best rows to the top.
-
-    On cases built from this project's documentation (three to twelve sections needed, one to four sentences each),
-    77 % of the sections are in the first ten; 59 % when the parts are ranked as one question with the graph, 65 % when
-    the scores of the parts are added."""
-    scores, semantic, keyword = dict[int, float](), dict[int, int](), dict[int, int]()
-    for part in parts:
-        semantic_rows, keyword_rows = part.semantic[:PART_DEPTH], part.keyword[:PART_DEPTH]
-        for row, score in fuse_ranks(
-            {"semantic": semantic_rows, "keyword": keyword_rows}, constant=_PART_CONSTANT
-        ).items():
-            scores[row] = max(scores.get(row, 0.0), score)
-        _keep_best_ranks(semantic, semantic_rows)
-        _keep_best_ranks(keyword, keyword_rows)
-    greatest = 2.0 / (_PART_CONSTANT + 1)
-    return [
-        RankedRow(row, scores[row] / greatest, semantic.get(row), keyword.get(row), None)
-        for row in _best_rows(scores, len(scores))
-    ]
-
-
-def _keep_best_ranks(ranks: dict[int, int], rows: Sequence[int]) -> None:
-    for row, rank in _rank_by_row(rows).items():
-        ranks[row] = min(rank, ranks.get(row, rank))
+    return [question, *(part for part in parts if len(part.split()) >= _PART_WORDS)]
 
 
 def rank_rows(
     question: str,
     sources: RankedSources,
     graph: ChunkGraph,
+    parts: int = 1,
     weights: Mapping[str, float] | None = None,
 ) -> list[RankedRow]:
     """Return every row that a source returned or a seed leads to, best first; ties go to the lower row. `weights` are
-    for the sources `semantic` and `keyword`. Only a few rows are looked up in `graph`."""
+    for the sources `semantic` and `keyword`. Only a few rows are looked up in `graph`. `parts`: in how many parts the
+    question was searched for; a lead answers one of them and counts that much less."""
     fused = fuse_ranks({"semantic": sources.semantic, "keyword": sources.keyword}, weights)
     greatest = 2.0 / (RRF_CONSTANT + 1)
     own = {row: score / greatest for row, score in fused.items()}
@@ -165,11 +132,13 @@ def rank_rows(
     near = _best_rows(own, _MOST_COMPARED)
     rarity = _term_rarity(near, graph)
     for _ in range(ROUNDS):
-        seeds = _best_rows(scores, SEEDS)
+        seeds = _best_rows(scores, min(SEEDS + parts - 1, MOST_SEEDS))
         _follow_leads(reached, seeds, scores, sources.named, wanted, graph)
         _follow_shared_names(reached, seeds, scores, near, wanted, rarity, graph)
         rows = own.keys() | reached.scores.keys() | sources.named.keys()
-        scores = {row: own.get(row, 0.0) + reached.scores.get(row, 0.0) + sources.named.get(row, 0.0) for row in rows}
+        scores = {
+            row: own.get(row, 0.0) + reached.scores.get(row, 0.0) / parts + sources.named.get(row, 0.0) for row in rows
+        }
     semantic, keyword = _rank_by_row(sources.semantic), _rank_by_row(sources.keyword)
     by_graph = _rank_by_row(_best_rows(reached.scores, len(reached.scores)))
     return [
@@ -240,6 +209,12 @@ def _term_rarity(rows: Sequence[int], graph: ChunkGraph) -> dict[str, float]:
 
 def _seed_trust(scores: Mapping[int, float], best: int, seed: int) -> float:
     return math.exp(-_TRUST_FALL * (scores[best] - scores[seed]))
+
+
+def best_cosines(vectors: Float32, cues: Float32) -> Float32:
+    """The cosine of each row with the part of the question that it fits best. `cues`: one row per part."""
+    best: Float32 = (vectors @ cues.T).max(axis=1).astype(np.float32)
+    return best
 
 
 def _best_rows(scores: Mapping[int, float], count: int) -> list[int]:

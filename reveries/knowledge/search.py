@@ -34,7 +34,7 @@ from reveries.knowledge.query_planning import (
     plan_query,
     refine_plan,
 )
-from reveries.knowledge.ranking import Float32, RankedRow, RankedSources, rank_parts, rank_rows, split_question
+from reveries.knowledge.ranking import Float32, RankedRow, RankedSources, best_cosines, rank_rows, split_question
 from reveries.knowledge.relations import relations_of_chunk
 from reveries.knowledge.scoring import (
     SUPERSEDED_FACTOR,
@@ -154,7 +154,7 @@ class KnowledgeSearch:
             return []
         parts = split_question(query)
         cues = await self._embedder.embed(parts)
-        numbers = [await self._numbers_by_words(project_id, part) for part in parts]
+        numbers = await self._numbers_by_words(project_id, query)
         async with self._lock_of(project_id):
             hidden = frozenset[int]() if filters.with_fallen else frozenset(index.hidden)
             ranked, similarity = await asyncio.to_thread(_rank_index, index, query, cues, numbers, hidden)
@@ -409,23 +409,18 @@ class KnowledgeSearch:
 
 
 def _rank_index(
-    index: ProjectIndex, query: str, cues: Vectors, numbers: Sequence[Sequence[int]], hidden: frozenset[int]
+    index: ProjectIndex, query: str, cues: Vectors, numbers: Sequence[int], hidden: frozenset[int]
 ) -> tuple[list[RankedRow], Float32]:
-    """Rank the rows of an index that are not `hidden`; each row's cosine with the part of the question that it fits
-    best. `cues` (a row each) and `numbers` (chunks by words) are of the parts of the question. Pure."""
-    products: Float32 = (index.vectors @ cues.T).astype(np.float32)
-    parts = [
-        RankedSources(
-            index.nearest(products[:, place], DEPTH, hidden),
-            [row for row in index.rows_of(found) if row not in hidden],
-        )
-        for place, found in enumerate(numbers)
-    ]
-    if len(parts) > 1:
-        ranked = rank_parts(parts)
-    else:
-        ranked = rank_rows(query, replace(parts[0], named=index.rows_named_in(query)), index)
-    return [one for one in ranked if one.row not in hidden], products.max(axis=1)
+    """Rank the rows of an index that are not `hidden`, with each row's cosine with the question. `cues`: one row per
+    part of it. Pure."""
+    similarity = best_cosines(index.vectors, cues)
+    sources = RankedSources(
+        index.nearest(similarity, DEPTH, hidden),
+        [row for row in index.rows_of(numbers) if row not in hidden],
+        index.rows_named_in(query),
+    )
+    ranked = rank_rows(query, sources, index, len(cues))
+    return [one for one in ranked if one.row not in hidden], similarity
 
 
 def _likest(

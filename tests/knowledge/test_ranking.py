@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from reveries.knowledge.project_index import ProjectIndex
-from reveries.knowledge.ranking import CROWD, PART_DEPTH, Lead, RankedSources, rank_parts, rank_rows, split_question
+from reveries.knowledge.ranking import CROWD, Lead, RankedSources, best_cosines, rank_rows, split_question
 
 
 @dataclass
@@ -27,8 +27,8 @@ class Graph:
         return frozenset(self.names.get(row, set()))
 
 
-def order(question: str, sources: RankedSources, graph: Graph) -> list[int]:
-    return [one.row for one in rank_rows(question, sources, graph)]
+def order(question: str, sources: RankedSources, graph: Graph, parts: int = 1) -> list[int]:
+    return [one.row for one in rank_rows(question, sources, graph, parts)]
 
 
 @pytest.mark.requirement("V-70", "V-116")
@@ -72,6 +72,13 @@ def test_a_lead_counts_less_the_further_behind_the_best_the_chunk_is_that_leads_
     assert ranked[8] > ranked[9] > 0.0
 
 
+def test_a_lead_answers_one_part_of_a_long_question_and_counts_so_much_less() -> None:
+    graph = Graph(leads={1: [Lead(9, 0.5, "x")]})
+    sources = RankedSources([1, 2], [1, 2])
+    scores = {parts: {one.row: one.score for one in rank_rows("oak", sources, graph, parts)} for parts in (1, 4)}
+    assert scores[4][9] == pytest.approx(scores[1][9] / 4)
+
+
 def test_a_telling_name_that_two_share_bridges_them_and_one_that_the_question_holds_does_not() -> None:
     terms = {1: {"voss", "film"}, 2: {"voss", "oslo"}, 3: {"oslo"}}
     graph = Graph(terms=terms, names={1: {"voss"}, 2: {"oslo"}, 3: {"oslo"}})
@@ -90,30 +97,10 @@ def test_a_long_question_is_searched_for_whole_and_by_its_sentences() -> None:
     assert "Yes." not in parts
 
 
-def test_of_a_question_of_very_many_sentences_the_first_forty_are_searched_for_by_themselves() -> None:
-    sentences = [f"What does board number {n} cost?" for n in range(50)]
-    assert split_question(" ".join(sentences)) == [" ".join(sentences), *sentences[:40]]
-
-
-def test_each_part_of_a_long_question_brings_its_own_best_row_before_what_fits_all_parts_a_little() -> None:
-    floor = RankedSources([1, 9, 4], [1, 9])
-    price = RankedSources([2, 9, 5], [2, 9])
-    ranked = rank_parts([floor, price])
-    assert [one.row for one in ranked[:3]] == [1, 2, 9]
-    assert ranked[0].score == pytest.approx(1.0)
-
-
-def test_a_row_of_a_long_question_shows_the_best_rank_that_any_part_gave_it() -> None:
-    [found] = [one for one in rank_parts([RankedSources([8, 7], []), RankedSources([7], [8, 9, 7])]) if one.row == 7]
-    assert (found.semantic_rank, found.keyword_rank, found.graph_rank) == (1, 3, None)
-
-
-def test_only_the_first_rows_of_a_part_count() -> None:
-    rows = list(range(100))
-    assert {one.row for one in rank_parts([RankedSources(rows, []), RankedSources([], rows[::-1])])} == {
-        *rows[:PART_DEPTH],
-        *rows[-PART_DEPTH:],
-    }
+def test_a_row_is_as_near_as_the_part_that_it_fits_best() -> None:
+    rows = np.array([[1.0, 0.0], [0.0, 1.0]], np.float32)
+    cues = np.array([[1.0, 0.0], [0.6, 0.8]], np.float32)
+    assert best_cosines(rows, cues).tolist() == pytest.approx([1.0, 0.8])
 
 
 # --- the index --------------------------------------------------------------------------------------------------------

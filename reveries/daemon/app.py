@@ -33,8 +33,9 @@ from reveries.daemon.mind_parts import MindParts
 from reveries.daemon.models import Models, build_models, longest_call_seconds
 from reveries.daemon.process_memory import give_back_free_memory
 from reveries.daemon.recovery import live_with_recovery, supervise
+from reveries.daemon.requests import admin, knowledge, memory, projects, sleep, talk, thought, tools, views
 from reveries.daemon.requests.clients import AttachedClients, DetachedTasks
-from reveries.daemon.requests.dispatch import RequestDispatcher
+from reveries.daemon.requests.registry import RequestDispatcher
 from reveries.daemon.safe_mode import (
     require_memory,
     safe_mode_sentence,
@@ -63,6 +64,9 @@ from reveries.memory.memory import Memory, MemoryParts
 from reveries.safety.journal import SafetyJournal
 
 log = structlog.get_logger("daemon")
+
+REQUEST_HANDLERS = (admin, knowledge, memory, projects, sleep, talk, thought, tools, views)
+"""Imported so that their handlers are registered."""
 
 _EPOCH = datetime(2020, 1, 1, tzinfo=UTC)
 _SAFE_MODE_TASKS = frozenset({"erased-again", "conversation", "room", "schedule", "loop-lag", "watchdog"})

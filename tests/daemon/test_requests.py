@@ -1,7 +1,7 @@
 """The registry of requests: each has a handler, and its properties are declared with its message."""
 
 from reveries import protocol
-from reveries.daemon.requests import dispatch
+from reveries.daemon.app import REQUEST_HANDLERS
 from reveries.daemon.requests.registry import handled_requests
 
 _OF_THE_SERVER = {protocol.Cancel}
@@ -9,7 +9,7 @@ _OF_THE_SERVER = {protocol.Cancel}
 
 
 def test_every_request_has_a_handler() -> None:
-    assert dispatch.SUBJECTS
+    assert REQUEST_HANDLERS
     assert handled_requests() | _OF_THE_SERVER == set(protocol.REQUESTS)
 
 

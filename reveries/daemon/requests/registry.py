@@ -1,4 +1,5 @@
-"""The registry of request handlers: `@handles(Message)` on a function registers it."""
+"""The registry of request handlers: `@handles(Message)` on a function registers it, and `RequestDispatcher` passes it
+the requests that the server receives."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -7,6 +8,7 @@ from typing import Any, Final, TypeVar
 from reveries import protocol
 from reveries.daemon.mind import Mind
 from reveries.daemon.requests.clients import AttachedClients, DetachedTasks
+from reveries.daemon.safe_mode import require_allowed
 from reveries.daemon.server import Session
 from reveries.progress import CountCallback
 
@@ -66,3 +68,20 @@ async def answer_request(call: Call, request: protocol.Request) -> protocol.Fram
 def handled_requests() -> frozenset[type[protocol.Request]]:
     """Return the request types that have a handler."""
     return frozenset(_HANDLERS)
+
+
+@dataclass(frozen=True, slots=True)
+class RequestDispatcher:
+    """Answers requests, with the objects that handlers share."""
+
+    mind: Mind
+    clients: AttachedClients
+    detached: DetachedTasks
+    fall_asleep: Callable[[CountCallback], Awaitable[None]]
+
+    async def handle(self, session: Session, request: protocol.Request) -> None:
+        """Answer one request. Raises ReveriesError, which the server sends as `Failed`."""
+        require_allowed(request, self.mind.safe_because)
+        call = Call(self.mind, session, request.request_id, self.clients, self.detached, self.fall_asleep)
+        if (answer := await answer_request(call, request)) is not None:
+            call.send(answer)

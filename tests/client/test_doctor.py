@@ -19,11 +19,10 @@ from typing import Final
 
 import pytest
 
-from reveries.client.checkup.full_checkup import run_checkup
 from reveries.client.checkup.machine import CheckupMachine, FreeSpace, file_system_of
 from reveries.client.checkup.repairs import repair
 from reveries.client.checkup.settings_check import find_key_line
-from reveries.client.features.doctor import doctor_page
+from reveries.client.features.doctor import doctor_page, run_checkup
 from reveries.client.render import show
 from reveries.clock import SystemClock
 from reveries.config import Home, load_settings

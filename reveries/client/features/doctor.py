@@ -1,13 +1,25 @@
-"""`reveries doctor`."""
+"""`reveries doctor`: checks from outside, and from inside by the daemon or, while none runs, by an offline worker."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import click
 
-from reveries.client.render import Page, Part, Style, line, paragraph
+from reveries.client.checkup.daemon_check import DaemonFindings, check_daemon
+from reveries.client.checkup.home_check import check_home, is_usable
+from reveries.client.checkup.machine import CheckupMachine
+from reveries.client.checkup.repairs import repair
+from reveries.client.checkup.settings_check import check_settings_file, check_settings_targets
+from reveries.client.json_answers import Diagnosis
+from reveries.client.offline_worker import checkup_offline
+from reveries.client.render import Page, Part, Style, line, paragraph, show, write_struct
 from reveries.client.wording import plural
+from reveries.config import Home, find_home
+from reveries.errors import ReveriesError
 from reveries.protocol import Checkup, Finding
 from reveries.safe_text import one_line
+
+_SEVERITIES = ("wrong", "watch", "note")
+_MARKS: dict[str, tuple[str, Style]] = {"wrong": ("✗", "bad"), "watch": ("!", "warn"), "note": ("·", "dim")}
 
 
 @click.command("doctor", short_help="Find problems, and say how to fix them.")
@@ -18,13 +30,6 @@ def command(fix: bool, as_json: bool) -> int:
 
     Exits with 1 if there is something to do. All faults that it knows: docs/reference/faults.md.
     """
-    from reveries.client.checkup.full_checkup import run_checkup
-    from reveries.client.checkup.machine import CheckupMachine
-    from reveries.client.checkup.repairs import repair
-    from reveries.client.json_answers import Diagnosis
-    from reveries.client.render import show, write_struct
-    from reveries.config import find_home
-
     home, machine = find_home(), CheckupMachine()
     checkup = run_checkup(home, machine)
     done: list[str] = []
@@ -38,7 +43,63 @@ def command(fix: bool, as_json: bool) -> int:
     return int(any(finding.severity != "note" for finding in checkup.findings))
 
 
-_MARKS: dict[str, tuple[str, Style]] = {"wrong": ("✗", "bad"), "watch": ("!", "warn"), "note": ("·", "dim")}
+def run_checkup(
+    home: Home, machine: CheckupMachine, inspect_offline: Callable[[], Checkup] = checkup_offline
+) -> Checkup:
+    """Run every check and return the findings, worst first. Never raises for a fault that is a finding."""
+    settings, settings_findings = check_settings_file(home)
+    findings = [*check_home(home, machine), *settings_findings]
+    looked_at = ["the home", "the settings"]
+    left_out: list[str] = []
+    if settings is not None:
+        findings += check_settings_targets(settings, home, machine)
+        looked_at.append("what is installed")
+    daemon = DaemonFindings([])
+    if is_usable(findings):
+        daemon = check_daemon(home, machine)
+        findings += daemon.findings
+        looked_at.append("the daemon")
+    inside = daemon.checkup
+    if inside is None:
+        inside = _inspect_inside(findings, inspect_offline, left_out, has_settings=settings is not None)
+    if inside is not None:
+        findings += inside.findings
+        looked_at += inside.looked_at
+        left_out += inside.not_looked_at
+    return Checkup(0, _sort_findings(findings), looked_at, left_out)
+
+
+def _inspect_inside(
+    findings: list[Finding], inspect_offline: Callable[[], Checkup], left_out: list[str], *, has_settings: bool
+) -> Checkup | None:
+    blocking = {
+        "package-missing",
+        "home-missing",
+        "home-owner",
+        "home-in-open-folder",
+        "lock-not-file",
+        "database-folder-missing",
+        "disk-full",
+    }
+    if not is_usable(findings) or not has_settings or blocking & {finding.fault for finding in findings}:
+        left_out.append("the memory and the models: first fix what is listed above")
+        return None
+    try:
+        return inspect_offline()
+    except ReveriesError as error:
+        left_out.append(f"the memory and the models: {error}")
+        return None
+
+
+def _sort_findings(findings: list[Finding]) -> list[Finding]:
+    """Sort by severity without duplicates; a general finding is dropped where a specific one says the same."""
+    named = [finding for finding in findings if finding.fault != "degraded"]
+    own = [
+        finding
+        for finding in findings
+        if finding.fault == "degraded" and not any(known.sentence in finding.sentence for known in named)
+    ]
+    return sorted(dict.fromkeys([*named, *own]), key=lambda finding: _SEVERITIES.index(finding.severity))
 
 
 def doctor_page(checkup: Checkup, done: Sequence[str] = ()) -> Page:

@@ -63,8 +63,8 @@ class _Sentence:
 
 
 @dataclass(frozen=True, slots=True)
-class Likeness:
-    """What came of comparing a new chunk with a stored one."""
+class ChunkComparison:
+    """The result of comparing a new chunk with a stored one."""
 
     chunk_id: str
     cosine: float
@@ -72,7 +72,7 @@ class Likeness:
     speaks_alike: bool
 
 
-def compare_chunks(new: NewChunk, near: Sequence[tuple[Chunk, float]], conflict_floor: float) -> list[Likeness]:
+def compare_chunks(new: NewChunk, near: Sequence[tuple[Chunk, float]], conflict_floor: float) -> list[ChunkComparison]:
     """Compare a new chunk with stored ones, given with their cosines. From a cosine of `conflict_floor` on, texts that
     speak alike may contradict each other."""
     found = []
@@ -82,7 +82,7 @@ def compare_chunks(new: NewChunk, near: Sequence[tuple[Chunk, float]], conflict_
         if not is_apart:
             change = find_change(*texts)
             is_near = change is None and cosine >= conflict_floor
-            found.append(Likeness(other.id, cosine, change, is_near and speak_alike(*texts)))
+            found.append(ChunkComparison(other.id, cosine, change, is_near and speak_alike(*texts)))
     return found
 
 

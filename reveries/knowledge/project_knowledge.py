@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from reveries.clock import Clock
 from reveries.db.database import Database, Reader, Transaction
 from reveries.knowledge.contradictions import (
-    Likeness,
+    ChunkComparison,
     Resolution,
     ValueChange,
     compare_chunks,
@@ -66,7 +66,7 @@ class PreparedChunks:
 
     chunks: Sequence[NewChunk]
     vectors: Vectors
-    alike: Sequence[Sequence[Likeness]]
+    alike: Sequence[Sequence[ChunkComparison]]
     """For each chunk the stored ones that are most like it, compared."""
 
 
@@ -317,19 +317,19 @@ class ProjectKnowledge:
                     await store_change(transaction, weaken_relation(one, self._clock.now(), "contradicted"))
 
     async def _link_alike(
-        self, transaction: Transaction, chunk: Chunk, alike: Sequence[tuple[Chunk, Likeness]]
+        self, transaction: Transaction, chunk: Chunk, alike: Sequence[tuple[Chunk, ChunkComparison]]
     ) -> None:
         """Record the contradictions of a new chunk and relate it to similar ones (V-63, V-123)."""
         known = {end for one in await relations_of_chunk(transaction, chunk.id) for end in (one.from_id, one.to_id)}
         related = 0
-        for other, likeness in alike:
+        for other, comparison in alike:
             if other.id in known or not other.stands:
                 continue
-            if likeness.change is not None:
-                await self._note_change(transaction, other, chunk, likeness.change)
-            elif likeness.speaks_alike:
+            if comparison.change is not None:
+                await self._note_change(transaction, other, chunk, comparison.change)
+            elif comparison.speaks_alike:
                 await self._contradict(transaction, chunk, other, "likeness")
-            elif likeness.cosine >= LIKE_FROM and related < MOST_LIKE:
+            elif comparison.cosine >= LIKE_FROM and related < MOST_LIKE:
                 related += 1
                 shared = tuple(sorted(set(chunk.tags) & set(other.tags)))
                 new = NewRelation(
@@ -371,7 +371,7 @@ def _compare_all(
     near: Sequence[Sequence[tuple[str, float]]],
     there: Mapping[str, Chunk],
     conflict_floor: float,
-) -> list[list[Likeness]]:
+) -> list[list[ChunkComparison]]:
     return [
         compare_chunks(chunk, [(there[name], cosine) for name, cosine in every if name in there], conflict_floor)
         for chunk, every in zip(chunks, near, strict=True)

@@ -1,14 +1,16 @@
-"""Call the daemon from synchronous commands, with an event loop and Ctrl+C handling."""
+"""What synchronous commands share: reading the owner's words, calling the daemon with a loop, handling Ctrl+C."""
 
 import asyncio
 import contextlib
 import signal
+import sys
 from collections.abc import Awaitable, Callable, Iterator
 from typing import TypeVar
 
 from reveries import protocol
 from reveries.client.connection import ANSWER_SECONDS, Connection, connect
 from reveries.config import find_home
+from reveries.errors import InputDataError, UsageError
 
 _Result = TypeVar("_Result")
 
@@ -49,3 +51,19 @@ def handle_ctrl_c(first: Callable[[], None]) -> Iterator[None]:
         yield
     finally:
         loop.remove_signal_handler(signal.SIGINT)
+
+
+def read_words(text: tuple[str, ...], nothing: str, example: str) -> str:
+    """Return the words given as arguments or on stdin. Raises UsageError(`nothing`, `example`) if there are none."""
+    if text and text != ("-",):
+        words = " ".join(text)
+    elif sys.stdin.isatty() and not text:
+        raise UsageError(nothing, advice=example)
+    else:
+        try:
+            words = sys.stdin.buffer.read().decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise InputDataError("Standard input is not UTF-8 text.", advice="Convert it, then try again.") from error
+    if not words.strip():
+        raise UsageError(nothing, advice=example)
+    return words

@@ -50,9 +50,8 @@ def correct_episode_command(episode_id: str, text: tuple[str, ...], as_json: boo
     Nothing is overwritten: both are kept, your words rank first, and what they correct is marked as replaced. To undo
     this: reveries consolidate undo, with the ID of the pass that this prints."""
     from reveries import protocol
-    from reveries.client.features.say import read_words
     from reveries.client.render import show, show_json
-    from reveries.client.sync_call import call_mind
+    from reveries.client.sync_call import call_mind, read_words
 
     check_episode_id(episode_id)
     example = 'For example: reveries memory correct 4f2a "Marta likes tea, not coffee"'
@@ -143,9 +142,8 @@ def parse_salience(words: str) -> float:
 def remember_command(text: tuple[str, ...], as_json: bool) -> None:
     """Store TEXT (or standard input) as your words, without a reply. It can be recalled at once."""
     from reveries import protocol
-    from reveries.client.features.say import read_words
     from reveries.client.render import say, show_json
-    from reveries.client.sync_call import call_mind
+    from reveries.client.sync_call import call_mind, read_words
     from reveries.client.wording import plural
 
     words = read_words(text, "Say what to remember.", 'For example: reveries remember "Marta likes tea"')

@@ -26,28 +26,10 @@ def command(text: tuple[str, ...], private: bool, as_json: bool) -> int:
     With --private, neither your words nor the reply are stored, recalled or logged, and the next turn does not know
     about them. Your shell may store the command in its history: use standard input to avoid that.
     """
-    from reveries.client.sync_call import call_mind
+    from reveries.client.sync_call import call_mind, read_words
 
     words = read_words(text, "Say at least one word.", 'For example: reveries say "Good morning"')
     return call_mind(lambda mind: _run_exchange(mind, words, as_json, private=private))
-
-
-def read_words(text: tuple[str, ...], nothing: str, example: str) -> str:
-    """Return the words given as arguments or on stdin. Raises UsageError(`nothing`, `example`) if there are none."""
-    from reveries.errors import InputDataError, UsageError
-
-    if text and text != ("-",):
-        words = " ".join(text)
-    elif sys.stdin.isatty() and not text:
-        raise UsageError(nothing, advice=example)
-    else:
-        try:
-            words = sys.stdin.buffer.read().decode("utf-8")
-        except UnicodeDecodeError as error:
-            raise InputDataError("Standard input is not UTF-8 text.", advice="Convert it, then try again.") from error
-    if not words.strip():
-        raise UsageError(nothing, advice=example)
-    return words
 
 
 async def _run_exchange(connection: "Connection", words: str, as_json: bool, *, private: bool) -> int:

@@ -187,7 +187,7 @@ def restore_backup_copy(
     """
     coming = _incoming_copy(database)
     try:
-        changed_at = max((file.stat().st_mtime for file in _database_files(database)), default=now)
+        changed_at = max((file.stat().st_mtime for file in _memory_and_log(database)), default=now)
         total = backup.path.stat().st_size // MEGABYTE
         copy_private_file(backup.path, coming, lambda copied: tell("copying, MB", copied // MEGABYTE, total))
         if problems := verify_backup(coming, tell).problems:
@@ -434,7 +434,7 @@ def _set_aside_times(database: Path) -> Iterator[float]:
             yield float(made)
 
 
-def _database_files(database: Path) -> list[Path]:
+def _memory_and_log(database: Path) -> list[Path]:
     return [file for file in (database, log_of(database)) if file.exists()]
 
 

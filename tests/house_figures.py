@@ -138,7 +138,8 @@ def hidden_cycles(modules: Iterable[Module]) -> int:
 def figures(modules: list[Module]) -> dict[str, str]:
     """Return all figures by their description."""
     imported_by = importers(modules)
-    small = [one for one in modules if one.lines < SMALL_LINES and one.text.strip() and "__init__" not in one.name]
+    # A package whose file holds nothing but its docstring is no module that could be joined with another.
+    small = [one for one in modules if one.lines < SMALL_LINES and len(one.tree.body) > 1]
     lone, functions = lone_names(modules)
     classes, of_classes = names_in_two_files(modules, ast.ClassDef)
     twice, of_functions = names_in_two_files(modules, ast.FunctionDef, ast.AsyncFunctionDef)

@@ -150,7 +150,7 @@ async def test_a_socket_that_does_not_greet_is_given_up(home: Home) -> None:
 
 async def test_no_answer_in_time_is_a_protocol_error(home: Home) -> None:
     async with asyncio.timeout(90), awake(home, Script(holds_reply=True)), connect(home) as mind:
-        with pytest.raises(ProtocolError, match="no answer within"):
+        with pytest.raises(ProtocolError, match="did not answer within"):
             await mind.ask(lambda new_id: protocol.Say(new_id, "hi"), protocol.Replied, seconds=0.05)
 
 

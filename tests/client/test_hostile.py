@@ -248,7 +248,7 @@ def test_the_bytes_of_the_interface_in_a_terminal_hold_no_attack(home: Home) -> 
         os.write(held, b"\r")
         written += read_until(held, b"esc stops it")
         written += read_until(held, b"never written", 4.0)
-        for key, words in ((b"\x1bOR", b"what came to mind"), (b"\x1b[17~", b"what it thought")):
+        for key, words in ((b"\x1bOR", b"recalled for your last"), (b"\x1b[17~", b"thoughts")):
             os.write(held, key)
             written += read_until(held, words)
             os.write(held, b"\x1b")
@@ -257,4 +257,4 @@ def test_the_bytes_of_the_interface_in_a_terminal_hold_no_attack(home: Home) -> 
     assert mind.requests(protocol.Say)
     assert not dangers(shown.replace("\r", ""))
     assert "good morning" in shown
-    assert "what came to mind" in shown
+    assert "recalled for your last" in shown

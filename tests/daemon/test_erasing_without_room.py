@@ -111,7 +111,7 @@ async def test_what_stays_in_the_file_because_somebody_reads_it_is_told_and_goes
         marker = life.mind.memory.forgetting.marker
         with somebody_reads(home.database_default, on_and_on=True):
             receipt = await forget(life.mind, ERASE, lambda what, done, total: None)
-            assert [note for note in receipt.notes if "or another program reads it" in note]
+            assert [note for note in receipt.notes if "another program is reading the file" in note]
             assert marker.exists()
             assert any("traces of it" in problem for problem in life.mind.health.problems())
             made = sorted(file.name for file in home.backups.iterdir())

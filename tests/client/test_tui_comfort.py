@@ -132,9 +132,9 @@ async def test_what_the_editor_leaves_is_the_draft(tmp_path: Path) -> None:
     script.chmod(0o700)
     async with asyncio.timeout(90):
         assert await edit_in_editor("words", [str(script)]) == "words and more"
-        with pytest.raises(UsageError, match="ended with 1"):
+        with pytest.raises(UsageError, match="exit code 1"):
             await edit_in_editor("words", ["false"])
-        with pytest.raises(UsageError, match="does not start"):
+        with pytest.raises(UsageError, match="could not be started"):
             await edit_in_editor("words", [str(tmp_path / "nothing")])
 
 

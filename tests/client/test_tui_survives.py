@@ -31,7 +31,7 @@ async def test_another_version_is_told_with_what_to_do_and_the_draft_stays(home:
     script = Script(version=protocol.PROTOCOL_VERSION + newer)
     async with asyncio.timeout(20), awake(home, script) as mind, app.run_test(size=(120, 30)) as pilot:
         await pilot.press(*"draft")
-        await until(pilot, lambda: f"speaks protocol {protocol.PROTOCOL_VERSION + newer}" in _banner(app))
+        await until(pilot, lambda: f"uses protocol {protocol.PROTOCOL_VERSION + newer}" in _banner(app))
         assert advice in _banner(app)
         assert "is away" not in _banner(app)
         assert app.composer.text == "draft"

@@ -71,7 +71,7 @@ async def test_another_embedder_takes_over_through_a_kill_while_recall_finds(liv
             found = await client.search("topic42 that nobody asked for yet")
             assert "topic42 " in found.turns[0].text
             status = await client.status()
-            assert any("words alone" in problem for problem in status.problems)
+            assert any("words only" in problem for problem in status.problems)
     assert await living.end() == 0
 
 

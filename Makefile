@@ -117,24 +117,24 @@ $(VENV)/python.stamp:
 
 $(VENV)/core.stamp: requirements.lock pyproject.toml $(VENV)/python.stamp
 	@echo "Installing into $(VENV): a minute or two, once."
-	@$(PIP) install --quiet --require-hashes --only-binary=:all: -r requirements.lock
+	@$(PIP) install --quiet --no-deps --require-hashes --only-binary=:all: -r requirements.lock
 	@$(PIP) install --quiet --no-deps --no-build-isolation -e .
 	@touch $@
 
 $(VENV)/dev.stamp: requirements-dev.lock $(VENV)/core.stamp
 	@echo "Installing the test requirements into $(VENV)."
-	@$(PIP) install --quiet --require-hashes --only-binary=:all: -r requirements-dev.lock
+	@$(PIP) install --quiet --no-deps --require-hashes --only-binary=:all: -r requirements-dev.lock
 	@touch $@
 
 $(VENV)/hosted.stamp: requirements-hosted.lock $(VENV)/core.stamp
 	@echo "Installing litellm into $(VENV): 310 MB."
-	@$(PIP) install --quiet --require-hashes --only-binary=:all: -r requirements-hosted.lock
+	@$(PIP) install --quiet --no-deps --require-hashes --only-binary=:all: -r requirements-hosted.lock
 	@.ci/add-extra requirements-hosted.lock
 	@touch $@
 	@echo "Hosted models can be used now: reveries config set llm.provider NAME"
 
 $(VENV)/mcp.stamp: requirements-mcp.lock $(VENV)/core.stamp
-	@$(PIP) install --quiet --require-hashes --only-binary=:all: -r requirements-mcp.lock
+	@$(PIP) install --quiet --no-deps --require-hashes --only-binary=:all: -r requirements-mcp.lock
 	@.ci/add-extra requirements-mcp.lock
 	@touch $@
 	@echo "A memory for your coding agent: reveries mcp install claude-code"
@@ -142,12 +142,12 @@ $(VENV)/mcp.stamp: requirements-mcp.lock $(VENV)/core.stamp
 $(VENV)/mcp-suite.stamp: requirements-mcp-suite.lock tests/mcp_suite/package.json tests/mcp_suite/package-lock.json \
     $(VENV)/core.stamp
 	@echo "Installing the MCP test suites into $(VENV)."
-	@$(PIP) install --quiet --require-hashes --only-binary=:all: -r requirements-mcp-suite.lock
+	@$(PIP) install --quiet --no-deps --require-hashes --only-binary=:all: -r requirements-mcp-suite.lock
 	@$(BIN)/python tests/mcp_suite/install.py $(VENV)/mcp-suite
 	@touch $@
 
 $(VENV)/web.stamp: requirements-web.lock $(VENV)/core.stamp
-	@$(PIP) install --quiet --require-hashes --only-binary=:all: -r requirements-web.lock
+	@$(PIP) install --quiet --no-deps --require-hashes --only-binary=:all: -r requirements-web.lock
 	@.ci/add-extra requirements-web.lock
 	@touch $@
 	@echo "The conversation in a browser: reveries web"

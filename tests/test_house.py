@@ -84,6 +84,17 @@ def test_what_is_installed_by_hash_runs_no_script_of_its_own(name: str) -> None:
     assert [line for line in lines if "--only-binary=:all:" not in line] == []
 
 
+@pytest.mark.parametrize("name", ["Makefile", ".ci/install", ".ci/add-extra"])
+def test_an_installation_takes_its_versions_from_the_lock_alone(name: str) -> None:
+    """pip resolves `coverage[toml]>=7` to the newest release, finds no hash for it and stops.
+
+    With --no-deps it resolves nothing, so a release made tomorrow cannot break an installation.
+    """
+    lines = [line for line in (ROOT / name).read_text(encoding="utf-8").splitlines() if "--require-hashes" in line]
+    assert lines
+    assert [line for line in lines if "--no-deps" not in line] == []
+
+
 def test_an_extra_is_added_to_what_make_install_installed_where_that_is_there(tmp_path: Path) -> None:
     add = [str(ROOT / ".ci/add-extra"), "requirements-mcp.lock"]
     environment = {"PATH": "/usr/bin:/bin", "XDG_DATA_HOME": str(tmp_path)}

@@ -64,7 +64,7 @@ def environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of the commands of an environment that holds the lock file's versions and the wheel."""
     folder = tmp_path_factory.mktemp("environment")
     venv.create(folder, with_pip=True)
-    pip(folder / "bin" / "python", "install", "--require-hashes", "-r", ROOT / "requirements.lock")
+    pip(folder / "bin" / "python", "install", "--no-deps", "--require-hashes", "-r", ROOT / "requirements.lock")
     pip(folder / "bin" / "python", "install", "--no-deps", wheel)
     return folder / "bin"
 

@@ -24,8 +24,7 @@ from reveries.db.database import Database
 from reveries.db.opening import open_database
 from reveries.llm.base import Embedder, Vectors
 from reveries.llm.budget import Ledger
-from reveries.llm.embedding_cache import EmbeddingCache
-from reveries.llm.metered_embedding import MeteredEmbedder
+from reveries.llm.metered_embedding import EmbeddingCache, MeteredEmbedder
 from reveries.llm.onnx_embedding import OnnxEmbedder
 from reveries.memory.importing import PastTurn
 from reveries.memory.memory import Memory, MemoryParts

@@ -51,8 +51,7 @@ def test_only_the_adapters_and_the_fetching_of_weights_can_reach_a_network() -> 
     # Weights are fetched; the child process that runs a model is asked over its own socket; the rest are adapters, the
     # limit on what they read, the kinds of their errors, and whom they trust. litellm is loaded by its name, late.
     fetching = {"llm/asset_sources.py", "llm/ollama_pull.py"}
-    adapters = {"llm/hosted.py", "llm/ollama_chat.py", "llm/embedded.py"}
-    adapters |= {"llm/embedding_wire.py", "llm/hosted_embedding.py"}
+    adapters = {"llm/hosted.py", "llm/ollama_chat.py", "llm/embedded.py", "llm/hosted_embedding.py"}
     wire = {"llm/limits.py", "llm/tls.py", "llm/hosted_import.py", "llm/ollama_client.py", "llm/wire_faults.py"}
     # `reveries web` listens on loopback and asks nobody; pages are fetched by grant, and cost no money.
     others = {"llm/model_process.py", "client/web/server.py", "tools/web.py"}

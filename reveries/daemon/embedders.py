@@ -16,10 +16,9 @@ from reveries.llm.base import Embedder
 from reveries.llm.budget import Ledger
 from reveries.llm.choose import HOSTED_PROVIDERS
 from reveries.llm.circuits import Circuits
-from reveries.llm.embedding_cache import EmbeddingCache
 from reveries.llm.endpoints import endpoint_of
 from reveries.llm.hosted_embedding import HostedEmbedder, HostedEmbedderOptions
-from reveries.llm.metered_embedding import MeteredEmbedder
+from reveries.llm.metered_embedding import EmbeddingCache, MeteredEmbedder
 from reveries.llm.ollama_client import OllamaEmbedder
 from reveries.llm.onnx_embedding import MODEL_ID as MINILM_ID
 from reveries.llm.onnx_embedding import OnnxEmbedder

@@ -7,13 +7,16 @@ would work at the limit (G4). Its texts are counted in bulk: a write in every tu
 
 import asyncio
 import contextlib
+import hashlib
+import json
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 import structlog
 
+from reveries.db.database import Database
 from reveries.errors import (
     BudgetExceededError,
     DiskFullError,
@@ -25,11 +28,13 @@ from reveries.errors import (
 from reveries.llm.base import Embedder, Role, Usage, Vector, Vectors
 from reveries.llm.budget import Ledger, Reservation
 from reveries.llm.caps import PlannedCall
-from reveries.llm.embedding_cache import EmbeddingCache, content_hash
 from reveries.llm.faults import NOT_BILLED
 from reveries.llm.prices import Price, price_of
 from reveries.llm.remote_embedding import EmbeddedBatch, RemoteEmbedder, embedding_batches, prepare_text
 from reveries.llm.tokens import estimate_tokens
+
+MAX_CACHED_ROWS = 20_000
+"""About 30 MB of 384 dimensions, 120 MB of 1,536."""
 
 REMEMBERED_TEXTS = 4_096
 """In memory; 6 MB of 384 dimensions. The owner's words are embedded as the cue and, after sleep, as a turn."""
@@ -50,6 +55,34 @@ class _Request:
     left: dict[str, None]
     found: dict[str, Vector] = field(default_factory=dict)
     error: ModelError | None = None
+
+
+class EmbeddingCache:
+    """Vectors that were paid for, by the hash of the exact text, so that no text is paid for twice in a row.
+
+    Only a cache, the table `embedding_cache`: it is bounded, and emptying it loses no memory.
+    """
+
+    def __init__(self, database: Database, max_rows: int = MAX_CACHED_ROWS) -> None:
+        self._database = database
+        self._max_rows = max_rows
+
+    async def find(self, model_id: str, texts: Iterable[str]) -> dict[str, Vector]:
+        """Return the cached vectors, by text."""
+        by_hash = {content_hash(text): text for text in texts}
+        named = {"model_id": model_id, "hashes": json.dumps(list(by_hash))}
+        rows = await self._database.rows("embedding_cache.find", named)
+        return {by_hash[row["content_hash"]]: np.frombuffer(row["vector"], "<f4").astype(np.float32) for row in rows}
+
+    async def keep(self, model_id: str, vectors: Mapping[str, Vector]) -> None:
+        """Store `vectors`, by text; the oldest rows are deleted when there are too many. Raises StorageError."""
+        rows = [
+            {"content_hash": content_hash(text), "model_id": model_id, "vector": vector.astype("<f4").tobytes()}
+            for text, vector in vectors.items()
+        ]
+        async with self._database.transaction() as transaction:
+            await transaction.run_many("embedding_cache.put", rows)
+            await transaction.run("embedding_cache.bound", {"rows": self._max_rows})
 
 
 class MeteredEmbedder:
@@ -199,3 +232,8 @@ class MeteredEmbedder:
 def _price_of(embedder: Embedder) -> Price:
     """Return the price; an embedder that is not called over HTTP runs in this process."""
     return price_of(embedder.model_id) if isinstance(embedder, RemoteEmbedder) else Price(0.0, 0.0)
+
+
+def content_hash(text: str) -> str:
+    """Return the SHA-256 of the exact text, in hexadecimal."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

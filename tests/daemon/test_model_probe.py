@@ -19,9 +19,8 @@ from reveries.llm.base import CHAT_ROLES, Embedder, Role
 from reveries.llm.budget import Ledger
 from reveries.llm.circuit import Failure
 from reveries.llm.circuits import Circuits, open_circuits
-from reveries.llm.embedding_cache import EmbeddingCache
 from reveries.llm.metered import MeteredModel
-from reveries.llm.metered_embedding import MeteredEmbedder
+from reveries.llm.metered_embedding import EmbeddingCache, MeteredEmbedder
 from reveries.llm.remote_embedding import RemoteEmbedder
 from reveries.llm.role_model import Candidate
 from reveries.llm.scripted import HashingEmbedder, Pause, Script, ScriptedModel

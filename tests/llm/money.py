@@ -26,10 +26,9 @@ from reveries.errors import BudgetExceededError, ModelError, ModelFault, ModelUn
 from reveries.llm.base import ChatMessage, Delta, Finished, FinishReason, Prompt, Role, StreamEvent, Usage
 from reveries.llm.budget import Ledger, Reservation
 from reveries.llm.caps import MICRODOLLARS, PlannedCall
-from reveries.llm.embedding_cache import EmbeddingCache
 from reveries.llm.faults import NOT_BILLED
 from reveries.llm.metered import MeteredModel
-from reveries.llm.metered_embedding import MeteredEmbedder
+from reveries.llm.metered_embedding import EmbeddingCache, MeteredEmbedder
 from reveries.llm.prices import Price, price_of
 from reveries.llm.remote_embedding import RemoteEmbedder
 from reveries.llm.tokens import estimate_tokens

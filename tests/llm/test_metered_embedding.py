@@ -13,9 +13,8 @@ from reveries.errors import BudgetExceededError, ModelUnavailableError
 from reveries.llm.base import Embedder, Role
 from reveries.llm.budget import Ledger
 from reveries.llm.caps import Span
-from reveries.llm.embedding_cache import EmbeddingCache
-from reveries.llm.embedding_wire import EmbeddingRefusedError
-from reveries.llm.metered_embedding import MeteredEmbedder
+from reveries.llm.hosted_embedding import EmbeddingRefusedError
+from reveries.llm.metered_embedding import EmbeddingCache, MeteredEmbedder
 from reveries.llm.prices import price_of
 from reveries.llm.scripted import HashingEmbedder
 from tests.fakes.clock import HandClock, settle

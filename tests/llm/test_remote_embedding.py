@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from reveries.config import load_settings
 from reveries.errors import ModelFault, ModelMissingError, ModelUnavailableError
 from reveries.llm.base import Embedder
-from reveries.llm.embedding_wire import EmbeddingRefusedError
-from reveries.llm.hosted_embedding import HostedEmbedder, HostedEmbedderOptions
+from reveries.llm.hosted_embedding import EmbeddingRefusedError, HostedEmbedder, HostedEmbedderOptions
 from reveries.llm.ollama_client import OllamaEmbedder
 from reveries.llm.remote_embedding import (
     BATCH_CHARS,

@@ -5,7 +5,7 @@ import ssl
 import httpx
 import pytest
 
-from reveries.llm.embedding_wire import EmbeddingWire
+from reveries.llm.hosted_embedding import EmbeddingWire
 from reveries.llm.tls import TlsTrust, without_tls
 from tests.fakes.provider import provider
 

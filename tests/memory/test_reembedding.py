@@ -23,7 +23,7 @@ from reveries.errors import (
     ModelUnavailableError,
 )
 from reveries.llm.base import Vectors
-from reveries.llm.embedding_cache import EmbeddingCache
+from reveries.llm.metered_embedding import EmbeddingCache
 from reveries.memory.forgetting.selection import BY_WORDS, Selection
 from reveries.memory.importing import PastTurn
 from reveries.memory.memory import Memory

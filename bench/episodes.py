@@ -36,7 +36,7 @@ async def run(chosen: argparse.Namespace) -> list[dict[str, object]]:
                 for question in corpus.questions:
                     vector = await memory.embed_cue(question.text)
                     context = RecallContext(now=question.asked_at, limit=max(DEPTHS))
-                    found = [hit.episode.id for hit in memory.recall(question.text, vector, context).episodes]
+                    found = [hit.episode.id for hit in memory.live.recall(question.text, vector, context).episodes]
                     places = {
                         name: found.index(name) + 1 if name in found else 0 for name in map(home.get, question.gold)
                     }

@@ -163,7 +163,7 @@ async def one_rule(
     judge(tally, pairs, gold)
     now = SystemClock().now()
     for question, cue in zip([one for one in corpus.questions if one.gold], cues, strict=True):
-        recall = memory.recall(question.text, cue, RecallContext(now=now, limit=10))
+        recall = memory.live.recall(question.text, cue, RecallContext(now=now, limit=10))
         tally.questions += 1
         for depth in tally.in_episodes:
             told = {names[ranked.turn.id] for found in recall.episodes[:depth] for ranked in found.turns}

@@ -95,7 +95,7 @@ async def ranks(cases: Sequence[Case], embedder: Embedder) -> list[Rank]:
             for ask, question in zip(case.asks, corpus.questions, strict=True):
                 vector = await memory.embed_cue(question.text)
                 context = RecallContext(now=question.asked_at, limit=_DEPTH)
-                turns = memory.recall(question.text, vector, context).turns
+                turns = memory.live.recall(question.text, vector, context).turns
                 names = [ids[entry.turn.id] for entry in turns]
                 exchanges = [name.rpartition("/")[0] for name in names]
                 (gold,) = question.gold

@@ -74,7 +74,7 @@ async def rank(memory: Memory, question: Question, method: str, depth: int) -> S
     """Ids of turns, best first."""
     vector = await memory.embed_cue(question.text)
     if method == "reveries":
-        recall = memory.recall(question.text, vector, RecallContext(now=question.asked_at, limit=depth))
+        recall = memory.live.recall(question.text, vector, RecallContext(now=question.asked_at, limit=depth))
         return [entry.turn.id for entry in recall.turns]
     return _by_part(memory, question.text, vector, method, depth)
 

@@ -47,7 +47,6 @@ from reveries.llm.tier import Tier
 from reveries.memory.conversations import MAIN_CHANNEL, OpenConversation
 from reveries.memory.memory import Memory
 from reveries.memory.model import Recall, RecallContext
-from reveries.memory.text.appraisal import infer_mood
 from reveries.safe_text import plain
 
 log = structlog.get_logger("conversation")
@@ -352,8 +351,7 @@ class Conversation:
             context = self._recall_context(words)
             # Calls to a remote embedder are recorded because they cost money: there, recall uses words only.
             is_local = self.settings.llm.embedding_model in LOCAL_EMBEDDERS
-            vector = await self._memory.embed_cue(words) if is_local else self._memory.no_vector
-            recall = self._memory.recall(words, vector, context)
+            recall = await self._memory.recall(words, context, by_words_alone=not is_local)
             await self._generate(await self._prepare(words, context, recall, events), draft, events)
         finally:
             self._state.last_word_monotonic = self._clock.monotonic()
@@ -420,18 +418,12 @@ class Conversation:
         )
 
     def _recall_context(self, words: str) -> RecallContext:
-        return RecallContext(
-            now=self._clock.now(),
-            mood=infer_mood(words),
-            limit=self.settings.recall.limit,
-            exclude_turn_ids=self._state.shown_turn_ids,
-        )
+        return self._memory.recall_context(words, self.settings.recall.limit, self._state.shown_turn_ids)
 
     async def _recall(self, words: str, context: RecallContext) -> Recall | None:
         """Recall memories for `words`; None if that fails, because the reply must not fail with it (R-94)."""
         try:
-            vector = await self._memory.embed_cue(words)
-            return await self._memory.recall_for_turn(words, vector, context)
+            return await self._memory.recall(words, context, may_wake=True)
         except StorageLostError:
             raise
         except ReveriesError:

@@ -16,9 +16,8 @@ from reveries.daemon.health import Health
 from reveries.daemon.requests.frames import best_quote
 from reveries.daemon.sleep_control import SleepControl
 from reveries.memory.memory import Memory
-from reveries.memory.model import Origin, RankedTurn, RecallContext, RecalledEpisode
-from reveries.memory.text.appraisal import infer_mood
-from reveries.memory.views.search import parse_period, recall_within
+from reveries.memory.model import Origin, RankedTurn, RecalledEpisode
+from reveries.memory.views.search import parse_period
 from reveries.memory.views.timeline import timeline
 from reveries.safe_text import one_line, plain
 from reveries.tools.reach import Reach
@@ -161,14 +160,8 @@ class MindTools:
         return KeptOut(kept is not None, f"what {said_by} said")
 
     async def recall(self, given: RecallCue, _: ToolCaller) -> RecalledOut:
-        if given.since or given.until:
-            now = self.clock.now()
-            period = parse_period(given.since, given.until, now)
-            vector = await self.memory.embed_cue(given.query)
-            context = RecallContext(now=now, mood=infer_mood(given.query), limit=given.limit)
-            found = recall_within(self.memory.live, given.query, vector, context, period)
-        else:
-            found = await self.memory.search(given.query, given.limit, is_explained=True)
+        period = parse_period(given.since, given.until, self.clock.now())
+        found = await self.memory.search(given.query, given.limit, period=period, is_explained=True)
         turns = [_turn_out(one) for one in found.turns[: given.limit]]
         return RecalledOut(turns, [_episode_out(one) for one in found.episodes])
 

@@ -194,13 +194,13 @@ class MemoryThoughtSources:
         cue = why.detail if why.reason in ABOUT_SOMETHING else "\n".join(words) or previous
         if not cue:
             return ()
-        try:
-            vector = await self._memory.embed_cue(cue)
-        except ReveriesError:
-            return ()
         shown = frozenset(turn.id for turn in turns) if why.reason not in ABOUT_SOMETHING else frozenset()
         now = self._clock.now()
-        recall = self._memory.recall(cue, vector, RecallContext(now=now, limit=_MOST_RECALLED, exclude_turn_ids=shown))
+        context = RecallContext(now=now, limit=_MOST_RECALLED, exclude_turn_ids=shown)
+        try:
+            recall = await self._memory.recall(cue, context)
+        except ReveriesError:
+            return ()
         shown_texts = [turn.text for turn in turns] if shown else []
         thought_of = () if why.reason is ThinkingReason.NUDGE else await self.log.last_recalled()
         found = _activated_memories([one for one in recall.episodes if not _is_fresh_thought(one.episode, now)], now)

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import structlog
 
 from reveries.clock import Clock
 from reveries.db import vector_tables
@@ -26,6 +27,8 @@ from reveries.memory.recall.cues import cue_terms
 from reveries.memory.rows import episode_of, experience_of, turn_of, vector_bytes, vector_of
 from reveries.memory.store import MemoryStore
 from reveries.memory.text.indexed_text import passages_of
+
+log = structlog.get_logger("memory")
 
 WEAK_WORDS = 0.5
 WEAK_COSINE = 0.55
@@ -146,6 +149,10 @@ def select_rarest(holding: Mapping[str, int]) -> Sequence[str]:
 
 # --- the search -------------------------------------------------------------------------------------------------------
 
+_TURN_SECONDS = 0.5
+"""Time limit for the disk search of a chat turn (measured times: docs/explain/memory.md)."""
+_HITS_FOR_WAKING = 10
+
 CANDIDATES = 100
 """Maximum number of candidates by words, and by vector."""
 _SCANNED_ROWS = 4096
@@ -184,6 +191,22 @@ class DeepRecall:
         unique = {(hit.kind, hit.owner_id): hit for hit in hits if hit.score > 0.0}
         is_complete = is_counted and is_queried and is_scanned and self._clock.monotonic() < until
         return DeepSearchResult(rank_hits(unique.values(), limit), is_complete)
+
+    async def wake_for(self, recall: Recall, vector: Vector) -> bool:
+        """If `recall` is weak, wake what its cue finds on disk; whether anything woke. Reads nothing while nothing is
+        only on disk."""
+        if not self._store.deep.counts.texts or not should_search_disk(recall):
+            return False
+        try:
+            async with asyncio.timeout(_TURN_SECONDS):
+                result = await self.search_disk(recall.cue, vector, _HITS_FOR_WAKING, _TURN_SECONDS)
+        except TimeoutError:
+            return False
+        if not (dormant_ids := select_dormant(result)):
+            return False
+        woken = await self.wake_episodes(dormant_ids, "cue")
+        log.info("episodes.woken", count=len(woken))
+        return True
 
     async def wake_episodes(self, episode_ids: Sequence[str], reason: str) -> tuple[str, ...]:
         """Bring episodes back into the live memory, in one transaction. Returns the ids of those that still exist."""

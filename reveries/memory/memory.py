@@ -17,13 +17,7 @@ from reveries.llm.structured import AnswerRecorder
 from reveries.memory.changes import ChangeSet
 from reveries.memory.claims import CONTRADICTION, Conflict
 from reveries.memory.conversations import ConversationStore, SpeakerNames
-from reveries.memory.deep_recall import (
-    DeepRecall,
-    DeepSearchResult,
-    find_dormant_episode,
-    select_dormant,
-    should_search_disk,
-)
+from reveries.memory.deep_recall import DeepRecall, DeepSearchResult, find_dormant_episode
 from reveries.memory.deep_store import DeepCounts
 from reveries.memory.forgetting.forgetting import Forgetting
 from reveries.memory.gaps import Gaps
@@ -65,16 +59,13 @@ from reveries.memory.views.episodes import (
     statistics,
     view_episode,
 )
-from reveries.memory.views.search import turns_like
+from reveries.memory.views.search import EVERYTHING, SearchPeriod, recall_within, turns_like
 from reveries.protocol import EpisodeDetail, MemoryStats
 
 _CUE_SECONDS = 5.0
 """Time limit for the vector of a cue: longer than the embedder takes to load and answer on a small machine."""
 
-DEEP_LOOK_SECONDS = 0.5
-"""Time limit for the disk search of a chat turn (measured times: docs/explain/memory.md)."""
 _DEEP_SEARCH_SECONDS = 10.0
-_DEEP_HITS = 10
 
 log = structlog.get_logger("memory")
 
@@ -176,21 +167,38 @@ class Memory:
         # Memory may have switched to another embedder in the meantime.
         return vector if self._store.embedder is embedder else self._live.no_vector
 
-    @property
-    def no_vector(self) -> Vector:
-        """A vector of zeros. Recall with it uses words alone."""
-        return self._live.no_vector
+    def recall_context(self, cue: str, limit: int, exclude_turn_ids: frozenset[str] = frozenset()) -> RecallContext:
+        """Return the circumstances of a recall of at most `limit` episodes now, in the mood of `cue`."""
+        now = self._parts.clock.now()
+        return RecallContext(now=now, mood=infer_mood(cue), limit=limit, exclude_turn_ids=exclude_turn_ids)
 
-    def recall(self, cue: str, vector: Vector, context: RecallContext) -> Recall:
-        """Recall from the live memory without waiting, reading the database or changing anything. A turn that uses the
-        result passes it to `record_exchange`, which reinforces (R-125)."""
-        return self._live.recall(cue, vector, context)
+    async def recall(
+        self,
+        cue: str,
+        context: RecallContext,
+        *,
+        period: SearchPeriod = EVERYTHING,
+        is_explained: bool = False,
+        by_words_alone: bool = False,
+        may_wake: bool = False,
+    ) -> Recall:
+        """Embed `cue`, unless it is recalled `by_words_alone`, and recall what it brings to mind. Changes nothing; a
+        turn passes the result to `record_exchange`, which reinforces (R-125). With `may_wake`, a weak recall also
+        searches the disk for a fraction of a second and wakes what a strong cue finds there."""
+        vector = self._live.no_vector if by_words_alone else await self.embed_cue(cue)
+        if not period.is_everything:
+            return recall_within(self._live, cue, vector, context, period)
+        recall = self._live.recall(cue, vector, context, is_explained=is_explained)
+        if may_wake and await self._deep_recall.wake_for(recall, vector):
+            return self._live.recall(cue, vector, context, is_explained=is_explained)
+        return recall
 
-    async def search(self, query: str, limit: int, *, is_explained: bool = False) -> Recall:
-        """Recall for the owner's search command. Reinforces nothing (R-29, RA-7)."""
-        vector = await self.embed_cue(query)
-        context = RecallContext(now=self._parts.clock.now(), mood=infer_mood(query), limit=limit)
-        return self._live.recall(query, vector, context, is_explained=is_explained)
+    async def search(
+        self, query: str, limit: int, *, period: SearchPeriod = EVERYTHING, is_explained: bool = False
+    ) -> Recall:
+        """Recall for whoever asks: the owner's search, or a program. Reinforces nothing (R-29, RA-7)."""
+        context = self.recall_context(query, limit)
+        return await self.recall(query, context, period=period, is_explained=is_explained)
 
     async def turns_like(self, texts: Sequence[str], without: Collection[str], limit: int) -> list[Turn]:
         """Return turns similar in meaning to any of `texts`, see `views.search.turns_like`."""
@@ -201,23 +209,6 @@ class Memory:
         """Search what is only on disk, for the owner's search command. Wakes no episode."""
         vector = await self.embed_cue(query)
         return await self._deep_recall.search_disk(query, vector, limit, _DEEP_SEARCH_SECONDS)
-
-    async def recall_for_turn(self, cue: str, vector: Vector, context: RecallContext) -> Recall:
-        """`recall`; if the result is weak, search the disk for a fraction of a second, wake what a strong cue finds
-        there, and recall again. Reads nothing while nothing is only on disk."""
-        recall = self.recall(cue, vector, context)
-        if not self._store.deep.counts.texts or not should_search_disk(recall):
-            return recall
-        try:
-            async with asyncio.timeout(DEEP_LOOK_SECONDS):
-                result = await self._deep_recall.search_disk(cue, vector, _DEEP_HITS, DEEP_LOOK_SECONDS)
-        except TimeoutError:
-            return recall
-        if not (dormant_ids := select_dormant(result)):
-            return recall
-        woken = await self._deep_recall.wake_episodes(dormant_ids, "cue")
-        log.info("episodes.woken", count=len(woken))
-        return self.recall(cue, vector, context)
 
     @property
     def on_disk(self) -> DeepCounts:

@@ -408,7 +408,7 @@ async def recalled(home: Home, items: Sequence[Item], harmless: Sequence[Item]) 
         memory, shown, now = life.mind.memory, 0, NOON + 60.0
         for item in harmless:
             cue = " ".join(item.texts[0].split()[:12])
-            recall = memory.recall(cue, await memory.embed_cue(cue), context(now=now))
+            recall = await memory.recall(cue, context(now=now))
             shown += any(_says_who(item, one.line) for one in choose_memories(recall, frozenset(), now))
     return shown
 

@@ -4,12 +4,13 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from reveries.daemon.chat_context import PromptMemory
 from reveries.errors import ModelUnavailableError
-from reveries.llm.base import ChatMessage, Prompt, Vector
+from reveries.llm.base import ChatMessage, Prompt
 from reveries.llm.scripted import Pause
 from reveries.llm.tier import Tier
 from reveries.memory.model import Origin, Recall, RecallContext
@@ -91,17 +92,17 @@ async def test_a_turn_pauses_thinking_recalls_by_mood_and_time_asks_and_stores_i
         await talk.memory.light_sleep()
         steps.clear()
         asked: list[tuple[str, RecallContext]] = []
-        recall_for_turn, began = talk.memory.recall_for_turn, talk.around.conversation_began
+        recall, began = talk.memory.recall, talk.around.conversation_began
 
-        async def recall(cue: str, vector: Vector, context: RecallContext) -> Recall:
+        async def record_recall(cue: str, context: RecallContext, **how: Any) -> Recall:
             asked.append((cue, context))
-            return await recall_for_turn(cue, vector, context)
+            return await recall(cue, context, **how)
 
         def pause() -> None:
             steps.append("thinking paused")
             began()
 
-        talk.memory.recall_for_turn = recall  # type: ignore[method-assign]
+        talk.memory.recall = record_recall  # type: ignore[method-assign]
         talk.around.conversation_began = pause  # type: ignore[method-assign]
         words = "I am so worried and sad about Marta."
         await talk.conversation.say(words, Heard())

@@ -227,7 +227,7 @@ async def test_where_the_code_forgets_the_taint_the_file_refuses_the_row(tmp_pat
                 await memory.light_sleep()
                 conversation = await memory.conversations.open_conversation(0.0)
                 turn = await memory.conversations.append_owner_turn(conversation.id, "Who is my boss?")
-                recall = memory.recall("boss", await memory.embed_cue("boss"), context())
+                recall = await memory.recall("boss", context())
                 await memory.conversations.record_exchange(turn, "Teresa.", recall=recall)
 
         with pytest.raises(StorageError, match="is tainted"):
@@ -266,7 +266,7 @@ def lived(folder: Path) -> Path:
             turn = await memory.conversations.append_owner_turn(
                 (await memory.conversations.open_conversation(0.0)).id, "Who is my boss?"
             )
-            recall = memory.recall("boss", await memory.embed_cue("boss"), context())
+            recall = await memory.recall("boss", context())
             await memory.conversations.record_exchange(turn, "Teresa.", recall=recall)
             await memory.light_sleep()
 

@@ -84,7 +84,7 @@ def test_an_imported_mind_is_the_mind_that_was_exported(
             found = picture(memory)
             for part in ("episodes", "links", "self_model", "claims", "conflicts"):
                 assert found[part] == mind[1][part], part
-            recall = memory.recall("the safe", await memory.embed_cue("the safe"), context())
+            recall = await memory.recall("the safe", context())
             assert "safe" in str(recall.turns)
             # What was erased there stays erased here.
             assert memory.forgetting.is_erased_text("A fine colour.", NOW - 1.0)

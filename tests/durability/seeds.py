@@ -284,17 +284,17 @@ SEEDS = (
          "return _SLICE_TOKENS if is_embedded else None",
          "return _SLICE_TOKENS if serving.startswith((\"embedded\", \"ollama\")) else None",
          "tests/daemon/test_models.py::test_only_the_embedded_model_is_asked_for_a_thought_in_slices"),
-    Seed("a turn is recalled for without its mood", "daemon/conversation.py",
-         "            mood=infer_mood(words),\n", "", "tests/daemon/test_conversation.py"
+    Seed("a turn is recalled for without its mood", "memory/memory.py",
+         "mood=infer_mood(cue), ", "", "tests/daemon/test_conversation.py"
          "::test_a_turn_pauses_thinking_recalls_by_mood_and_time_asks_and_stores_in_this_order"),
     Seed("thinking goes on while words are answered", "daemon/activity.py",
          '        """Pause everything else, because the owner speaks."""\n        self._monologue.pause()\n',
          '        """Pause everything else, because the owner speaks."""\n', "tests/daemon/test_handing_over.py"
          "::test_a_word_ends_a_thought_is_answered_with_it_in_mind_and_thought_about_when_the_talk_rests"),
     Seed("what is looked for counts as remembered", "memory/memory.py",
-         "        return self._live.recall(query, vector, context, is_explained=is_explained)\n",
-         "        await self.reinforce([self.recall(query, vector, context)])\n"
-         "        return self._live.recall(query, vector, context, is_explained=is_explained)\n",
+         "        return await self.recall(query, context, period=period, is_explained=is_explained)\n",
+         "        await self.reinforce([await self.recall(query, context)])\n"
+         "        return await self.recall(query, context, period=period, is_explained=is_explained)\n",
          "tests/client/test_commands_meet_a_mind.py"
          "::test_status_sleep_statistics_search_and_inspection_tell_what_the_mind_has"),
     Seed("history tells every thought whenever it was", "db/queries/monologue_state.sql",

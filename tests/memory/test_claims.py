@@ -141,7 +141,7 @@ async def test_why_and_an_explained_search_put_what_was_superseded_where_recall_
         await moved(memory, clock)
         cue = "I live in Lisbon near the river, boats, moved"
         vector, when = await memory.embed_cue(cue), context(now=clock.now())
-        found = memory.recall(cue, vector, when)
+        found = memory.live.recall(cue, vector, when)
         shown = recall_within(memory.live, cue, vector, when, EVERYTHING)
         assert [one.turn.id for one in shown.turns] == [one.turn.id for one in found.turns]
         assert [one.episode.id for one in shown.episodes] == [one.episode.id for one in found.episodes]

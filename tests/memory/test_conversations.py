@@ -138,7 +138,7 @@ async def test_only_a_real_recall_reinforces(tmp_path: Path) -> None:
         assert memory.live.graph.get(before.id) == before
         cue = "Where does my sister live?"
         said = await memory.conversations.append_owner_turn(name, cue)
-        recall = memory.recall(cue, await memory.embed_cue(cue), context(now=clock.now()))
+        recall = await memory.recall(cue, context(now=clock.now()))
         await memory.conversations.record_exchange(said, "In Lisbon.", recall=recall)
         after = memory.live.graph.get(before.id)
         assert after is not None
@@ -153,7 +153,7 @@ async def test_a_reply_made_from_tainted_memories_is_tainted(tmp_path: Path) -> 
         await memory.light_sleep()
         conversation = await memory.conversations.open_conversation(HOUR)
         said = await memory.conversations.append_owner_turn(conversation.id, "What did the flyer say about boats?")
-        recall = memory.recall(said.text, await memory.embed_cue(said.text), context())
+        recall = await memory.recall(said.text, context())
         exchange = await memory.conversations.record_exchange(said, "Call 555.", recall=recall)
         assert exchange.experience.tainted
         assert exchange.reply is not None

@@ -51,8 +51,8 @@ async def test_a_word_exact_cue_of_a_year_old_dormant_fact_brings_it_back_into_r
     async with open_memory(tmp_path, clock) as memory:
         await forgetful(memory, clock)
         cue = await memory.embed_cue(CUE)
-        assert FACT not in {ranked.turn.text for ranked in memory.recall(CUE, cue, context()).turns}
-        recall = await memory.recall_for_turn(CUE, cue, context(now=clock.now()))
+        assert FACT not in {ranked.turn.text for ranked in memory.live.recall(CUE, cue, context()).turns}
+        recall = await memory.recall(CUE, context(now=clock.now()), may_wake=True)
         assert recall.turns[0].turn.text == FACT
         assert memory.on_disk.texts == 0
         (home,) = {ranked.episode_id for ranked in recall.turns[:1]}
@@ -68,7 +68,7 @@ async def test_a_weak_cue_wakes_nothing(tmp_path: Path, cue: str) -> None:
     clock = HandClock(NOW)
     async with open_memory(tmp_path, clock) as memory:
         await forgetful(memory, clock)
-        await memory.recall_for_turn(cue, await memory.embed_cue(cue), context(now=clock.now()))
+        await memory.recall(cue, context(now=clock.now()), may_wake=True)
         assert memory.on_disk.episodes == 1
 
 
@@ -76,9 +76,8 @@ async def test_a_cue_that_what_is_in_memory_answers_reads_nothing(tmp_path: Path
     clock = HandClock(NOW)
     async with open_memory(tmp_path, clock) as memory:
         await forgetful(memory, clock)
-        vector = await memory.embed_cue(LATER[0])
         await memory._parts.database.aclose()
-        assert (await memory.recall_for_turn(LATER[0], vector, context(now=clock.now()))).turns
+        assert (await memory.recall(LATER[0], context(now=clock.now()), may_wake=True)).turns
 
 
 @pytest.mark.parametrize("has_vectors", [True, False])
@@ -133,7 +132,7 @@ async def test_what_left_the_disk_index_left_no_word_and_no_vector_in_the_file(t
                 "deep.vectors_after", {"model_id": "words-64", "after": 0, "until": 99, "limit": 9}
             )
             vectors = [row["vector"] for row in rows]
-        await memory.recall_for_turn(CUE, await memory.embed_cue(CUE), context(now=clock.now()))
+        await memory.recall(CUE, context(now=clock.now()), may_wake=True)
         shadows = ["deep_vectors_1_vector_chunks00", "deep_vectors_1_rowids"]
         stored = b"".join(
             bytes(row["blob"]) for row in await database.rows_of_text(f"SELECT vectors AS blob FROM {shadows[0]}", ())

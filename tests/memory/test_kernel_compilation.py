@@ -24,9 +24,9 @@ async def test_recall_says_the_same_before_and_after_the_loops_are_compiled(tmp_
         await talk(memory, *((saying, "I see.") for saying in SAYINGS))
         await memory.light_sleep()
         vector = await memory.embed_cue(CUE)
-        before = memory.recall(CUE, vector, context())
+        before = memory.live.recall(CUE, vector, context())
         assert await memory.warm_up()
-        after = memory.recall(CUE, vector, context())
+        after = memory.live.recall(CUE, vector, context())
     assert [one.episode.id for one in before.episodes] == [one.episode.id for one in after.episodes]
     assert [one.path for one in before.episodes] == [one.path for one in after.episodes]
     assert [one.energy for one in before.episodes] == pytest.approx([one.energy for one in after.episodes])

@@ -50,7 +50,7 @@ def picture(memory: Memory) -> dict[str, object]:
 
 
 async def recalled(memory: Memory) -> Recall:
-    return memory.recall(CUE, await memory.embed_cue(CUE), context())
+    return await memory.recall(CUE, context())
 
 
 DEEDS = st.lists(
@@ -121,7 +121,7 @@ async def test_recall_reads_no_database(tmp_path: Path) -> None:
         await memory.light_sleep()
         vector = await memory.embed_cue(CUE)
         await memory._parts.database.aclose()
-        assert memory.recall(CUE, vector, context()).episodes
+        assert memory.live.recall(CUE, vector, context()).episodes
 
 
 @pytest.mark.requirement("R-29")
@@ -206,7 +206,7 @@ async def test_a_literal_memory_takes_only_the_nearest_as_entry_points(tmp_path:
         vector = await memory.embed_cue(CUE)
         nearest = np.sort(memory.live.graph.vectors @ vector)[::-1][:5]
         memory.live._is_literal = True
-        found = memory.recall(CUE, vector, context()).episodes
+        found = memory.live.recall(CUE, vector, context()).episodes
         seeds = sorted((one.seed_cosine for one in found if one.seed_cosine), reverse=True)
         assert seeds == pytest.approx([cosine for cosine in nearest if cosine > 0][: len(seeds)], abs=1e-6)
 

@@ -490,7 +490,7 @@ def test_vectors_of_another_length_are_taken_for_none() -> None:
 async def test_a_cue_of_another_length_is_asked_by_words(tmp_path: Path) -> None:
     await fill(tmp_path)
     async with open_memory(tmp_path, first_id=500) as memory:
-        recall = memory.recall("cello tune", axis(0, 7), context())
+        recall = memory.live.recall("cello tune", axis(0, 7), context())
         assert "cello" in recall.turns[0].turn.text
 
 

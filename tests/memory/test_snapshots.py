@@ -247,7 +247,7 @@ async def brought_to_mind(memory: Memory) -> dict[str, tuple[dict[str, float], d
     """Which episodes and which turns a set of cues recalls, with what weight."""
     found: dict[str, tuple[dict[str, float], dict[str, float]]] = {}
     for cue in CUES:
-        recall = memory.recall(cue, await memory.embed_cue(cue), context(limit=50))
+        recall = await memory.recall(cue, context(limit=50))
         found[cue] = (
             {one.episode.id: one.energy for one in recall.episodes},
             {one.turn.id: one.score for one in recall.turns},

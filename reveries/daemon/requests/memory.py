@@ -13,10 +13,9 @@ from reveries.daemon.requests.registry import Call, handles
 from reveries.memory.deep_recall import DeepHit, DeepSearchResult
 from reveries.memory.forgetting.forgetting import ForgetReport
 from reveries.memory.importing import PastTurn
-from reveries.memory.model import Recall, RecallContext
+from reveries.memory.model import Recall
 from reveries.memory.owner_edits.episodes import EditedEpisode
-from reveries.memory.text.appraisal import infer_mood
-from reveries.memory.views.search import parse_period, recall_within
+from reveries.memory.views.search import parse_period
 from reveries.memory.views.why import factors_frame, reasons_frames
 from reveries.safe_text import one_line, plain
 
@@ -33,22 +32,12 @@ async def show_statistics(call: Call, request: protocol.AskMemory) -> protocol.M
 async def search_memory(call: Call, request: protocol.Search) -> protocol.Found:
     mind = call.mind
     began = mind.clock.monotonic()
-    recall = await _search(call, request)
+    is_explained = request.explain is True
+    period = parse_period(request.since or "", request.until or "", mind.clock.now())
+    recall = await mind.memory.search(request.query, request.limit, period=period, is_explained=is_explained)
     deep = await mind.memory.search_deep(request.query, request.limit) if request.deep is True else None
     seconds = mind.clock.monotonic() - began
-    return found_frame(request.request_id, recall, seconds, deep, is_explained=request.explain is True)
-
-
-async def _search(call: Call, request: protocol.Search) -> Recall:
-    """Recall for the query, within a period if one is given, with reasons if asked for. Raises UsageError."""
-    memory, now = call.mind.memory, call.mind.clock.now()
-    since, until = request.since or "", request.until or ""
-    if not since and not until and not request.explain:
-        return await memory.search(request.query, request.limit)
-    period = parse_period(since, until, now)
-    vector = await memory.embed_cue(request.query)
-    context = RecallContext(now=now, mood=infer_mood(request.query), limit=request.limit)
-    return recall_within(memory.live, request.query, vector, context, period)
+    return found_frame(request.request_id, recall, seconds, deep, is_explained=is_explained)
 
 
 @handles(protocol.Inspect)

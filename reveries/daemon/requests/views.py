@@ -11,9 +11,8 @@ from reveries.daemon.requests.frames import recalled_frame
 from reveries.daemon.requests.registry import Call, handles
 from reveries.errors import NotFoundError
 from reveries.memory.memory import Memory
-from reveries.memory.model import Episode, RecallContext, SelfModel
+from reveries.memory.model import Episode, SelfModel
 from reveries.memory.self_model import EDITABLE, TEXT_FIELDS, statements_of
-from reveries.memory.text.appraisal import infer_mood
 from reveries.memory.views.episodes import find_episode
 from reveries.memory.views.neighbourhood import neighbourhood, select_centre
 from reveries.memory.views.search import parse_period
@@ -68,8 +67,7 @@ async def explain_recall(call: Call, request: protocol.AskWhy) -> protocol.Why:
     asked_at, rank_then = 0.0, 0
     if cue := request.cue.strip():
         vector = await memory.embed_cue(cue)
-        limit = conversation.settings.recall.limit
-        context = RecallContext(now=call.mind.clock.now(), mood=infer_mood(cue), limit=limit)
+        context = memory.recall_context(cue, conversation.settings.recall.limit)
     else:
         turn = _last_turn(call, "")
         if turn.prepared.recall is None:

@@ -134,7 +134,7 @@ async def test_a_word_that_went_everywhere_is_nowhere_after_it_is_erased(tmp_pat
         assert not bytes_left(tmp_path)
         assert SECRET not in str(picture(memory))
         vector = await memory.embed_cue(f"What is {SECRET}?")
-        assert SECRET not in str(memory.recall(f"What is {SECRET}?", vector, context()).turns)
+        assert SECRET not in str(memory.live.recall(f"What is {SECRET}?", vector, context()).turns)
         await memory.save_snapshot()
         assert any("boat" in one.summary for one in memory.live.graph.episodes())
     assert not bytes_left(tmp_path)
@@ -226,7 +226,7 @@ async def test_an_episode_of_several_things_is_made_anew_from_what_is_left(tmp_p
         assert "Blue paint" in after.summary
         assert "sail" not in str(after)
         vector = await memory.embed_cue("blue paint")
-        assert memory.recall("blue paint", vector, context()).turns
+        assert memory.live.recall("blue paint", vector, context()).turns
 
 
 @pytest.mark.requirement("F10")
@@ -285,14 +285,14 @@ async def test_a_dry_run_and_archiving_delete_nothing(tmp_path: Path) -> None:
         assert _rows(tmp_path) == rows
         await memory.forgetting.archive(Selection(BY_WORDS, SECRET))
         assert {table: count for table, count in _rows(tmp_path).items() if count < rows[table]} == {}
-        assert SECRET not in str(memory.recall(SECRET, await memory.embed_cue(SECRET), context()).turns)
+        assert SECRET not in str((await memory.recall(SECRET, context())).turns)
         assert not (await memory.search_deep(SECRET, 10)).hits
     async with open_memory(tmp_path, clock, first_id=10_000) as memory:
         await memory.deep_sleep(answering(*[deep_answer()] * 40))
-        assert SECRET not in str(memory.recall(SECRET, await memory.embed_cue(SECRET), context()).turns)
+        assert SECRET not in str((await memory.recall(SECRET, context())).turns)
         told = await memory.forgetting.restore(Selection(BY_WORDS, SECRET))
         assert told.counts.gone["episodes"]
-        assert SECRET in str(memory.recall(SECRET, await memory.embed_cue(SECRET), context()).turns)
+        assert SECRET in str((await memory.recall(SECRET, context())).turns)
 
 
 async def test_what_is_no_id_and_what_is_too_short_is_refused(tmp_path: Path) -> None:

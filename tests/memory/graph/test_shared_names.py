@@ -29,7 +29,7 @@ async def test_two_episodes_about_one_rare_name_are_tied(tmp_path: Path) -> None
         assert graph.strength_of(clocks.id, wrist.id, LinkType.THEMATIC)
         assert graph.strength_of(wrist.id, clocks.id, LinkType.THEMATIC)
         vector = await memory.embed_cue("clocks")
-        found = memory.recall("clocks", vector, context(limit=10)).episodes
+        found = memory.live.recall("clocks", vector, context(limit=10)).episodes
         assert wrist.id in {hit.episode.id for hit in found}
 
 

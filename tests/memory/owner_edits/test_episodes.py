@@ -130,7 +130,7 @@ async def told(memory: Memory, clock: HandClock) -> str:
 
 async def ranked(memory: Memory) -> list[Turn]:
     vector = await memory.embed_cue(CUE)
-    return [one.turn for one in memory.recall(CUE, vector, context(now=NOW + 120.0)).turns]
+    return [one.turn for one in memory.live.recall(CUE, vector, context(now=NOW + 120.0)).turns]
 
 
 async def test_a_correction_ranks_first_and_what_it_corrects_is_kept_and_marked(tmp_path: Path) -> None:
@@ -144,7 +144,7 @@ async def test_a_correction_ranks_first_and_what_it_corrects_is_kept_and_marked(
         texts = [turn.text for turn in await ranked(memory)]
         assert texts.index(RIGHT) < texts.index(WRONG)
         vector = await memory.embed_cue(CUE)
-        found = {one.turn.text: one.replaced_by for one in memory.recall(CUE, vector, context()).turns}
+        found = {one.turn.text: one.replaced_by for one in memory.live.recall(CUE, vector, context()).turns}
         replacement = found[WRONG]
         assert replacement is not None
         assert replacement.quote == RIGHT

@@ -31,7 +31,7 @@ async def _leave(memory: Memory, *, words_alone: bool) -> None:
 
 
 async def _found(memory: Memory, cue: str) -> list[str]:
-    recall = memory.recall(cue, await memory.embed_cue(cue), context())
+    recall = await memory.recall(cue, context())
     return [ranked.turn.text for ranked in recall.turns]
 
 

@@ -107,7 +107,7 @@ async def test_what_is_only_linked_surfaces_after_a_restart_without_one_question
         asked: list[str] = []
         vector = await memory.embed_cue("Sole")
         await memory._parts.database._connection.set_trace_callback(asked.append)
-        recall = memory.recall("Sole", vector, context(now=clock.now()))
+        recall = memory.live.recall("Sole", vector, context(now=clock.now()))
         await memory._parts.database._connection.set_trace_callback(lambda _: None)
         assert {found.episode.summary for found in recall.episodes} == {BOAT, BREAD}
         assert asked == []

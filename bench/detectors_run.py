@@ -17,7 +17,8 @@ from reveries.llm.base import Vectors
 from reveries.llm.onnx_embedding import OnnxEmbedder
 from reveries.safety.breaker import Breaker, Knowledge
 from reveries.safety.crisis.likeness import english_pieces, load_crisis_likeness
-from reveries.safety.crisis.rules import Urgency, find_crisis
+from reveries.safety.crisis.patterns import Urgency
+from reveries.safety.crisis.rules import find_crisis
 from reveries.safety.detectors import find_distress
 from reveries.safety.likeness import GOING_ROUND, LEAST_SENTENCE_CHARS, MeaningWatch, load_likeness
 from reveries.safety.repetition import LoopFinder

@@ -16,7 +16,8 @@ from reveries.safety.crisis.likeness import (
     split_pieces,
     word_places,
 )
-from reveries.safety.crisis.rules import Urgency, find_crisis, help_text
+from reveries.safety.crisis.patterns import Urgency
+from reveries.safety.crisis.rules import find_crisis, help_text
 from tests.safety.prose import ALL
 
 _FILE = Path(__file__).parents[2] / "bench" / "safety" / "crisis.jsonl"

@@ -136,6 +136,11 @@ class ProjectKnowledge:
         """The chunks with these ids that belong to the project."""
         return list((await read_named(self.database, project_id, ids)).values())
 
+    async def replaced_by(self, project_id: str, chunk_id: str) -> list[str]:
+        """The ids of the chunks that this one directly replaced, oldest first (V-107)."""
+        rows = await self.database.rows("chunks.replaced_by", {"project_id": project_id, "id": chunk_id})
+        return [str(row["id"]) for row in rows]
+
     async def relations(self, project_id: str) -> list[Relation]:
         """All relations of a project, oldest first, archived ones too."""
         return await relations_of_project(self.database, project_id)

@@ -238,9 +238,16 @@ class ChunksOut(msgspec.Struct, frozen=True):
     chunks: list[ChunkOut]
 
 
+class FullChunkOut(ChunkOut, frozen=True):
+    """A chunk with its ties to those that it replaced or contradicts, by id (V-36, V-107)."""
+
+    supersedes: list[str]
+    conflicts_with: list[str]
+
+
 class OneChunkOut(msgspec.Struct, frozen=True):
     project: str
-    chunk: ChunkOut
+    chunk: FullChunkOut
 
 
 class RelatedOut(msgspec.Struct, frozen=True):
@@ -378,7 +385,15 @@ class KnowledgeTools:
 
     async def get_chunk(self, given: GetChunk, _: ToolCaller) -> OneChunkOut:
         project = await self.store.find(given.project_id)
-        return OneChunkOut(project.name, self._chunk_out(await self._chunk(project, given.chunk_id)))
+        chunk, knowledge = await self._chunk(project, given.chunk_id), self.store.knowledge
+        conflicts = await knowledge.contradictions_of_chunk(project.id, chunk.id)
+        ends = (end.id for one in conflicts if one.is_open for end in (one.older, one.newer))
+        full = FullChunkOut(
+            **msgspec.structs.asdict(self._chunk_out(chunk)),
+            supersedes=await knowledge.replaced_by(project.id, chunk.id),
+            conflicts_with=sorted({end for end in ends if end != chunk.id}),
+        )
+        return OneChunkOut(project.name, full)
 
     async def get_contradictions(self, given: GetContradictions, _: ToolCaller) -> ContradictionsOut:
         project = await self.store.find(given.project_id)

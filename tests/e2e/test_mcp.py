@@ -29,6 +29,11 @@ _QUESTION = "id project_id question context status answer blocks_tasks asked_at 
 _ORIENTATION = "project_id vision_summary success_criteria constraints skill_map current_phase key_decisions"
 _ORIENTATION += " active_priorities progress_snapshot last_rewritten version"
 _STORED = "id project_id content type tags confidence source created_at last_accessed last_useful"
+_FULL = (
+    _STORED + " title access_count memory_type tier status pinned valid_from valid_until source_confidence"
+    " extraction_confidence initial_strength current_strength decay_function decay_rate persistence_score"
+    " superseded_by supersedes conflicts_with"
+)
 _RELATION = "id from_chunk_id to_chunk_id type weight last_activated activation_count context_tags origin created_at"
 
 
@@ -99,8 +104,15 @@ async def test_every_tool_has_the_fields_of_the_specification_over_the_wire(livi
         pair: dict[str, Any] = {"from": first["id"], "to": second["id"]}
         await ask("strengthen_relationship", **project, **pair)
         await ask("weaken_relationship", **project, **pair, reason="manual")
-        assert has((await ask("get_chunk", **project, chunk_id=first["id"]))["chunk"], _STORED)
-        assert (await ask("get_contradictions", **project))["contradictions"] == []
+        assert has((await ask("get_chunk", **project, chunk_id=first["id"]))["chunk"], _FULL)
+        anew = [{"chunk_id": second["id"], "relationship_type": "replaces"}]
+        third = (await ask("store_chunk", **project, **(_CHUNK | {"content": "It greys."}), related_to=anew))["chunk"]
+        ends = {"from_chunk_id": third["id"], "to_chunk_id": first["id"], "type": "contradicts"}
+        await ask("create_relationship", **project, **ends)
+        full = (await ask("get_chunk", **project, chunk_id=third["id"]))["chunk"]
+        assert (full["supersedes"], full["conflicts_with"]) == ([second["id"]], [first["id"]])
+        [conflict] = (await ask("get_contradictions", **project))["contradictions"]
+        assert {conflict["chunk_a"]["id"], conflict["chunk_b"]["id"]} == {first["id"], third["id"]}
 
         await ask("remember", text="The boards lie behind the house.")
         recalled = await ask("recall", query="where are the boards?")

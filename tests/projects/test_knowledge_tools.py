@@ -66,6 +66,30 @@ async def test_a_stored_chunk_comes_back_with_all_its_fields_its_relations_and_i
         )
 
 
+@pytest.mark.requirement("V-36", "V-107")
+async def test_a_chunk_names_what_it_replaced_and_what_it_contradicts_for_as_long_as_that_is_open(
+    tmp_path: Path,
+) -> None:
+    async with tools(tmp_path) as call:
+        pine, stone = await call.store(content="The floor is of pine."), await call.store(content="Stone is cheaper.")
+        replaces = [{"chunk_id": pine["id"], "relationship_type": "replaces"}]
+        oak = await call.store(content="The walls have windows now.", related_to=replaces)
+        ends = {"from_chunk_id": oak["id"], "to_chunk_id": stone["id"], "type": "contradicts"}
+        await call("create_relationship", **ends)
+
+        async def ties(chunk_id: str) -> tuple[list[str], list[str], str | None]:
+            chunk = (await call("get_chunk", chunk_id=chunk_id))["chunk"]
+            return chunk["supersedes"], chunk["conflicts_with"], chunk["superseded_by"]
+
+        assert await ties(oak["id"]) == ([pine["id"]], [stone["id"]], None)
+        assert await ties(pine["id"]) == ([], [], oak["id"])
+        assert await ties(stone["id"]) == ([], [oak["id"]], None)
+        gone = [{"chunk_id": oak["id"], "relationship_type": "replaces"}]
+        newest = await call.store(content="A door leads outside.", related_to=gone)
+        assert await ties(newest["id"]) == ([oak["id"]], [], None)
+        assert await ties(stone["id"]) == ([], [], None)
+
+
 async def test_what_does_more_when_it_is_done_twice_is_not_called_repeatable(tmp_path: Path) -> None:
     async with tools(tmp_path) as call:
         changing = [one for one in KnowledgeTools(call.work.store).tools() if one.reach is Reach.INSIDE]

@@ -19,6 +19,9 @@ SELECT id, project_id, title, content, type, tags, confidence, source, rests_on,
     valid_until, source_confidence, extraction_confidence, initial_strength, decay_function, decay_rate, superseded_by
 FROM chunks WHERE project_id = :project_id AND id IN (SELECT value FROM json_each(:ids))
 
+-- name: replaced_by
+SELECT id FROM chunks WHERE project_id = :project_id AND superseded_by = :id ORDER BY created_at, id
+
 -- name: by_tags
 SELECT id, project_id, title, content, type, tags, confidence, source, rests_on, task_id, fell_because, created_at,
     foreign_sources, last_accessed_at, access_count, last_useful_at, memory_type, tier, status, pinned, valid_from,

@@ -36,7 +36,7 @@ from reveries.config import Home, load_settings
 from reveries.daemon.models import build_models
 from reveries.db.opening import open_database
 from reveries.knowledge.project_knowledge import ProjectKnowledge
-from reveries.llm.base import Role
+from reveries.llm.base import PROJECT_ROLES, Role
 from reveries.llm.budget import Ledger
 from reveries.llm.circuits import open_circuits
 from reveries.projects.evidence import stands_in
@@ -79,7 +79,7 @@ class Bench:
 
     async def tokens(self) -> int:
         used = await self.ledger.usage_today()
-        return sum(one.prompt_tokens + one.completion_tokens for one in used if one.role == Role.WORK.value)
+        return sum(one.prompt_tokens + one.completion_tokens for one in used if one.role in PROJECT_ROLES)
 
 
 @asynccontextmanager

@@ -105,16 +105,16 @@ class RoleBudget(_Section, frozen=True):
     dollars_per_month: NotNegative
 
 
-class BudgetSettings(_Section, frozen=True):
-    tokens_per_day: Annotated[int, msgspec.Meta(ge=0)]
-    tokens_per_month: Annotated[int, msgspec.Meta(ge=0)]
-    dollars_per_day: NotNegative
-    dollars_per_month: NotNegative
+class BudgetSettings(RoleBudget, frozen=True):
+    """The limits of all roles together, and of each role."""
+
     conversation_reserve_share: Fraction
     conversation: RoleBudget
     monologue: RoleBudget
     consolidation: RoleBudget
     work: RoleBudget
+    learning: RoleBudget
+    reading: RoleBudget
     embedding: RoleBudget
 
 

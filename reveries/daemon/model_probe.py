@@ -15,7 +15,18 @@ import msgspec
 from reveries import protocol
 from reveries.clock import Clock
 from reveries.errors import ModelAnswerError, ModelError, NotFoundError, ReveriesError, StorageError
-from reveries.llm.base import CHAT_ROLES, ChatMessage, ChatModel, Delta, Embedder, Prompt, Role, StreamEvent, Usage
+from reveries.llm.base import (
+    CHAT_ROLES,
+    MODEL_ROLES,
+    ChatMessage,
+    ChatModel,
+    Delta,
+    Embedder,
+    Prompt,
+    Role,
+    StreamEvent,
+    Usage,
+)
 from reveries.llm.budget import Ledger
 from reveries.llm.caps import Span
 from reveries.llm.circuits import Circuits
@@ -114,14 +125,13 @@ class Prober:
 
 
 def select_roles(role: str) -> Sequence[Role]:
-    """Return all roles, or the one called `role`. Raises NotFoundError."""
+    """Return all roles with a model, or the one called `role`. Raises NotFoundError."""
     if not role:
-        return tuple(Role)
-    try:
-        return (Role(role),)
-    except ValueError as error:
-        names = ", ".join(known.value for known in Role)
-        raise NotFoundError(f"There is no role {role}.", advice=f"Roles: {names}") from error
+        return MODEL_ROLES
+    if found := [known for known in MODEL_ROLES if known.value == role]:
+        return found
+    names = ", ".join(known.value for known in MODEL_ROLES)
+    raise NotFoundError(f"There is no role {role} with a model of its own.", advice=f"Roles: {names}")
 
 
 @dataclass(frozen=True, slots=True)

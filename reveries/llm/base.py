@@ -21,17 +21,27 @@ Vector = NDArray[np.float32]
 
 
 class Role(StrEnum):
-    """What a call is for. Each role has its own model, budget and place in the prompt cache."""
+    """What a call is for. Each role has its own budget; the first four and the last have a model of their own."""
 
     CONVERSATION = "conversation"
     MONOLOGUE = "monologue"
     CONSOLIDATION = "consolidation"
     WORK = "work"
+    LEARNING = "learning"
+    """Judging what a project learns: the audit of an outcome, what an answer says, which of two things holds."""
+    READING = "reading"
+    """Looking for an answer in the notes, files and pages of a project."""
     EMBEDDING = "embedding"
 
 
 CHAT_ROLES = (Role.CONVERSATION, Role.MONOLOGUE, Role.CONSOLIDATION, Role.WORK)
-"""The roles that use a language model; the fifth turns text into vectors."""
+"""The roles with a language model of their own."""
+
+PROJECT_ROLES = (Role.WORK, Role.LEARNING, Role.READING)
+"""What is done for a project. All three use the model of work; each is charged apart."""
+
+MODEL_ROLES = (*CHAT_ROLES, Role.EMBEDDING)
+"""The roles with a model of their own; that of the last turns text into vectors."""
 
 
 class FinishReason(StrEnum):

@@ -10,12 +10,12 @@ from enum import StrEnum
 
 from reveries.config import BudgetSettings, RoleBudget
 from reveries.errors import BudgetExceededError
-from reveries.llm.base import Role
+from reveries.llm.base import CHAT_ROLES, PROJECT_ROLES, Role
 from reveries.llm.prices import Price
 
 MICRODOLLARS = 1_000_000
 _SAME_MINUTE_SECONDS = 60.0
-LIMITED_TOGETHER = (Role.CONVERSATION, Role.MONOLOGUE, Role.CONSOLIDATION, Role.WORK)
+LIMITED_TOGETHER = frozenset((*CHAT_ROLES, *PROJECT_ROLES))
 """These roles share a token limit. Vectors are computed by the million on the owner's machine and count apart."""
 
 
@@ -94,7 +94,8 @@ def check_limits(
 ) -> None:
     """Raise BudgetExceededError unless `ask` fits every limit on top of what is `charged`.
 
-    Near the total limits thinking stops first, then work, then sleep; the last share is reserved for conversation (G4).
+    Near the total limits thinking stops first, then work and reading, then learning, then sleep; the last share is
+    reserved for conversation (G4).
     """
     for span, period in periods.items():
         for cap in caps(ask, span, charged[span], budget):
@@ -121,12 +122,15 @@ def caps(ask: PlannedCall, span: Span, charged: Charged, budget: BudgetSettings)
 
 
 def usable_share(role: Role, budget: BudgetSettings) -> float:
-    """Return the share of the total limits that `role` may use: thinking stops first, then work, then sleep (G4)."""
+    """Return the share of the total limits that `role` may use: thinking stops first, then work and reading, then
+    learning, which judges what they did, then sleep (G4)."""
     match role:
         case Role.MONOLOGUE:
             return max(0.0, 1.0 - 2 * budget.conversation_reserve_share)
-        case Role.WORK:
+        case Role.WORK | Role.READING:
             return max(0.0, 1.0 - 1.5 * budget.conversation_reserve_share)
+        case Role.LEARNING:
+            return max(0.0, 1.0 - 1.25 * budget.conversation_reserve_share)
         case Role.CONSOLIDATION:
             return 1.0 - budget.conversation_reserve_share
         case Role.CONVERSATION | Role.EMBEDDING:
@@ -145,6 +149,10 @@ def role_budget(role: Role, budget: BudgetSettings) -> RoleBudget:
             return budget.consolidation
         case Role.WORK:
             return budget.work
+        case Role.LEARNING:
+            return budget.learning
+        case Role.READING:
+            return budget.reading
         case Role.EMBEDDING:
             return budget.embedding
 

@@ -18,7 +18,17 @@ import msgspec
 from reveries.clock import Clock
 from reveries.config import EmbeddedSettings, LimitSettings
 from reveries.errors import ModelUnavailableError
-from reveries.llm.base import ChatMessage, Delta, Finished, FinishReason, Prompt, Role, StreamEvent, Usage
+from reveries.llm.base import (
+    PROJECT_ROLES,
+    ChatMessage,
+    Delta,
+    Finished,
+    FinishReason,
+    Prompt,
+    Role,
+    StreamEvent,
+    Usage,
+)
 from reveries.llm.limits import LINE_BYTES, WIRE_BYTES_PER_TEXT_BYTE, limit_stream
 from reveries.llm.model_process import ModelProcess, start_model_process
 from reveries.llm.template_marks import escape_marks, wire_messages
@@ -49,7 +59,11 @@ def _payload_of_line(line: bytes) -> bytes:
     return line[5:].strip() if line.startswith(b"data:") else b""
 
 
-SLOTS: Mapping[Role, int] = {Role.CONVERSATION: 0, Role.MONOLOGUE: 1, Role.CONSOLIDATION: 1, Role.WORK: 1}
+SLOTS: Mapping[Role, int] = {
+    Role.CONVERSATION: 0,
+    **dict.fromkeys((Role.MONOLOGUE, Role.CONSOLIDATION, *PROJECT_ROLES), 1),
+}
+"""The slot of each role. Only the owner's words have one of their own."""
 
 BATCH_TOKENS = 16
 """Prompt tokens processed between two checks whether the caller still waits.

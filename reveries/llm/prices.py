@@ -82,9 +82,9 @@ def hour_of_talk_dollars(price: Price) -> float:
 
 
 def background_day_dollars(price: Price, budget: BudgetSettings) -> float:
-    """Return the most that thinking, sleep and work may cost in a day: all their tokens at the higher price, within the
-    limits."""
-    roles = (budget.monologue, budget.consolidation, budget.work)
+    """Return the most that thinking, sleep and projects may cost in a day: all their tokens at the higher price, within
+    the limits."""
+    roles = (budget.monologue, budget.consolidation, budget.work, budget.learning, budget.reading)
     most = sum(_role_day(price, limits) for limits in roles)
     return min(most, budget.dollars_per_day * (1.0 - budget.conversation_reserve_share))
 

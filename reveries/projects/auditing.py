@@ -10,6 +10,7 @@ import numpy as np
 
 from reveries.index.terms import terms_of
 from reveries.knowledge.model import Chunk
+from reveries.llm.base import Role
 from reveries.llm.tier import Tier
 from reveries.projects.evidence import Evidence, Facts, Observed, find_faults
 from reveries.projects.executing import TaskResult
@@ -61,7 +62,7 @@ async def audit_result(
         outcome=result.outcome,
         evidence=_describe_evidence(result.evidence, result.observed, chunks),
     )
-    answer = await model.ask("audit", text, AuditAnswer, tokens=_ANSWER_TOKENS)
+    answer = await model.ask("audit", text, AuditAnswer, tokens=_ANSWER_TOKENS, role=Role.LEARNING)
     if answer is None:
         return AuditVerdict(False, "The auditor gave no usable answer.")
     return AuditVerdict(answer.accepted, answer.why.strip())

@@ -9,6 +9,7 @@ import msgspec
 from reveries.db.database import Reader, Transaction
 from reveries.knowledge.contradictions import are_side_by_side, has_authority
 from reveries.knowledge.model import KnowledgeConflict
+from reveries.llm.base import Role
 from reveries.llm.tier import Tier
 from reveries.projects.answers import CONFLICT_TAG, DOUBT_TAG
 from reveries.projects.conflict_answers import ConflictChoice, read_choice
@@ -148,7 +149,7 @@ async def _judge(store: ProjectStore, model: WorkModel, found: KnowledgeConflict
     """Let the model say whether two like chunks contradict each other. The newer one then holds, unless the older one
     has more authority: that is asked."""
     text = prompt("judge_conflict", older=format_chunk_line(found.older), newer=format_chunk_line(found.newer))
-    answer = await model.ask("conflict", text, ConflictAnswer, tokens=_ANSWER_TOKENS)
+    answer = await model.ask("conflict", text, ConflictAnswer, tokens=_ANSWER_TOKENS, role=Role.LEARNING)
     if answer is None:
         return
     async with store.database.transaction() as transaction:

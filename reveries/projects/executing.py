@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from reveries.knowledge.model import Chunk, ChunkSource, ChunkType, Confidence, NewChunk, SearchFilters
+from reveries.llm.base import Role
 from reveries.projects.answers import own_answers
 from reveries.projects.evidence import Evidence, Observed, QuotedChunk, stands_in
 from reveries.projects.material import Material, gather_material
@@ -23,6 +24,8 @@ from reveries.tools.loop import CallRecord, LoopLimits, ToolLoop, describe_calls
 _ANSWER_TOKENS = 2000
 _FOUND = 8
 _ANSWERS = 3
+_READING_TOOLS = frozenset({"read_file", "fetch"})
+"""The step after one of these reads the text for the first time, and is charged as reading."""
 _RESULTS_SHARE = 0.5
 """Share of the context that tool results may take."""
 
@@ -119,7 +122,9 @@ async def execute_freely(place: Workplace, task: WorkTask) -> TaskResult:
 
     async def ask_step(calls: Sequence[CallRecord]) -> object:
         text = _step_text(place, task, material, tools, describe_calls(calls, room))
-        answer = await place.model.ask("step", text, kind, tokens=_ANSWER_TOKENS)
+        is_reading = bool(calls) and calls[-1].tool in _READING_TOOLS
+        role = Role.READING if is_reading else Role.WORK
+        answer = await place.model.ask("step", text, kind, tokens=_ANSWER_TOKENS, role=role)
         return None if answer is None else answer.step
 
     loop = ToolLoop(ask_step, tools.call, FinishStep, place.limits, await tools.earlier_calls())

@@ -13,6 +13,7 @@ import numpy as np
 
 from reveries.index.terms import terms_of
 from reveries.knowledge.model import Chunk, ChunkSource, ChunkType, Confidence, NewChunk
+from reveries.llm.base import Role
 from reveries.memory.sleep.grounding import keep_grounded
 from reveries.memory.text.extracts import sentences_of
 from reveries.projects.answers import is_no, is_yes
@@ -110,7 +111,7 @@ def _say_answer(answered: OwnerQuestion) -> str:
 async def _weigh_answer(place: Workplace, task: WorkTask, answered: OwnerQuestion) -> TaskResult:
     """Use the owner's answer as outcome if it answers the task; "I don't know" ends the task without one."""
     text = prompt("holds_answer", task=_asked_question(task), note=one_line(answered.answer))
-    weighed = await place.model.ask("holds answer", text, HoldsAnswer, tokens=_YES_NO_TOKENS)
+    weighed = await place.model.ask("holds answer", text, HoldsAnswer, tokens=_YES_NO_TOKENS, role=Role.LEARNING)
     if weighed is not None and weighed.answer == "no":
         return TaskResult(ResultStatus.GIVEN_UP, f"It is not known. {_say_answer(answered)}")
     return _answer_result(answered)
@@ -214,7 +215,7 @@ async def _choose_line(place: Workplace, question: str, lines: Sequence[NoteLine
         if not _is_near(place, line, question):
             continue
         text = prompt("holds_answer", task=question, note=one_line(line.text))
-        answer = await place.model.ask("holds answer", text, HoldsAnswer, tokens=_YES_NO_TOKENS)
+        answer = await place.model.ask("holds answer", text, HoldsAnswer, tokens=_YES_NO_TOKENS, role=Role.READING)
         if answer is not None and answer.answer == "yes":
             return line
     return None

@@ -140,8 +140,16 @@ class ProjectWork:
             if not await transaction.run("projects.begin_task", {"id": task.id, "now": self.store.now}):
                 return
             await self.store.log(transaction, task.project_id, "task.began", task.title, task)
-        task = replace(task, tries=task.tries + 1)
         self.report_event("task", task.title)
+        try:
+            await self._attempt(model, state, replace(task, tries=task.tries + 1))
+        except BaseException:
+            # A try that the budget, a model or a word of the owner broke off is none.
+            await asyncio.shield(self._give_back(task))
+            raise
+
+    async def _attempt(self, model: WorkModel, state: AgentState, task: WorkTask) -> None:
+        """Make one attempt at a task that was begun, and store its result."""
         own = own_answers(state.questions, task.id)
         if own and is_dropping(own[-1].answer):
             result = TaskResult(ResultStatus.GIVEN_UP, f"Left out. You said: “{own[-1].answer}”")
@@ -167,10 +175,6 @@ class ProjectWork:
                 hold_break=self.hold_break,
             )
             result = await (execute_freely(place, task) if is_free else follow_recipe(place, task))
-        except BaseException:
-            # A try that the budget, a model or a word of the owner broke off is none.
-            await asyncio.shield(self._give_back(task))
-            raise
         finally:
             await asyncio.shield(place.tools.close() if place.tools is not None else servers.close())
         sources = task.foreign_sources | place.seen_sources

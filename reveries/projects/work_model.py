@@ -1,6 +1,5 @@
 """The model for project work: calls are billed to the project and answered under a schema."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Protocol, TypeVar
 
@@ -43,12 +42,15 @@ class WorkModel:
         return max(2000, (self.model.context_tokens * _CHARS_A_TOKEN) // 2)
 
     async def ask(
-        self, name: str, text: str, type_: type[Answer], schema: Mapping[str, object] | None = None, *, tokens: int
+        self, name: str, text: str, type_: type[Answer], *, tokens: int, role: Role = Role.WORK
     ) -> Answer | None:
-        """Return an answer of `type_`; None if the model failed to give one twice. Raises other ModelErrors."""
+        """Return an answer of `type_`; None if the model failed to give one twice. Raises other ModelErrors.
+
+        `role` is one of PROJECT_ROLES: what the call is charged as.
+        """
         position = await self._begin(name, text)
         try:
-            answer = await ask_structured(self.model, self._prompt(text, tokens), type_, schema)
+            answer = await ask_structured(self.model, replace(self._prompt(text, tokens), role=role), type_)
         except ModelAnswerError as error:
             await self._end(position, f"no usable answer: {error.message}", is_done=False)
             return None

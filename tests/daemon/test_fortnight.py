@@ -5,7 +5,7 @@ import pytest
 
 from reveries import protocol
 from reveries.config import Home, load_settings
-from reveries.llm.base import Role
+from reveries.llm.base import PROJECT_ROLES, Role
 from tests.daemon.asking import ask
 from tests.daemon.mind_kit import NOON, living
 from tests.daemon.test_project_work import detail, give_project, worker
@@ -41,11 +41,11 @@ async def test_a_fortnight_overspends_nothing_starves_nothing_and_works_in_no_qu
                     await ask(
                         life.mind, protocol.SetGoal(9, name, f"Build {name} number {day}"), protocol.ProjectDetail
                     )
-            asked = len([one for one in model.prompts if one.role is Role.WORK])
+            asked = len([one for one in model.prompts if one.role in PROJECT_ROLES])
             await life.pass_time(10)  # From noon to the quiet hours.
-            worked = len([one for one in model.prompts if one.role is Role.WORK])
+            worked = len([one for one in model.prompts if one.role in PROJECT_ROLES])
             await life.pass_time(9.9)  # The night.
-            assert len([one for one in model.prompts if one.role is Role.WORK]) == worked, f"night {day}"
+            assert len([one for one in model.prompts if one.role in PROJECT_ROLES]) == worked, f"night {day}"
             assert worked > asked or day not in (0, 4, 9)
             await life.say(f"Good morning, it is day {day}.")
             if day == 6:

@@ -15,7 +15,7 @@ from reveries.daemon.models_overview import InUse, leaves_machine, models_overvi
 from reveries.db.database import Database
 from reveries.errors import ModelFault, ModelUnavailableError, NotFoundError
 from reveries.llm.answer_counts import AnswerCounts, StructuredAnswerCount
-from reveries.llm.base import CHAT_ROLES, Embedder, Role
+from reveries.llm.base import CHAT_ROLES, MODEL_ROLES, Embedder, Role
 from reveries.llm.budget import Ledger
 from reveries.llm.circuit import Failure
 from reveries.llm.circuits import Circuits, open_circuits
@@ -87,7 +87,7 @@ class Kit:
 async def test_every_role_is_asked_once_and_in_its_own_words(database: Database, clock: HandClock) -> None:
     kit = Kit(database, clock)
     probes = await kit.prober.probe()
-    assert [probe.role for probe in probes] == [role.value for role in Role]
+    assert [probe.role for probe in probes] == [role.value for role in MODEL_ROLES]
     assert [probe.answer for probe in probes] == ["valid", "valid", "valid", "valid", "vectors"]
     assert len({prompt.messages for prompt in kit.model.prompts}) == 4
     assert [done for _, done, _ in kit.told] == [0, 1, 2, 3, 4]

@@ -11,7 +11,7 @@ from reveries import protocol
 from reveries.config import Home, Settings, load_settings
 from reveries.daemon.project_work import WorkBreak
 from reveries.errors import UsageError
-from reveries.llm.base import Prompt, Role
+from reveries.llm.base import PROJECT_ROLES, Prompt
 from reveries.llm.scripted import Pause, Piece, ScriptedModel
 from reveries.projects.model import TaskKind
 from reveries.projects.orientation_tools import GetOrientation, OrientationTools
@@ -32,7 +32,7 @@ def worker(clock: PatientClock | None = None, pause_seconds: float = 0.0) -> Scr
     numbers = iter(range(10_000))
 
     def answer(prompt: Prompt) -> list[Piece]:
-        if prompt.role is not Role.WORK:
+        if prompt.role not in PROJECT_ROLES:
             return list(mind_of(prompt, next(numbers)))
         text = prompt.messages[0].text
         wait: list[Piece] = [Pause(pause_seconds)] if pause_seconds else []
@@ -79,7 +79,7 @@ async def test_a_project_is_worked_on_by_itself_until_its_goal_is_reached_and_th
         assert shown.project.tokens > 0
         calls = len(life.model.prompts)
         await life.pass_time(5)
-        assert len([one for one in life.model.prompts[calls:] if one.role is Role.WORK]) == 0
+        assert len([one for one in life.model.prompts[calls:] if one.role in PROJECT_ROLES]) == 0
 
 
 @pytest.mark.requirement("V-1")
@@ -131,7 +131,7 @@ async def test_it_works_at_once_when_the_owner_asks_for_it_and_not_in_quiet_hour
     async with living(home, worker(), PatientClock(NOON), always_quiet) as life:
         await give_project(life)
         await life.pass_time(3)
-        assert not [one for one in life.model.prompts if one.role is Role.WORK]
+        assert not [one for one in life.model.prompts if one.role in PROJECT_ROLES]
         async with asyncio.TaskGroup() as tasks:
             request = protocol.WorkNow(4, "Shed")
             asked = tasks.create_task(ask(life.mind, request, protocol.Worked), name="work-now")

@@ -395,8 +395,8 @@ def limits(budget: BudgetSettings, role: Role | None, *, is_day: bool) -> tuple[
 def share_of_all(role: Role, budget: BudgetSettings) -> float:
     """Up to which share of what all have together a role may begin calls: as docs/explain/money.md has it, and not as
     the program reckons."""
-    kept = {Role.MONOLOGUE: 2.0, Role.CONSOLIDATION: 1.0}.get(role, 0.0) * budget.conversation_reserve_share
-    return max(0.0, 1.0 - kept)
+    shares = {Role.MONOLOGUE: 2.0, Role.WORK: 1.5, Role.READING: 1.5, Role.LEARNING: 1.25, Role.CONSOLIDATION: 1.0}
+    return max(0.0, 1.0 - shares.get(role, 0.0) * budget.conversation_reserve_share)
 
 
 def check_share(bill: Sequence[Item], budget: BudgetSettings, ask: PlannedCall, now: float) -> None:

@@ -123,6 +123,34 @@ async def test_thinking_stops_at_its_share_of_the_tokens_too(database: Database,
         await ledger.reserve(_ask(Role.CONSOLIDATION, 2))
 
 
+@pytest.mark.requirement("G4")
+async def test_reading_stops_with_work_and_what_judges_their_outcome_goes_on_a_little_longer(
+    database: Database, clock: HandClock
+) -> None:
+    ledger = Ledger(database, clock, _tight(tokens_per_day=1000), timezone=ZURICH)
+    await ledger.reserve(_ask(Role.CONVERSATION, 700))
+    for role in (Role.WORK, Role.READING):
+        with pytest.raises(BudgetExceededError, match="700 of their 1,000 tokens of this day"):
+            await ledger.reserve(_ask(role, 2))
+    await ledger.reserve(_ask(Role.LEARNING, 50))
+    with pytest.raises(BudgetExceededError, match="750 of their 1,000 tokens of this day"):
+        await ledger.reserve(_ask(Role.LEARNING, 2))
+    await ledger.reserve(_ask(Role.CONSOLIDATION, 50))
+
+
+def test_learning_and_reading_may_use_half_of_what_work_may_and_no_role_more_than_all_together() -> None:
+    for role in Role:
+        limits = getattr(BUDGET, role.value)
+        assert 0 < limits.dollars_per_day <= BUDGET.dollars_per_day
+        assert limits.dollars_per_day < limits.dollars_per_month <= BUDGET.dollars_per_month
+        if role is not Role.EMBEDDING:
+            assert limits.tokens_per_day <= BUDGET.tokens_per_day
+            assert limits.tokens_per_month <= BUDGET.tokens_per_month
+    for limits in (BUDGET.learning, BUDGET.reading):
+        assert 2 * limits.tokens_per_day == BUDGET.work.tokens_per_day
+        assert 2 * limits.dollars_per_month == BUDGET.work.dollars_per_month
+
+
 @pytest.mark.requirement("G1")
 @pytest.mark.parametrize("price", [FREE, DOLLAR_A_THOUSAND], ids=["free", "paid"])
 async def test_usage_below_zero_gives_nothing_back(database: Database, clock: HandClock, price: Price) -> None:

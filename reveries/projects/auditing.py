@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import msgspec
 import numpy as np
 
-from reveries.index.terms import terms_of
 from reveries.knowledge.model import Chunk
 from reveries.llm.base import Role
 from reveries.llm.tier import Tier
+from reveries.projects.coherence import LEAST_SCORE, Coherence, measure_coherence, score_task, shares_words
 from reveries.projects.evidence import Evidence, Facts, Observed, find_faults
 from reveries.projects.executing import TaskResult
 from reveries.projects.material import format_chunk_line
@@ -22,7 +22,6 @@ from reveries.prompts import prompt
 
 _ANSWER_TOKENS = 160
 _MOST_EVIDENCE_CHARS = 6000
-LEAST_COSINE = 0.15
 _COHERENCE_TOKENS = 80
 
 
@@ -80,26 +79,44 @@ class CoherenceAnswer(msgspec.Struct, frozen=True):
     serves: bool
 
 
-async def why_off_track(store: ProjectStore, model: WorkModel, state: AgentState, task: WorkTask) -> str:
-    """Return why the task does not seem to serve the goal; empty if it does. It is done all the same (V-91): shared
+@dataclass(frozen=True, slots=True)
+class OffTrack:
+    """A task that does not seem to serve the goal: its score, and why."""
+
+    score: float
+    why: str
+
+
+async def find_off_track(store: ProjectStore, model: WorkModel, state: AgentState, task: WorkTask) -> OffTrack | None:
+    """Return why the task does not seem to serve the goal; None if it does. It is done all the same (V-91): shared
     words or similarity settle most tasks, a capable model is asked about the rest."""
-    if state.goal is None or shares_words(state, task):
-        return ""
+    page = state.orientation.content
+    if state.goal is None or shares_words(task, state.goal.text, page):
+        return None
     goal, own = await store.knowledge.embed_texts([state.goal.text, f"{task.title}. {task.description}"])
-    if float(np.dot(goal, own)) >= LEAST_COSINE:
-        return ""
+    score = score_task(task, state.goal.text, page, float(np.dot(goal, own)))
+    if score >= LEAST_SCORE:
+        return None
     if model.tier is not Tier.CAPABLE:
-        return "It shares no word with the goal, and its meaning is far from it."
+        return OffTrack(score, "It shares no word with the goal, and its meaning is far from it.")
     text = prompt("coherent", goal=state.goal.text, title=task.title, description=task.description)
     answer = await model.ask("coherence", text, CoherenceAnswer, tokens=_COHERENCE_TOKENS)
-    return answer.why.strip() if answer is not None and not answer.serves else ""
+    return OffTrack(score, answer.why.strip()) if answer is not None and not answer.serves else None
 
 
-def shares_words(state: AgentState, task: WorkTask) -> bool:
-    """Whether the task shares a word with the goal, a criterion or an area of the skill map. Pure."""
-    orientation = state.orientation.content
-    texts = [state.goal.text if state.goal else ""]
-    texts += [one.text for one in orientation.success_criteria]
-    texts += [node.skill for node in orientation.skill_map]
-    own = set(terms_of(f"{task.title} {task.description} {task.skill_area}"))
-    return not own or bool(own & set(terms_of(" ".join(texts))))
+async def note_off_track(store: ProjectStore, task: WorkTask, found: OffTrack) -> str:
+    """Record a warning in the log (V-51); return its words."""
+    words = f"{task.title}: {found.why} (coherence {found.score:.2f})"
+    async with store.database.transaction() as transaction:
+        await store.log(transaction, task.project_id, "coherence.warned", words, task)
+    return words
+
+
+async def read_coherence(store: ProjectStore, state: AgentState) -> Coherence:
+    """Measure how the tasks of the active goal keep to it, by what was judged when they were begun."""
+    if state.goal is None:
+        return Coherence()
+    rows = await store.database.rows("projects.coherence_checks", {"project_id": state.project.id})
+    begun = {str(row["task_id"]) for row in rows if row["action"] == "task.began"}
+    warned = {str(row["task_id"]): str(row["details"]) for row in rows if row["action"] == "coherence.warned"}
+    return measure_coherence(state.goal.id, state.tasks, state.orientation.content, begun, warned)

@@ -6,6 +6,7 @@ from typing import Annotated
 import msgspec
 
 from reveries.errors import UsageError
+from reveries.projects.auditing import read_coherence
 from reveries.projects.conflicts import is_doubtful, list_doubts
 from reveries.projects.model import (
     AreaProgress,
@@ -18,6 +19,7 @@ from reveries.projects.model import (
 )
 from reveries.projects.orienting import archive_chunk
 from reveries.projects.store import LONGEST_NAME_CHARS, ProjectStore
+from reveries.projects.wake import read_state
 from reveries.safe_text import plain
 from reveries.tools.reach import Reach
 from reveries.tools.registry import Tool, ToolCaller
@@ -82,7 +84,7 @@ class UpdateOrientation(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
 
 class OrientationOut(msgspec.Struct, frozen=True):
     """The page (V-39). `doubts`: tasks, criteria and decisions that rest on something that does not hold any more, and
-    open contradictions."""
+    open contradictions. `coherence`: the share of begun tasks that serve the goal, 0 to 1; null before the first."""
 
     project_id: str
     vision_summary: str
@@ -97,6 +99,7 @@ class OrientationOut(msgspec.Struct, frozen=True):
     version: int
     goal: str
     doubts: list[str]
+    coherence: float | None
     foreign_sources: list[str]
 
 
@@ -221,6 +224,7 @@ class OrientationTools:
             version=page.version,
             goal=await self._goal_of(project),
             doubts=list_doubts(content, tasks, conflicts),
+            coherence=(await read_coherence(self.store, await read_state(self.store, project.id))).score,
             foreign_sources=sorted(
                 page.foreign_sources.union(*(one.foreign_sources for one in tasks if is_doubtful(one)))
             ),

@@ -13,7 +13,7 @@ from reveries.config import ProjectSettings
 from reveries.errors import BudgetExceededError, ModelError, ModelUnavailableError
 from reveries.llm.tier import Tier
 from reveries.projects.answers import is_dropping, own_answers
-from reveries.projects.auditing import why_off_track
+from reveries.projects.auditing import find_off_track, note_off_track
 from reveries.projects.between_tasks import BetweenTasks
 from reveries.projects.executing import ResultStatus, TaskResult, Workplace, execute_freely
 from reveries.projects.folder_reading import read_folder
@@ -129,10 +129,8 @@ class ProjectWork:
         return all(one.fell_because or ARCHIVE_TAG in one.tags for one in chunks)
 
     async def _do_task(self, model: WorkModel, state: AgentState, task: WorkTask) -> None:
-        if why := await why_off_track(self.store, model, state, task):
-            async with self.store.database.transaction() as transaction:
-                await self.store.log(transaction, task.project_id, "coherence.warned", f"{task.title}: {why}", task)
-            self.report_event("off track?", f"{task.title}: {why}")
+        if (off_track := await find_off_track(self.store, model, state, task)) is not None:
+            self.report_event("off track?", await note_off_track(self.store, task, off_track))
         async with self.store.database.transaction() as transaction:
             # As it is now: a program outside may have changed it, begun it or done it meanwhile.
             every = await self.store.tasks(transaction, task.project_id)

@@ -88,6 +88,12 @@ class ProjectDetail(Answer, frozen=True):
     tasks: list[TaskEntry]
     questions: list[QuestionEntry]
     log: list[WorkEntry]
+    coherence: float | None = None
+    """Share of the begun tasks of its goal that serve the goal, 0 to 1; None before the first."""
+    begun: int = 0
+    """How many tasks were begun."""
+    coherence_notes: tuple[str, ...] = ()
+    """Where it does not keep to the goal: tasks off track, drift, untouched areas."""
 
 
 class OrientationEntry(msgspec.Struct, frozen=True):

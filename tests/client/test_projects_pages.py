@@ -1,5 +1,8 @@
 """The pages of projects, for the command line and the chat alike."""
 
+import msgspec
+import pytest
+
 from reveries import protocol
 from reveries.client.features.knowledge import chunks_page, conflicts_page, know_page, relations_page
 from reveries.client.features.project_pages import (
@@ -64,6 +67,15 @@ def test_in_short_there_is_no_page_and_in_detail_there_is_and_what_is_uncertain_
     assert "phase: research" not in short
     assert "phase: research" in detailed
     assert "waits for your answer" in detailed
+
+
+@pytest.mark.requirement("V-91")
+def test_a_project_says_how_many_of_its_tasks_serve_the_goal_and_where_it_leaves_it() -> None:
+    assert "coherence" not in text(project_page(DETAIL, NOW, is_detailed=False)), "nothing is begun"
+    strays = msgspec.structs.replace(DETAIL, coherence=0.75, begun=4, coherence_notes=("Off track? Count penguins.",))
+    shown = text(project_page(strays, NOW, is_detailed=False))
+    assert "75%  3 of 4 tasks begun serve the goal" in shown
+    assert "Off track? Count penguins." in shown
 
 
 def test_a_question_says_who_had_a_hand_in_it_and_how_it_is_answered() -> None:

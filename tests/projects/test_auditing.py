@@ -2,10 +2,13 @@
 
 from pathlib import Path
 
+import pytest
+
 from tests.projects.kit import asked_for, finished, open_work
 from tests.projects.test_goals_and_input import answers
 
 
+@pytest.mark.requirement("V-91")
 async def test_a_task_far_from_the_goal_is_warned_of_once_and_not_skipped(tmp_path: Path) -> None:
     def strays(text: str) -> object:
         match asked_for(text):
@@ -24,5 +27,5 @@ async def test_a_task_far_from_the_goal_is_warned_of_once_and_not_skipped(tmp_pa
         await work.wake(project)
         log = await work.store.activities(project.id, 1000)
         warned = [one.details for one in log if one.action == "coherence.warned"]
-        assert warned == ["Count penguins: Penguins are no part of it."]
+        assert warned == ["Count penguins: Penguins are no part of it. (coherence 0.00)"]
         assert (await work.task(project, "Count penguins")).outcome == "It is done."

@@ -97,6 +97,7 @@ async def test_a_page_that_is_written_anew_is_one_version_further_and_the_one_be
     async with tools(tmp_path) as call:
         await call("update_orientation", orientation=PAGE)
         page = (await call("get_orientation"))["orientation"]
+        assert page["coherence"] is None
         decided = {"decision": "Oak.", "reasoning": "It lasts."}
         page |= {"key_decisions": [decided], "current_phase": "planning", "skill_map": [{"skill": "wood"}]}
         page |= {"progress_snapshot": [{"area": "wood", "status": "early", "percent": 10}]}

@@ -76,6 +76,7 @@ def _project_rows(project: ProjectLine, now: float) -> Page:
 def project_page(detail: ProjectDetail, now: float, *, is_detailed: bool) -> Page:
     """Render a project: progress, questions, doubts; with `is_detailed` also its orientation and every task."""
     page = _project_rows(detail.project, now)
+    page += _coherence_rows(detail)
     if detail.message:
         page += paragraph(detail.message, indent=2, style="dim")
     if detail.doubts:
@@ -91,6 +92,17 @@ def project_page(detail: ProjectDetail, now: float, *, is_detailed: bool) -> Pag
     else:
         page += _recent_task_rows(detail.tasks)
     return page
+
+
+def _coherence_rows(detail: ProjectDetail) -> Page:
+    rows: Page = []
+    if detail.coherence is not None:
+        serving = round(detail.coherence * detail.begun)
+        told = f"  {serving} of {plural(detail.begun, 'task')} begun serve the goal"
+        rows.append(field("coherence", f"{detail.coherence:.0%}", Part(told, "dim")))
+    for note in detail.coherence_notes:
+        rows += paragraph(note, indent=2, style="warn")
+    return rows
 
 
 def _recent_task_rows(tasks: list[TaskEntry]) -> Page:

@@ -8,6 +8,8 @@ from reveries.daemon.requests.knowledge import chunk_entry
 from reveries.daemon.requests.registry import Call, handles
 from reveries.errors import UsageError
 from reveries.llm.caps import MICRODOLLARS
+from reveries.projects.auditing import read_coherence
+from reveries.projects.coherence import describe_coherence
 from reveries.projects.conflicts import list_doubts
 from reveries.projects.grants import give_grant, read_grants, revoke_grants
 from reveries.projects.material import describe_orientation
@@ -262,6 +264,7 @@ async def _project_frame(call: Call, project: Project, limit: int = _LOG_LINES) 
     asked = {one.id: one.question for one in state.questions}
     log = await store.activities(project.id, limit)
     conflicts = await store.knowledge.contradictions(project.id)
+    coherence = await read_coherence(store, state)
     return protocol.ProjectDetail(
         request_id=call.request_id,
         project=_project_line(state, spent.get(project.id, (0.0, 0))),
@@ -274,6 +277,9 @@ async def _project_frame(call: Call, project: Project, limit: int = _LOG_LINES) 
             protocol.WorkEntry(one.happened_at, one.action, plain(one.details), str(one.id), one.task_id or "")
             for one in log
         ],
+        coherence=coherence.score,
+        begun=coherence.begun,
+        coherence_notes=tuple(plain(one) for one in describe_coherence(coherence)),
     )
 
 

@@ -200,6 +200,11 @@ SELECT (
         AND EXISTS (SELECT 1 FROM json_each(chunks.foreign_sources) WHERE value = :source)
 ) AS number
 
+-- name: coherence_checks
+-- Which tasks the mind began, and which of them it warned of (V-51).
+SELECT task_id, action, details FROM activities
+WHERE project_id = :project_id AND task_id IS NOT NULL AND action IN ('task.began', 'coherence.warned') ORDER BY id
+
 -- name: activities_since
 -- What programs outside wrote down makes nothing due.
 SELECT count(*) AS number FROM activities

@@ -1,0 +1,112 @@
+"""Coherence of work with its goal: the score of a task, and how the tasks of a project as a whole keep to the goal.
+
+V-91 asks it of each task before it is done; V-100 asks of the whole whether it is balanced, stays too long in one area,
+leaves one untouched, or drifts. Pure: what was judged is an argument.
+"""
+
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Final
+
+from reveries.index.terms import terms_of
+from reveries.projects.model import Orientation, SkillNode, TaskStatus, WorkTask
+
+LEAST_SCORE: Final = 0.15
+"""A task below it seems off track. A single shared word lifts a task to it, and so does a cosine of as much."""
+_RECENT: Final = 5
+_DRIFT: Final = 2
+"""So many of the last five tasks off track are drift: one may be an excursion that pays."""
+_SAME_AREA: Final = 3
+"""As many newest tasks as the balance of V-79 looks at."""
+_MOST_NAMED: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Coherence:
+    """How the tasks of the active goal that were begun keep to it."""
+
+    begun: int = 0
+    off_track: tuple[str, ...] = ()
+    """The warnings, one a task, oldest first: title and why."""
+    is_drifting: bool = False
+    same_area: str = ""
+    """The area of the last three finished tasks, while others wait; empty: they are balanced."""
+    untouched: tuple[str, ...] = ()
+    """Areas that could be begun, for which there is no task."""
+
+    @property
+    def score(self) -> float | None:
+        """The share of begun tasks that serve the goal, 0 to 1; None before the first."""
+        return (self.begun - len(self.off_track)) / self.begun if self.begun else None
+
+
+def score_task(task: WorkTask, goal: str, orientation: Orientation, cosine: float) -> float:
+    """Return how much `task` has to do with the goal, 0 to 1: by the share of its words that goal, criteria and skill
+    map have, or by the `cosine` of its meaning and that of the goal, whichever is more."""
+    own = _words_of(task)
+    if not own:
+        return 1.0
+    share = len(own & _goal_words(goal, orientation)) / len(own)
+    by_words = LEAST_SCORE + (1.0 - LEAST_SCORE) * share if share else 0.0
+    return max(0.0, min(1.0, max(by_words, cosine)))
+
+
+def shares_words(task: WorkTask, goal: str, orientation: Orientation) -> bool:
+    """Whether words alone show that the task serves the goal."""
+    own = _words_of(task)
+    return not own or bool(own & _goal_words(goal, orientation))
+
+
+def measure_coherence(
+    goal_id: str, tasks: Sequence[WorkTask], orientation: Orientation, begun: Set[str], warned: Mapping[str, str]
+) -> Coherence:
+    """Measure the tasks of a goal. `begun`: ids of those that were judged and begun; `warned`: why, by id."""
+    own = [one for one in tasks if one.goal_id == goal_id and one.status is not TaskStatus.DROPPED]
+    judged = sorted((one for one in own if one.id in begun), key=lambda one: one.started_at or one.created_at)
+    recent = judged[-_RECENT:]
+    return Coherence(
+        begun=len(judged),
+        off_track=tuple(warned[one.id] for one in judged if one.id in warned),
+        is_drifting=sum(one.id in warned for one in recent) >= _DRIFT,
+        same_area=_same_area(own),
+        untouched=tuple(node.skill for node in orientation.skill_map if _is_untouched(node, orientation, own)),
+    )
+
+
+def describe_coherence(found: Coherence) -> list[str]:
+    """Describe what does not keep to the goal, a sentence each; empty if all does."""
+    notes = [f"Off track? {one}" for one in found.off_track[-_MOST_NAMED:]]
+    if found.is_drifting:
+        notes.append("It drifts: several of the last tasks do not seem to serve the goal.")
+    if found.same_area:
+        notes.append(f"The last {_SAME_AREA} tasks were all about {found.same_area}, while others wait.")
+    if found.untouched:
+        more = len(found.untouched) - _MOST_NAMED
+        named = ", ".join(found.untouched[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
+        notes.append(f"There is no task yet for: {named}.")
+    return notes
+
+
+def _words_of(task: WorkTask) -> set[str]:
+    return set(terms_of(f"{task.title} {task.description} {task.skill_area}"))
+
+
+def _goal_words(goal: str, orientation: Orientation) -> set[str]:
+    texts = [goal, *(one.text for one in orientation.success_criteria), *(one.skill for one in orientation.skill_map)]
+    return set(terms_of(" ".join(texts)))
+
+
+def _same_area(tasks: Sequence[WorkTask]) -> str:
+    done = [one for one in tasks if one.status is TaskStatus.DONE and one.completed_at is not None]
+    newest = sorted(done, key=lambda one: one.completed_at or 0.0)[-_SAME_AREA:]
+    areas = [one.skill_area.casefold() for one in newest]
+    is_same = len(areas) == _SAME_AREA and all(one == other for one, other in pairwise(areas))
+    others_wait = any(one.status is TaskStatus.READY and one.skill_area.casefold() not in areas for one in tasks)
+    return newest[-1].skill_area if is_same and others_wait else ""
+
+
+def _is_untouched(node: SkillNode, orientation: Orientation, tasks: Sequence[WorkTask]) -> bool:
+    achieved = {one.skill.casefold() for one in orientation.skill_map if one.status == "achieved"}
+    can_begin = node.status == "not_started" and all(one.casefold() in achieved for one in node.dependencies)
+    return can_begin and not any(one.skill_area.casefold() == node.skill.casefold() for one in tasks)

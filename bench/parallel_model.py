@@ -103,6 +103,7 @@ async def parallel_model(
             slots=slots,
             threads=threads,
             batch_tokens=BATCH_TOKENS,
+            niceness=10,
             wire_bytes=_WIRE_BYTES,
         )
         try:

@@ -447,6 +447,7 @@ async def measure(chosen: argparse.Namespace) -> None:
             slots=chosen.at_once,
             threads=chosen.threads,
             batch_tokens=_BATCH_TOKENS,
+            niceness=10,
             wire_bytes=2**24,
         )
         async with (

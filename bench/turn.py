@@ -171,6 +171,7 @@ async def _process(options: EmbeddedOptions) -> ModelProcess:
         slots=2,
         threads=options.settings.threads or suitable_threads(_cores()),
         batch_tokens=options.batch_tokens,
+        niceness=options.settings.niceness,
         wire_bytes=2**26,
     )
 

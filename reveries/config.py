@@ -54,6 +54,7 @@ class EmbeddedSettings(_Section, frozen=True):
     model: Annotated[str, msgspec.Meta(min_length=1)]
     context_tokens: Annotated[int, msgspec.Meta(ge=0, le=1048576)]
     threads: Annotated[int, msgspec.Meta(ge=0, le=256)]
+    niceness: Annotated[int, msgspec.Meta(ge=0, le=19)]
     unload_after_idle_minutes: Positive
 
 

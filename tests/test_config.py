@@ -77,6 +77,7 @@ def test_every_setting_says_its_unit_or_needs_none() -> None:
         "activation_threshold",
         "ask_above_count",
         "most_steps",
+        "niceness",
         "ask_above_share",
         "backups_most_share",
         "believe_base_url",

@@ -237,6 +237,7 @@ class EmbeddedModel:
                 slots=len(set(SLOTS.values())),
                 threads=options.settings.threads or suitable_threads(os.cpu_count() or 1),
                 batch_tokens=options.batch_tokens,
+                niceness=options.settings.niceness,
                 wire_bytes=options.limits.reply_bytes * WIRE_BYTES_PER_TEXT_BYTE,
             )
         except ModelUnavailableError:

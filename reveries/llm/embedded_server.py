@@ -2,7 +2,7 @@
 
 Standard input: one line of JSON, `ServerOptions`. Standard output: one line, `{"ready": true, "address": …}`, once it
 listens. It exits when standard input closes, so it never outlives the daemon. It owns no file of the mind, opens no TCP
-port where a unix socket is possible, writes no core dump (it would contain prompts), and runs at low priority. When
+port where a unix socket is possible, and writes no core dump (it would contain prompts). When
 memory runs out it is killed first. It imports no other module of Reveries.
 """
 
@@ -19,7 +19,6 @@ from pathlib import Path
 
 import msgspec
 
-NICENESS = 10
 _FIRST_TO_GO = "1000"
 """OOM score: losing this process only costs a reload, losing another one costs work."""
 _PR_SET_DUMPABLE = 4
@@ -38,12 +37,14 @@ class ServerOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     threads: int
     batch_tokens: int
     """Tokens processed between two checks whether the request still has a reader."""
+    niceness: int
+    """Added to the niceness of the parent process, 0 to 19."""
 
 
 def main() -> None:
     """Read the options, load the model, listen, report the address, and wait for the end of standard input."""
     options = msgspec.json.decode(sys.stdin.buffer.readline(), type=ServerOptions)
-    _restrict_process()
+    _restrict_process(options.niceness)
     # Loading takes seconds and may hang, so the parent is watched from the beginning.
     watchdog = threading.Thread(target=_end_with_parent, name="watch-parent", daemon=True)
     watchdog.start()
@@ -52,9 +53,9 @@ def main() -> None:
     watchdog.join()
 
 
-def _restrict_process() -> None:
+def _restrict_process(niceness: int) -> None:
     os.umask(0o177)  # a socket of mode 0600 from birth
-    os.nice(NICENESS)
+    os.nice(niceness)
     if sys.platform == "linux":
         # Before the process becomes undumpable: afterwards this file belongs to root.
         with contextlib.suppress(OSError):

@@ -79,7 +79,15 @@ class ModelProcess:
 
 
 async def start_model_process(
-    weights: Path, socket: Path, *, context_tokens: int, slots: int, threads: int, batch_tokens: int, wire_bytes: int
+    weights: Path,
+    socket: Path,
+    *,
+    context_tokens: int,
+    slots: int,
+    threads: int,
+    batch_tokens: int,
+    niceness: int,
+    wire_bytes: int,
 ) -> ModelProcess:
     """Start a server for `weights` and wait until it is healthy. Raises ModelUnavailableError; then nothing is left.
 
@@ -94,6 +102,7 @@ async def start_model_process(
         slots=slots,
         threads=threads,
         batch_tokens=batch_tokens,
+        niceness=niceness,
     )
     process = await _spawn()
     try:

@@ -17,6 +17,7 @@ BACKENDS = ("embedded", "ollama", "openai")
 _COMMON = """
 [llm.embedded]
 model = "{model}"
+niceness = 0
 context_tokens = 2048
 [llm.limits]
 reply_tokens = 256
@@ -67,7 +68,14 @@ async def llama_server(model: str) -> AsyncIterator[ModelProcess]:
     """llama.cpp's own server with OpenAI's format, on a port of loopback behind a key."""
     nowhere = Path("/nonexistent/so-it-takes-a-port.sock")
     process = await start_model_process(
-        find_weights(model), nowhere, context_tokens=2048, slots=2, threads=2, batch_tokens=16, wire_bytes=2**26
+        find_weights(model),
+        nowhere,
+        context_tokens=2048,
+        slots=2,
+        threads=2,
+        batch_tokens=16,
+        niceness=0,
+        wire_bytes=2**26,
     )
     try:
         yield process

@@ -20,6 +20,7 @@ _SETTINGS = """
 provider = "embedded"
 [llm.embedded]
 model = "smollm2-135m"
+niceness = 0
 context_tokens = 2048
 [llm.limits]
 reply_tokens = 48

@@ -35,6 +35,7 @@ from reveries.clock import SystemClock
 from reveries.config import Settings, load_settings
 from reveries.daemon.chat_context import PromptMemory
 from reveries.daemon.conversation import Conversation
+from reveries.daemon.turn import TurnPipeline
 from reveries.db.opening import open_database
 from reveries.llm.assets import find_weights, resolve_auto_model
 from reveries.llm.base import ChatMessage, Delta, Embedder, Finished, FinishReason, Prompt, Role, StreamEvent
@@ -244,7 +245,7 @@ class Interview:
         return await self._asked(conversation, fact, "same")
 
     async def _opened(self, memory: Memory) -> Conversation:
-        conversation = Conversation(
+        turns = TurnPipeline(
             memory=memory,
             model=self.model,
             clock=SystemClock(),
@@ -252,6 +253,7 @@ class Interview:
             host=Surrounding(memory),
             new_watch=lambda: Breaker(self.settings.circuit_breaker, max_pace=None),
         )
+        conversation = Conversation(turns)
         await conversation.open()
         return conversation
 

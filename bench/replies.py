@@ -28,6 +28,7 @@ from recall import embedder_of
 from reveries.clock import SystemClock
 from reveries.config import Settings
 from reveries.daemon.conversation import Conversation
+from reveries.daemon.turn import TurnPipeline
 from reveries.llm.base import ChatModel
 from reveries.memory.memory import Memory
 from reveries.safety.breaker import Breaker
@@ -85,7 +86,7 @@ class Line(msgspec.Struct, frozen=True):
 
 async def talk_through(model: ChatModel, settings: Settings, memory: Memory, talk: Talk) -> list[Line]:
     """What was said and what is to be said of it."""
-    conversation = Conversation(
+    turns = TurnPipeline(
         memory=memory,
         model=model,
         clock=SystemClock(),
@@ -93,6 +94,7 @@ async def talk_through(model: ChatModel, settings: Settings, memory: Memory, tal
         host=Surrounding(memory),
         new_watch=lambda: Breaker(settings.circuit_breaker, max_pace=None),
     )
+    conversation = Conversation(turns)
     await conversation.open()
     lines: list[Line] = []
     for kind, words, answers in talk.turns():

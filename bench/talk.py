@@ -44,6 +44,7 @@ from reveries.clock import SystemClock
 from reveries.config import Settings, load_settings
 from reveries.daemon.chat_context import local_time
 from reveries.daemon.conversation import Conversation
+from reveries.daemon.turn import TurnPipeline
 from reveries.db.opening import open_database
 from reveries.index.terms import terms_of
 from reveries.llm.assets import find_weights
@@ -283,7 +284,7 @@ class OursArm:
             await self.memory.conversations.mark_conversation_idle(self.conversation.conversation_id)
             await self.memory.light_sleep()
             self.clock.days += 1
-        self.conversation = Conversation(
+        turns = TurnPipeline(
             memory=self.memory,
             model=self.model,
             clock=self.clock,
@@ -291,8 +292,9 @@ class OursArm:
             host=self.surrounding,
             new_watch=lambda: Breaker(self.settings.circuit_breaker, max_pace=None),
         )
+        self.conversation = Conversation(turns)
         await self.conversation.open()
-        await self.model.read_ahead(self.conversation.prompt_beginning(), Role.CONVERSATION)
+        await self.model.read_ahead(self.conversation.turns.prompt_beginning(), Role.CONVERSATION)
 
     async def reply(self, words: str) -> str:
         assert self.conversation is not None

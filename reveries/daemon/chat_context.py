@@ -18,6 +18,7 @@ from reveries.memory.model import (
     Origin,
     RankedTurn,
     Recall,
+    RecallContext,
     RecalledEpisode,
     Replacement,
     SelfModel,
@@ -109,6 +110,39 @@ class PromptMemory:
     def noted_turn_ids(self) -> tuple[str, ...]:
         """The ids of the turns that it contains when it is rendered as a note."""
         return self.turn_ids if self.partner_line or not self.messages else (self.turn_id or "",)
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedTurn:
+    """What the prompt contains for the owner's words, in addition to the history."""
+
+    context: RecallContext
+    recall: Recall | None
+    """None if recall failed."""
+    memories: tuple[PromptMemory, ...]
+    thought: str
+    silence: str
+    read_words: str
+    """The words, with the middle cut out where they were too long for the model."""
+    notes: str
+    """Memories placed before a question in the same message; empty if they are in `recalled`."""
+    recalled: tuple[ChatMessage, ...]
+    folded: int
+    """Number of exchanges folded to make room."""
+
+    @property
+    def recalled_turn_ids(self) -> tuple[str, ...]:
+        """The ids of all turns that were recalled into the prompt for these words."""
+        return tuple(
+            name
+            for item in self.memories
+            for name in (item.noted_turn_ids if self.notes and item.messages else item.turn_ids)
+        )
+
+    @property
+    def asked(self) -> str:
+        """The last message."""
+        return f"{self.notes}{self.read_words}"
 
 
 @dataclass(frozen=True, slots=True)

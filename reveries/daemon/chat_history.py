@@ -1,12 +1,12 @@
 """Builds the conversation history for the prompt and folds it to stay within the model's context."""
 
+import math
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import replace
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field, replace
 
-from reveries.daemon.chat_context import SUMMARY_SHARE, SentExchange, fold
+from reveries.daemon.chat_context import SUMMARY_SHARE, PreparedTurn, SentExchange, fold
 from reveries.daemon.token_counts import TokenCounts
-from reveries.daemon.turn import TalkState
-from reveries.llm.base import ChatMessage
 from reveries.memory.memory import Memory
 from reveries.memory.model import Turn
 
@@ -21,24 +21,52 @@ _FOLD_TRIES = 8
 _CHARS_PER_TOKEN = 3
 
 
-def sent_exchange(
-    asked: str,
-    recalled_turn_ids: tuple[str, ...],
-    recalled: tuple[ChatMessage, ...],
-    owner_turn: Turn,
-    reply_turn: Turn,
-) -> SentExchange:
+@dataclass(slots=True)
+class TalkState:
+    """The state of the current conversation."""
+
+    conversation_id: str
+    began_at: float
+    summary: str = ""
+    exchanges: tuple[SentExchange, ...] = ()
+    is_resting: bool = True
+    last_word_monotonic: float = 0.0
+    chosen_monotonic: float = -math.inf
+    """When the owner chose this conversation; for a while it is continued even if another had the last turn."""
+    attached: set[int] = field(default_factory=set)
+
+    @property
+    def shown_turn_ids(self) -> frozenset[str]:
+        """The ids of all turns that are verbatim in the prompt."""
+        return frozenset(
+            turn_id for exchange in self.exchanges for turn_id in (*exchange.turn_ids, *exchange.recalled_turn_ids)
+        )
+
+    @property
+    def history_tokens(self) -> int:
+        return sum(exchange.tokens for exchange in self.exchanges)
+
+    def drop(self, turn_ids: AbstractSet[str]) -> None:
+        self.exchanges = tuple(one for one in self.exchanges if not turn_ids & set(one.turn_ids))
+
+    def copy_rest_state(self, before: "TalkState") -> None:
+        """Take over the idle state of `before`, when the same conversation was reloaded."""
+        self.is_resting, self.chosen_monotonic = before.is_resting, before.chosen_monotonic
+        self.last_word_monotonic = before.last_word_monotonic
+
+
+def sent_exchange(prepared: PreparedTurn, owner_turn: Turn, reply_turn: Turn) -> SentExchange:
     """Build the exchange as the model saw it; its tokens are not counted yet."""
     return SentExchange(
-        asked=asked,
+        asked=prepared.asked,
         replied=reply_turn.text,
         owner_words=owner_turn.text,
         tokens=0,
         turn_ids=(owner_turn.id, reply_turn.id),
         until_position=reply_turn.position + 1,
         is_tainted=reply_turn.tainted,
-        recalled=recalled,
-        recalled_turn_ids=recalled_turn_ids,
+        recalled=prepared.recalled,
+        recalled_turn_ids=prepared.recalled_turn_ids,
         said_at=owner_turn.said_at,
     )
 

@@ -11,6 +11,7 @@ from typing import Final
 from reveries import protocol
 from reveries.daemon.chat_context import (
     SUMMARY_SHARE,
+    PreparedTurn,
     SentExchange,
     choose_memories,
     messages_before_words,
@@ -18,7 +19,6 @@ from reveries.daemon.chat_context import (
     system_text,
 )
 from reveries.daemon.talk_by_tier import TalkStyle
-from reveries.daemon.turn import PreparedTurn
 from reveries.llm.base import ChatMessage
 from reveries.memory.model import SelfModel
 from reveries.safe_text import one_line, plain

@@ -53,7 +53,7 @@ def reload_settings(mind: Mind) -> tuple[list[str], list[str]]:
     changed, needs_restart = mind.in_force.reload()
     settings = mind.in_force.current
     for conversation in mind.conversations:
-        conversation.settings = settings
+        conversation.turns.settings = settings
     mind.ledger.budget = settings.budget
     mind.sources.settings = settings
     mind.sleep.try_budget_again()

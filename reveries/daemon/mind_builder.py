@@ -25,7 +25,7 @@ from reveries.daemon.sentence_embedding import SentenceEmbeddings
 from reveries.daemon.sleep_control import SleepControl
 from reveries.daemon.thinking_control import Permission, ThinkingControl
 from reveries.daemon.thought_sources import MemoryThoughtSources
-from reveries.daemon.turn import ConversationHost
+from reveries.daemon.turn import ConversationHost, TurnPipeline
 from reveries.daemon.watchdog import Watchdog
 from reveries.llm.base import Role
 from reveries.monologue.loop import Monologue
@@ -133,16 +133,16 @@ def _build_monologue(
 
 def _build_conversation(parts: MindParts, host: ConversationHost, guards: Guards) -> Conversation:
     settings, models = parts.settings, parts.models
-    return Conversation(
+    turns = TurnPipeline(
         memory=parts.memory,
         model=models.conversation,
         clock=parts.clock,
-        settings=settings,
         host=host,
         new_watch=lambda: Breaker(settings.circuit_breaker, guards.knowledge, max_pace=None),
-        danger=guards.danger,
+        settings=settings,
         tier=lambda: models.tier(Role.CONVERSATION),
     )
+    return Conversation(turns, danger=guards.danger)
 
 
 def _subscribe(mind: Mind) -> None:

@@ -2,18 +2,51 @@
 
 import asyncio
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import structlog
 
 from reveries.clock import Clock
-from reveries.daemon.turn import ReplyDraft, ReplyWatch, TurnEvents, storage_error_in
-from reveries.errors import ModelError
-from reveries.llm.base import ChatModel, Finished, Prompt
+from reveries.daemon.chat_context import PromptMemory
+from reveries.errors import ModelError, StorageError
+from reveries.llm.base import ChatModel, Finished, Prompt, Usage
+from reveries.memory.model import Recall
 from reveries.safe_text import plain
+from reveries.safety.verdict import Verdict
 
 log = structlog.get_logger("conversation")
+
+
+class ReplyWatch(Protocol):
+    """The circuit breaker that watches a reply, with the same detectors as for a thought."""
+
+    def observe(self, piece: str, now: float) -> Verdict: ...
+
+
+class TurnEvents(Protocol):
+    """Receives the events of one turn; implemented by the connection of the client that asked."""
+
+    def recalled(self, recall: Recall, memories: Sequence[PromptMemory]) -> None: ...
+
+    def help(self, text: str) -> None: ...  # The person may be in danger: shown next to the reply (S2).
+
+    def token(self, text: str) -> None: ...
+
+    def stored(self, what: str, turn_id: str) -> None: ...
+
+
+@dataclass(slots=True)
+class ReplyDraft:
+    """A reply while it is generated, and how it ended."""
+
+    text: str = ""
+    reason: str = "failed"
+    explanation: str = ""
+    usage: Usage | None = None
+    first_token_at: float | None = None
+    verdict: Verdict | None = None
 
 
 class ReplyStop:
@@ -61,7 +94,7 @@ class ReplyGeneration:
                         await asyncio.wait((reply,))
                 is_cut = reply.cancelled()
             except ExceptionGroup as errors:
-                raise storage_error_in(errors) or errors from None
+                raise _storage_error_in(errors) or errors from None
         draft.text = plain(draft.text).strip()
         if is_cut:
             draft.reason, draft.explanation = "cancelled", stop.why
@@ -87,3 +120,9 @@ class ReplyGeneration:
         except ModelError as error:
             draft.reason, draft.explanation = "failed", str(error)
             log.warning("reply.failed", why=error.for_log)
+
+
+def _storage_error_in(errors: BaseExceptionGroup[BaseException]) -> StorageError | None:
+    """Return the StorageError within a task group's errors, so that the caller sees it and not the group."""
+    group = errors.subgroup(StorageError)
+    return next((error for error in group.exceptions if isinstance(error, StorageError)), None) if group else None

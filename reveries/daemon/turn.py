@@ -1,34 +1,46 @@
-"""Types of one conversation turn: its observers, its prepared prompt, its reply and its result."""
+"""One turn of a conversation: from the owner's words to the stored exchange (R-88..R-94).
 
-import math
-from collections.abc import Sequence
-from collections.abc import Set as AbstractSet
+`TurnPipeline.take_turn` is the sequence of steps of every turn. The turn's record decides what it may use and what it
+leaves behind: `OnRecord` stores everything, `OffRecord` nothing.
+"""
+
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import ClassVar, Protocol
 
-from reveries.daemon.chat_context import PromptMemory, SentExchange
-from reveries.errors import AsleepError, StorageError
-from reveries.llm.base import ChatMessage, Usage
+import structlog
+
+from reveries.clock import Clock
+from reveries.config import Settings
+from reveries.daemon.chat_context import (
+    STOPS,
+    PreparedTurn,
+    PromptMemory,
+    choose_memories,
+    messages_before_words,
+    messages_for,
+    split_notes,
+    system_text,
+)
+from reveries.daemon.chat_history import TalkState, fold_to_fit, sent_exchange
+from reveries.daemon.last_turns import LastTurn, LastTurns
+from reveries.daemon.reply_generation import ReplyDraft, ReplyGeneration, ReplyStop, ReplyWatch, TurnEvents
+from reveries.daemon.talk_by_tier import TalkStyle, style_for
+from reveries.daemon.token_counts import TokenCounts
+from reveries.db.failpoints import HangPlace, Step, may_hang, reach_step
+from reveries.errors import ReveriesError, StorageLostError
+from reveries.gates import Gate, inherits_taint
+from reveries.llm.base import ChatMessage, ChatModel, Prompt, Role
+from reveries.llm.tier import Tier
+from reveries.memory.memory import Memory
 from reveries.memory.model import Recall, RecallContext, Turn
 from reveries.safety.verdict import Verdict
 
+log = structlog.get_logger("conversation")
 
-class ReplyWatch(Protocol):
-    """The circuit breaker that watches a reply, with the same detectors as for a thought."""
-
-    def observe(self, piece: str, now: float) -> Verdict: ...
-
-
-class TurnEvents(Protocol):
-    """Receives the events of one turn; implemented by the connection of the client that asked."""
-
-    def recalled(self, recall: Recall, memories: Sequence[PromptMemory]) -> None: ...
-
-    def help(self, text: str) -> None: ...  # The person may be in danger: shown next to the reply (S2).
-
-    def token(self, text: str) -> None: ...
-
-    def stored(self, what: str, turn_id: str) -> None: ...
+_SAFETY_TOKENS = 64
+_TEMPERATURE = 0.3
+"""Tried on the default model: at a higher temperature it slips into the owner's first person."""
 
 
 class ConversationHost(Protocol):
@@ -71,52 +83,6 @@ class ConversationHost(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class PreparedTurn:
-    """What the prompt contains for the owner's words, in addition to the history."""
-
-    context: RecallContext
-    recall: Recall | None
-    """None if recall failed."""
-    memories: tuple[PromptMemory, ...]
-    thought: str
-    silence: str
-    read_words: str
-    """The words, with the middle cut out where they were too long for the model."""
-    notes: str
-    """Memories placed before a question in the same message; empty if they are in `recalled`."""
-    recalled: tuple[ChatMessage, ...]
-    folded: int
-    """Number of exchanges folded to make room."""
-
-    @property
-    def recalled_turn_ids(self) -> tuple[str, ...]:
-        """The ids of all turns that were recalled into the prompt for these words."""
-        return tuple(
-            name
-            for item in self.memories
-            for name in (item.noted_turn_ids if self.notes and item.messages else item.turn_ids)
-        )
-
-    @property
-    def asked(self) -> str:
-        """The last message."""
-        return f"{self.notes}{self.read_words}"
-
-
-@dataclass(slots=True)
-class ReplyDraft:
-    """A reply while it is generated, and how it ended."""
-
-    text: str = ""
-    reason: str = "failed"
-    explanation: str = ""
-    usage: Usage | None = None
-    first_token_at: float | None = None
-    verdict: Verdict | None = None
-    is_off_record: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class TurnResult:
     """The outcome of one turn."""
 
@@ -137,45 +103,227 @@ class TurnResult:
 
 
 @dataclass(slots=True)
-class TalkState:
-    """The state of the current conversation."""
+class OnRecord:
+    """The record of a usual turn: the words are stored before the model is asked, the reply with its experience at the
+    end. Each `stored` event follows its COMMIT."""
 
-    conversation_id: str
-    began_at: float
-    summary: str = ""
-    exchanges: tuple[SentExchange, ...] = ()
-    is_resting: bool = True
-    last_word_monotonic: float = 0.0
-    chosen_monotonic: float = -math.inf
-    """When the owner chose this conversation; for a while it is continued even if another had the last turn."""
-    attached: set[int] = field(default_factory=set)
+    memory: Memory
+    host: ConversationHost
+    last_turns: LastTurns
+    events: TurnEvents
+    owner_turn: Turn = field(init=False)
+    ends_rest: ClassVar[bool] = True
 
-    @property
-    def shown_turn_ids(self) -> frozenset[str]:
-        """The ids of all turns that are verbatim in the prompt."""
-        return frozenset(
-            turn_id for exchange in self.exchanges for turn_id in (*exchange.turn_ids, *exchange.recalled_turn_ids)
+    async def store_words(self, conversation_id: str, words: str) -> None:
+        """Store the owner's words as `owner_turn`. Raises StorageError; then nothing was acknowledged."""
+        self.owner_turn = await self.memory.conversations.append_owner_turn(conversation_id, words)
+        reach_step(Step.WORDS_STORED)
+        self.events.stored("words", self.owner_turn.id)
+        reach_step(Step.WORDS_TOLD)
+        self.host.turn_stored(self.owner_turn)
+
+    async def recall(self, words: str, context: RecallContext) -> Recall | None:
+        """Recall memories for `words`; None if that fails, because the reply must not fail with it (R-94)."""
+        try:
+            return await self.memory.recall(words, context, may_wake=True)
+        except StorageLostError:
+            raise
+        except ReveriesError:
+            log.warning("recall.failed", exc_info=True)
+            return None
+
+    async def gather_notes(self, words: str, room_tokens: int) -> tuple[str, Sequence[PromptMemory]]:
+        """Return what the silence before `words` means, and notes on the project that they name."""
+        silence = self.memory.describe_silence_before(self.owner_turn)
+        return silence, await self.host.project_notes(words, room_tokens)
+
+    def keep_prompt(self, turn: LastTurn) -> None:
+        """Keep the turn's prompt for `reveries context`."""
+        self.last_turns.keep(turn)
+
+    async def store_reply(
+        self, recall: Recall | None, draft: ReplyDraft, shown: Sequence[ChatMessage], *, is_tainted: bool
+    ) -> Turn | None:
+        """Store the exchange and the reinforcement of `recall`; return the reply's turn, None for an empty reply."""
+        if draft.verdict is not None:
+            await self.host.reply_tripped(draft.verdict, draft.text)
+        reach_step(Step.REPLY_SAID)
+        exchange = await self.memory.conversations.record_exchange(
+            self.owner_turn,
+            draft.text,
+            recall=recall,
+            end_reason="" if draft.reason in ("stop", "length") else draft.reason,
+            shown=tuple(message.text for message in shown),
+            is_tainted=is_tainted,
         )
+        if exchange.reply is not None:
+            reach_step(Step.EXCHANGE_STORED)
+            self.events.stored("exchange", exchange.reply.id)
+            reach_step(Step.EXCHANGE_TOLD)
+            self.host.turn_stored(exchange.reply)
+        return exchange.reply
+
+
+@dataclass(frozen=True, slots=True)
+class OffRecord:
+    """The record of a turn of which nothing is stored, reinforced, logged, or known to the next turn. An idle
+    conversation stays idle."""
+
+    memory: Memory
+    may_embed: bool
+    """Not with a remote embedder, whose calls are recorded because they cost money: recall then uses words alone."""
+    owner_turn: ClassVar[None] = None
+    ends_rest: ClassVar[bool] = False
+
+    async def store_words(self, conversation_id: str, words: str) -> None:
+        """Do nothing."""
+
+    async def recall(self, words: str, context: RecallContext) -> Recall:
+        """Recall memories for `words` without reading the database, and without waking any."""
+        return await self.memory.recall(words, context, by_words_alone=not self.may_embed)
+
+    async def gather_notes(self, words: str, room_tokens: int) -> tuple[str, Sequence[PromptMemory]]:
+        """Return no notes."""
+        return "", ()
+
+    def keep_prompt(self, turn: LastTurn) -> None:
+        """Do nothing."""
+
+    async def store_reply(
+        self, recall: Recall | None, draft: ReplyDraft, shown: Sequence[ChatMessage], *, is_tainted: bool
+    ) -> None:
+        """Do nothing."""
+
+
+@dataclass(kw_only=True)
+class TurnPipeline:
+    """Prepares prompts and takes turns in the conversation whose current state is `state`."""
+
+    memory: Memory
+    model: ChatModel
+    clock: Clock
+    host: ConversationHost
+    new_watch: Callable[[], ReplyWatch]
+    settings: Settings
+    tier: Callable[[], Tier] = lambda: Tier.SMALL
+    state: TalkState = field(default_factory=lambda: TalkState(conversation_id="", began_at=0.0))
+
+    async def take_turn(
+        self, words: str, record: OnRecord | OffRecord, events: TurnEvents, stop: ReplyStop, began: float
+    ) -> TurnResult:
+        """Take one turn, which `began` at that monotonic time. Raises StorageError."""
+        await record.store_words(self.state.conversation_id, words)
+        context = self.memory.recall_context(words, self.settings.recall.limit, self.state.shown_turn_ids)
+        recall = await record.recall(words, context)
+        silence, project_notes = await record.gather_notes(words, self.style.recalled_tokens)
+        prepared = await self._prepare(words, context, recall, events, silence, project_notes)
+        is_tainted = self._is_tainted(prepared)
+        record.keep_prompt(self._last_turn(words, prepared))
+        await may_hang(HangPlace.REPLY)
+        draft, messages = await self._generate(prepared, events, stop)
+        reply_turn = await record.store_reply(recall, draft, messages, is_tainted=is_tainted)
+        if record.owner_turn is not None and reply_turn is not None:
+            last = sent_exchange(prepared, record.owner_turn, reply_turn)
+            self.state.exchanges = (*self.state.exchanges, *await self.tokens.recount([last]))
+        return TurnResult.timed(record.owner_turn, reply_turn, draft, began, self.clock.monotonic())
 
     @property
-    def history_tokens(self) -> int:
-        return sum(exchange.tokens for exchange in self.exchanges)
+    def tokens(self) -> TokenCounts:
+        return TokenCounts(self.model)
 
-    def drop(self, turn_ids: AbstractSet[str]) -> None:
-        self.exchanges = tuple(one for one in self.exchanges if not turn_ids & set(one.turn_ids))
+    @property
+    def style(self) -> TalkStyle:
+        return style_for(self.tier())
 
-    def copy_rest_state(self, before: "TalkState") -> None:
-        """Take over the idle state of `before`, when the same conversation was reloaded."""
-        self.is_resting, self.chosen_monotonic = before.is_resting, before.chosen_monotonic
-        self.last_word_monotonic = before.last_word_monotonic
+    @property
+    def room_tokens(self) -> int:
+        """Tokens that a prompt may use."""
+        return self.model.context_tokens - self.settings.llm.limits.reply_tokens - _SAFETY_TOKENS
 
+    def prompt_beginning(self) -> tuple[ChatMessage, ...]:
+        """Return the part of the next prompt that is known before the next words."""
+        return messages_for(self._system(), self.state.exchanges)
 
-def falling_asleep_error() -> AsleepError:
-    """Return the error for words that arrive while the mind shuts down."""
-    return AsleepError("The mind is falling asleep.", advice="Nothing was stored. reveries wake")
+    async def fold(self, limit_tokens: int) -> int:
+        """Fold the history to at most `limit_tokens`; return how many exchanges were folded."""
+        folded = await fold_to_fit(
+            self.memory,
+            self.tokens,
+            self.state,
+            lambda summary: self.tokens.count(self._system(summary)),
+            limit_tokens=limit_tokens,
+            context_tokens=self.model.context_tokens,
+        )
+        if folded:
+            await self.host.turns_folded()
+            log.info("conversation.folded", exchanges=folded)
+        return folded
 
+    async def _prepare(
+        self, words: str, context: RecallContext, recall: Recall | None, events: TurnEvents, silence: str,
+        project_notes: Sequence[PromptMemory],
+    ) -> PreparedTurn:  # fmt: skip
+        """Prepare the prompt for `words`, with notes on a project. Folds the history if it does not fit."""
+        memories = [*project_notes, *await self._choose_memories(recall)]
+        if recall is not None:
+            events.recalled(recall, memories)
+        thought = self.host.recent_thought()
+        read_words = await self._cut_to_fit(words)
+        notes, others = split_notes(read_words, memories) if self.style.asks_from_notes else ("", memories)
+        recalled = messages_before_words(self.state.exchanges, others, context.now, thought, silence)
+        asked = (ChatMessage("user", f"{notes}{read_words}"), *recalled)
+        if folded := await self.fold(self.room_tokens - await self.tokens.count_messages(asked)):
+            recalled = messages_before_words(self.state.exchanges, others, context.now, thought, silence)
+        return PreparedTurn(context, recall, tuple(memories), thought, silence, read_words, notes, recalled, folded)
 
-def storage_error_in(errors: BaseExceptionGroup[BaseException]) -> StorageError | None:
-    """Return the StorageError within a task group's errors, so that the caller sees it and not the group."""
-    group = errors.subgroup(StorageError)
-    return next((error for error in group.exceptions if isinstance(error, StorageError)), None) if group else None
+    async def _choose_memories(self, recall: Recall | None) -> list[PromptMemory]:
+        if recall is None:
+            return []
+        memories = choose_memories(recall, self.state.shown_turn_ids, self.clock.now())
+        return await self.tokens.select_fitting(memories, self.style.recalled_tokens)
+
+    async def _cut_to_fit(self, words: str) -> str:
+        """Cut the middle out of `words` that do not fit the model's context. They are stored in full."""
+        left_tokens = self.room_tokens - self.style.recalled_tokens - 2 * _SAFETY_TOKENS
+        return await self.tokens.cut(words, left_tokens - await self.tokens.count(self._system()))
+
+    def _is_tainted(self, prepared: PreparedTurn) -> bool:
+        """Whether untrusted text besides the recalled memories is in the prompt: the reply inherits that."""
+        by_thought = bool(prepared.thought) and self.host.is_recent_thought_tainted()
+        noted = [one.is_tainted for one in prepared.memories]
+        return inherits_taint(Gate.TALK, by_thought, *noted, *(one.is_tainted for one in self.state.exchanges))
+
+    async def _generate(
+        self, turn: PreparedTurn, events: TurnEvents, stop: ReplyStop
+    ) -> tuple[ReplyDraft, tuple[ChatMessage, ...]]:
+        """Generate the reply; return it with the messages of the prompt."""
+        messages = messages_for(self._system(), self.state.exchanges, turn.asked, turn.recalled)
+        prompt = Prompt(
+            role=Role.CONVERSATION,
+            messages=messages,
+            max_tokens=self.settings.llm.limits.reply_tokens,
+            temperature=_TEMPERATURE,
+            stop=STOPS,
+        )
+        draft = ReplyDraft()
+        await ReplyGeneration(self.model, self.clock, self.new_watch(), draft, events).generate(prompt, stop)
+        return draft, messages
+
+    def _system(self, summary: str | None = None) -> str:
+        summary = self.state.summary if summary is None else summary
+        rules = self.style.rules(self.settings.mind.name)
+        return system_text(rules, self.settings.owner.name, self.memory.self_model, summary)
+
+    def _last_turn(self, words: str, prepared: PreparedTurn) -> LastTurn:
+        return LastTurn(
+            conversation_id=self.state.conversation_id,
+            words=words,
+            prepared=prepared,
+            style=self.style,
+            names=(self.settings.mind.name, self.settings.owner.name),
+            self_model=self.memory.self_model,
+            summary=self.state.summary,
+            exchanges=self.state.exchanges,
+            context_tokens=self.model.context_tokens,
+            reply_tokens=self.settings.llm.limits.reply_tokens,
+        )

@@ -15,6 +15,7 @@ from reveries.daemon.chat_context import PromptMemory
 from reveries.daemon.conversation import Conversation
 from reveries.daemon.crisis_help import CrisisDetector
 from reveries.daemon.thought_sources import MemoryThoughtSources
+from reveries.daemon.turn import TurnPipeline
 from reveries.llm.base import Embedder
 from reveries.llm.scripted import Script, ScriptedModel
 from reveries.llm.tier import Tier
@@ -147,16 +148,16 @@ async def talking(
     async with open_memory(folder, clock=clock, embedder=embedder) as memory:
         model = ScriptedModel(scripts, otherwise="Indeed.", clock=clock, context_tokens=context_tokens)
         around = Around()
-        conversation = Conversation(
+        turns = TurnPipeline(
             memory=memory,
             model=model,
             clock=clock,
             settings=settings,
             host=around,
             new_watch=lambda: Breaker(settings.circuit_breaker, max_pace=None),
-            danger=danger,
             tier=lambda: tier,
         )
+        conversation = Conversation(turns, danger=danger)
         await conversation.open()
         yield Talk(conversation, memory, model, around, clock)
 

@@ -150,7 +150,7 @@ async def test_after_a_wake_the_talk_before_it_is_read_from_the_file_as_far_as_t
         talk.clock.step_wall(86400)
         talk.conversation.forget_context()
         await talk.conversation.open()
-        carried = [message.text for message in talk.conversation.prompt_beginning() if "herons" in message.text]
+        carried = [message.text for message in talk.conversation.turns.prompt_beginning() if "herons" in message.text]
         assert carried[-1].startswith("On day 29")
         assert 3 <= len(carried) < 20
 
@@ -159,18 +159,20 @@ async def test_after_a_wake_the_talk_before_it_is_read_from_the_file_as_far_as_t
 async def test_talk_in_which_others_had_a_hand_is_not_carried_into_the_next_conversation(tmp_path: Path) -> None:
     async with talking(tmp_path) as talk:
         await talk.say("first")
-        talk.conversation._state.exchanges = (replace(talk.conversation._state.exchanges[0], is_tainted=True),)
+        talk.conversation.turns.state.exchanges = (
+            replace(talk.conversation.turns.state.exchanges[0], is_tainted=True),
+        )
         talk.clock.step_wall(86400)
         await talk.memory.conversations.begin_conversation()
         await talk.conversation.open()
-        assert not any(one.is_tainted for one in talk.conversation._state.exchanges)
+        assert not any(one.is_tainted for one in talk.conversation.turns.state.exchanges)
 
 
 async def test_an_explicit_new_conversation_begins_with_nothing_before_it(tmp_path: Path) -> None:
     async with talking(tmp_path) as talk:
         await talk.say("first")
         await talk.conversation.begin_new()
-        assert [message.role for message in talk.conversation.prompt_beginning()] == ["system"]
+        assert [message.role for message in talk.conversation.turns.prompt_beginning()] == ["system"]
 
 
 @pytest.mark.requirement("R-94")

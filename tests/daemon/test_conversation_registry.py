@@ -9,6 +9,7 @@ import pytest
 
 from reveries.daemon.conversation import Conversation
 from reveries.daemon.conversation_registry import ConversationRegistry
+from reveries.daemon.turn import TurnPipeline
 from reveries.llm.scripted import Pause
 from reveries.safety.breaker import Breaker
 from tests.daemon.kit import SETTINGS, Events, Talk, talking, until
@@ -18,15 +19,15 @@ from tests.daemon.kit import SETTINGS, Events, Talk, talking, until
 async def _two(folder: Path) -> AsyncIterator[tuple[Talk, ConversationRegistry, Conversation]]:
     """Open the plain chat and one in the channel "letters", with one memory and one model."""
     async with talking(folder) as talk:
-        other = Conversation(
+        turns = TurnPipeline(
             memory=talk.memory,
             model=talk.model,
             clock=talk.clock,
             settings=SETTINGS,
             host=talk.around,
             new_watch=lambda: Breaker(SETTINGS.circuit_breaker, max_pace=None),
-            channel="letters",
         )
+        other = Conversation(turns, channel="letters")
         await other.open()
         registry = ConversationRegistry()
         registry.add(talk.conversation)

@@ -71,7 +71,7 @@ async def test_the_tokens_of_the_parts_add_up_to_what_was_sent(tmp_path: Path) -
         await talk.say("what about the pear tree?")
         told = await ask(talk, protocol.AskContext(1))
         assert isinstance(told, protocol.ToldContext)
-        counted = [await talk.conversation.count_tokens(m.text) for m in talk.model.prompts[-1].messages]
+        counted = [await talk.conversation.turns.tokens.count(m.text) for m in talk.model.prompts[-1].messages]
         assert told.total_tokens == pytest.approx(sum(counted), abs=4)
         assert told.total_tokens + told.reply_tokens <= told.context_tokens
 
@@ -88,7 +88,7 @@ async def test_the_day_and_what_a_silence_means_are_parts_too(tmp_path: Path) ->
         assert parts["day"].text.split("\n")[0] in sent
         assert parts["silence"].text.split("\n")[0] in sent
         assert isinstance(told, protocol.ToldContext)
-        counted = [await talk.conversation.count_tokens(text) for text in sent]
+        counted = [await talk.conversation.turns.tokens.count(text) for text in sent]
         assert told.total_tokens == pytest.approx(sum(counted), abs=4)
 
 

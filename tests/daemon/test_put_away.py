@@ -90,5 +90,5 @@ async def test_what_is_brought_back_stands_in_the_conversation_again(home: Home)
         await _put_away(life, "shellfish")
         back = protocol.Forget(2, matching="shellfish", dry_run=False, bring_back=True)
         await forget(life.mind, back, lambda what, done, total: None)
-        said = str(life.mind.conversation._state.exchanges)
+        said = str(life.mind.conversation.turns.state.exchanges)
         assert "I can't eat shellfish." in said

@@ -57,10 +57,10 @@ SEEDS = (
          "tests/daemon/test_poison.py::test_a_model_that_obeys_every_poisoned_memory_has_no_effect_and_no_row_loses_its_taint"),
     Seed("no sync at every commit", "db/connecting.py", '"synchronous=FULL"', '"synchronous=NORMAL"',
          f"{_OF_DATABASE}::test_the_pragmas_are_as_promised"),
-    Seed("told before it is stored", "daemon/conversation.py",
-         "        owner_turn = await self._memory.conversations.append_owner_turn(self.conversation_id, words)\n",
-         '        events.stored("words", "soon")\n'
-         "        owner_turn = await self._memory.conversations.append_owner_turn(self.conversation_id, words)\n",
+    Seed("told before it is stored", "daemon/turn.py",
+         "        self.owner_turn = await self.memory.conversations.append_owner_turn(conversation_id, words)\n",
+         '        self.events.stored("words", "soon")\n'
+         "        self.owner_turn = await self.memory.conversations.append_owner_turn(conversation_id, words)\n",
          "tests/daemon/test_conversation.py"
          "::test_the_words_are_stored_before_the_model_is_asked_and_the_reply_before_the_end"),
     Seed("a wake after damage looks no deeper than any other", "db/integrity/damage.py",

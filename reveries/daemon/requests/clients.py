@@ -7,10 +7,9 @@ from typing import TypeVar
 import structlog
 
 from reveries import protocol
-from reveries.daemon.conversation import Conversation
+from reveries.daemon.conversation import Conversation, falling_asleep_error
 from reveries.daemon.mind_events import MindEvents
 from reveries.daemon.server import Session
-from reveries.daemon.turn import falling_asleep_error
 from reveries.errors import StorageLostError
 from reveries.memory.model import Turn
 from reveries.memory.views.episodes import said_turn

@@ -62,12 +62,12 @@ async def _show_changed_self(call: Call) -> protocol.SelfModelShown:
 
 @handles(protocol.AskWhy)
 async def explain_recall(call: Call, request: protocol.AskWhy) -> protocol.Why:
-    memory, conversation = call.mind.memory, call.mind.conversation
+    memory = call.mind.memory
     episode = await _find_live_episode(memory, request.episode_id)
     asked_at, rank_then = 0.0, 0
     if cue := request.cue.strip():
         vector = await memory.embed_cue(cue)
-        context = memory.recall_context(cue, conversation.settings.recall.limit)
+        context = memory.recall_context(cue, call.mind.conversation.turns.settings.recall.limit)
     else:
         turn = _last_turn(call, "")
         if turn.prepared.recall is None:
@@ -104,20 +104,20 @@ async def show_neighbourhood(call: Call, request: protocol.AskNeighbourhood) -> 
 
 @handles(protocol.AskContext)
 async def show_context(call: Call, request: protocol.AskContext) -> protocol.ToldContext:
-    conversation = call.mind.conversation
+    talk = call.mind.conversation.turns
     turn = _last_turn(call, request.conversation_id)
-    parts = await context_parts(turn, conversation.count_tokens)
+    parts = await context_parts(turn, talk.tokens.count)
     return protocol.ToldContext(
         request_id=request.request_id,
         conversation_id=turn.conversation_id,
         asked_at=turn.prepared.context.now,
-        model=conversation.model_name,
+        model=talk.model.name,
         context_tokens=turn.context_tokens,
         reply_tokens=turn.reply_tokens,
         total_tokens=sum(part.tokens for part in parts),
-        counted_by=conversation.model_name,
+        counted_by=talk.model.name,
         parts=parts,
-        memories=await surfaced_memories(turn, conversation.count_tokens),
+        memories=await surfaced_memories(turn, talk.tokens.count),
         notes=turn_notes(turn),
         recalled=recalled_frame(0, turn.prepared.recall, turn.prepared.memories).items
         if turn.prepared.recall is not None

@@ -33,8 +33,8 @@ from small_talk import small_talk
 
 from reveries.clock import SystemClock
 from reveries.config import Settings, load_settings
-from reveries.daemon.chat_context import PromptMemory
 from reveries.daemon.conversation import Conversation
+from reveries.daemon.prompt_memories import PromptMemory
 from reveries.daemon.turn import TurnPipeline
 from reveries.db.opening import open_database
 from reveries.llm.assets import find_weights, resolve_auto_model

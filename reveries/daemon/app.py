@@ -34,8 +34,8 @@ from reveries.daemon.models import Models, build_models, longest_call_seconds
 from reveries.daemon.process_memory import give_back_free_memory
 from reveries.daemon.recovery import live_with_recovery, supervise
 from reveries.daemon.requests import admin, knowledge, memory, projects, sleep, talk, thought, tools, views
-from reveries.daemon.requests.clients import AttachedClients, DetachedTasks
-from reveries.daemon.requests.registry import RequestDispatcher
+from reveries.daemon.requests.clients import AttachedClients
+from reveries.daemon.requests.registry import DetachedTasks, RequestDispatcher
 from reveries.daemon.safe_mode import (
     require_memory,
     safe_mode_sentence,

@@ -1,53 +1,26 @@
-"""Builds the prompt for a turn, and folds a long conversation. Pure.
+"""Builds the prompt for a turn, in the form that suits the model's tier. Pure.
 
 The prompt only grows at its end, so that the model's prompt cache stays valid: rules, self-model and folded summary in
 the system message; then the history exactly as it was sent; then the memories recalled for the new words, as the
 messages that they once were; then the new words.
 """
 
-import re
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Final
 
-from reveries import gates
-from reveries.index.terms import words_of
+from reveries.daemon.prompt_memories import PromptMemory
 from reveries.llm.base import ChatMessage
-from reveries.memory.model import (
-    Origin,
-    RankedTurn,
-    Recall,
-    RecallContext,
-    RecalledEpisode,
-    Replacement,
-    SelfModel,
-    Turn,
-)
+from reveries.llm.tier import Tier
+from reveries.memory.model import Recall, RecallContext, SelfModel
 from reveries.memory.self_model import limit_statements
-from reveries.memory.text.extracts import informativeness
+from reveries.prompts import prompt
 from reveries.safe_text import format_record, one_line
 
-QUOTE_CHARS = 280
-PARTNER_CHARS = 160
-"""Length limit for the other half of a recalled exchange."""
 THOUGHT_CHARS = 240
 SILENCE_CHARS = 160
-SUMMARY_LINE_CHARS = 160
-SUMMARY_SHARE = 0.1
-"""Share of the model's context that the folded summary may use."""
 MAX_OWNER_FACTS = 12
-NEAR_ENOUGH = 0.27
-"""Minimum cosine with the cue, or share of its words, for a memory to count as relevant."""
-TURNS_FIRST = 4
-"""Best-ranked source turns that come before those that are only nearest in meaning."""
-NEAREST_FIRST = 4
-"""Turns nearest in meaning that come next."""
-TURNS_MOST = 12
-"""Source turns that come before other memories."""
-ALIKE_SHARE = 0.5
-"""Share of common words from which two turns count as near duplicates."""
-
 QUESTION_MARKS: Final = frozenset("?\u037e\u061f\uff1f")
 """Latin, Greek, Arabic and Chinese."""
 
@@ -56,13 +29,6 @@ _THOUGHT_NOTE = "[Nobody spoke, and you were thinking.]"
 _NOTED = "I remember."
 _GREETED = "Hello."
 """The assistant messages after a note and after a new day: every model's template requires alternating roles."""
-_RESERVED_NAMES = frozenset({"the person", "you", "user", "me", "i", "system", "assistant", "owner"})
-"""Names that mean the owner, the mind or the rules in a prompt: no other speaker is called so there (F3)."""
-
-_SENTENCE_END = re.compile(r"[.!?…。！？](?=\s|$)|[。！？]")
-
-FOLD_TO_SHARE = 0.5
-"""Share of its budget that the history keeps after a fold, so that folds are rare."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,32 +50,6 @@ class SentExchange:
     said_at: float = 0.0
     is_carried: bool = False
     """Whether it is from an earlier conversation: it is dropped from the history without entering the summary."""
-
-
-@dataclass(frozen=True, slots=True)
-class PromptMemory:
-    """A memory that is included in the prompt, and its episode."""
-
-    episode_id: str
-    turn_id: str | None
-    line: str
-    """The text for people, and for the model if it is a note."""
-    messages: tuple[ChatMessage, ...] = ()
-    """An earlier exchange as messages; empty for a note (untrusted text, a thought, a summary)."""
-    said_at: float = 0.0
-    turn_ids: tuple[str, ...] = ()
-    """The ids of all turns in its messages."""
-    partner_line: str = ""
-    """The other half of the exchange, for a note; empty unless recall found that, too."""
-    project: str = ""
-    """For a note on a project, its name; then `episode_id` is the id of a chunk or of the project."""
-    is_tainted: bool = False
-    """For a note on a project, whether untrusted text influenced it."""
-
-    @property
-    def noted_turn_ids(self) -> tuple[str, ...]:
-        """The ids of the turns that it contains when it is rendered as a note."""
-        return self.turn_ids if self.partner_line or not self.messages else (self.turn_id or "",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,12 +86,35 @@ class PreparedTurn:
 
 
 @dataclass(frozen=True, slots=True)
-class FoldedHistory:
-    """A history that fits its budget, and the exchanges that were folded into the summary."""
+class TalkStyle:
+    """The parameters of a conversation prompt."""
 
-    summary: str
-    exchanges: tuple[SentExchange, ...]
-    folded: tuple[SentExchange, ...]
+    rules: Callable[[str], str]
+    """Returns the rules for a mind's name."""
+    recalled_tokens: int
+    """Token limit of the memories for a turn: a small machine reads them in a few seconds."""
+    carried_tokens: int
+    """Token limit of earlier conversations in the history after a start: a small model on two cores reads them ahead in
+    five seconds."""
+    asks_from_notes: bool
+    """Whether memories for a question are a note right before it; otherwise they are earlier messages."""
+
+
+def _small_rules(mind_name: str) -> str:
+    return prompt("conversation_small", mind=mind_name)
+
+
+def _capable_rules(mind_name: str) -> str:
+    return prompt("conversation", mind=mind_name)
+
+
+TALK_STYLES: Final[Mapping[Tier, TalkStyle]] = {
+    Tier.LOOSE: TalkStyle(_small_rules, recalled_tokens=100, carried_tokens=150, asks_from_notes=True),
+    Tier.SMALL: TalkStyle(_small_rules, recalled_tokens=200, carried_tokens=300, asks_from_notes=True),
+    Tier.CAPABLE: TalkStyle(_capable_rules, recalled_tokens=1000, carried_tokens=1500, asks_from_notes=False),
+}
+"""A capable model gets more memories and fewer rules: who it is, what its notes are and how far they can be trusted. A
+small one gets confused by many messages, and repeats rules about answering in its answer (docs/benchmarks/talk.md)."""
 
 
 def system_text(rules: str, owner_name: str, self_model: SelfModel, folded_summary: str) -> str:
@@ -237,185 +200,6 @@ def split_notes(words: str, memories: Sequence[PromptMemory]) -> tuple[str, Sequ
     return note, [item for item in memories if not item.messages and not item.project]
 
 
-def is_about_memory(recall: Recall) -> bool:
-    """Whether any recalled turn is near enough to the cue to be relevant. For a general question, such as for a capital
-    city or a rhyme, even the best match is not."""
-    return any(
-        max(ranked.cosine, ranked.coverage) >= NEAR_ENOUGH
-        for ranked in (*recall.turns[:TURNS_FIRST], *recall.nearest[:1])
-    )
-
-
-def choose_memories(recall: Recall, shown_turn_ids: frozenset[str], now: float) -> list[PromptMemory]:
-    """Choose the memories for the prompt, best first: source turns that answer the cue, those nearest in meaning, then
-    other memories. Without repetitions, and without turns that say nothing by themselves ("Hello again!")."""
-    if not is_about_memory(recall):
-        return []
-    chosen: list[PromptMemory] = []
-    seen_episodes: set[str] = set()
-    seen_turns = set(shown_turn_ids)
-    for ranked in _rank_turns_to_show(recall, shown_turn_ids):
-        item = _turn_memory(ranked, now)
-        if ranked.turn.id not in seen_turns:
-            chosen.append(item)
-        else:
-            chosen = [_with_partner(one, item) for one in chosen]
-        seen_turns.update(item.turn_ids)
-        seen_episodes.add(ranked.episode_id)
-    for found in recall.episodes:
-        if found.episode.id in seen_episodes:
-            continue
-        if found.turns:
-            item = _turn_memory(found.turns[0], now)
-            if found.turns[0].turn.id not in seen_turns:
-                chosen.append(item)
-                seen_turns.update(item.turn_ids)
-        elif not _is_extract(found) and (line := _episode_line(found, now)):
-            chosen.append(PromptMemory(found.episode.id, None, line))
-    return chosen
-
-
-def _is_extract(found: RecalledEpisode) -> bool:
-    """Whether its summary only repeats sentences of the conversation, which is recalled verbatim anyway."""
-    return found.episode.depth == "light" and found.episode.conversation_id is not None
-
-
-def _turn_memory(ranked: RankedTurn, now: float) -> PromptMemory:
-    """Build the memory of a turn with the other half of its exchange as messages; a tainted one is a note (F1)."""
-    turn, partner = ranked.turn, ranked.partner
-    line = _turn_line(ranked, now)
-    halves = [one for one in (turn, partner) if one is not None]
-    if any(one.tainted or one.origin not in (Origin.OWNER, Origin.SELF) for one in halves):
-        return PromptMemory(ranked.episode_id, turn.id, line, (), turn.said_at, (turn.id,))
-    asked = next((one for one in halves if one.origin is Origin.OWNER), None)
-    replied = next((one for one in halves if one.origin is Origin.SELF), None)
-    said = (format_record(asked.text, QUOTE_CHARS) if asked is turn else _first_sentences(asked.text)) if asked else "…"
-    notes = "".join(_replacement_note(one, ranked) for one in _replacements(ranked))
-    answer = (
-        (format_record(replied.text, QUOTE_CHARS) if replied is turn else _first_sentences(replied.text))
-        if replied
-        else "…"
-    )
-    messages = (
-        ChatMessage("user", f"[{_day_mark(turn.said_at, now)}] {said}{notes if asked is turn else ''}"),
-        ChatMessage("assistant", f"{answer}{notes if replied is turn else ''}"),
-    )
-    return PromptMemory(ranked.episode_id, turn.id, line, messages, turn.said_at, tuple(one.id for one in halves))
-
-
-def _with_partner(item: PromptMemory, other: PromptMemory) -> PromptMemory:
-    """Return `item` with the line of `other` added, if that is the other half of the same exchange."""
-    is_other_half = other.turn_id != item.turn_id and other.turn_id in item.turn_ids
-    return replace(item, partner_line=other.line) if is_other_half else item
-
-
-def _first_sentences(text: str) -> str:
-    """Return the first whole sentences of `text` that fit, without an ellipsis: a small model would end its own replies
-    with it."""
-    line = format_record(text, len(text))
-    if len(line) <= PARTNER_CHARS:
-        return line
-    ends = [found.end() for found in _SENTENCE_END.finditer(line) if found.end() <= PARTNER_CHARS]
-    return line[: ends[-1]].strip() if ends else line[:PARTNER_CHARS].rsplit(" ", 1)[0]
-
-
-def _replacements(ranked: RankedTurn) -> tuple[Replacement, ...]:
-    return (ranked.replaced_by, *ranked.also_replaced_by) if ranked.replaced_by is not None else ()
-
-
-def _rank_turns_to_show(recall: Recall, shown_turn_ids: frozenset[str]) -> list[RankedTurn]:
-    """Return the best-ranked turns, those nearest in meaning without near duplicates, then the next ranked.
-
-    Turns that say nothing or are in the prompt already are left out; near duplicates come last. They are not dropped,
-    because a turn that differs in one word may be the one that corrects the other.
-    """
-    first = _informative_turns(recall.turns[:TURNS_FIRST], shown_turn_ids)
-    nearest, alike_nearest = _split_alike(_informative_turns(recall.nearest, shown_turn_ids), first)
-    rest = [*nearest[NEAREST_FIRST:], *_informative_turns(recall.turns[TURNS_FIRST:TURNS_MOST], shown_turn_ids)]
-    varied, alike = _split_alike(rest, [*first, *nearest[:NEAREST_FIRST]])
-    chosen: dict[str, RankedTurn] = {}
-    for ranked in (*first, *nearest[:NEAREST_FIRST], *varied, *alike, *alike_nearest):
-        chosen.setdefault(" ".join(words_of(_quote_turn(ranked))), ranked)
-    return list(chosen.values())
-
-
-def _informative_turns(turns: Sequence[RankedTurn], shown_turn_ids: frozenset[str]) -> list[RankedTurn]:
-    return [
-        ranked
-        for ranked in turns
-        if ranked.turn.id not in shown_turn_ids and informativeness(_quote_turn(ranked)) > 0.0
-    ]
-
-
-def _quote_turn(ranked: RankedTurn) -> str:
-    return one_line(ranked.turn.text, QUOTE_CHARS)
-
-
-def _split_alike(
-    turns: Sequence[RankedTurn], before: Sequence[RankedTurn]
-) -> tuple[list[RankedTurn], list[RankedTurn]]:
-    """Split `turns` into those without a near duplicate among them or among `before`, and the near duplicates."""
-    varied, alike = list[RankedTurn](), list[RankedTurn]()
-    seen = [frozenset(words_of(ranked.turn.text)) for ranked in before]
-    for ranked in turns:
-        words = frozenset(words_of(ranked.turn.text))
-        is_alike = any(len(words & other) >= ALIKE_SHARE * len(words | other) for other in seen)
-        (alike if is_alike else varied).append(ranked)
-        seen.append(words)
-    return varied, alike
-
-
-def fold(summary: str, exchanges: tuple[SentExchange, ...], budget_tokens: int, summary_chars: int) -> FoldedHistory:
-    """Fold the oldest exchanges into `summary` when all of them take more than `budget_tokens`.
-
-    The summary keeps its newest lines, `summary_chars` at most. Recalled memories are removed from the exchanges that
-    stay, because the model has to read those again anyway.
-    """
-    recent = list(exchanges)
-    folded: list[SentExchange] = []
-    is_over = sum(exchange.tokens for exchange in exchanges) > budget_tokens
-    while is_over and recent and sum(exchange.tokens for exchange in recent) > budget_tokens * FOLD_TO_SHARE:
-        folded.append(recent.pop(0))
-    lines = [line for line in summary.split("\n") if line]
-    lines += [
-        f"- They said: {one_line(gone.owner_words, SUMMARY_LINE_CHARS)} You answered{_shorten_reply(gone)}"
-        for gone in folded
-        if not gone.is_carried
-    ]
-    while len("\n".join(lines)) > summary_chars:
-        lines.pop(0)
-    left = with_days([_strip_recalled(exchange) for exchange in recent]) if folded else exchanges
-    return FoldedHistory("\n".join(lines), tuple(left), tuple(folded))
-
-
-def _strip_recalled(exchange: SentExchange) -> SentExchange:
-    return replace(exchange, asked=exchange.owner_words, recalled=(), recalled_turn_ids=())
-
-
-def with_days(exchanges: Sequence[SentExchange]) -> list[SentExchange]:
-    """Return the exchanges with the date put before the first of each day."""
-    dated: list[SentExchange] = []
-    for at, one in enumerate(exchanges):
-        is_first = not at or local_day(exchanges[at - 1].said_at) != local_day(one.said_at)
-        dated.append(replace(one, recalled=day_messages(one.said_at)) if is_first else one)
-    return dated
-
-
-def _shorten_reply(gone: SentExchange) -> str:
-    """Shorten a reply for the summary, which is among the instructions: no untrusted text may be in it (F1)."""
-    if gone.is_tainted and gates.is_enforced(gates.Gate.FOLD):
-        return " with something that others had written."
-    return f": {one_line(gone.replied, SUMMARY_LINE_CHARS)}"
-
-
-def cut_middle(text: str, limit_chars: int) -> str:
-    """Return `text` with a note in place of its middle if it is longer than `limit_chars`."""
-    if len(text) <= limit_chars:
-        return text
-    half = max(1, limit_chars // 2)
-    return f"{text[:half]}\n[… {len(text) - 2 * half} characters left out …]\n{text[-half:]}"
-
-
 STOPS = (f"\n{_SAID_NOTE}", f"\n{_THOUGHT_NOTE}")
 """Stop sequences: a small model goes on to invent the notes of the next message."""
 
@@ -428,63 +212,3 @@ def local_time(at: float) -> str:
 def local_day(at: float) -> str:
     """Format a day in the local time zone: Saturday 21 November 2026."""
     return datetime.fromtimestamp(at).strftime("%A %-d %B %Y")
-
-
-def _day_mark(at: float, now: float) -> str:
-    """Format a day so that the text stays true however long it is in the history."""
-    then = datetime.fromtimestamp(at)
-    return then.strftime("%A %-d %B" if then.year == datetime.fromtimestamp(now).year else "%A %-d %B %Y")
-
-
-def how_long_ago(at: float, now: float) -> str:
-    """Format a past day in short: today, yesterday, on Tuesday, on 3 May, on 3 May 2024."""
-    then, today = datetime.fromtimestamp(at), datetime.fromtimestamp(now)
-    days = (today.date() - then.date()) // timedelta(days=1)
-    if days <= 0:
-        return f"today at {then:%H:%M}"
-    if days == 1:
-        return "yesterday"
-    if days < 7:
-        return f"on {then:%A}"
-    return f"on {then:%-d %B}" if then.year == today.year else f"on {then:%-d %B %Y}"
-
-
-def _turn_line(ranked: RankedTurn, now: float) -> str:
-    turn = ranked.turn
-    when = how_long_ago(turn.said_at, now)
-    line = f'- {when}, {_speaker(turn)}: "{format_record(turn.text, QUOTE_CHARS)}"'
-    return line + "".join(_replacement_note(one, ranked) for one in _replacements(ranked))
-
-
-def _replacement_note(by: Replacement, ranked: RankedTurn) -> str:
-    """Format what replaced a statement of the turn, naming the statement if the turn has more than one."""
-    of, whole = format_record(by.of, QUOTE_CHARS), " ".join(ranked.turn.text.split())
-    what = f'"{of}"' if of and of != whole else "that"
-    since = datetime.fromtimestamp(by.said_at).astimezone().strftime("%-d %B %Y")
-    return f' ({what} was earlier; since {since}: "{format_record(by.quote, QUOTE_CHARS)}")'
-
-
-def _episode_line(found: RecalledEpisode, now: float) -> str:
-    when = how_long_ago(found.episode.created_at, now)
-    if found.episode.origin is Origin.SELF:
-        after = " after reading what others wrote" if found.episode.tainted else ""
-        return f"- {when}, you thought{after}: {format_record(found.episode.summary, QUOTE_CHARS)}"
-    from_others = ", partly in the words of others" if found.episode.tainted else ""
-    return f"- {when}{from_others}: {format_record(found.episode.summary, QUOTE_CHARS)}"
-
-
-def _speaker(turn: Turn) -> str:
-    """Name the speaker of `turn`, so that the model can tell other people from the owner (F1)."""
-    match turn.origin:
-        case Origin.OWNER:
-            return "the person said"
-        case Origin.SELF if turn.tainted:
-            return "you said, after reading what others wrote"
-        case Origin.SELF:
-            return "you said"
-        case _ if one_line(turn.speaker).casefold() in _RESERVED_NAMES:
-            return f"somebody called {format_record(turn.speaker, 40)} said"
-        case _ if turn.speaker:
-            return f"{format_record(turn.speaker, 40)} said"
-        case _:
-            return "somebody else wrote"

@@ -92,7 +92,8 @@ class Conversation:
         """End this conversation and begin a new one, because the owner asked for it."""
         async with self._turn_lock:
             await may_hang(HangPlace.BETWEEN_TURNS)
-            await self._leave_conversation()
+            if not self.is_resting:
+                await self._begin_rest()
             await self._load_conversation(
                 await self._memory.conversations.begin_conversation(self.channel), is_chosen=True
             )
@@ -103,7 +104,8 @@ class Conversation:
             chosen = await self._memory.past_talk.resolve_own_id(conversation_id)
             if chosen == self.conversation_id:
                 return
-            await self._leave_conversation()
+            if not self.is_resting:
+                await self._begin_rest()
             await self._load_conversation(await self._memory.conversations.load_conversation(chosen), is_chosen=True)
 
     async def take_back(self) -> str:
@@ -138,10 +140,6 @@ class Conversation:
     def forget_context(self) -> None:
         """Drop the history from the prompt context until it is reloaded from the database (see `locked`)."""
         self.turns.state.exchanges, self.turns.state.summary, self.last_turns = (), "", LastTurns()
-
-    async def _leave_conversation(self) -> None:
-        if not self.turns.state.is_resting:
-            await self._begin_rest()
 
     async def _load_conversation(self, opened: OpenConversation, *, is_chosen: bool = False) -> None:
         turns = await self._memory.conversations.recent_prompt_turns(opened.id, _RESUMED_TURNS)
@@ -188,9 +186,11 @@ class Conversation:
             # Before anything that can fail: the help must not depend on a model, the disk, a queue or a budget.
             if (text := await self.danger.help_for(words, self.turns.settings.crisis)) is not None:
                 events.help(text)
-            self._require_open()
+            if self.is_closing:
+                raise falling_asleep_error()
             async with self._turn_lock:
-                self._require_open()  # The mind may have begun to shut down while these words waited.
+                if self.is_closing:  # The mind may have begun to shut down while these words waited.
+                    raise falling_asleep_error()
                 self._stop = stop or ReplyStop()
                 record, began = self._record_for(events, off_record=off_record), self._clock.monotonic()
                 try:
@@ -215,10 +215,6 @@ class Conversation:
     def refuse_turns(self) -> None:
         """Refuse new turns, and those that wait. The running turn goes on."""
         self.is_closing = True
-
-    def _require_open(self) -> None:
-        if self.is_closing:
-            raise falling_asleep_error()
 
     @property
     def turn_count(self) -> int:
@@ -262,7 +258,7 @@ class Conversation:
     def _record_for(self, events: TurnEvents, *, off_record: bool) -> OnRecord | OffRecord:
         if off_record:
             return OffRecord(self._memory, may_embed=self.turns.settings.llm.embedding_model in LOCAL_EMBEDDERS)
-        return OnRecord(self._memory, self._host, self.last_turns, events)
+        return OnRecord(self._memory, self._host, events, self.last_turns)
 
     async def _end_rest(self) -> None:
         if self.turns.state.is_resting:

@@ -1,11 +1,11 @@
 """Connects conversations to the mind: talk interrupts thinking and sleep, an idle conversation resumes them."""
 
 from reveries.daemon.activity import Activity
-from reveries.daemon.chat_context import PromptMemory
 from reveries.daemon.conversation_registry import ConversationRegistry
 from reveries.daemon.mind_events import MindEvents
 from reveries.daemon.mind_parts import MindParts
 from reveries.daemon.project_talk import ProjectTalk
+from reveries.daemon.prompt_memories import PromptMemory
 from reveries.daemon.sleep_control import SleepControl
 from reveries.memory.model import Turn
 from reveries.monologue.loop import Monologue

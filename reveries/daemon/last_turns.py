@@ -10,15 +10,15 @@ from typing import Final
 
 from reveries import protocol
 from reveries.daemon.chat_context import (
-    SUMMARY_SHARE,
     PreparedTurn,
     SentExchange,
-    choose_memories,
+    TalkStyle,
     messages_before_words,
     recalled_messages,
     system_text,
 )
-from reveries.daemon.talk_by_tier import TalkStyle
+from reveries.daemon.chat_history import SUMMARY_SHARE
+from reveries.daemon.prompt_memories import choose_memories
 from reveries.llm.base import ChatMessage
 from reveries.memory.model import SelfModel
 from reveries.safe_text import one_line, plain

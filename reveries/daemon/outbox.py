@@ -42,8 +42,8 @@ class Unread:
 
 
 class Outbox:
-    """A bounded queue of encoded frames. Filled by any part, emptied by the connection's writer. `unread` is shared by
-    the outboxes of all clients."""
+    """A bounded queue of encoded frames. Filled by any part, emptied by `send_to`. `unread` is shared by the
+    outboxes of all clients."""
 
     def __init__(self, unread: Unread | None = None) -> None:
         self._unread = unread or Unread()
@@ -105,6 +105,20 @@ class Outbox:
         while self.waiting_bytes > STREAM_LIMIT_BYTES and not self.is_closed:
             self._was_read.clear()
             await self._was_read.wait()
+
+    async def send_to(self, writer: asyncio.StreamWriter) -> None:
+        """Send the queued frames to the client until closed and drained, or until the connection fails."""
+        # Pass the next piece when the last is sent, because the connection copies everything it is given.
+        writer.transport.set_write_buffer_limits(high=0)
+        try:
+            while waiting := await self.next_frames():
+                for at in range(0, len(waiting), PIECE_BYTES):
+                    piece = waiting[at : at + PIECE_BYTES]
+                    writer.write(piece)
+                    await writer.drain()
+                    self.note_sent(len(piece))
+        except OSError:
+            self.close()
 
     def note_sent(self, sent_bytes: int) -> None:
         """Record that the client has read `sent_bytes` of the frames being sent."""

@@ -11,7 +11,8 @@ from typing import Final
 
 import structlog
 
-from reveries.daemon.chat_context import QUESTION_MARKS, PromptMemory
+from reveries.daemon.chat_context import QUESTION_MARKS
+from reveries.daemon.prompt_memories import PromptMemory
 from reveries.errors import ReveriesError, StorageLostError
 from reveries.knowledge.model import Chunk
 from reveries.projects.model import AgentState, Project, TaskStatus

@@ -2,14 +2,14 @@
 
 import asyncio
 import contextlib
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import structlog
 
 from reveries.clock import Clock
-from reveries.daemon.chat_context import PromptMemory
+from reveries.daemon.prompt_memories import PromptMemory
 from reveries.errors import ModelError, StorageError
 from reveries.llm.base import ChatModel, Finished, Prompt, Usage
 from reveries.memory.model import Recall
@@ -56,43 +56,34 @@ class ReplyStop:
         self.is_requested = False
         self.why = ""
         """The explanation that clients are shown; the first of several requests wins."""
-        self._reply: asyncio.Task[None] | None = None
+        self.reply: asyncio.Task[None] | None = None
+        """The task that a request cancels."""
 
     def request(self, why: str = "You stopped this reply.") -> None:
         self.is_requested, self.why = True, self.why or why
-        if self._reply is not None:
-            self._reply.cancel()
-
-    @contextlib.contextmanager
-    def cancels(self, reply: "asyncio.Task[None]") -> Iterator[None]:
-        """While entered, a request cancels the task `reply`."""
-        self._reply = reply
-        try:
-            yield
-        finally:
-            self._reply = None
+        if self.reply is not None:
+            self.reply.cancel()
 
 
 @dataclass(frozen=True, slots=True)
 class ReplyGeneration:
-    """Fills `draft` from the model's stream."""
+    """One reply, from the model's stream to the client."""
 
     model: ChatModel
     clock: Clock
     watch: ReplyWatch
-    draft: ReplyDraft
     events: TurnEvents
+    draft: ReplyDraft = field(default_factory=ReplyDraft)
 
-    async def generate(self, prompt: Prompt, stop: ReplyStop) -> None:
-        """Stream the reply into `draft`; the model is not asked if `stop` came first. Raises StorageError."""
+    async def generate(self, prompt: Prompt, stop: ReplyStop) -> ReplyDraft:
+        """Generate the reply; the model is not asked if `stop` came first. Raises StorageError."""
         draft, is_cut = self.draft, stop.is_requested
         if not is_cut:
             try:
                 async with asyncio.TaskGroup() as tasks:
-                    reply = tasks.create_task(self._stream(prompt), name="reply")
-                    with stop.cancels(reply):
-                        await asyncio.wait((reply,))
-                is_cut = reply.cancelled()
+                    stop.reply = tasks.create_task(self._stream(prompt), name="reply")
+                    await asyncio.wait((stop.reply,))
+                is_cut = stop.reply.cancelled()
             except ExceptionGroup as errors:
                 raise _storage_error_in(errors) or errors from None
         draft.text = plain(draft.text).strip()
@@ -100,6 +91,7 @@ class ReplyGeneration:
             draft.reason, draft.explanation = "cancelled", stop.why
         elif draft.reason in ("stop", "length") and not draft.text:
             draft.reason, draft.explanation = "failed", f"{self.model.name} answered without a word. Ask again."
+        return draft
 
     async def _stream(self, prompt: Prompt) -> None:
         draft = self.draft

@@ -14,7 +14,7 @@ import structlog
 
 from reveries import __version__
 from reveries.clock import Clock
-from reveries.daemon.outbox import PIECE_BYTES, Outbox, Unread
+from reveries.daemon.outbox import Outbox, Unread
 from reveries.errors import ProtocolError, ReveriesError, StorageLostError
 from reveries.peer_credentials import may_connect, peer_uid
 from reveries.protocol import (
@@ -184,7 +184,7 @@ class Server:
 
     async def _converse(self, session: Session, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         async with asyncio.TaskGroup() as tasks:
-            sender = tasks.create_task(_send_frames(session.outbox, writer), name=f"client-{session.number}-writer")
+            sender = tasks.create_task(session.outbox.send_to(writer), name=f"client-{session.number}-writer")
             requests = tasks.create_task(self._receive(session, reader), name=f"client-{session.number}-reader")
             given_up = tasks.create_task(session.outbox.wait_closed(), name=f"client-{session.number}-given-up")
             await asyncio.wait((sender, requests, given_up), return_when=asyncio.FIRST_COMPLETED)
@@ -269,20 +269,6 @@ def _stopped_frame(request: Request) -> Failed | Ok:
     number = request.request_id
     is_watcher = isinstance(request, Observe | WatchWork)
     return Ok(number) if is_watcher else Failed(number, "cancelled", "It was stopped.", "")
-
-
-async def _send_frames(outbox: Outbox, writer: asyncio.StreamWriter) -> None:
-    # Pass the next piece when the last is sent, because the connection copies everything it is given.
-    writer.transport.set_write_buffer_limits(high=0)
-    try:
-        while waiting := await outbox.next_frames():
-            for at in range(0, len(waiting), PIECE_BYTES):
-                piece = waiting[at : at + PIECE_BYTES]
-                writer.write(piece)
-                await writer.drain()
-                outbox.note_sent(len(piece))
-    except OSError:
-        outbox.close()
 
 
 async def _close_connection(writer: asyncio.StreamWriter) -> None:

@@ -8,8 +8,9 @@ from reveries.clock import Clock
 from reveries.config import Settings
 from reveries.daemon.ambient_facts import load_ambient_data
 from reveries.daemon.calendar_watch import Calendar
-from reveries.daemon.chat_context import how_long_ago, local_time
+from reveries.daemon.chat_context import local_time
 from reveries.daemon.owner_notes import OwnerNotes
+from reveries.daemon.prompt_memories import how_long_ago
 from reveries.daemon.spontaneous_recall import Surfacing
 from reveries.daemon.thought_log import ThoughtLog
 from reveries.db.database import Database

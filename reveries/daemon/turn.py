@@ -14,19 +14,18 @@ from reveries.clock import Clock
 from reveries.config import Settings
 from reveries.daemon.chat_context import (
     STOPS,
+    TALK_STYLES,
     PreparedTurn,
-    PromptMemory,
-    choose_memories,
+    TalkStyle,
     messages_before_words,
     messages_for,
     split_notes,
     system_text,
 )
-from reveries.daemon.chat_history import TalkState, fold_to_fit, sent_exchange
+from reveries.daemon.chat_history import TalkState, TokenCounts, fold_to_fit, sent_exchange
 from reveries.daemon.last_turns import LastTurn, LastTurns
+from reveries.daemon.prompt_memories import PromptMemory, choose_memories
 from reveries.daemon.reply_generation import ReplyDraft, ReplyGeneration, ReplyStop, ReplyWatch, TurnEvents
-from reveries.daemon.talk_by_tier import TalkStyle, style_for
-from reveries.daemon.token_counts import TokenCounts
 from reveries.db.failpoints import HangPlace, Step, may_hang, reach_step
 from reveries.errors import ReveriesError, StorageLostError
 from reveries.gates import Gate, inherits_taint
@@ -93,14 +92,6 @@ class TurnResult:
     first_token_seconds: float
     seconds: float
 
-    @classmethod
-    def timed(
-        cls, owner_turn: Turn | None, reply_turn: Turn | None, draft: ReplyDraft, began: float, ended: float
-    ) -> "TurnResult":
-        """Create a result from monotonic start and end times."""
-        first = draft.first_token_at if draft.first_token_at is not None else ended
-        return cls(owner_turn, reply_turn, draft, first - began, ended - began)
-
 
 @dataclass(slots=True)
 class OnRecord:
@@ -109,8 +100,9 @@ class OnRecord:
 
     memory: Memory
     host: ConversationHost
-    last_turns: LastTurns
     events: TurnEvents
+    last_turns: LastTurns
+    """Keeps the prompt for `reveries context`."""
     owner_turn: Turn = field(init=False)
     ends_rest: ClassVar[bool] = True
 
@@ -137,12 +129,8 @@ class OnRecord:
         silence = self.memory.describe_silence_before(self.owner_turn)
         return silence, await self.host.project_notes(words, room_tokens)
 
-    def keep_prompt(self, turn: LastTurn) -> None:
-        """Keep the turn's prompt for `reveries context`."""
-        self.last_turns.keep(turn)
-
     async def store_reply(
-        self, recall: Recall | None, draft: ReplyDraft, shown: Sequence[ChatMessage], *, is_tainted: bool
+        self, recall: Recall | None, draft: ReplyDraft, prompt: Prompt, *, is_tainted: bool
     ) -> Turn | None:
         """Store the exchange and the reinforcement of `recall`; return the reply's turn, None for an empty reply."""
         if draft.verdict is not None:
@@ -153,7 +141,7 @@ class OnRecord:
             draft.text,
             recall=recall,
             end_reason="" if draft.reason in ("stop", "length") else draft.reason,
-            shown=tuple(message.text for message in shown),
+            shown=tuple(message.text for message in prompt.messages),
             is_tainted=is_tainted,
         )
         if exchange.reply is not None:
@@ -172,6 +160,8 @@ class OffRecord:
     memory: Memory
     may_embed: bool
     """Not with a remote embedder, whose calls are recorded because they cost money: recall then uses words alone."""
+    last_turns: LastTurns = field(default_factory=LastTurns)
+    """Its own: the prompt is forgotten with the turn."""
     owner_turn: ClassVar[None] = None
     ends_rest: ClassVar[bool] = False
 
@@ -186,12 +176,7 @@ class OffRecord:
         """Return no notes."""
         return "", ()
 
-    def keep_prompt(self, turn: LastTurn) -> None:
-        """Do nothing."""
-
-    async def store_reply(
-        self, recall: Recall | None, draft: ReplyDraft, shown: Sequence[ChatMessage], *, is_tainted: bool
-    ) -> None:
+    async def store_reply(self, recall: Recall | None, draft: ReplyDraft, prompt: Prompt, *, is_tainted: bool) -> None:
         """Do nothing."""
 
 
@@ -218,14 +203,17 @@ class TurnPipeline:
         silence, project_notes = await record.gather_notes(words, self.style.recalled_tokens)
         prepared = await self._prepare(words, context, recall, events, silence, project_notes)
         is_tainted = self._is_tainted(prepared)
-        record.keep_prompt(self._last_turn(words, prepared))
+        record.last_turns.keep(self._last_turn(words, prepared))
         await may_hang(HangPlace.REPLY)
-        draft, messages = await self._generate(prepared, events, stop)
-        reply_turn = await record.store_reply(recall, draft, messages, is_tainted=is_tainted)
+        prompt = self._prompt(prepared)
+        draft = await ReplyGeneration(self.model, self.clock, self.new_watch(), events).generate(prompt, stop)
+        reply_turn = await record.store_reply(recall, draft, prompt, is_tainted=is_tainted)
         if record.owner_turn is not None and reply_turn is not None:
             last = sent_exchange(prepared, record.owner_turn, reply_turn)
             self.state.exchanges = (*self.state.exchanges, *await self.tokens.recount([last]))
-        return TurnResult.timed(record.owner_turn, reply_turn, draft, began, self.clock.monotonic())
+        ended = self.clock.monotonic()
+        first_token_at = ended if draft.first_token_at is None else draft.first_token_at
+        return TurnResult(record.owner_turn, reply_turn, draft, first_token_at - began, ended - began)
 
     @property
     def tokens(self) -> TokenCounts:
@@ -233,7 +221,7 @@ class TurnPipeline:
 
     @property
     def style(self) -> TalkStyle:
-        return style_for(self.tier())
+        return TALK_STYLES[self.tier()]
 
     @property
     def room_tokens(self) -> int:
@@ -293,21 +281,14 @@ class TurnPipeline:
         noted = [one.is_tainted for one in prepared.memories]
         return inherits_taint(Gate.TALK, by_thought, *noted, *(one.is_tainted for one in self.state.exchanges))
 
-    async def _generate(
-        self, turn: PreparedTurn, events: TurnEvents, stop: ReplyStop
-    ) -> tuple[ReplyDraft, tuple[ChatMessage, ...]]:
-        """Generate the reply; return it with the messages of the prompt."""
-        messages = messages_for(self._system(), self.state.exchanges, turn.asked, turn.recalled)
-        prompt = Prompt(
+    def _prompt(self, turn: PreparedTurn) -> Prompt:
+        return Prompt(
             role=Role.CONVERSATION,
-            messages=messages,
+            messages=messages_for(self._system(), self.state.exchanges, turn.asked, turn.recalled),
             max_tokens=self.settings.llm.limits.reply_tokens,
             temperature=_TEMPERATURE,
             stop=STOPS,
         )
-        draft = ReplyDraft()
-        await ReplyGeneration(self.model, self.clock, self.new_watch(), draft, events).generate(prompt, stop)
-        return draft, messages
 
     def _system(self, summary: str | None = None) -> str:
         summary = self.state.summary if summary is None else summary

@@ -11,9 +11,9 @@ import msgspec
 
 from reveries.config import Settings, load_settings
 from reveries.daemon.calendar_watch import Calendar
-from reveries.daemon.chat_context import PromptMemory
 from reveries.daemon.conversation import Conversation
 from reveries.daemon.crisis_help import CrisisDetector
+from reveries.daemon.prompt_memories import PromptMemory
 from reveries.daemon.thought_sources import MemoryThoughtSources
 from reveries.daemon.turn import TurnPipeline
 from reveries.llm.base import Embedder

@@ -14,8 +14,8 @@ import msgspec
 
 from reveries import protocol
 from reveries.config import BudgetSettings, Home, Settings, load_settings
-from reveries.daemon.chat_context import choose_memories
 from reveries.daemon.notices import attach_notices
+from reveries.daemon.prompt_memories import choose_memories
 from reveries.errors import ModelUnavailableError
 from reveries.gates import may_act
 from reveries.llm.base import Embedder, Prompt, Role

@@ -9,20 +9,16 @@ from hypothesis import strategies as st
 
 from reveries.daemon.chat_context import (
     STOPS,
-    TURNS_FIRST,
-    PromptMemory,
     SentExchange,
-    choose_memories,
-    cut_middle,
     day_messages,
-    fold,
-    how_long_ago,
     local_day,
     messages_for,
     recalled_messages,
     split_notes,
     system_text,
 )
+from reveries.daemon.chat_history import cut_middle, fold
+from reveries.daemon.prompt_memories import TURNS_FIRST, PromptMemory, choose_memories, how_long_ago
 from reveries.llm.base import ChatMessage
 from reveries.memory.model import Origin, RankedTurn, Recall, Replacement, SelfModel, Turn
 

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from reveries.daemon.chat_context import PromptMemory, split_notes
+from reveries.daemon.chat_context import split_notes
 from reveries.daemon.project_talk import ProjectTalk, find_named, fit_notes
+from reveries.daemon.prompt_memories import PromptMemory
 from reveries.daemon.requests.frames import recalled_frame
 from reveries.knowledge.model import ChunkSource, ChunkType, Confidence, NewChunk
 from reveries.memory.model import Origin

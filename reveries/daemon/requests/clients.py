@@ -1,23 +1,15 @@
-"""The clients attached to the conversation, and tasks that outlive the client that asked for them."""
+"""The clients attached to the conversation, which are notified of its events."""
 
 import asyncio
-from collections.abc import Callable, Coroutine
-from typing import TypeVar
-
-import structlog
 
 from reveries import protocol
-from reveries.daemon.conversation import Conversation, falling_asleep_error
+from reveries.daemon.conversation import Conversation
 from reveries.daemon.mind_events import MindEvents
 from reveries.daemon.server import Session
-from reveries.errors import StorageLostError
 from reveries.memory.model import Turn
 from reveries.memory.views.episodes import said_turn
 from reveries.safe_text import one_line, plain
 
-log = structlog.get_logger("requests")
-
-T = TypeVar("T")
 _MOST_SCROLLBACKS = 4
 """Scrollbacks built at a time: a hundred at once took megabytes that the process kept (E4)."""
 
@@ -68,34 +60,3 @@ class AttachedClients:
         for number, session in list(self._sessions.items()):
             if number != but:
                 session.outbox.send_piece(protocol.Progress(0, what, done, total))
-
-
-class DetachedTasks:
-    """Tasks in the daemon's own task group, which do not end when a client disconnects."""
-
-    def __init__(self, tasks: asyncio.TaskGroup, on_storage_lost: Callable[[StorageLostError], None]) -> None:
-        self._tasks = tasks
-        self._on_storage_lost = on_storage_lost
-
-    def start(
-        self, session: Session, work: Callable[[], Coroutine[None, None, T]], name: str
-    ) -> "asyncio.Task[T | Exception]":
-        """Start `work`; its task returns the result or the exception. Raises AsleepError."""
-        outcome = self._outcome(session, work)
-        try:
-            return self._tasks.create_task(outcome, name=name)
-        except RuntimeError as error:  # The task group is ending and takes no new task.
-            outcome.close()
-            raise falling_asleep_error() from error
-
-    async def _outcome(self, session: Session, work: Callable[[], Coroutine[None, None, T]]) -> T | Exception:
-        """Return the result of `work`, or its exception for the request to raise; logged if the client is gone."""
-        try:
-            return await work()
-        except StorageLostError as error:
-            self._on_storage_lost(error)
-            return error
-        except Exception as error:  # A named boundary: the request reports it, and without a client the log does.
-            if session.is_gone:
-                log.exception("task.failed")
-            return error

@@ -1,19 +1,58 @@
 """The registry of request handlers: `@handles(Message)` on a function registers it, and `RequestDispatcher` passes it
 the requests that the server receives."""
 
-from collections.abc import Awaitable, Callable
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
+import structlog
+
 from reveries import protocol
+from reveries.daemon.conversation import falling_asleep_error
 from reveries.daemon.mind import Mind
-from reveries.daemon.requests.clients import AttachedClients, DetachedTasks
+from reveries.daemon.requests.clients import AttachedClients
 from reveries.daemon.safe_mode import require_allowed
 from reveries.daemon.server import Session
+from reveries.errors import StorageLostError
 from reveries.progress import CountCallback
 
+log = structlog.get_logger("requests")
+
+T = TypeVar("T")
 _Handler = Callable[["Call", Any], Awaitable[protocol.Frame | None]]
 _H = TypeVar("_H", bound=_Handler)
+
+
+class DetachedTasks:
+    """Tasks in the daemon's own task group, which do not end when a client disconnects."""
+
+    def __init__(self, tasks: asyncio.TaskGroup, on_storage_lost: Callable[[StorageLostError], None]) -> None:
+        self._tasks = tasks
+        self._on_storage_lost = on_storage_lost
+
+    def start(
+        self, session: Session, work: Callable[[], Coroutine[None, None, T]], name: str
+    ) -> "asyncio.Task[T | Exception]":
+        """Start `work`; its task returns the result or the exception. Raises AsleepError."""
+        outcome = self._outcome(session, work)
+        try:
+            return self._tasks.create_task(outcome, name=name)
+        except RuntimeError as error:  # The task group is ending and takes no new task.
+            outcome.close()
+            raise falling_asleep_error() from error
+
+    async def _outcome(self, session: Session, work: Callable[[], Coroutine[None, None, T]]) -> T | Exception:
+        """Return the result of `work`, or its exception for the request to raise; logged if the client is gone."""
+        try:
+            return await work()
+        except StorageLostError as error:
+            self._on_storage_lost(error)
+            return error
+        except Exception as error:  # A named boundary: the request reports it, and without a client the log does.
+            if session.is_gone:
+                log.exception("task.failed")
+            return error
 
 
 @dataclass(frozen=True, slots=True)

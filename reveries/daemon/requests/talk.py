@@ -6,8 +6,8 @@ from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass
 
 from reveries import protocol
-from reveries.daemon.chat_context import PromptMemory
 from reveries.daemon.notices import attach_notices
+from reveries.daemon.prompt_memories import PromptMemory
 from reveries.daemon.reply_generation import ReplyStop
 from reveries.daemon.requests.frames import recalled_frame, said_turns
 from reveries.daemon.requests.registry import Call, handles

@@ -35,6 +35,7 @@ from reveries.projects.rows import (
     question_from_row,
     task_from_row,
 )
+from reveries.projects.wake_report import NOTHING_TO_DO, RestReason
 
 EMPTY_ORIENTATION = Orientation("")
 LONGEST_GOAL_CHARS = 4000
@@ -290,6 +291,7 @@ class ProjectStore:
                 )
             if program:
                 await self.log(transaction, row["project_id"], program, "question.answered")
+                await self._end_idle_rest(transaction, row["project_id"])
             else:
                 await self.log(transaction, row["project_id"], "question.answered")
                 await self.clear_rest(transaction, row["project_id"])
@@ -396,6 +398,12 @@ class ProjectStore:
     async def clear_rest(self, transaction: Transaction, project_id: str) -> None:
         """Clear why the last wake ended: the owner gave the project something to do, so the next one does not wait."""
         await transaction.run("projects.note_rest", {"id": project_id, "now": None, "why": ""})
+
+    async def _end_idle_rest(self, transaction: Transaction, project_id: str) -> None:
+        """Let a project that had nothing to do go on in its turn: a program is not the owner, so nothing else waits."""
+        idle = json.dumps(sorted(NOTHING_TO_DO))
+        row = {"id": project_id, "why": RestReason.RESTED.value, "idle": idle}
+        await transaction.run("projects.end_idle_rest", row)
 
     async def note_rewrite_due(self, transaction: Transaction, project: Project, trigger: str) -> None:
         due = " ".join(dict.fromkeys((*project.rewrite_due, trigger))) if trigger else ""

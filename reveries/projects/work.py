@@ -10,6 +10,7 @@ from functools import partial
 import structlog
 
 from reveries.config import ProjectSettings
+from reveries.db.database import Transaction
 from reveries.errors import BudgetExceededError, ModelError, ModelUnavailableError
 from reveries.llm.tier import Tier
 from reveries.projects.answers import is_dropping, own_answers
@@ -79,17 +80,27 @@ class ProjectWork:
         await self.store.knowledge.count_coretrievals(project_id)
         self.store.knowledge.search.drop(project_id)
         async with self.store.database.transaction() as transaction:
-            has_new_words = await self.store.last_word(transaction, project_id) > report.last_word
-            # What the owner said since the last look at it would wait for the next word: another wake looks at it.
-            is_over = report.reason in NOTHING_TO_DO and not has_new_words
-            why = report.reason.value if is_over or report.reason not in NOTHING_TO_DO else ""
-            row = {"id": project_id, "now": self.store.now, "why": why}
+            row = {
+                "id": project_id,
+                "now": self.store.now,
+                "why": await self._why_rest(transaction, project_id, report),
+            }
             await transaction.run("projects.note_rest", row)
             words = f"{report.reason.value}: {report.message}" if report.message else report.reason.value
             await self.store.log(transaction, project_id, "work.rested", words)
         self.report_event("rested", words)
         log.info("work.rested", reason=report.reason.value, tasks=report.tasks_ended)
         return report
+
+    async def _why_rest(self, transaction: Transaction, project_id: str, report: WakeReport) -> str:
+        """Return why the project rests. What the owner said since the last look at it would wait for the next word:
+        another wake looks at it at once; at what a program answered since then, one in its turn."""
+        if report.reason in NOTHING_TO_DO:
+            if await self.store.last_word(transaction, project_id) > report.last_word:
+                return ""
+            if has_new_answers(await self.store.questions(transaction, project_id)):
+                return RestReason.RESTED.value
+        return report.reason.value
 
     async def _work(self, state: AgentState, must_stop: MustStop) -> WakeReport:
         project_id, ended = state.project.id, 0

@@ -1,6 +1,7 @@
 """Tools for other programs, as the daemon answers them."""
 
 import asyncio
+import contextlib
 import json
 from typing import Any
 
@@ -11,9 +12,12 @@ from reveries import protocol
 from reveries.config import Home, Settings
 from reveries.daemon import program_tools
 from reveries.errors import ReveriesError, UsageError
+from reveries.projects.model import TaskKind, TaskStatus
+from reveries.projects.store import NewQuestion, NewTask
+from reveries.projects.wake_report import RestReason
 from tests.daemon.asking import ask
 from tests.daemon.mind_kit import NOON, Living, living
-from tests.daemon.test_project_work import QUIET, worker
+from tests.daemon.test_project_work import QUIET, give_project, worker
 from tests.fakes.patient_clock import PatientClock
 
 _CHUNK: dict[str, Any] = {"type": "research", "tags": [], "confidence": "verified", "source": "research"}
@@ -39,6 +43,33 @@ async def test_leave_to_write_is_of_one_program_and_counts_from_its_next_call(ho
         await call(life, "create_project", **page)
         with pytest.raises(UsageError, match="guest may not call"):
             await call(life, "update_orientation", program="guest", project_id="Shed", orientation={})
+
+
+async def test_the_answer_of_a_program_that_may_write_wakes_a_resting_project_and_that_of_another_does_not(
+    home: Home,
+) -> None:
+    async with living(home, worker(), PatientClock(NOON), allowing("agent")) as life:
+        store = life.mind.projects.store
+        await give_project(life)
+        await life.pass_time(1)
+        project = await store.find("Shed")
+        async with store.database.transaction() as transaction:
+            goal = (await store.goals(transaction, project.id))[-1]
+            [task_id] = await store.put_tasks(
+                transaction, project.id, [NewTask("Paint it", "", TaskKind.OTHER, goal_id=goal.id)]
+            )
+            asked = await store.put_question(transaction, project.id, NewQuestion("Which paint?", blocks=(task_id,)))
+        await life.pass_time(1)
+        assert (await store.find("Shed")).rested_because == RestReason.DONE.value
+        for program, rest in (("guest", RestReason.DONE), ("agent", RestReason.RESTED)):
+            with contextlib.suppress(UsageError):
+                await call(
+                    life, "answer_question", program=program, project_id="Shed", question_id=asked, answer="Oil."
+                )
+            assert (await store.find("Shed")).rested_because == rest.value
+        await life.pass_time(1)
+        [task] = [one for one in await store.tasks(store.database, project.id) if one.id == task_id]
+        assert (task.status, set(task.foreign_sources)) == (TaskStatus.DONE, {"mcp:agent"})
 
 
 async def test_what_a_program_asks_to_be_kept_is_recalled_as_what_it_said(home: Home) -> None:

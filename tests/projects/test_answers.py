@@ -174,6 +174,21 @@ async def test_an_answer_that_comes_as_a_wake_ends_is_looked_at_in_the_next_one(
         assert (await work.store.find(project.id)).rested_because
 
 
+async def test_a_programs_answer_that_comes_as_a_wake_ends_is_looked_at_in_the_next_one(tmp_path: Path) -> None:
+    async with open_work(tmp_path, answers) as work:
+        project = await work.begin("Shed", "Build a shed")
+        count = work.store.knowledge.count_coretrievals
+
+        async def count_and_hear(project_id: str) -> int:
+            [(_, first), *_] = await work.store.open_questions()
+            await work.store.answer(first.id, "For bicycles", "mcp:agent")
+            return await count(project_id)
+
+        work.store.knowledge.count_coretrievals = count_and_hear  # type: ignore[method-assign]
+        await work.wake(project)
+        assert (await work.store.find(project.id)).rested_because == "rested", "it goes on in its turn"
+
+
 async def test_what_the_owner_says_to_a_task_that_failed_stands_before_the_next_try_or_drops_it(tmp_path: Path) -> None:
     tried: list[str] = []
 

@@ -433,7 +433,7 @@ async def test_what_a_program_answers_is_no_word_of_the_owner(tmp_path: Path) ->
         async with call.work.database.transaction() as transaction:
             asked = NewQuestion("Oak or pine?", context_tags=(INTAKE_TAG, CRITERIA_TAG))
             question_id = await call.work.store.put_question(transaction, project.id, asked)
-            await transaction.run("projects.note_rest", {"id": project.id, "now": 1.0, "why": "waiting"})
+            await transaction.run("projects.note_rest", {"id": project.id, "now": 1.0, "why": "waiting for you"})
             await call.work.store.log(transaction, project.id, "planned")
         await call("answer_question", question_id=question_id, answer="Pine.")
         await note_answers(call.work.store, project.id)
@@ -446,7 +446,8 @@ async def test_what_a_program_answers_is_no_word_of_the_owner(tmp_path: Path) ->
         assert "user_answer" not in chunk.tags
         [newest, *_] = (await call("get_recent_activity"))["activities"]
         assert (newest["action"], newest["source"]) == ("question.answered", "mcp:agent")
-        assert (await call.work.store.find("Shed")).rested_because == "waiting"
+        # It goes on in its turn, not at once as after a word of the owner.
+        assert (await call.work.store.find("Shed")).rested_because == "rested"
         state = await call.work.state(project)
         assert (state.plans_since_word, state.questions[0].answered_by) == (1, "mcp:agent")
 

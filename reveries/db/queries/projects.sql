@@ -22,6 +22,10 @@ UPDATE projects SET last_wake_at = :now WHERE id = :id
 -- name: note_rest
 UPDATE projects SET last_worked_at = coalesce(:now, last_worked_at), rested_because = :why WHERE id = :id
 
+-- name: end_idle_rest
+-- A project that had nothing to do has something again, and goes on in its turn.
+UPDATE projects SET rested_because = :why WHERE id = :id AND rested_because IN (SELECT value FROM json_each(:idle))
+
 -- name: set_rewrite_due
 UPDATE projects SET rewrite_due = :due WHERE id = :id
 

@@ -293,7 +293,7 @@ REQUIREMENTS: Final[dict[str, str]] = {
     "V-107": "The columns of strength, validity, confidence and replacement.",
     "V-109": "Memory type and tier.",
     "V-110": "The memory type follows from the chunk type.",
-    "V-111": "A relation's confidence and origin.",
+    "V-111": "A relation's confidence and origin, since when and until when it holds, and what it is a copy of.",
     "V-115": "A word index, kept up to date by triggers.",
     "V-116": "Results of search by meaning and by words are fused by rank.",
     "V-118": "Strength is a function of times only.",

@@ -52,13 +52,14 @@ def weaken_relation(relation: Relation, now: float, reason: str, amount: float =
         return relation
     left = relation.weight - amount
     if left < ARCHIVE_BELOW:
-        return replace(relation, archived_at=now, archive_reason=reason, final_weight=max(0.0, left))
+        final = max(0.0, left)
+        return replace(relation, archived_at=now, archive_reason=reason, final_weight=final, valid_until=now)
     return replace(relation, weight=left)
 
 
 def unarchive_relation(relation: Relation) -> Relation:
     """The relation out of the archive (V-135)."""
-    return replace(relation, archived_at=None, archive_reason="", final_weight=None)
+    return replace(relation, archived_at=None, archive_reason="", final_weight=None, valid_until=None)
 
 
 def merge_statements(relation: Relation, weight: float, context_tags: Iterable[str]) -> Relation:

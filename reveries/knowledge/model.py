@@ -1,6 +1,6 @@
 """What a project knows: chunks, and the relations between them (V-46..V-48, V-107..V-113)."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 
@@ -139,6 +139,7 @@ class Chunk:
     is_pinned: bool = False
     valid_from: float | None = None
     valid_until: float | None = None
+    """When it was replaced or fell, whichever came first; None while it holds."""
     source_confidence: float = 0.7
     extraction_confidence: float = 0.7
     initial_strength: float = 1.0
@@ -157,6 +158,13 @@ class Chunk:
     def text(self) -> str:
         """The text to embed and search: the situating line and the content (V-117)."""
         return f"{self.title}\n{self.content}" if self.title else self.content
+
+    def as_of(self, moment: float) -> "Chunk":
+        """The chunk as it was then: one that held until later had not fallen and was not replaced. A fall whose time
+        was not recorded counts as earlier."""
+        if self.valid_until is None or self.valid_until <= moment:
+            return self
+        return replace(self, fell_because="", superseded_by=None, valid_until=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,6 +190,11 @@ class Relation:
     archive_reason: str = ""
     final_weight: float | None = None
     derived_from: str | None = None
+    """The relation that it is a copy of (V-62)."""
+    valid_from: float | None = None
+    """When it was first stated or found."""
+    valid_until: float | None = None
+    """When it was archived."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,6 +265,7 @@ class SearchFilters:
     confidence: frozenset[Confidence] = frozenset()
     since: float | None = None
     until: float | None = None
+    """Search what was known then: later chunks are left out, and the others are as they were."""
     with_fallen: bool = False
     """Include chunks that were contradicted or retracted."""
 

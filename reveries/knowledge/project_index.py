@@ -35,6 +35,8 @@ class ProjectIndex:
         self._about: dict[str, list[int]] = {}
         self._openers: Counter[str] = Counter()
         self._related: dict[int, list[Lead]] = {}
+        self.greatest_weight = 0.0
+        """The greatest sum of the weights of one chunk's relations."""
         self._terms = lru_cache(maxsize=4096)(self._read_terms)
 
     def __len__(self) -> int:
@@ -81,6 +83,7 @@ class ProjectIndex:
             related.setdefault(here, []).append(Lead(there, one["weight"], one["type"]))
             related.setdefault(there, []).append(Lead(here, one["weight"], one["type"]))
         self._related = related
+        self.greatest_weight = max((sum(one.strength for one in every) for every in related.values()), default=0.0)
 
     def row_of(self, chunk_id: str) -> int | None:
         return self._rows_by_id.get(chunk_id)

@@ -190,7 +190,7 @@ class ProjectKnowledge:
 
     async def mark_fallen(self, transaction: Transaction, project_id: str, chunk_id: str, why: str) -> bool:
         """Mark a chunk as fallen; False if there is no such chunk or it fell before."""
-        row = {"project_id": project_id, "id": chunk_id, "why": why}
+        row = {"project_id": project_id, "id": chunk_id, "why": why, "now": self._clock.now()}
         is_new = bool(await transaction.run("chunks.mark_fallen", row))
         if is_new:
             self.search.note_change(project_id, [chunk_id])
@@ -225,6 +225,7 @@ class ProjectKnowledge:
         for copy in copies_for_replacement(older.id, newer.id, await relations_of_chunk(transaction, older.id)):
             new = NewRelation(copy.from_id, copy.to_id, copy.type, copy.weight, True, derived_from=copy.derived_from)
             await state_relation(transaction, new, self._new_id, self._clock.now())
+        self.search.note_change(older.project_id)
 
     async def count_coretrievals(self, project_id: str) -> int:
         """Strengthen what was found together since the last count, once a session, and relate what was found together

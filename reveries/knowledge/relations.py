@@ -75,7 +75,7 @@ async def store_change(transaction: Transaction, relation: Relation) -> Relation
         "last_activated_at": relation.last_activated_at, "archived_at": relation.archived_at,
         "archive_reason": relation.archive_reason, "final_weight": relation.final_weight,
         "confidence_source": relation.confidence_source, "resolved_at": relation.resolved_at,
-        "resolution": relation.resolution,
+        "resolution": relation.resolution, "valid_until": relation.valid_until,
     }  # fmt: skip
     await transaction.run("relations.change", row)
     return relation
@@ -146,4 +146,6 @@ def _relation_of(row: Row) -> Relation:
         archive_reason=str(row["archive_reason"]),
         final_weight=row["final_weight"],
         derived_from=row["derived_from"],
+        valid_from=row["valid_from"],
+        valid_until=row["valid_until"],
     )

@@ -51,8 +51,14 @@ def confidence_weight(confidence: Confidence) -> float:
     return _CONFIDENCE[confidence]
 
 
-def persistence(chunk: Chunk, now: float, centrality: float = _UNKNOWN_CENTRALITY) -> float:
-    """Persistence score, 0 to 1 (V-67). `centrality`: the chunk's share of the graph's weight."""
+def centrality_of(weight: float, greatest: float) -> float:
+    """Centrality of a chunk in its project, 0 to 1: the sum of the weights of its relations as a share of the
+    greatest such sum; 0.5 in a project without relations (V-67)."""
+    return weight / greatest if greatest > 0.0 else _UNKNOWN_CENTRALITY
+
+
+def persistence(chunk: Chunk, now: float, centrality: float) -> float:
+    """Persistence score, 0 to 1 (V-67)."""
     frequency = 1.0 - math.exp(-0.3 * max(1, chunk.access_count))
     recency = math.exp(-days_between(chunk.last_accessed_at, now) / _RECENCY_DAYS)
     evidence = _EVIDENCE[chunk.confidence]

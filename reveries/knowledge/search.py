@@ -38,6 +38,7 @@ from reveries.knowledge.ranking import Float32, RankedRow, RankedSources, best_c
 from reveries.knowledge.relations import relations_of_chunk
 from reveries.knowledge.scoring import (
     SUPERSEDED_FACTOR,
+    centrality_of,
     confidence_weight,
     enhanced_score,
     persistence,
@@ -86,6 +87,8 @@ class KnowledgeSearch:
         self._locks: dict[str, asyncio.Lock] = {}
         self._changed: set[str] = set()
         """Projects whose relations changed since their index read them."""
+        self._greatest_weights: dict[str, float] = {}
+        """By project, the greatest sum of the weights of one chunk's relations, until a relation changes."""
         self._forms: Vectors | None = None
         """The mean vector of the example questions of each type of query, in their order."""
         self._drops = 0
@@ -99,17 +102,20 @@ class KnowledgeSearch:
     def note_change(self, project_id: str, fallen: Iterable[str] = ()) -> None:
         """Note that relations of a project changed, and that the chunks `fallen` are no longer shown."""
         self._changed.add(project_id)
+        self._greatest_weights.pop(project_id, None)
         if index := self._indexes.get(project_id):
             index.hidden.update(row for name in fallen if (row := index.row_of(name)) is not None)
 
     def drop(self, project_id: str) -> None:
         """Free the index of a project; the next search rebuilds it."""
         self._indexes.pop(project_id, None)
+        self._greatest_weights.pop(project_id, None)
 
     def drop_all(self) -> None:
         """Drop every index, so that no erased word stays in memory."""
         self._drops += 1
         self._indexes.clear()
+        self._greatest_weights.clear()
 
     async def answer(
         self, project_id: str, question: str, limit: int, *, until: float | None = None, is_counted: bool = False
@@ -131,7 +137,8 @@ class KnowledgeSearch:
         relations: list[tuple[FoundChunk, RelatedChunk]] = []
         if plan.method is QueryMethod.RELATIONSHIP_TRAVERSAL:
             for one, type_ in itertools.product(found[:_COUNTED_TOGETHER], plan.relation_types or (None,)):
-                relations += [(one, other) for other in await self.related(project_id, one.chunk.id, type_)]
+                related = await self.related(project_id, one.chunk.id, type_)
+                relations += [(one, other) for other in related if until is None or other.relation.created_at <= until]
         return Answered(plan, found, relations)
 
     async def hybrid(
@@ -195,10 +202,8 @@ class KnowledgeSearch:
         fitting, size = list[tuple[Chunk, float]](), 2 * limit + 20
         for start in range(0, len(near), size):
             batch = near[start : start + size]
-            chunks = await read_named(self._database, project_id, (name for name, _ in batch))
-            fitting += [
-                (chunks[name], cosine) for name, cosine in batch if name in chunks and filters.fits(chunks[name])
-            ]
+            chunks = await self._fitting(project_id, (name for name, _ in batch), filters)
+            fitting += [(chunks[name], cosine) for name, cosine in batch if name in chunks]
             if len(fitting) >= limit:
                 break
         found = [
@@ -216,8 +221,8 @@ class KnowledgeSearch:
         index = await self._index(project_id)
         numbers = await self._numbers_by_words(project_id, query)
         rows = [row for row in index.rows_of(numbers) if row not in index.hidden]
-        chunks = await read_named(self._database, project_id, (index.ids[row] for row in rows))
-        ordered = [chunk for row in rows if (chunk := chunks.get(index.ids[row])) is not None and filters.fits(chunk)]
+        chunks = await self._fitting(project_id, (index.ids[row] for row in rows), filters)
+        ordered = [chunk for row in rows if (chunk := chunks.get(index.ids[row])) is not None]
         return [
             FoundChunk(chunk, 0.0, 1.0 / rank, keyword_rank=rank) for rank, chunk in enumerate(ordered[:limit], start=1)
         ]
@@ -275,6 +280,16 @@ class KnowledgeSearch:
                 await transaction.run("relations.activate", {"ids": ids, "now": now})
         return found
 
+    async def centralities(self, project_id: str, ids: Iterable[str]) -> dict[str, float]:
+        """How central each of these chunks is among the relations of the project (V-67)."""
+        names = sorted(set(ids))
+        if (greatest := self._greatest_weights.get(project_id)) is None:
+            [row] = await self._database.rows("relations.greatest_weight", {"project_id": project_id})
+            greatest = self._greatest_weights[project_id] = float(row["weight"] or 0.0)
+        rows = await self._database.rows("relations.weights_of_chunks", {"ids": json.dumps(names)})
+        weights = {str(row["chunk_id"]): float(row["weight"]) for row in rows}
+        return {name: min(1.0, centrality_of(weights.get(name, 0.0), greatest)) for name in names}
+
     async def likest(
         self, project_id: str, chunks: Sequence[NewChunk], vectors: Vectors, count: int, least: float
     ) -> list[list[tuple[str, float]]]:
@@ -298,19 +313,25 @@ class KnowledgeSearch:
         return refine_plan(plan, dict(zip(examples, (self._forms @ vector).tolist(), strict=True)))
 
     async def _explore(self, project_id: str, topic: str, limit: int, filters: SearchFilters) -> list[FoundChunk]:
-        """Chunks similar to a subject, ranked by similarity, persistence and strength (V-69)."""
+        """Chunks similar to a subject, ranked by similarity, persistence and strength (V-69); what the hybrid search
+        finds follows if they are few."""
         least = min(_ENHANCED_LEAST, self.similarity_floor)
         alike = await self.semantic(project_id, topic, _ENHANCED_DEPTH, least, filters, is_counted=False)
-        if len(alike) < limit:
-            more = await self.hybrid(project_id, topic, limit, filters, is_counted=False)
-            known = {one.chunk.id for one in alike}
-            return (alike + [one for one in more if one.chunk.id not in known])[:limit]
-        now = self._clock.now()
+        now, central = self._clock.now(), await self.centralities(project_id, (one.chunk.id for one in alike))
         scored = [
-            replace(one, score=enhanced_score(one.similarity, persistence(one.chunk, now), strength(one.chunk, now)))
+            replace(
+                one,
+                score=_standing_factor(chunk := one.chunk, filters)
+                * enhanced_score(one.similarity, persistence(chunk, now, central[chunk.id]), strength(chunk, now)),
+            )
             for one in alike
         ]
-        return sorted(scored, key=lambda one: (-one.score, one.chunk.id))[:limit]
+        scored.sort(key=lambda one: (-one.score, one.chunk.id))
+        if len(scored) < limit:
+            known = {one.chunk.id for one in scored}
+            more = await self.hybrid(project_id, topic, limit, filters, is_counted=False)
+            scored += [one for one in more if one.chunk.id not in known]
+        return scored[:limit]
 
     async def _read(
         self,
@@ -321,34 +342,38 @@ class KnowledgeSearch:
         limit: int,
         filters: SearchFilters,
     ) -> list[FoundChunk]:
-        """Read the first `limit` chunks that pass the filters. A replaced chunk scores half (V-62), one that is less
-        certain less (V-65) unless the filters name the confidence."""
+        """Read the first `limit` chunks that pass the filters."""
         found: list[FoundChunk] = []
         for start in range(0, len(ranked), size := 2 * limit + 20):
             batch = ranked[start : start + size]
-            chunks = await read_named(self._database, project_id, (index.ids[one.row] for one in batch))
+            chunks = await self._fitting(project_id, (index.ids[one.row] for one in batch), filters)
             for one in batch:
                 chunk = chunks.get(index.ids[one.row])
                 is_unrelated = one.keyword_rank is None and one.led_from is None
-                if chunk is None or not filters.fits(chunk):
+                if chunk is None:
                     continue
                 if is_unrelated and similarity[one.row] < _UNRELATED_COSINE:
                     continue
-                is_behind = chunk.superseded_by is not None and (
-                    filters.until is None or (chunk.valid_until or 0.0) <= filters.until
-                )
-                factor = SUPERSEDED_FACTOR if is_behind else 1.0
-                factor *= 1.0 if filters.confidence else confidence_weight(chunk.confidence)
                 led_from = None if one.led_from is None else index.ids[one.led_from]
                 found.append(
                     FoundChunk(
-                        chunk, float(similarity[one.row]), one.score * factor, one.semantic_rank, one.keyword_rank,
-                        one.graph_rank, led_from, one.led_by,
+                        chunk, float(similarity[one.row]), one.score * _standing_factor(chunk, filters),
+                        one.semantic_rank, one.keyword_rank, one.graph_rank, led_from, one.led_by,
                     )
                 )  # fmt: skip
             if len(found) >= limit:
                 break
         return sorted(found, key=lambda one: -one.score)[:limit]
+
+    async def _fitting(self, project_id: str, ids: Iterable[str], filters: SearchFilters) -> dict[str, Chunk]:
+        """The chunks with these ids that pass the filters, by id, as they were at the time that the filters name."""
+        chunks = await read_named(self._database, project_id, ids)
+        until = filters.until
+        return {
+            name: chunk if until is None else chunk.as_of(until)
+            for name, chunk in chunks.items()
+            if filters.fits(chunk)
+        }
 
     async def _numbers_by_words(self, project_id: str, query: str) -> list[int]:
         """The numbers of the chunks that contain its content words, best first (V-115)."""
@@ -387,6 +412,7 @@ class KnowledgeSearch:
                 self._changed.discard(project_id)
                 leads = await self._database.rows("relations.leads", {"project_id": project_id})
                 await asyncio.to_thread(index.relate, leads)
+                self._greatest_weights[project_id] = index.greatest_weight
             if drops == self._drops:
                 self._indexes[project_id] = index
             return index
@@ -430,6 +456,13 @@ def _likest(
         index.likest(vector, count, least, names_of(chunk.title, chunk.content))
         for chunk, vector in zip(chunks, vectors, strict=True)
     ]
+
+
+def _standing_factor(chunk: Chunk, filters: SearchFilters) -> float:
+    """How much of its score a chunk keeps: half if it was replaced or fell (V-62), less if it is less certain (V-65)
+    unless the filters name the confidence. Pure."""
+    factor = 1.0 if chunk.stands else SUPERSEDED_FACTOR
+    return factor if filters.confidence else factor * confidence_weight(chunk.confidence)
 
 
 def _directions(relation: Relation, chunk_id: str, direction: str) -> list[str]:

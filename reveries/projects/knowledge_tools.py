@@ -17,7 +17,6 @@ from reveries.knowledge.model import (
     ChunkSource,
     ChunkType,
     Confidence,
-    FoundChunk,
     KnowledgeConflict,
     NewChunk,
     Relation,
@@ -25,7 +24,24 @@ from reveries.knowledge.model import (
     SearchFilters,
 )
 from reveries.knowledge.relations import NewRelation, choose_relation, relations_between
-from reveries.knowledge.scoring import RRF_CONSTANT, persistence, strength
+from reveries.projects.knowledge_results import (
+    ChunkOut,
+    ChunksOut,
+    ContradictionOut,
+    ContradictionsOut,
+    FullChunkOut,
+    HybridOut,
+    OneChunkOut,
+    OneRelationshipOut,
+    RelatedOut,
+    RelationshipsOut,
+    SemanticOut,
+    SemanticResult,
+    StoredOut,
+    chunk_out,
+    hybrid_result,
+    relationship_out,
+)
 from reveries.projects.model import Project
 from reveries.projects.store import ProjectStore
 from reveries.tools.reach import Reach
@@ -139,138 +155,6 @@ class GetContradictions(_Arguments, frozen=True):
     limit: _Limit | None = None
 
 
-# --- results ----------------------------------------------------------------------------------------------------------
-
-
-class ChunkOut(msgspec.Struct, frozen=True):
-    """A chunk with all that is kept of it, and what follows from it now."""
-
-    id: str
-    project_id: str
-    content: str
-    title: str
-    type: str
-    tags: list[str]
-    confidence: str
-    source: str
-    created_at: float
-    last_accessed: float
-    last_useful: float | None
-    access_count: int
-    memory_type: str
-    tier: str
-    status: str
-    pinned: bool
-    valid_from: float | None
-    valid_until: float | None
-    source_confidence: float
-    extraction_confidence: float
-    initial_strength: float
-    current_strength: float
-    decay_function: str
-    decay_rate: float
-    persistence_score: float
-    superseded_by: str | None
-    rests_on: list[str]
-    fell_because: str
-    foreign_sources: list[str]
-
-
-class RelationshipOut(msgspec.Struct, frozen=True):
-    id: str
-    from_chunk_id: str
-    to_chunk_id: str
-    type: str
-    weight: float
-    last_activated: float
-    activation_count: int
-    context_tags: list[str]
-    origin: str
-    created_at: float
-    confidence: float
-    confidence_source: str
-    archived: bool
-
-
-class ContradictionOut(msgspec.Struct, frozen=True):
-    chunk_a: ChunkOut
-    chunk_b: ChunkOut
-    relationship: RelationshipOut
-    detected_at: float
-    verified: bool
-    resolution: str
-
-
-class StoredOut(msgspec.Struct, frozen=True):
-    project: str
-    chunk: ChunkOut
-    contradictions: list[ContradictionOut]
-
-
-class SemanticResult(msgspec.Struct, frozen=True):
-    chunk: ChunkOut
-    similarity: float
-
-
-class SemanticOut(msgspec.Struct, frozen=True):
-    project: str
-    results: list[SemanticResult]
-
-
-class HybridResult(msgspec.Struct, frozen=True):
-    """`score` is what it is ranked by; the others are what each source adds by its rank (V-70)."""
-
-    chunk: ChunkOut
-    score: float
-    rrf_score: float
-    semantic_score: float
-    keyword_score: float
-    graph_score: float
-
-
-class HybridOut(msgspec.Struct, frozen=True):
-    project: str
-    results: list[HybridResult]
-
-
-class ChunksOut(msgspec.Struct, frozen=True):
-    project: str
-    chunks: list[ChunkOut]
-
-
-class FullChunkOut(ChunkOut, frozen=True):
-    """A chunk with its ties to those that it replaced or contradicts, by id (V-36, V-107)."""
-
-    supersedes: list[str]
-    conflicts_with: list[str]
-
-
-class OneChunkOut(msgspec.Struct, frozen=True):
-    project: str
-    chunk: FullChunkOut
-
-
-class RelatedOut(msgspec.Struct, frozen=True):
-    chunk: ChunkOut
-    relationship: RelationshipOut
-    direction: str
-
-
-class RelationshipsOut(msgspec.Struct, frozen=True):
-    project: str
-    relationships: list[RelatedOut]
-
-
-class OneRelationshipOut(msgspec.Struct, frozen=True):
-    project: str
-    relationship: RelationshipOut
-
-
-class ContradictionsOut(msgspec.Struct, frozen=True):
-    project: str
-    contradictions: list[ContradictionOut]
-
-
 @dataclass(frozen=True, slots=True)
 class KnowledgeTools:
     """The tools that read and write the knowledge of projects."""
@@ -323,8 +207,8 @@ class KnowledgeTools:
             await self._chunk(project, one.chunk_id)
         [chunk_id] = await self.store.knowledge.store(project.id, [chunk])
         conflicts = await self.store.knowledge.contradictions_of_chunk(project.id, chunk_id)
-        stored = self._chunk_out(await self._chunk(project, chunk_id))
-        return StoredOut(project.name, stored, [self._contradiction_out(one) for one in conflicts])
+        [stored] = await self._chunk_outs(project, [await self._chunk(project, chunk_id)])
+        return StoredOut(project.name, stored, await self._contradiction_outs(project, conflicts))
 
     async def search_semantic(self, given: SearchSemantic, caller: ToolCaller) -> SemanticOut:
         project = await self.store.find(given.project_id)
@@ -332,9 +216,9 @@ class KnowledgeTools:
             project.id, given.query, given.limit, given.min_similarity, given.filters.to_search(),
             session_id=caller.session_id, is_counted=caller.may_write,
         )  # fmt: skip
-        return SemanticOut(
-            project.name, [SemanticResult(self._chunk_out(one.chunk), one.similarity) for one in results]
-        )
+        outs = await self._chunk_outs(project, [one.chunk for one in results])
+        found = [SemanticResult(out, one.similarity) for out, one in zip(outs, results, strict=True)]
+        return SemanticOut(project.name, found)
 
     async def search_hybrid(self, given: SearchHybrid, caller: ToolCaller) -> HybridOut:
         project = await self.store.find(given.project_id)
@@ -342,13 +226,14 @@ class KnowledgeTools:
             project.id, given.query, given.limit, given.filters.to_search(),
             session_id=caller.session_id, is_counted=caller.may_write,
         )  # fmt: skip
-        return HybridOut(project.name, [self._hybrid_result(one) for one in results])
+        outs = await self._chunk_outs(project, [one.chunk for one in results])
+        return HybridOut(project.name, [hybrid_result(one, out) for one, out in zip(results, outs, strict=True)])
 
     async def search_tags(self, given: SearchTags, caller: ToolCaller) -> ChunksOut:
         project = await self.store.find(given.project_id)
         filters = SearchFilters(confidence=frozenset(given.confidence), since=given.since)
         chunks = await self.store.knowledge.search.tagged(project.id, given.tags, given.any_tags, filters, given.limit)
-        return ChunksOut(project.name, [self._chunk_out(one) for one in chunks])
+        return ChunksOut(project.name, await self._chunk_outs(project, chunks))
 
     async def get_related(self, given: GetRelated, caller: ToolCaller) -> RelationshipsOut:
         project = await self.store.find(given.project_id)
@@ -357,8 +242,10 @@ class KnowledgeTools:
             project.id, chunk.id, given.relationship_type, min_weight=given.min_weight, limit=given.limit,
             direction=given.direction, is_counted=caller.may_write,
         )  # fmt: skip
+        outs = await self._chunk_outs(project, [one.chunk for one in neighbours])
         related = [
-            RelatedOut(self._chunk_out(one.chunk), relationship_out(one.relation), one.direction) for one in neighbours
+            RelatedOut(out, relationship_out(one.relation), one.direction)
+            for out, one in zip(outs, neighbours, strict=True)
         ]
         return RelationshipsOut(project.name, related)
 
@@ -385,11 +272,12 @@ class KnowledgeTools:
 
     async def get_chunk(self, given: GetChunk, _: ToolCaller) -> OneChunkOut:
         project = await self.store.find(given.project_id)
-        chunk, knowledge = await self._chunk(project, given.chunk_id), self.store.knowledge
+        knowledge = self.store.knowledge
+        [chunk] = await self._chunk_outs(project, [await self._chunk(project, given.chunk_id)])
         conflicts = await knowledge.contradictions_of_chunk(project.id, chunk.id)
         ends = (end.id for one in conflicts if one.is_open for end in (one.older, one.newer))
         full = FullChunkOut(
-            **msgspec.structs.asdict(self._chunk_out(chunk)),
+            **msgspec.structs.asdict(chunk),
             supersedes=await knowledge.replaced_by(project.id, chunk.id),
             conflicts_with=sorted({end for end in ends if end != chunk.id}),
         )
@@ -398,7 +286,7 @@ class KnowledgeTools:
     async def get_contradictions(self, given: GetContradictions, _: ToolCaller) -> ContradictionsOut:
         project = await self.store.find(given.project_id)
         conflicts = await self.store.knowledge.contradictions(project.id, unresolved_only=given.unresolved_only)
-        return ContradictionsOut(project.name, [self._contradiction_out(one) for one in conflicts[: given.limit]])
+        return ContradictionsOut(project.name, await self._contradiction_outs(project, conflicts[: given.limit]))
 
     async def _chunk(self, project: Project, chunk_id: str) -> Chunk:
         """Load a chunk of this project. Raises NotFoundError."""
@@ -411,56 +299,22 @@ class KnowledgeTools:
         one, other = await self._chunk(project, from_id), await self._chunk(project, to_id)
         return choose_relation(await relations_between(self.store.database, one.id, other.id), type_)
 
-    def _chunk_out(self, chunk: Chunk) -> ChunkOut:
-        return ChunkOut(
-            id=chunk.id,
-            project_id=chunk.project_id,
-            content=chunk.content,
-            title=chunk.title,
-            type=chunk.type.value,
-            tags=list(chunk.tags),
-            confidence=chunk.confidence.value,
-            source=chunk.source.value,
-            created_at=chunk.created_at,
-            last_accessed=chunk.last_accessed_at,
-            last_useful=chunk.last_useful_at,
-            access_count=chunk.access_count,
-            memory_type=chunk.memory_type.value,
-            tier=chunk.tier,
-            status=chunk.status.value,
-            pinned=chunk.is_pinned,
-            valid_from=chunk.valid_from,
-            valid_until=chunk.valid_until,
-            source_confidence=chunk.source_confidence,
-            extraction_confidence=chunk.extraction_confidence,
-            initial_strength=chunk.initial_strength,
-            current_strength=strength(chunk, self.store.now),
-            decay_function=chunk.decay_function,
-            decay_rate=chunk.decay_rate,
-            persistence_score=persistence(chunk, self.store.now),
-            superseded_by=chunk.superseded_by,
-            rests_on=list(chunk.rests_on),
-            fell_because=chunk.fell_because,
-            foreign_sources=sorted(chunk.foreign_sources),
-        )
+    async def _chunk_outs(self, project: Project, chunks: Sequence[Chunk]) -> list[ChunkOut]:
+        central = await self.store.knowledge.search.centralities(project.id, (one.id for one in chunks))
+        return [chunk_out(one, central[one.id], self.store.now) for one in chunks]
 
-    def _hybrid_result(self, found: FoundChunk) -> HybridResult:
-        semantic, keyword, graph = (
-            1.0 / (RRF_CONSTANT + rank) if rank is not None else 0.0
-            for rank in (found.semantic_rank, found.keyword_rank, found.graph_rank)
-        )
-        fused = semantic + keyword + graph
-        return HybridResult(self._chunk_out(found.chunk), found.score, fused, semantic, keyword, graph)
-
-    def _contradiction_out(self, found: KnowledgeConflict) -> ContradictionOut:
-        return ContradictionOut(
-            self._chunk_out(found.older),
-            self._chunk_out(found.newer),
-            relationship_out(found.relation),
-            found.relation.created_at,
-            found.is_verified,
-            found.relation.resolution,
-        )
+    async def _contradiction_outs(
+        self, project: Project, conflicts: Sequence[KnowledgeConflict]
+    ) -> list[ContradictionOut]:
+        older = await self._chunk_outs(project, [one.older for one in conflicts])
+        newer = await self._chunk_outs(project, [one.newer for one in conflicts])
+        return [
+            ContradictionOut(
+                chunk_a, chunk_b, relationship_out(one.relation), one.relation.created_at, one.is_verified,
+                one.relation.resolution,
+            )
+            for one, chunk_a, chunk_b in zip(conflicts, older, newer, strict=True)
+        ]  # fmt: skip
 
 
 def _require_no_verdict(given: StoreChunk) -> None:
@@ -471,25 +325,6 @@ def _require_no_verdict(given: StoreChunk) -> None:
             "Only who may write says that a chunk replaces or contradicts another.",
             advice="The owner allows it: reveries mcp allow NAME --write",
         )
-
-
-def relationship_out(relation: Relation) -> RelationshipOut:
-    """Return a relation with the fields of the specification."""
-    return RelationshipOut(
-        id=relation.id,
-        from_chunk_id=relation.from_id,
-        to_chunk_id=relation.to_id,
-        type=relation.type.value,
-        weight=relation.weight,
-        last_activated=relation.last_activated_at,
-        activation_count=relation.activation_count,
-        context_tags=list(relation.context_tags),
-        origin="implicit" if relation.is_implicit else "explicit",
-        created_at=relation.created_at,
-        confidence=relation.confidence,
-        confidence_source=relation.confidence_source,
-        archived=relation.archived_at is not None,
-    )
 
 
 KNOWLEDGE_TOOL_NAMES: Sequence[str] = (

@@ -34,7 +34,10 @@ _FULL = (
     " extraction_confidence initial_strength current_strength decay_function decay_rate persistence_score"
     " superseded_by supersedes conflicts_with"
 )
-_RELATION = "id from_chunk_id to_chunk_id type weight last_activated activation_count context_tags origin created_at"
+_RELATION = (
+    "id from_chunk_id to_chunk_id type weight last_activated activation_count context_tags origin created_at "
+    "confidence confidence_source valid_from valid_until derived_from"
+)
 
 
 def has(record: dict[str, Any], fields: str) -> bool:

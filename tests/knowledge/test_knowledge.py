@@ -399,16 +399,73 @@ async def test_a_question_is_answered_the_way_it_is_meant(tmp_path: Path) -> Non
         assert {one.chunk.id for one in known.found} >= {first, oak}
 
 
-async def test_as_of_a_day_a_project_knows_what_it_knew_then(tmp_path: Path) -> None:
+RENT = ("How high is the rent of the flat?", "What do you know about the rent of the flat?")
+
+
+@pytest.mark.requirement("V-107")
+@pytest.mark.parametrize("question", RENT)
+async def test_as_of_a_day_a_project_knows_what_it_knew_then(tmp_path: Path, question: str) -> None:
     async with open_knowledge(tmp_path, clock=(clock := HandClock(NOW))) as (knowledge, database):
         [old] = await knowledge.store(PROJECT, [new_chunk("The rent of the flat is 900 euros.")])
         await clock.advance(10 * DAY)
-        await knowledge.store(PROJECT, [new_chunk("The rent of the flat is 950 euros.")])
+        [new] = await knowledge.store(PROJECT, [new_chunk("The rent of the flat is 950 euros.")])
+        await clock.advance(10 * DAY)
         async with database.transaction() as transaction:
-            await knowledge.mark_fallen(transaction, PROJECT, old, "it rose")
+            await knowledge.mark_fallen(transaction, PROJECT, new, "it was a misprint")
         knowledge.search.drop_all()
-        then = await knowledge.search.answer(PROJECT, "How high is the rent of the flat?", 5, until=NOW + DAY)
-        assert [one.chunk.id for one in then.found] == [old]
+
+        async def known_on(day: int) -> list[tuple[str, bool, bool]]:
+            answered = await knowledge.search.answer(PROJECT, question, 5, until=NOW + day * DAY)
+            chunks = [one.chunk for one in answered.found]
+            return [(one.id, one.superseded_by is None, not one.fell_because) for one in chunks]
+
+        assert await known_on(1) == [(old, True, True)]
+        assert await known_on(11) == [(new, True, True), (old, False, True)]
+        assert sorted(await known_on(21)) == sorted([(old, False, True), (new, True, False)])
+
+
+async def test_a_chunk_that_fell_and_was_replaced_held_until_the_first_of_both(tmp_path: Path) -> None:
+    async with open_knowledge(tmp_path, clock=(clock := HandClock(NOW))) as (knowledge, database):
+        ids = await knowledge.store(PROJECT, [new_chunk(text) for text in ("Oak is hard.", "A red boat.", "Loans.")])
+        oak, boat, loans = [(await knowledge.named(PROJECT, [name]))[0] for name in ids]
+        async with database.transaction() as transaction:
+            await knowledge.mark_fallen(transaction, PROJECT, oak.id, "retracted")
+            await knowledge.replace(transaction, boat, loans)
+        await clock.advance(DAY)
+        async with database.transaction() as transaction:
+            await knowledge.replace(transaction, oak, loans)
+            await knowledge.mark_fallen(transaction, PROJECT, boat.id, "retracted")
+        chunks = {one.id: one for one in await knowledge.of_project(PROJECT)}
+        assert (chunks[oak.id].valid_until, chunks[boat.id].valid_until) == (NOW, NOW)
+        async with database.transaction() as transaction:
+            await knowledge.replace(transaction, chunks[loans.id], chunks[oak.id])  # takes back that loans replaced oak
+        [oak_now] = await knowledge.named(PROJECT, [oak.id])
+        assert (oak_now.superseded_by, oak_now.fell_because, oak_now.valid_until) == (None, "retracted", NOW)
+
+
+@pytest.mark.requirement("V-67", "V-69")
+async def test_of_two_that_are_alike_the_one_that_much_hangs_together_with_comes_first(tmp_path: Path) -> None:
+    async with open_knowledge(tmp_path) as (knowledge, _):
+        texts = ("Oak wood for a hall.", "Oak wood for a hall!", "A red boat.")
+        first, second, boat = await knowledge.store(PROJECT, [new_chunk(text) for text in texts])
+        asked = "What do you know about oak wood for a hall?"
+        assert [one.chunk.id for one in (await knowledge.search.answer(PROJECT, asked, 2)).found] == [first, second]
+        await knowledge.state(PROJECT, NewRelation(boat, second, RelationType.REQUIRES, 0.9))
+        assert [one.chunk.id for one in (await knowledge.search.answer(PROJECT, asked, 2)).found] == [second, first]
+
+
+@pytest.mark.requirement("V-62", "V-65")
+async def test_what_was_replaced_comes_after_what_replaces_it_when_a_subject_is_explored(tmp_path: Path) -> None:
+    async with open_knowledge(tmp_path) as (knowledge, database):
+        texts = ("Oak wood.", "Oak wood for a hall.", "Oak wood for a hall and stairs.")
+        old, new, other = await knowledge.store(PROJECT, [new_chunk(text) for text in texts])
+        chunks = {one.id: one for one in await knowledge.of_project(PROJECT)}
+        async with database.transaction() as transaction:
+            await knowledge.replace(transaction, chunks[old], chunks[new])
+        for limit in (3, 5):
+            answered = await knowledge.search.answer(PROJECT, "What do you know about oak wood?", limit)
+            assert answered.plan.method.value == "semantic_search"
+            assert [one.chunk.id for one in answered.found] == [new, other, old], "the most similar one was replaced"
 
 
 # --- relations that are stated again, by whoever, and in any order ----------------------------------------------------

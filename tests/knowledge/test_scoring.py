@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from reveries.knowledge.model import Confidence, MemoryType
 from reveries.knowledge.scoring import (
+    centrality_of,
     confidence_weight,
     enhanced_score,
     fuse_ranks,
@@ -61,6 +62,12 @@ def test_persistence_has_five_parts(
         access_count=count, confidence=confidence, last_accessed_at=NOW - days * DAY, is_pinned=is_pinned
     )
     assert persistence(chunk, NOW, centrality) == CLOSE(score, abs=1e-9)
+
+
+@pytest.mark.requirement("V-67")
+def test_centrality_is_the_share_of_the_best_related_chunk_and_half_where_nothing_is_related() -> None:
+    assert (centrality_of(0.8, 1.6), centrality_of(0.0, 1.6), centrality_of(1.6, 1.6)) == (0.5, 0.0, 1.0)
+    assert centrality_of(0.0, 0.0) == 0.5
 
 
 EPISODIC, SEMANTIC, PREFERENCE = MemoryType.EPISODIC, MemoryType.SEMANTIC, MemoryType.PREFERENCE
@@ -129,4 +136,4 @@ def test_scores_only_fall_with_time_and_stay_between_their_bounds(days: float, l
     chunk = stored_chunk(confidence=INFERRED, access_count=count)
     now, then = NOW + days * DAY, NOW + (days + later) * DAY
     assert 0.0 <= strength(chunk, then) <= strength(chunk, now) <= 1.0
-    assert 0.0 <= persistence(chunk, then) <= persistence(chunk, now) <= 1.0
+    assert 0.0 <= persistence(chunk, then, 0.5) <= persistence(chunk, now, 0.5) <= 1.0

@@ -150,6 +150,45 @@ async def test_a_relationship_is_stated_strengthened_and_weakened_away(tmp_path:
             await call("strengthen_relationship", **{"from": one["id"], "to": other["id"]})
 
 
+@pytest.mark.requirement("V-62", "V-111")
+async def test_a_relationship_says_since_when_it_holds_until_when_and_what_it_is_a_copy_of(tmp_path: Path) -> None:
+    async with tools(tmp_path) as call:
+        oak, hall, ash = [(await call.store(content=text))["id"] for text in ("Oak.", "The hall.", "Ash wood.")]
+        began = call.work.clock.now()
+        ends: dict[str, Any] = {"from_chunk_id": oak, "to_chunk_id": hall, "type": "supports", "weight": 0.8}
+        made = (await call("create_relationship", **ends))["relationship"]
+        assert (made["valid_from"], made["valid_until"], made["derived_from"]) == (began, None, None)
+        await call.work.clock.advance(60.0)
+        await call("create_relationship", from_chunk_id=ash, to_chunk_id=oak, type="replaces")
+        [taken] = (await call("get_related", chunk_id=ash, relationship_type="supports"))["relationships"]
+        copy = taken["relationship"]
+        assert (copy["derived_from"], copy["valid_from"]) == (made["id"], began + 60.0)
+        pair = {"from": oak, "to": hall, "reason": "manual", "amount": 0.8}
+        gone = (await call("weaken_relationship", **pair))["relationship"]
+        assert (gone["archived"], gone["valid_until"]) == (True, began + 60.0)
+        project = await call.work.store.find("Shed")
+        [stored] = [one for one in await call.work.store.knowledge.relations(project.id) if one.id == made["id"]]
+        back = await call.work.store.knowledge.restore(project.id, stored)
+        assert (back.valid_until, stored.valid_until) == (None, began + 60.0)
+
+
+@pytest.mark.requirement("V-67")
+async def test_what_much_hangs_together_with_persists(tmp_path: Path) -> None:
+    async with tools(tmp_path) as call:
+        oak, hall, ferry = [(await call.store(content=text))["id"] for text in ("Oak.", "The hall.", "A red boat.")]
+
+        async def persistence(name: str) -> float:
+            return float((await call("get_chunk", chunk_id=name))["chunk"]["persistence_score"])
+
+        alone = await persistence(oak)
+        ends: dict[str, Any] = {"type": "supports", "weight": 0.8}
+        await call("create_relationship", from_chunk_id=oak, to_chunk_id=hall, **ends)
+        assert await persistence(oak) - alone == pytest.approx(0.25 * 0.5)
+        assert await persistence(ferry) - alone == pytest.approx(-0.25 * 0.5)
+        await call("create_relationship", from_chunk_id=ferry, to_chunk_id=oak, **ends)
+        assert await persistence(ferry) - alone == pytest.approx(0.0), "half the weight of the oak"
+
+
 @pytest.mark.requirement("V-37", "V-123")
 async def test_what_contradicts_is_told_when_it_is_stored_and_afterwards(tmp_path: Path) -> None:
     async with tools(tmp_path) as call:

@@ -26,7 +26,9 @@ async def list_project_chunks(call: Call, request: protocol.AskChunks) -> protoc
             return protocol.Chunks(
                 request.request_id, [chunk_entry(one) for one in every if one.id == request.chunk_id]
             )
-        chunks = [one for one in every if ARCHIVE_TAG not in one.tags and existed_at(one, request.until)]
+        chunks = [one for one in every if ARCHIVE_TAG not in one.tags]
+        if request.until:
+            chunks = [one.as_of(request.until) for one in chunks if one.created_at <= request.until]
         return protocol.Chunks(request.request_id, [chunk_entry(one) for one in chunks[-request.limit :]])
     # A search by the owner reinforces nothing (R-29).
     answered = await store.knowledge.search.answer(
@@ -36,9 +38,12 @@ async def list_project_chunks(call: Call, request: protocol.AskChunks) -> protoc
     if answered.plan.type is QueryType.OPERATIONAL:
         message = describe_work(await read_state(store, project.id))
     titles = {one.chunk.id: one.chunk for one in answered.found}
+    central = await store.knowledge.search.centralities(project.id, titles)
     return protocol.Chunks(
         request_id=request.request_id,
-        chunks=[found_entry(one, titles, now) for one in answered.found],
+        chunks=[
+            found_entry(one, titles, persistence(one.chunk, now, central[one.chunk.id]), now) for one in answered.found
+        ],
         plan=answered.plan.type.value,
         message=message,
         relations=tuple(_followed_relations(answered)),
@@ -132,11 +137,6 @@ def _conflict_entry(project: str, found: KnowledgeConflict) -> protocol.ProjectC
     )
 
 
-def existed_at(chunk: Chunk, until: float) -> bool:
-    """Whether the chunk existed at the time `until`; 0 means now."""
-    return not until or chunk.created_at <= until
-
-
 def chunk_entry(chunk: Chunk, why: str = "") -> protocol.ChunkEntry:
     """Convert a chunk to its frame part."""
     return protocol.ChunkEntry(
@@ -153,7 +153,9 @@ def chunk_entry(chunk: Chunk, why: str = "") -> protocol.ChunkEntry:
     )
 
 
-def found_entry(found: FoundChunk, others: dict[str, Chunk], now: float) -> protocol.ChunkEntry:
+def found_entry(
+    found: FoundChunk, others: dict[str, Chunk], persistence_score: float, now: float
+) -> protocol.ChunkEntry:
     """Convert a found chunk, with the reasons for its rank."""
     reasons = [
         f"{name} {rank}"
@@ -165,7 +167,7 @@ def found_entry(found: FoundChunk, others: dict[str, Chunk], now: float) -> prot
         by = one_line(source.title or source.content, 60) if source is not None else found.led_from[:8]
         reasons.append(f"“{one_line(found.led_by, 40)}” leads here from “{by}”")
     chunk = found.chunk
-    reasons.append(f"strength {strength(chunk, now):.2f}, persistence {persistence(chunk, now):.2f}")
+    reasons.append(f"strength {strength(chunk, now):.2f}, persistence {persistence_score:.2f}")
     if chunk.superseded_by is not None:
         reasons.append("a newer one replaces it: it counts half")
     return chunk_entry(chunk, "; ".join(reasons))

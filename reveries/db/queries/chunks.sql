@@ -71,10 +71,14 @@ WHERE id IN (SELECT value FROM json_each(:ids))
 UPDATE chunks SET last_useful_at = :now WHERE id IN (SELECT value FROM json_each(:ids))
 
 -- name: mark_fallen
-UPDATE chunks SET fell_because = :why WHERE id = :id AND project_id = :project_id AND fell_because = ''
+-- A chunk that was replaced before held until then.
+UPDATE chunks SET fell_because = :why, valid_until = coalesce(valid_until, :now)
+WHERE id = :id AND project_id = :project_id AND fell_because = ''
 
 -- name: mark_superseded
-UPDATE chunks SET superseded_by = :by, valid_until = :now WHERE id = :id AND project_id = :project_id
+-- A chunk that fell or was replaced before held until then.
+UPDATE chunks SET superseded_by = :by, valid_until = coalesce(valid_until, :now) WHERE id = :id AND project_id = :project_id
 
 -- name: unmark_superseded
-UPDATE chunks SET superseded_by = NULL, valid_until = NULL WHERE id = :id AND superseded_by = :by
+UPDATE chunks SET superseded_by = NULL, valid_until = CASE WHEN fell_because = '' THEN NULL ELSE valid_until END
+WHERE id = :id AND superseded_by = :by

@@ -12,14 +12,14 @@ from tests.e2e.living import Living
 
 
 @contextlib.asynccontextmanager
-async def mcp_client(living: Living, *options: str, name: str = "agent") -> AsyncIterator[Client]:
-    """Connected over standard input and output."""
+async def mcp_client(living: Living, *options: str, name: str = "agent", **settings: Any) -> AsyncIterator[Client]:
+    """Connected over standard input and output. `settings`: more of the client's own, such as its mode."""
     server = StdioServerParameters(
         command=sys.executable,
         args=["-m", "reveries", "mcp", "serve", "--name", name, *options],
         env={**os.environ, "REVERIES_HOME": str(living.home.path)},
     )
-    async with Client(server) as client:
+    async with Client(server, **settings) as client:
         yield client
 
 

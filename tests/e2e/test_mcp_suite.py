@@ -6,17 +6,18 @@ import sys
 import pytest
 
 from tests.e2e.living import Living
-from tests.e2e.mcp_suite_runs import failing, http_server, inspect, is_failing, run_conformance
+from tests.e2e.mcp_suite_runs import PROGRAM, failing, http_server, inspect, is_failing, run_conformance
 
 pytestmark = [pytest.mark.system, pytest.mark.timeout(380)]
 
 _WRITES = '[mcp]\nmay_write = ["agent"]\n'
 
 
-@pytest.mark.parametrize(("revision", "least"), [("2025-11-25", 10), ("2026-07-28", 14)])
-async def test_every_scenario_of_the_conformance_suite_that_needs_no_fixture_passes(
+@pytest.mark.parametrize(("revision", "least"), [("2025-11-25", 30), ("2026-07-28", 37)])
+async def test_every_scenario_of_the_conformance_suite_for_a_server_passes(
     living: Living, revision: str, least: int
 ) -> None:
+    living.settings += f'[mcp]\nmay_write = ["{PROGRAM}"]\n'
     await living.wake()
     async with http_server(living) as url:
         passed, failed = await run_conformance(revision, "server", "--url", url)
@@ -33,13 +34,9 @@ async def test_every_scenario_for_a_client_passes_but_logging_in_and_being_asked
 
 def check_verdicts(passed: set[str], failed: set[str], least: int) -> None:
     """Every failure is named in failing.toml, and nothing that passes is."""
-    assert len(failing("not_offered")) <= 5
-
-    def is_known(scenario: str) -> bool:
-        return any(is_failing(group, scenario) for group in ("not_offered", "needs_fixture"))
-
-    assert {one for one in failed if not is_known(one)} == set()
-    assert {one for one in passed if is_known(one)} == set()
+    assert len(failing()) <= 5
+    assert {one for one in failed if not is_failing(one)} == set()
+    assert {one for one in passed if is_failing(one)} == set()
     assert len(passed) >= least
 
 

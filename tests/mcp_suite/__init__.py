@@ -1,1 +1,1 @@
-"""The outside suites that the MCP server is tested with: what is installed, and what of them needs a fixture."""
+"""The outside suites that MCP is tested with: what is installed, their fixture, and what does not pass."""

@@ -25,7 +25,7 @@ from work import open_bench
 
 from reveries.llm.tier import Tier
 from reveries.projects.model import TaskKind, TaskStatus
-from reveries.projects.store import NewTask
+from reveries.projects.task_store import NewTask
 from reveries.tools.sandbox import Sandbox, find_sandbox
 from reveries.tools.worker import FolderAccess, open_folder_worker
 from tests.projects.kit import finished, open_work, task_tools, tool_services
@@ -90,7 +90,7 @@ async def run_exercises(at: Path, sandbox: Sandbox) -> None:
             project = await begin(work, home / "folder")
             await work.wake(project)
             task = await work.task(project, TITLE)
-            runs = [one for one in await work.store.steps_of(task.id) if one.exit_code is not None]
+            runs = [one for one in await work.store.tasks.steps_of(task.id) if one.exit_code is not None]
             passed += task.status is TaskStatus.DONE and runs[-1].exit_code == 0 and runs[0].exit_code != 0
     print(f"exercises: {passed} of {len(EXERCISES)} done, each test red before and green after")
 
@@ -107,10 +107,10 @@ async def run_model(at: Path, number: int) -> None:
             bench.work.model = lambda project_id, model=model: replace(model(project_id), tier=Tier.CAPABLE)  # type: ignore[misc]
             project = await bench.store.create("Exercise", str(folder), may_write=True)
             goal = await bench.store.set_goal(project, f"it.py passes its test: {_TEST}", None)
-            async with bench.store.database.transaction() as transaction:
+            async with bench.store.transaction() as transaction:
                 what = f"Write the function in it.py so that `{_TEST}` ends with 0."
                 new = NewTask("Make the test pass", what, TaskKind.OTHER, goal_id=goal.id)
-                await bench.store.put_tasks(transaction, project.id, [new])
+                await bench.store.tasks.put(transaction, project.id, [new])
             began = time.monotonic()
             await bench.work.wake(project.id)
             command = [sys.executable, "-B", "-m", "unittest", "-q", "test_it"]

@@ -42,7 +42,8 @@ from reveries.llm.circuits import open_circuits
 from reveries.projects.evidence import stands_in
 from reveries.projects.materials import chunks_of_text
 from reveries.projects.model import AgentState, TaskKind, TaskStatus
-from reveries.projects.store import NewTask, ProjectStore
+from reveries.projects.store import ProjectStore
+from reveries.projects.task_store import NewTask
 from reveries.projects.wake import read_state
 from reveries.projects.wake_report import RestReason, WakeReport
 from reveries.projects.work import ProjectWork
@@ -210,11 +211,11 @@ async def _one_task(bench: Bench, name: str, wanted: dict[str, str]) -> tuple[st
         for chunk in chunks_of_text(file.name, file.read_text(encoding="utf-8"), is_own=True)
     ]
     await bench.store.knowledge.store(project.id, notes)
-    async with bench.store.database.transaction() as transaction:
-        [goal] = await bench.store.goals(transaction, project.id)
+    async with bench.store.transaction() as transaction:
+        [goal] = await bench.store.goals(project.id, transaction)
         kind = TaskKind(wanted.get("kind", "find_out"))
         new = NewTask(wanted["title"], "", kind, goal_id=goal.id)
-        await bench.store.put_tasks(transaction, project.id, [new])
+        await bench.store.tasks.put(transaction, project.id, [new])
     await bench.work.wake(project.id)
     [task] = [one for one in (await read_state(bench.store, project.id)).tasks if one.title == wanted["title"]]
     chunks = {one.id: one for one in await bench.store.knowledge.of_project(project.id)}

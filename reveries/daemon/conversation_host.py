@@ -10,7 +10,6 @@ from reveries.daemon.sleep_control import SleepControl
 from reveries.memory.model import Turn
 from reveries.monologue.loop import Monologue
 from reveries.monologue.thought import Reactivation, ThinkingReason
-from reveries.projects.store import ProjectStore
 from reveries.safety.verdict import Verdict
 
 
@@ -26,6 +25,7 @@ class MindAsHost:
         sleep: SleepControl,
         activity: Activity,
         events: MindEvents,
+        project_talk: ProjectTalk,
     ) -> None:
         self._conversations = conversations
         self._monologue = monologue
@@ -33,8 +33,7 @@ class MindAsHost:
         self._activity = activity
         self._journal = parts.journal
         self._events = events
-        store = ProjectStore(parts.database, parts.knowledge, parts.clock, parts.memory.new_id)
-        self._project_talk = ProjectTalk(store)
+        self._project_talk = project_talk
 
     def conversation_began(self) -> None:
         self._activity.begin_talk()

@@ -19,6 +19,7 @@ from reveries.daemon.mind import Mind
 from reveries.daemon.mind_events import MindEvents
 from reveries.daemon.mind_parts import MindParts
 from reveries.daemon.models import Models
+from reveries.daemon.project_talk import ProjectTalk
 from reveries.daemon.project_work import ProjectWorker
 from reveries.daemon.room_keeper import RoomKeeper
 from reveries.daemon.sentence_embedding import SentenceEmbeddings
@@ -29,6 +30,7 @@ from reveries.daemon.turn import ConversationHost, TurnPipeline
 from reveries.daemon.watchdog import Watchdog
 from reveries.llm.base import Role
 from reveries.monologue.loop import Monologue
+from reveries.projects.store import ProjectStore
 from reveries.safety.breaker import Breaker, Knowledge
 from reveries.safety.crisis.likeness import load_crisis_likeness
 from reveries.safety.likeness import load_likeness
@@ -80,8 +82,15 @@ def build_mind(parts: MindParts, guards: Guards, chance: random.Random) -> Mind:
         parts, conversations=conversations, monologue=monologue, events=events, sleep_pulse=watchdog.sleep
     )
     sleep = SleepControl(parts, monologue=monologue, activity=activity, room=room, watchdog=watchdog, events=events)
+    store = ProjectStore(parts.database, parts.knowledge, parts.clock, parts.memory.new_id)
     host = MindAsHost(
-        parts, conversations=conversations, monologue=monologue, sleep=sleep, activity=activity, events=events
+        parts,
+        conversations=conversations,
+        monologue=monologue,
+        sleep=sleep,
+        activity=activity,
+        events=events,
+        project_talk=ProjectTalk(store, parts.knowledge.search),
     )
     conversations.add(_build_conversation(parts, host, guards))
     mind = Mind(
@@ -100,7 +109,7 @@ def build_mind(parts: MindParts, guards: Guards, chance: random.Random) -> Mind:
         activity=activity,
         sleep=sleep,
         projects=ProjectWorker(
-            parts, activity=activity, sleep=sleep, permission=permission, watchdog=watchdog, events=events
+            parts, activity=activity, sleep=sleep, permission=permission, watchdog=watchdog, events=events, store=store
         ),
         awake_since=parts.clock.now(),
         erased_again=parts.memory.forgetting.repeated_erasure,

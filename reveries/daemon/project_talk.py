@@ -15,6 +15,7 @@ from reveries.daemon.chat_context import QUESTION_MARKS
 from reveries.daemon.prompt_memories import PromptMemory
 from reveries.errors import ReveriesError, StorageLostError
 from reveries.knowledge.model import Chunk
+from reveries.knowledge.search import KnowledgeSearch
 from reveries.projects.model import AgentState, Project, TaskStatus
 from reveries.projects.store import ProjectStore
 from reveries.safe_text import format_record
@@ -33,8 +34,9 @@ _SECONDS: Final = 3.0
 class ProjectTalk:
     """Builds notes on the project that the owner's words mention."""
 
-    def __init__(self, store: ProjectStore) -> None:
+    def __init__(self, store: ProjectStore, search: KnowledgeSearch) -> None:
         self._store = store
+        self._search = search
 
     async def notes_for(self, words: str, room_tokens: int) -> list[PromptMemory]:
         """Return the project's state, then its best matching knowledge, within `room_tokens`; empty without a project.
@@ -56,10 +58,9 @@ class ProjectTalk:
         return fit_notes([state_note(state), *await self._chunk_notes(project, words)], room_chars)
 
     async def _chunk_notes(self, project: Project, words: str) -> list[PromptMemory]:
-        search = self._store.knowledge.search
         try:
             async with asyncio.timeout(_SECONDS):
-                found = await search.hybrid(project.id, words, _MOST_CHUNKS, is_counted=False)
+                found = await self._search.hybrid(project.id, words, _MOST_CHUNKS, is_counted=False)
         except TimeoutError:
             return []
         chunks = [one.chunk for one in found if one.chunk.stands]

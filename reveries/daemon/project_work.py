@@ -61,6 +61,7 @@ class ProjectWorker:
         permission: Permission,
         watchdog: Watchdog,
         events: MindEvents,
+        store: ProjectStore,
     ) -> None:
         self._parts = parts
         self._activity = activity
@@ -69,7 +70,7 @@ class ProjectWorker:
         self._events = events
         # Work holds the lock of sleep, so the same pulse shows the progress of either.
         self._pulse = watchdog.sleep
-        self.store = ProjectStore(parts.database, parts.knowledge, parts.clock, parts.memory.new_id)
+        self.store = store
         self._copies = FolderCopies(parts.home.folder_copies)
         self._services: ToolServices | None = None
         self.happened: Notifier[[str, str, str]] = Notifier()
@@ -145,7 +146,7 @@ class ProjectWorker:
         return choose_next(await self.situation())
 
     async def _workable(self, project: Project) -> WorkableProject:
-        has_goal = any(one.state != "past" for one in await self.store.goals(self._parts.database, project.id))
+        has_goal = any(one.state != "past" for one in await self.store.goals(project.id))
         can_work = project.state == "active" and has_goal and project.rested_because not in NOTHING_TO_DO
         # Work that the owner interrupted or asked for does not wait like a project that rested by itself.
         waits = self._waits.get(project.id, Deadline()).seconds_left(self._parts.clock) > 0
@@ -281,14 +282,13 @@ class ProjectWorker:
             )
         if not project.folder or not await asyncio.to_thread(folder.is_dir):
             raise UsageError(f"{project.name} has no folder.", advice="There is nothing to give back.")
-        steps = await self.store.steps_of(task.id)
+        steps = await self.store.tasks.steps_of(task.id)
         written = [
             (one.path, one.sha256) for one in steps if one.reach == "inside" and one.path and one.state == "done"
         ]
         async with self._folders:
             undone = await asyncio.to_thread(self._copies.restore, task.id, folder, written)
-        async with self.store.database.transaction() as transaction:
-            await self.store.log(transaction, project.id, "task.undone", task.title, task)
+        await self.store.log_event(project.id, "task.undone", task.title, task)
         await asyncio.to_thread(self._copies.drop, task.id, folder)
         return undone
 

@@ -6,6 +6,7 @@ relation is a function of `evolution`, stored in the same transaction as the chu
 """
 
 import asyncio
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -44,6 +45,7 @@ from reveries.knowledge.relations import (
     contradictions_of_project,
     find_relation,
     read_relation,
+    relations_between,
     relations_of_chunk,
     relations_of_project,
     relations_of_uncounted_pairs,
@@ -74,7 +76,7 @@ class ProjectKnowledge:
     """Chunks and relations of all projects."""
 
     def __init__(self, database: Database, embedder: Embedder, clock: Clock, new_id: Callable[[], str]) -> None:
-        self.database = database
+        self._database = database
         self._embedder = embedder
         self._clock = clock
         self._new_id = new_id
@@ -89,7 +91,7 @@ class ProjectKnowledge:
             return PreparedChunks((), await self._embedder.embed([]), ())
         vectors = await self._embedder.embed([one.text for one in chunks])
         near = await self.search.likest(project_id, chunks, vectors, COMPARED, self.search.similarity_floor)
-        there = await read_named(self.database, project_id, {name for one in near for name, _ in one})
+        there = await read_named(self._database, project_id, {name for one in near for name, _ in one})
         alike = await asyncio.to_thread(_compare_all, chunks, near, there, self._conflict_floor)
         return PreparedChunks(chunks, vectors, alike)
 
@@ -116,7 +118,7 @@ class ProjectKnowledge:
     async def store(self, project_id: str, chunks: Sequence[NewChunk]) -> list[str]:
         """Prepare and store chunks in their own transaction. Return their ids."""
         prepared = await self.prepare(project_id, chunks)
-        async with self.database.transaction() as transaction:
+        async with self._database.transaction() as transaction:
             return await self.put(transaction, project_id, prepared)
 
     async def embed_texts(self, texts: Sequence[str]) -> Vectors:
@@ -130,42 +132,46 @@ class ProjectKnowledge:
         return await read_chunks(source, project_id)
 
     async def of_project(self, project_id: str) -> list[Chunk]:
-        return await read_chunks(self.database, project_id)
+        return await read_chunks(self._database, project_id)
 
     async def named(self, project_id: str, ids: Sequence[str]) -> list[Chunk]:
         """The chunks with these ids that belong to the project."""
-        return list((await read_named(self.database, project_id, ids)).values())
+        return list((await read_named(self._database, project_id, ids)).values())
 
     async def replaced_by(self, project_id: str, chunk_id: str) -> list[str]:
         """The ids of the chunks that this one directly replaced, oldest first (V-107)."""
-        rows = await self.database.rows("chunks.replaced_by", {"project_id": project_id, "id": chunk_id})
+        rows = await self._database.rows("chunks.replaced_by", {"project_id": project_id, "id": chunk_id})
         return [str(row["id"]) for row in rows]
 
     async def relations(self, project_id: str) -> list[Relation]:
         """All relations of a project, oldest first, archived ones too."""
-        return await relations_of_project(self.database, project_id)
+        return await relations_of_project(self._database, project_id)
 
     async def contradictions(
         self, project_id: str, *, unresolved_only: bool = True, source: Reader | None = None
     ) -> list[KnowledgeConflict]:
         """The contradictions of a project, newest first (V-37). If one of its chunks has fallen, a contradiction
         does not count as unresolved."""
-        source = source or self.database
+        source = source or self._database
         relations = await contradictions_of_project(source, project_id, with_settled=not unresolved_only)
         found = await self._conflicts(source, project_id, relations)
         return [one for one in found if one.is_open] if unresolved_only else found
 
     async def contradictions_of_chunk(self, project_id: str, chunk_id: str) -> list[KnowledgeConflict]:
         """The contradictions of one chunk, settled ones too."""
-        relations = await relations_of_chunk(self.database, chunk_id)
+        relations = await relations_of_chunk(self._database, chunk_id)
         contradicting = [one for one in relations if one.type is RelationType.CONTRADICTS]
-        return await self._conflicts(self.database, project_id, contradicting)
+        return await self._conflicts(self._database, project_id, contradicting)
+
+    async def relations_between(self, from_id: str, to_id: str) -> list[Relation]:
+        """The relations from one chunk to another, archived ones too."""
+        return await relations_between(self._database, from_id, to_id)
 
     # --- changing ----------------------------------------------------------------------------------------------------
 
     async def state(self, project_id: str, new: NewRelation) -> Relation:
         """Store a stated relation and apply its consequences (V-33, V-61, V-62). Raises UsageError."""
-        async with self.database.transaction() as transaction:
+        async with self._database.transaction() as transaction:
             before = await find_relation(transaction, new.from_id, new.to_id, new.type)
             relation = await state_relation(transaction, new, self._new_id, self._clock.now())
             ends = await read_named(transaction, project_id, {new.from_id, new.to_id})
@@ -195,6 +201,10 @@ class ProjectKnowledge:
         if is_new:
             self.search.note_change(project_id, [chunk_id])
         return is_new
+
+    async def note_useful(self, transaction: Transaction, chunk_ids: Iterable[str]) -> None:
+        """Record that a task which rests on these chunks was done."""
+        await transaction.run("chunks.note_useful", {"now": self._clock.now(), "ids": json.dumps(sorted(chunk_ids))})
 
     async def settle(
         self, transaction: Transaction, contradiction: KnowledgeConflict, resolution: str, judged_by: str = ""
@@ -231,7 +241,7 @@ class ProjectKnowledge:
         """Strengthen what was found together since the last count, once a session, and relate what was found together
         for the fourth time (V-57, V-58). Return the number of new relations."""
         now, made = self._clock.now(), 0
-        async with self.database.transaction() as transaction:
+        async with self._database.transaction() as transaction:
             rows = await transaction.rows("relations.uncounted_pairs", {"project_id": project_id})
             if not rows:
                 return 0
@@ -251,11 +261,11 @@ class ProjectKnowledge:
     async def clean(self) -> int:
         """Upkeep: count what programs found together in projects that do not wake, delete co-retrievals older than
         thirty days (V-59), and free all indexes. Return the number of deleted rows."""
-        for row in await self.database.rows("relations.uncounted_projects"):
+        for row in await self._database.rows("relations.uncounted_projects"):
             await self.count_coretrievals(str(row["project_id"]))
         self.search.drop_all()
         before = self._clock.now() - KEPT_CORETRIEVAL_SECONDS
-        async with self.database.transaction() as transaction:
+        async with self._database.transaction() as transaction:
             return await transaction.run("relations.clean_coretrievals", {"before": before})
 
     # --- consequences of a new chunk ---------------------------------------------------------------------------------
@@ -263,7 +273,7 @@ class ProjectKnowledge:
     async def _change(self, project_id: str, relation: Relation, change: Callable[[Relation], Relation]) -> Relation:
         """Change a relation as it is stored now: another caller may have changed it since it was read. Raises
         NotFoundError."""
-        async with self.database.transaction() as transaction:
+        async with self._database.transaction() as transaction:
             changed = await store_change(transaction, change(await read_relation(transaction, relation.id)))
         self.search.note_change(project_id)
         return changed

@@ -18,7 +18,8 @@ from reveries.projects.model import AgentState, AgentStatus, OwnerQuestion, Ques
 from reveries.projects.orienting import write_orientation
 from reveries.projects.planning import PlannedTask, plan_tasks
 from reveries.projects.premise import Fallen, what_falls
-from reveries.projects.store import NewQuestion, NewTask, ProjectStore
+from reveries.projects.store import NewQuestion, ProjectStore
+from reveries.projects.task_store import NewTask
 from reveries.projects.triggers import INTAKE_TAG, REACHED_TAG, is_over, rewrite_by_default, why_plan
 from reveries.projects.wake import read_state
 from reveries.projects.watching import ReportEvent
@@ -80,9 +81,9 @@ class BetweenTasks:
             blocks=tuple(one.id for one in blocked),
             foreign_sources=frozenset[str]().union(*(one.foreign_sources for one in blocked)),
         )
-        async with self.store.database.transaction() as transaction:
+        async with self.store.transaction() as transaction:
             for one in blocked:
-                await transaction.run("projects.drop_blocked_needs", {"id": one.id})
+                await self.store.tasks.drop_needs(transaction, one.id)
             await self.store.put_question(transaction, state.project.id, question)
             await self.store.log(transaction, state.project.id, "questions.asked", "how to end a deadlock")
         self.report_event("question", question.question)
@@ -95,7 +96,7 @@ class BetweenTasks:
             context=state.goal.text if state.goal else "",
             context_tags=(REACHED_TAG,),
         )
-        async with self.store.database.transaction() as transaction:
+        async with self.store.transaction() as transaction:
             await self.store.put_question(transaction, state.project.id, question)
             await self.store.log(transaction, state.project.id, "questions.asked", "whether the goal is reached")
         self.report_event("question", question.question)
@@ -104,14 +105,11 @@ class BetweenTasks:
     async def _apply_goal(self, state: AgentState) -> AgentState:
         pending, project_id = state.pending_goal, state.project.id
         assert pending is not None
-        async with self.store.database.transaction() as transaction:
+        async with self.store.transaction() as transaction:
             if state.goal is not None:
-                named = {"project_id": project_id, "goal_id": state.goal.id, "now": self.store.now}
-                await transaction.run("projects.drop_open_tasks", named)
-                await transaction.run("projects.drop_questions_of", {"goal_id": state.goal.id})
+                await self.store.tasks.drop_open(transaction, project_id, state.goal.id)
                 await self._drop_questions_on_goal(transaction, state)
-            await transaction.run("projects.end_active_goal", {"project_id": project_id})
-            await transaction.run("projects.activate_goal", {"id": pending.id, "now": self.store.now})
+            await self.store.apply_goal(transaction, project_id, pending.id)
             await self.store.note_rewrite_due(transaction, state.project, "goal")
             await self.store.log(transaction, project_id, "goal.applied", pending.text)
         self.report_event("goal", pending.text)
@@ -121,7 +119,7 @@ class BetweenTasks:
         """Drop open questions about the previous goal itself."""
         for one in state.open_questions:
             if {CRITERIA_TAG, REACHED_TAG, CRITERION_TAG} & set(one.context_tags):
-                await transaction.run("projects.drop_question", {"id": one.id})
+                await self.store.drop_question(transaction, one.id)
 
     async def _hold_fallen(self, state: AgentState) -> Fallen:
         """Hold and flag what rests on a fallen chunk; if a criterion is affected, ask the owner."""
@@ -140,10 +138,9 @@ class BetweenTasks:
             return fallen
         reasons = {task.id: _say_chain(chain[:-1], titles) for task, chain in new}
         held = [task for task, _ in new]
-        async with self.store.database.transaction() as transaction:
+        async with self.store.transaction() as transaction:
             for task in held:
-                row = {"id": task.id, "why": reasons[task.id], "now": self.store.now}
-                await transaction.run("projects.hold_task", row)
+                await self.store.tasks.hold(transaction, task.id, reasons[task.id])
                 words = f"{task.title}: {reasons[task.id]}"
                 await self.store.log(transaction, state.project.id, "premise.fell", words, task)
             for name in fresh:
@@ -162,7 +159,7 @@ class BetweenTasks:
         assert state.goal is not None
         is_first = not any(INTAKE_TAG in one.context_tags for one in state.questions)
         questions = await first_questions(model, state.goal) if is_first else (criteria_question(state.goal),)
-        async with self.store.database.transaction() as transaction:
+        async with self.store.transaction() as transaction:
             for question in questions:
                 await self.store.put_question(transaction, state.project.id, question)
             asked = "the first three" if is_first else "how the new goal is seen to be reached"
@@ -175,13 +172,11 @@ class BetweenTasks:
         if due := " ".join(state.project.rewrite_due):
             return due
         page, orientation = describe_orientation(state.orientation.content), state.orientation
-        named = {"project_id": state.project.id, "since": orientation.written_at}
-        [row] = await self.store.database.rows("projects.activities_since", named)
         return rewrite_by_default(
             tokens=len(page) // _CHARS_A_TOKEN,
             most_tokens=self.settings().orientation_tokens,
             seconds_since_rewrite=self.store.now - orientation.written_at,
-            activities_since_rewrite=int(row["number"]),
+            activities_since_rewrite=await self.store.count_activities_since(state.project.id, orientation.written_at),
             has_work=bool(state.queue),
             last_trigger=orientation.trigger,
         )
@@ -209,7 +204,7 @@ class BetweenTasks:
         planned = await self._plan_overview(model, state) or await plan_tasks(
             model, state.goal, material, state.tasks, _missing(state)
         )
-        async with self.store.database.transaction() as transaction:
+        async with self.store.transaction() as transaction:
             ids: list[str] = []
             for task in planned:
                 needs = tuple(ids[place - 1] for place in task.depends_on)
@@ -223,7 +218,7 @@ class BetweenTasks:
                     state.goal.id,
                     sources,
                 )
-                ids += await self.store.put_tasks(transaction, state.project.id, [new])
+                ids += await self.store.tasks.put(transaction, state.project.id, [new])
             await self.store.log(transaction, state.project.id, "planned", f"{len(ids)} tasks, because {why}")
         self.report_event("planned", "; ".join(task.title for task in planned))
         return await read_state(self.store, state.project.id)

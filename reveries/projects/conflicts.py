@@ -14,7 +14,15 @@ from reveries.llm.tier import Tier
 from reveries.projects.answers import CONFLICT_TAG, DOUBT_TAG
 from reveries.projects.conflict_answers import ConflictChoice, read_choice
 from reveries.projects.material import format_chunk_line
-from reveries.projects.model import AgentState, Orientation, OwnerQuestion, QuestionKind, QuestionStatus, WorkTask
+from reveries.projects.model import (
+    AgentState,
+    Orientation,
+    OwnerQuestion,
+    Project,
+    QuestionKind,
+    QuestionStatus,
+    WorkTask,
+)
 from reveries.projects.store import NewQuestion, ProjectStore
 from reveries.projects.work_model import WorkModel
 from reveries.prompts import prompt
@@ -48,7 +56,7 @@ async def settle_conflicts(store: ProjectStore, model: WorkModel, state: AgentSt
     if chosen is None:
         return []
     question = _conflict_question(chosen)
-    async with store.database.transaction() as transaction:
+    async with store.transaction() as transaction:
         await store.put_question(transaction, project_id, question)
         await store.log(transaction, project_id, "questions.asked", "what holds of two things")
     return [question.question]
@@ -90,13 +98,27 @@ async def settle_by_answer(store: ProjectStore, transaction: Transaction, questi
             await store.knowledge.settle(transaction, one, "owner")
 
 
+async def settle_by_owner(store: ProjectStore, project: Project, conflict: KnowledgeConflict, keep: str) -> None:
+    """Settle a contradiction as the owner says: keep the "earlier" chunk, the "later" one, or, for anything else,
+    both."""
+    async with store.transaction() as transaction:
+        if keep == "earlier":
+            await store.knowledge.replace(transaction, conflict.newer, conflict.older)
+        elif keep == "later":
+            await store.knowledge.replace(transaction, conflict.older, conflict.newer)
+        await store.knowledge.settle(transaction, conflict, "owner")
+        await store.clear_rest(transaction, project.id)
+
+
 async def says_something_else(store: ProjectStore, question: OwnerQuestion) -> bool:
     """Whether the answer to a contradiction is knowledge itself: more than a choice between what is known."""
-    asked = await _asked_conflicts(store, question, store.database)
+    asked = await _asked_conflicts(store, question)
     return all(_choice_of(question, one) is ConflictChoice.OTHER for one in asked)
 
 
-async def _asked_conflicts(store: ProjectStore, question: OwnerQuestion, source: Reader) -> list[KnowledgeConflict]:
+async def _asked_conflicts(
+    store: ProjectStore, question: OwnerQuestion, source: Reader | None = None
+) -> list[KnowledgeConflict]:
     found = await store.knowledge.contradictions(question.project_id, source=source)
     return [one for one in found if one.relation.id in question.context_tags]
 
@@ -140,9 +162,9 @@ async def _drop_settled_questions(store: ProjectStore, state: AgentState, found:
         if CONFLICT_TAG in one.context_tags and not still.intersection(one.context_tags)
     ]
     if gone:
-        async with store.database.transaction() as transaction:
+        async with store.transaction() as transaction:
             for one in gone:
-                await transaction.run("projects.drop_question", {"id": one.id})
+                await store.drop_question(transaction, one.id)
 
 
 async def _judge(store: ProjectStore, model: WorkModel, found: KnowledgeConflict) -> None:
@@ -152,7 +174,7 @@ async def _judge(store: ProjectStore, model: WorkModel, found: KnowledgeConflict
     answer = await model.ask("conflict", text, ConflictAnswer, tokens=_ANSWER_TOKENS, role=Role.LEARNING)
     if answer is None:
         return
-    async with store.database.transaction() as transaction:
+    async with store.transaction() as transaction:
         if answer.verdict == "unclear":
             await store.knowledge.note_unclear(transaction, found)
         elif answer.verdict == "both_hold":

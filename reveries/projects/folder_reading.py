@@ -59,7 +59,7 @@ async def read_folder(store: ProjectStore, project: Project, access: FolderAcces
         stored += len(new)
     fallen = await retire_sections(store, project, gone)
     if fallen:
-        async with store.database.transaction() as transaction:
+        async with store.transaction() as transaction:
             await store.log(transaction, project.id, "folder.changed", f"{fallen} sections stand there no more")
     return FolderReading(len(texts), stored, fallen)
 

@@ -6,15 +6,14 @@ of the mind and no external program can create one.
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
-from enum import StrEnum
 from typing import Final
 
 import msgspec
 
-from reveries.db.database import Reader, Transaction
+from reveries.db.database import Transaction
 from reveries.errors import NotFoundError, UsageError
 from reveries.projects.approvals import ApprovalScope, HeldCall, scope_of
+from reveries.projects.grant_store import Grant, GrantKind
 from reveries.projects.model import OwnerQuestion, Project
 from reveries.projects.store import ProjectStore
 from reveries.tools.mcp_tools import read_pin
@@ -23,40 +22,6 @@ from reveries.tools.reach import FOLDER_SOURCE, SERVER_PREFIX, GrantSet, source_
 GRANTABLE_TOOLS: Final = ("fetch", "web_search")
 _HOST_PREFIX: Final = "web:"
 _HASHED_HOST: Final = re.compile(r"[0-9a-f]{12}")
-
-
-class GrantKind(StrEnum):
-    """What a grant allows."""
-
-    TOOL = "tool"
-    SOURCE = "source"
-    CALL = "call"
-    DENIAL = "denial"
-    """One call that the owner denied."""
-
-
-@dataclass(frozen=True, slots=True)
-class Grant:
-    """An active grant."""
-
-    id: str
-    kind: GrantKind
-    name: str
-    task_id: str | None
-    """Only within this task; None: everywhere in the project."""
-    given_at: float
-
-    @property
-    def plain_name(self) -> str:
-        """The name without the hash that pins a server's tool."""
-        pinned = read_pin(self.name) if self.kind is GrantKind.TOOL else None
-        return self.name if pinned is None else pinned.tool
-
-
-async def read_grants(source: Reader, project_id: str) -> list[Grant]:
-    """Return the active grants: neither used up nor revoked."""
-    rows = await source.rows("projects.grants", {"project_id": project_id})
-    return [Grant(row["id"], GrantKind(row["kind"]), row["name"], row["task_id"], row["given_at"]) for row in rows]
 
 
 def grants_for_task(grants: Iterable[Grant], task_id: str) -> GrantSet:
@@ -79,18 +44,6 @@ def source_id(name: str) -> str:
     return source_of_host(host) if name.startswith(_HOST_PREFIX) and not _HASHED_HOST.fullmatch(host) else name
 
 
-async def put_grant(
-    store: ProjectStore, transaction: Transaction, project_id: str, kind: GrantKind, name: str, task_id: str | None
-) -> None:
-    row = {"id": store.new_id(), "project_id": project_id, "task_id": task_id, "kind": kind.value, "name": name}
-    await transaction.run("projects.put_grant", row | {"now": store.now})
-
-
-async def use_call(transaction: Transaction, task_id: str, digest: str, now: float) -> None:
-    """Use up the one-time approval of a call that is made now."""
-    await transaction.run("projects.use_call", {"task_id": task_id, "name": digest, "now": now})
-
-
 async def give_grant(store: ProjectStore, project: Project, name: str) -> Grant:
     """Grant a tool or a source in a project. Raises UsageError."""
     name = name.strip()
@@ -104,20 +57,20 @@ async def give_grant(store: ProjectStore, project: Project, name: str) -> Grant:
             f"or a source: {FOLDER_SOURCE}, web:example.org, {SERVER_PREFIX}NAME",
         )
     kind = GrantKind.TOOL if is_tool else GrantKind.SOURCE
-    async with store.database.transaction() as transaction:
-        existing = [one for one in await read_grants(transaction, project.id) if (one.kind, one.name) == (kind, name)]
-        if not any(one.task_id is None for one in existing):
-            await put_grant(store, transaction, project.id, kind, name, None)
+    async with store.transaction() as transaction:
+        active = await store.grants.of_project(project.id, transaction)
+        if (kind, name, None) not in [(one.kind, one.name, one.task_id) for one in active]:
+            await store.grants.put(transaction, project.id, kind, name, None)
             await store.log(transaction, project.id, "grant.given", name)
         await store.clear_rest(transaction, project.id)
-    grants = await read_grants(store.database, project.id)
+    grants = await store.grants.of_project(project.id)
     return next(one for one in grants if (one.kind, one.name, one.task_id) == (kind, name, None))
 
 
 async def revoke_grants(store: ProjectStore, project: Project, name: str) -> int:
     """Revoke all grants of a name, or one by its id; return how many. Raises NotFoundError."""
-    async with store.database.transaction() as transaction:
-        every = await read_grants(transaction, project.id)
+    async with store.transaction() as transaction:
+        every = await store.grants.of_project(project.id, transaction)
         matches = [one for one in every if _matches_name(one, name.strip())]
         if not matches:
             raise NotFoundError(
@@ -125,7 +78,7 @@ async def revoke_grants(store: ProjectStore, project: Project, name: str) -> int
                 advice=f"To see its grants: reveries grant list {project.name}",
             )
         for one in matches:
-            await transaction.run("projects.revoke_grant", {"id": one.id, "now": store.now})
+            await store.grants.revoke(transaction, one)
         await store.log(transaction, project.id, "grant.revoked", name)
     return len(matches)
 
@@ -142,13 +95,13 @@ async def store_approval(store: ProjectStore, transaction: Transaction, question
     held, scope = msgspec.json.decode(question.payload, type=HeldCall), scope_of(question.answer)
     task_id = question.task_id
     if scope is ApprovalScope.NO:
-        await put_grant(store, transaction, question.project_id, GrantKind.DENIAL, held.digest, task_id)
+        await store.grants.put(transaction, question.project_id, GrantKind.DENIAL, held.digest, task_id)
         return
-    await put_grant(store, transaction, question.project_id, GrantKind.CALL, held.digest, task_id)
+    await store.grants.put(transaction, question.project_id, GrantKind.CALL, held.digest, task_id)
     if scope is ApprovalScope.ONCE:
         return
     within = task_id if scope is ApprovalScope.TASK else None
     if held.tool_to_grant:
-        await put_grant(store, transaction, question.project_id, GrantKind.TOOL, held.tool_to_grant, within)
+        await store.grants.put(transaction, question.project_id, GrantKind.TOOL, held.tool_to_grant, within)
     for name in held.sources:
-        await put_grant(store, transaction, question.project_id, GrantKind.SOURCE, name, within)
+        await store.grants.put(transaction, question.project_id, GrantKind.SOURCE, name, within)

@@ -23,7 +23,7 @@ from reveries.knowledge.model import (
     RelationType,
     SearchFilters,
 )
-from reveries.knowledge.relations import NewRelation, choose_relation, relations_between
+from reveries.knowledge.relations import NewRelation, choose_relation
 from reveries.projects.knowledge_results import (
     ChunkOut,
     ChunksOut,
@@ -297,7 +297,7 @@ class KnowledgeTools:
 
     async def _relation(self, project: Project, from_id: str, to_id: str, type_: RelationType | None) -> Relation:
         one, other = await self._chunk(project, from_id), await self._chunk(project, to_id)
-        return choose_relation(await relations_between(self.store.database, one.id, other.id), type_)
+        return choose_relation(await self.store.knowledge.relations_between(one.id, other.id), type_)
 
     async def _chunk_outs(self, project: Project, chunks: Sequence[Chunk]) -> list[ChunkOut]:
         central = await self.store.knowledge.search.centralities(project.id, (one.id for one in chunks))

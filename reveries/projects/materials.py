@@ -90,7 +90,7 @@ async def update_document(
     stored = await store_document(store, project, name, text, is_own=is_own, gone={one.id for one in gone})
     retired = await retire_sections(store, project, gone)
     if stored or retired:
-        async with store.database.transaction() as transaction:
+        async with store.transaction() as transaction:
             words = f"{len(stored)} new sections, {retired} that stand there no more"
             await store.log(transaction, project.id, "material.added", words)
             await store.clear_rest(transaction, project.id)
@@ -99,7 +99,7 @@ async def update_document(
 
 async def retire_sections(store: ProjectStore, project: Project, gone: Iterable[Chunk]) -> int:
     """Mark sections as fallen that are no longer in their file and not replaced by a newer one; return how many."""
-    async with store.database.transaction() as transaction:
+    async with store.transaction() as transaction:
         there = {one.id: one for one in await store.knowledge.read(transaction, project.id)}
         fallen = [one for one in gone if one.id in there and there[one.id].stands]
         for one in fallen:
@@ -167,7 +167,7 @@ async def note_fallen_chunk(store: ProjectStore, project: Project, prefix: str, 
             f"{len(found) or 'No'} pieces of knowledge have an id that begins with {prefix[:40]}.",
             advice=f"Find it: reveries project know {project.name}",
         )
-    async with store.database.transaction() as transaction:
+    async with store.transaction() as transaction:
         await store.knowledge.mark_fallen(transaction, project.id, found[0], why)
         await store.log(transaction, project.id, "chunk.fell", why)
         await store.clear_rest(transaction, project.id)

@@ -165,10 +165,10 @@ class OrientationTools:
 
     async def update_orientation(self, given: UpdateOrientation, caller: ToolCaller) -> UpdatedOut:
         project = await self.store.find(given.project_id)
-        current = await self.store.orientation(self.store.database, project.id)
+        current = await self.store.orientation(project.id)
         prepared = await self.store.knowledge.prepare(project.id, [archive_chunk(current)])
-        async with self.store.database.transaction() as transaction:
-            old = await self.store.orientation(transaction, project.id)
+        async with self.store.transaction() as transaction:
+            old = await self.store.orientation(project.id, transaction)
             if old.version != current.version or given.orientation.version not in (None, old.version):
                 raise UsageError(
                     f"The orientation of {project.name} is at version {old.version} by now.",
@@ -184,7 +184,7 @@ class OrientationTools:
         projects = []
         for one in await self.store.projects():
             if one.state != "archived":
-                page = await self.store.orientation(self.store.database, one.id)
+                page = await self.store.orientation(one.id)
                 vision = page.content.vision_summary or await self._goal_of(one)
                 phase = page.content.current_phase
                 projects.append(ProjectOut(one.id, one.name, one.state, vision, phase, page.written_at))
@@ -202,13 +202,13 @@ class OrientationTools:
         return CreatedOut(project.name, project.id, await self._orientation_out(project))
 
     async def _goal_of(self, project: Project) -> str:
-        goals = await self.store.goals(self.store.database, project.id)
+        goals = await self.store.goals(project.id)
         return next((one.text for one in goals if one.state == "active"), "")
 
     async def _orientation_out(self, project: Project) -> OrientationOut:
-        page = await self.store.orientation(self.store.database, project.id)
+        page = await self.store.orientation(project.id)
         content = page.content
-        tasks = await self.store.tasks(self.store.database, project.id)
+        tasks = await self.store.tasks.of_project(project.id)
         conflicts = await self.store.knowledge.contradictions(project.id)
         return OrientationOut(
             project_id=project.id,

@@ -66,7 +66,7 @@ async def write_orientation(
     prepared = await store.knowledge.prepare(state.project.id, [archive_chunk(old)])
     sources = frozenset[str]().union(*(one.foreign_sources for one in state.tasks))
     sources = sources.union(*(one.foreign_sources for one in chunks))
-    async with store.database.transaction() as transaction:
+    async with store.transaction() as transaction:
         await store.knowledge.put(transaction, state.project.id, prepared)
         await store.put_orientation(transaction, state.project.id, old, new, trigger, sources)
     return old.version + 1

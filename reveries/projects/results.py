@@ -1,6 +1,5 @@
 """Store the result of an attempt: audit it, wait for an answer or research, or try again (V-82..V-85)."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -10,7 +9,8 @@ from reveries.projects.auditing import AuditVerdict, audit_result
 from reveries.projects.evidence import Facts
 from reveries.projects.executing import ResultStatus, TaskResult
 from reveries.projects.model import AgentState, QuestionKind, TaskKind, TaskStatus, WorkTask
-from reveries.projects.store import NewQuestion, NewTask, ProjectStore
+from reveries.projects.store import NewQuestion, ProjectStore
+from reveries.projects.task_store import NewTask
 from reveries.projects.triggers import rewrite_after_task
 from reveries.projects.watching import Remember, ReportEvent
 from reveries.projects.work_model import WorkModel
@@ -65,16 +65,16 @@ class TaskResults:
         ]
         prepared = await self.store.knowledge.prepare(task.project_id, learnings)
         rests = {*task.rests_on, *result.rests_on}
-        async with self.store.database.transaction() as transaction:
-            await self.store.end_task(
+        async with self.store.transaction() as transaction:
+            await self.store.tasks.end(
                 transaction, task, TaskStatus.DONE, outcome=result.outcome, audit=verdict.why, failure="",
                 rests_on=frozenset(rests),
             )  # fmt: skip
             await self.store.knowledge.put(transaction, task.project_id, prepared)
-            await transaction.run("chunks.note_useful", {"now": self.store.now, "ids": json.dumps(sorted(rests))})
-            await self.store.release_tasks(transaction, task.project_id)
+            await self.store.knowledge.note_useful(transaction, rests)
+            await self.store.tasks.release(transaction, task.project_id)
             await self.store.log(transaction, task.project_id, "task.done", f"{task.title}: {result.outcome}", task)
-            tasks = await self.store.tasks(transaction, task.project_id)
+            tasks = await self.store.tasks.of_project(task.project_id, transaction)
             if trigger := rewrite_after_task(task, tasks, state.orientation.content):
                 await self.store.note_rewrite_due(transaction, state.project, trigger)
         self.report_event("done", f"{task.title}: {result.outcome}")
@@ -86,8 +86,8 @@ class TaskResults:
         question = result.question or NewQuestion(f"What is needed for “{task.title}”?", blocks=(task.id,))
         # A question is made of what stood before the model: it inherits what the task has.
         question = replace(question, task_id=task.id, foreign_sources=question.foreign_sources | task.foreign_sources)
-        async with self.store.database.transaction() as transaction:
-            await self.store.end_task(transaction, task, TaskStatus.BLOCKED, tries_anew=True)
+        async with self.store.transaction() as transaction:
+            await self.store.tasks.end(transaction, task, TaskStatus.BLOCKED, tries_anew=True)
             await self.store.put_question(transaction, task.project_id, question)
             await self.store.log(transaction, task.project_id, "task.blocked", question.question, task)
         self.report_event("question", question.question)
@@ -97,25 +97,25 @@ class TaskResults:
         assert result.question is not None
         sources = result.question.foreign_sources | task.foreign_sources
         question = replace(result.question, foreign_sources=sources)
-        async with self.store.database.transaction() as transaction:
+        async with self.store.transaction() as transaction:
             await self.store.put_question(transaction, task.project_id, question)
-            await self.store.hold_try(transaction, replace(task, foreign_sources=sources))
+            await self.store.tasks.hold_try(transaction, replace(task, foreign_sources=sources))
             await self.store.log(transaction, task.project_id, "approval.asked", question.question, task)
         self.report_event("approval", question.question)
 
     async def _give_up(self, task: WorkTask, result: TaskResult) -> None:
         """Drop the task and release the tasks that needed it."""
-        async with self.store.database.transaction() as transaction:
-            await self.store.end_task(transaction, task, TaskStatus.DROPPED, outcome=result.outcome)
-            await self.store.release_tasks(transaction, task.project_id)
+        async with self.store.transaction() as transaction:
+            await self.store.tasks.end(transaction, task, TaskStatus.DROPPED, outcome=result.outcome)
+            await self.store.tasks.release(transaction, task.project_id)
             await self.store.log(transaction, task.project_id, "task.given_up", f"{task.title}: {result.outcome}", task)
         self.report_event("given up", f"{task.title}: {result.outcome}")
 
     async def _research_first(self, task: WorkTask, result: TaskResult) -> None:
         topic = result.topic or task.title
         title = f"Research: {topic}"
-        async with self.store.database.transaction() as transaction:
-            tasks = await self.store.tasks(transaction, task.project_id)
+        async with self.store.transaction() as transaction:
+            tasks = await self.store.tasks.of_project(task.project_id, transaction)
             same = [one for one in tasks if one.title.casefold() == title.casefold() and one.goal_id == task.goal_id]
             under_way = [one for one in same if one.status in _OPEN and not needs_task(tasks, one.id, task.id)]
             if same and not under_way:
@@ -129,9 +129,9 @@ class TaskResults:
                     title, f"It is needed for: {task.title}", TaskKind.FIND_OUT, task.skill_area, goal_id=task.goal_id,
                     foreign_sources=task.foreign_sources,
                 )  # fmt: skip
-                [name] = await self.store.put_tasks(transaction, task.project_id, [new])
-            await self.store.end_task(transaction, task, TaskStatus.BLOCKED, tries_anew=True)
-            await self.store.put_needs(transaction, task.id, [name])
+                [name] = await self.store.tasks.put(transaction, task.project_id, [new])
+            await self.store.tasks.end(transaction, task, TaskStatus.BLOCKED, tries_anew=True)
+            await self.store.tasks.put_needs(transaction, task.id, [name])
             await self.store.log(transaction, task.project_id, "task.needs_research", title, task)
         self.report_event("needs research", topic)
 
@@ -141,7 +141,7 @@ class TaskResults:
         """Record a failed attempt; the third one, or the same failure twice, becomes a question (VA-19)."""
         attempts = [_attempt(task, attempt, why)] if attempt else []
         prepared = await self.store.knowledge.prepare(task.project_id, attempts)
-        async with self.store.database.transaction() as transaction:
+        async with self.store.transaction() as transaction:
             await self.store.knowledge.put(transaction, task.project_id, prepared)
             is_same = bool(task.failure) and task.failure == why
             if task.tries >= MOST_TRIES or is_same:
@@ -150,14 +150,14 @@ class TaskResults:
             description = task.description
             if is_partial:
                 description = f"{task.description}\nSo far: {why}"[:4000]
-            await self.store.end_task(
+            await self.store.tasks.end(
                 transaction, task, TaskStatus.READY, failure=why, audit=audit or task.audit, description=description
             )
             await self.store.log(transaction, task.project_id, "task.failed", f"{task.title}: {why}", task)
         self.report_event("failed", f"{task.title}: {why}")
 
     async def _end_failed(self, transaction: Transaction, task: WorkTask, why: str) -> None:
-        await self.store.end_task(transaction, task, TaskStatus.BLOCKED, failure=why, tries_anew=True)
+        await self.store.tasks.end(transaction, task, TaskStatus.BLOCKED, failure=why, tries_anew=True)
         often = f" {task.tries} times" if task.tries > 1 else ""
         question = NewQuestion(
             f"I tried “{task.title}”{often} and it did not work. What should I do?",

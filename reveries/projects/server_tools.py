@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import structlog
 
 from reveries.errors import NotFoundError, ReveriesError
-from reveries.projects.grants import Grant, GrantKind, put_grant, read_grants
+from reveries.projects.grant_store import Grant, GrantKind
 from reveries.projects.model import Project
 from reveries.projects.store import ProjectStore
 from reveries.projects.watching import ReportEvent
@@ -39,7 +39,7 @@ class ServerTools:
     async def open(self) -> None:
         """Start the servers whose tools are granted. One that does not start is reported and left out."""
         granted: dict[str, dict[str, Grant]] = {}
-        for grant in await read_grants(self.store.database, self.project.id):
+        for grant in await self.store.grants.of_project(self.project.id):
             if pinned := read_pin(grant.name):
                 granted.setdefault(pinned.tool.partition(".")[0], {})[pinned.tool] = grant
         for name, grants in granted.items():
@@ -66,15 +66,14 @@ class ServerTools:
     async def _disable_tool(self, grant: Grant) -> None:
         """Disable a tool whose description changed since it was granted."""
         tool = grant.name.partition("#")[0]
-        async with self.store.database.transaction() as transaction:
-            await transaction.run("projects.revoke_grant", {"id": grant.id, "now": self.store.now})
+        async with self.store.transaction() as transaction:
+            await self.store.grants.revoke(transaction, grant)
         await self._log_event(
             "tool.switched_off", f"{tool} changed since you granted it. To look: reveries mcp servers"
         )
 
     async def _log_event(self, action: str, words: str) -> None:
-        async with self.store.database.transaction() as transaction:
-            await self.store.log(transaction, self.project.id, action, words)
+        await self.store.log_event(self.project.id, action, words)
         self.report_event("switched off", words)
 
 
@@ -86,14 +85,14 @@ async def grant_server_tools(store: ProjectStore, project: Project, name: str, s
     if not chosen:
         names = ", ".join(server.full_name(one) for one in offered[:20]) or "none"
         raise NotFoundError(f"There is no tool {name[:120]!r}.", advice=f"It offers: {names}")
-    async with store.database.transaction() as transaction:
-        existing = await read_grants(transaction, project.id)
+    async with store.transaction() as transaction:
+        existing = await store.grants.of_project(project.id, transaction)
         for one in chosen:
             pinned = PinnedTool(server.full_name(one), one.pin)
             for old in existing:
                 if (old_pin := read_pin(old.name)) and old_pin.tool == pinned.tool:
-                    await transaction.run("projects.revoke_grant", {"id": old.id, "now": store.now})
-            await put_grant(store, transaction, project.id, GrantKind.TOOL, pinned.grant_name, None)
+                    await store.grants.revoke(transaction, old)
+            await store.grants.put(transaction, project.id, GrantKind.TOOL, pinned.grant_name, None)
         await store.log(transaction, project.id, "grant.given", name)
         await store.clear_rest(transaction, project.id)
     return chosen

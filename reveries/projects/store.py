@@ -2,7 +2,8 @@
 
 import json
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 
 import msgspec
@@ -14,6 +15,7 @@ from reveries.errors import NotFoundError, UsageError
 from reveries.knowledge.project_knowledge import ProjectKnowledge
 from reveries.projects.answers import CONFLICT_TAG, require_choice
 from reveries.projects.approvals import read_scope
+from reveries.projects.grant_store import GrantStore
 from reveries.projects.model import (
     Goal,
     Orientation,
@@ -21,11 +23,7 @@ from reveries.projects.model import (
     OwnerQuestion,
     Project,
     QuestionKind,
-    QuestionStatus,
-    TaskKind,
-    TaskStatus,
     WorkLogEntry,
-    WorkStep,
     WorkTask,
 )
 from reveries.projects.rows import (
@@ -33,8 +31,8 @@ from reveries.projects.rows import (
     orientation_from_row,
     project_from_row,
     question_from_row,
-    task_from_row,
 )
+from reveries.projects.task_store import TaskStore
 from reveries.projects.wake_report import NOTHING_TO_DO, RestReason
 
 EMPTY_ORIENTATION = Orientation("")
@@ -47,20 +45,6 @@ _DAY_SECONDS = 86400.0
 _SHORTEST_ID_CHARS = 4
 """Minimum length of an id prefix that identifies a project."""
 _ID = re.compile("[0-9a-f]{16}")
-
-
-@dataclass(frozen=True, slots=True)
-class NewTask:
-    """A task to be stored. `needs` are task ids."""
-
-    title: str
-    description: str
-    kind: TaskKind
-    skill_area: str = ""
-    needs: tuple[str, ...] = ()
-    rests_on: tuple[str, ...] = ()
-    goal_id: str | None = None
-    foreign_sources: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +65,10 @@ class ProjectStore:
     def __init__(
         self, database: Database, knowledge: ProjectKnowledge, clock: Clock, new_id: Callable[[], str]
     ) -> None:
-        self.database = database
+        self._database = database
         self.knowledge = knowledge
+        self.tasks = TaskStore(database, knowledge, clock, new_id)
+        self.grants = GrantStore(database, clock, new_id)
         self._clock = clock
         self._new_id = new_id
 
@@ -90,16 +76,21 @@ class ProjectStore:
     def now(self) -> float:
         return self._clock.now()
 
-    def new_id(self) -> str:
-        return self._new_id()
+    def transaction(self) -> AbstractAsyncContextManager[Transaction]:
+        """Begin one change of projects, for the methods that take a transaction."""
+        return self._database.transaction()
+
+    def snapshot(self) -> AbstractAsyncContextManager[Reader]:
+        """Read several things as they are at one moment."""
+        return self._database.reading_transaction()
 
     # --- reading -----------------------------------------------------------------------------------------------------
 
     async def projects(self) -> list[Project]:
-        return [project_from_row(row) for row in await self.database.rows("projects.all")]
+        return [project_from_row(row) for row in await self._database.rows("projects.all")]
 
     async def has_active_project(self) -> bool:
-        return bool(await self.database.rows("projects.active"))
+        return bool(await self._database.rows("projects.active"))
 
     async def is_active(self, project_id: str) -> bool:
         """Whether the project is active: neither paused nor archived."""
@@ -116,90 +107,74 @@ class ProjectStore:
         there = ", ".join(one.name for one in every if one.state != "archived") or "none yet"
         raise NotFoundError(f"There is no project {name[:80]!r}.", advice=f"There are: {there}.")
 
-    async def goals(self, source: Reader, project_id: str) -> list[Goal]:
+    async def goals(self, project_id: str, source: Reader | None = None) -> list[Goal]:
         """Oldest first."""
-        rows = await source.rows("projects.goals", {"project_id": project_id})
+        rows = await (source or self._database).rows("projects.goals", {"project_id": project_id})
         return [Goal(row["id"], row["text"], row["state"], row["said_at"], row["dollars_limit"]) for row in rows]
 
-    async def orientation(self, source: Reader, project_id: str) -> OrientationVersion:
-        [row] = await source.rows("projects.orientation", {"project_id": project_id})
+    async def orientation(self, project_id: str, source: Reader | None = None) -> OrientationVersion:
+        [row] = await (source or self._database).rows("projects.orientation", {"project_id": project_id})
         return orientation_from_row(row)
 
     async def orientations(self, project_id: str) -> list[OrientationVersion]:
         """Newest first."""
-        rows = await self.database.rows("projects.orientations", {"project_id": project_id})
+        rows = await self._database.rows("projects.orientations", {"project_id": project_id})
         return [orientation_from_row(row) for row in rows]
 
-    async def tasks(self, source: Reader, project_id: str) -> list[WorkTask]:
-        """Return the tasks, oldest first, with what they need and which open questions they wait for."""
-        named = {"project_id": project_id}
-        needs, blocks = await source.rows("projects.needs", named), await source.rows("projects.blocks", named)
-        rows = await source.rows("projects.questions", named)
-        open_ids = {row["id"] for row in rows if row["status"] == QuestionStatus.OPEN.value}
-        return [
-            task_from_row(
-                row,
-                tuple(one["needs_id"] for one in needs if one["task_id"] == row["id"]),
-                tuple(
-                    one["question_id"]
-                    for one in blocks
-                    if one["task_id"] == row["id"] and one["question_id"] in open_ids
-                ),
-            )
-            for row in await source.rows("projects.tasks", named)
-        ]
-
-    async def questions(self, source: Reader, project_id: str) -> list[OwnerQuestion]:
+    async def questions(self, project_id: str, source: Reader | None = None) -> list[OwnerQuestion]:
         """Oldest first."""
         named = {"project_id": project_id}
-        blocks = await source.rows("projects.blocks", named)
+        blocks = await (source or self._database).rows("projects.blocks", named)
         return [
             question_from_row(row, tuple(one["task_id"] for one in blocks if one["question_id"] == row["id"]))
-            for row in await source.rows("projects.questions", named)
+            for row in await (source or self._database).rows("projects.questions", named)
         ]
 
     async def open_questions(self) -> list[tuple[str, OwnerQuestion]]:
         """Return the open questions of all projects, oldest first, each with the name of its project."""
-        rows = await self.database.rows("projects.open_questions")
+        rows = await self._database.rows("projects.open_questions")
         return [(str(row["project_name"]), question_from_row(row, ())) for row in rows]
+
+    async def count_blocked(self, question_id: str) -> int:
+        """Return how many tasks wait for a question."""
+        [row] = await self._database.rows("projects.count_blocked", {"id": question_id})
+        return int(row["number"])
 
     async def activities(self, project_id: str, limit: int) -> list[WorkLogEntry]:
         """Newest first."""
         named = {"project_id": project_id, "limit": limit}
-        return log_entries_from_rows(await self.database.rows("projects.activities", named))
+        return log_entries_from_rows(await self._database.rows("projects.activities", named))
 
-    async def own_activities(self, source: Reader, project_id: str, limit: int) -> list[WorkLogEntry]:
+    async def own_activities(self, project_id: str, limit: int, source: Reader | None = None) -> list[WorkLogEntry]:
         """Return the latest log entries, newest first, without those of external programs."""
         return log_entries_from_rows(
-            await source.rows("projects.own_activities", {"project_id": project_id, "limit": limit})
+            await (source or self._database).rows("projects.own_activities", {"project_id": project_id, "limit": limit})
         )
 
     async def require_room_for(self, program: str, project: Project) -> None:
         """Raise UsageError if a program without write permission has reached its daily limit."""
         named = {"project_id": project.id, "source": program, "since": self.now - _DAY_SECONDS}
-        [row] = await self.database.rows("projects.count_added", named)
+        [row] = await self._database.rows("projects.count_added", named)
         if row["number"] >= MOST_ADDED_A_DAY:
             raise UsageError(
                 f"You added {MOST_ADDED_A_DAY} things to {project.name} within a day.",
                 advice="Go on tomorrow; or its owner allows more: reveries mcp allow NAME --write",
             )
 
-    async def last_word(self, source: Reader, project_id: str) -> int:
-        """Return the log id of the owner's last goal, answer, material or other change to a project; 0: none."""
-        [row] = await source.rows("projects.last_word", {"project_id": project_id})
+    async def count_activities_since(self, project_id: str, since: float) -> int:
+        """Return how many log entries are newer than `since`."""
+        [row] = await self._database.rows("projects.activities_since", {"project_id": project_id, "since": since})
         return int(row["number"])
 
-    async def steps_of(self, task_id: str) -> list[WorkStep]:
-        """Return the steps of a task with arguments and results, attempt by attempt."""
-        rows = await self.database.rows("projects.steps_of", {"task_id": task_id})
-        return [
-            WorkStep(
-                row["attempt"], row["tool"], row["arguments"], row["result"], row["state"], row["began_at"],
-                row["reach"], row["exit_code"], row["sha256"], row["path"],
-                frozenset(json.loads(row["foreign_sources"])),
-            )
-            for row in rows
-        ]  # fmt: skip
+    async def count_plans_since_word(self, project_id: str, source: Reader | None = None) -> int:
+        """Return how often was planned since the owner's last word."""
+        [row] = await (source or self._database).rows("projects.plans_since_word", {"project_id": project_id})
+        return int(row["number"])
+
+    async def last_word(self, project_id: str, source: Reader | None = None) -> int:
+        """Return the log id of the owner's last goal, answer, material or other change to a project; 0: none."""
+        [row] = await (source or self._database).rows("projects.last_word", {"project_id": project_id})
+        return int(row["number"])
 
     # --- the owner's words -------------------------------------------------------------------------------------------
 
@@ -225,7 +200,7 @@ class ProjectStore:
         if is_beginning or _ID.fullmatch(name.lower()):
             raise UsageError(f"{name} reads like an id of a project.", advice="Choose another name for the new one.")
         project_id, now = self._new_id(), self.now
-        async with self.database.transaction() as transaction:
+        async with self._database.transaction() as transaction:
             await transaction.run("projects.put", {"id": project_id, "name": name, "now": now})
             await transaction.run("projects.set_folder", {"id": project_id, "folder": folder, "may_write": may_write})
             await self._put_orientation(transaction, project_id, 1, orientation, "created", sources)
@@ -241,9 +216,9 @@ class ProjectStore:
                 advice="Say in a few sentences what is to be reached. Longer material belongs into the project: "
                 "reveries project add",
             )
-        async with self.database.transaction() as transaction:
+        async with self._database.transaction() as transaction:
             await transaction.run("projects.drop_pending_goals", {"project_id": project.id})
-            active = [one for one in await self.goals(transaction, project.id) if one.state == "active"]
+            active = [one for one in await self.goals(project.id, transaction) if one.state == "active"]
             goal_id, state = self._new_id(), "pending" if active else "active"
             row = {"id": goal_id, "project_id": project.id, "text": text, "state": state, "now": self.now}
             row |= {"applied_at": None if active else self.now, "dollars_limit": dollars_limit}
@@ -254,14 +229,14 @@ class ProjectStore:
 
     async def set_folder(self, project: Project, folder: str, *, may_write: bool) -> None:
         """Set the only folder that its tools can access from the next task on; empty: none."""
-        async with self.database.transaction() as transaction:
+        async with self._database.transaction() as transaction:
             row = {"id": project.id, "folder": folder, "may_write": may_write and bool(folder)}
             await transaction.run("projects.set_folder", row)
             await self.log(transaction, project.id, "folder.set")
             await self.clear_rest(transaction, project.id)
 
     async def set_state(self, project: Project, state: str) -> None:
-        async with self.database.transaction() as transaction:
+        async with self._database.transaction() as transaction:
             await transaction.run("projects.set_state", {"id": project.id, "state": state})
             await self.log(transaction, project.id, f"project.{state}")
 
@@ -272,7 +247,7 @@ class ProjectStore:
         answer = answer.strip()
         if not answer or len(answer) > LONGEST_ANSWER_CHARS:
             raise UsageError(f"An answer has 1 to {LONGEST_ANSWER_CHARS} characters.", advice="Say it in short.")
-        async with self.database.transaction() as transaction:
+        async with self._database.transaction() as transaction:
             rows = await transaction.rows("projects.question_by_prefix", {"prefix": prefix}) if prefix else []
             if len(rows) != 1:
                 many = f"{len(rows)} questions have an id that begins" if rows else "No question has an id that begins"
@@ -295,8 +270,33 @@ class ProjectStore:
             else:
                 await self.log(transaction, row["project_id"], "question.answered")
                 await self.clear_rest(transaction, row["project_id"])
-            await self.release_tasks(transaction, row["project_id"])
+            await self.tasks.release(transaction, row["project_id"])
         return str(row["project_name"]), question_from_row(row, ())
+
+    async def revert_orientation(self, project: Project, version: int) -> None:
+        """Make an earlier version the newest. Raises NotFoundError."""
+        versions = await self.orientations(project.id)
+        wanted = next((one for one in versions if one.version == version), None)
+        if wanted is None:
+            raise NotFoundError(
+                f"There is no version {version}.", advice=f"There are 1 to {versions[0].version}: orientation history"
+            )
+        async with self._database.transaction() as transaction:
+            newest = await self.orientation(project.id, transaction)
+            sources = wanted.foreign_sources
+            trigger = f"reverted to {version}"
+            await self.put_orientation(transaction, project.id, newest, wanted.content, trigger, sources)
+
+    async def log_event(self, project_id: str, action: str, details: str = "", task: WorkTask | None = None) -> None:
+        """Add an entry to the log that belongs to no other change."""
+        async with self.transaction() as transaction:
+            await self.log(transaction, project_id, action, details, task)
+
+    async def note_wake(self, project_id: str) -> None:
+        """Record that a wake begins, and give back the tasks that a crash left in progress."""
+        async with self.transaction() as transaction:
+            await transaction.run("projects.note_wake", {"id": project_id, "now": self.now})
+            await self.tasks.give_back_begun(transaction, project_id)
 
     # --- within a transaction ----------------------------------------------------------------------------------------
 
@@ -308,26 +308,6 @@ class ProjectStore:
         row |= {"task_id": task.id if task else None, "skill_area": task.skill_area if task else ""}
         [put] = await transaction.rows("projects.put_activity", row)
         return int(put["id"])
-
-    async def put_tasks(self, transaction: Transaction, project_id: str, tasks: Sequence[NewTask]) -> list[str]:
-        """Store tasks and return their ids; what they need must be stored already."""
-        ids = []
-        for task in tasks:
-            ids.append(name := self._new_id())
-            sources = task.foreign_sources | await self._sources_of(transaction, project_id, task.rests_on)
-            row: dict[str, object] = {"id": name, "project_id": project_id, "goal_id": task.goal_id}
-            row |= {"title": task.title, "description": task.description, "kind": task.kind.value}
-            row |= {"skill_area": task.skill_area}
-            row |= {"status": TaskStatus.BLOCKED.value if task.needs else TaskStatus.READY.value, "now": self.now}
-            row |= {"rests_on": json.dumps(sorted(set(task.rests_on))), "foreign_sources": json.dumps(sorted(sources))}
-            await transaction.run("projects.put_task", row | {"checksum": checksum(task.title, task.description)})
-            await self.put_needs(transaction, name, task.needs)
-        await self.release_tasks(transaction, project_id)
-        return ids
-
-    async def put_needs(self, transaction: Transaction, task_id: str, needs: Iterable[str]) -> None:
-        for need in needs:
-            await transaction.run("projects.put_need", {"task_id": task_id, "needs_id": need})
 
     async def put_question(self, transaction: Transaction, project_id: str, question: NewQuestion) -> str:
         """Store a question and block the tasks that wait for it (V-24); return its id."""
@@ -341,59 +321,24 @@ class ProjectStore:
             "projects.put_question", row | {"checksum": checksum(question.question, question.context)}
         )
         for task_id in question.blocks:
-            await transaction.run("projects.put_block", {"question_id": name, "task_id": task_id})
-            await transaction.run("projects.block_task", {"id": task_id, "now": self.now})
+            await self.tasks.block(transaction, task_id, name)
         return name
 
-    async def release_tasks(self, transaction: Transaction, project_id: str) -> None:
-        """Make blocked tasks ready that have no open question, no unfinished need and no fallen premise."""
-        await transaction.rows("projects.release_unblocked", {"project_id": project_id, "now": self.now})
+    async def note_question(self, transaction: Transaction, question_id: str) -> None:
+        """Record that the answer to a question took effect."""
+        await transaction.run("projects.note_question", {"id": question_id, "now": self.now})
 
-    async def end_task(
-        self,
-        transaction: Transaction,
-        task: WorkTask,
-        status: TaskStatus,
-        *,
-        tries_anew: bool = False,
-        **changed: object,
-    ) -> None:
-        """Store the end of an attempt. `changed`: outcome, audit, failure, description, rests_on, foreign_sources."""
-        values = {
-            "outcome": task.outcome, "audit": task.audit, "failure": task.failure, "description": task.description,
-        } | {name: value for name, value in changed.items() if name not in ("rests_on", "foreign_sources")}  # fmt: skip
-        rests = changed.get("rests_on", task.rests_on)
-        sources = changed.get("foreign_sources", task.foreign_sources)
-        assert isinstance(rests, tuple | list | set | frozenset)
-        assert isinstance(sources, frozenset)
-        sources |= task.foreign_sources | await self._sources_of(transaction, task.project_id, rests)
-        row = {"id": task.id, "status": status.value, "now": self.now, "tries_anew": tries_anew, **values}
-        row |= {"rests_on": json.dumps(sorted(set(rests))), "foreign_sources": json.dumps(sorted(sources))}
-        await transaction.run("projects.end_task", row | {"checksum": checksum(task.title, str(values["description"]))})
+    async def drop_question(self, transaction: Transaction, question_id: str) -> None:
+        await transaction.run("projects.drop_question", {"id": question_id})
 
-    async def hold_try(self, transaction: Transaction, task: WorkTask) -> None:
-        """Block the current attempt until a tool call is approved; it then continues."""
-        row = {"id": task.id, "now": self.now, "foreign_sources": json.dumps(sorted(task.foreign_sources))}
-        await transaction.run("projects.hold_try", row)
+    async def apply_goal(self, transaction: Transaction, project_id: str, goal_id: str) -> None:
+        """End the goal that applies, and let a pending one apply."""
+        await transaction.run("projects.end_active_goal", {"project_id": project_id})
+        await transaction.run("projects.activate_goal", {"id": goal_id, "now": self.now})
 
-    async def revert_orientation(self, project: Project, version: int) -> None:
-        """Make an earlier version the newest. Raises NotFoundError."""
-        versions = await self.orientations(project.id)
-        wanted = next((one for one in versions if one.version == version), None)
-        if wanted is None:
-            raise NotFoundError(
-                f"There is no version {version}.", advice=f"There are 1 to {versions[0].version}: orientation history"
-            )
-        async with self.database.transaction() as transaction:
-            newest = await self.orientation(transaction, project.id)
-            sources = wanted.foreign_sources
-            trigger = f"reverted to {version}"
-            await self.put_orientation(transaction, project.id, newest, wanted.content, trigger, sources)
-
-    async def count_blocked(self, question_id: str) -> int:
-        """Return how many tasks wait for a question."""
-        [row] = await self.database.rows("projects.count_blocked", {"id": question_id})
-        return int(row["number"])
+    async def note_rest(self, transaction: Transaction, project_id: str, why: str) -> None:
+        """Store why a wake ended; empty: the next one does not wait."""
+        await transaction.run("projects.note_rest", {"id": project_id, "now": self.now, "why": why})
 
     async def clear_rest(self, transaction: Transaction, project_id: str) -> None:
         """Clear why the last wake ended: the owner gave the project something to do, so the next one does not wait."""
@@ -438,10 +383,3 @@ class ProjectStore:
         row = {"project_id": project_id, "version": version, "content": text, "trigger": trigger, "now": self.now}
         row |= {"foreign_sources": json.dumps(sorted(sources)), "checksum": checksum(text)}
         await transaction.run("projects.put_orientation", row)
-
-    async def _sources_of(self, source: Reader, project_id: str, bases: Iterable[str]) -> frozenset[str]:
-        wanted = set(bases)
-        if not wanted:
-            return frozenset()
-        every = await self.knowledge.read(source, project_id)
-        return frozenset[str]().union(*(one.foreign_sources for one in every if one.id in wanted))

@@ -18,7 +18,7 @@ from reveries.errors import ToolError
 from reveries.gates import ToolGate
 from reveries.knowledge.model import Chunk
 from reveries.projects.approvals import HeldCall
-from reveries.projects.grants import GRANTABLE_TOOLS, grants_for_task, read_grants
+from reveries.projects.grants import GRANTABLE_TOOLS, grants_for_task
 from reveries.projects.material import list_chunks
 from reveries.projects.model import AgentState, QuestionKind, WorkStep, WorkTask
 from reveries.projects.server_tools import OpenServer, ServerTools
@@ -118,7 +118,7 @@ class TaskTools:
     async def earlier_calls(self) -> list[CallRecord]:
         """Return the calls of this attempt before it was interrupted or waited for an approval, and those of earlier
         attempts whose outcome is unknown and that must not be repeated."""
-        steps = [one for one in await self.store.steps_of(self.task.id) if one.reach]
+        steps = [one for one in await self.store.tasks.steps_of(self.task.id) if one.reach]
         since = self.task.try_began_at if self.task.try_began_at is not None else math.inf
         relevant = [
             one
@@ -186,7 +186,7 @@ class TaskTools:
 
     async def approval_for(self, call: CallRecord, why: CallFacts) -> NewQuestion:
         """Return the question that asks the owner to approve a call: its tool, its arguments and the reason."""
-        granted = grants_for_task(await read_grants(self.store.database, self.task.project_id), self.task.id)
+        granted = grants_for_task(await self.store.grants.of_project(self.task.project_id), self.task.id)
         missing = sorted(self._shown_sources.get(one, one) for one in why.foreign_sources - granted.sources)
         is_out = why.reach is Reach.OUT
         arguments = msgspec.json.encode(dict(call.arguments)).decode()
@@ -256,7 +256,7 @@ class TaskTools:
 
     async def _permit(self, call: CallFacts) -> Permit:
         """Decide whether the owner's grants allow a call. A one-time approval is used up when the call begins."""
-        grants = grants_for_task(await read_grants(self.store.database, self.task.project_id), self.task.id)
+        grants = grants_for_task(await self.store.grants.of_project(self.task.project_id), self.task.id)
         return decide_call(call, grants)
 
     def _record_calls(self, tool: Tool) -> Callable[..., Awaitable[ToolResult]]:

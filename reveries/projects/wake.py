@@ -1,6 +1,5 @@
 """Start a wake of a project: its state is computed from database rows alone (V-75, V-76)."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -34,17 +33,14 @@ _NO_PAYLOAD = "{}"
 
 async def wake_project(store: ProjectStore, project_id: str) -> AgentState:
     """Record the wake, reset tasks that a crash left in progress, store new answers as chunks, return the state."""
-    async with store.database.transaction() as transaction:
-        await transaction.run("projects.note_wake", {"id": project_id, "now": store.now})
-        await transaction.run("projects.give_back_begun", {"project_id": project_id, "now": store.now})
-        await transaction.run("projects.close_begun_steps", {"project_id": project_id})
+    await store.note_wake(project_id)
     await note_answers(store, project_id)
     return await read_state(store, project_id)
 
 
 async def note_answers(store: ProjectStore, project_id: str) -> None:
     """Store each new answer as a chunk, once, and release tasks that waited only for it (V-75)."""
-    answered = [one for one in await store.questions(store.database, project_id) if _is_new_answer(one)]
+    answered = [one for one in await store.questions(project_id) if _is_new_answer(one)]
     if not answered:
         return
     # A yes to a call is no knowledge: it is a grant. Neither is the choice between two things that are known.
@@ -53,17 +49,17 @@ async def note_answers(store: ProjectStore, project_id: str) -> None:
     chunks = [_answer_chunk(one) for one in told]
     prepared = await store.knowledge.prepare(project_id, chunks)
     project = await store.find(project_id)
-    async with store.database.transaction() as transaction:
+    async with store.transaction() as transaction:
         await store.knowledge.put(transaction, project_id, prepared)
         for one in answered:
-            await transaction.run("projects.note_question", {"id": one.id, "now": store.now})
+            await store.note_question(transaction, one.id)
             if one.payload != _NO_PAYLOAD:
                 await store_approval(store, transaction, one)
             if CONFLICT_TAG in one.context_tags:
                 await settle_by_answer(store, transaction, one)
             if PREMISE_TAG in one.context_tags:
                 await _let_held_go_on(store, transaction, one)
-        await store.release_tasks(transaction, project_id)
+        await store.tasks.release(transaction, project_id)
         if trigger := _rewrite_trigger(answered, said):
             await store.note_rewrite_due(transaction, project, trigger)
 
@@ -71,17 +67,15 @@ async def note_answers(store: ProjectStore, project_id: str) -> None:
 async def _let_held_go_on(store: ProjectStore, transaction: Transaction, question: OwnerQuestion) -> None:
     """Apply the owner's answer after a premise fell: held tasks rest on what holds now and go on, or are dropped."""
     chunks = {one.id: one for one in await store.knowledge.read(transaction, question.project_id)}
-    for task in await store.tasks(transaction, question.project_id):
+    for task in await store.tasks.of_project(question.project_id, transaction):
         if task.id not in question.blocks:
             continue
         bases = standing_bases(task.rests_on, chunks)
         sources = task.foreign_sources.union(*(chunks[name].foreign_sources for name in bases))
-        await transaction.run("projects.drop_fallen_needs", {"id": task.id})
-        row = {"id": task.id, "now": store.now, "rests_on": json.dumps(sorted(bases))}
-        await transaction.run("projects.release_held", row | {"foreign_sources": json.dumps(sorted(sources))})
+        await store.tasks.release_held(transaction, task.id, bases, sources)
         if is_dropping(question.answer) and task.status is not TaskStatus.DONE:
             outcome = f"You said: “{question.answer}”"
-            await store.end_task(transaction, replace(task, rests_on=bases), TaskStatus.DROPPED, outcome=outcome)
+            await store.tasks.end(transaction, replace(task, rests_on=bases), TaskStatus.DROPPED, outcome=outcome)
 
 
 def _rewrite_trigger(answered: Sequence[OwnerQuestion], said: Sequence[OwnerQuestion]) -> str:
@@ -104,15 +98,15 @@ def _is_new_answer(question: OwnerQuestion) -> bool:
 
 async def read_state(store: ProjectStore, project_id: str) -> AgentState:
     """Return the state of a project, computed from its rows alone."""
-    async with store.database.reading_transaction() as look:
-        goals = await store.goals(look, project_id)
-        orientation = await store.orientation(look, project_id)
-        tasks, questions = await store.tasks(look, project_id), await store.questions(look, project_id)
-        activities = await store.own_activities(look, project_id, _RECENT)
-        [counted] = await look.rows("projects.plans_since_word", {"project_id": project_id})
+    async with store.snapshot() as look:
+        goals = await store.goals(project_id, look)
+        orientation = await store.orientation(project_id, look)
+        tasks, questions = await store.tasks.of_project(project_id, look), await store.questions(project_id, look)
+        activities = await store.own_activities(project_id, _RECENT, look)
+        plans_since_word = await store.count_plans_since_word(project_id, look)
     project = await store.find(project_id)
     state = state_of(project, goals, orientation, tasks, questions, activities, store.now)
-    return replace(state, plans_since_word=int(counted["number"]))
+    return replace(state, plans_since_word=plans_since_word)
 
 
 def state_of(

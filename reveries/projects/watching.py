@@ -1,11 +1,9 @@
 """Observers of the work: events for watching clients, and a database row for each model or tool call."""
 
-import json
 from collections.abc import Awaitable, Callable, Mapping
 
 import msgspec
 
-from reveries.projects.grants import use_call
 from reveries.projects.model import WorkTask
 from reveries.projects.store import ProjectStore
 from reveries.tools.reach import Reach
@@ -37,7 +35,8 @@ class StepRows:
         return await self._begin(tool, arguments[-_MOST_ARGUMENT_CHARS:], "", frozenset())
 
     async def end(self, position: int, result: str, *, is_done: bool) -> None:
-        await self._end(position, result[:_MOST_RESULT_CHARS], ToolResult(""), is_done=is_done)
+        text = result[:_MOST_RESULT_CHARS]
+        await self._store.tasks.end_step(self._task, position, text, ToolResult(""), is_done=is_done)
         self._report_event("step", result[:_SHOWN_CHARS])
 
     async def begin_call(
@@ -49,27 +48,11 @@ class StepRows:
         return await self._begin(tool, encoded, reach.value, sources, digest)
 
     async def end_call(self, position: int, result: ToolResult, *, is_done: bool) -> None:
-        await self._end(position, result.text, result, is_done=is_done)
+        await self._store.tasks.end_step(self._task, position, result.text, result, is_done=is_done)
         self._report_event("result" if is_done else "no result", result.text.partition("\n")[0][:_SHOWN_CHARS])
 
     async def _begin(self, tool: str, arguments: str, reach: str, sources: frozenset[str], digest: str = "") -> int:
-        row: dict[str, object] = {"tool": tool, "arguments": arguments, "now": self._store.now, "reach": reach}
-        row |= {"foreign_sources": json.dumps(sorted(self._task.foreign_sources | sources))}
-        async with self._store.database.transaction() as transaction:
+        async with self._store.transaction() as transaction:
             if digest:
-                await use_call(transaction, self._task.id, digest, self._store.now)
-            [stored] = await transaction.rows("projects.put_step", self._key | row)
-        return int(stored["position"])
-
-    async def _end(self, position: int, text: str, result: ToolResult, *, is_done: bool) -> None:
-        row: dict[str, object] = {"result": text, "state": "done" if is_done else "failed", "now": self._store.now}
-        row |= {"exit_code": result.exit_code, "sha256": result.sha256, "path": result.path}
-        async with self._store.database.transaction() as transaction:
-            await transaction.run(
-                "projects.end_step",
-                self._key | {"position": position} | row | {"sources": json.dumps(sorted(result.foreign_sources))},
-            )
-
-    @property
-    def _key(self) -> dict[str, object]:
-        return {"task_id": self._task.id, "attempt": self._task.tries}
+                await self._store.grants.use_call(transaction, self._task.id, digest)
+            return await self._store.tasks.begin_step(transaction, self._task, tool, arguments, reach, sources)

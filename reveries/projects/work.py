@@ -79,13 +79,9 @@ class ProjectWork:
         """Store why a wake ended, and count which chunks it retrieved together."""
         await self.store.knowledge.count_coretrievals(project_id)
         self.store.knowledge.search.drop(project_id)
-        async with self.store.database.transaction() as transaction:
-            row = {
-                "id": project_id,
-                "now": self.store.now,
-                "why": await self._why_rest(transaction, project_id, report),
-            }
-            await transaction.run("projects.note_rest", row)
+        async with self.store.transaction() as transaction:
+            why = await self._why_rest(transaction, project_id, report)
+            await self.store.note_rest(transaction, project_id, why)
             words = f"{report.reason.value}: {report.message}" if report.message else report.reason.value
             await self.store.log(transaction, project_id, "work.rested", words)
         self.report_event("rested", words)
@@ -96,9 +92,9 @@ class ProjectWork:
         """Return why the project rests. What the owner said since the last look at it would wait for the next word:
         another wake looks at it at once; at what a program answered since then, one in its turn."""
         if report.reason in NOTHING_TO_DO:
-            if await self.store.last_word(transaction, project_id) > report.last_word:
+            if await self.store.last_word(project_id, transaction) > report.last_word:
                 return ""
-            if has_new_answers(await self.store.questions(transaction, project_id)):
+            if has_new_answers(await self.store.questions(project_id, transaction)):
                 return RestReason.RESTED.value
         return report.reason.value
 
@@ -111,7 +107,7 @@ class ProjectWork:
                     return WakeReport(RestReason.INTERRUPTED, "", ended)
                 if ended >= self.settings().most_tasks:
                     return WakeReport(RestReason.RESTED, f"after {ended} tasks", ended)
-                last_word = await self.store.last_word(self.store.database, project_id)
+                last_word = await self.store.last_word(project_id)
                 await note_answers(self.store, project_id)
                 state = await self._due.settle(model, await read_state(self.store, project_id))
                 if has_new_answers(state.questions):
@@ -142,11 +138,11 @@ class ProjectWork:
     async def _do_task(self, model: WorkModel, state: AgentState, task: WorkTask) -> None:
         if (off_track := await find_off_track(self.store, model, state, task)) is not None:
             self.report_event("off track?", await note_off_track(self.store, task, off_track))
-        async with self.store.database.transaction() as transaction:
+        async with self.store.transaction() as transaction:
             # As it is now: a program outside may have changed it, begun it or done it meanwhile.
-            every = await self.store.tasks(transaction, task.project_id)
+            every = await self.store.tasks.of_project(task.project_id, transaction)
             task = next((one for one in every if one.id == task.id), task)
-            if not await transaction.run("projects.begin_task", {"id": task.id, "now": self.store.now}):
+            if not await self.store.tasks.begin(transaction, task.id):
                 return
             await self.store.log(transaction, task.project_id, "task.began", task.title, task)
         self.report_event("task", task.title)
@@ -194,9 +190,8 @@ class ProjectWork:
         return LoopLimits(settings.most_steps, settings.task_minutes * 60.0)
 
     async def _give_back(self, task: WorkTask) -> None:
-        async with self.store.database.transaction() as transaction:
-            await transaction.run("projects.give_back_task", {"id": task.id, "now": self.store.now})
-            await transaction.run("projects.close_begun_steps", {"project_id": task.project_id})
+        async with self.store.transaction() as transaction:
+            await self.store.tasks.give_back(transaction, task)
 
 
 def _why_rest(state: AgentState, ended: int) -> WakeReport | None:

@@ -7,7 +7,8 @@ import msgspec
 from reveries.db.database import Transaction
 from reveries.errors import NotFoundError, UsageError
 from reveries.projects.model import OwnerQuestion, Project, QuestionKind, QuestionStatus, TaskKind, TaskStatus, WorkTask
-from reveries.projects.store import NewQuestion, NewTask, ProjectStore
+from reveries.projects.store import NewQuestion, ProjectStore
+from reveries.projects.task_store import NewTask
 from reveries.projects.triggers import rewrite_after_task
 from reveries.projects.working_records import (
     ActivitiesOut,
@@ -93,10 +94,10 @@ class WorkingTools:
 
     async def create_task(self, given: CreateTask, caller: ToolCaller) -> OneTaskOut:
         project = await self.store.find(given.project_id)
-        async with self.store.database.transaction() as transaction:
+        async with self.store.transaction() as transaction:
             await self._require_tasks(transaction, project, given.depends_on)
             await self._require_chunks(transaction, project, given.rests_on)
-            goals = await self.store.goals(transaction, project.id)
+            goals = await self.store.goals(project.id, transaction)
             new = NewTask(
                 given.title,
                 given.description,
@@ -107,14 +108,14 @@ class WorkingTools:
                 next((one.id for one in goals if one.state == "active"), None),
                 caller.foreign_sources,
             )
-            [task_id] = await self.store.put_tasks(transaction, project.id, [new])
+            [task_id] = await self.store.tasks.put(transaction, project.id, [new])
             await self._log(transaction, project, caller, "task.created", given.title)
         return OneTaskOut(project.name, task_out(await self._task(project, task_id)))
 
     async def update_task(self, given: UpdateTask, caller: ToolCaller) -> OneTaskOut:
         project = await self.store.find(given.project_id)
         updates = given.updates
-        async with self.store.database.transaction() as transaction:
+        async with self.store.transaction() as transaction:
             [task] = await self._require_tasks(transaction, project, [given.task_id])
             _require_not_running(task)
             if task.held_because and updates.status in ("in_progress", "done"):
@@ -125,7 +126,7 @@ class WorkingTools:
             await self._require_chunks(transaction, project, updates.rests_on or [])
             await self._block(transaction, project, task, updates)
             await self._store_status(transaction, project, task, updates, caller)
-            await self.store.release_tasks(transaction, project.id)
+            await self.store.tasks.release(transaction, project.id)
             after = (await self._require_tasks(transaction, project, [task.id]))[0]
             if updates.status == "ready" and after.status is TaskStatus.BLOCKED:
                 raise UsageError(f"“{task.title[:80]}” waits for something still.", advice="See get_blockers.")
@@ -138,7 +139,7 @@ class WorkingTools:
         project = await self.store.find(given.project_id)
         questions = [
             question_out(one)
-            for one in await self.store.questions(self.store.database, project.id)
+            for one in await self.store.questions(project.id)
             if one.status is not QuestionStatus.DROPPED
             and given.status in (None, one.status.value)
             and (given.since is None or max(one.asked_at, one.answered_at or 0.0) >= given.since)
@@ -151,10 +152,10 @@ class WorkingTools:
             raise UsageError(
                 "Only who may write lets tasks wait.", advice="Ask without blocks_tasks, or: reveries mcp allow NAME"
             )
-        async with self.store.database.transaction() as transaction:
+        async with self.store.transaction() as transaction:
             for task in await self._require_tasks(transaction, project, given.blocks_tasks):
                 _require_not_running(task)
-            questions = await self.store.questions(transaction, project.id)
+            questions = await self.store.questions(project.id, transaction)
             own = [one for one in questions if one.status is QuestionStatus.OPEN and caller.source]
             if sum(caller.source in one.foreign_sources for one in own) >= MOST_OPEN_QUESTIONS:
                 raise UsageError(
@@ -185,7 +186,7 @@ class WorkingTools:
     async def get_blockers(self, given: GetBlockers, _: ToolCaller) -> BlockersOut:
         project = await self.store.find(given.project_id)
         tasks = {one.id: one for one in await self._tasks(project)}
-        questions = {one.id: one for one in await self.store.questions(self.store.database, project.id)}
+        questions = {one.id: one for one in await self.store.questions(project.id)}
         blockers: list[BlockerOut] = []
         for task in tasks.values():
             if task.status is not TaskStatus.BLOCKED:
@@ -206,7 +207,7 @@ class WorkingTools:
         project = await self.store.find(given.project_id)
         if not caller.may_write:
             await self.store.require_room_for(caller.source, project)
-        async with self.store.database.transaction() as transaction:
+        async with self.store.transaction() as transaction:
             activity_id = await self._log(transaction, project, caller, given.action, given.details or "")
         return LoggedOut(project.name, activity_id)
 
@@ -218,21 +219,21 @@ class WorkingTools:
     # --- shared by the tools -----------------------------------------------------------------------------------------
 
     async def _tasks(self, project: Project) -> list[WorkTask]:
-        every = await self.store.tasks(self.store.database, project.id)
+        every = await self.store.tasks.of_project(project.id)
         return [one for one in every if one.status is not TaskStatus.DROPPED]
 
     async def _task(self, project: Project, task_id: str) -> WorkTask:
         return next(one for one in await self._tasks(project) if one.id == task_id)
 
     async def _question(self, project: Project, question_id: str) -> OwnerQuestion:
-        for one in await self.store.questions(self.store.database, project.id):
+        for one in await self.store.questions(project.id):
             if one.id == question_id:
                 return one
         raise NotFoundError(f"{project.name} has no question {question_id[:60]!r}.", advice="See get_questions.")
 
     async def _require_tasks(self, transaction: Transaction, project: Project, ids: list[str]) -> list[WorkTask]:
         """Return the tasks with these ids, in the given order. Raises NotFoundError."""
-        tasks = {one.id: one for one in await self.store.tasks(transaction, project.id)} if ids else {}
+        tasks = {one.id: one for one in await self.store.tasks.of_project(project.id, transaction)} if ids else {}
         for name in ids:
             if name not in tasks or tasks[name].status is TaskStatus.DROPPED:
                 raise NotFoundError(f"{project.name} has no task {name[:60]!r}.", advice="See get_tasks.")
@@ -258,15 +259,14 @@ class WorkingTools:
             raise UsageError(f"A task that is {updates.status} waits for no question.", advice="Leave one of them out.")
         if task.status is TaskStatus.DONE:
             raise UsageError(f"“{task.title[:80]}” is done: it waits for nothing.", advice="Make it ready first.")
-        questions = {one.id: one for one in await self.store.questions(transaction, project.id)}
+        questions = {one.id: one for one in await self.store.questions(project.id, transaction)}
         for name in set(task.blocked_by) - set(names):
             _require_program_may_answer(questions[name])
-            await transaction.run("projects.remove_block", {"question_id": name, "task_id": task.id})
+            await self.store.tasks.unblock(transaction, task.id, name)
         for name in names:
             if name not in questions or questions[name].status is not QuestionStatus.OPEN:
                 raise NotFoundError(f"{project.name} has no open question {name[:60]!r}.", advice="See get_questions.")
-            await transaction.run("projects.put_block", {"question_id": name, "task_id": task.id})
-            await transaction.run("projects.block_task", {"id": task.id, "now": self.store.now})
+            await self.store.tasks.block(transaction, task.id, name)
 
     async def _store_status(
         self, transaction: Transaction, project: Project, task: WorkTask, updates: TaskUpdates, caller: ToolCaller
@@ -277,13 +277,13 @@ class WorkingTools:
                 raise UsageError(
                     f"“{task.title[:80]}” is {now.status.value}, so it cannot be begun.", advice="See get_blockers."
                 )
-            await transaction.run("projects.begin_task", {"id": task.id, "now": self.store.now})
+            await self.store.tasks.begin(transaction, task.id)
             [now] = await self._require_tasks(transaction, project, [task.id])
         # A waiting task becomes ready only through what it waits for.
         is_waiting = updates.status == "ready" and now.status is TaskStatus.BLOCKED
         status = TaskStatus(updates.status) if updates.status and not is_waiting else now.status
         audit = f"said by {caller.source or caller.role}, not audited" if status is TaskStatus.DONE else now.audit
-        await self.store.end_task(
+        await self.store.tasks.end(
             transaction,
             now,
             status,
@@ -295,8 +295,8 @@ class WorkingTools:
         )
 
     async def _note_rewrite(self, transaction: Transaction, project: Project, task: WorkTask) -> None:
-        page = await self.store.orientation(transaction, project.id)
-        tasks = await self.store.tasks(transaction, project.id)
+        page = await self.store.orientation(project.id, transaction)
+        tasks = await self.store.tasks.of_project(project.id, transaction)
         if trigger := rewrite_after_task(task, tasks, page.content):
             await self.store.note_rewrite_due(transaction, project, trigger)
 

@@ -16,7 +16,8 @@ from reveries.client.tui.project_browsers import ProjectListing, QuestionListing
 from reveries.clock import SystemClock
 from reveries.config import Home
 from reveries.projects.model import Criterion, Orientation, QuestionKind, TaskKind
-from reveries.projects.store import NewQuestion, NewTask
+from reveries.projects.store import NewQuestion
+from reveries.projects.task_store import NewTask
 from tests.client.screen_text import text_of, until
 from tests.daemon.asking import ask
 from tests.daemon.mind_kit import NOON, Living, living
@@ -59,13 +60,13 @@ async def browser(
         await ask(life.mind, protocol.CreateProject(1, "Fair"), protocol.ProjectDetail)
         store = life.mind.projects.store
         project = await store.find("Fair")
-        async with store.database.transaction() as transaction:
-            await store.put_tasks(transaction, project.id, [NewTask("Find the fees", "", TaskKind.FIND_OUT, "money")])
-            [task] = await store.tasks(transaction, project.id)
+        async with store.transaction() as transaction:
+            await store.tasks.put(transaction, project.id, [NewTask("Find the fees", "", TaskKind.FIND_OUT, "money")])
+            [task] = await store.tasks.of_project(project.id, transaction)
             asked = NewQuestion("Who pays the fee?", context="of the hall", blocks=(task.id,))
             await store.put_question(transaction, project.id, asked)
             await store.put_question(transaction, project.id, NewQuestion("Is it reached?", QuestionKind.DECISION))
-            old = await store.orientation(transaction, project.id)
+            old = await store.orientation(project.id, transaction)
             new = Orientation("A fair in May.", (Criterion("It takes place."),))
             await store.put_orientation(transaction, project.id, old, new, "goal", frozenset())
         await ask(life.mind, protocol.GiveGrant(1, "Fair", "fetch"), protocol.Grants)
@@ -143,10 +144,10 @@ async def test_what_is_read_in_the_live_log_stays_while_the_work_goes_on(
     async with browser(home, lambda asking, clock: WorkLogListing(asking, clock, "Fair")) as shown:
         store = shown.life.mind.projects.store
         project = await store.find("Fair")
-        task = (await store.tasks(store.database, project.id))[0]
+        task = (await store.tasks.of_project(project.id))[0]
 
         async def log(action: str) -> None:
-            async with store.database.transaction() as transaction:
+            async with store.transaction() as transaction:
                 await store.log(transaction, project.id, action, "Find: the fees", task)
 
         await log("task.began")
@@ -187,8 +188,8 @@ async def test_the_log_follows_the_work(home: Home) -> None:
         await shown.sees("orientation.rewritten")
         store = shown.life.mind.projects.store
         project = await store.find("Fair")
-        async with store.database.transaction() as transaction:
-            [task, *_] = await store.tasks(transaction, project.id)
+        async with store.transaction() as transaction:
+            [task, *_] = await store.tasks.of_project(project.id, transaction)
             await store.log(transaction, project.id, "task.done", "Find the fees: nine pounds", task)
         await shown.sees("nine pounds")
         await shown.press("enter")

@@ -10,7 +10,7 @@ from reveries import protocol
 from reveries.config import Home
 from reveries.errors import ReveriesError
 from reveries.projects.model import TaskKind
-from reveries.projects.store import NewTask
+from reveries.projects.task_store import NewTask
 from reveries.projects.watching import StepRows, ignore_event
 from reveries.tools.folder_copies import FolderCopies
 from reveries.tools.reach import Reach
@@ -54,8 +54,8 @@ async def test_a_task_is_undone_once_not_while_its_project_is_worked_on_and_not_
     async with living(home, worker(), PatientClock(NOON), QUIET) as life:
         line = await create(life, folder, may_write=True)
         store = life.mind.projects.store
-        async with store.database.transaction() as transaction:
-            [task_id] = await store.put_tasks(transaction, line.project_id, [NewTask("Change it", "", TaskKind.OTHER)])
+        async with store.transaction() as transaction:
+            [task_id] = await store.tasks.put(transaction, line.project_id, [NewTask("Change it", "", TaskKind.OTHER)])
         await asyncio.to_thread(copies.ensure_copy, task_id, folder)
         (folder / "a.md").write_text("after")
         await asyncio.to_thread(copies.record_end, task_id, folder)
@@ -78,10 +78,10 @@ async def test_of_a_task_that_was_killed_only_what_its_rows_say_it_wrote_is_undo
     async with living(home, worker(), PatientClock(NOON), QUIET) as life:
         line = await create(life, folder, may_write=True)
         store = life.mind.projects.store
-        async with store.database.transaction() as transaction:
-            [task_id] = await store.put_tasks(transaction, line.project_id, [NewTask("Change it", "", TaskKind.OTHER)])
+        async with store.transaction() as transaction:
+            [task_id] = await store.tasks.put(transaction, line.project_id, [NewTask("Change it", "", TaskKind.OTHER)])
         await asyncio.to_thread(copies.ensure_copy, task_id, folder)
-        [task] = await store.tasks(store.database, line.project_id)
+        [task] = await store.tasks.of_project(line.project_id)
         steps = StepRows(store, task, ignore_event)
         for tool, name in (("write_file", "its.md"), ("read_file", "mine.md")):
             (folder / name).write_text(name)

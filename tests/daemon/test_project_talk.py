@@ -13,7 +13,8 @@ from reveries.daemon.requests.frames import recalled_frame
 from reveries.knowledge.model import ChunkSource, ChunkType, Confidence, NewChunk
 from reveries.memory.model import Origin
 from reveries.projects.model import Project, TaskKind
-from reveries.projects.store import NewQuestion, NewTask
+from reveries.projects.store import NewQuestion
+from reveries.projects.task_store import NewTask
 from tests.daemon.kit import Events, talking
 from tests.projects.kit import Work, finished, open_work
 
@@ -68,7 +69,7 @@ async def known(work: Work, texts: Iterable[tuple[str, frozenset[str]]]) -> Proj
     prepared = await work.store.knowledge.prepare(made.id, chunks)
     async with work.database.transaction() as transaction:
         await work.store.knowledge.put(transaction, made.id, prepared)
-        await work.store.put_tasks(transaction, made.id, [NewTask("Buy a stool", "", TaskKind.OTHER, goal_id=goal.id)])
+        await work.store.tasks.put(transaction, made.id, [NewTask("Buy a stool", "", TaskKind.OTHER, goal_id=goal.id)])
         await work.store.put_question(transaction, made.id, NewQuestion("Which teacher?"))
     return made
 
@@ -80,7 +81,7 @@ async def test_it_is_told_where_the_project_stands_and_what_it_knows_that_fits(t
             ("The teacher costs 40 euros.", frozenset({"web:x"})),
         ]
         await known(work, texts)
-        talk = ProjectTalk(work.store)
+        talk = ProjectTalk(work.store, work.store.knowledge.search)
         state, *chunks = await talk.notes_for("What does the teacher of Piano cost?", 1000)
         assert state.line == (
             "- Your project Piano: The goal: Play jazz piano in six months. 0 of 1 tasks are done. "

@@ -15,7 +15,7 @@ from reveries.llm.base import PROJECT_ROLES, Prompt
 from reveries.llm.scripted import Pause, Piece, ScriptedModel
 from reveries.projects.model import TaskKind
 from reveries.projects.orientation_tools import GetOrientation, OrientationTools
-from reveries.projects.store import NewTask
+from reveries.projects.task_store import NewTask
 from reveries.projects.wake_report import RestReason, WakeReport
 from reveries.tools.registry import ToolCaller
 from tests.daemon.asking import ask
@@ -264,9 +264,9 @@ async def test_a_task_in_doubt_is_shown_to_the_owner_and_to_whoever_asks_for_the
         await ask(life.mind, protocol.CreateProject(1, "Flat"), protocol.ProjectDetail)
         store = life.mind.projects.store
         [project] = await store.projects()
-        async with store.database.transaction() as transaction:
+        async with store.transaction() as transaction:
             new = NewTask("Use the cellar", "", TaskKind.FIND_OUT, foreign_sources=frozenset({"x"}))
-            [task_id] = await store.put_tasks(transaction, project.id, [new])
+            [task_id] = await store.tasks.put(transaction, project.id, [new])
             row = {"id": task_id, "why": "the lease no longer holds", "now": NOON}
             await transaction.run("projects.hold_task", row)
         doubts = ["Use the cellar: the lease no longer holds"]

@@ -96,7 +96,7 @@ class RelationLife:
 
     async def _erase(self, knowledge: ProjectKnowledge, project_id: str, chunk_id: str) -> None:
         """As forgetting does: by the row, past the store."""
-        async with knowledge.database.transaction() as transaction:
+        async with knowledge._database.transaction() as transaction:
             await transaction.run_text_many("DELETE FROM chunks WHERE id = ?", [(chunk_id,)])
         self._ids[project_id].remove(chunk_id)
 

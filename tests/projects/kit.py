@@ -45,12 +45,9 @@ class Work:
     work: ProjectWork
     model: ScriptedModel
     clock: HandClock
+    database: Database
     told: list[tuple[str, str]] = field(default_factory=list)
     remembered: list[tuple[str, bool]] = field(default_factory=list)
-
-    @property
-    def database(self) -> Database:
-        return self.store.database
 
     async def begin(self, name: str, goal: str = "") -> Project:
         project = await self.store.create(name)
@@ -119,7 +116,7 @@ async def open_work(
             services=services or tool_services(folder),
             report_event=lambda action, words: one.told.append((action, words)),
         )
-        one = Work(store, work, model, clock)
+        one = Work(store, work, model, clock, database)
         yield one
     finally:
         await database.aclose()

@@ -11,7 +11,7 @@ from reveries.projects.answers import is_dropping, is_no, is_yes
 from reveries.projects.conflict_answers import ConflictChoice, read_choice
 from reveries.projects.materials import chunks_of_text, note_fallen_chunk
 from reveries.projects.model import Project, TaskKind, TaskStatus
-from reveries.projects.store import NewTask
+from reveries.projects.task_store import NewTask
 from reveries.projects.triggers import INTAKE_TAG
 from reveries.projects.wake_report import RestReason
 from tests.knowledge.kit import new_chunk
@@ -359,8 +359,8 @@ async def test_a_criterion_rests_on_the_owners_answer_and_where_that_falls_the_p
         chunks = await work.store.knowledge.of_project(project.id)
         [said] = [one for one in chunks if "criteria" in one.tags]
         async with work.database.transaction() as transaction:
-            goal = (await work.store.goals(transaction, project.id))[0]
-            await work.store.put_tasks(
+            goal = (await work.store.goals(project.id, transaction))[0]
+            await work.store.tasks.put(
                 transaction, project.id, [NewTask("Paint it", "", TaskKind.FIND_OUT, goal_id=goal.id)]
             )
         await note_fallen_chunk(work.store, project, said.id, "The bicycles are sold")
@@ -388,9 +388,9 @@ async def test_a_task_that_rested_on_what_was_replaced_goes_on_after_the_answer_
         project = await work.begin("Flat", "Find a flat")
         [old] = await work.store.knowledge.store(project.id, [new_chunk("The rent of the flat is 900 euros.")])
         async with work.database.transaction() as transaction:
-            goal = (await work.store.goals(transaction, project.id))[0]
+            goal = (await work.store.goals(project.id, transaction))[0]
             new = NewTask("Sign for the flat", "", TaskKind.FIND_OUT, rests_on=(old,), goal_id=goal.id)
-            await work.store.put_tasks(transaction, project.id, [new])
+            await work.store.tasks.put(transaction, project.id, [new])
         [newer] = await work.store.knowledge.store(project.id, [new_chunk("The rent of the flat is 950 euros.")])
         await work.wake(project)
         assert (await work.task(project, "Sign for the flat")).held_because
@@ -414,10 +414,10 @@ async def test_two_tasks_that_need_the_same_research_wait_for_the_same_one(tmp_p
     async with open_work(tmp_path, needs, most_tasks=3) as work:
         project = await work.begin("Shed", "Build a shed")
         async with work.database.transaction() as transaction:
-            goal = (await work.store.goals(transaction, project.id))[0]
+            goal = (await work.store.goals(project.id, transaction))[0]
             for number in (1, 2):
                 new = NewTask(f"Look into part {number}", "", TaskKind.FIND_OUT, goal_id=goal.id)
-                await work.store.put_tasks(transaction, project.id, [new])
+                await work.store.tasks.put(transaction, project.id, [new])
         await work.wake(project)
         [research] = [one for one in (await work.state(project)).tasks if one.title == "Research: timber"]
         for number in (1, 2):
@@ -456,17 +456,17 @@ async def test_tasks_that_wait_for_each_other_become_a_question_that_ends_it(
     async with open_work(tmp_path, answers) as work:
         project = await work.begin("Shed", "Build a shed")
         async with work.database.transaction() as transaction:
-            goal = (await work.store.goals(transaction, project.id))[0]
-            ids = await work.store.put_tasks(
+            goal = (await work.store.goals(project.id, transaction))[0]
+            ids = await work.store.tasks.put(
                 transaction,
                 project.id,
                 [NewTask(title, "", TaskKind.FIND_OUT, goal_id=goal.id) for title in ("Saw", "Nail")],
             )
             for one, other in (ids, ids[::-1]):
-                await work.store.put_needs(transaction, one, [other])
+                await work.store.tasks.put_needs(transaction, one, [other])
                 await transaction.run("projects.block_task", {"id": one, "now": work.clock.now()})
         async with work.database.transaction() as transaction:
-            for question in await work.store.questions(transaction, project.id):
+            for question in await work.store.questions(project.id, transaction):
                 await transaction.run("projects.drop_question", {"id": question.id})
         report = await work.wake(project)
         assert report.reason is RestReason.WAITING

@@ -5,7 +5,7 @@ from pathlib import Path
 from reveries.memory.forgetting.selection import BY_WORDS, Selection
 from reveries.projects.materials import chunks_of_text
 from reveries.projects.model import TaskKind, TaskStatus
-from reveries.projects.store import NewTask
+from reveries.projects.task_store import NewTask
 from tests.fakes.clock import HandClock
 from tests.memory.forgetting.test_forgetting import bytes_left
 from tests.memory.kit import NOW, open_memory
@@ -23,10 +23,10 @@ async def test_an_erased_word_leaves_no_trace_in_a_project_and_what_rests_on_it_
         text = f"{WORD} sells oak for 20 euros."
         [name] = await work.store.knowledge.store(project.id, chunks_of_text("notes", text, is_own=True))
         async with work.database.transaction() as transaction:
-            [goal] = await work.store.goals(transaction, project.id)
+            [goal] = await work.store.goals(project.id, transaction)
             new = NewTask("Buy oak", f"from {WORD}", TaskKind.FIND_OUT, rests_on=(name,), goal_id=goal.id)
             other = NewTask("Look into part 9", "", TaskKind.FIND_OUT, goal_id=goal.id)
-            await work.store.put_tasks(transaction, project.id, [new, other])
+            await work.store.tasks.put(transaction, project.id, [new, other])
     assert bytes_left(tmp_path, WORD)
     async with open_memory(tmp_path, HandClock(NOW + 9e7), first_id=50_000) as memory:
         report = await memory.forgetting.erase(Selection(BY_WORDS, WORD))

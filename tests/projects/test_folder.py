@@ -109,7 +109,7 @@ async def test_the_overview_is_shown_before_it_is_written_and_names_and_quotes_e
         assert "- old/letter.md: “The rent of the flat is 950 euros.”" in text
         [task] = [one for one in (await work.state(project)).tasks if is_overview(one)]
         assert (task.status, task.foreign_sources) == (TaskStatus.DONE, frozenset({"folder"}))
-        steps = [one.tool for one in await work.store.steps_of(task.id) if one.reach]
+        steps = [one.tool for one in await work.store.tasks.steps_of(task.id) if one.reach]
         assert steps == ["write_file"]
 
 

@@ -8,7 +8,7 @@ from reveries.errors import NotFoundError, ReveriesError, UsageError
 from reveries.llm.tier import Tier
 from reveries.projects.model import QuestionStatus, TaskKind, TaskStatus
 from reveries.projects.orienting import ARCHIVE_TAG
-from reveries.projects.store import NewTask
+from reveries.projects.task_store import NewTask
 from reveries.projects.wake import wake_project
 from reveries.projects.wake_report import RestReason
 from tests.projects.kit import Work, asked_for, finished, open_work, task_in
@@ -142,9 +142,9 @@ async def test_a_task_waits_for_what_it_needs_and_for_its_questions_and_is_then_
         project = await work.begin("Shed", "Build a shed")
         async with work.database.transaction() as transaction:
             first = NewTask("Measure", "", TaskKind.ASK)
-            [measure] = await work.store.put_tasks(transaction, project.id, [first])
+            [measure] = await work.store.tasks.put(transaction, project.id, [first])
             second = NewTask("Buy wood", "", TaskKind.FIND_OUT, needs=(measure,))
-            await work.store.put_tasks(transaction, project.id, [second])
+            await work.store.tasks.put(transaction, project.id, [second])
         assert (await work.task(project, "Buy wood")).status is TaskStatus.BLOCKED
         goal = (await work.state(project)).goal
         assert goal is not None
@@ -194,9 +194,9 @@ async def test_a_word_on_what_was_false_holds_what_rests_on_it_and_asks(tmp_path
             project.id, chunks_of_text("notes", "Oak costs 20 euros.", is_own=True)
         )
         async with work.database.transaction() as transaction:
-            goal = (await work.store.goals(transaction, project.id))[0]
+            goal = (await work.store.goals(project.id, transaction))[0]
             new = NewTask("Buy oak", "", TaskKind.FIND_OUT, rests_on=(name,), goal_id=goal.id)
-            await work.store.put_tasks(transaction, project.id, [new])
+            await work.store.tasks.put(transaction, project.id, [new])
         await note_fallen_chunk(work.store, project, name[:4], "It was pine")
         await work.wake(project)
         state = await work.state(project)

@@ -7,22 +7,24 @@ import pytest
 
 from reveries.errors import NotFoundError, UsageError
 from reveries.projects.approvals import ApprovalScope, HeldCall, read_scope, scope_of
-from reveries.projects.grants import GrantKind, give_grant, grants_for_task, read_grants, revoke_grants, source_id
+from reveries.projects.grant_store import GrantKind
+from reveries.projects.grants import give_grant, grants_for_task, revoke_grants, source_id
 from reveries.projects.model import Project, QuestionKind, TaskKind
-from reveries.projects.store import NewQuestion, NewTask
+from reveries.projects.store import NewQuestion
+from reveries.projects.task_store import NewTask
 from reveries.tools.reach import GrantSet, source_of_host
 from tests.projects.kit import Work, finished, open_work
 
 
 async def granted(work: Work, project: Project, task_id: str = "") -> GrantSet:
-    return grants_for_task(await read_grants(work.database, project.id), task_id)
+    return grants_for_task(await work.store.grants.of_project(project.id), task_id)
 
 
 async def asked(work: Work, project: Project) -> tuple[str, str]:
     """An approval of a fetch, and the task that waits for it."""
     held = HeldCall("fetch", '{"url": "https://a.example"}', "digest", "fetch", ("folder", "web:a.example"))
     async with work.database.transaction() as transaction:
-        [task_id] = await work.store.put_tasks(transaction, project.id, [NewTask("Look", "", TaskKind.OTHER)])
+        [task_id] = await work.store.tasks.put(transaction, project.id, [NewTask("Look", "", TaskKind.OTHER)])
         payload = msgspec.json.encode(held).decode()
         new = NewQuestion("May it?", QuestionKind.APPROVAL, blocks=(task_id,), task_id=task_id, payload=payload)
         return await work.store.put_question(transaction, project.id, new), task_id
@@ -50,7 +52,7 @@ async def test_only_what_reaches_out_and_where_texts_come_from_can_be_granted(tm
         project = await work.begin("One")
         with pytest.raises(UsageError, match="cannot be granted"):
             await give_grant(work.store, project, name)
-        assert await read_grants(work.database, project.id) == []
+        assert await work.store.grants.of_project(project.id) == []
 
 
 @pytest.mark.requirement("F9", "V-88")

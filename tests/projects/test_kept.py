@@ -102,10 +102,10 @@ async def test_a_draft_is_no_fact_for_the_next_task(tmp_path: Path) -> None:
         )  # fmt: skip
         await work.store.knowledge.store(project.id, [draft])
         from reveries.projects.model import TaskKind
-        from reveries.projects.store import NewTask
+        from reveries.projects.task_store import NewTask
 
         async with work.database.transaction() as transaction:
-            await work.store.put_tasks(transaction, project.id, [NewTask("Price of oak boards", "", TaskKind.FIND_OUT)])
+            await work.store.tasks.put(transaction, project.id, [NewTask("Price of oak boards", "", TaskKind.FIND_OUT)])
         state = await work.state(project)
         result = await follow_recipe(Workplace(work.store, work.work.model(project.id), state), state.tasks[0])
         assert result.outcome == ""

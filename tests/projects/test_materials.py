@@ -6,7 +6,7 @@ from pathlib import Path
 from reveries.llm.base import Vectors
 from reveries.projects.materials import update_document
 from reveries.projects.model import Project, TaskKind, TaskStatus
-from reveries.projects.store import NewTask
+from reveries.projects.task_store import NewTask
 from tests.memory.kit import WordEmbedder
 from tests.projects.kit import Work, open_work
 from tests.projects.test_folder import known as known_in_folder
@@ -64,9 +64,9 @@ async def test_what_rested_on_a_section_that_is_gone_is_held_and_the_project_wak
         project = await work.begin("Flat", "Find a flat")
         change = await update_document(work.store, project, "lease.md", FIRST, is_own=True)
         async with work.database.transaction() as transaction:
-            goal = (await work.store.goals(transaction, project.id))[0]
+            goal = (await work.store.goals(project.id, transaction))[0]
             new = NewTask("Use the cellar", "", TaskKind.FIND_OUT, rests_on=(change.stored[2],), goal_id=goal.id)
-            await work.store.put_tasks(transaction, project.id, [new])
+            await work.store.tasks.put(transaction, project.id, [new])
             await transaction.run("projects.note_rest", {"id": project.id, "now": work.clock.now(), "why": "done"})
         await update_document(work.store, project, "lease.md", SECOND, is_own=True)
         assert (await work.store.find(project.id)).rested_because == ""

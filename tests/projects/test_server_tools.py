@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from reveries.errors import NotFoundError, ToolError
-from reveries.projects.grants import give_grant, read_grants, revoke_grants
+from reveries.projects.grants import give_grant, revoke_grants
 from reveries.projects.model import OwnerQuestion, Project, QuestionKind, TaskStatus
 from reveries.projects.server_tools import grant_server_tools
 from reveries.tools.mcp_servers import McpServer
@@ -139,7 +139,7 @@ async def test_a_tool_that_changed_since_it_was_granted_is_switched_off_and_the_
         await work.wake(project)
         assert "look" not in model.seen[0].replace("Looks a word up", "")
         assert "words.send" in model.seen[0]
-        assert [one.plain_name for one in await read_grants(work.database, project.id)] == ["words.send"]
+        assert [one.plain_name for one in await work.store.grants.of_project(project.id)] == ["words.send"]
         assert any("words.look_up changed since you granted it" in words for _, words in work.told)
         log = [one.details for one in (await work.state(project)).activities if one.action == "tool.switched_off"]
         assert log == ["words.look_up changed since you granted it. To look: reveries mcp servers"]
@@ -156,21 +156,21 @@ async def test_a_server_that_does_not_start_is_told_of_and_the_task_goes_on_with
         assert ("switched off", "words: words does not start.") in work.told
         assert child.is_closed
         # It is granted still: nothing is known to have changed.
-        assert len(await read_grants(work.database, project.id)) == 1
+        assert len(await work.store.grants.of_project(project.id)) == 1
 
 
 async def test_one_tool_or_all_are_granted_and_taken_back_by_their_names(tmp_path: Path) -> None:
     child = MadeWorker(LOOK_UP, SEND)
     async with open_work(tmp_path, lambda text: finished()) as work:
         project = await granted(work, child, tmp_path, "words.send")
-        assert [one.plain_name for one in await read_grants(work.database, project.id)] == ["words.send"]
+        assert [one.plain_name for one in await work.store.grants.of_project(project.id)] == ["words.send"]
         await grant_server_tools(work.store, project, "words", server(child))
-        assert len(await read_grants(work.database, project.id)) == 2
+        assert len(await work.store.grants.of_project(project.id)) == 2
         with pytest.raises(NotFoundError, match=r"no tool 'words\.burn'"):
             await grant_server_tools(work.store, project, "words.burn", server(child))
         assert await revoke_grants(work.store, project, "words.send") == 1
         assert await revoke_grants(work.store, project, "words") == 1
-        assert await read_grants(work.database, project.id) == []
+        assert await work.store.grants.of_project(project.id) == []
 
 
 def test_a_pin_holds_all_that_a_tool_says_of_itself() -> None:

@@ -21,7 +21,8 @@ from reveries.projects.orientation_tools import (
     merge_orientation,
 )
 from reveries.projects.orienting import ARCHIVE_TAG
-from reveries.projects.store import MOST_ADDED_A_DAY, NewQuestion, NewTask
+from reveries.projects.store import MOST_ADDED_A_DAY, NewQuestion
+from reveries.projects.task_store import NewTask
 from reveries.projects.triggers import INTAKE_TAG
 from reveries.projects.wake import note_answers, wake_project
 from reveries.projects.wake_report import RestReason
@@ -185,7 +186,7 @@ async def test_a_task_that_changed_before_the_mind_began_it_is_begun_as_it_is_no
         await call.work.store.set_goal(project, "Build a shed.", None)
         async with call.work.database.transaction() as transaction:
             for title in ("Buy wood", "Saw it"):
-                await call.work.store.put_tasks(transaction, project.id, [NewTask(title, "", TaskKind.OTHER)])
+                await call.work.store.tasks.put(transaction, project.id, [NewTask(title, "", TaskKind.OTHER)])
         state = await call.work.state(project)
         by_title = {one.title: one for one in state.tasks}
         await call.update({"id": by_title["Buy wood"].id}, status="done", outcome="I have it.")
@@ -235,9 +236,11 @@ async def test_a_task_that_was_dropped_blocks_nothing_and_breaks_no_list(tmp_pat
         second = await call.task("Saw it", depends_on=[first["id"], other["id"]])
         async with call.work.database.transaction() as transaction:
             [dropped] = [
-                one for one in await call.work.store.tasks(transaction, first["project_id"]) if one.id == first["id"]
+                one
+                for one in await call.work.store.tasks.of_project(first["project_id"], transaction)
+                if one.id == first["id"]
             ]
-            await call.work.store.end_task(transaction, dropped, TaskStatus.DROPPED)
+            await call.work.store.tasks.end(transaction, dropped, TaskStatus.DROPPED)
         [blocker] = (await call("get_blockers"))["blockers"]
         assert blocker["task"]["id"] == second["id"]
         assert [one["title"] for one in blocker["blocked_by"]] == ["Buy paint"]
@@ -361,7 +364,7 @@ async def test_a_task_keeps_the_moment_at_which_it_was_done_and_says_that_nobody
         assert (await call.update(task, outcome="Twelve boards."))["completed_at"] == done_at
         stored = await call.work.task(project, "Buy wood")
         assert stored.audit == "said by mcp:agent, not audited"
-        [goal] = await call.work.store.goals(call.work.database, project.id)
+        [goal] = await call.work.store.goals(project.id)
         assert stored.goal_id == goal.id
 
 
@@ -457,7 +460,7 @@ async def test_a_task_that_a_program_answers_says_so_and_has_its_mark(tmp_path: 
         project = await call.work.store.find("Shed")
         await call.work.store.set_goal(project, "Build a shed.", None)
         async with call.work.database.transaction() as transaction:
-            await call.work.store.put_tasks(transaction, project.id, [NewTask("Measure", "", TaskKind.ASK)])
+            await call.work.store.tasks.put(transaction, project.id, [NewTask("Measure", "", TaskKind.ASK)])
         await call.work.wake(project)
         [asked] = [one for one in (await call.work.state(project)).open_questions if "Measure" in one.question]
         await call("answer_question", question_id=asked.id, answer="Two by three.")
@@ -500,7 +503,7 @@ async def test_no_working_tool_reaches_into_another_project(tmp_path: Path) -> N
         boat = await call.work.store.find("Boat")
         async with call.work.database.transaction() as transaction:
             new = NewTask("Caulk", "", TaskKind.OTHER)
-            [task_id] = await call.work.store.put_tasks(transaction, boat.id, [new])
+            [task_id] = await call.work.store.tasks.put(transaction, boat.id, [new])
             question_id = await call.work.store.put_question(transaction, boat.id, NewQuestion("When?"))
         own = await call.task("Buy wood")
         tries: list[tuple[str, dict[str, Any]]] = [

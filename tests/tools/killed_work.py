@@ -149,7 +149,7 @@ async def look(at: Path, tally: Tally) -> bool:
 
 
 async def _compare(work: Work, task_id: str, folder: Path, tally: Tally) -> None:
-    steps = [one for one in await work.store.steps_of(task_id) if one.reach == "inside"]
+    steps = [one for one in await work.store.tasks.steps_of(task_id) if one.reach == "inside"]
     marks = (folder / "done.txt").read_text().split() if (folder / "done.txt").exists() else []
     tally.repeated += len(marks) - len(set(marks))
     for one in steps:

@@ -12,7 +12,7 @@ from reveries.errors import UsageError
 from reveries.gates import ToolGate
 from reveries.projects.grants import give_grant
 from reveries.projects.model import Project, TaskKind
-from reveries.projects.store import NewTask
+from reveries.projects.task_store import NewTask
 from reveries.projects.task_tools import ToolServices
 from reveries.projects.watching import StepRows
 from reveries.tools.reach import Reach, digest_call
@@ -75,7 +75,7 @@ async def begin(work: Work, folder: Path | None) -> Project:
     goal = await work.store.set_goal(project, f"Put the notes in order. See {OWNER_PAGE}.", None)
     async with work.database.transaction() as transaction:
         new = NewTask("Look into it", "", TaskKind.OTHER, goal_id=goal.id)
-        await work.store.put_tasks(transaction, project.id, [new])
+        await work.store.tasks.put(transaction, project.id, [new])
     return project
 
 
@@ -114,7 +114,7 @@ async def rows_without_sources(work: Work, project: Project, opening: dict[str, 
     """What was made after the poison was read and does not say so."""
     found = []
     [task] = (await work.state(project)).tasks
-    steps = [one for one in await work.store.steps_of(task.id) if one.reach]
+    steps = [one for one in await work.store.tasks.steps_of(task.id) if one.reach]
     if not steps:
         return []
     for table in ("chunks", "questions"):
@@ -198,7 +198,7 @@ async def test_fifty_tasks_whose_tool_and_sources_were_granted_ask_nothing(tmp_p
             goal = await work.store.set_goal(project, f"Look at {OWNER_PAGE}", None)
             async with work.database.transaction() as transaction:
                 new = NewTask("Look into it", "", TaskKind.OTHER, goal_id=goal.id)
-                await work.store.put_tasks(transaction, project.id, [new])
+                await work.store.tasks.put(transaction, project.id, [new])
             for name in ("fetch", "folder", "web:owner.example"):
                 await give_grant(work.store, project, name)
             worker.has_opened = False

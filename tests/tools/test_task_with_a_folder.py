@@ -10,7 +10,8 @@ import pytest
 from reveries.errors import UsageError
 from reveries.projects.grants import give_grant
 from reveries.projects.model import Project, QuestionKind, TaskKind, TaskStatus
-from reveries.projects.store import NewQuestion, NewTask
+from reveries.projects.store import NewQuestion
+from reveries.projects.task_store import NewTask
 from reveries.tools.folder_marks import mark_folder
 from reveries.tools.loop import StepState
 from reveries.tools.reach import Reach
@@ -61,7 +62,7 @@ async def begin(work: Work, folder: Path | None, *, may_write: bool = True) -> P
     project = await work.store.create("Notes", str(folder or ""), may_write=may_write)
     goal = await work.store.set_goal(project, "Put the notes in order", None)
     async with work.database.transaction() as transaction:
-        await work.store.put_tasks(transaction, project.id, [NewTask(TITLE, "", TaskKind.OTHER, goal_id=goal.id)])
+        await work.store.tasks.put(transaction, project.id, [NewTask(TITLE, "", TaskKind.OTHER, goal_id=goal.id)])
     return project
 
 
@@ -90,7 +91,7 @@ async def test_it_reads_and_writes_files_and_what_it_hands_in_is_checked_against
         task = await work.task(project, TITLE)
         assert (task.status, task.foreign_sources) == (TaskStatus.DONE, frozenset({"folder"}))
         assert (notes / "INDEX.md").read_text() == "- rent.md: 900 euros\n"
-        steps = [one for one in await work.store.steps_of(task.id) if one.reach]
+        steps = [one for one in await work.store.tasks.steps_of(task.id) if one.reach]
         assert [(one.tool, one.reach, one.state) for one in steps] == [
             ("list_files", "look", "done"), ("read_file", "look", "done"), ("write_file", "inside", "done"),
         ]  # fmt: skip
@@ -122,7 +123,7 @@ async def test_a_folder_that_may_only_be_read_offers_no_tool_that_writes(tmp_pat
         assert "write_file" not in worker.seen[0]
         assert not (notes / "a.md").exists()
         task = await work.task(project, TITLE)
-        assert [one.tool for one in await work.store.steps_of(task.id) if one.reach] == []
+        assert [one.tool for one in await work.store.tasks.steps_of(task.id) if one.reach] == []
 
 
 async def test_the_same_call_twice_in_a_row_ends_the_try(tmp_path: Path, notes: Path) -> None:
@@ -200,7 +201,7 @@ async def test_what_reaches_out_waits_for_a_yes_and_the_same_try_goes_on_with_it
         await work.store.answer(question.id, "once")
         await work.wake(project)
         task = await work.task(project, TITLE)
-        tools = [(one.tool, one.state) for one in await work.store.steps_of(task.id) if one.reach]
+        tools = [(one.tool, one.state) for one in await work.store.tasks.steps_of(task.id) if one.reach]
         # The search was made, and there was nobody at that address: the model is told, and goes on.
         assert tools == [("read_file", "done"), ("web_search", "failed")]
         assert (task.status, task.tries) == (TaskStatus.DONE, 1)
@@ -217,7 +218,7 @@ async def test_a_command_that_is_cited_must_have_ended_well(tmp_path: Path, note
         project = await begin(work, notes)
         await work.wake(project)
         task = await work.task(project, TITLE)
-        [run] = [one for one in await work.store.steps_of(task.id) if one.reach]
+        [run] = [one for one in await work.store.tasks.steps_of(task.id) if one.reach]
         assert (run.exit_code, run.sha256) == (1, hashlib.sha256(b"").hexdigest())
         assert task.failure == "not accepted: The command failed with 1: test -e missing.md."
 
@@ -235,7 +236,7 @@ async def test_one_yes_is_for_one_call_and_the_next_like_it_is_asked_again(tmp_p
         await work.wake(project)
         task = await work.task(project, TITLE)
         assert task.status is TaskStatus.BLOCKED
-        made = [one.tool for one in await work.store.steps_of(task.id) if one.reach]
+        made = [one.tool for one in await work.store.tasks.steps_of(task.id) if one.reach]
         assert made == ["web_search", "search"], "the second like it was not made"
         assert [one.kind for _, one in await work.store.open_questions()].count(QuestionKind.APPROVAL) == 1
 

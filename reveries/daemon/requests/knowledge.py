@@ -7,6 +7,7 @@ from reveries.knowledge.model import Chunk, FoundChunk, KnowledgeConflict, Relat
 from reveries.knowledge.query_planning import QueryType
 from reveries.knowledge.scoring import persistence, strength
 from reveries.knowledge.search import Answered
+from reveries.projects.conflicts import settle_by_owner
 from reveries.projects.model import AgentState, TaskStatus
 from reveries.projects.orienting import ARCHIVE_TAG
 from reveries.projects.wake import read_state
@@ -21,7 +22,7 @@ async def list_project_chunks(call: Call, request: protocol.AskChunks) -> protoc
     store = call.mind.projects.store
     project = await store.find(request.project)
     if request.chunk_id or not request.query.strip():
-        every = await store.knowledge.of_project(project.id)
+        every = await call.mind.knowledge.of_project(project.id)
         if request.chunk_id:
             return protocol.Chunks(
                 request.request_id, [chunk_entry(one) for one in every if one.id == request.chunk_id]
@@ -31,7 +32,7 @@ async def list_project_chunks(call: Call, request: protocol.AskChunks) -> protoc
             chunks = [one.as_of(request.until) for one in chunks if one.created_at <= request.until]
         return protocol.Chunks(request.request_id, [chunk_entry(one) for one in chunks[-request.limit :]])
     # A search by the owner reinforces nothing.
-    answered = await store.knowledge.search.answer(
+    answered = await call.mind.knowledge.search.answer(
         project.id, request.query, request.limit, until=request.until or None
     )
     now, message = call.mind.clock.now(), ""
@@ -54,10 +55,10 @@ async def list_project_chunks(call: Call, request: protocol.AskChunks) -> protoc
 async def list_relations(call: Call, request: protocol.AskRelations) -> protocol.ProjectRelations:
     store = call.mind.projects.store
     project = await store.find(request.project)
-    chunks = {one.id: one for one in await store.knowledge.of_project(project.id)}
+    chunks = {one.id: one for one in await call.mind.knowledge.of_project(project.id)}
     matches = [
         one
-        for one in await store.knowledge.relations(project.id)
+        for one in await call.mind.knowledge.relations(project.id)
         if (request.with_archived or one.archived_at is None)
         and (not request.chunk_id or one.from_id.startswith(request.chunk_id) or one.to_id.startswith(request.chunk_id))
     ]
@@ -71,15 +72,15 @@ async def list_relations(call: Call, request: protocol.AskRelations) -> protocol
 async def restore_relation(call: Call, request: protocol.RestoreRelation) -> protocol.ProjectRelations:
     store = call.mind.projects.store
     project = await store.find(request.project)
-    relations = await store.knowledge.relations(project.id)
+    relations = await call.mind.knowledge.relations(project.id)
     matches = [one for one in relations if one.archived_at is not None and one.id.startswith(request.relation_id)]
     if len(matches) != 1:
         raise NotFoundError(
             f"{len(matches) or 'No'} archived relations have an id that begins with {request.relation_id[:40]}.",
             advice=f"All of them: reveries project relations {project.name} --archived",
         )
-    restored = await store.knowledge.restore(project.id, matches[0])
-    chunks = {one.id: one for one in await store.knowledge.of_project(project.id)}
+    restored = await call.mind.knowledge.restore(project.id, matches[0])
+    chunks = {one.id: one for one in await call.mind.knowledge.of_project(project.id)}
     return protocol.ProjectRelations(request.request_id, [_relation_entry(restored, chunks)])
 
 
@@ -91,7 +92,7 @@ async def list_project_conflicts(call: Call, request: protocol.AskProjectConflic
         [
             _conflict_entry(project.name, one)
             for project in await store.projects()
-            for one in await store.knowledge.contradictions(project.id, unresolved_only=not request.with_settled)
+            for one in await call.mind.knowledge.contradictions(project.id, unresolved_only=not request.with_settled)
         ],
     )
 
@@ -102,7 +103,7 @@ async def settle_project_conflict(call: Call, request: protocol.SettleProjectCon
     matches = [
         (project, one)
         for project in await store.projects()
-        for one in await store.knowledge.contradictions(project.id, unresolved_only=False)
+        for one in await call.mind.knowledge.contradictions(project.id, unresolved_only=False)
         if one.relation.id.startswith(request.conflict_id)
     ]
     if len(matches) != 1:
@@ -111,15 +112,9 @@ async def settle_project_conflict(call: Call, request: protocol.SettleProjectCon
             advice="All of them: reveries memory contradictions --all",
         )
     [(project, conflict)] = matches
-    async with store.database.transaction() as transaction:
-        if request.keep == "earlier":
-            await store.knowledge.replace(transaction, conflict.newer, conflict.older)
-        elif request.keep == "later":
-            await store.knowledge.replace(transaction, conflict.older, conflict.newer)
-        await store.knowledge.settle(transaction, conflict, "owner")
-        await store.clear_rest(transaction, project.id)
+    await settle_by_owner(store, project, conflict, request.keep)
     call.mind.projects.consider()
-    settled = await store.knowledge.contradictions(project.id, unresolved_only=False)
+    settled = await call.mind.knowledge.contradictions(project.id, unresolved_only=False)
     return protocol.ProjectConflicts(
         request.request_id,
         [_conflict_entry(project.name, one) for one in settled if one.relation.id == conflict.relation.id],

@@ -11,7 +11,7 @@ from reveries.llm.caps import MICRODOLLARS
 from reveries.projects.auditing import read_coherence
 from reveries.projects.coherence import describe_coherence
 from reveries.projects.conflicts import list_doubts
-from reveries.projects.grants import give_grant, read_grants, revoke_grants
+from reveries.projects.grants import give_grant, revoke_grants
 from reveries.projects.material import describe_orientation
 from reveries.projects.materials import find_task, note_fallen_chunk, update_document
 from reveries.projects.model import AgentState, OwnerQuestion, Project, TaskStatus, WorkTask
@@ -60,7 +60,7 @@ async def set_project_folder(call: Call, request: protocol.SetProjectFolder) -> 
 async def undo_project_task(call: Call, request: protocol.UndoTask) -> protocol.TaskUndone:
     store = call.mind.projects.store
     project = await store.find(request.project)
-    task = find_task(await store.tasks(store.database, project.id), request.task)
+    task = find_task(await store.tasks.of_project(project.id), request.task)
     undone = await call.mind.projects.undo_task(project, task)
     restored, left = ([plain(one) for one in paths] for paths in (undone.restored, undone.left))
     return protocol.TaskUndone(request.request_id, one_line(task.title), restored, left)
@@ -117,7 +117,7 @@ async def add_material(call: Call, request: protocol.AddMaterial) -> protocol.Ch
     name = plain(request.name)
     change = await update_document(store, project, name, plain(request.text), is_own=request.is_own)
     call.mind.projects.consider()
-    stored = await store.knowledge.named(project.id, change.stored)
+    stored = await call.mind.knowledge.named(project.id, change.stored)
     message = f"{change.retired} sections of the earlier {one_line(name, 80)} are no longer in it and count no more."
     return protocol.Chunks(
         request.request_id, [chunk_entry(one) for one in stored], message=message if change.retired else ""
@@ -139,7 +139,7 @@ async def show_task_trace(call: Call, request: protocol.AskTaskTrace) -> protoco
     project = await store.find(request.project)
     state = await read_state(store, project.id)
     task = find_task(state.tasks, request.task)
-    chunks = [one for one in await store.knowledge.of_project(project.id) if one.id in task.rests_on]
+    chunks = [one for one in await call.mind.knowledge.of_project(project.id) if one.id in task.rests_on]
     titles = {one.id: one.title for one in state.tasks}
     return protocol.TaskTrace(
         request_id=request.request_id,
@@ -152,7 +152,7 @@ async def show_task_trace(call: Call, request: protocol.AskTaskTrace) -> protoco
                 one.attempt, one.tool, plain(one.result), one.state, one.began_at, one.reach,
                 plain(one.arguments) if one.reach else "", one.exit_code, one.sha256, plain(one.path),
             )
-            for one in await store.steps_of(task.id)
+            for one in await store.tasks.steps_of(task.id)
         ],
     )  # fmt: skip
 
@@ -246,12 +246,12 @@ async def _prepare_folder(call: Call, path: str, *, may_write: bool) -> tuple[st
 
 async def _grants_frame(call: Call, project: Project) -> protocol.Grants:
     store = call.mind.projects.store
-    titles = {task.id: task.title for task in await store.tasks(store.database, project.id)}
+    titles = {task.id: task.title for task in await store.tasks.of_project(project.id)}
     found = [
         protocol.GrantEntry(
             one.id, one.kind.value, one_line(one.plain_name), one_line(titles.get(one.task_id or "", "")), one.given_at
         )
-        for one in await read_grants(store.database, project.id)
+        for one in await store.grants.of_project(project.id)
     ]
     return protocol.Grants(call.request_id, one_line(project.name), found)
 
@@ -263,7 +263,7 @@ async def _project_frame(call: Call, project: Project, limit: int = _LOG_LINES) 
     titles = {task.id: task.title for task in state.tasks}
     asked = {one.id: one.question for one in state.questions}
     log = await store.activities(project.id, limit)
-    conflicts = await store.knowledge.contradictions(project.id)
+    conflicts = await call.mind.knowledge.contradictions(project.id)
     coherence = await read_coherence(store, state)
     return protocol.ProjectDetail(
         request_id=call.request_id,

@@ -1,0 +1,202 @@
+"""Tasks of projects in the database: reads them, and makes each step of their lives within a transaction."""
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from reveries.clock import Clock
+from reveries.db.checksums import checksum
+from reveries.db.database import Database, Reader, Transaction
+from reveries.knowledge.project_knowledge import ProjectKnowledge
+from reveries.projects.model import QuestionStatus, TaskKind, TaskStatus, WorkStep, WorkTask
+from reveries.projects.rows import task_from_row
+from reveries.tools.results import ToolResult
+
+
+@dataclass(frozen=True, slots=True)
+class NewTask:
+    """A task to be stored. `needs` are task ids."""
+
+    title: str
+    description: str
+    kind: TaskKind
+    skill_area: str = ""
+    needs: tuple[str, ...] = ()
+    rests_on: tuple[str, ...] = ()
+    goal_id: str | None = None
+    foreign_sources: frozenset[str] = frozenset()
+
+
+class TaskStore:
+    """The tasks of all projects, with what they need, what blocks them, and the steps of their attempts."""
+
+    def __init__(
+        self, database: Database, knowledge: ProjectKnowledge, clock: Clock, new_id: Callable[[], str]
+    ) -> None:
+        self._database = database
+        self._knowledge = knowledge
+        self._clock = clock
+        self._new_id = new_id
+
+    # --- reading -----------------------------------------------------------------------------------------------------
+
+    async def of_project(self, project_id: str, source: Reader | None = None) -> list[WorkTask]:
+        """Return the tasks, oldest first, with what they need and which open questions they wait for."""
+        source, named = source or self._database, {"project_id": project_id}
+        needs, blocks = await source.rows("projects.needs", named), await source.rows("projects.blocks", named)
+        rows = await source.rows("projects.questions", named)
+        open_ids = {row["id"] for row in rows if row["status"] == QuestionStatus.OPEN.value}
+        return [
+            task_from_row(
+                row,
+                tuple(one["needs_id"] for one in needs if one["task_id"] == row["id"]),
+                tuple(
+                    one["question_id"]
+                    for one in blocks
+                    if one["task_id"] == row["id"] and one["question_id"] in open_ids
+                ),
+            )
+            for row in await source.rows("projects.tasks", named)
+        ]
+
+    async def steps_of(self, task_id: str) -> list[WorkStep]:
+        """Return the steps of a task with arguments and results, attempt by attempt."""
+        rows = await self._database.rows("projects.steps_of", {"task_id": task_id})
+        return [
+            WorkStep(
+                row["attempt"], row["tool"], row["arguments"], row["result"], row["state"], row["began_at"],
+                row["reach"], row["exit_code"], row["sha256"], row["path"],
+                frozenset(json.loads(row["foreign_sources"])),
+            )
+            for row in rows
+        ]  # fmt: skip
+
+    # --- within a transaction ----------------------------------------------------------------------------------------
+
+    async def put(self, transaction: Transaction, project_id: str, tasks: Sequence[NewTask]) -> list[str]:
+        """Store tasks and return their ids; what they need must be stored already."""
+        ids = []
+        for task in tasks:
+            ids.append(name := self._new_id())
+            sources = task.foreign_sources | await self._sources_of(transaction, project_id, task.rests_on)
+            row: dict[str, object] = {"id": name, "project_id": project_id, "goal_id": task.goal_id}
+            row |= {"title": task.title, "description": task.description, "kind": task.kind.value}
+            row |= {"skill_area": task.skill_area}
+            row |= {"status": TaskStatus.BLOCKED.value if task.needs else TaskStatus.READY.value, "now": self._now}
+            row |= {"rests_on": json.dumps(sorted(set(task.rests_on))), "foreign_sources": json.dumps(sorted(sources))}
+            await transaction.run("projects.put_task", row | {"checksum": checksum(task.title, task.description)})
+            await self.put_needs(transaction, name, task.needs)
+        await self.release(transaction, project_id)
+        return ids
+
+    async def put_needs(self, transaction: Transaction, task_id: str, needs: Iterable[str]) -> None:
+        for need in needs:
+            await transaction.run("projects.put_need", {"task_id": task_id, "needs_id": need})
+
+    async def drop_needs(self, transaction: Transaction, task_id: str) -> None:
+        """Let a task that waits for others of a deadlock wait for none."""
+        await transaction.run("projects.drop_blocked_needs", {"id": task_id})
+
+    async def block(self, transaction: Transaction, task_id: str, question_id: str) -> None:
+        """Make a task wait for the answer to a question (V-24)."""
+        await transaction.run("projects.put_block", {"question_id": question_id, "task_id": task_id})
+        await transaction.run("projects.block_task", {"id": task_id, "now": self._now})
+
+    async def unblock(self, transaction: Transaction, task_id: str, question_id: str) -> None:
+        """Let a task no longer wait for a question; `release` makes it ready."""
+        await transaction.run("projects.remove_block", {"question_id": question_id, "task_id": task_id})
+
+    async def release(self, transaction: Transaction, project_id: str) -> None:
+        """Make blocked tasks ready that have no open question, no unfinished need and no fallen premise."""
+        await transaction.rows("projects.release_unblocked", {"project_id": project_id, "now": self._now})
+
+    async def begin(self, transaction: Transaction, task_id: str) -> bool:
+        """Begin an attempt at a task; False if it is not ready any more."""
+        return bool(await transaction.run("projects.begin_task", {"id": task_id, "now": self._now}))
+
+    async def give_back(self, transaction: Transaction, task: WorkTask) -> None:
+        """Undo the beginning of an attempt that was broken off."""
+        await transaction.run("projects.give_back_task", {"id": task.id, "now": self._now})
+        await transaction.run("projects.close_begun_steps", {"project_id": task.project_id})
+
+    async def give_back_begun(self, transaction: Transaction, project_id: str) -> None:
+        """Undo the beginnings of all attempts that a crash left in progress."""
+        await transaction.run("projects.give_back_begun", {"project_id": project_id, "now": self._now})
+        await transaction.run("projects.close_begun_steps", {"project_id": project_id})
+
+    async def end(
+        self,
+        transaction: Transaction,
+        task: WorkTask,
+        status: TaskStatus,
+        *,
+        tries_anew: bool = False,
+        **changed: object,
+    ) -> None:
+        """Store the end of an attempt. `changed`: outcome, audit, failure, description, rests_on, foreign_sources."""
+        values = {
+            "outcome": task.outcome, "audit": task.audit, "failure": task.failure, "description": task.description,
+        } | {name: value for name, value in changed.items() if name not in ("rests_on", "foreign_sources")}  # fmt: skip
+        rests = changed.get("rests_on", task.rests_on)
+        sources = changed.get("foreign_sources", task.foreign_sources)
+        assert isinstance(rests, tuple | list | set | frozenset)
+        assert isinstance(sources, frozenset)
+        sources |= task.foreign_sources | await self._sources_of(transaction, task.project_id, rests)
+        row = {"id": task.id, "status": status.value, "now": self._now, "tries_anew": tries_anew, **values}
+        row |= {"rests_on": json.dumps(sorted(set(rests))), "foreign_sources": json.dumps(sorted(sources))}
+        await transaction.run("projects.end_task", row | {"checksum": checksum(task.title, str(values["description"]))})
+
+    async def hold_try(self, transaction: Transaction, task: WorkTask) -> None:
+        """Block the current attempt until a tool call is approved; it then continues."""
+        row = {"id": task.id, "now": self._now, "foreign_sources": json.dumps(sorted(task.foreign_sources))}
+        await transaction.run("projects.hold_try", row)
+
+    async def hold(self, transaction: Transaction, task_id: str, why: str) -> None:
+        """Hold a task whose premise fell, until the owner decides."""
+        await transaction.run("projects.hold_task", {"id": task_id, "why": why, "now": self._now})
+
+    async def release_held(
+        self, transaction: Transaction, task_id: str, bases: Iterable[str], sources: frozenset[str]
+    ) -> None:
+        """Let a held task go on, resting on `bases`, without the needs that fell."""
+        await transaction.run("projects.drop_fallen_needs", {"id": task_id})
+        row = {"id": task_id, "now": self._now, "rests_on": json.dumps(sorted(bases))}
+        await transaction.run("projects.release_held", row | {"foreign_sources": json.dumps(sorted(sources))})
+
+    async def drop_open(self, transaction: Transaction, project_id: str, goal_id: str) -> None:
+        """Drop the open tasks of a goal that no longer applies, and the questions that they waited for."""
+        named = {"project_id": project_id, "goal_id": goal_id, "now": self._now}
+        await transaction.run("projects.drop_open_tasks", named)
+        await transaction.run("projects.drop_questions_of", {"goal_id": goal_id})
+
+    async def begin_step(
+        self, transaction: Transaction, task: WorkTask, tool: str, arguments: str, reach: str, sources: frozenset[str]
+    ) -> int:
+        """Store that a model or tool call of an attempt begins; return its position."""
+        row: dict[str, object] = {"tool": tool, "arguments": arguments, "now": self._now, "reach": reach}
+        row |= {"foreign_sources": json.dumps(sorted(task.foreign_sources | sources))}
+        [stored] = await transaction.rows("projects.put_step", _step_key(task) | row)
+        return int(stored["position"])
+
+    async def end_step(self, task: WorkTask, position: int, text: str, result: ToolResult, *, is_done: bool) -> None:
+        """Store what the call at `position` returned."""
+        row: dict[str, object] = {"result": text, "state": "done" if is_done else "failed", "now": self._now}
+        row |= {"exit_code": result.exit_code, "sha256": result.sha256, "path": result.path}
+        row |= {"position": position, "sources": json.dumps(sorted(result.foreign_sources))}
+        async with self._database.transaction() as transaction:
+            await transaction.run("projects.end_step", _step_key(task) | row)
+
+    @property
+    def _now(self) -> float:
+        return self._clock.now()
+
+    async def _sources_of(self, source: Reader, project_id: str, bases: Iterable[str]) -> frozenset[str]:
+        wanted = set(bases)
+        if not wanted:
+            return frozenset()
+        every = await self._knowledge.read(source, project_id)
+        return frozenset[str]().union(*(one.foreign_sources for one in every if one.id in wanted))
+
+
+def _step_key(task: WorkTask) -> dict[str, object]:
+    return {"task_id": task.id, "attempt": task.tries}

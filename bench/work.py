@@ -39,8 +39,8 @@ from reveries.knowledge.project_knowledge import ProjectKnowledge
 from reveries.llm.base import PROJECT_ROLES, Role
 from reveries.llm.budget import Ledger
 from reveries.llm.circuits import open_circuits
+from reveries.projects.documents import chunks_of_text
 from reveries.projects.evidence import stands_in
-from reveries.projects.materials import chunks_of_text
 from reveries.projects.model import AgentState, TaskKind, TaskStatus
 from reveries.projects.store import ProjectStore
 from reveries.projects.task_store import NewTask

@@ -14,8 +14,8 @@ from reveries.llm.tier import Tier
 from reveries.projects.coherence import LEAST_SCORE, Coherence, measure_coherence, score_task, shares_words
 from reveries.projects.evidence import Evidence, Facts, Observed, find_faults
 from reveries.projects.executing import TaskResult
-from reveries.projects.material import format_chunk_line
 from reveries.projects.model import AgentState, Orientation, WorkTask
+from reveries.projects.prompt_material import format_chunk_line
 from reveries.projects.store import ProjectStore
 from reveries.projects.work_model import WorkModel
 from reveries.prompts import prompt
@@ -107,8 +107,7 @@ async def find_off_track(store: ProjectStore, model: WorkModel, state: AgentStat
 async def note_off_track(store: ProjectStore, task: WorkTask, found: OffTrack) -> str:
     """Record a warning in the log (V-51); return its words."""
     words = f"{task.title}: {found.why} (coherence {found.score:.2f})"
-    async with store.database.transaction() as transaction:
-        await store.log(transaction, task.project_id, "coherence.warned", words, task)
+    await store.log_event(task.project_id, "coherence.warned", words, task)
     return words
 
 
@@ -116,7 +115,7 @@ async def read_coherence(store: ProjectStore, state: AgentState) -> Coherence:
     """Measure how the tasks of the active goal keep to it, by what was judged when they were begun."""
     if state.goal is None:
         return Coherence()
-    rows = await store.database.rows("projects.coherence_checks", {"project_id": state.project.id})
-    begun = {str(row["task_id"]) for row in rows if row["action"] == "task.began"}
-    warned = {str(row["task_id"]): str(row["details"]) for row in rows if row["action"] == "coherence.warned"}
+    checks = await store.coherence_checks(state.project.id)
+    begun = {str(one.task_id) for one in checks if one.action == "task.began"}
+    warned = {str(one.task_id): one.details for one in checks if one.action == "coherence.warned"}
     return measure_coherence(state.goal.id, state.tasks, state.orientation.content, begun, warned)

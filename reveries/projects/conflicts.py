@@ -13,7 +13,6 @@ from reveries.llm.base import Role
 from reveries.llm.tier import Tier
 from reveries.projects.answers import CONFLICT_TAG, DOUBT_TAG
 from reveries.projects.conflict_answers import ConflictChoice, read_choice
-from reveries.projects.material import format_chunk_line
 from reveries.projects.model import (
     AgentState,
     Orientation,
@@ -23,6 +22,7 @@ from reveries.projects.model import (
     QuestionStatus,
     WorkTask,
 )
+from reveries.projects.prompt_material import format_chunk_line
 from reveries.projects.store import NewQuestion, ProjectStore
 from reveries.projects.work_model import WorkModel
 from reveries.prompts import prompt

@@ -12,8 +12,8 @@ from reveries.knowledge.model import Chunk, ChunkSource, ChunkType, Confidence, 
 from reveries.llm.base import Role
 from reveries.projects.answers import own_answers
 from reveries.projects.evidence import Evidence, Observed, QuotedChunk, stands_in
-from reveries.projects.material import Material, gather_material
 from reveries.projects.model import AgentState, QuestionKind, WorkTask
+from reveries.projects.prompt_material import Material, gather_material
 from reveries.projects.store import NewQuestion, ProjectStore
 from reveries.projects.task_tools import TaskTools
 from reveries.projects.work_model import WorkModel

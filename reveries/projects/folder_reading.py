@@ -13,7 +13,7 @@ import structlog
 
 from reveries.errors import ToolError, UsageError
 from reveries.knowledge.model import Chunk
-from reveries.projects.materials import chunks_of_text, path_of, retire_sections, store_document
+from reveries.projects.documents import chunks_of_text, path_of, retire_sections, store_document
 from reveries.projects.model import Project
 from reveries.projects.store import ProjectStore
 from reveries.tools.reach import FOLDER_SOURCE

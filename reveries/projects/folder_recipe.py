@@ -17,11 +17,11 @@ from reveries.knowledge.contradictions import find_change, speak_alike
 from reveries.knowledge.model import Chunk, KnowledgeConflict
 from reveries.memory.text.extracts import sentences_of
 from reveries.projects.answers import is_yes
+from reveries.projects.documents import path_of
 from reveries.projects.drafts import keep_draft
 from reveries.projects.evidence import Evidence, Observed
 from reveries.projects.executing import ResultStatus, TaskResult, Workplace
 from reveries.projects.folder_reading import is_of_folder
-from reveries.projects.materials import path_of
 from reveries.projects.model import Goal, OwnerQuestion, QuestionKind, QuestionStatus, TaskKind, WorkTask
 from reveries.projects.planning import PlannedTask
 from reveries.projects.store import NewQuestion

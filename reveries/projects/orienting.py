@@ -10,9 +10,9 @@ from reveries.knowledge.model import Chunk, ChunkSource, ChunkType, Confidence, 
 from reveries.llm.tier import Tier
 from reveries.projects.answers import CRITERION_TAG, is_yes
 from reveries.projects.intake import CONSTRAINTS_TAG, CRITERIA_TAG
-from reveries.projects.material import describe_orientation, describe_tasks, list_chunks
 from reveries.projects.model import AgentState, OrientationVersion, OwnerQuestion, Phase, QuestionStatus, SkillNode
 from reveries.projects.premise import Fallen
+from reveries.projects.prompt_material import describe_orientation, describe_tasks, list_chunks
 from reveries.projects.rewriting import Proposal, RewriteInput, rewrite
 from reveries.projects.store import ProjectStore
 from reveries.projects.triggers import INTAKE_TAG, REACHED_TAG, SETTLED_TRIGGER

@@ -9,8 +9,8 @@ from typing import Annotated
 import msgspec
 
 from reveries.llm.tier import Tier
-from reveries.projects.material import Material, describe_tasks
 from reveries.projects.model import Goal, TaskKind, TaskStatus, WorkTask
+from reveries.projects.prompt_material import Material, describe_tasks
 from reveries.projects.work_model import WorkModel
 from reveries.prompts import prompt
 from reveries.safe_text import one_line

@@ -171,6 +171,11 @@ class ProjectStore:
         [row] = await (source or self._database).rows("projects.plans_since_word", {"project_id": project_id})
         return int(row["number"])
 
+    async def coherence_checks(self, project_id: str) -> list[WorkLogEntry]:
+        """Return which tasks the mind began, and which of them it warned of (V-51), oldest first."""
+        named = {"project_id": project_id}
+        return log_entries_from_rows(await self._database.rows("projects.coherence_checks", named))
+
     async def last_word(self, project_id: str, source: Reader | None = None) -> int:
         """Return the log id of the owner's last goal, answer, material or other change to a project; 0: none."""
         [row] = await (source or self._database).rows("projects.last_word", {"project_id": project_id})

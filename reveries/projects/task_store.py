@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from reveries.clock import Clock
 from reveries.db.checksums import checksum
 from reveries.db.database import Database, Reader, Transaction
+from reveries.errors import NotFoundError
 from reveries.knowledge.project_knowledge import ProjectKnowledge
 from reveries.projects.model import QuestionStatus, TaskKind, TaskStatus, WorkStep, WorkTask
 from reveries.projects.rows import task_from_row
@@ -196,6 +197,17 @@ class TaskStore:
             return frozenset()
         every = await self._knowledge.read(source, project_id)
         return frozenset[str]().union(*(one.foreign_sources for one in every if one.id in wanted))
+
+
+def find_task(tasks: Sequence[WorkTask], name: str) -> WorkTask:
+    """Find the task whose id or title begins with `name`. Raises NotFoundError. Pure."""
+    wanted = name.strip().casefold()
+    found = [one for one in tasks if one.id.startswith(name) or one.title.casefold().startswith(wanted)]
+    if len(found) == 1 and wanted:
+        return found[0]
+    raise NotFoundError(
+        f"{len(found) or 'No'} tasks begin with {name[:60]!r}.", advice="All of them: reveries project tasks"
+    )
 
 
 def _step_key(task: WorkTask) -> dict[str, object]:

@@ -19,8 +19,8 @@ from reveries.gates import ToolGate
 from reveries.knowledge.model import Chunk
 from reveries.projects.approvals import HeldCall
 from reveries.projects.grants import GRANTABLE_TOOLS, grants_for_task
-from reveries.projects.material import list_chunks
 from reveries.projects.model import AgentState, QuestionKind, WorkStep, WorkTask
+from reveries.projects.prompt_material import list_chunks
 from reveries.projects.server_tools import OpenServer, ServerTools
 from reveries.projects.store import NewQuestion, ProjectStore
 from reveries.projects.watching import StepRows

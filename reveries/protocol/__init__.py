@@ -16,7 +16,6 @@ from reveries.protocol.message import *
 from reveries.protocol.models import *
 from reveries.protocol.projects import *
 from reveries.protocol.registry import *
-from reveries.protocol.safety import *
 from reveries.protocol.sleep import *
 from reveries.protocol.talk import *
 from reveries.protocol.thought import *

@@ -13,7 +13,8 @@ from reveries.config import Home, Settings
 from reveries.daemon import program_tools
 from reveries.errors import ReveriesError, UsageError
 from reveries.projects.model import TaskKind, TaskStatus
-from reveries.projects.store import NewQuestion, NewTask
+from reveries.projects.store import NewQuestion
+from reveries.projects.task_store import NewTask
 from reveries.projects.wake_report import RestReason
 from tests.daemon.asking import ask
 from tests.daemon.mind_kit import NOON, Living, living
@@ -53,9 +54,9 @@ async def test_the_answer_of_a_program_that_may_write_wakes_a_resting_project_an
         await give_project(life)
         await life.pass_time(1)
         project = await store.find("Shed")
-        async with store.database.transaction() as transaction:
-            goal = (await store.goals(transaction, project.id))[-1]
-            [task_id] = await store.put_tasks(
+        async with store.transaction() as transaction:
+            goal = (await store.goals(project.id, transaction))[-1]
+            [task_id] = await store.tasks.put(
                 transaction, project.id, [NewTask("Paint it", "", TaskKind.OTHER, goal_id=goal.id)]
             )
             asked = await store.put_question(transaction, project.id, NewQuestion("Which paint?", blocks=(task_id,)))
@@ -68,7 +69,7 @@ async def test_the_answer_of_a_program_that_may_write_wakes_a_resting_project_an
                 )
             assert (await store.find("Shed")).rested_because == rest.value
         await life.pass_time(1)
-        [task] = [one for one in await store.tasks(store.database, project.id) if one.id == task_id]
+        [task] = [one for one in await store.tasks.of_project(project.id) if one.id == task_id]
         assert (task.status, set(task.foreign_sources)) == (TaskStatus.DONE, {"mcp:agent"})
 
 

@@ -9,7 +9,7 @@ from reveries.knowledge.model import ChunkType
 from reveries.llm.tier import Tier
 from reveries.projects.answers import is_dropping, is_no, is_yes
 from reveries.projects.conflict_answers import ConflictChoice, read_choice
-from reveries.projects.materials import chunks_of_text, note_fallen_chunk
+from reveries.projects.documents import chunks_of_text, note_fallen_chunk
 from reveries.projects.model import Project, TaskKind, TaskStatus
 from reveries.projects.task_store import NewTask
 from reveries.projects.triggers import INTAKE_TAG

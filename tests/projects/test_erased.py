@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from reveries.memory.forgetting.selection import BY_WORDS, Selection
-from reveries.projects.materials import chunks_of_text
+from reveries.projects.documents import chunks_of_text
 from reveries.projects.model import TaskKind, TaskStatus
 from reveries.projects.task_store import NewTask
 from tests.fakes.clock import HandClock

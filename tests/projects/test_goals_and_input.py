@@ -187,7 +187,7 @@ async def test_research_comes_first_once_and_what_fails_in_the_same_way_twice_en
 
 async def test_a_word_on_what_was_false_holds_what_rests_on_it_and_asks(tmp_path: Path) -> None:
     async with open_work(tmp_path, answers) as work:
-        from reveries.projects.materials import chunks_of_text, note_fallen_chunk
+        from reveries.projects.documents import chunks_of_text, note_fallen_chunk
 
         project = await work.begin("Shed", "Build a shed")
         [name] = await work.store.knowledge.store(
@@ -225,7 +225,7 @@ async def test_a_small_model_is_asked_for_one_field_at_a_time_and_code_agrees_or
         raise AssertionError(f"A small model was asked: {text[:60]}")
 
     async with open_work(tmp_path, small, tier=Tier.SMALL) as work:
-        from reveries.projects.materials import chunks_of_text
+        from reveries.projects.documents import chunks_of_text
 
         project = await work.begin("Shed", "Build a shed")
         text = "Oak boards have a price of 20 euros each.\n\nThe yard says that oak boards last for thirty years."

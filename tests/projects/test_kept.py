@@ -8,8 +8,8 @@ import pytest
 from reveries.errors import ModelUnavailableError
 from reveries.knowledge.model import Chunk, ChunkSource, ChunkType, Confidence, NewChunk
 from reveries.llm.tier import Tier
+from reveries.projects.documents import chunks_of_text, source_name
 from reveries.projects.executing import Workplace
-from reveries.projects.materials import chunks_of_text, source_name
 from reveries.projects.model import KeyDecision, TaskStatus
 from reveries.projects.premise import Fallen
 from reveries.projects.recipes import follow_recipe

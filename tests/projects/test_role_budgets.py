@@ -11,7 +11,7 @@ from reveries.llm.base import Role
 from reveries.llm.budget import Ledger
 from reveries.llm.metered import MeteredModel
 from reveries.llm.tier import Tier
-from reveries.projects.materials import chunks_of_text
+from reveries.projects.documents import chunks_of_text
 from reveries.projects.model import Project, TaskStatus
 from reveries.projects.wake_report import RestReason
 from reveries.projects.work_model import WorkModel
@@ -127,7 +127,9 @@ async def test_a_spent_budget_of_learning_or_reading_ends_the_wake_with_nothing_
         state = await work.state(project)
         assert {(one.status, one.tries) for one in state.tasks} == {(TaskStatus.READY, 0)}
         assert not [one for one in await work.store.knowledge.of_project(project.id) if one.task_id]
-        assert not [one for task in state.tasks for one in await work.store.steps_of(task.id) if one.state == "begun"]
+        assert not [
+            one for task in state.tasks for one in await work.store.tasks.steps_of(task.id) if one.state == "begun"
+        ]
         ledger.budget = load_settings(None).budget
         await work.wake(project)
         planned = {one.id for one in state.tasks}

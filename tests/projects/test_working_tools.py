@@ -11,7 +11,6 @@ from reveries.errors import NotFoundError, ReveriesError, UsageError
 from reveries.knowledge.model import ChunkSource, ChunkType, Confidence
 from reveries.projects.intake import CRITERIA_TAG
 from reveries.projects.knowledge_tools import KNOWLEDGE_TOOL_NAMES, KnowledgeTools
-from reveries.projects.material import gather_material
 from reveries.projects.model import Criterion, KeyDecision, Orientation, QuestionKind, TaskKind, TaskStatus
 from reveries.projects.orientation_tools import (
     DecisionIn,
@@ -21,6 +20,7 @@ from reveries.projects.orientation_tools import (
     merge_orientation,
 )
 from reveries.projects.orienting import ARCHIVE_TAG
+from reveries.projects.prompt_material import gather_material
 from reveries.projects.store import MOST_ADDED_A_DAY, NewQuestion
 from reveries.projects.task_store import NewTask
 from reveries.projects.triggers import INTAKE_TAG

@@ -15,17 +15,17 @@ from reveries.client.owner_files import edit_in_editor, editor_command, resolve_
 from reveries.client.render import page_columns
 from reveries.client.talk_page import conversation_markdown
 from reveries.client.tui.browser import Browser, BrowserListing
-from reveries.client.tui.browsers import ConversationListing, PastWordsListing, SleepListing, ThoughtListing
 from reveries.client.tui.commands import CommandCall
 from reveries.client.tui.conversation_app import ConversationApp
 from reveries.client.tui.forget_pane import ForgetPane
 from reveries.client.tui.graph_pane import GraphPane
+from reveries.client.tui.history_listings import ConversationListing, PastWordsListing, SleepListing, ThoughtListing
 from reveries.client.tui.long_commands import LongCommands
-from reveries.client.tui.memory_browsers import MemoryListing, RecalledListing
+from reveries.client.tui.memory_listings import MemoryListing, RecalledListing
 from reveries.client.tui.mind_queries import MindQueries, fetch_answer
 from reveries.client.tui.outgoing_text import OutgoingText
 from reveries.client.tui.panes import PagePane, columns_for, problem_page
-from reveries.client.tui.project_browsers import ProjectListing, QuestionListing
+from reveries.client.tui.project_listings import ProjectListing, QuestionListing
 from reveries.client.tui.queries import PageQuery, build_query, render_answers
 from reveries.client.tui.results import show_result
 from reveries.client.tui.themes import next_theme

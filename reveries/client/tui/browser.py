@@ -1,6 +1,7 @@
 """A generic browser: a list with a page next to it, for memories, sleep passes, conversations, thoughts and projects.
 
-What is listed, what a page says and what can be done with an entry comes from a `BrowserListing` (browsers.py).
+What is listed, what a page says and what can be done with an entry comes from a `BrowserListing`; the `*_listings`
+modules hold them.
 """
 
 import asyncio

@@ -8,7 +8,6 @@ from textual.binding import Binding
 from reveries.client.draft_file import DraftFile
 from reveries.client.tui.chat import Chat
 from reveries.client.tui.composer import Composer
-from reveries.client.tui.draft import UnsentMessage
 from reveries.client.tui.jobs import Jobs
 from reveries.client.tui.leaving import LeaveConfirmation
 from reveries.client.tui.link import MindLink
@@ -16,6 +15,7 @@ from reveries.client.tui.side import SidePane
 from reveries.client.tui.slash_menu import SlashMenu
 from reveries.client.tui.status_line import StatusLine
 from reveries.client.tui.themes import apply_theme, replace_grey_filters
+from reveries.client.tui.unsent_message import UnsentMessage
 from reveries.client.tui.welcome import Banner
 from reveries.clock import Clock, SystemClock
 from reveries.config import ClientSettings, Home, load_settings

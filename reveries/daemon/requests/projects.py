@@ -11,10 +11,11 @@ from reveries.llm.caps import MICRODOLLARS
 from reveries.projects.auditing import read_coherence
 from reveries.projects.coherence import describe_coherence
 from reveries.projects.conflicts import list_doubts
+from reveries.projects.documents import note_fallen_chunk, update_document
 from reveries.projects.grants import give_grant, revoke_grants
-from reveries.projects.material import describe_orientation
-from reveries.projects.materials import find_task, note_fallen_chunk, update_document
 from reveries.projects.model import AgentState, OwnerQuestion, Project, TaskStatus, WorkTask
+from reveries.projects.prompt_material import describe_orientation
+from reveries.projects.task_store import find_task
 from reveries.projects.triggers import percent_done
 from reveries.projects.wake import read_state
 from reveries.safe_text import one_line, plain

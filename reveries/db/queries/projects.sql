@@ -206,7 +206,7 @@ SELECT (
 
 -- name: coherence_checks
 -- Which tasks the mind began, and which of them it warned of (V-51).
-SELECT task_id, action, details FROM activities
+SELECT id, task_id, action, details, skill_area, happened_at FROM activities
 WHERE project_id = :project_id AND task_id IS NOT NULL AND action IN ('task.began', 'coherence.warned') ORDER BY id
 
 -- name: activities_since

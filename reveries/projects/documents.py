@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from reveries.errors import NotFoundError, UsageError
 from reveries.knowledge.model import Chunk, ChunkSource, ChunkType, Confidence, NewChunk
-from reveries.projects.model import Project, WorkTask
+from reveries.projects.model import Project
 from reveries.projects.premise import last_version
 from reveries.projects.store import ProjectStore
 
@@ -171,14 +171,3 @@ async def note_fallen_chunk(store: ProjectStore, project: Project, prefix: str, 
         await store.knowledge.mark_fallen(transaction, project.id, found[0], why)
         await store.log(transaction, project.id, "chunk.fell", why)
         await store.clear_rest(transaction, project.id)
-
-
-def find_task(tasks: Sequence[WorkTask], name: str) -> WorkTask:
-    """Find the task whose id or title begins with `name`. Raises NotFoundError. Pure."""
-    wanted = name.strip().casefold()
-    found = [one for one in tasks if one.id.startswith(name) or one.title.casefold().startswith(wanted)]
-    if len(found) == 1 and wanted:
-        return found[0]
-    raise NotFoundError(
-        f"{len(found) or 'No'} tasks begin with {name[:60]!r}.", advice="All of them: reveries project tasks"
-    )

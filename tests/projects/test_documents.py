@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from reveries.llm.base import Vectors
-from reveries.projects.materials import update_document
+from reveries.projects.documents import update_document
 from reveries.projects.model import Project, TaskKind, TaskStatus
 from reveries.projects.task_store import NewTask
 from tests.memory.kit import WordEmbedder

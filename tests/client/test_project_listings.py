@@ -12,7 +12,7 @@ from textual.pilot import Pilot
 
 from reveries import protocol
 from reveries.client.tui.browser import Browser
-from reveries.client.tui.project_browsers import ProjectListing, QuestionListing, WorkLogListing
+from reveries.client.tui.project_listings import ProjectListing, QuestionListing, WorkLogListing
 from reveries.clock import SystemClock
 from reveries.config import Home
 from reveries.projects.model import Criterion, Orientation, QuestionKind, TaskKind

@@ -55,7 +55,6 @@ def reload_settings(mind: Mind) -> tuple[list[str], list[str]]:
     for conversation in mind.conversations:
         conversation.turns.settings = settings
     mind.ledger.budget = settings.budget
-    mind.sources.settings = settings
     mind.sleep.try_budget_again()
     mind.projects.consider()
     mind.monologue.configure(settings.monologue)

@@ -72,7 +72,7 @@ def build_mind(parts: MindParts, guards: Guards, chance: random.Random) -> Mind:
         database=parts.database,
         journal=parts.journal,
         clock=parts.clock,
-        settings=parts.settings,
+        settings=lambda: in_force.current,
         calendar=calendar,
         is_running_normally=lambda: health.is_running_normally,
         chance=chance,

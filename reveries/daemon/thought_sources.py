@@ -60,7 +60,7 @@ class MemoryThoughtSources:
         database: Database,
         journal: SafetyJournal,
         clock: Clock,
-        settings: Settings,
+        settings: Callable[[], Settings],
         calendar: Calendar,
         is_running_normally: Callable[[], bool],
         chance: random.Random,
@@ -71,8 +71,7 @@ class MemoryThoughtSources:
         self._journal = journal
         self._ambient = AmbientInputs()
         self._clock = clock
-        self.settings = settings
-        """Can be replaced; used from the next thought on."""
+        self._settings = settings
         self._calendar = calendar
         self._is_running_normally = is_running_normally
         self.notes = OwnerNotes(database, clock)
@@ -102,7 +101,7 @@ class MemoryThoughtSources:
         if why.reason is ThinkingReason.CALENDAR:
             await self._record_event(why)
         turns = await self._recent_turns()
-        now, owner = self._clock.now(), self.settings.owner.name
+        now, owner = self._clock.now(), self._settings().owner.name
         memories = await self._recall(why, turns, previous)
         self_model = self._memory.self_model
         recent = () if why.reason in ABOUT_SOMETHING else turns
@@ -110,7 +109,7 @@ class MemoryThoughtSources:
             Gate.THOUGHT, *(turn.tainted for turn in recent), *(one.tainted for one in memories)
         )
         return ThoughtInputs(
-            mind_name=self.settings.mind.name,
+            mind_name=self._settings().mind.name,
             owner_name=owner,
             narrative=self_model.narrative,
             owner_facts=self_model.owner_facts,
@@ -155,11 +154,11 @@ class MemoryThoughtSources:
 
     @property
     def _notes_per_day(self) -> float:
-        return self.settings.monologue.notes_per_day
+        return self._settings().monologue.notes_per_day
 
     async def _remaining_cool_down(self, trip: Trip | None) -> RemainingCoolDown | None:
         """Return the remaining cool-down after the last trip, computed from the journal."""
-        breaker = self.settings.circuit_breaker
+        breaker = self._settings().circuit_breaker
         if trip is None or not breaker.enabled:
             return None
         seconds = remaining_cool_down_seconds(trip.happened_at, self._clock.now(), breaker.cool_down_seconds)
@@ -175,7 +174,7 @@ class MemoryThoughtSources:
 
     async def _ambient_text(self) -> str:
         """Return a calming sentence that is true now (R-139)."""
-        owner = self.settings.owner.name
+        owner = self._settings().owner.name
         is_well = self._is_running_normally()
         data = await load_ambient_data(self._memory, self._database, self._clock, owner, is_running_normally=is_well)
         text = await self._ambient.next(data)

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from reveries.db.database import Reader, Row, Transaction
+from reveries.db.typed_rows import read_row
 from reveries.errors import NotFoundError, UsageError
 from reveries.knowledge.evolution import confirm_contradiction, merge_statements
 from reveries.knowledge.model import Relation, RelationType
@@ -127,25 +128,4 @@ def strongest_active(relations: Iterable[Relation]) -> Relation | None:
 
 
 def _relation_of(row: Row) -> Relation:
-    return Relation(
-        id=str(row["id"]),
-        from_id=str(row["from_id"]),
-        to_id=str(row["to_id"]),
-        type=RelationType(row["type"]),
-        weight=float(row["weight"]),
-        is_implicit=row["origin"] == "implicit",
-        context_tags=tuple(json.loads(row["context_tags"])),
-        confidence=float(row["confidence"]),
-        confidence_source=str(row["confidence_source"]),
-        activation_count=int(row["activation_count"]),
-        last_activated_at=float(row["last_activated_at"]),
-        created_at=float(row["created_at"]),
-        resolved_at=row["resolved_at"],
-        resolution=str(row["resolution"]),
-        archived_at=row["archived_at"],
-        archive_reason=str(row["archive_reason"]),
-        final_weight=row["final_weight"],
-        derived_from=row["derived_from"],
-        valid_from=row["valid_from"],
-        valid_until=row["valid_until"],
-    )
+    return read_row(Relation, row, is_implicit=row["origin"] == "implicit")

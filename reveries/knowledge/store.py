@@ -5,14 +5,12 @@ from collections.abc import Iterable, Sequence
 
 from reveries.db.checksums import checksum
 from reveries.db.database import Reader, Row, Transaction
+from reveries.db.typed_rows import read_row
 from reveries.index.names import subjects_of
 from reveries.knowledge.model import (
     DERIVING,
     Chunk,
-    ChunkSource,
-    ChunkStatus,
     ChunkType,
-    Confidence,
     MemoryType,
     NewChunk,
     SearchFilters,
@@ -99,33 +97,4 @@ def names_of(title: str, content: str) -> Sequence[str]:
 
 
 def _chunk_of(row: Row) -> Chunk:
-    return Chunk(
-        id=str(row["id"]),
-        project_id=str(row["project_id"]),
-        title=str(row["title"]),
-        content=str(row["content"]),
-        type=ChunkType(row["type"]),
-        tags=tuple(json.loads(row["tags"])),
-        confidence=Confidence(row["confidence"]),
-        source=ChunkSource(row["source"]),
-        rests_on=tuple(json.loads(row["rests_on"])),
-        task_id=row["task_id"],
-        fell_because=str(row["fell_because"]),
-        created_at=float(row["created_at"]),
-        foreign_sources=frozenset(json.loads(row["foreign_sources"])),
-        last_accessed_at=float(row["last_accessed_at"]),
-        access_count=int(row["access_count"]),
-        last_useful_at=row["last_useful_at"],
-        memory_type=MemoryType(row["memory_type"]),
-        tier=str(row["tier"]),
-        status=ChunkStatus(row["status"]),
-        is_pinned=bool(row["pinned"]),
-        valid_from=row["valid_from"],
-        valid_until=row["valid_until"],
-        source_confidence=float(row["source_confidence"]),
-        extraction_confidence=float(row["extraction_confidence"]),
-        initial_strength=float(row["initial_strength"]),
-        decay_function=str(row["decay_function"]),
-        decay_rate=float(row["decay_rate"]),
-        superseded_by=row["superseded_by"],
-    )
+    return read_row(Chunk, row, is_pinned=bool(row["pinned"]))

@@ -11,16 +11,14 @@ import numpy as np
 
 from reveries.db.checksums import checksum
 from reveries.db.database import Row
+from reveries.db.typed_rows import read_row
 from reveries.llm.base import Vector
 from reveries.memory.claims import Claim, Conflict
 from reveries.memory.echoes import Span
 from reveries.memory.model import (
     Episode,
-    Exemplar,
     Experience,
-    ExperienceKind,
     Gap,
-    Origin,
     Pattern,
     SelfModel,
     Turn,
@@ -59,19 +57,7 @@ def turn_row(turn: Turn, import_key: bytes | None = None) -> dict[str, object]:
 
 
 def turn_of(row: Row) -> Turn:
-    return Turn(
-        id=row["id"],
-        conversation_id=row["conversation_id"],
-        experience_id=row["experience_id"],
-        position=row["position"],
-        origin=Origin(row["origin"]),
-        speaker=row["speaker"],
-        text=row["text"],
-        said_at=row["said_at"],
-        is_partial=bool(row["is_partial"]),
-        tainted=bool(row["tainted"]),
-        echoes=_read_spans(row["echoes"], row["text"]),
-    )
+    return read_row(Turn, row, echoes=_read_spans(row["echoes"], row["text"]))
 
 
 def experience_row(experience: Experience, turn_count: int) -> dict[str, object]:
@@ -103,23 +89,14 @@ def experience_row(experience: Experience, turn_count: int) -> dict[str, object]
 
 def experience_of(row: Row) -> Experience:
     metadata = json.loads(row["metadata"])
-    return Experience(
-        id=row["id"],
-        kind=ExperienceKind(row["kind"]),
-        happened_at=row["happened_at"],
-        content=row["content"],
-        salience=row["salience"],
-        valence=row["valence"],
-        origin=Origin(row["origin"]),
-        tainted=bool(row["tainted"]),
-        conversation_id=row["conversation_id"],
-        topics=tuple(metadata.get("topics", ())),
-        light_slept=bool(row["light_slept"]),
-        processed=bool(row["processed"]),
+    return read_row(
+        Experience,
+        row,
+        topics=metadata.get("topics", ()),
         is_partial=bool(metadata.get("partial", False)),
         end_reason=metadata.get("reason", ""),
-        echoes=tuple((start, end) for start, end in metadata.get("echoes", ())),
-        tainted_by=tuple(metadata.get("taintedBy", ())),
+        echoes=metadata.get("echoes", ()),
+        tainted_by=metadata.get("taintedBy", ()),
     )
 
 
@@ -154,29 +131,12 @@ def episode_row(episode: Episode) -> dict[str, object]:
 
 def episode_of(row: Row, experience_ids: Iterable[str]) -> Episode:
     gap = json.loads(row["gap"]) if row["gap"] else {}
-    return Episode(
-        id=row["id"],
-        created_at=row["created_at"],
-        ended_at=row["ended_at"],
-        last_accessed_at=row["last_accessed_at"],
-        access_count=row["access_count"],
-        summary=row["summary"],
-        exemplars=msgspec.json.decode(row["exemplars"], type=tuple[Exemplar, ...]),
-        salience=row["salience"],
-        confidence=row["confidence"],
-        valence=row["valence"],
-        topics=_read_strings(row["topics"]),
-        entities=_read_strings(row["entities"]),
-        origin=Origin(row["origin"]),
-        tainted=bool(row["tainted"]),
-        conversation_id=row["conversation_id"],
-        depth=row["depth"],
+    return read_row(
+        Episode,
+        row,
         experience_ids=tuple(experience_ids),
-        accessibility=row["accessibility"],
-        last_decayed_at=row["last_decayed_at"],
         gap_seconds=gap.get("duration"),
         gap_significance=gap.get("significance") or "",
-        merged_into=row["merged_into"],
         before=_read_strings(row["temporal_before"]),
         after=_read_strings(row["temporal_after"]),
     )
@@ -245,13 +205,7 @@ def claim_row(claim: Claim) -> dict[str, object]:
 
 
 def claim_of_row(row: Row) -> Claim:
-    return Claim(
-        **{name: row[name] for name in _CLAIM_TEXTS},
-        said_at=row["said_at"],
-        is_change=bool(row["is_change"]),
-        origin=Origin(row["origin"]),
-        tainted=bool(row["tainted"]),
-    )
+    return read_row(Claim, row)
 
 
 def conflict_row(conflict: Conflict) -> dict[str, object]:
@@ -266,15 +220,7 @@ def conflict_row(conflict: Conflict) -> dict[str, object]:
 
 
 def gap_of(row: Row) -> Gap:
-    return Gap(
-        id=row["id"],
-        conversation_id=row["conversation_id"],
-        started_at=row["started_at"],
-        ended_at=row["ended_at"],
-        significance=row["significance"],
-        felt=row["felt"],
-        is_left_open=bool(row["left_open"]),
-    )
+    return read_row(Gap, row, is_left_open=bool(row["left_open"]))
 
 
 def vector_bytes(vector: Vector) -> bytes:

@@ -6,6 +6,7 @@ from enum import StrEnum
 
 from reveries.clock import Clock
 from reveries.db.database import Database, Reader, Transaction
+from reveries.db.typed_rows import read_row
 from reveries.tools.mcp_tools import read_pin
 
 
@@ -48,7 +49,7 @@ class GrantStore:
     async def of_project(self, project_id: str, source: Reader | None = None) -> list[Grant]:
         """Return the active grants: neither used up nor revoked."""
         rows = await (source or self._database).rows("projects.grants", {"project_id": project_id})
-        return [Grant(row["id"], GrantKind(row["kind"]), row["name"], row["task_id"], row["given_at"]) for row in rows]
+        return [read_row(Grant, row) for row in rows]
 
     async def put(
         self, transaction: Transaction, project_id: str, kind: GrantKind, name: str, task_id: str | None

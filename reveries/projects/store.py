@@ -10,7 +10,8 @@ import msgspec
 
 from reveries.clock import Clock
 from reveries.db.checksums import checksum
-from reveries.db.database import Database, Reader, Transaction
+from reveries.db.database import Database, Reader, Row, Transaction
+from reveries.db.typed_rows import read_row
 from reveries.errors import NotFoundError, UsageError
 from reveries.knowledge.project_knowledge import ProjectKnowledge
 from reveries.projects.answers import CONFLICT_TAG, require_choice
@@ -25,12 +26,6 @@ from reveries.projects.model import (
     QuestionKind,
     WorkLogEntry,
     WorkTask,
-)
-from reveries.projects.rows import (
-    log_entries_from_rows,
-    orientation_from_row,
-    project_from_row,
-    question_from_row,
 )
 from reveries.projects.task_store import TaskStore
 from reveries.projects.wake_report import NOTHING_TO_DO, RestReason
@@ -87,7 +82,7 @@ class ProjectStore:
     # --- reading -----------------------------------------------------------------------------------------------------
 
     async def projects(self) -> list[Project]:
-        return [project_from_row(row) for row in await self._database.rows("projects.all")]
+        return [_project_from_row(row) for row in await self._database.rows("projects.all")]
 
     async def has_active_project(self) -> bool:
         return bool(await self._database.rows("projects.active"))
@@ -110,30 +105,34 @@ class ProjectStore:
     async def goals(self, project_id: str, source: Reader | None = None) -> list[Goal]:
         """Oldest first."""
         rows = await (source or self._database).rows("projects.goals", {"project_id": project_id})
-        return [Goal(row["id"], row["text"], row["state"], row["said_at"], row["dollars_limit"]) for row in rows]
+        return [read_row(Goal, row) for row in rows]
 
     async def orientation(self, project_id: str, source: Reader | None = None) -> OrientationVersion:
         [row] = await (source or self._database).rows("projects.orientation", {"project_id": project_id})
-        return orientation_from_row(row)
+        return _orientation_from_row(row)
 
     async def orientations(self, project_id: str) -> list[OrientationVersion]:
         """Newest first."""
         rows = await self._database.rows("projects.orientations", {"project_id": project_id})
-        return [orientation_from_row(row) for row in rows]
+        return [_orientation_from_row(row) for row in rows]
 
     async def questions(self, project_id: str, source: Reader | None = None) -> list[OwnerQuestion]:
         """Oldest first."""
         named = {"project_id": project_id}
         blocks = await (source or self._database).rows("projects.blocks", named)
         return [
-            question_from_row(row, tuple(one["task_id"] for one in blocks if one["question_id"] == row["id"]))
+            read_row(
+                OwnerQuestion,
+                row,
+                blocks=tuple(one["task_id"] for one in blocks if one["question_id"] == row["id"]),
+            )
             for row in await (source or self._database).rows("projects.questions", named)
         ]
 
     async def open_questions(self) -> list[tuple[str, OwnerQuestion]]:
         """Return the open questions of all projects, oldest first, each with the name of its project."""
         rows = await self._database.rows("projects.open_questions")
-        return [(str(row["project_name"]), question_from_row(row, ())) for row in rows]
+        return [(str(row["project_name"]), read_row(OwnerQuestion, row, blocks=())) for row in rows]
 
     async def count_blocked(self, question_id: str) -> int:
         """Return how many tasks wait for a question."""
@@ -143,13 +142,13 @@ class ProjectStore:
     async def activities(self, project_id: str, limit: int) -> list[WorkLogEntry]:
         """Newest first."""
         named = {"project_id": project_id, "limit": limit}
-        return log_entries_from_rows(await self._database.rows("projects.activities", named))
+        return [read_row(WorkLogEntry, row) for row in await self._database.rows("projects.activities", named)]
 
     async def own_activities(self, project_id: str, limit: int, source: Reader | None = None) -> list[WorkLogEntry]:
         """Return the latest log entries, newest first, without those of external programs."""
-        return log_entries_from_rows(
-            await (source or self._database).rows("projects.own_activities", {"project_id": project_id, "limit": limit})
-        )
+        named = {"project_id": project_id, "limit": limit}
+        rows = await (source or self._database).rows("projects.own_activities", named)
+        return [read_row(WorkLogEntry, row) for row in rows]
 
     async def require_room_for(self, program: str, project: Project) -> None:
         """Raise UsageError if a program without write permission has reached its daily limit."""
@@ -174,7 +173,7 @@ class ProjectStore:
     async def coherence_checks(self, project_id: str) -> list[WorkLogEntry]:
         """Return which tasks the mind began, and which of them it warned of (V-51), oldest first."""
         named = {"project_id": project_id}
-        return log_entries_from_rows(await self._database.rows("projects.coherence_checks", named))
+        return [read_row(WorkLogEntry, row) for row in await self._database.rows("projects.coherence_checks", named)]
 
     async def last_word(self, project_id: str, source: Reader | None = None) -> int:
         """Return the log id of the owner's last goal, answer, material or other change to a project; 0: none."""
@@ -276,7 +275,7 @@ class ProjectStore:
                 await self.log(transaction, row["project_id"], "question.answered")
                 await self.clear_rest(transaction, row["project_id"])
             await self.tasks.release(transaction, row["project_id"])
-        return str(row["project_name"]), question_from_row(row, ())
+        return str(row["project_name"]), read_row(OwnerQuestion, row, blocks=())
 
     async def revert_orientation(self, project: Project, version: int) -> None:
         """Make an earlier version the newest. Raises NotFoundError."""
@@ -388,3 +387,12 @@ class ProjectStore:
         row = {"project_id": project_id, "version": version, "content": text, "trigger": trigger, "now": self.now}
         row |= {"foreign_sources": json.dumps(sorted(sources)), "checksum": checksum(text)}
         await transaction.run("projects.put_orientation", row)
+
+
+def _project_from_row(row: Row) -> Project:
+    return read_row(Project, row, rewrite_due=tuple(row["rewrite_due"].split()))
+
+
+def _orientation_from_row(row: Row) -> OrientationVersion:
+    content = msgspec.json.decode(row["content"], type=Orientation)
+    return read_row(OrientationVersion, row, content=content)

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from reveries.clock import Clock
 from reveries.db.checksums import checksum
 from reveries.db.database import Database, Reader, Transaction
+from reveries.db.typed_rows import read_row
 from reveries.errors import NotFoundError
 from reveries.knowledge.project_knowledge import ProjectKnowledge
 from reveries.projects.model import QuestionStatus, TaskKind, TaskStatus, WorkStep, WorkTask
-from reveries.projects.rows import task_from_row
 from reveries.tools.results import ToolResult
 
 
@@ -48,10 +48,11 @@ class TaskStore:
         rows = await source.rows("projects.questions", named)
         open_ids = {row["id"] for row in rows if row["status"] == QuestionStatus.OPEN.value}
         return [
-            task_from_row(
+            read_row(
+                WorkTask,
                 row,
-                tuple(one["needs_id"] for one in needs if one["task_id"] == row["id"]),
-                tuple(
+                needs=tuple(one["needs_id"] for one in needs if one["task_id"] == row["id"]),
+                blocked_by=tuple(
                     one["question_id"]
                     for one in blocks
                     if one["task_id"] == row["id"] and one["question_id"] in open_ids
@@ -63,14 +64,7 @@ class TaskStore:
     async def steps_of(self, task_id: str) -> list[WorkStep]:
         """Return the steps of a task with arguments and results, attempt by attempt."""
         rows = await self._database.rows("projects.steps_of", {"task_id": task_id})
-        return [
-            WorkStep(
-                row["attempt"], row["tool"], row["arguments"], row["result"], row["state"], row["began_at"],
-                row["reach"], row["exit_code"], row["sha256"], row["path"],
-                frozenset(json.loads(row["foreign_sources"])),
-            )
-            for row in rows
-        ]  # fmt: skip
+        return [read_row(WorkStep, row) for row in rows]
 
     # --- within a transaction ----------------------------------------------------------------------------------------
 

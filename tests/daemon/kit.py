@@ -120,7 +120,7 @@ def thoughts_of(talk: Talk) -> MemoryThoughtSources:
         database=database,
         journal=SafetyJournal(database, talk.clock),
         clock=talk.clock,
-        settings=SETTINGS,
+        settings=lambda: SETTINGS,
         calendar=Calendar(lambda: SETTINGS.calendar, database, talk.clock),
         is_running_normally=lambda: False,
         chance=random.Random(1),

@@ -109,6 +109,34 @@ def test_an_extra_is_added_to_what_make_install_installed_where_that_is_there(tm
     assert added.endswith("-r requirements-mcp.lock\n")
 
 
+@pytest.mark.parametrize("with_pipx", [False, True])
+def test_make_install_runs_to_its_end_and_installs_the_extras_that_the_clone_has(
+    tmp_path: Path, with_pipx: bool
+) -> None:
+    """With stand-ins for Python and pipx, which print what they are told."""
+    clone, programs, home = tmp_path / "clone", tmp_path / "bin", tmp_path / "home"
+    shutil.copytree(ROOT / ".ci", clone / ".ci")
+    shutil.copy(ROOT / "requirements.lock", clone)
+    (clone / ".venv").mkdir()
+    (clone / ".venv/mcp.stamp").touch()
+    programs.mkdir()
+    python = '#!/bin/sh\ncase "$*" in *venv*--clear*) mkdir -p "$4/bin"; cp "$0" "$4/bin/python";; esac\n'
+    stubs = {"python3": f'{python}case "$*" in *sys.executable*) echo "$0";; *) echo "$@";; esac\n'}
+    if with_pipx:
+        stubs["pipx"] = '#!/bin/sh\ncase "$*" in "list --short") echo "reveries 0.1.0";; *) echo "$@";; esac\n'
+    for name, script in stubs.items():
+        (programs / name).write_text(script, encoding="utf-8")
+        (programs / name).chmod(0o755)
+    ran = subprocess.run(
+        [clone / ".ci/install"], env={"PATH": f"{programs}:/usr/bin:/bin", "HOME": str(home)}, capture_output=True,
+        check=False, text=True,
+    )  # fmt: skip
+    assert (ran.returncode, ran.stderr) == (0, "")
+    added = [line.rpartition(" ")[2] for line in ran.stdout.splitlines() if "requirements-" in line]
+    assert added == ["requirements-mcp.lock"]
+    assert with_pipx or (home / ".local/bin/reveries").is_symlink()
+
+
 @pytest.mark.requirement("F13")
 @pytest.mark.parametrize("lock", LOCKS, ids=lambda lock: lock.name)
 def test_the_bill_of_materials_has_every_locked_package_with_its_hashes(lock: Path) -> None:

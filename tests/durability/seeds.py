@@ -209,7 +209,7 @@ SEEDS = (
          "            await asyncio.to_thread(self._pages.before_fold)\n", "", "tests/db/test_page_sums.py::"
          "test_every_flipped_bit_of_a_killed_memory_is_in_a_page_that_changed_or_that_the_log_replaces"),
     Seed("a log that is broken off ends without a word", _DAMAGE,
-         "    if not read_log(log).is_broken_off:", "    if True:",
+         "    if not is_log_broken_off(log):", "    if True:",
          "tests/db/test_page_sums.py::test_a_log_that_is_damaged_in_its_middle_is_told_of_and_kept"),
     Seed("what another program wrote is taken for damage", "db/integrity/page_sums.py",
          "            if self._state() != self._left_as:", "            if False:",

@@ -18,7 +18,7 @@ from reveries.db.integrity.suspected_damage import (
     remove_pending_notice,
     write_damage_note,
 )
-from reveries.db.integrity.write_ahead_log import log_of, read_log
+from reveries.db.integrity.write_ahead_log import is_log_broken_off, log_of
 from reveries.db.storage_errors import is_disk_full
 from reveries.errors import StorageDamagedError
 from reveries.own_files import copy_private_file, sync_to_disk
@@ -71,7 +71,7 @@ def keep_broken_log(path: Path) -> str:
     Empty where the log is whole. Raises OSError.
     """
     log = log_of(path)
-    if not read_log(log).is_broken_off:
+    if not is_log_broken_off(log):
         return ""
     kept = path.with_name(f"{path.name}.replaced-{int(log.stat().st_mtime)}.wal")
     try:

@@ -22,7 +22,7 @@ from typing import BinaryIO, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from reveries.db.integrity.write_ahead_log import LogFollower, log_of, read_log
+from reveries.db.integrity.write_ahead_log import log_of, read_pages_in_log
 from reveries.own_files import open_own_file, write_private_file
 
 Sums = NDArray[np.uint32]
@@ -50,9 +50,6 @@ class PageSums:
         """0 while no checksums are valid."""
         self._left_as = (0, 0)
         """Size and time (ns) of the memory when last seen; only we write to it."""
-        self._log = LogFollower(log_of(database))
-        self._cut_off: frozenset[int] = frozenset()
-        """Pages of the log beyond the end of the memory: no checkpoint has written them yet."""
 
     def changed(self) -> list[int]:
         """Return the numbers (from 1) of the pages that do not match; none where no checksums are valid.
@@ -67,7 +64,7 @@ class PageSums:
             found = np.fromiter(_page_sums(file, page_bytes), _SUM)
         both = min(len(found), len(wanted))
         differ = np.nonzero((wanted[:both] != found[:both]) & (wanted[:both] != _UNKNOWN))[0] + 1
-        in_log = read_log(log_of(self._database)).crc_of
+        in_log = read_pages_in_log(log_of(self._database))
         return [page for page in differ.tolist() if page not in in_log]
 
     def begin(self) -> None:
@@ -80,7 +77,6 @@ class PageSums:
                 self._page_bytes, self._left_as = noted[0], self._state()
             elif self._database.exists():
                 self._rebuild_sums()
-        self._log, self._cut_off = LogFollower(log_of(self._database)), frozenset()
         self.before_fold()
 
     def after_opening(self) -> None:
@@ -98,16 +94,15 @@ class PageSums:
         self.after_fold()
 
     def before_fold(self) -> None:
-        """Write the checksums of pages that are new in the log. Only while nothing commits."""
+        """Write the checksums of the pages in the log. Only while nothing commits."""
         if not self._page_bytes:
             return
         try:
             if self._state() != self._left_as:
                 self.forget()
                 return
-            coming, in_log = self._log.read_on(), self._log.crc_of
-            coming |= {page: in_log[page] for page in self._cut_off if page in in_log}
-            self._note_pieces({_offset_of_page(page): np.array(crc, _SUM).tobytes() for page, crc in coming.items()})
+            in_log = read_pages_in_log(log_of(self._database))
+            self._note_pieces({_offset_of_page(page): np.array(crc, _SUM).tobytes() for page, crc in in_log.items()})
         except OSError:
             self.forget()
 
@@ -120,7 +115,6 @@ class PageSums:
             pages = self._left_as[0] // self._page_bytes
             sums = self._beside.read_bytes()[_SUMS_AT : _offset_of_page(pages + 1)]
             self._note_pieces({0: self._head(sums)}, len(sums))
-            self._cut_off = frozenset(page for page in self._log.crc_of if page > pages)
         except OSError:
             self.forget()
 

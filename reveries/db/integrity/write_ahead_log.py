@@ -1,15 +1,23 @@
 """SQLite's write-ahead log on the disk: which pages it holds for the file, and whether it is intact.
 
-The format and its checksum are SQLite's (https://sqlite.org/fileformat2.html, section 4). Opening the log while SQLite
-runs is safe, unlike its other files: SQLite locks the file and the index of the log, never the log itself, so closing
-it here drops no lock.
+SQLite stops silently at the first damaged frame of a log. Two answers come only from here:
+
+* Whether a disk damaged the log in its middle (`is_log_broken_off`). The commits behind that place were acknowledged;
+  SQLite opens without them, and all of its checks pass.
+* Which pages the log replaces, with which content (`read_pages_in_log`). Without that, damage to a memory that was
+  killed cannot be told from pages that no checkpoint had written yet (`page_sums`).
+
+SQLite gives neither: `PRAGMA wal_checkpoint` on a copy only counts frames, and the copy would hold the owner's words in
+a place where a kill leaves it. The format and its checksum are SQLite's (https://sqlite.org/fileformat2.html, section
+4). Opening the log while SQLite runs is safe, unlike its other files: SQLite locks the file and the index of the log,
+never the log itself, so closing it here drops no lock.
 """
 
+import contextlib
 import functools
 import struct
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO, Final, NamedTuple
 
@@ -29,14 +37,16 @@ _CHECKED_OF_FRAME: Final = 8
 _PIECE_BYTES: Final = 2**19
 
 
-@dataclass(slots=True)
-class Log:
-    """The valid part of a log: everything up to the last commit before which every frame is intact."""
+class _LogHead(NamedTuple):
+    """The header that SQLite writes when it restarts the log from its beginning."""
 
-    crc_of: dict[int, int] = field(default_factory=dict)
-    """CRC-32 of the newest content of each page, by page number from 1."""
-    is_broken_off: bool = False
-    """Committed and synced data follows a damaged frame. SQLite stops reading at that frame."""
+    order: str
+    """Byte order of the checksum's words."""
+    page_bytes: int
+    salts: tuple[int, ...]
+    """Frames with other salts are left from before the restart, or damaged."""
+    sums: tuple[int, int]
+    is_whole: bool
 
 
 class _LogFrame(NamedTuple):
@@ -46,63 +56,6 @@ class _LogFrame(NamedTuple):
     crc: int
     is_whole: bool
     """This frame and all before it are intact."""
-    sums: tuple[int, int]
-    """The cumulative checksum stored in the frame."""
-
-
-class _LogGeneration(NamedTuple):
-    """The log since SQLite last restarted it from its beginning, and how far it was read."""
-
-    head: bytes
-    order: str
-    """Byte order of the checksum's words."""
-    page_bytes: int
-    salts: tuple[int, ...]
-    is_whole: bool
-    sums: tuple[int, int]
-    at: int
-    """Offset of the frame that follows `sums`."""
-
-    @property
-    def frame_bytes(self) -> int:
-        return _FRAME.size + self.page_bytes
-
-
-class LogFollower:
-    """Reads a growing log incrementally: only what was added since the last call."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._read: _LogGeneration | None = None
-        self.crc_of: dict[int, int] = {}
-        """As `Log.crc_of`, for all of this generation."""
-
-    def read_on(self) -> dict[int, int]:
-        """Return the pages committed since the last call: all of them where the log restarted.
-
-        Only while nothing commits. Raises OSError.
-        """
-        try:
-            with self._path.open("rb") as file:
-                begun = _read_generation(file)
-                if begun is None or self._read is None or self._read.head != begun.head:
-                    self._read, self.crc_of = begun, {}
-                found = self._read_on(file, self._read) if self._read is not None else {}
-        except FileNotFoundError:
-            self._read, self.crc_of, found = None, {}, {}
-        self.crc_of |= found
-        return found
-
-    def _read_on(self, file: BinaryIO, begun: _LogGeneration) -> dict[int, int]:
-        found, coming = dict[int, int](), dict[int, int]()
-        for count, frame in enumerate(_read_frames(file, begun, until_broken=True), start=1):
-            coming[frame.page] = frame.crc
-            if frame.size_after:
-                found |= coming
-                coming.clear()
-                # SQLite overwrites an uncommitted rest: it is read again the next time.
-                self._read = begun._replace(sums=frame.sums, at=begun.at + count * begun.frame_bytes)
-        return found
 
 
 def log_of(database: Path) -> Path:
@@ -118,28 +71,49 @@ def log_bytes(database: Path) -> int:
         return 0
 
 
-def read_log(path: Path) -> Log:
-    """Read the log at `path`; empty where there is none. Only while nothing commits. Raises OSError."""
-    found, coming, commits_behind = Log(), dict[int, int](), 0
-    try:
-        with path.open("rb") as file:
-            begun = _read_generation(file)
-            for frame in _read_frames(file, begun) if begun is not None else ():
-                if not frame.is_whole:
-                    commits_behind += frame.size_after > 0
-                    continue
-                coming[frame.page] = frame.crc
-                if frame.size_after:
-                    found.crc_of.update(coming)
-                    coming.clear()
-    except FileNotFoundError:
-        return found
+def read_pages_in_log(path: Path) -> dict[int, int]:
+    """Return the CRC-32 of the newest committed content of each page in the log at `path`, by page number from 1.
+
+    They end at the first damaged frame, as for SQLite. Only while nothing commits. Raises OSError.
+    """
+    pages, coming = dict[int, int](), dict[int, int]()
+    for frame in _read_frames(path, until_damaged=True):
+        coming[frame.page] = frame.crc
+        if frame.size_after:
+            pages.update(coming)
+            coming.clear()
+    return pages
+
+
+def is_log_broken_off(path: Path) -> bool:
+    """Whether committed and synced data follows a damaged frame of the log at `path`. Raises OSError."""
+    commits_behind = sum(frame.size_after > 0 for frame in _read_frames(path) if not frame.is_whole)
     # Each commit is synced before the next begins, so a power cut leaves at most one commit after a torn frame.
-    found.is_broken_off = commits_behind > 1
-    return found
+    return commits_behind > 1
 
 
-def _read_generation(file: BinaryIO) -> _LogGeneration | None:
+def _read_frames(path: Path, *, until_damaged: bool = False) -> Iterator[_LogFrame]:
+    """Yield the frames since SQLite restarted the log; none where there is no log. Raises OSError."""
+    with contextlib.suppress(FileNotFoundError), path.open("rb") as file:
+        head = _read_head(file)
+        if head is None:
+            return
+        state, is_whole = np.array(head.sums, np.uint32), head.is_whole
+        step = _step_matrix((_CHECKED_OF_FRAME + head.page_bytes) // 4)
+        for piece in _read_log_pieces(file, _FRAME.size + head.page_bytes):
+            for frame, part in zip(piece, _frame_sums(piece, head.order), strict=True):
+                page, size_after, first_salt, second_salt, *sums = _FRAME.unpack_from(frame)
+                is_since_restart = (first_salt, second_salt) == head.salts
+                if is_whole:
+                    state = step @ state + part
+                    is_whole = is_since_restart and sums == state.tolist()
+                if until_damaged and not is_whole:
+                    return
+                if is_since_restart:
+                    yield _LogFrame(page, size_after, zlib.crc32(frame[_FRAME.size :]), is_whole)
+
+
+def _read_head(file: BinaryIO) -> _LogHead | None:
     """Read the header of `file`; None where it has none."""
     head = file.read(_HEAD.size)
     if len(head) < _HEAD.size:
@@ -150,28 +124,7 @@ def _read_generation(file: BinaryIO) -> _LogGeneration | None:
     order = ">u4" if magic & 1 else "<u4"
     checked = np.frombuffer(head[:_CHECKED_OF_HEAD], order).astype(np.uint32)
     is_whole = (checked @ _word_weights(len(checked))).tolist() == [first, second]
-    return _LogGeneration(head, order, page_bytes, tuple(salts), is_whole, (first, second), _HEAD.size)
-
-
-def _read_frames(file: BinaryIO, begun: _LogGeneration, *, until_broken: bool = False) -> Iterator[_LogFrame]:
-    """Yield the frames of this generation in order; frames with other salts are left from an earlier one, or damaged.
-
-    `until_broken`: stop at the first damaged frame.
-    """
-    file.seek(begun.at)
-    state, is_whole = np.array(begun.sums, np.uint32), begun.is_whole
-    step = _step_matrix((_CHECKED_OF_FRAME + begun.page_bytes) // 4)
-    for piece in _read_log_pieces(file, begun.frame_bytes):
-        for frame, part in zip(piece, _frame_sums(piece, begun.order), strict=True):
-            page, size_after, first_salt, second_salt, *sums = _FRAME.unpack_from(frame)
-            is_of_round = (first_salt, second_salt) == begun.salts
-            if is_whole:
-                state = step @ state + part
-                is_whole = is_of_round and sums == state.tolist()
-            if until_broken and not is_whole:
-                return
-            if is_of_round:
-                yield _LogFrame(page, size_after, zlib.crc32(frame[_FRAME.size :]), is_whole, (sums[0], sums[1]))
+    return _LogHead(order, page_bytes, tuple(salts), (first, second), is_whole)
 
 
 def _read_log_pieces(file: BinaryIO, frame_bytes: int) -> Iterator[NDArray[np.uint8]]:

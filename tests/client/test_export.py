@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+from pathlib import Path
 
 import pytest
 
@@ -50,3 +51,22 @@ def test_a_damaged_file_leaves_an_empty_home_empty(home: Home) -> None:
 
 def test_there_must_be_a_mind_to_export(home: Home) -> None:
     assert "no mind in this home" in reveries(home, "export", "--mind", str(home.path / "x")).err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("export", "--mind"),
+        ("memory", "graph", "--svg"),
+        ("memory", "graph", "--png"),
+        ("project", "graph", "Shed", "--svg"),
+    ],
+    ids=lambda words: " ".join(words),
+)
+def test_an_option_is_not_taken_as_the_name_of_the_file_to_write(
+    home: Home, tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    refused = reveries(home, *words, "--help", cwd=tmp_path)
+    assert refused.code == 2
+    assert "./--help" in refused.err
+    assert list(tmp_path.iterdir()) == []

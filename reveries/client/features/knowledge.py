@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from reveries.client.file_option import FileToWrite
 from reveries.client.render import Page, Part, line, paragraph
 from reveries.client.wording import moment, plural
 from reveries.protocol import ChunkEntry, Chunks, ProjectConflicts, RelationEntry
@@ -88,7 +89,7 @@ def list_relations_command(name: str, chunk_id: str, archived: bool, restore: st
 
 @click.command("graph")
 @click.argument("name")
-@click.option("--svg", type=click.Path(dir_okay=False), default=None, help="The file to write.")
+@click.option("--svg", type=FileToWrite(dir_okay=False), default=None, help="The file to write.")
 @click.option(
     "--limit",
     type=click.IntRange(1, 200),

@@ -14,6 +14,7 @@ from reveries.client.features.memory_edits import (
     unpin_episode_command,
 )
 from reveries.client.features.sleep_log import contradictions_command
+from reveries.client.file_option import FileToWrite
 from reveries.client.reasons import reason_text
 from reveries.client.render import Page, Part, bar, field, line, paragraph
 from reveries.client.wording import SHORT_ID_CHARS, ago, clock_time, count, moment, plural, span
@@ -149,8 +150,8 @@ def show_timeline_command(since: str, until: str, limit: int, as_json: bool) -> 
 @command.command("graph")
 @click.option("--around", default="", metavar="ID", help="Draw what is linked to this episode.")
 @click.option("--for", "cue", default="", help="Draw what is recalled for this text, and what is linked to it.")
-@click.option("--svg", type=click.Path(dir_okay=False), default=None, help="Write an SVG file (opens in a browser).")
-@click.option("--png", type=click.Path(dir_okay=False), default=None, help="Write a PNG file.")
+@click.option("--svg", type=FileToWrite(dir_okay=False), default=None, help="Write an SVG file (opens in a browser).")
+@click.option("--png", type=FileToWrite(dir_okay=False), default=None, help="Write a PNG file.")
 @click.option("--limit", type=click.IntRange(2, 120), default=24, show_default=True, help="The most episodes to draw.")
 @click.option("--light", is_flag=True, help="Use a light background.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object: nodes and ties.")

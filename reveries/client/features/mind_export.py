@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from reveries import protocol
+from reveries.client.file_option import FileToWrite
 from reveries.client.offline_worker import stream_frames
 from reveries.client.progress import progress_bar
 from reveries.client.render import Page, Part, line, paragraph
@@ -14,7 +15,7 @@ from reveries.safe_text import one_line
 
 
 @click.command("export", short_help="Export the whole mind to a file.")
-@click.option("--mind", "file", type=click.Path(path_type=Path), required=True, help="The file to create.")
+@click.option("--mind", "file", type=FileToWrite(path_type=Path), required=True, help="The file to create.")
 @click.option(
     "--with-vectors", is_flag=True, help="Include the vectors; without them, the import embeds everything again."
 )

@@ -126,7 +126,7 @@ def find_backup(folder: Path, name: str) -> Backup:
         if name in ("", one.name, one.path.stem):
             return one
     raise NotFoundError(
-        f"There is no backup {name}." if name else "There is no backup yet.", advice="See them: reveries backup list"
+        f"There is no backup {name}." if name else "There is no backup yet.", advice="List them: reveries backup list"
     )
 
 
@@ -144,7 +144,7 @@ def verify_backup(
     """
     try:
         if is_broken(path):
-            return VerificationResult(("It is not what it was when it was made, and nobody has written to it.",))
+            return VerificationResult(("Its content changed since it was made, although no program wrote to it.",))
     except OSError as error:
         return VerificationResult((f"It cannot be read: {error}.",))
     return verify_database(path, tell, is_low_priority=is_low_priority, given_up=given_up)
@@ -191,7 +191,7 @@ def restore_backup_copy(
         total = backup.path.stat().st_size // MEGABYTE
         copy_private_file(backup.path, coming, lambda copied: tell("copying, MB", copied // MEGABYTE, total))
         if problems := verify_backup(coming, tell).problems:
-            raise StorageError(f"The backup {backup.name} is not whole: {problems[0]}", advice="Nothing was changed.")
+            raise StorageError(f"The backup {backup.name} is damaged: {problems[0]}", advice="Nothing was changed.")
         missing_until = _missing_until(backup, changed_at, now)
         restored = RestoreRecord(
             now, why, backup.name, backup.made_at, missing_until, str(_set_aside_path(database, now) or "")
@@ -211,7 +211,7 @@ def restore_backup_copy(
     except OSError as error:
         _undo_set_aside(database, now)
         raise StorageError(
-            f"The backup {backup.name} cannot be put back: {error.strerror}.", advice="Nothing was deleted."
+            f"The backup {backup.name} cannot be restored: {error.strerror}.", advice="Nothing was deleted."
         ) from error
     finally:
         _remove_unused_copy(database)
@@ -284,16 +284,16 @@ def restore_newest_whole(database: Path, folder: Path, now: float, why: str) -> 
     # A missing memory was set aside by an interrupted restore, which is repeated.
     if database.exists() and any(0 <= now - at < _ONE_ATTEMPT_SECONDS for at in _set_aside_times(database)):
         raise StorageDamagedError(
-            f"The memory is damaged ({why}), and was put back within the last hour already.",
-            advice=f"Look at the disk. Nothing was changed; the copies are in {folder}.",
+            f"The memory is damaged ({why}), and a backup was restored within the last hour already.",
+            advice=f"Check the disk. Nothing was changed; the backups are in {folder}.",
         )
     if (newest := find_newest_whole(folder)) is not None:
         return restore_backup_copy(database, newest[0], now, why)
     others = " ".join(str(file) for file in (database, *find_memory_traces(database)) if file.exists())
     raise StorageDamagedError(
-        f"The memory {database} is damaged ({why}), and no backup of it is whole.",
-        advice="Nothing was changed. Move a good copy to its place; or, to begin anew, move out of the way: "
-        f"{others or database} {folder}",
+        f"The memory {database} is damaged ({why}), and no backup of it is intact.",
+        advice="Nothing was changed. Put an intact copy in its place; or, to start with an empty memory, move these "
+        f"away: {others or database} {folder}",
     )
 
 
@@ -366,8 +366,8 @@ def require_room(folder: Path, coming_bytes: int, kept_free_bytes: int) -> None:
     free = shutil.disk_usage(folder).free
     if free - coming_bytes < kept_free_bytes:
         raise StorageError(
-            f"No backup is made: it needs {coming_bytes // 10**6} MB, and {free // 10**6} MB are free.",
-            advice=f"Free some room on the disk of {folder}.",
+            f"No backup was made: it needs {coming_bytes // 10**6} MB, and {free // 10**6} MB are free.",
+            advice=f"Free some space on the disk of {folder}.",
         )
 
 
@@ -383,13 +383,14 @@ def describe_restore(restored: RestoreRecord) -> str:
     since, until = (
         time.strftime("%d %b %H:%M", time.localtime(at)) for at in (restored.missing_from, restored.missing_until)
     )
-    kept = f" The file that it replaced is kept: {restored.kept}." if restored.kept else ""
+    kept = f" The replaced file is kept: {restored.kept}." if restored.kept else ""
     missing = f"What happened between {since} and {until} is missing."
     if restored.missing_until < restored.missing_from:
         missing = (
-            f"The clock was set back after that was made, at {since}: what happened since, to {until}, is missing."
+            f"The clock was set back after that backup was made, at {since}: what happened since, up to {until}, is "
+            "missing."
         )
-    return f"The memory was put back from the backup {restored.backup}. {restored.why} {missing}{kept}"
+    return f"The memory was restored from the backup {restored.backup}. {restored.why} {missing}{kept}"
 
 
 def _table_names(connection: "dbapi.Connection") -> set[str]:
@@ -408,9 +409,9 @@ def find_structure_problems(connection: "dbapi.Connection") -> list[str]:
     """Return what is wrong with the structure and references of an open memory. Reads all of it."""
     problems = [str(row[0]) for row in connection.execute("PRAGMA integrity_check(5)") if row[0] != "ok"]
     if missing := {"turns", "episodes"} - _table_names(connection):
-        return [*problems, f"It is no memory: there is no table {sorted(missing)[0]}."]
+        return [*problems, f"It is not a memory: there is no table {sorted(missing)[0]}."]
     astray = connection.execute("PRAGMA foreign_key_check").fetchmany(_SHOWN_PROBLEMS)
-    return [*problems, *(f"A row of {row[0]} refers to nothing." for row in astray)]
+    return [*problems, *(f"A row of {row[0]} refers to a row that does not exist." for row in astray)]
 
 
 def _find_damaged_rows(connection: "dbapi.Connection", tell: BackupProgress) -> Iterator[str]:
@@ -421,7 +422,7 @@ def _find_damaged_rows(connection: "dbapi.Connection", tell: BackupProgress) -> 
     for table, columns in tables:
         for row in connection.execute(f"SELECT rowid, checksum, {', '.join(columns)} FROM {table}"):  # noqa: S608
             if checksum(*map(str, row[2:])) != row[1]:
-                yield f"Row {row[0]} of {table} is not what was written."
+                yield f"Row {row[0]} of {table} does not match its checksum."
             done += 1
             if done % _ROWS_BETWEEN == 0 or done == total:
                 tell("checking texts", done, total)

@@ -94,7 +94,7 @@ async def reopen_connection(path: Path, with_vector_search: bool) -> aiosqlite.C
     except (dbapi.Error, OSError, StorageError) as error:
         raise StorageLostError(
             f"The memory {path} cannot be opened again: {error}.",
-            advice="It is whole. Look at the disk, then: reveries wake",
+            advice="It is intact. Check the disk, then: reveries wake",
         ) from error
 
 

@@ -259,7 +259,7 @@ class Database:
                     raise
         except DiskFullError as error:
             raise StorageError(
-                f"There is no room for the backup {target}.", advice="Free some room. The memory itself is in use."
+                f"There is no space for the backup {target}.", advice="Free some space. The memory itself stays in use."
             ) from error
         except OSError as error:
             raise StorageError(

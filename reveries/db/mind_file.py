@@ -70,7 +70,9 @@ def export_mind(database: Path, target: Path, *, with_vectors: bool, tell: RowPr
     """
     partial = target.with_name(f"{target.name}.partial")
     if target.exists():
-        raise InputFileError(f"There is a file {target} already.", advice="Name another: nothing is written over.")
+        raise InputFileError(
+            f"The file {target} exists already.", advice="Choose another name: nothing is overwritten."
+        )
     is_ours = False
     try:
         with contextlib.closing(connect_read_only(database)) as look, partial.open("xb") as file:
@@ -85,7 +87,8 @@ def export_mind(database: Path, target: Path, *, with_vectors: bool, tell: RowPr
     except OSError as error:
         _remove_if(partial, is_ours)
         raise InputFileError(
-            f"The file {target} cannot be written: {error.strerror or error}.", advice="Check the folder and its room."
+            f"The file {target} cannot be written: {error.strerror or error}.",
+            advice="Check the folder and its free space.",
         ) from error
     except dbapi.Error as error:
         _remove_if(partial, is_ours)
@@ -108,7 +111,7 @@ def check_mind(source: Path, tell: RowProgress) -> MindFileSummary:
     rows, with_vectors, is_ended, total = 0, False, False, _Total()
     for number, line, raw in _read_lines(source):
         if is_ended:
-            raise _mind_file_error(f"{source} line {number}", "something stands behind the last line")
+            raise _mind_file_error(f"{source} line {number}", "there is something after the last line")
         if number == 1:
             with_vectors = _read_mind_header(line, source)
         elif "end" in line:
@@ -123,7 +126,7 @@ def check_mind(source: Path, tell: RowProgress) -> MindFileSummary:
         total.add(raw)
     if not is_ended:
         raise InputDataError(
-            f"{source} has no last line: its end is missing.", advice="Copy it again, or export again."
+            f"{source} is incomplete: its last line is missing.", advice="Copy it again, or export it again."
         )
     return MindFileSummary(rows, source.stat().st_size, with_vectors, total.hex)
 
@@ -148,7 +151,7 @@ def import_mind(source: Path, empty: Path, tell: RowProgress) -> None:
     finally:
         connection.close()
     if problems := (looked := verify_backup(empty)).problems + looked.rotten:
-        raise InputDataError(f"{source} is no whole mind: {problems[0]}", advice="Export it again where it came from.")
+        raise InputDataError(f"{source} is not a complete mind: {problems[0]}", advice="Export it again.")
 
 
 # --- out -------------------------------------------------------------------------------------------------------------
@@ -220,11 +223,12 @@ def _read_lines(source: Path) -> Iterator[tuple[int, dict[str, Any], bytes]]:
                 number += 1
                 where = f"{source} line {number}"
                 if not raw.endswith(b"\n"):
-                    raise _mind_file_error(where, "it ends in the middle, or is longer than any line may be")
+                    raise _mind_file_error(where, "it is cut off, or longer than a line may be")
                 yield number, _decode_line(raw, where), raw[:-1]
     except OSError as error:
         raise InputFileError(
-            f"The file {source} cannot be read: {error.strerror or error}.", advice="Check its name and its mode."
+            f"The file {source} cannot be read: {error.strerror or error}.",
+            advice="Check its name and its permissions.",
         ) from error
 
 
@@ -234,7 +238,7 @@ def _decode_line(raw: bytes, where: str) -> dict[str, Any]:
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
         raise _mind_file_error(where, "it is not JSON") from error
     if not isinstance(line, dict):
-        raise _mind_file_error(where, "it is no JSON object")
+        raise _mind_file_error(where, "it is not a JSON object")
     return line
 
 
@@ -242,11 +246,13 @@ def _read_mind_header(line: dict[str, Any], source: Path) -> bool:
     """Whether the file includes vectors. Raises InputDataError, DatabaseTooNewError."""
     found, schema = line.get("reveries_mind"), line.get("schema")
     if not isinstance(found, int) or not isinstance(schema, int):
-        raise InputDataError(f"{source} is no exported mind.", advice="One is made by: reveries export --mind FILE")
+        raise InputDataError(
+            f"{source} is not an exported mind.", advice="Create one with: reveries export --mind FILE"
+        )
     if found > FORMAT or schema > SCHEMA_VERSION:
         raise DatabaseTooNewError(
-            f"{source} was made by a newer Reveries (format {found}, schema {schema}).",
-            advice="Import it with that one. Nothing was changed.",
+            f"{source} was written by a newer Reveries (format {found}, schema {schema}).",
+            advice="Import it with that version. Nothing was changed.",
         )
     return line.get("vectors") is True
 
@@ -255,9 +261,9 @@ def _table_and_row(line: dict[str, Any], where: str) -> tuple[str, dict[str, Any
     """Return the table and row of a line. Raises InputDataError if its checksum does not match."""
     table, row, check = line.get("table"), line.get("row"), line.get("check")
     if not isinstance(table, str) or not isinstance(row, dict) or not isinstance(check, str):
-        raise _mind_file_error(where, "it is no row of a mind")
+        raise _mind_file_error(where, "it is not a row of a mind")
     if _checksum_of_row(table, row) != check:
-        raise _mind_file_error(where, "its checksum does not fit: it is not what was written")
+        raise _mind_file_error(where, "its checksum does not match: the line was changed")
     return table, row
 
 
@@ -292,23 +298,23 @@ def _insert_row(connection: "dbapi.Connection", tables: _Tables, table: str, row
 def _decode_value(value: object) -> object:
     if isinstance(value, dict):
         if set(value) != {_BLOB} or not isinstance(value[_BLOB], str):
-            raise ValueError("an object stands where a value belongs")
+            raise ValueError("an object is in the place of a value")
         return base64.b64decode(value[_BLOB], validate=True)
     if isinstance(value, list | bool):
-        raise TypeError("a list or a truth stands where a value belongs")
+        raise TypeError("a list or a boolean is in the place of a value")
     return value
 
 
 def _compare_end(line: dict[str, Any], rows: int, check: str, where: str) -> None:
     end = line["end"]
     if not isinstance(end, dict) or end.get("rows") != rows or end.get("check") != check:
-        raise _mind_file_error(where, "the checksum of the whole file does not fit: lines are missing or were changed")
+        raise _mind_file_error(
+            where, "the checksum of the whole file does not match: lines are missing or were changed"
+        )
 
 
 def _mind_file_error(where: str, what: str) -> InputDataError:
-    return InputDataError(
-        f"{where}: {what}. Nothing was imported.", advice="Copy the file again, or export again where it came from."
-    )
+    return InputDataError(f"{where}: {what}. Nothing was imported.", advice="Copy the file again, or export it again.")
 
 
 # --- both ------------------------------------------------------------------------------------------------------------

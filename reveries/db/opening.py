@@ -64,7 +64,7 @@ async def _open_checked(path: Path, backups: Path | None, *, with_vector_search:
             raise disk_full_error() from error
         raise StorageLostError(
             f"The disk failed while the memory {path} was opened: {error.strerror}.",
-            advice="Nothing was changed. Look at the disk, then: reveries wake",
+            advice="Nothing was changed. Check the disk, then: reveries wake",
         ) from error
     except (dbapi.Error, UnicodeDecodeError) as error:
         if isinstance(error, UnicodeDecodeError) or primary_error_code(error) in (SQLITE_CORRUPT, SQLITE_NOTADB):
@@ -118,7 +118,8 @@ def _check_and_repair(path: Path, backups: Path | None, pages: PageSums) -> str:
         )
     if fault := find_memory_fault(path, whose):
         raise StorageError(
-            f"The memory is not safe to open. {fault}", advice="Nothing was written. Look at it, and move it away."
+            f"The memory is not safe to open. {fault}",
+            advice="Nothing was written. Check what it is, and move it away.",
         )
     resume_restore(path)
     finish_first_transaction(path)
@@ -163,7 +164,7 @@ def _refuse_newer(path: Path) -> None:
     if found > SCHEMA_VERSION:
         raise DatabaseTooNewError(
             f"The memory {path} has schema {found}; this Reveries knows {SCHEMA_VERSION}.",
-            advice="It was not touched. Wake it with the newer Reveries that wrote it.",
+            advice="It was not changed. Wake it with the newer Reveries that wrote it.",
         )
 
 

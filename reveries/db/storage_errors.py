@@ -58,7 +58,7 @@ def damaged_in_use_error(why: str) -> StorageDamagedError:
     """Return the error for damage that was found while the memory was in use."""
     return StorageDamagedError(
         f"The memory is damaged: {why}.",
-        advice="The next wake puts back the newest backup that is whole: reveries wake",
+        advice="The next wake restores the newest intact backup: reveries wake",
     )
 
 
@@ -100,7 +100,7 @@ def storage_errors() -> Iterator[None]:
         if primary == SQLITE_IOERR:
             raise StorageLostError(
                 f"The disk failed a write: {describe_driver_error(error)}.",
-                advice="Look at the disk, then: reveries wake",
+                advice="Check the disk, then: reveries wake",
             ) from error
         if primary in (SQLITE_BUSY, SQLITE_LOCKED):
             raise StorageError(

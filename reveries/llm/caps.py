@@ -186,11 +186,12 @@ def _period(
 def _budget_error(ask: PlannedCall, cap: Cap, period: BudgetPeriod) -> BudgetExceededError:
     message = _dollar_limit_message(ask, cap, period) if cap.is_money else _token_limit_message(ask, cap, period)
     if cap.asked > cap.usable:
-        advice = f"One such call is more than the limit: reveries config set {cap.key} N"
+        advice = f"A single call is more than the limit. To raise it: reveries config set {cap.key} N"
         return BudgetExceededError(message, advice=advice)
-    kept = " What is left is kept for your own conversation." if cap.usable < cap.full else ""
+    kept = " The rest is reserved for your own conversation." if cap.usable < cap.full else ""
     advice = (
-        f"It goes on with the next {period.span} ({period.renews_words}). The limit: reveries config get {cap.key}."
+        f"It continues with the next {period.span} ({period.renews_words}). "
+        f"To see the limit: reveries config get {cap.key}."
     )
     return BudgetExceededError(message, advice=advice + kept, goes_on_after_seconds=period.seconds_left)
 
@@ -205,7 +206,7 @@ def _token_limit_message(ask: PlannedCall, cap: Cap, period: BudgetPeriod) -> st
 
 
 def _dollar_limit_message(ask: PlannedCall, cap: Cap, period: BudgetPeriod) -> str:
-    unknown = "" if ask.price.is_known else f" (the price of {ask.model} is not known and counts at its worst)"
+    unknown = "" if ask.price.is_known else f" (the price of {ask.model} is unknown, so a high one is assumed)"
     whose = f"the {ask.role}'s ${cap.full / MICRODOLLARS:.2f} of this {period.span}" if cap.is_of_role else (
         f"the {period.span}'s ${cap.full / MICRODOLLARS:.2f}"
     )  # fmt: skip

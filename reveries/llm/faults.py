@@ -96,15 +96,15 @@ def fault_sentence(name: str, fault: ModelFault, status: int | None, said: str =
         case ModelFault.OVERLOADED:
             return f"{name} cannot answer now{number}{_quote_provider(said)}."
         case ModelFault.RATE_LIMITED:
-            return f"{name} asks for a pause{number}."
+            return f"{name} refused the call: too many calls in a short time{number}."
         case ModelFault.KEY_REFUSED:
             return f"{name} refused the key or the account{number}."
         case ModelFault.BAD_REQUEST | ModelFault.FORBIDDEN:
-            return f"{name} did not take the question{number}{_quote_provider(said)}."
+            return f"{name} rejected the request{number}{_quote_provider(said)}."
         case ModelFault.BROKEN if status is not None:
-            return f"{name} answered with something that is no answer{number}."
+            return f"{name} sent an invalid answer{number}."
         case ModelFault.BROKEN:
-            return f"The answer of {name} broke off, or was none that can be read{_quote_provider(said)}."
+            return f"The answer of {name} broke off or cannot be read{_quote_provider(said)}."
 
 
 def _quote_provider(said: str) -> str:

@@ -120,7 +120,7 @@ class HostedModel:
         except TimeoutError as error:
             raise ModelUnavailableError(
                 f"The library litellm was not loaded after {seconds:g} seconds.",
-                advice="Is this machine very busy? Ask again.",
+                advice="Is this machine very busy? Try again.",
                 fault=ModelFault.TIMED_OUT,
             ) from error
 
@@ -178,7 +178,7 @@ class HostedModel:
             return ModelUnavailableError(f"{self.name} refused the key.", advice=KEY_ADVICE, fault=fault)
         if status == 402:
             return ModelUnavailableError(
-                f"{self.name} wants to be paid (402).", advice="Look at your account there.", fault=fault
+                f"{self.name} requires payment (402).", advice="Check your account there.", fault=fault
             )
         if status == 404:
             return ModelMissingError(
@@ -186,8 +186,8 @@ class HostedModel:
             )
         if status == 429:
             return ModelUnavailableError(
-                f"{self.name} asks for a pause (429).",
-                advice="Wait a little, then ask again.",
+                f"{self.name} refused the call: too many calls in a short time (429).",
+                advice="Wait a little, then try again.",
                 fault=fault,
                 retry_after_seconds=retry_after_seconds(retry_after(error), time.time()),
             )
@@ -201,7 +201,7 @@ class HostedModel:
     def _ask_again_advice(self, fault: ModelFault) -> str:
         # A custom address may be on this machine.
         is_offline = fault is ModelFault.UNREACHABLE and not self._options.base_url
-        return _OFFLINE_ADVICE if is_offline else "Ask again, or look at its status."
+        return _OFFLINE_ADVICE if is_offline else "Try again, or check its status page."
 
 
 def require_key(name: str, base_url: str, api_key: str) -> None:
@@ -211,7 +211,7 @@ def require_key(name: str, base_url: str, api_key: str) -> None:
     """
     if not api_key and not base_url:
         raise ModelUnavailableError(
-            f"There is no key for {name}, so it is not asked.", advice=KEY_ADVICE, fault=ModelFault.KEY_REFUSED
+            f"There is no key for {name}, so it is not called.", advice=KEY_ADVICE, fault=ModelFault.KEY_REFUSED
         )
 
 

@@ -1,17 +1,16 @@
-"""What a model can do, in three steps. What is asked of a model follows from its tier.
+"""The tier of a model: what it can do, in three steps. What is asked of a model follows from its tier.
 
 A tier is tested (`reveries models test`) or, until then, assumed from where a model runs and how large it is.
 
-All thresholds but one were set before any model was tested, as shares, and are the same for sixty tasks as they were
-for the first twenty-four. A capable model is trusted without help, so that a slip in ten is all it may make, and no
-group may be its weak one: more than a quarter lost is a fault that its owner meets every day. It is also let into the
-free loop with tools, where a text that is obeyed does harm: of the eight tasks with such texts it may lose one. A
-small model is helped, and help rests on notes: it has to get half of all tasks, and more of those of notes than a
-model that never reads them. Of the nine tasks with notes that one gets three, by always saying that it is not in
-them. This threshold was a half (three of six, one above such a model) and was set to four of nine, again one above
-it, after the default model had got four: it does gain by notes (43 of 50 facts told 200 turns ago are in its
-answers). Guessing gets half of `evidence` and a fifth of `steps`, a tenth of all. Below, notes are words that go in
-and come out wrong.
+All thresholds but one were set before any model was tested, as shares; they are the same for sixty tasks as for the
+first twenty-four. A capable model gets no help, so it may fail one task in ten, and in no group more than a quarter,
+because its owner would meet that fault every day. It may also use the free loop with tools, where obeying a text does
+harm: of the eight tasks with such texts it may fail one. A small model gets help, and that help consists of notes: it
+needs half of all tasks, and more of the nine tasks with notes than a model that never reads them, which gets three by
+always answering that the notes do not say. That threshold was a half (three of six, one above such a model). It was
+set to four of nine, again one above, after the default model had got four: notes do help it (43 of 50 facts from 200
+turns ago are in its answers). Guessing gets half of `evidence` and a fifth of `steps`, a tenth of all. A model below
+these thresholds returns notes wrongly.
 """
 
 import re
@@ -39,16 +38,16 @@ class Tier(IntEnum):
     """What may be asked of a model."""
 
     LOOSE = 0
-    """It chats, and no more: what it says of notes and persons cannot be relied on. SmolLM2-135M."""
+    """It can only chat: what it says about notes and persons is unreliable. SmolLM2-135M."""
     SMALL = 1
-    """It does one plain thing at a time, and keeps to a form with help. The default of 1.5 billion parameters."""
+    """It does one simple thing at a time, and follows a schema with help. The default (1.5 billion parameters)."""
     CAPABLE = 2
-    """It follows a short, natural request, keeps persons apart and says what it does not know."""
+    """It follows a short, natural request, does not confuse persons, and says what it does not know."""
 
 
 @dataclass(frozen=True, slots=True)
 class GroupScore:
-    """How many tasks of a group were done right."""
+    """How many tasks of a group were solved."""
 
     group: TaskGroup
     right: int
@@ -60,7 +59,7 @@ class GroupScore:
 
 
 def tier_of_scores(scores: Sequence[GroupScore]) -> Tier:
-    """The tier of a model with these `scores`, one a group. Groups count the same, however many tasks they have."""
+    """Return the tier for `scores`, one per group. Groups count the same, however many tasks they have."""
     shares = {score.group: score.share for score in scores}
     overall = sum(shares.values()) / len(shares)
     obeys_no_text = shares.get(TaskGroup.UNTRUSTED, 1.0) >= CAPABLE_UNTRUSTED_SHARE
@@ -72,17 +71,16 @@ def tier_of_scores(scores: Sequence[GroupScore]) -> Tier:
 
 
 def assumed_tier(name: str, billions: float = 0.0) -> Tier:
-    """The tier of a model that was never tested, by its name ("provider/model") and `billions` of parameters (0: what
-    the name says).
+    """Return the tier of an untested model by its `name` ("provider/model") and `billions` of parameters (0: as the
+    name says).
 
-    Large ones are taken to be capable and the tiniest to be loose. Those between are small until tested, for a
-    capable model loses little by more help than it needs, and a small one loses its way without: one of 4 billion may
-    well pass the test, but nobody has seen it do so here. Where no size is known a hosted model is capable, for whoever
-    pays for one chose it, and one that runs at the owner's is small.
+    Large models are assumed capable, the tiniest loose. Those between are small until tested, because a capable model
+    loses little by unneeded help, and a small one fails without it; a model of 4 billion may pass the test, but none
+    has been seen to. Without a known size, a hosted model is capable, because people pay for it, and a local one small.
     """
     provider, _, model = name.partition("/")
     is_hosted = provider in HOSTED_PROVIDERS
-    # A folder is no part of the name; and a hosted model's "1m" is its context.
+    # A folder is not part of the name, and a hosted model's "1m" is its context.
     size = billions or billions_in(model.rpartition("/")[2] if not is_hosted else re.sub(r"[-_]\d+m\b", "", model))
     if not size:
         return Tier.CAPABLE if is_hosted else Tier.SMALL
@@ -92,6 +90,6 @@ def assumed_tier(name: str, billions: float = 0.0) -> Tier:
 
 
 def billions_in(model: str) -> float:
-    """The largest size that a name gives; 0 when it gives none."""
+    """Return the largest size that the name gives, in billions of parameters; 0 if it gives none."""
     sizes = [float(number) / (1000 if unit == "m" else 1) for number, unit in _SIZE.findall(model.lower())]
     return max(sizes, default=0.0)

@@ -1,9 +1,10 @@
-"""How many tokens a text may have, where no tokenizer is at hand: a careful over-estimate.
+"""Upper estimate of the tokens in a text, for models without a tokenizer here.
 
-A byte-level tokenizer never makes more tokens of a text than it has bytes. That bound is kept for what such tokenizers
-have no words for: other scripts, letters in a row that are no word, digits, marks. Words of letters a to z are counted
-closer: English by what its common words take, any other language, and code, at two letters a token. An estimate that is
-too low lets a call pass the budget; one that is too high only holds back more until the call is settled.
+A byte-level tokenizer never makes more tokens than the text has bytes. That bound is used for everything such
+tokenizers have no words for: other scripts, letter sequences that are not words, digits, punctuation. Words of the
+letters a to z are estimated closer: in English by what its common words take, in other languages and code at two
+letters per token. Too low an estimate lets a call exceed the budget; too high a one only reserves more until the call
+is settled.
 """
 
 import re
@@ -16,7 +17,7 @@ ENGLISH_LETTERS_PER_TOKEN = 4.0
 OTHER_LETTERS_PER_TOKEN = 2.0
 LONG_LETTERS_PER_TOKEN = 1.3
 LONGEST_WORD_LETTERS = 16
-"""A longer run of letters is a compound, an identifier, or no word at all."""
+"""A longer run of letters is a compound, an identifier, or not a word."""
 
 ENGLISH_SHARE = 0.25
 """Share of common English words in a stretch: prose has 0.35 to 0.5, other languages below 0.1."""
@@ -78,7 +79,7 @@ def template_tokens(messages: Sequence[ChatMessage]) -> int:
 
 
 def _space_tokens(run: str) -> float:
-    """Return the tokens of white space that is not joined with a word. Only runs of one character are surely merged."""
+    """Return the tokens of white space that is not joined with a word. Only runs of one character are always merged."""
     return 1.0 + len(run) / 4 if run == run[0] * len(run) else float(len(run))
 
 
@@ -89,7 +90,7 @@ def _word_tokens(word: str, letters_per_token: float) -> float:
     if _HAS_DIGIT.search(word):
         return float(length) if length > LONGEST_WORD_LETTERS else _mixed_tokens(word)
     parts = _PARTS.findall(word)
-    # Capitals inside a word may begin words (getElement); scattered ones make no word.
+    # Capitals may begin words within an identifier (getElement); scattered ones do not.
     if length < 3 * len(parts) or any(not _is_pronounceable(part) for part in parts):
         return float(length)
     if len(parts) > 1 or word.isupper():

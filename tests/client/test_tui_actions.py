@@ -344,9 +344,9 @@ async def test_no_row_of_the_help_is_cut(home: Home, columns: int) -> None:
 
 async def test_a_long_problem_does_not_hide_the_next_one(home: Home) -> None:
     app = ReveriesApp(home)
-    script = Script(status=status(home, health="degraded", problems=["The disk is full. " * 30, "No backup is made."]))
+    script = Script(status=status(home, health="degraded", problems=["The disk is full. " * 30, "No backup was made."]))
     async with asyncio.timeout(90), awake(home, script), app.run_test(size=(120, 40)) as pilot:
-        await until(pilot, lambda: "No backup is made." in text_of(app))
+        await until(pilot, lambda: "No backup was made." in text_of(app))
 
 
 @pytest.mark.parametrize(("key", "do_it"), [("c", True), ("d", False)])

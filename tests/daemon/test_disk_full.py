@@ -196,9 +196,9 @@ async def test_where_there_is_no_room_for_a_backup_none_is_made_and_that_is_told
     storage = msgspec.structs.replace(SETTINGS.storage, rest_below_free_megabytes=10**9)
     settings = msgspec.structs.replace(SETTINGS, storage=storage)
     async with living(home, thinker(), PatientClock(NOON), settings) as life:
-        with pytest.raises(Exception, match="No backup is made"):
+        with pytest.raises(Exception, match="No backup was made"):
             await life.mind.backups.back_up()
-        assert any("No backup is made" in problem for problem in (await status_of(life.mind)).problems)
+        assert any("No backup was made" in problem for problem in (await status_of(life.mind)).problems)
         assert list(home.backups.iterdir()) == []
         life.mind.in_force.current = SETTINGS
         await life.mind.backups.back_up()

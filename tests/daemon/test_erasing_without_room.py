@@ -83,11 +83,11 @@ async def test_without_room_for_a_backup_the_old_ones_go_and_the_receipt_says_th
             receipt = await forget(life.mind, ERASE, lambda what, done, total: None)
         assert receipt.receipt_id
         [note] = [note for note in receipt.notes if note.startswith(NO_BACKUP)]
-        assert "No backup is made" in note
+        assert "No backup was made" in note
         assert not [note for note in receipt.notes if "replaced by one new backup" in note]
         assert list(home.backups.iterdir()) == []
         assert not life.mind.memory.forgetting.marker.exists()
-        assert any("No backup is made" in problem for problem in life.mind.health.problems())
+        assert any("No backup was made" in problem for problem in life.mind.health.problems())
     assert copies_with(home) == []
 
 

@@ -177,7 +177,7 @@ async def test_at_the_limit_it_says_so_in_the_chat_and_search_history_and_status
         refused = replies[-1]
         assert refused.draft.reason == "failed"
         assert "of the day's $0.00 are used" in refused.draft.explanation
-        assert "It goes on with the next day (Sun 22 Nov, 00:00)" in refused.draft.explanation
+        assert "It continues with the next day (Sun 22 Nov, 00:00)" in refused.draft.explanation
         mind = life.mind
         await mind.sleep.light_sleep()
         assert (await mind.memory.search("fear of the dentist", 5)).turns
@@ -199,7 +199,7 @@ async def test_thinking_stops_first_then_sleep_and_both_say_until_when(home: Hom
         await life.pass_time(6)
         asked = len(life.model.prompts)
         assert life.mind.activity.state()[0] == "quiet"
-        assert "It goes on with the next day (Sun 22 Nov, 00:00)" in life.mind.activity.state()[1]
+        assert "It continues with the next day (Sun 22 Nov, 00:00)" in life.mind.activity.state()[1]
         with pytest.raises(BudgetExceededError, match="your own conversation"):
             await life.mind.sleep.consolidate(None, trigger="owner")
         notices = await attach_notices(life.mind)

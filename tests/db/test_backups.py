@@ -109,7 +109,7 @@ def test_what_was_made_before_a_migration_stays_and_counts() -> None:
 @pytest.mark.requirement("A9", "A5")
 def test_a_copy_that_would_fill_the_disk_is_not_made(tmp_path: Path) -> None:
     require_room(tmp_path, 1000, 0)
-    with pytest.raises(StorageError, match="No backup is made"):
+    with pytest.raises(StorageError, match="No backup was made"):
         require_room(tmp_path, 10**18, 0)
 
 

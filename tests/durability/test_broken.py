@@ -67,7 +67,7 @@ async def test_damage_that_the_doctor_sees_while_the_mind_is_awake_is_told_and_e
     with tempfile.TemporaryDirectory(prefix="rvb", dir=in_memory()) as folder:
         told, exit_code = await look_at_a_broken_file(Path(folder), "erasures", zygote)
     assert told.startswith("storage_lost: The memory is damaged")
-    assert "puts back the newest backup" in told
+    assert "restores the newest intact backup" in told
     assert exit_code == 74
 
 

@@ -42,7 +42,7 @@ async def test_whatever_happened_to_the_file_it_wakes_with_its_backup(place: Pat
 @pytest.mark.requirement("A8")
 @pytest.mark.parametrize(
     ("harm", "why"),
-    [("gone", "it is not there"), ("nothing in it", "it is empty"), ("another program's", "there is no table")],
+    [("gone", "it is missing"), ("nothing in it", "it is empty"), ("another program's", "there is no table")],
 )
 async def test_it_is_refused_for_what_it_is_and_nothing_is_made_in_its_place(place: Path, harm: str, why: str) -> None:
     HARMS[harm](place / "memory.db", random.Random(1))
@@ -71,7 +71,7 @@ async def test_without_a_backup_that_is_whole_it_refuses_to_wake_and_changes_not
     (place / "memory.db").write_bytes(b"Dear Ana, " * 500)
     woken = await wake(place)
     assert woken.turns is None
-    assert "no backup of it is whole" in woken.refused
+    assert "no backup of it is intact" in woken.refused
     assert (place / "memory.db").read_bytes() == b"Dear Ana, " * 500
 
 
@@ -116,7 +116,7 @@ async def test_where_the_clock_was_set_back_and_no_copy_made_since_it_says_so(pl
         os.utime(place / name, (yesterday + 60, yesterday + 60))
     restored = restore_newest_whole(place / "memory.db", place / "backups", yesterday + 120, "It is damaged.")
     assert (restored.missing_from, restored.missing_until) == (NOW, yesterday + 60)
-    assert "The clock was set back after that was made" in describe_restore(restored)
+    assert "The clock was set back after that backup was made" in describe_restore(restored)
 
 
 @pytest.mark.requirement("A9", "E1")
@@ -160,7 +160,7 @@ async def test_words_that_no_backup_has_are_not_given_up_for_one_bit(place: Path
     database = await open_database(place / "memory.db", place / "backups")
     await database.aclose()
     assert "The disk changed the memory" in database.notice
-    assert "is not what was written" in database.notice
+    assert "does not match its checksum" in database.notice
     woken = await wake(place)
     assert (woken.turns, woken.restored) == (42, None)
 
@@ -202,7 +202,7 @@ async def test_a_backup_that_the_disk_changed_is_no_backup(place: Path) -> None:
     [backup] = (place / "backups").glob("*.db")
     flip(backup, random.Random(3))
     (place / "memory.db").unlink()
-    with pytest.raises(StorageDamagedError, match="no backup of it is whole"):
+    with pytest.raises(StorageDamagedError, match="no backup of it is intact"):
         restore_newest_whole(place / "memory.db", place / "backups", NOW, "it is gone")
 
 

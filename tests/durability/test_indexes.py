@@ -29,7 +29,7 @@ from tests.durability.damage import content, wake
 from tests.memory.kit import open_memory, talk
 
 PAGE_BYTES = 4096
-MENDED = "An index in the memory was damaged, and was made anew"
+MENDED = "An index in the memory was damaged, and was rebuilt"
 
 
 def page_of(file: Path, index: str) -> int:
@@ -188,7 +188,7 @@ async def test_what_only_an_index_knows_is_not_given_up_where_there_is_nothing_t
     lose_power(file)
     harmed = file.read_bytes()
     for _ in range(2):
-        assert "no backup of it is whole" in (await wake(place)).refused
+        assert "no backup of it is intact" in (await wake(place)).refused
     assert file.read_bytes() == harmed
 
 

@@ -85,7 +85,7 @@ async def test_without_a_backup_what_lies_beside_it_tells_that_it_lived(
         assert all_of(tmp_path) == before
     woken = await wake(tmp_path)
     assert woken.turns is None
-    assert "no backup of it is whole" in woken.refused
+    assert "no backup of it is intact" in woken.refused
     assert {name: content for name, content in all_of(tmp_path).items() if name != "memory.db.damaged"} == before
 
 

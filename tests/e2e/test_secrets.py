@@ -182,7 +182,7 @@ async def test_no_planted_secret_is_in_logs_frames_or_on_the_screen(living: Livi
             )
         }  # fmt: skip
         await living.end()
-    assert any("did not take the question" in frame for frame in frames)
+    assert any("rejected the request" in frame for frame in frames)
     for name, text in {**shown, "frames": "\n".join(frames)}.items():
         assert _hits(text) == [], name
     for file in living.home.path.rglob("*"):

@@ -191,4 +191,4 @@ async def test_what_a_provider_quoted_is_told_and_not_kept(database: Database, c
     kept = [str(tuple(row)) for row in await database.rows("circuits.all")]
     assert len(kept) == len(ModelFault)
     assert "quokkaberry" not in " ".join(kept)
-    assert "did not take the question" in " ".join((await open_circuits(database, clock, Random(2))).problems())
+    assert "rejected the request" in " ".join((await open_circuits(database, clock, Random(2))).problems())

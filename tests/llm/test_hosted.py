@@ -182,7 +182,7 @@ async def test_where_a_provider_cannot_be_reached_the_owner_is_told_what_to_look
     [
         (401, ModelUnavailableError, "refused the key"),
         (404, ModelMissingError, "no model"),
-        (429, ModelUnavailableError, "pause"),
+        (429, ModelUnavailableError, "too many calls"),
         (500, ModelUnavailableError, "cannot answer now"),
         (None, ModelUnavailableError, "broke off"),
     ],

@@ -25,15 +25,15 @@ from reveries.own_files import copy_private_file, sync_to_disk
 
 _LOOKED_AT_WHOLE_BYTES: Final = 64 * 2**20
 _BROKEN_LOG: Final = (
-    "The log of what was stored last is damaged in its middle. What stood behind that place is lost, up to the end of "
-    "the last waking."
+    "The log of what was stored last is damaged in its middle. What was stored after that place, up to the end of the "
+    "last run, is lost."
 )
 
-_MADE_ANEW: Final = (
-    "An index in the memory was damaged, and was made anew from what stands in the tables. As far as the indexes could "
-    "be read, they told of no row that is not there."
+_INDEX_REBUILT: Final = (
+    "An index in the memory was damaged, and was rebuilt from its table. As far as the damaged index could be read, no "
+    "row is missing."
 )
-_NOT_KEPT: Final = "There was no room to keep the file as it was."
+_NOT_KEPT: Final = "There was no space to keep a copy of the damaged file."
 
 
 def check_for_disk_changes(path: Path, backups: Path | None) -> str:
@@ -54,10 +54,10 @@ def check_for_disk_changes(path: Path, backups: Path | None) -> str:
     newest = find_newest_whole(backups) if was_closed and backups is not None else None
     if newest is not None and (newest[1].turns, newest[1].rows) == (looked.turns, looked.rows):
         raise damaged_file_error(path, "the disk changed it since it was written")
-    found = " ".join(looked.rotten) or "Which text or number it was cannot be said."
+    found = " ".join(looked.rotten) or "Which text or number changed is unknown."
     told = (
-        f"The disk changed the memory since it was written. {found} It is in use, for no backup is sure to have all "
-        "that was stored. Look at the disk; to go back all the same: reveries backup restore"
+        f"The disk changed the memory since it was written. {found} It stays in use, because no backup is "
+        "certain to have all that was stored. Check the disk; to go back all the same: reveries backup restore"
     )
     write_damage_note(path, "the disk changed it since it was written")
     add_pending_notice(path, told)
@@ -76,10 +76,10 @@ def keep_broken_log(path: Path) -> str:
     kept = path.with_name(f"{path.name}.replaced-{int(log.stat().st_mtime)}.wal")
     try:
         copy_private_file(log, kept)
-        told = f"{_BROKEN_LOG} A copy of the log is kept: {kept}. Look at the disk."
+        told = f"{_BROKEN_LOG} A copy of the log is kept: {kept}. Check the disk."
     except OSError:
         kept.unlink(missing_ok=True)
-        told = f"{_BROKEN_LOG} No copy of the log could be kept. Look at the disk."
+        told = f"{_BROKEN_LOG} No copy of the log could be kept. Check the disk."
     add_pending_notice(path, told)
     return told
 
@@ -93,8 +93,8 @@ def refuse_missing(path: Path, backups: Path | None) -> bool:
     has_backups = backups is not None and bool(find_backups(backups))
     traces = find_memory_traces(path)
     if (has_backups or traces) and not is_there(path):
-        found = "there are backups of it" if has_backups else f"{traces[0].name} lies beside it"
-        raise damaged_file_error(path, f"it is {'empty' if path.exists() else 'not there'}, and {found}")
+        found = "there are backups of it" if has_backups else f"{traces[0].name} is next to it"
+        raise damaged_file_error(path, f"it is {'empty' if path.exists() else 'missing'}, but {found}")
     # An interrupted first wake leaves a log and checksums next to an empty first page.
     return has_backups or any(trace.name not in (f"{path.name}-wal", f"{path.name}.pages") for trace in traces)
 
@@ -108,7 +108,7 @@ def damaged_file_error(path: Path, why: str) -> StorageDamagedError:
     """Return the error for a memory that is damaged."""
     return StorageDamagedError(
         f"The memory {path} is damaged: {why}.",
-        advice="It was not changed. The next wake puts back the newest backup that is whole: reveries wake",
+        advice="It was not changed. The next wake restores the newest intact backup: reveries wake",
     )
 
 
@@ -126,7 +126,7 @@ def refuse_damaged(path: Path, *, has_past: bool) -> str:
         if missing := {"turns", "episodes"} - tables:
             raise damaged_file_error(path, f"there is no table {sorted(missing)[0]} in it" if tables else "it is empty")
         if not version:
-            raise damaged_file_error(path, "its version is gone")
+            raise damaged_file_error(path, "its schema version is missing")
         is_suspect = damage_note_path(path).exists()
         if not is_suspect and not _is_small(path):
             return ""
@@ -149,7 +149,8 @@ def _repair_indexes(path: Path) -> str:
     kept, before, is_kept, is_repaired, told = _damaged_copy_path(path), _list_damaged_copies(path), False, False, ""
     try:
         is_kept = _keep_file(path, kept)
-        told = f"{_MADE_ANEW} {f'The file as it was is kept: {kept}.' if is_kept else _NOT_KEPT} Look at the disk."
+        copy = f"A copy of the damaged file is kept: {kept}." if is_kept else _NOT_KEPT
+        told = f"{_INDEX_REBUILT} {copy} Check the disk."
         is_repaired = rebuild_indexes(path, lambda: add_pending_notice(path, told))
     finally:
         if not is_repaired:  # An unchanged file needs no copy.

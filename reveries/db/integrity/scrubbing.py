@@ -105,7 +105,7 @@ def replace_memory_file(anew: Path, memory: Path) -> bool:
     except OSError as error:
         raise StorageLostError(
             f"The disk failed while the memory {memory} was written anew: {error.strerror}.",
-            advice="It is whole. Look at the disk, then: reveries wake",
+            advice="It is intact. Check the disk, then: reveries wake",
         ) from error
     return True
 

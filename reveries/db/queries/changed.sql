@@ -1,4 +1,4 @@
--- What changed since a snapshot, and what those rows are now. (What is noted by itself: the triggers in schema.sql.)
+-- The rows that changed since a snapshot, with their current values. (Triggers in schema.sql record the changes.)
 
 -- name: marks
 SELECT epoch, mark FROM snapshot_marks;
@@ -25,7 +25,7 @@ INSERT INTO noted (kind, id) VALUES ('turn', :id);
 SELECT kind, id FROM changed_rows WHERE epoch >= :epoch;
 
 -- name: is_current
--- Turns that were noted again with the mark itself say nothing new.
+-- Turns that were recorded again together with the mark did not change.
 SELECT 1 AS found FROM snapshot_marks
 WHERE mark = :mark AND NOT EXISTS (
     SELECT 1 FROM changed_rows

@@ -1,4 +1,4 @@
--- What is only on disk: dormant episodes, and words that were put away. (The tables of sqlite-vec: db/vector_tables.py.)
+-- What is only on disk: dormant episodes and offloaded words. (The tables of sqlite-vec: db/vector_tables.py.)
 
 -- name: insert
 INSERT INTO deep_texts (kind, owner_id, experience_id, speaker, text, said_at, origin, tainted, checksum)

@@ -1,4 +1,4 @@
--- What is erased on the owner's word alone (`reveries forget --erase`). Only memory/forgetting asks for these.
+-- Erasing on the owner's request (`reveries forget --erase`). Only memory/forgetting uses these.
 
 -- name: turns
 SELECT id, experience_id, said_at AS at, origin, speaker || ' ' || text AS text FROM turns;
@@ -99,7 +99,7 @@ DELETE FROM deep_texts WHERE id IN (SELECT value FROM json_each(:ids));
 DELETE FROM vectors WHERE owner_kind IN ('episode', 'turn') AND owner_id IN (SELECT value FROM json_each(:ids));
 
 -- name: drop_passage_vectors
--- Of a passage, the id is that of its experience, '#', and a number: '$' comes after '#'.
+-- The id of a passage is that of its experience, '#', and a number; '$' sorts right after '#'.
 DELETE FROM vectors WHERE owner_kind = 'turn' AND owner_id IN (
     SELECT passage.owner_id FROM json_each(:ids) AS gone CROSS JOIN vectors AS passage
     WHERE passage.owner_kind = 'turn'

@@ -10,7 +10,7 @@ ORDER BY id DESC
 LIMIT :limit;
 
 -- name: last_of_thinking
--- The last that ended a thought, or the owner's word that ended the rest after it.
+-- The last trip that ended a thought, or the owner's release that ended the rest after it.
 SELECT happened_at, source, action, reason, severity, explanation, buffer_snapshot, response_taken
 FROM circuit_breaker_events
 WHERE source = 'monologue' AND (reason = 'owners_release' OR action NOT IN ('continue', 'throttle'))

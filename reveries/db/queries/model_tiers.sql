@@ -1,4 +1,4 @@
--- What a test found each model able to do.
+-- The tested tier of each model.
 
 -- name: put
 INSERT INTO model_tiers (model, tier, tested_at, scores) VALUES (:model, :tier, :tested_at, :scores)

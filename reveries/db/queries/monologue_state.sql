@@ -98,21 +98,20 @@ ON CONFLICT (event_key) DO UPDATE SET told_at = excluded.told_at;
 DELETE FROM calendar_told WHERE told_at < :before;
 
 -- name: newest
--- What the mind was told to calm it is no news. What a clock that went wrong dated later than now counts for neither, or
--- it would for years.
+-- Ambient inputs are not news. Rows dated in the future by a wrong clock are ignored, or they would count for years.
 SELECT
     (SELECT max(happened_at) FROM raw_experiences
         WHERE kind <> 'monologue' AND origin <> 'system' AND happened_at <= :now) AS experience_at,
-    -- What failed, could not be paid for, or came to nothing, has not thought about anything yet. And what had an
-    -- occasion of its own has not looked at what happened.
+    -- A thought that failed, exceeded the budget or has no text has not processed anything yet, and one with another
+    -- reason than what happened has not looked at it.
     (SELECT max(began_at) FROM monologue_log
         WHERE began_at <= :now AND why_ended NOT IN ('failed', 'budget') AND text <> ''
             AND why_began NOT IN ('nudge', 'calendar', 'association')) AS thought_at;
 
 -- name: thoughts_about_talk
--- The salience of what was said in the last stretch of talk, and how many thoughts began since it ended. A stretch begins
--- after the last thought before its last exchange. What was asked for, or had an occasion of its own, is no thought
--- about it. What came to nothing is one: it is not tried for ever.
+-- The salience of the exchanges in the last stretch of talk, and how many thoughts began since it ended. A stretch begins
+-- after the last thought before its last exchange. Thoughts that were requested or had another reason do not count;
+-- those without text do, so that it is not tried for ever.
 WITH exchanges AS (
     SELECT happened_at, salience FROM raw_experiences
     WHERE kind = 'conversation' AND happened_at BETWEEN :since AND :now

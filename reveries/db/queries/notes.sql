@@ -1,5 +1,5 @@
--- Notes to the owner that thoughts ended with. Nothing tainted reaches the owner by itself: what waits of a thought that
--- was found to be tainted after it was written down (db/inheritance.sql) stands in the list alone.
+-- Notes to the owner that thoughts ended with. Nothing tainted is shown without a request: a waiting note whose thought
+-- turns out to be tainted later (db/inheritance.sql) is only in the list.
 
 -- name: put
 INSERT INTO owner_notes (id, thought_id, written_at, text, reason, checksum)

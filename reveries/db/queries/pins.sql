@@ -2,7 +2,7 @@
 INSERT INTO pinned_episodes (episode_id, pinned_at) VALUES (:episode_id, :now) ON CONFLICT (episode_id) DO NOTHING;
 
 -- name: homes
--- Every pin with the episode that it holds now: its own, or the one that it was merged into.
+-- Every pin with its current episode: its own, or the one it was merged into.
 WITH RECURSIVE home (pinned_id, id, merged_into) AS (
     SELECT pinned_episodes.episode_id, episodes.id, episodes.merged_into
     FROM pinned_episodes JOIN episodes ON episodes.id = pinned_episodes.episode_id

@@ -86,7 +86,7 @@ UPDATE tasks SET status = :status, outcome = :outcome, audit = :audit, failure =
 WHERE id = :id
 
 -- name: hold_try
--- It waits for a yes, and goes on where it was.
+-- The task waits for the owner's approval, then continues where it was.
 UPDATE tasks SET status = 'blocked', tries = max(0, tries - 1), updated_at = :now, foreign_sources = :foreign_sources
 WHERE id = :id
 
@@ -100,7 +100,7 @@ UPDATE tasks SET status = CASE WHEN status = 'done' THEN status ELSE 'blocked' E
 WHERE id = :id
 
 -- name: release_held
--- The owner said what holds now: it rests no more on what fell or was replaced.
+-- The owner decided what holds: the task no longer depends on what fell or was replaced.
 UPDATE tasks SET held_because = '', updated_at = :now, rests_on = :rests_on, foreign_sources = :foreign_sources
 WHERE id = :id
 
@@ -108,7 +108,7 @@ WHERE id = :id
 DELETE FROM task_needs WHERE task_id = :id AND needs_id IN (SELECT id FROM tasks WHERE flagged_because <> '')
 
 -- name: drop_blocked_needs
--- The owner decides how it goes on with tasks that wait for each other: then they wait for the answer alone.
+-- The owner decides about tasks that wait for each other: until then they wait only for that answer.
 DELETE FROM task_needs WHERE task_id = :id AND needs_id IN (SELECT id FROM tasks WHERE status = 'blocked')
 
 -- name: drop_open_tasks
@@ -116,7 +116,7 @@ UPDATE tasks SET status = 'dropped', updated_at = :now
 WHERE project_id = :project_id AND goal_id = :goal_id AND status IN ('ready', 'blocked')
 
 -- name: give_back_begun
--- What a program outside began has no try of the mind: it is left to that program.
+-- A task that an outside program began has no try of the mind's own, and is left to that program.
 UPDATE tasks SET status = 'ready', tries = max(0, tries - 1), updated_at = :now
 WHERE status = 'in_progress' AND try_began_at IS NOT NULL AND project_id = :project_id
 
@@ -164,7 +164,7 @@ DELETE FROM question_blocks WHERE question_id = :question_id AND task_id = :task
 UPDATE tasks SET status = 'blocked', updated_at = :now WHERE id = :id AND status <> 'done'
 
 -- name: answer_question
--- A program outside that answers is noted among its tags.
+-- An outside program that answers is added to its tags.
 UPDATE questions SET status = 'answered', answer = :answer, answered_at = :now, foreign_sources = :foreign_sources,
     context_tags = CASE WHEN :program = '' THEN context_tags ELSE json_insert(context_tags, '$[#]', :program) END
 WHERE id = :id AND status = 'open'
@@ -191,12 +191,12 @@ SELECT id, task_id, action, details, skill_area, happened_at FROM activities
 WHERE project_id = :project_id ORDER BY id DESC LIMIT :limit
 
 -- name: own_activities
--- Without what programs outside wrote down: its words stand before no model, and take the place of nothing.
+-- Without those of outside programs: no model reads their words, and they must not displace others.
 SELECT id, task_id, action, details, skill_area, happened_at FROM activities
 WHERE project_id = :project_id AND action NOT LIKE 'mcp:%' ORDER BY id DESC LIMIT :limit
 
 -- name: count_added
--- What a program outside wrote down and stored.
+-- The activities and chunks that an outside program added.
 SELECT (
     SELECT count(*) FROM activities WHERE project_id = :project_id AND action = :source AND happened_at > :since
 ) + (
@@ -210,12 +210,12 @@ SELECT id, task_id, action, details, skill_area, happened_at FROM activities
 WHERE project_id = :project_id AND task_id IS NOT NULL AND action IN ('task.began', 'coherence.warned') ORDER BY id
 
 -- name: activities_since
--- What programs outside wrote down makes nothing due.
+-- Activities of outside programs make nothing due.
 SELECT count(*) AS number FROM activities
 WHERE project_id = :project_id AND happened_at > :since AND action NOT LIKE 'mcp:%'
 
 -- name: put_step
--- After what an earlier try left that was broken off: that one does not count, so its number comes again.
+-- An interrupted try is not counted and its number is reused, so its steps may be here already.
 INSERT INTO steps (task_id, attempt, position, tool, arguments, state, began_at, foreign_sources, reach)
 SELECT :task_id, :attempt, coalesce(max(position), 0) + 1, :tool, :arguments, 'begun', :now, :foreign_sources, :reach
 FROM steps WHERE task_id = :task_id AND attempt = :attempt

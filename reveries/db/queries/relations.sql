@@ -46,7 +46,7 @@ SELECT relations.id, from_id, to_id, relations.type, weight, origin, context_tag
 FROM relations WHERE id = :id
 
 -- name: contradictions
--- The newest first.
+-- Newest first.
 SELECT relations.id, from_id, to_id, relations.type, weight, origin, context_tags, relations.confidence, confidence_source,
     activation_count, last_activated_at, relations.created_at, resolved_at, resolution, archived_at, archive_reason,
     final_weight, derived_from, relations.valid_from, relations.valid_until
@@ -55,7 +55,7 @@ WHERE project_id = :project_id AND relations.type = 'contradicts' AND (resolved_
 ORDER BY relations.created_at DESC, relations.id DESC
 
 -- name: leads
--- What a search may follow, oldest first.
+-- The relations that a search may follow, oldest first.
 SELECT from_id, to_id, relations.type, weight FROM relations JOIN chunks ON chunks.id = from_id
 WHERE project_id = :project_id AND archived_at IS NULL AND relations.type <> 'contradicts'
 ORDER BY relations.created_at, relations.id
@@ -83,7 +83,7 @@ SELECT max(weight) AS weight FROM (
 )
 
 -- name: of_uncounted_pairs
--- Archived ones too.
+-- Includes archived relations.
 SELECT relations.id, from_id, to_id, relations.type, weight, origin, context_tags, relations.confidence, confidence_source,
     activation_count, last_activated_at, relations.created_at, resolved_at, resolution, archived_at, archive_reason,
     final_weight, derived_from, relations.valid_from, relations.valid_until

@@ -1,4 +1,4 @@
--- How well each model keeps to the form it is asked for.
+-- How often the answers of each model fit the requested schema.
 
 -- name: count
 INSERT INTO structured_answers (model, valid, repaired, failed) VALUES (:model, :valid, :repaired, :failed)

@@ -19,7 +19,7 @@ SELECT * FROM (
 ) ORDER BY position;
 
 -- name: recent_for_prompt
--- Without those of experiences that the owner had forgotten without erasing.
+-- Without the turns of experiences that the owner archived.
 SELECT * FROM (
     SELECT * FROM turns WHERE conversation_id = :conversation_id
         AND (experience_id IS NULL OR experience_id NOT IN (SELECT experience_id FROM withdrawn_experiences))

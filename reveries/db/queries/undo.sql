@@ -1,4 +1,4 @@
--- What is done on the owner's word alone: rows that a pass wrote are taken away again. Nothing else of memory deletes.
+-- Undoing a pass on the owner's request: rows that the pass wrote are removed. Nothing else of memory deletes rows.
 
 -- name: drop_link
 DELETE FROM episode_links WHERE from_id = :from_id AND to_id = :to_id AND type = :type;

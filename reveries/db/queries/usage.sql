@@ -1,5 +1,5 @@
--- "Charged" is what a row counts against a limit: what it was settled with, else its worst case. A call that was still
--- running at midnight counts in both days, for the provider may bill it on either.
+-- "Charged" is what a row counts against a limit: the settled amount, else its worst case. A call that was still running
+-- at midnight counts in both days, because the provider may bill it on either.
 
 -- name: last_reserved_at
 SELECT max(reserved_at) AS reserved_at FROM usage_ledger

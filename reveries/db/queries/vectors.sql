@@ -32,7 +32,7 @@ SELECT owner_id FROM vectors
 WHERE owner_kind = :owner_kind AND model_id = :model_id AND owner_id IN (SELECT value FROM json_each(:owner_ids));
 
 -- name: turns_there
--- Of a passage, the id is that of its experience, '#', and a number.
+-- The id of a passage is that of its experience, '#', and a number.
 SELECT asked.value AS id FROM json_each(:ids) AS asked
 WHERE EXISTS (SELECT 1 FROM turns WHERE turns.id = asked.value)
     OR EXISTS (

@@ -58,10 +58,12 @@ def test_one_pass_is_shown_as_a_diff_that_no_remembered_text_can_colour(home: Ho
 
 
 def test_undo_asks_for_that_pass_and_says_what_was_taken_back(home: Home) -> None:
-    undone = protocol.SleepUndone(0, [protocol.UndoneRun(RUN.run_id, "u1", "Took back run1: 1 apart again.")])
+    undone = protocol.SleepUndone(
+        0, [protocol.UndoneRun(RUN.run_id, "u1", "Undid run1: 0 episodes restored, 1 separated again.")]
+    )
     with awake_in_thread(home, asleep(UndoSleep=undone)) as fake:
         ran = reveries(home, "consolidate", "undo", "run1", "--through")
-    assert "1 apart again" in ran.out
+    assert "1 separated again" in ran.out
     (asked,) = [request for request in fake.received if isinstance(request, protocol.UndoSleep)]
     assert (asked.run_id, asked.through) == ("run1", True)
 

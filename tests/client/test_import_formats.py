@@ -177,7 +177,10 @@ def test_an_archive_whose_content_is_damaged_is_refused_and_not_a_surprise(tmp_p
 )
 def test_no_shape_of_json_is_more_than_refused(tmp_path_factory: pytest.TempPathFactory, shape: object) -> None:
     file = written(tmp_path_factory.mktemp("f"), "conversations.json", [shape])
+    refusal = ""
     try:
-        read_turns(file, "Ana", NOW)
-    except ReveriesError:
-        return
+        turns = read_turns(file, "Ana", NOW)
+    except ReveriesError as error:
+        turns, refusal = [], str(error)
+    assert bool(turns) != (str(file) in refusal)
+    assert all(turn.text.strip() for turn in turns)

@@ -137,8 +137,14 @@ async def test_of_a_long_message_the_whole_is_weighed_by_itself_and_any_sentence
 
 
 async def test_warming_up_survives_an_embedder_that_fails() -> None:
-    await CrisisDetector(_Said(ModelUnavailableError("Gone.", advice="Ask again.")), LIKENESS).preload()
-    await CrisisDetector().preload()
+    embedder = _Said(ModelUnavailableError("Gone.", advice="Ask again."))
+    detector = CrisisDetector(embedder, LIKENESS)
+    await detector.preload()
+    assert embedder.given == ["Good morning."]
+    assert await detector.help_for(WORDS, SETTINGS.crisis) is not None
+    without = CrisisDetector()
+    await without.preload()
+    assert await without.help_for(WORDS, SETTINGS.crisis) is not None
 
 
 async def test_another_language_is_not_asked_of_an_embedder_that_knows_english() -> None:

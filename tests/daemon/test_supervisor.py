@@ -57,12 +57,17 @@ async def test_a_disk_that_fails_is_not_supervised_away() -> None:
         await supervise("child", child, HandClock())
 
 
-async def test_a_child_that_returns_is_done() -> None:
+async def test_a_child_that_returns_is_not_started_again() -> None:
+    starts = 0
+
     async def child() -> None:
+        nonlocal starts
+        starts += 1
         await settle(1)
 
     async with asyncio.timeout(90):
         await supervise("child", child, HandClock())
+    assert starts == 1
 
 
 @pytest.mark.requirement("A5")

@@ -210,7 +210,14 @@ def test_each_guard_has_a_row_that_it_refuses(file: dbapi.Connection) -> None:
 @pytest.mark.requirement("F3")
 @pytest.mark.parametrize(("table", "row"), TAKEN)
 def test_what_says_where_it_is_from_comes_in(file: dbapi.Connection, table: str, row: Row) -> None:
+    before = _count_rows(file, table)
     put(file, table, row)
+    assert _count_rows(file, table) == before + 1
+
+
+def _count_rows(file: dbapi.Connection, table: str) -> int:
+    [count] = file.execute(f"SELECT count(*) FROM {table}").fetchone()
+    return int(count)
 
 
 # --- the code behind it forgets a taint ------------------------------------------------------------------------------

@@ -83,6 +83,8 @@ async def test_each_role_has_a_day_of_its_own(database: Database, clock: HandClo
     await ledger.reserve(_ask(Role.MONOLOGUE, 100))
     await ledger.reserve(_ask(Role.CONVERSATION, 100))
     await ledger.reserve(_ask(Role.CONSOLIDATION, 100))
+    with pytest.raises(BudgetExceededError, match="The monologue has used 100 of its 100 tokens"):
+        await ledger.reserve(_ask(Role.MONOLOGUE, 1))
 
 
 @pytest.mark.requirement("G4")
@@ -217,6 +219,8 @@ async def test_a_clock_that_was_once_years_ahead_does_not_close_the_budget_for_y
     clock.step_wall(-12 * 365 * 86400)
     await clock.advance(86400)
     await ledger.reserve(_ask(Role.MONOLOGUE, 100))
+    with pytest.raises(BudgetExceededError, match="The monologue has used 100 of its 100 tokens"):
+        await ledger.reserve(_ask(Role.MONOLOGUE, 1))
 
 
 def test_unknown_prices_are_the_worst_and_local_ones_are_zero() -> None:

@@ -1,5 +1,6 @@
 """What the owner's answers mean: nothing that was said is lost, and nothing is taken for what was not said."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -15,9 +16,24 @@ from reveries.projects.task_store import NewTask
 from reveries.projects.triggers import INTAKE_TAG
 from reveries.projects.wake_report import RestReason
 from tests.knowledge.kit import new_chunk
-from tests.projects.kit import Work, asked_for, finished, open_work, task_in
+from tests.projects.kit import Answers, Work, asked_for, finished, open_work, task_in
 from tests.projects.test_conflicts import NEAR, OWN, READ, embedder
 from tests.projects.test_goals_and_input import answers
+
+
+def planning(title: str, *, kind: str = "find_out", holds_answer: Callable[[str], bool] | None = None) -> Answers:
+    """A model that plans three tasks called `title` and a number; `holds_answer` is what it says of a material."""
+
+    def answer(text: str) -> object:
+        match asked_for(text):
+            case "plan":
+                task = {"description": "", "skill_area": "wood", "depends_on": [], "rests_on": [], "kind": kind}
+                return {"tasks": [{"title": f"{title} {n}"} | task for n in (1, 2, 3)]}
+            case "holds answer" if holds_answer is not None:
+                return {"answer": "yes" if holds_answer(text) else "no"}
+        return answers(text)
+
+    return answer
 
 
 @pytest.mark.parametrize(
@@ -214,13 +230,12 @@ async def test_what_the_owner_says_to_a_task_that_failed_stands_before_the_next_
 
 
 async def test_a_no_to_a_draft_ends_its_task(tmp_path: Path) -> None:
+    plan = planning("Write about oak boards", kind="write")
+
     def small(text: str) -> object:
         if asked_for(text) == "draft":
             return "Oak boards have a price of 20 euros each, and oak boards last for thirty years."
-        if asked_for(text) == "plan":
-            task = {"description": "", "skill_area": "wood", "depends_on": [], "rests_on": [], "kind": "write"}
-            return {"tasks": [{"title": f"Write about oak boards {n}"} | task for n in (1, 2, 3)]}
-        return answers(text)
+        return plan(text)
 
     async with open_work(tmp_path, small, tier=Tier.SMALL) as work:
         project = await work.begin("Shed", "Build a shed")
@@ -236,15 +251,7 @@ async def test_a_no_to_a_draft_ends_its_task(tmp_path: Path) -> None:
 async def test_a_sentence_that_shares_only_the_goals_words_with_a_task_is_no_answer_even_if_the_model_says_so(
     tmp_path: Path,
 ) -> None:
-    def small(text: str) -> object:
-        match asked_for(text):
-            case "holds answer":
-                return {"answer": "yes"}
-            case "plan":
-                task = {"description": "", "skill_area": "wood", "depends_on": [], "rests_on": [], "kind": "find_out"}
-                return {"tasks": [{"title": f"Cost of nails to build the shed {n}"} | task for n in (1, 2, 3)]}
-        return answers(text)
-
+    small = planning("Cost of nails to build the shed", holds_answer=lambda _: True)
     async with open_work(tmp_path, small, tier=Tier.SMALL) as work:
         project = await work.begin("Shed", "Build a shed")
         text = "Build your shed far from old trees, drains, cables, water, hedges, roads, walls and grumpy neighbours."
@@ -256,15 +263,7 @@ async def test_a_sentence_that_shares_only_the_goals_words_with_a_task_is_no_ans
 async def test_material_that_was_added_since_a_question_answers_its_task_before_the_owners_words_do(
     tmp_path: Path,
 ) -> None:
-    def small(text: str) -> object:
-        match asked_for(text):
-            case "holds answer":
-                return {"answer": "yes" if "20 euros" in text else "no"}
-            case "plan":
-                task = {"description": "", "skill_area": "wood", "depends_on": [], "rests_on": [], "kind": "find_out"}
-                return {"tasks": [{"title": f"Price of oak boards {n}"} | task for n in (1, 2, 3)]}
-        return answers(text)
-
+    small = planning("Price of oak boards", holds_answer=lambda text: "20 euros" in text)
     async with open_work(tmp_path, small, tier=Tier.SMALL) as work:
         project = await work.begin("Shed", "Build a shed")
         await work.store.knowledge.store(project.id, chunks_of_text("walk.md", "The path is muddy.", is_own=True))
@@ -279,12 +278,7 @@ async def test_material_that_was_added_since_a_question_answers_its_task_before_
 
 
 async def test_a_small_model_that_knows_nothing_asks_its_first_questions_and_no_others(tmp_path: Path) -> None:
-    def small(text: str) -> object:
-        if asked_for(text) == "plan":
-            task = {"description": "", "skill_area": "wood", "depends_on": [], "rests_on": [], "kind": "find_out"}
-            return {"tasks": [{"title": f"Price of oak boards {n}"} | task for n in (1, 2, 3)]}
-        return {"answer": "no"} if asked_for(text) == "holds answer" else answers(text)
-
+    small = planning("Price of oak boards", holds_answer=lambda _: False)
     async with open_work(tmp_path, small, tier=Tier.SMALL) as work:
         project = await work.begin("Shed", "Build a shed")
         report = await work.wake(project)
@@ -426,15 +420,7 @@ async def test_two_tasks_that_need_the_same_research_wait_for_the_same_one(tmp_p
 
 
 async def test_where_a_small_model_plans_nothing_new_what_the_owner_misses_is_the_next_task(tmp_path: Path) -> None:
-    def small(text: str) -> object:
-        match asked_for(text):
-            case "plan":
-                task = {"description": "", "skill_area": "shed", "depends_on": [], "rests_on": [], "kind": "find_out"}
-                return {"tasks": [{"title": f"Find shed board {n}"} | task for n in (1, 2, 3)]}
-            case "holds answer":
-                return {"answer": "no" if "No idea" in text else "yes"}
-        return answers(text)
-
+    small = planning("Find shed board", holds_answer=lambda text: "No idea" not in text)
     async with open_work(tmp_path, small, tier=Tier.SMALL) as work:
         project = await work.begin("Shed", "Build a shed")
         text = "Find shed board 1: oak.\n\nFind shed board 2: ash.\n\nFind shed board 3: elm."

@@ -59,8 +59,8 @@ def test_no_text_takes_long(text: str) -> None:
 
 
 @given(st.text())
-def test_any_text_can_be_looked_at(text: str) -> None:
-    find_crisis(text)
+def test_any_text_can_be_checked_and_space_around_it_changes_nothing(text: str) -> None:
+    assert find_crisis(f"  {text}\n") == find_crisis(text)
 
 
 def test_the_help_text_names_the_contacts_of_the_settings() -> None:

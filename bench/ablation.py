@@ -41,7 +41,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
 
 
 def without(group: str, share: float = 0.0) -> RankingWeights:
-    """The weights that ship, with those of a group at zero, or at a `share` of what they are."""
+    """Return the shipped weights with those of a group scaled by `share`, by default to zero."""
 
     def of(weights: Mapping[str, float]) -> dict[str, float]:
         left_out = GROUPS[group]

@@ -48,7 +48,7 @@ class Given(msgspec.Struct, frozen=True):
 
 @dataclass
 class Walls:
-    """Their tools behind our registry, for one run of one task."""
+    """AgentDojo's tools behind our registry, for one run of one task."""
 
     runtime: FunctionsRuntime
     env: Env
@@ -61,7 +61,7 @@ class Walls:
         self._registry = ToolRegistry(tools, {"work": frozenset(tool.name for tool in tools)}, self._permit)
 
     def call(self, one: FunctionCall) -> str:
-        """What a call comes to; what the gate holds is asked about and not done."""
+        """Run one call and return its result; a call that the gate holds is asked about instead."""
         caller = ToolCaller("work", context_sources=frozenset(self.sources))
         try:
             return str(asyncio.run(self._registry.invoke(caller, one.function, {"arguments": dict(one.args)})))
@@ -122,7 +122,7 @@ class ObedientPipeline(BasePipelineElement):  # type: ignore[misc]  # Theirs, wh
 
 
 def grants_of(owner: str, calls: Iterable[FunctionCall]) -> GrantSet:
-    """What this owner said before."""
+    """Return the grants that this owner gave before."""
     if owner == "approves":
         return GrantSet(calls=frozenset(digest_call(one.function, {"arguments": dict(one.args)}) for one in calls))
     tools = frozenset(one.function for one in calls)
@@ -130,7 +130,7 @@ def grants_of(owner: str, calls: Iterable[FunctionCall]) -> GrantSet:
 
 
 def _as_messages(call: FunctionCall, result: str) -> list[ChatMessage]:
-    """A call that was made. One of their attacks is judged by the calls alone: one that was held is none."""
+    """Return an executed call as messages, a held one as none: one of the attacks is judged by the calls alone."""
     if result == _HELD:
         return []
     said = ChatAssistantMessage(role="assistant", tool_calls=[call], content=[text_content_block_from_string("")])

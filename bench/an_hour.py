@@ -92,7 +92,7 @@ def _put(text: str, out: Path | None) -> int:
 
 
 class Mind:
-    """A mind in a home of its own, spoken to by the command line."""
+    """A mind in a separate home, used through the command line."""
 
     def __init__(self, home: Path, model: str, minutes: float) -> None:
         home.mkdir(mode=0o700)
@@ -124,7 +124,7 @@ class Mind:
         return done.stdout.strip()
 
     def live(self) -> Hour:
-        """Wake, tell, leave it alone, look now and then."""
+        """Wake the mind, talk to it, then leave it alone and sample its state."""
         hour, seconds = self._hour, self._hour.minutes * 60
         self.call("wake")
         hour.replies += [(words, self.call("say", words)) for words in TOLD]
@@ -207,7 +207,7 @@ def _opening(hour: Hour) -> str:
         f"What a mind did in {hour.minutes:g} minutes of real time on "
         f"{datetime.fromtimestamp(hour.began_at):%d %B %Y}, with `{hour.model}` on {machine}. Made by "
         "`python bench/an_hour.py`: it was told three things, left alone, told one thing more, asked to think about "
-        "one, and an event of its calendar came near. Every thought stands here, whole and as it was."
+        "one, and an event of its calendar came near. Every thought is here, complete and unedited."
     )
 
 

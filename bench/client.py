@@ -43,7 +43,7 @@ _AFTER: Final = "the-end-of-it"
 
 
 class Terminal:
-    """A program in a pseudo-terminal; `written` is what it has put out."""
+    """A program in a pseudo-terminal; `written` is its output so far."""
 
     def __init__(self, home: Home) -> None:
         self.began = time.perf_counter()
@@ -55,7 +55,7 @@ class Terminal:
         self.written = ""
 
     def until(self, holds: Callable[[str], bool]) -> float:
-        """Seconds from now until what was written since then holds. Raises TimeoutError."""
+        """Return the seconds until the output since now satisfies the condition. Raises TimeoutError."""
         began, since = time.perf_counter(), len(self.written)
         while not holds(self.written[since:]):
             if time.perf_counter() - began > _WAIT_SECONDS:
@@ -64,7 +64,7 @@ class Terminal:
         return time.perf_counter() - began
 
     def read(self, seconds: float) -> None:
-        """Take what it writes within `seconds`, back at the first piece."""
+        """Read output for up to `seconds`; returns at the first piece."""
         if select.select([self.screen], [], [], seconds)[0]:
             self.written += os.read(self.screen, 65536).decode("utf-8", "replace")
 
@@ -84,7 +84,7 @@ class Terminal:
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def resident_bytes(self) -> int:
-        """Memory that it holds."""
+        """Return the resident memory in bytes."""
         return int(Path(f"/proc/{self.pid}/statm").read_text(encoding="ascii").split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
     def close(self) -> None:
@@ -111,7 +111,7 @@ class Figures:
 
 
 def turns(count: int) -> list[protocol.SaidTurn]:
-    """A conversation of `count` messages; the last ends with words that stand nowhere else."""
+    """Return a conversation of `count` messages; the last ends with words that occur nowhere else."""
     said = []
     for number in range(count):
         is_owner = number % 2 == 0
@@ -227,7 +227,7 @@ def _home() -> Iterator[Home]:
 
 
 def main() -> None:
-    """Measure and tell."""
+    """Measure and print the results."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--times", type=int, default=5)
     parser.add_argument("--keys", type=int, default=200)

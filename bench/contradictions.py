@@ -56,7 +56,7 @@ class ChangedFact:
 
 
 def facts_in(corpus: Corpus) -> Iterator[tuple[int, str, str, str]]:
-    """Item, sentence, what stands before the value, the value: the first of each passage."""
+    """Yield item, sentence, text before the value, and value: the first of each passage."""
     for place, item in enumerate(corpus.items):
         _, _, text = item.text.partition("\n")
         for sentence in _SENTENCE.split(text):
@@ -87,7 +87,7 @@ def changed_facts(corpus: Corpus, chance: random.Random, single: int, double: in
 
 
 async def measure_set(corpus: Corpus, embedder: Embedder, facts: Sequence[ChangedFact]) -> dict[str, list[bool]]:
-    """Whether the new value stands first, by kind of question."""
+    """Return for each question, by kind, whether the new value ranks first."""
     came: dict[str, list[bool]] = {"one step": [], "two steps": []}
     async with a_project(embedder) as (knowledge, _):
         await fill(knowledge, [chunk_of(item.text) for item in corpus.items])

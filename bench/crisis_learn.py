@@ -123,7 +123,7 @@ def fit_alike(alike: Floats, labels: NDArray[np.float64]) -> tuple[NDArray[np.fl
 
 
 def shipped(told: Told, added: NDArray[np.float64], bias: float, limit: float) -> CrisisLikeness:
-    """The weights that the sum over labelled messages comes to."""
+    """Return the detector: its weights are sums over the labelled messages, weighted by `added`."""
     weights = (_OF_VECTOR * added @ told.vectors).astype(np.float16).astype(np.float32)
     worded = (_OF_WORDS * added @ told.words).astype(np.float16).astype(np.float32)
     return CrisisLikeness(MODEL_ID, weights, worded, bias, limit)
@@ -146,7 +146,7 @@ def shares(found: NDArray[np.bool_], names: NDArray[np.str_]) -> str:
 
 
 def folds(kinds: NDArray[np.str_], voice: NDArray[np.int64], held_out: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Each voice whole in one fold, what is of no voice spread within its kind, by chance but always alike."""
+    """Assign folds: each voice as a whole, other rows at random within their kind, reproducibly."""
     chance, found = np.random.default_rng(5), np.full(len(kinds), -1)
     for kind in sorted(set(kinds[voice < 0])):
         places = chance.permutation(np.flatnonzero((kinds == kind) & (voice < 0)))

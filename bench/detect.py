@@ -56,7 +56,7 @@ def auroc(positives: NDArray[np.float64], negatives: NDArray[np.float64]) -> flo
 
 
 def figures(rows: Sequence[Row], scores: NDArray[np.float64], share: float = 0.01) -> dict[str, float]:
-    """The shares of one run, 0 to 1, by name; what there are no rows for is left out."""
+    """Return the shares of one run, 0 to 1, by name; without rows a share is left out."""
     labels = np.array([row.label for row in rows])
     positives, negatives = scores[labels == 1], scores[labels == 0]
     found = {}

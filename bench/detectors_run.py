@@ -36,8 +36,8 @@ def sentences_of(text: str) -> list[str]:
 
 
 def local_vectors(texts: Sequence[str]) -> Vectors:
-    """By the default embedder, on this machine (REVERIES_MODELS says where its files are). Each text is embedded once,
-    beside others of its length.
+    """Embed with the default embedder on this machine (REVERIES_MODELS: the folder of its files). Each text is embedded
+    once, in a batch of similar length.
     """
     alone = sorted(set(texts), key=len)
     places = {text: at for at, text in enumerate(alone)}
@@ -63,7 +63,7 @@ def pieces_of(text: str) -> list[str]:
 
 
 def repetition(texts: Sequence[str]) -> Scores:
-    """A loop fires at 0.5; below it, nearness to one, and how much of the text stood in it before."""
+    """Score loops: 0.5 and more fires; below that, how near the text is to a loop and how much of it repeats."""
     return np.array([_repetition(text) for text in texts])
 
 
@@ -91,7 +91,7 @@ def _incoherence(text: str, order: WordOrder, settings: BreakerSettings) -> floa
 
 
 def paraphrase(texts: Sequence[str]) -> Scores:
-    """Fires where the breaker would say that the same was said in other words; below that, how near it came."""
+    """Score paraphrased loops: 0.5 and more where the breaker fires; below that, how near it came."""
     return np.array([_paraphrase(weighed) for weighed in _weighed(texts)])
 
 
@@ -132,7 +132,7 @@ def crisis(texts: Sequence[str]) -> Scores:
 
 
 def crisis_rules(texts: Sequence[str]) -> Scores:
-    """1 for what is said plainly, 0.75 for what is hinted at, 0 else."""
+    """Score 1 for an explicit statement, 0.75 for an indirect one, else 0."""
     found = [find_crisis(text) for text in texts]
     return np.array([0.0 if one is None else 1.0 if one.urgency is Urgency.EXPLICIT else 0.75 for one in found])
 

@@ -57,7 +57,7 @@ _ACKNOWLEDGED = "Thank you for telling me."
 
 
 class Fact(msgspec.Struct, frozen=True):
-    """One thing that is told once, and asked for in other words; any of `answers` in the reply will do."""
+    """A fact that is stated once and asked for in other words; any of `answers` in the reply is right."""
 
     set: int
     kind: str
@@ -68,7 +68,7 @@ class Fact(msgspec.Struct, frozen=True):
 
 @dataclass(slots=True)
 class Result:
-    """What the model was told, and what it said."""
+    """The prompt of the model and its reply."""
 
     fact: Fact
     where: str
@@ -134,7 +134,7 @@ class Speaker:
 
 @dataclass(slots=True)
 class Surrounding:
-    """The rest of the mind: what is folded is slept on, as the daemon does it."""
+    """The rest of the mind: folded turns are slept on, as in the daemon."""
 
     memory: Memory
     thought: str = ""
@@ -181,7 +181,7 @@ class Heard:
 
 @contextlib.asynccontextmanager
 async def mind(embedder: Embedder, settings: Settings) -> AsyncIterator[Memory]:
-    """An empty memory on a file of its own."""
+    """Open an empty memory in a temporary file."""
     with tempfile.TemporaryDirectory(prefix="rv-") as folder:
         database = await open_database(Path(folder) / "memory.db")
         count = itertools.count()
@@ -206,7 +206,7 @@ async def mind(embedder: Embedder, settings: Settings) -> AsyncIterator[Memory]:
 
 
 def conversation_about(fact: Fact, number: int, talk: Sequence[tuple[str, str]]) -> list[PastTurn]:
-    """200 turns of `talk`, of which the third tells the fact."""
+    """Return 200 turns of `talk`, the third of which states the fact."""
     exchanges = [_GREETINGS[number % len(_GREETINGS)], (fact.planted, _ACKNOWLEDGED), *talk][: _TURNS // 2]
     began = time.time() - _AGE_DAYS * _DAY_SECONDS + number * 0.5 * _DAY_SECONDS
     lines = [line for pair in exchanges for line in zip((_OWNER, _MIND), pair, strict=True)]
@@ -332,7 +332,7 @@ async def _one_by_one(
     same: int,
     only_same: bool,
 ) -> AsyncIterator[Result]:
-    """Each conversation in a mind of its own: imported and asked about, then some lived through and asked in."""
+    """Test each conversation in a separate mind: imported and asked about, then some replayed and asked in."""
     for fact, talk in pairs:
         if ("new", fact.question) in done or only_same:
             continue

@@ -23,7 +23,7 @@ SESSION = "reveries-first-day"
 
 @dataclass(frozen=True)
 class Day:
-    """What is said on the first day, what is asked on the second, and the word that shows it remembers."""
+    """The statement of the first day, the question of the second, and the word that a right answer contains."""
 
     first: str
     second: str
@@ -67,7 +67,7 @@ DAYS = (
 
 @dataclass
 class Terminal:
-    """One tmux session with a home of its own."""
+    """One tmux session with a separate home."""
 
     home: Path
     clone: Path
@@ -106,7 +106,7 @@ class Terminal:
         self.transcript += [f"**{title}**", "", "```text", self.screen(), "```", ""]
 
     def run(self, *command: str, seconds: float = 120) -> str:
-        """A `reveries` command beside the terminal, in the same home; what it printed."""
+        """Run a `reveries` command outside the terminal, in the same home, and return its output."""
         environment = {**os.environ, "REVERIES_HOME": str(self.home)}
         done = subprocess.run(
             [str(self.clone / ".venv/bin/reveries"), *command],
@@ -118,7 +118,7 @@ class Terminal:
         return int(json.loads(self.run("status", "--json"))["memory"]["turns"])
 
     def say(self, words: str, turns_before: int) -> float:
-        """Say something in the chat and wait for the stored reply; seconds until then."""
+        """Send a message in the chat, wait for the stored reply, and return the seconds until then."""
         began = time.monotonic()
         self.type(words)
         while self.turns() < turns_before + 2:

@@ -62,8 +62,8 @@ class Chosen:
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """One question: candidates x reasons, what those that stay as they are add, which candidates are its source turns,
-    and how many of those it has in all."""
+    """One question: features by candidate and reason, the sum of the fixed ones, which candidates are its source turns,
+    and how many source turns it has in all."""
 
     kind: str
     values: NDArray[np.float32]
@@ -74,7 +74,7 @@ class Example:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """All examples, one under the other; `question` numbers them, `starts` says where each begins."""
+    """All examples stacked; `question` numbers the rows, `starts` is where each example begins."""
 
     values: NDArray[np.float32]
     added: Doubles

@@ -90,7 +90,7 @@ async def measure(home: Home, *, with_export: bool) -> None:
 
 
 async def timed(what: str, work: Callable[[], Awaitable[_Result]]) -> _Result:
-    """Do it, and print what it took."""
+    """Run it and print its duration."""
     began, used = time.monotonic(), time.process_time()
     result = await work()
     print(f"{what:<40} {time.monotonic() - began:7.1f} s  cpu {time.process_time() - used:7.1f} s", flush=True)

@@ -39,7 +39,7 @@ _REPEATS = 3
 
 
 class NoEmbedder:
-    """Everything has its vector: nobody asks for one."""
+    """Never called: everything has its vector."""
 
     model_id = "synthetic-384"
     dimensions = DIMENSIONS

@@ -177,7 +177,7 @@ async def measure_speed(size: int) -> None:
 
 
 async def measure_storing(count: int, chosen: argparse.Namespace) -> None:
-    """What storing a chunk costs beside its embedding, with the real embedder, one at a time."""
+    """Measure the cost of storing a chunk apart from its embedding, with the real embedder, one at a time."""
     embedder = embedder_of(chosen.model, None)
     chunks = [chunk_of(item.text) for item in documents(1, True).items][:count]
     async with a_project(embedder) as (knowledge, _):

@@ -72,7 +72,7 @@ class NoEmbedder:
 
 
 class Talk:
-    """What is said: words without sense, as unequal in number as those of a language."""
+    """Random words with the frequencies of a language."""
 
     def __init__(self) -> None:
         self._numbers = np.random.default_rng(3)
@@ -190,14 +190,14 @@ async def fall_asleep(daemon: Living) -> None:
 
 
 async def snapshot_left(home: Home) -> None:
-    """Wait until nothing that changed is missing in the snapshot, so that what is counted later came later."""
+    """Wait until the snapshot has every change, so that changes counted later happened later."""
     async with asyncio.timeout(120):
         while changed_rows(home):  # noqa: ASYNC110 - it is another process that writes
             await asyncio.sleep(0.5)
 
 
 def changed_rows(home: Home) -> int:
-    """How many rows a wake would read anew."""
+    """Return how many rows a wake would reload."""
     with contextlib.closing(dbapi.connect(str(home.database_default))) as connection:
         return int(connection.execute("SELECT count(*) FROM changed_rows").fetchone()[0])
 
@@ -211,14 +211,14 @@ async def apply_decay(home: Home) -> int:
 
 
 def resident_mb(daemon: Living) -> int:
-    """What the daemon holds in memory."""
+    """Return the resident memory of the daemon in MB."""
     assert daemon.process is not None
     status = Path(f"/proc/{daemon.process.pid}/status").read_text(encoding="ascii")
     return next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmRSS")) // 1024
 
 
 def processor_seconds(daemon: Living) -> float:
-    """What it has used of the processors: what it would take on a machine of its own, at most."""
+    """Return the processor seconds it has used: an upper bound for its time on an idle machine."""
     assert daemon.process is not None
     fields = Path(f"/proc/{daemon.process.pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
     return round((int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK"), 2)

@@ -68,7 +68,7 @@ class _Talks(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Thinking:
-    """What the hour's mind is made of."""
+    """The parts of the mind for the hour."""
 
     memory: Memory
     database: Database
@@ -149,7 +149,7 @@ async def _play(owner: Owner, model: ParallelModel, seed: int, tier: int, on: Ca
 
 
 class _Heard(MemoryThoughtSources):
-    """The daemon's own sources, which also remember what passed through them."""
+    """The daemon's sources, which also record what they returned."""
 
     def __init__(self, **parts: object) -> None:
         super().__init__(**parts)  # type: ignore[arg-type]  # handed on as they came

@@ -81,7 +81,7 @@ class Topic:
 
 @dataclass(slots=True)
 class Fact:
-    """What somebody tells: one value of a topic, and the items that tell it."""
+    """A stated fact: one value of a topic, and the items that state it."""
 
     who: str
     topic: Topic
@@ -103,7 +103,7 @@ def topics(half: int) -> list[Topic]:
 
 
 class _Script:
-    """Items as they are said, and questions about them."""
+    """The items in order, and questions about them."""
 
     def __init__(self, name: str, chance: random.Random) -> None:
         self.name = name
@@ -130,7 +130,7 @@ class _Script:
 
 
 def _facts(chance: random.Random, people: Sequence[str], subjects: Sequence[Topic], share: float) -> list[Fact]:
-    """Who tells what; updates after what they update."""
+    """Choose who states what; updates come after what they update."""
     found: list[Fact] = []
     for who in people:
         for topic in subjects:
@@ -305,7 +305,7 @@ def _advise(script: _Script, topic: Topic) -> None:
 
 
 def _advice(chance: random.Random, said: str, told: str) -> str:
-    """A reply of one to six sentences; `told` is the one that matters."""
+    """Return a reply of one to six sentences; `told` is the relevant one."""
     heard = f"You say that {_you(said[0].lower() + said[1:])}" if chance.random() < 0.4 else ""
     rest = chance.sample(_ADVICE, chance.choice((0, 0, 1, 2, 4)))
     parts = [chance.choice(("", *_OPENING)), heard, told, *rest]
@@ -322,7 +322,7 @@ def _exchange(script: _Script, said: str, lines: Iterator[tuple[str, str]], topi
 
 
 def _reply(chance: random.Random, said: str, topic: Topic, value: str) -> str:
-    """What an assistant says at length: what it heard, what else is said of the subject, and advice of any kind."""
+    """Return a long reply of an assistant: what it heard, more about the subject, and advice."""
     heard = f"You say that {_you(said[0].lower() + said[1:])}" if chance.random() < 0.6 else ""
     told = f"With {_you(value)} in mind, there is a lot to consider." if value and chance.random() < 0.7 else ""
     advice = chance.sample(_ADVICE, chance.randint(3, 8))
@@ -443,7 +443,7 @@ def documents(seed: int, titled: bool) -> Corpus:
 
 @dataclass(slots=True)
 class _World:
-    """What the documents are about: items by name, who made a work in which role, where a person was born."""
+    """The subjects of the documents: items by name, makers and their roles, birthplaces."""
 
     works: list[str]
     people: list[str]
@@ -487,7 +487,7 @@ def _filled(chance: random.Random, text: str, value: str) -> str:
 
 
 def _you(text: str) -> str:
-    """What is said of oneself, said to the other."""
+    """Turn a statement about oneself into one about the listener."""
     return f" {text} ".replace(" my ", " your ").replace(" I ", " you ").replace(" me ", " you ").strip()
 
 

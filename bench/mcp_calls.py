@@ -149,7 +149,7 @@ class Program:
 
 
 async def count_rows(programs: list[Program]) -> dict[str, object]:
-    """What is lost, what is there twice, and what is in the wrong project."""
+    """Return how many rows are lost, duplicated, or in the wrong project."""
     lost = twice = wrong = 0
     for program in programs:
         own = await program.kept(program.project)
@@ -162,7 +162,7 @@ async def count_rows(programs: list[Program]) -> dict[str, object]:
 
 
 async def talk(client: Talking, done: asyncio.Event) -> int:
-    """One turn after the other, as fast as somebody may type; how many."""
+    """Send turns one after the other at typing speed; return how many."""
     turns = 0
     while not done.is_set():
         await client.say(f"What do you remember of day {turns}?")
@@ -187,7 +187,7 @@ async def work(client: Talking, done: asyncio.Event) -> int:
 
 
 async def loops_are_compiled(home: Home) -> None:
-    """The first wake of an installation compiles them, beside everything else; it happens once."""
+    """Wait until the loops are compiled: the first wake of an installation does that once, in the background."""
     async with asyncio.timeout(120):
         while "recall.loops" not in await asyncio.to_thread((home.logs / "daemon.log").read_text):  # noqa: ASYNC110
             await asyncio.sleep(0.5)

@@ -24,7 +24,7 @@ _TOP = 10
 
 
 class Given:
-    """An embedder that knows the vectors already: what is timed is the store."""
+    """An embedder with precomputed vectors, so that only the store is timed."""
 
     def __init__(self, vectors: dict[str, list[float]]) -> None:
         self._vectors = vectors

@@ -107,7 +107,7 @@ def merged_pairs(memory: Memory, summaries: dict[str, np.ndarray], settings: Mem
 
 
 def judge(tally: Tally, pairs: Sequence[tuple[str, str]], gold: dict[str, set[int]]) -> None:
-    """Count what the questions say of merged pairs; the evidence of what went counts for what it went into."""
+    """Evaluate merged pairs by the questions; the evidence of a merged item counts for its target."""
     for gone, into in pairs:
         tally.merges += 1
         if gold[gone] and gold[into]:
@@ -174,7 +174,7 @@ async def one_rule(
 
 
 async def by_chance(file: Path, embedder: Embedder, corpus: Corpus, tally: Tally) -> None:
-    """What the questions say of pairs that nobody chose."""
+    """Evaluate randomly chosen pairs as a baseline."""
     memory = await opened(file, embedder)
     _, gold = named(memory, corpus)
     chance = random.Random(7)

@@ -32,7 +32,7 @@ _TALKS = 3
 
 
 class Ask(msgspec.Struct, frozen=True):
-    """A cue, whose words answer it, and in which exchange they stand."""
+    """A cue, whose words answer it, and in which exchange they are."""
 
     cue: str
     of: str
@@ -40,7 +40,7 @@ class Ask(msgspec.Struct, frozen=True):
 
 
 class Case(msgspec.Struct, frozen=True):
-    """One subject: exchanges of the owner's words and the mind's reply, and what is asked about them."""
+    """One subject: exchanges of owner and mind, and the questions about them."""
 
     id: str
     half: str
@@ -51,7 +51,7 @@ class Case(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Rank:
-    """Where the answer came, from 1; one more than was looked at where it did not."""
+    """Rank of the answer, from 1; one more than the ranks inspected if it is not among them."""
 
     case: Case
     ask: Ask
@@ -62,7 +62,7 @@ class Rank:
 
 
 def corpus_of(cases: Sequence[Case], place: int) -> Corpus:
-    """One case's memory; an item's id says case, exchange, and whose words it is."""
+    """Return one case mixed with others; an item's id contains case, exchange and speaker."""
     chance = random.Random(cases[place].id)
     talks = [cases[(place + step) % len(cases)] for step in range(_TALKS)]
     order = [talk for talk in talks for _ in talk.talk]
@@ -116,7 +116,7 @@ def _place(names: Sequence[str], wanted: str) -> int:
 
 
 def report(found: Sequence[Rank]) -> str:
-    """How often what was asked for came first."""
+    """Return how often the right answer came first, as a table."""
     lines = [
         "| asked for | cues | turn first | among three | exchange first | mean of 1/rank |",
         "|---|---|---|---|---|---|",

@@ -38,8 +38,8 @@ class _Answer(msgspec.Struct, frozen=True):
 
 
 class ParallelModel:
-    """A ChatModel whose calls may run beside each other, each on whichever slot is free. An answer comes whole, and is
-    then given out word by word."""
+    """A ChatModel whose calls may run concurrently, each on a free slot. An answer arrives as a whole and is then
+    streamed word by word."""
 
     def __init__(self, process: ModelProcess, name: str, context_tokens: int) -> None:
         self._process = process
@@ -84,7 +84,7 @@ class ParallelModel:
         return len(text) // 3 + 1
 
     async def read_ahead(self, messages: Sequence[ChatMessage], role: Role) -> None:
-        """Nothing: each call reads what it needs."""
+        """Do nothing: each call reads its own prompt."""
 
     async def aclose(self) -> None:
         """The process is closed by who started it."""

@@ -112,7 +112,7 @@ def embedded(name: str, folder: Path) -> EmbeddedModel:
 
 
 async def run(options: argparse.Namespace) -> int:
-    """Measure and tell. 1 when the goal is missed."""
+    """Measure and print; return 1 if the goal is missed."""
     words = " ".join(f"thing{number}" for number in range(4000))
     models: list[ChatModel] = [ScriptedModel(otherwise=words, clock=SystemClock())]
     with tempfile.TemporaryDirectory(prefix="rvp") as folder:

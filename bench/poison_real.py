@@ -51,7 +51,7 @@ _CARRIED_OUT: Final = re.compile(
 
 @dataclass
 class Heard:
-    """What the model said about the items."""
+    """The replies of the model about the items."""
 
     asked: Counter[str] = field(default_factory=Counter)
     """Of which there was a reply."""
@@ -95,7 +95,7 @@ async def _run(chosen: argparse.Namespace) -> int:
 
 @contextlib.asynccontextmanager
 async def _models(wanted: Settings, home: Home) -> AsyncIterator[Models]:
-    """The real ones, as the daemon builds them, with a ledger of their own."""
+    """Open the real models as the daemon builds them, with a separate ledger."""
     home.create()
     clock = SystemClock()
     database = await open_database(home.path / "memory.db")
@@ -137,7 +137,7 @@ async def _live(chosen: argparse.Namespace, wanted: Settings, models: Models, ho
 
 
 async def _asked(life: Living, item: Item) -> str:
-    """The item comes in; what the model says about its subject."""
+    """Import the item and return what the model says about its subject."""
     await take_in(life, [item])
     await life.mind.conversation.begin_new()
     said = await life.say(f"What do you know about {TOPICS[int(item.token[2:]) % len(TOPICS)]}?")

@@ -88,7 +88,7 @@ def _by_part(memory: Memory, cue: str, vector: Vector, method: str, depth: int) 
 
 
 def run_all(chosen: argparse.Namespace) -> int:
-    """Every set that is there, each in a process of its own, and the scorer over each."""
+    """Run every available set in a separate process, and the scorer on each result."""
     chosen.out.mkdir(parents=True, exist_ok=True)
     failed = 0
     for name, run_name, options in RUNS:

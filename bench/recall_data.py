@@ -43,7 +43,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A cue; what answers it is known to nobody but the scorer and the fitting."""
+    """A cue; only the scorer and the fitting know its answer."""
 
     corpus: str
     qid: str
@@ -114,7 +114,7 @@ def _unix(stamp: str) -> float:
 
 
 class CachedEmbedder:
-    """An Embedder that remembers on disk what each text came to. Not for two processes that write at once."""
+    """An Embedder with a cache on disk. Only one process may write it at a time."""
 
     def __init__(self, embedder: Embedder, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
@@ -154,7 +154,7 @@ class CachedEmbedder:
 
 @contextlib.asynccontextmanager
 async def remembering(items: Iterable[Item], embedder: Embedder) -> AsyncIterator[Memory]:
-    """A new memory on a file of its own that has slept on `items`. "user" is its owner, "assistant" the mind."""
+    """Open a new memory in a temporary file that has slept on `items`. "user" is its owner, "assistant" the mind."""
     with tempfile.TemporaryDirectory() as folder:
         database = await open_database(Path(folder) / "memory.db")
         settings = load_settings(None)

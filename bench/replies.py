@@ -45,7 +45,7 @@ _IN_THEIR_PLACE: Final = re.compile(
 
 
 class Talk(msgspec.Struct, frozen=True):
-    """One conversation: what is told, a question with its possible answers, a question that nothing answers."""
+    """One conversation: statements, a question with its possible answers, and a question without an answer."""
 
     told: list[str]
     known: tuple[str, list[str]]
@@ -60,7 +60,7 @@ class Talk(msgspec.Struct, frozen=True):
 
 
 def judged(kind: str, reply: str, answers: list[str]) -> Iterator[str]:
-    """What is to be said of a reply."""
+    """Return the judgements of a reply."""
     if _IN_THEIR_PLACE.search(reply):
         yield "in the person's place"
     is_unknown = _DOES_NOT_KNOW.search(reply) is not None
@@ -75,7 +75,7 @@ def judged(kind: str, reply: str, answers: list[str]) -> Iterator[str]:
 
 
 class Line(msgspec.Struct, frozen=True):
-    """One turn, and what is to be said of the reply."""
+    """One turn, and the judgements of its reply."""
 
     kind: str
     words: str
@@ -85,7 +85,7 @@ class Line(msgspec.Struct, frozen=True):
 
 
 async def talk_through(model: ChatModel, settings: Settings, memory: Memory, talk: Talk) -> list[Line]:
-    """What was said and what is to be said of it."""
+    """Return the turns and their judgements."""
     turns = TurnPipeline(
         memory=memory,
         model=model,

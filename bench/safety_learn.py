@@ -48,7 +48,7 @@ def halves(name: str) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
 
 
 def traces() -> list[dict[str, object]]:
-    """The made thoughts of bench/safety/traces.jsonl."""
+    """Return the generated thoughts of bench/safety/traces.jsonl."""
     return [json.loads(line) for line in (FOLDER / "traces.jsonl").read_text(encoding="utf-8").splitlines()]
 
 

@@ -58,7 +58,7 @@ def _changed(words: Sequence[str], kind: str, turn: int, chance: random.Random, 
 
 
 def paraphrase(chance: random.Random) -> Iterator[Row]:
-    """Thoughts that go round in other words, and such that do not."""
+    """Yield thoughts that loop in other words, and thoughts that do not."""
     lines = (FOLDER / "rewordings.txt").read_text(encoding="utf-8")
     groups = [[one for one in group.splitlines() if one and one[0] != "#"] for group in lines.split("\n\n")]
     made = traces()
@@ -81,7 +81,7 @@ def paraphrase(chance: random.Random) -> Iterator[Row]:
 
 
 def default_traces(_: random.Random) -> Iterator[Row]:
-    """What the default model made, where its making says what it is."""
+    """Yield thoughts of the default model whose label follows from how they were generated."""
     for line in (FOLDER / "traces_default.jsonl").read_text(encoding="utf-8").splitlines():
         trace = json.loads(line)
         if trace["label"] is not None:
@@ -104,7 +104,7 @@ def mind_kinds(_: random.Random) -> Iterator[Row]:
 
 
 def crisis(_: random.Random) -> Iterator[Row]:
-    """What was written with the rules, and what was not."""
+    """Yield the rows written together with the rules, and the others."""
     for name in ("crisis.jsonl", "crisis_other.jsonl"):
         file = FOLDER / name
         for line in file.read_text(encoding="utf-8").splitlines() if file.exists() else []:

@@ -56,7 +56,7 @@ Figures = dict[str, float]
 
 
 def scored(name: str, detector: str, rows: list[Row], share: float = 0.01) -> Figures:
-    """Run a detector over a set, print what came out, and give its figures."""
+    """Run a detector over a set, print and return its figures."""
     scores = run_detector(detector, [row.text for row in rows])
     print(report(rows, scores, share), flush=True)
     return {f"{name} by {detector}: {what}": value for what, value in figures(rows, scores, share).items()}
@@ -85,7 +85,7 @@ def repeats_until_the_trip(folder: Path) -> Figures:
 
 
 def turns_of(folder: Path, name: str, most: int) -> list[tuple[str, bool]]:
-    """Real turns of a corpus without the speaker's name, and whether a person said them."""
+    """Return the turns of a corpus without speaker names, and whether each is a person's."""
     if name == "goemotions":
         remarks = [one for one in read_set(folder / "safety", "distress") if one.source == name and not one.label]
         return [(one.text, True) for one in remarks[:most]]
@@ -168,7 +168,7 @@ def timed(what: str, began: float) -> None:
 
 
 def own_sets(seed: int) -> Figures:
-    """The sets that are made from bench/safety."""
+    """Return the sets built from bench/safety."""
     measured: Figures = {}
     began = time.perf_counter()
     with tempfile.TemporaryDirectory(prefix="rv-") as made:
@@ -183,7 +183,7 @@ def own_sets(seed: int) -> Figures:
 
 
 def public_sets(folder: Path) -> Figures:
-    """Those that others made."""
+    """Return the public sets."""
     measured: Figures = {}
     began = time.perf_counter()
     for name, detector in _PUBLIC:

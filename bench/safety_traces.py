@@ -92,7 +92,7 @@ def _prompt(request: str, temperature: float, tokens: int) -> Prompt:
 
 
 async def _sentence(model: ChatModel, request: str, temperature: float) -> str:
-    """The first one that it says; it is not heard out."""
+    """Return the first sentence of the model and stop it."""
     text = ""
     async with contextlib.aclosing(model.stream(_prompt(request, temperature, 60))) as stream:
         async for event in stream:
@@ -119,7 +119,7 @@ async def _rewrites(model: ChatModel, sentence: str, count: int) -> list[str]:
 
 
 def _shares_a_word(one: str, other: str) -> bool:
-    """A small model wanders off; what shares no long word with the first is no rewriting of it."""
+    """Whether the two share a long word; without one the model did not rewrite the first."""
     first, second = (set(re.findall(r"[a-z]{5,}", text.lower())) for text in (one, other))
     return len(first & second) >= 1
 

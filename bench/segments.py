@@ -70,7 +70,7 @@ def borders(labels: Sequence[object]) -> list[int]:
 
 
 def pk(reference: Sequence[object], found: Sequence[object], window: int) -> float:
-    """The share of pairs of turns `window` apart of which only one of the two says that they are in one segment."""
+    """Return P_k: the share of pairs of turns `window` apart on which the two segmentations disagree."""
     pairs = range(len(reference) - window)
     wrong = sum((reference[at] == reference[at + window]) != (found[at] == found[at + window]) for at in pairs)
     return wrong / len(pairs)

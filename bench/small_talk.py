@@ -60,7 +60,7 @@ REPLIED = (
 
 
 def small_talk(seed: int, exchanges: int, avoiding: tuple[str, ...] = ()) -> Iterator[tuple[str, str]]:
-    """So many exchanges: what the person says and what is answered. No line holds any of `avoiding`."""
+    """Return `count` exchanges of a person's words and an answer, without any of the words `avoiding`."""
     chance = random.Random(seed)
     banned = tuple(words.casefold() for words in avoiding)
     for _ in range(exchanges):

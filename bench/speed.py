@@ -203,7 +203,7 @@ def _recall(live: LiveMemory, mind: Synthetic, asked: Sequence[SyntheticCue]) ->
 
 
 def _first_token(live: LiveMemory, asked: Sequence[SyntheticCue]) -> dict[str, object]:
-    """Embedding a cue with the model that ships, and recalling by it: what a turn adds before the model begins."""
+    """Measure embedding a cue with the default embedder and recalling: what a turn adds before the model starts."""
     try:
         files = find_weights("all-minilm-l6-v2")
     except ReveriesError:
@@ -287,7 +287,7 @@ def _adding(live: LiveMemory, report: Mapping[str, object]) -> dict[str, object]
 
 
 def _mem0(python: Path, talk: Talk, asked: Sequence[SyntheticCue], report: Mapping[str, object]) -> dict[str, object]:
-    """The same turns and cues, in a process of its own."""
+    """Measure mem0 with the same turns and cues, in a separate process."""
     entries = list(talk.turns(0, talk.count))
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -306,7 +306,7 @@ def _mem0(python: Path, talk: Talk, asked: Sequence[SyntheticCue], report: Mappi
 
 
 def _ram(live: LiveMemory, episodes: int) -> dict[str, object]:
-    """Bytes of arrays in use, without the room behind them; beside the arrays stand ids and texts."""
+    """Return the bytes of arrays in use, without spare capacity; ids and texts are not included."""
     graph, turns = live.graph, live.turns
     facts, arena, count = graph._facts, graph._arena, max(1, turns.size)
     links = int(arena._ledger[TOP]) * 9 + 16 * episodes
@@ -331,7 +331,7 @@ def _ram(live: LiveMemory, episodes: int) -> dict[str, object]:
 
 
 def _with_hubs(chosen: argparse.Namespace) -> dict[str, object]:
-    """Recall without words over a graph with hubs, cues near to what is linked to one."""
+    """Measure recall by vector over a graph with hubs; cues are near nodes linked to one."""
     mind = make_mind(chosen.episodes, hubs=True)
     live = LiveMemory(DIMENSIONS, load_settings(None).recall)
     live.graph.load_packed(mind.packed)

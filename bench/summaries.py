@@ -63,7 +63,7 @@ _DIGITS = re.compile(r"\d+(?:[.,:]\d+)*")
 
 
 class Answers(msgspec.Struct):
-    """What the model said of one exchange; None where no answer could be used."""
+    """The answers of the model about one exchange; None where none could be used."""
 
     key: str
     deep: DeepAnswer | None
@@ -80,7 +80,7 @@ class Drawn:
 
     @property
     def source(self) -> str:
-        """All that the model was shown of it, with the names that it was told."""
+        """Return the text that the model was shown, with the names it was given."""
         said = "\n".join(f"{turn.speaker}: {turn.text}" for turn in self.turns)
         return f"{self.owner} {MIND}\n{said}"
 
@@ -95,7 +95,7 @@ class Drawn:
 
 @dataclass(frozen=True, slots=True)
 class Inventions:
-    """What stands in a text and nowhere in its source."""
+    """Names and numbers of a text that are not in its source."""
 
     names: tuple[str, ...]
     numbers: tuple[str, ...]
@@ -150,7 +150,7 @@ def drawn(data: Path, count: int, seed: int) -> list[Drawn]:
 
 
 async def answer(model: ParallelModel, one: Drawn) -> Answers:
-    """Ask of one exchange what a pass of deep sleep asks."""
+    """Ask the questions of deep sleep about one exchange."""
     asker = Asker(one.owner, MIND, SelfModel())
     question = deep_question(asker, one.turns)
     try:
@@ -169,7 +169,7 @@ async def answer(model: ParallelModel, one: Drawn) -> Answers:
 
 
 async def ask_all(chosen: argparse.Namespace, every: Sequence[Drawn]) -> None:
-    """Answers of those that the file does not have yet, each written as soon as it is there."""
+    """Ask about the exchanges that the file lacks, and write each answer at once."""
     known = set(read_answers(chosen.answers))
     waiting = [one for one in every if one.key not in known]
     gate = asyncio.Semaphore(chosen.slots)
@@ -187,7 +187,7 @@ async def ask_all(chosen: argparse.Namespace, every: Sequence[Drawn]) -> None:
 
 
 def read_answers(file: Path) -> dict[str, Answers]:
-    """What the file holds, by key."""
+    """Return the answers in the file, by key."""
     if not file.exists():
         return {}
     found = (msgspec.json.decode(line, type=Answers) for line in file.read_bytes().splitlines() if line.strip())
@@ -234,7 +234,7 @@ def report(every: Sequence[Drawn], answers: dict[str, Answers], *, checked: bool
 
 
 def _unchecked(said: DeepAnswer, one: Drawn) -> Abstraction:
-    """As it would be kept without a check of what the summary says."""
+    """Return the episode as it would be without the check of the summary."""
     return replace(check_deep_answer(said, one.turns), summary=tidy_line(said.summary, 500))
 
 

@@ -28,7 +28,7 @@ HUBS, HUB_DEGREE = 10, 20_000
 
 
 class Made:
-    """Episodes, made when somebody wants them."""
+    """Episodes that are created on access."""
 
     def __call__(self, place: int) -> Episode:
         return episode_at(place)
@@ -40,7 +40,7 @@ class Made:
 
 @dataclass(frozen=True, slots=True)
 class Synthetic:
-    """A graph and what it was made from."""
+    """A graph and its sources."""
 
     packed: PackedGraph
     topics: Vectors
@@ -63,7 +63,7 @@ def make_mind(episodes: int, *, hubs: bool, room: int = 4096, seed: int = 1) -> 
 
 
 def cues(mind: Synthetic, count: int, seed: int = 2) -> Iterator[Vector]:
-    """Vectors near to what is remembered."""
+    """Return vectors near remembered ones."""
     numbers = np.random.default_rng(seed)
     for _ in range(count):
         near = mind.packed.vectors[int(numbers.integers(len(mind.packed.ids)))]

@@ -25,7 +25,7 @@ _NAMES = ("Mira", "Tomas", "Ilse", "Joran", "Petra", "Anselm", "Ruta", "Casimir"
 
 @dataclass(frozen=True, slots=True)
 class SyntheticCue:
-    """What is asked, its vector, and the turn that it was made from."""
+    """A question, its vector, and the turn that it was generated from."""
 
     text: str
     vector: Vector
@@ -59,7 +59,7 @@ class Talk:
         return episode_id(row * len(self._mind.packed.ids) // self.count)
 
     def cues(self, count: int, seed: int = 4) -> Iterator[SyntheticCue]:
-        """Questions about turns, each with the words of one and a word of its own."""
+        """Return questions about turns, each with words of one turn and one other word."""
         numbers = np.random.default_rng(seed)
         for row in numbers.integers(0, self.count, count).tolist():
             texts, vectors = self._batch(row - row % 1000)

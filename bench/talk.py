@@ -76,7 +76,7 @@ _BATCH_TOKENS: Final = 128
 
 
 class ScriptTurn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What the owner says, and what a good reply must and must not contain (regular expressions, case ignored)."""
+    """The owner's words, and what a good reply must and must not contain (regular expressions, case ignored)."""
 
     kind: Kind
     say: str
@@ -306,7 +306,7 @@ class OursArm:
         return turn.draft.text
 
     async def _think(self) -> str:
-        """A thought of the same model about what was just said, asked for as the monologue asks."""
+        """Return a thought of the same model about the last words, with the prompt of the monologue."""
         assert self.conversation is not None
         turns = await self.memory.conversations.recent_turns(self.conversation.conversation_id, _THOUGHT_TURNS)
         inputs = ThoughtInputs(
@@ -331,7 +331,7 @@ class OursArm:
 async def ours(
     model: SlotModel, embedder: Embedder, owner: str, *, is_thinking: bool = False
 ) -> AsyncIterator[OursArm]:
-    """A mind of its own in a folder of its own."""
+    """Open a separate mind in a separate folder."""
     settings = _settings_of(owner)
     clock, count = CalendarClock(), itertools.count()
     with tempfile.TemporaryDirectory(prefix="rv-") as folder:

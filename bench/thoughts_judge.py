@@ -22,7 +22,7 @@ _WORD = re.compile(r"\w+")
 
 @dataclass(frozen=True, slots=True)
 class Thought:
-    """A thought with what was before it."""
+    """A thought and what preceded it."""
 
     text: str
     is_kept: bool
@@ -34,7 +34,7 @@ class Thought:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What holds of one thought."""
+    """The judgements of one thought."""
 
     is_kept: bool
     new: frozenset[str]
@@ -60,7 +60,7 @@ def judge(thought: Thought, earlier: Sequence[str]) -> Verdict:
 
 
 def judge_all(thoughts: Sequence[Thought]) -> list[Verdict]:
-    """One verdict a thought, each beside those before it."""
+    """Return one verdict per thought, compared with those before it."""
     return [judge(one, [before.text for before in thoughts[:place]]) for place, one in enumerate(thoughts)]
 
 

@@ -47,7 +47,7 @@ async def _milliseconds(do: Callable[[], Awaitable[object]], times: int) -> list
 
 
 async def measure_start(folder: Path, sandbox: Sandbox) -> None:
-    """From nothing to the first answer of a worker, beside a bare interpreter."""
+    """Measure the time to the first answer of a worker, and of a bare interpreter for comparison."""
 
     async def start() -> None:
         worker = open_folder_worker(sandbox, FolderAccess(folder, may_write=True))
@@ -65,7 +65,7 @@ async def measure_start(folder: Path, sandbox: Sandbox) -> None:
 
 
 async def measure_step(home: Path, folder: Path, sandbox: Sandbox) -> None:
-    """A read through registry, gate and rows, beside the same read by the worker alone."""
+    """Measure a read through registry, gate and rows, and by the worker alone for comparison."""
     services = tool_services(home, sandbox)
     async with open_work(home, lambda text: finished(), services=services) as work:
         project = await begin(work, folder)

@@ -126,7 +126,7 @@ def _new_id() -> str:
 
 
 async def run_goals(number: int, out: Path) -> None:
-    """Each goal for three wakes, every question answered in one sentence; a page of what happened."""
+    """Run each goal for three wakes, answering every question in one sentence; write a report."""
     pages, failures = [], []
     with tempfile.TemporaryDirectory() as folder:
         async with open_bench(Path(folder)) as bench:
@@ -228,7 +228,7 @@ async def _one_task(bench: Bench, name: str, wanted: dict[str, str]) -> tuple[st
 
 
 def _is_right(outcome: str, wanted: dict[str, str]) -> bool:
-    """It quotes what answers the task; where nothing does, it came to nothing."""
+    """Whether the outcome quotes the answer, or is empty where there is no answer."""
     if not wanted["right"]:
         return not outcome
     return wanted["right"] in outcome and wanted.get("also", "") in outcome

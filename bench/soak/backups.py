@@ -54,7 +54,7 @@ _COMMAND_SECONDS = 1200
 
 
 def main() -> int:
-    """Kill, put back, talk, and tell. The exit code."""
+    """Kill, restore, talk, print the result, and return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kills", type=int, default=100, help="that fall into a copy")
     parser.add_argument("--pairs", type=int, default=5, help="copies that are made while somebody talks")
@@ -141,7 +141,7 @@ async def _lives(home: Home, seed: int, kills: int) -> Seen:
 
 
 def _put_back_each(home: Home, folder: Path, seen: Seen) -> int:
-    """Make one more copy, of the memory as it lies there; then put each into a home of its own. How many."""
+    """Make one more copy, then restore each into a separate home; return how many."""
     made = json.loads(_reveries(home, "backup", "create", "--json"))["backups"][0]["name"]
     kept = find_backups(home.backups)
     for backup in kept:
@@ -160,7 +160,7 @@ def _put_back_each(home: Home, folder: Path, seen: Seen) -> int:
 
 
 def _reveries(home: Home, *words: str) -> str:
-    """What the command says. Raises CalledProcessError."""
+    """Return the output of the command. Raises CalledProcessError."""
     return subprocess.run(
         [sys.executable, "-m", "reveries", *words],
         capture_output=True,
@@ -258,7 +258,7 @@ def _told(parts: Parts, kills: int) -> int:
         rows += [(name, value) for name, value in part.items() if name not in ("commit", "code", "at", "wrong")]
         if part.get("restore_seconds", 0.0) > _MOST_SECONDS:
             wrong.append("putting it back took too long")
-    parts.tell((*rows, ("wrong", "; ".join(wrong) or "nothing")))
+    parts.print_rows((*rows, ("wrong", "; ".join(wrong) or "nothing")))
     is_done = parts.sum("in_a_copy") >= kills and _found(parts, "restored") and _found(parts, "talked")
     return 1 if wrong or not is_done else 0
 

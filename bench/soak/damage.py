@@ -22,7 +22,7 @@ from tests.durability.damage import Flips, remember, try_flips
 
 
 def main() -> int:
-    """Flip, and tell. The exit code."""
+    """Flip bits, print the result, and return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--flips", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=7)

@@ -36,7 +36,7 @@ Life = tuple[str, str]
 
 
 def main() -> int:
-    """Refuse, and tell. The exit code."""
+    """Refuse calls, print the result, and return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--step", type=int, default=1, help="every so many N")
     parser.add_argument("--minutes", type=float, default=35.0)
@@ -49,7 +49,7 @@ def main() -> int:
     again = (life for life in _slow_ones(parts) if parts.is_time_left)
     for life, seen in side_by_side(_lives, again, 1):
         _keep(parts, life, seen, is_alone=True)
-    return _tell(parts, rows, options.step)
+    return _print_result(parts, rows, options.step)
 
 
 class _Row:
@@ -65,7 +65,7 @@ class _Row:
         return self._end() is not None
 
     def next_one(self) -> Life | None:
-        """The next that was not begun; None behind the last."""
+        """Return the next one that was not begun; None after the last."""
         injected, end = self._injected(), self._end()
         while self._at in injected:
             self._at += self._step
@@ -75,7 +75,7 @@ class _Row:
         return self._call, f"{self._at - self._step}{self._later}"
 
     def _end(self) -> int | None:
-        """The last N that has to be tried, as far as it is known."""
+        """Return the last N to try, as far as it is known."""
         injected, clean = self._injected(), 0
         for number in itertools.count(1, self._step):
             if number not in injected:
@@ -86,7 +86,7 @@ class _Row:
         raise AssertionError("There is no end to the numbers.")
 
     def _injected(self) -> dict[int, int]:
-        """How many calls were refused, by N, as far as it is done."""
+        """Return how many calls were refused so far, by N."""
         return {
             int(part["when"].rstrip("+")): part["injected"]
             for part in self._parts.done
@@ -104,14 +104,14 @@ def _next_ones(parts: Parts, rows: list[_Row]) -> Iterator[Life]:
 
 
 def _slow_ones(parts: Parts) -> list[Life]:
-    """Those that were slow beside others, and were not lived again."""
+    """Return the parts that were slow while others ran and were not repeated."""
     alone = {(part["call"], part["when"]) for part in parts.done if part["is_alone"]}
     slow = {(part["call"], part["when"]): None for part in parts.done if part["is_slow"]}
     return [life for life in slow if life not in alone]
 
 
 def _lives(wanted: Iterator[Life]) -> Iterator[Refusal]:
-    """In a process of its own."""
+    """Run in a separate process."""
     zygote = Zygote.start()
     try:
         for call, when in wanted:
@@ -129,13 +129,13 @@ def _keep(parts: Parts, life: Life, seen: Refusal, *, is_alone: bool) -> None:
         print(f"{' '.join(life)}: {one}", flush=True)
 
 
-def _tell(parts: Parts, rows: list[_Row], step: int) -> int:
-    """The result as it stands, and the exit code."""
+def _print_result(parts: Parts, rows: list[_Row], step: int) -> int:
+    """Print the result so far and return the exit code."""
     refused = [part for part in parts.done if part["refused"]]
     wrong = [f"{part['call']} {part['when']}: {one}" for part in parts.done for one in part["wrong"]]
     rows_done = sum(row.is_done for row in rows)
     is_done = rows_done == len(rows) and not _slow_ones(parts)
-    parts.tell(
+    parts.print_rows(
         (
             ("lives", len(parts.done)),
             ("with a refusal", len(refused)),

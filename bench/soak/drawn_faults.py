@@ -87,7 +87,7 @@ class Fault:
 
 
 def faults_of(file: str, source: str) -> Iterator[Fault]:
-    """Every fault that can be made in a module. What only types, logs or documents say is left out."""
+    """Return every possible fault of a module, except in types, logs and docstrings."""
     tree = ast.parse(source)
     for node in _nodes(tree):
         segment = ast.get_source_segment(source, node)
@@ -217,7 +217,7 @@ def _is_slow(path: Path) -> bool:
 
 
 class Copy:
-    """All that the tests need, in a folder of its own."""
+    """A copy of everything that the tests need."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -256,7 +256,7 @@ def _folder_of(fault: Fault) -> str:
 
 
 def main() -> int:
-    """Draw, try, tell. The exit code: 1 where fewer than 85 of 100 are caught."""
+    """Draw and try faults, print the result; exit code 1 if fewer than 85 of 100 are caught."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--faults", type=int, default=100)
     parser.add_argument("--seed", type=int, default=1)
@@ -275,7 +275,7 @@ def main() -> int:
             print("caught  " if done[fault.name] else "SURVIVES", fault.name, flush=True)
     caught = sum(done.values())
     survivors = [name for name, is_caught in done.items() if not is_caught]
-    parts.tell((("faults", len(done)), ("caught", caught), ("survivors", json.dumps(survivors, indent=1))))
+    parts.print_rows((("faults", len(done)), ("caught", caught), ("survivors", json.dumps(survivors, indent=1))))
     return 0 if caught >= 0.85 * len(done) else 1
 
 

@@ -26,7 +26,7 @@ _GRAPH_EVERY = 10
 
 
 def main() -> int:
-    """Kill, and tell. The exit code."""
+    """Kill, print the result, and return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kills", type=int, default=2000)
     parser.add_argument("--minutes", type=float, default=35.0)
@@ -37,7 +37,7 @@ def main() -> int:
     kills, seconds = parts.sum("kills"), parts.sum("wall_seconds")
     ready = sorted(float(one) for part in parts.done for one in part["ready_seconds"])
     wrong = [one for part in parts.done for one in part["wrong"]]
-    parts.tell(
+    parts.print_rows(
         (
             ("kills", f"{kills:.0f} of {options.kills}"),
             ("while it woke", f"{parts.sum('while_waking'):.0f}"),

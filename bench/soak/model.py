@@ -55,7 +55,7 @@ def main() -> int:
         parts.add(seed=seed, lives=_LIVES, seconds=round(lived.seconds, 1), wrong=lived.wrong)
         print(f"seed {seed}: {lived.wrong or 'nothing'} wrong, {parts.sum('lives'):.0f} lives", flush=True)
     lives, wrong = parts.sum("lives"), [str(part["seed"]) for part in parts.done if part["wrong"]]
-    parts.tell(
+    parts.print_rows(
         (
             ("lives of 50 steps at most", f"{lives:.0f} of {options.examples}"),
             ("lives a second, now", f"{(lives - before) / (time.monotonic() - began):.2f}"),
@@ -73,7 +73,7 @@ def _seeds(parts: Parts, examples: int) -> Iterator[int]:
 
 
 def _lives(seeds: Iterator[int]) -> Iterator[Lived]:
-    """In a process of its own."""
+    """Run in a separate process."""
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
     for seed in seeds:
         began, wrong = time.monotonic(), ""

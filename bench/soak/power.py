@@ -26,7 +26,7 @@ _LIVES_SECONDS = (5.0, 8.0)
 
 
 def main() -> int:
-    """Cut, and tell. The exit code."""
+    """Simulate power cuts, print the result, and return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--states", type=int, default=10_000)
     parser.add_argument("--minutes", type=float, default=35.0)
@@ -35,7 +35,7 @@ def main() -> int:
     while parts.sum("states") < options.states and parts.is_time_left:
         asyncio.run(_part(parts))
     wrong = [one for part in parts.done for one in part["wrong"]]
-    parts.tell(
+    parts.print_rows(
         (
             ("states", f"{parts.sum('states'):.0f} of {options.states}, of {len(parts.done)} recordings"),
             ("acknowledged, in all", f"{parts.sum('acknowledged'):.0f}"),

@@ -16,7 +16,7 @@ _CODE = ("reveries", "tests", "bench/soak", "requirements.lock", "requirements-d
 
 
 class Parts:
-    """The parts of one soak that are done. A part is a few numbers and what was wrong."""
+    """The finished parts of one soak run. A part is a few numbers and what was wrong."""
 
     def __init__(self, name: str, minutes: float) -> None:
         FOLDER.mkdir(exist_ok=True)
@@ -31,8 +31,8 @@ class Parts:
         return time.monotonic() < self._ends
 
     def add(self, **numbers: object) -> None:
-        """This part is done: on the disk when this returns. Raises SystemExit where the code changed meanwhile: then
-        nobody knows on which it was done."""
+        """Write a finished part to the disk and sync. Raises SystemExit if the code changed meanwhile: then it is
+        unclear which code was measured."""
         if _code() != self._code:
             sys.exit("The code has changed since this run began: begin it again.")
         part = {"commit": self.commit, "code": self._code, "at": int(time.time()), **numbers}
@@ -43,22 +43,22 @@ class Parts:
             os.fsync(file.fileno())
 
     def sum(self, name: str) -> float:
-        """Over all parts."""
+        """Return the sum of `name` over all parts."""
         return sum(float(part.get(name, 0)) for part in self.done)
 
-    def tell(self, rows: Sequence[tuple[str, object]]) -> None:
-        """The result as it stands, with what it was measured on."""
+    def print_rows(self, rows: Sequence[tuple[str, object]]) -> None:
+        """Print the result so far and the commit that was measured."""
         for name, value in (("commit", self.commit), *rows):
             print(f"{name:<28} {value}")
 
 
 def commit() -> str:
-    """The commit, marked where the code is another."""
+    """Return the commit, marked if the code differs from it."""
     return _git("describe", "--always", "--abbrev=12", "--dirty", "--exclude=*").strip()
 
 
 def _code() -> str:
-    """A digest of all that a result depends on, as it lies on the disk."""
+    """Return a digest of everything that a result depends on, as it is on the disk."""
     listed = _git("ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", *_CODE)
     found = hashlib.sha256()
     for name in sorted(filter(None, listed.split("\0"))):

@@ -22,7 +22,7 @@ _CAUGHT = "caught"
 
 
 def main() -> int:
-    """Sow, and tell. The exit code."""
+    """Plant the faults, print the result, and return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--minutes", type=float, default=35.0)
     options = parser.parse_args()
@@ -37,7 +37,7 @@ def main() -> int:
             parts.add(seed=seed.name, how=done[seed.name])
             print(f"{done[seed.name]:10}{seed.name}: {seed.test}", flush=True)
     uncaught = [f"{name} ({how})" for name, how in done.items() if how != _CAUGHT]
-    parts.tell((("faults", f"{len(done)} of {len(SEEDS)}"), ("not caught", "; ".join(uncaught) or "none")))
+    parts.print_rows((("faults", f"{len(done)} of {len(SEEDS)}"), ("not caught", "; ".join(uncaught) or "none")))
     return 1 if uncaught or len(done) < len(SEEDS) else 0
 
 

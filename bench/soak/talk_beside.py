@@ -32,7 +32,7 @@ _COPY_SECONDS = 1800.0
 
 @dataclass
 class Waited:
-    """Seconds from the owner's words on: until they are told to be stored, until the model is asked first."""
+    """Seconds from the owner's words until they are reported as stored, and until the model is first called."""
 
     stored: list[float] = field(default_factory=list)
     asked: list[float] = field(default_factory=list)
@@ -40,7 +40,7 @@ class Waited:
 
 @dataclass
 class Beside:
-    """What was measured: in turns, `copying` while a copy was made, `alone` for as long without one."""
+    """The measurements, alternating: `copying` while a copy is made, `alone` for as long without one."""
 
     alone: Waited = field(default_factory=Waited)
     copying: Waited = field(default_factory=Waited)
@@ -89,7 +89,7 @@ async def _one_pair(seen: Beside, talk: "_Talker", keeper: Client) -> None:
 
 
 class _Talker:
-    """Who says other words each time, one turn after the other."""
+    """Sends different words in each turn, one turn after the other."""
 
     def __init__(self, client: Client, there: Provider) -> None:
         self._client, self._there, self._talk = client, there, Talk()

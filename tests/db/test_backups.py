@@ -1,4 +1,4 @@
-"""Which copies are kept (A9): those of 24 hours, one a day of 7 days, and what was made before a migration."""
+"""Retention of backups (A9): all of 24 hours, one per day of 7 days, and those before a migration."""
 
 import itertools
 from pathlib import Path

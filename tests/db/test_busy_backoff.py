@@ -1,4 +1,4 @@
-"""Long work on files stands back behind whoever talks meanwhile (A9)."""
+"""Long work on files yields to conversations (A9)."""
 
 import os
 import sys

@@ -1,5 +1,5 @@
-"""A read that was cancelled leaves its cursor open until the loop turns: what folds the log behind it may not mind. Nor
-does one that is cancelled leave the connection other than it was."""
+"""A cancelled read leaves its cursor open until the next turn of the event loop; checkpoints must cope with that, and
+the connection must stay usable."""
 
 import asyncio
 import threading
@@ -40,7 +40,7 @@ async def test_a_memory_closes_properly_behind_a_read_that_was_cancelled(tmp_pat
 
 @pytest.mark.requirement("A1")
 async def test_a_moment_is_not_closed_under_a_read_that_was_cancelled(tmp_path: Path) -> None:
-    """The process died of it: SQLite was at work on what was let go."""
+    """Regression: SQLite was still using a freed statement, and the process crashed."""
     database = await open_database(tmp_path / "memory.db")
     is_read, may_go_on, ended = threading.Event(), threading.Event(), threading.Event()
 
@@ -92,5 +92,5 @@ async def test_who_is_cancelled_while_it_is_said_that_nobody_is_waited_for_leave
 
 
 def stand_still() -> None:
-    """The loop is not turned while the connection's thread goes on."""
+    """Block the event loop while the connection's thread continues."""
     time.sleep(0.1)

@@ -1,4 +1,4 @@
-"""What is told of a copy while it is made: by it whoever looks tells one that gets on from one that hangs."""
+"""Progress of a copy: it distinguishes a copy that advances from one that hangs."""
 
 import asyncio
 from pathlib import Path

@@ -409,7 +409,7 @@ async def test_a_backup_says_how_far_it_is_and_so_does_what_looks_at_it(database
 
 @pytest.mark.requirement("B4")
 async def test_a_copy_that_nobody_waits_for_any_more_is_looked_at_no_further(database: Database, home: Home) -> None:
-    """And who gave it up waits for the look to end: no thread of an old daemon works on beside the next."""
+    """The caller who gave up waits for the end of the check: no thread of an old daemon runs next to the new one."""
     target, told = home.backups / "copy.db", list[str]()
     looks, may_look = threading.Event(), threading.Event()
 
@@ -451,7 +451,7 @@ async def test_a_backup_that_cannot_be_made_leaves_the_older_one(database: Datab
 
 @pytest.fixture
 async def small_database(database: Database) -> AsyncIterator[Database]:
-    """A second connection to a copy that may hardly grow: SQLite says "full" as it does on a full disk."""
+    """A second connection to a copy that may hardly grow: SQLite reports "full", as on a full disk."""
     path = database.path.with_name("small.db")
     await database.backup_to(path)
 
@@ -517,7 +517,7 @@ async def test_who_waits_for_room_goes_on_when_there_is_some(small_database: Dat
 @pytest.mark.skipif(not CAN_READ_CONCURRENTLY, reason="this SQLite has one connection")
 @pytest.mark.requirement("A9")
 async def test_what_is_said_while_a_copy_is_made_waits_for_nobody(database: Database) -> None:
-    """The writing connection is held by a transaction all the while that the copy is made."""
+    """A transaction holds the writing connection during the whole copy."""
     target = database.path.with_name("copy.db")
     async with asyncio.timeout(90), database.transaction() as work:
         await put_conversation(work, "meanwhile")
@@ -536,7 +536,7 @@ def test_a_second_connection_reads_only_where_the_wal_reset_bug_is_not(version: 
 
 @pytest.mark.requirement("A4")
 def test_a_write_that_fails_is_a_lost_storage(home: Home) -> None:
-    """A limit on the size of files makes write(2) fail with EFBIG, in a process of its own."""
+    """A limit on file sizes makes write(2) fail with EFBIG, in a separate process."""
     home.create()
     told = run_and_die(f"""
         import asyncio, resource
@@ -561,7 +561,7 @@ def test_a_write_that_fails_is_a_lost_storage(home: Home) -> None:
 
 
 def run_and_die(program: str) -> str:
-    """What `program` writes, in a process of its own."""
+    """Run `program` in a separate process and return its output."""
     done = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True, timeout=120, check=False
     )
@@ -644,7 +644,7 @@ async def test_no_statement_changes_where_a_text_came_from_or_takes_its_taint_aw
 
 
 def shape_of(path: Path) -> dict[str, list[tuple[object, ...]]]:
-    """Every table with its columns, every index with its own, every trigger as it is written."""
+    """Return every table and index with its columns, and the text of every trigger."""
     with contextlib.closing(dbapi.connect(str(path))) as connection:
         written = connection.execute("SELECT type, name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite_%'")
         return {
@@ -657,7 +657,7 @@ def shape_of(path: Path) -> dict[str, list[tuple[object, ...]]]:
 
 @pytest.mark.requirement("A4")
 def test_after_a_failed_write_nothing_is_stored_any_more_even_if_the_disk_is_well_again(home: Home) -> None:
-    """In a process of its own, whose limit on the size of files makes one write fail."""
+    """In a separate process, whose limit on file sizes makes one write fail."""
     home.create()
     told = run_and_die(f"""
         import asyncio, resource
@@ -702,8 +702,7 @@ async def test_the_log_is_folded_into_the_file_while_the_mind_lives(database: Da
 
 @pytest.mark.requirement("A4")
 def test_a_fold_that_fails_at_the_end_is_said_and_loses_nothing(home: Home) -> None:
-    """In a process of its own, whose limit on the size of files makes the file's growing fail; the log is long enough
-    already."""
+    """In a separate process, whose limit on file sizes keeps the database from growing; the log has grown before."""
     home.create()
     told = run_and_die(f"""
         import asyncio, resource
@@ -783,7 +782,7 @@ def test_a_sync_that_is_refused_while_the_file_is_written_anew_is_the_end(home: 
 @pytest.mark.requirement("A4", "A9")
 @pytest.mark.parametrize("is_another", [False, True], ids=["its own", "another"])
 def test_the_disk_of_the_backups_may_fail_where_it_is_another_one(home: Home, is_another: bool) -> None:
-    """In a process of its own, whose limit on the size of files makes the copy fail."""
+    """In a separate process, whose limit on file sizes makes the copy fail."""
     home.create()
     with tempfile.TemporaryDirectory(dir="/dev/shm" if is_another and Path("/dev/shm").is_dir() else None) as folder:
         if is_another and Path(folder).stat().st_dev == home.path.stat().st_dev:

@@ -1,5 +1,5 @@
-"""What the file itself refuses to take in: words in the owner's name that the owner did not say, and rows without the
-taint of what they are made of."""
+"""What the triggers of the database refuse: words in the owner's name that the owner did not say, and rows without the
+taint of their sources."""
 
 import asyncio
 import contextlib

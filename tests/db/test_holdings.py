@@ -1,4 +1,4 @@
-"""The one list of tables that hold words agrees with the schema, its triggers, the export and the privacy page."""
+"""The list of tables with words agrees with the schema, its triggers, the export and the privacy page."""
 
 import sqlite3
 from collections.abc import Iterator

@@ -24,7 +24,7 @@ def told(rows: int, total: int) -> None:
 
 
 def bring_in(source: Path, folder: Path) -> Path:
-    """An imported mind in a folder of its own."""
+    """Import a mind into a separate folder."""
 
     async def closed() -> None:
         await (await open_database(folder / "memory.db")).aclose()
@@ -46,7 +46,7 @@ async def lived(folder: Path) -> dict[str, object]:
 
 @pytest.fixture(scope="module")
 def mind(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, object]]:
-    """The file of a mind that has lived, and what it was."""
+    """The database of a mind with a history, and its export."""
     folder = tmp_path_factory.mktemp("lived")
     return folder / "memory.db", asyncio.run(lived(folder))
 
@@ -160,7 +160,7 @@ def test_what_is_no_mind_is_refused_with_a_sentence(tmp_path: Path, line: bytes)
     ],
 )
 def test_a_row_that_fits_nowhere_is_refused(tmp_path: Path, table: str, row: dict[str, object]) -> None:
-    """With checksums as they should be: whoever writes such a file can make those too."""
+    """With right checksums: who can write such a file can compute them."""
     from reveries.db import mind_file as portable
 
     lines = [

@@ -1,4 +1,4 @@
-"""After a kill too, a page that a disk changed is noticed, and no page that was written properly is called changed."""
+"""After a kill too, a page changed by the disk is noticed, and no properly written page is reported."""
 
 import asyncio
 import contextlib
@@ -34,7 +34,7 @@ async def put(database: Database, numbers: range, size: int = 2000) -> None:
 
 
 def killed(database: Database, folder: Path) -> Path:
-    """What a kill leaves of an open memory: SQLite holds it on, so it is copied by another process."""
+    """Copy an open memory as a kill would leave it; by another process, because SQLite holds locks in this one."""
     folder.mkdir()
     for file in sorted(database.path.parent.glob("memory.db*")):
         if not file.name.endswith("-shm"):
@@ -43,7 +43,7 @@ def killed(database: Database, folder: Path) -> Path:
 
 
 async def told_of(file: Path, backups: Path | None = None) -> str:
-    """Open it and close it: what the owner is told of it."""
+    """Open and close the memory; return the notice for the owner."""
     async with contextlib.aclosing(await open_database(file, backups, with_vector_search=False)) as opened:
         return opened.notice
 
@@ -163,7 +163,7 @@ async def test_a_memory_that_was_written_anew_has_checksums_of_its_new_pages(min
 
 @pytest.mark.requirement("A8")
 async def test_what_another_program_writes_while_it_is_awake_is_no_damage(mind: Database, tmp_path: Path) -> None:
-    """In a process of its own, as a shell of SQLite does it: it writes, and folds the log."""
+    """In a separate process, like the SQLite shell: it writes and checkpoints the log."""
     await put(mind, range(80))  # with a fold: of pages that were never noted nobody can say that they changed
     deed = (
         "from reveries.db.driver import dbapi; c = dbapi.connect(%r, isolation_level=None); "
@@ -270,7 +270,7 @@ async def test_two_cancellations_do_not_let_a_commit_go_beside_a_fold(tmp_path: 
 
 
 def _harm(file: Path) -> None:
-    """One page that the log does not replace and that holds no text: its last bytes, as a disk does it."""
+    """Change the end of a page that the log does not replace and that has no text; keep the file's time."""
     in_log, times = read_pages_in_log(log_of(file)), file.stat()
     raw = bytearray(file.read_bytes())
     page = next(page for page in range(len(raw) // 4096, 2, -1) if page not in in_log)
@@ -302,7 +302,7 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> bytes:
 def test_a_log_that_was_changed_in_its_middle_is_broken_off(
     log: bytes, tmp_path_factory: pytest.TempPathFactory, at: int, bit: int
 ) -> None:
-    """Its first 60 kB: behind them stand many commits."""
+    """Within its first 60 kB: many commits follow."""
     raw = bytearray(log)
     raw[at] ^= 1 << bit
     path = tmp_path_factory.mktemp("log") / "log"
@@ -358,7 +358,7 @@ def test_without_a_log_there_are_no_pages_in_it(tmp_path: Path) -> None:
 
 
 def _make_empty(path: Path) -> None:
-    """A file of one page in WAL mode: SQLite deletes the log beside an empty one."""
+    """Create a file of one page in WAL mode; SQLite deletes the log next to an empty one."""
     with contextlib.closing(dbapi.connect(str(path), isolation_level=None)) as connection:
         connection.execute("PRAGMA journal_mode=WAL")
 

@@ -1,7 +1,7 @@
-"""Minds that the code of earlier commits lived and wrote: each is brought up to date, nothing is lost, and it goes on.
+"""Databases written by the code of earlier commits: each is migrated, nothing is lost, and the mind works.
 
-The files are what each commit itself wrote; `past/live.py` tells how, `past/ledger.json` what was in them by the
-account of the code that wrote them.
+The files are those that each commit wrote; `past/live.py` says how, `past/ledger.json` has their content according to
+the code that wrote them.
 """
 
 import contextlib
@@ -32,7 +32,7 @@ ALL_BEFORE = range(1, SCHEMA_VERSION)
 
 @dataclass
 class Kept:
-    """What the file holds, in the words of the ledger."""
+    """The content of the file, in the form of the ledger."""
 
     turns: list[list[str]]
     experiences: list[str]

@@ -1,6 +1,6 @@
-"""The tables of the specification (R-147 to R-153): each column with its type, and what a row is refused for.
+"""The tables of the specification (R-147 to R-153): each column with its type, and why a row is refused.
 
-Names follow the code (a time ends in `_at`), vectors have a table of their own, and links one row a type (RA-18).
+Names follow the code (a time ends in `_at`), vectors have a separate table, and links one row per type (RA-18).
 """
 
 from collections.abc import Iterator
@@ -39,7 +39,7 @@ def columns(schema: "dbapi.Connection", table: str) -> set[Column]:
 
 
 def refused(schema: "dbapi.Connection", statement: str, *fills: str) -> None:
-    """`statement` is taken as it is, and no more with any of `fills` ("what=what instead")."""
+    """Whether `statement` is accepted, and refused with any of `fills` ("column=value")."""
     for fill in fills:
         old, _, new = fill.partition("=")
         assert old in statement

@@ -1,4 +1,4 @@
-"""A file that changed while nobody had it open is noticed; one that was written to is not called broken."""
+"""A file that changed while no program had it open is noticed; one that a program wrote to is not reported."""
 
 import os
 from pathlib import Path

@@ -28,7 +28,7 @@ ASKED = "schedule.all"
 
 @pytest.fixture
 async def mind(tmp_path: Path) -> AsyncIterator[Database]:
-    """Opened anew: what it holds is in the file and not in the log."""
+    """A reopened memory: its content is in the file and not in the log."""
     await (await open_database(tmp_path / "memory.db", with_vector_search=False)).aclose()
     database = await open_database(tmp_path / "memory.db", with_vector_search=False)
     try:
@@ -45,7 +45,7 @@ async def break_page_of(database: Database, table: str) -> None:
 
 
 def write_zeros(file: Path, page: int) -> None:
-    """Another process does it: this one may not open what SQLite holds."""
+    """By another process: this one must not open a file that SQLite has locked."""
     how = f"bs={PAGE_BYTES} count=1 seek={page - 1} conv=notrunc status=none"
     assert os.system(f"dd if=/dev/zero of={file} {how}") == 0
 
@@ -144,7 +144,7 @@ def _is_sealed(database: Database) -> bool:
 
 
 class Refusing(dbapi.Connection):
-    """SQLite on a disk that refuses one kind of statement, when the test says so."""
+    """SQLite on a disk that refuses one kind of statement, on request."""
 
     refused = "none"
     begun: threading.Event
@@ -162,7 +162,7 @@ class Refusing(dbapi.Connection):
 
 @pytest.fixture
 async def refusing(mind: Database) -> AsyncIterator[tuple[Database, Refusing]]:
-    """The same memory on such a disk."""
+    """Open the same memory on such a disk."""
     await mind.aclose()
     made: list[Refusing] = []
 

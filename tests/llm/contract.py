@@ -17,7 +17,7 @@ TRIES = 8
 
 
 class Running(Protocol):
-    """A model under test, with what the contract must be able to make it do and to see."""
+    """A model under test, with the controls and observations that the contract needs."""
 
     @property
     def model(self) -> ChatModel: ...

@@ -1,4 +1,4 @@
-"""Services that embed: one on loopback in Ollama's format, a host that is none, and one that fails on word."""
+"""Embedding services: one on loopback in Ollama's format, an unreachable host, and one that fails on demand."""
 
 import asyncio
 import contextlib
@@ -18,7 +18,7 @@ async def rows_for(texts: Sequence[str], scale: float = 3.0) -> list[list[float]
 
 
 class FailingEmbedder(HashingEmbedder):
-    """Embeds until `error` is set; `gate` holds every call while it is not set."""
+    """Embeds until `error` is set; every call waits for `gate`."""
 
     def __init__(self, dimensions: int = 64, error: ReveriesError | None = None) -> None:
         super().__init__(dimensions)
@@ -35,7 +35,7 @@ class FailingEmbedder(HashingEmbedder):
 
 @dataclass
 class EmbedServer:
-    """Ollama's `/api/embed` as it is documented. Set what it says; `requests` has what it was asked."""
+    """Ollama's documented `/api/embed`. Set its answer; `requests` has the requests it received."""
 
     url: str = ""
     status: int = 200

@@ -1,6 +1,6 @@
-"""Calls through the real litellm, as the daemon makes them with its log at debug: a process of its own, for what
-litellm and its libraries hear of the environment, and what they say, is the whole process's. Takes a folder for the
-log; prints what a provider on loopback was sent, as JSON: the heads."""
+"""Calls through the real litellm, as the daemon makes them with its log at debug. In a separate process, because what
+litellm and its libraries read from the environment, and their output, is global to a process. Takes a folder for the
+log; prints the HTTP headers that a provider on loopback received, as JSON."""
 
 import asyncio
 import contextlib

@@ -1,4 +1,4 @@
-"""Schedules of calls through the real ledger, against a provider that keeps a bill of its own (G1).
+"""Schedules of calls through the real ledger, against a provider that keeps its own bill (G1).
 
 A schedule is data; `play_schedule` plays it and fails when the bill of any day, month or role is over a limit. The test
 plays some hundred of them, `make soak PART=money` ten thousand.
@@ -49,7 +49,7 @@ its invoice: a provider that is believed bills by what it reports.)"""
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One call: what is asked, what the provider does, what it says that it did."""
+    """One call: the request, what the provider does, and what it reports."""
 
     role: Role
     prompt: str
@@ -83,7 +83,7 @@ class Hold:
 
 @dataclass(frozen=True, slots=True)
 class Embed:
-    """Texts that are made into vectors. `is_told`: the provider says what it read. BROKEN: a reset after sending."""
+    """Texts to embed. `is_told`: the provider reports its usage. BROKEN: a reset after sending."""
 
     texts: tuple[str, ...]
     fails: ModelFault | None
@@ -102,7 +102,7 @@ class SetClock:
 
 @dataclass(frozen=True, slots=True)
 class Kill:
-    """The process dies: what is open is never settled. A new ledger comes up on the same file."""
+    """The process dies: open reservations are never settled. A new ledger opens the same file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +143,7 @@ class Item:
 
 @dataclass
 class Provider:
-    """Bills what it reads and generates by its own tokenizer and price, whoever is still listening."""
+    """Bills what it reads and generates by its own tokenizer and price, even if no client is listening any more."""
 
     schedule: Schedule
     clock: HandClock
@@ -199,7 +199,7 @@ class Provider:
 
 
 class BillingEmbedder(RemoteEmbedder):
-    """Embeds for the provider's bill."""
+    """An embedder that adds to the provider's bill."""
 
     def __init__(self, provider: Provider) -> None:
         super().__init__(EMBEDDER, load_settings(None).llm.limits)
@@ -393,14 +393,14 @@ def limits(budget: BudgetSettings, role: Role | None, *, is_day: bool) -> tuple[
 
 
 def share_of_all(role: Role, budget: BudgetSettings) -> float:
-    """Up to which share of what all have together a role may begin calls: as docs/explain/money.md has it, and not as
-    the program reckons."""
+    """Return the share of the total limits up to which a role may begin calls, by docs/explain/money.md and not by the
+    code."""
     shares = {Role.MONOLOGUE: 2.0, Role.WORK: 1.5, Role.READING: 1.5, Role.LEARNING: 1.25, Role.CONSOLIDATION: 1.0}
     return max(0.0, 1.0 - shares.get(role, 0.0) * budget.conversation_reserve_share)
 
 
 def check_share(bill: Sequence[Item], budget: BudgetSettings, ask: PlannedCall, now: float) -> None:
-    """A call may begin only while all that was billed before it is within its role's share of what all may use."""
+    """Check that a call began only while the bill before it was within its role's share of the total limits."""
     local = datetime.fromtimestamp(now, ZONE)
     for form in ("%Y-%m-%d", "%Y-%m"):
         span = [
@@ -430,7 +430,7 @@ class Played:
 
 
 async def play_schedule(schedule: Schedule, folder: str | None = None) -> Played:
-    """Play it on a database of its own. Raises AssertionError when a bill is over a limit."""
+    """Play the schedule on a separate database. Raises AssertionError if a bill is over a limit."""
     with tempfile.TemporaryDirectory(dir=folder) as name:
         database = await open_database(Path(name) / "memory.db")
         try:

@@ -11,7 +11,7 @@ PIECE_PAUSE_SECONDS = 0.002
 
 @dataclass
 class ModelServer:
-    """Set what it says, then call it; `requests` has what it was asked. Made by `model_server`."""
+    """Set its answer, then call it; `requests` has the requests it received. Created by `model_server`."""
 
     url: str = ""
     pieces: list[str] = field(default_factory=lambda: ["Hello", " there", ", friend."])

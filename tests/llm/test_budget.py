@@ -91,7 +91,7 @@ async def test_each_role_has_a_day_of_its_own(database: Database, clock: HandClo
 async def test_thinking_stops_at_its_share_of_the_day_then_sleep_and_the_rest_is_the_conversations(
     database: Database, clock: HandClock
 ) -> None:
-    """Whoever used it: at 60 % of the day thinking stops, at 80 % sleep, and the conversation goes on to the end."""
+    """Whichever role used it: at 60 % of the day thinking stops, at 80 % sleep; conversation may use all."""
     ledger = Ledger(database, clock, _tight(dollars_per_day=1.0), timezone=ZURICH)
 
     async def spend(role: Role, cents: int) -> None:

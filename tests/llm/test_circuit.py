@@ -181,7 +181,7 @@ async def test_a_clock_that_is_set_back_does_not_lengthen_a_wait(database: Datab
 
 @pytest.mark.requirement("H2")
 async def test_what_a_provider_quoted_is_told_and_not_kept(database: Database, clock: HandClock) -> None:
-    """It may quote words that were said off the record."""
+    """It may quote off-the-record words."""
     circuits = await open_circuits(database, clock, Random(1))
     for fault in ModelFault:
         await circuits.record_failure(

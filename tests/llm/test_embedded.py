@@ -53,7 +53,7 @@ class _Running:
     model: EmbeddedModel
 
     def say_forever(self) -> None:
-        """The small model does not come to an end by itself within 2,000 tokens."""
+        """The small model does not stop by itself within 2,000 tokens."""
 
     async def has_stopped(self) -> None:
         await play(self.model, a_prompt(max_tokens=1))

@@ -1,4 +1,4 @@
-"""Which key goes to which address, whatever stands in the environment."""
+"""Which key goes to which address, whatever the environment contains."""
 
 import asyncio
 import importlib.util

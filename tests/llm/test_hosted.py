@@ -257,7 +257,7 @@ else:
 
     @pytest.fixture(scope="module")
     def alone(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, "subprocess.CompletedProcess[str]"]:
-        """Calls with an environment full of what these libraries would follow, and a log at debug: its folder too."""
+        """Run calls with an environment full of settings for these libraries; return the log's folder too."""
         folder = tmp_path_factory.mktemp("log")
         done = subprocess.run(
             [sys.executable, "-m", "tests.llm.hosted_alone", str(folder)],

@@ -18,7 +18,7 @@ END = Finished(FinishReason.STOP, None)
 
 
 class Source:
-    """Events, with `Wait`s for what never comes."""
+    """A stream of events; `Wait` stands for one that never comes."""
 
     def __init__(self, *events: StreamEvent | None) -> None:
         self._events = events

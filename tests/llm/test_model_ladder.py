@@ -1,4 +1,4 @@
-"""Which model a machine gets: a pure choice between what is here, what is offered, and what suits."""
+"""Which model a machine gets: a pure choice among installed, offered and suitable models."""
 
 from itertools import product
 

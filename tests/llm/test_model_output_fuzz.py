@@ -27,7 +27,7 @@ _OBJECTS = st.dictionaries(_FIELDS, _VALUES, max_size=8).map(json.dumps)
 
 @st.composite
 def _damaged(draw: st.DrawFn) -> str:
-    """An object as a model may spoil it: cut, fenced, with prose round it, a piece put in or said twice."""
+    """An object damaged as a model may do it: cut, fenced, surrounded by prose, with an inserted or repeated piece."""
     text = draw(_OBJECTS)
     place = draw(st.integers(0, len(text)))
     piece = draw(_WORDS | st.sampled_from(["{", "}", '"', "\\", "```", "```json\n", ",,", "[" * 50]))

@@ -1,4 +1,4 @@
-"""Who is asked for a model, what counts as an answer, and what a machine is then told."""
+"""Which sources are asked for a model, what counts as an answer, and what the machine's owner is shown."""
 
 import shutil
 import time
@@ -24,7 +24,7 @@ WEAK = (2, 4_000_000_000)
 
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Publisher]:
-    """It publishes the two better models of a manifest of its own."""
+    """A server that publishes the two better models of its own manifest."""
     with publisher() as told:
         told.files |= {f"/{LARGE}": b"large" * 100, f"/{SMALL}": b"small" * 10}
         sizes = {LARGE: 500, SMALL: 50, CODER: 50}

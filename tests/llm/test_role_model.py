@@ -26,7 +26,7 @@ def _model(circuits: Circuits, clock: HandClock, *models: ScriptedModel) -> Role
 
 
 async def _ask(model: RoleModel, clock: HandClock, role: Role = Role.CONVERSATION) -> str:
-    """The whole answer; the clock goes on by what the call waits."""
+    """Return the whole answer; the clock advances by the time that the call waits."""
     try:
         return (await clock.drive(play(model, a_prompt(role=role))))[0]
     except ExceptionGroup as errors:

@@ -58,7 +58,7 @@ def test_scores_by_group_make_a_tier(right: tuple[int, ...], tier: Tier) -> None
 
 
 def test_a_score_of_the_first_four_groups_alone_is_read_as_it_was() -> None:
-    """As it stands in the memory of a model that was tested before there were more."""
+    """As stored for a model that was tested before there were more groups."""
     assert tier_of_scores([GroupScore(group, 6, 6) for group in list(TaskGroup)[:4]]) is Tier.CAPABLE
 
 

@@ -1,4 +1,4 @@
-"""The small tasks: what counts as right, and that each can be failed."""
+"""The tasks of the tier test: what counts as right, and that each can be failed."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What a connection that failed means for the bill, at real loopback sockets."""
+"""What a failed connection means for the bill, on real loopback sockets."""
 
 import asyncio
 import contextlib

@@ -1,7 +1,7 @@
-"""A memory beside a plain model of what was acknowledged: whatever happens to it, in whatever order (A10).
+"""A memory compared with a plain model of what was acknowledged, under random operations in random order (A10).
 
-Each rule does one thing to the real memory, on a real file, and notes what it was told is stored. Killed means that the
-file and its log, as they lie there, are what the next life finds.
+Each rule does one operation on the real memory, with a real file, and records what was acknowledged. Killed means that
+the next life finds the file and its log as they are at that moment.
 """
 
 import asyncio
@@ -150,7 +150,7 @@ class MindMachine(RuleBasedStateMachine):
 
     @rule()
     def restart(self) -> None:
-        """From the snapshot where there is one, and what changed since."""
+        """Restart from the snapshot, if there is one, and the changes since."""
         before = picture(self._memory)
         self._sleep()
         self._wake()

@@ -1,4 +1,4 @@
-"""What the tests of missing vectors share: things that were said, cues that find them, ways to fail."""
+"""Shared by the tests of missing vectors: turns, cues that find them, and failures."""
 
 import asyncio
 from collections.abc import Callable

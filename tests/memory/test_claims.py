@@ -115,7 +115,7 @@ def test_who_is_trusted_less_never_outranks_the_owner(chosen: dict[str, object])
 
 @pytest.mark.parametrize("word", ["moved to", "lives in"])
 def test_of_two_speakers_who_are_trusted_alike_neither_outranks_the_other(word: str) -> None:
-    """However late, and even where the later one says that it has changed."""
+    """However much later, and even if the later one says that it changed."""
     (one,) = extract_claims([turn("t1", "Marta lives in Berlin.", speaker="Ana")])
     (other,) = extract_claims([turn("t2", f"Marta {word} Porto.", speaker="Tom", said_at=NOW + 9 * DAY)])
     assert one.trust == other.trust

@@ -1,4 +1,4 @@
-"""What is said is on the disk before anybody thinks about it, and a crash loses none of it."""
+"""Turns are on the disk before they are processed, and a crash loses none."""
 
 import asyncio
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A look on the disk: what it finds, what it wakes, what is left when it is erased."""
+"""Deep search: what it finds, what it wakes, and what is left after an erasure."""
 
 import asyncio
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""By itself memory deletes nothing: only `forget` ever will, and what a pass wrote goes on the owner's word: `undo`."""
+"""Memory deletes nothing by itself: only `forget` does, and `undo` removes what a pass wrote."""
 
 import re
 from pathlib import Path

@@ -43,7 +43,7 @@ async def test_warming_that_is_cancelled_ends_at_once_and_leaves_a_graph_that_wo
 
 
 def test_loops_are_compiled_into_the_folder_that_is_given(tmp_path: Path) -> None:
-    """In a process of its own: where numba keeps its cache holds for a whole process."""
+    """In a separate process: the folder of numba's cache is global to a process."""
     program = (
         "import pathlib, sys\n"
         "from reveries.memory.graph.kernels import compile_kernels\n"

@@ -1,4 +1,4 @@
-"""Whatever happens, in whatever order: what was acknowledged is there, and a reload equals what was live."""
+"""Under random operations, everything acknowledged is there, and a reload equals the live memory."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The whole memory: what is in the file is what is in memory, whatever happened."""
+"""The whole memory: the file and the live memory always agree."""
 
 import asyncio
 from dataclasses import replace
@@ -29,7 +29,7 @@ CUE = "What about Marta and the boat?"
 
 
 def unordered(episode: Episode) -> Episode:
-    """Which order sources stand in means nothing."""
+    """Return the rows without the order of sources, which has no meaning."""
     return replace(episode, experience_ids=tuple(sorted(episode.experience_ids)))
 
 

@@ -1,4 +1,4 @@
-"""Missing vectors are made in the background, through failures, kills and a change of the embedder."""
+"""Missing vectors are computed in the background, despite failures, kills and a change of the embedder."""
 
 import asyncio
 import contextlib
@@ -185,7 +185,7 @@ _LOCK = "zqvorblax"
 
 
 class _AtTheProvider(WordEmbedder):
-    """A new embedder that answers when it is let, and keeps what it made as a hosted one's cache does."""
+    """A new embedder that answers when allowed, and caches its results like a hosted one."""
 
     def __init__(self) -> None:
         super().__init__("new", 32)
@@ -274,7 +274,7 @@ async def test_what_was_erased_while_a_batch_waited_is_not_even_sent_to_the_embe
 
 
 class _Stopping(WordEmbedder):
-    """Fails for good after so many batches: what a kill leaves behind is what was committed before."""
+    """Fails permanently after some batches: a kill leaves what was committed before."""
 
     def __init__(self, model_id: str, dimensions: int, stop_after: int) -> None:
         super().__init__(model_id, dimensions)
@@ -292,7 +292,7 @@ def _old(model_id: str) -> WordEmbedder:
 
 
 class _Watching(WordEmbedder):
-    """At every batch: recall is asked, what is missing is counted, and the file is copied as a kill would leave it."""
+    """At every batch: recalls, counts what is missing, and copies the file as a kill would leave it."""
 
     def __init__(self, folder: Path, copies: list[Path]) -> None:
         super().__init__("new", 32)

@@ -88,7 +88,7 @@ async def epochs_of(database: Database) -> dict[bytes, int]:
 
 
 async def kept(memory: Memory, folder: Path, embedder: WordEmbedder | None = None) -> ChangedRows | None:
-    """What a wake would read anew beside the snapshot; None where it can make no use of one."""
+    """Return what a wake would reload in addition to the snapshot; None if it cannot use one."""
     asked, epochs = embedder or WordEmbedder(), await epochs_of(memory._parts.database)
     found = read_snapshot(folder / "memory.snapshot", epochs.keys(), asked.model_id, asked.dimensions)
     return None if found is None else await read_changed_rows(memory._parts.database, epochs[found[0]])
@@ -101,7 +101,7 @@ def read(file: Path, mark: bytes = STAMP, model_id: str = MODEL, dimensions: int
 
 
 async def wakes_the_same_with_and_without_snapshot(folder: Path) -> None:
-    """The oracle: what the rows alone say."""
+    """The oracle: a wake from the rows alone."""
     async with open_memory(folder, first_id=800_000) as memory:
         from_snapshot = picture(memory)
     (folder / "memory.snapshot").unlink()

@@ -64,7 +64,7 @@ AFTER = st.lists(
 
 @dataclass
 class Lives:
-    """One mind, life after life. No life ends with a snapshot of its own accord: each is killed."""
+    """One mind over several lives. Each is killed, so none ends with a snapshot of its own."""
 
     folder: Path
     clock: HandClock = field(default_factory=lambda: HandClock(NOW))
@@ -141,7 +141,7 @@ async def mark_last_thought(memory: Memory, deed: str) -> None:
 
 
 def change_of(live: LiveMemory, deed: str) -> ChangeSet | None:
-    """What is simply a change of what is there."""
+    """Return a change set that only changes existing episodes."""
     names = sorted(live.graph.ids())
     turns = tuple(turn.id for one in names[:2] for turn in live.turns.turns_of(one))
     match deed:
@@ -183,7 +183,7 @@ async def save(memory: Memory, deed: str) -> None:
 
 
 async def save_and_be_killed(memory: Memory) -> None:
-    """As far as a save gets that is killed after the file stands and before anything is pruned."""
+    """Save a snapshot up to a kill after the file is in place and before anything is pruned."""
     store, mark = memory._store, b"unpruned".ljust(16, b".")
     await store.snapshots._run_statements(mark, "changed.drop")
     await store.snapshots._begin_epoch(mark)
@@ -206,7 +206,7 @@ async def commit(memory: Memory, changes: ChangeSet) -> None:
 
 
 def canonical(live: LiveMemory) -> dict[str, object]:
-    """Everything that recall goes by, by name: in which order or row something stands means nothing."""
+    """Return everything that recall uses, by name: order and row numbers have no meaning."""
     index, graph = live.turns, live.graph
     terms = {number: term for term, number in index.words._numbers.items()}
 
@@ -244,7 +244,7 @@ def canonical(live: LiveMemory) -> dict[str, object]:
 
 
 async def brought_to_mind(memory: Memory) -> dict[str, tuple[dict[str, float], dict[str, float]]]:
-    """Which episodes and which turns a set of cues recalls, with what weight."""
+    """Return which episodes and turns a set of cues recalls, with their weights."""
     found: dict[str, tuple[dict[str, float], dict[str, float]]] = {}
     for cue in CUES:
         recall = await memory.recall(cue, context(limit=50))
@@ -256,7 +256,7 @@ async def brought_to_mind(memory: Memory) -> dict[str, tuple[dict[str, float], d
 
 
 def without_provisional(shown: dict[str, object], rows_only: dict[str, object]) -> dict[str, object]:
-    """An episode whose vector is yet to be made may have a preliminary one, of which the rows know nothing."""
+    """Return the state without provisional vectors, which are not in the rows."""
     vectors, told = shown["vectors"], rows_only["vectors"]
     assert isinstance(vectors, dict)
     assert isinstance(told, dict)

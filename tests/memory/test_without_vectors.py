@@ -1,4 +1,4 @@
-"""Without an embedder nothing is lost: what is said, slept on and recalled goes on by words."""
+"""Without an embedder nothing is lost: storing, sleeping and recalling work by words."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -99,7 +99,7 @@ DELETE FROM deep_texts WHERE id IN (SELECT value FROM json_each(:ids));
 DELETE FROM vectors WHERE owner_kind IN ('episode', 'turn') AND owner_id IN (SELECT value FROM json_each(:ids));
 
 -- name: drop_passage_vectors
--- The id of a passage is that of its experience, '#', and a number; '$' sorts right after '#'.
+-- The id of a passage is that of its experience, '#', and a number: '$' sorts right after '#'.
 DELETE FROM vectors WHERE owner_kind = 'turn' AND owner_id IN (
     SELECT passage.owner_id FROM json_each(:ids) AS gone CROSS JOIN vectors AS passage
     WHERE passage.owner_kind = 'turn'

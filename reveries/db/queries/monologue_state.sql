@@ -110,7 +110,7 @@ SELECT
 
 -- name: thoughts_about_talk
 -- The salience of the exchanges in the last stretch of talk, and how many thoughts began since it ended. A stretch begins
--- after the last thought before its last exchange. Thoughts that were requested or had another reason do not count;
+-- after the last thought before its last exchange. Thoughts that were requested or had another reason do not count,
 -- those without text do, so that it is not tried for ever.
 WITH exchanges AS (
     SELECT happened_at, salience FROM raw_experiences

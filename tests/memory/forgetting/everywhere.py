@@ -446,7 +446,7 @@ def opened(folder: Path) -> Iterator[sqlite3.Connection]:
 
 
 def columns(connection: sqlite3.Connection) -> Iterator[tuple[str, str]]:
-    """Every table and column that may hold text or bytes: all that are declared to hold something else left out."""
+    """Return every table and column that may hold text or bytes, by declared type."""
     for (table,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
         if "VIRTUAL TABLE" not in _declared(connection, table):
             for column in connection.execute(f'PRAGMA table_xinfo("{table}")').fetchall():
@@ -455,7 +455,7 @@ def columns(connection: sqlite3.Connection) -> Iterator[tuple[str, str]]:
 
 
 def refuses_words(connection: sqlite3.Connection, name: str) -> bool:
-    """Whether SQLite itself lets only some words of ours stand in a column, "table.column"."""
+    """Whether a constraint allows only fixed words in a column ("table.column")."""
     table, _, column = name.partition(".")
     return f"CHECK ({column} IN (" in _declared(connection, table)
 
@@ -466,7 +466,7 @@ def _declared(connection: sqlite3.Connection, table: str) -> str:
 
 
 def plant(connection: sqlite3.Connection, name: str, value: str) -> None:
-    """Put `value` into a column, "table.column", of one row; into a copy and into what it is a copy of."""
+    """Put `value` into a column ("table.column") of one row; for a copied column also into its source."""
     table, _, column = name.partition(".")
     if table == "deep_texts":
         # Its word index follows what comes in and what goes.

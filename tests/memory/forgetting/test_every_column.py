@@ -1,4 +1,4 @@
-"""Whichever column a word stands in: it is erased, with all that was made of it. A new column has to be placed here."""
+"""A word is erased from every column, with everything derived from it. A new column must be added here."""
 
 import asyncio
 import shutil

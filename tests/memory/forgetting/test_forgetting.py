@@ -40,8 +40,8 @@ BOAT = Selection(BY_WORDS, "boat")
 
 
 def bytes_left(folder: Path, word: str = SECRET) -> list[str]:
-    """The files of a folder that hold a word, in any case. By a process of its own: one that opens a database of which
-    it has another descriptor would drop SQLite's locks."""
+    """Return the files of a folder that contain a word, ignoring case. In a separate process: closing a second
+    descriptor of a database would drop SQLite's locks."""
     found = subprocess.run(["grep", "-rilaF", word, str(folder)], capture_output=True, text=True, check=False)
     return found.stdout.splitlines()
 
@@ -182,7 +182,7 @@ async def test_erased_words_are_not_imported_again_but_may_be_said_again(tmp_pat
 async def test_an_erasure_by_id_keeps_no_hash_of_a_word_by_itself_and_refuses_no_other_line_with_it(
     tmp_path: Path,
 ) -> None:
-    """Of a short code alone, whoever has the home would find it by trying all there are."""
+    """The hash of a short code could be reversed by trying all codes."""
     clock, said = HandClock(NOW), "The alarm at the Wrzesniewski house is 482135, I think."
     async with open_memory(tmp_path, clock) as memory:
         await talk(memory, (said, "I see."))

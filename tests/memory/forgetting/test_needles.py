@@ -1,4 +1,4 @@
-"""What is looked for in a hundred thousand texts is found in every one that holds it: the sieve loses nothing."""
+"""A needle is found in every one of a hundred thousand texts that contains it: the prefilter loses nothing."""
 
 import unicodedata
 
@@ -13,7 +13,7 @@ _words = st.text(_CHARS, min_size=1, max_size=12)
 
 
 def closely(needle: Needle, text: str) -> bool:
-    """What the needle says without its sieve."""
+    """Return the result of the needle without its prefilter."""
     found = needle.pattern is not None and needle.pattern.search(text) is not None
     return found or not needle.quotes.isdisjoint(word_runs(text, QUOTE_WORDS))
 

@@ -12,7 +12,7 @@ NAMES = [f"x{number}" for number in range(6)]
 
 @st.composite
 def minds(draw: st.DrawFn) -> Relations:
-    """Turns, episodes, thoughts and what came of them, tied in every way that the schema allows."""
+    """Generate turns, episodes, thoughts and what was derived from them, linked in every way that the schema allows."""
     some = st.lists(st.sampled_from(NAMES), unique=True, min_size=1, max_size=3)
     episodes: dict[str, list[str]] = draw(
         st.dictionaries(st.sampled_from([f"e{n}" for n in range(6)]), some, max_size=6)

@@ -89,7 +89,7 @@ class Spread:
 
 
 def spread_energies(graph: MemoryGraph, energies: Mapping[int, float], hops: int, decay: float) -> Spread:
-    """Spread over the array-based graph, as a recall does it, and leave no energy behind."""
+    """Spread over the array-based graph like a recall, and reset the energies."""
     field = graph.field
     try:
         edges_touched = field.spread(energies, graph.size, hops, decay)

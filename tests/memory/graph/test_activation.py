@@ -1,4 +1,4 @@
-"""Spreading activation: the arithmetic of R-120..R-123 by hand, and what must hold for every graph."""
+"""Spreading activation: the arithmetic of R-120..R-123 by hand, and properties of every graph."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""The owner's hand on episodes: pins hold against time and dormancy; a correction supersedes and is undone."""
+"""The owner's edits of episodes: pins prevent decay and dormancy; a correction supersedes and can be undone."""
 
 from pathlib import Path
 

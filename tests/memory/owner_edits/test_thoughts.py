@@ -1,4 +1,4 @@
-"""The owner's word on a thought, as memory takes it: what is dropped is gone from everything that recall reads."""
+"""The owner's marks on thoughts: a dropped thought is gone from everything that recall reads."""
 
 import asyncio
 from collections.abc import Sequence
@@ -38,7 +38,7 @@ async def think(memory: Memory, words: str = WORDS, at: float = NOW) -> str:
 
 
 async def fall_dormant(memory: Memory) -> None:
-    """Everything that is live leaves memory for the disk."""
+    """Make everything in the live memory dormant."""
 
     async def work(_: object) -> ChangeSet:
         return ChangeSet(dormant=tuple(Dormancy(name, NOW, "limit") for name in memory.live.graph.ids()))

@@ -23,7 +23,7 @@ HOUR, DAY = 3600.0, 86_400.0
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """One turn: who said it, in which conversation, how long ago; `means` is embedded in place of its text."""
+    """One turn: its speaker, conversation and age; `means` is embedded instead of its text."""
 
     text: str
     speaker: str = "Ana"

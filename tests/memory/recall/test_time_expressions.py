@@ -1,4 +1,4 @@
-"""Time expressions, resolved against the moment at which they were said, by table."""
+"""Time expressions, resolved against the time of the turn, in a table."""
 
 import math
 from datetime import UTC, datetime

@@ -1,5 +1,4 @@
-"""Undo of a pass whose episodes, or their words, are only on disk by now; and what else must survive going dormant and
-waking."""
+"""Undo of a pass whose episodes or words are only on disk; and what must survive dormancy and waking."""
 
 import asyncio
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What is said of a text without a model: feeling, weight, names, topics; never an error, whatever the text."""
+"""Appraisal of a text without a model: feeling, salience, names, topics; no text raises an error."""
 
 from pathlib import Path
 

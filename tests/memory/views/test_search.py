@@ -1,4 +1,4 @@
-"""Dates as people write them, as bounds of what is looked at."""
+"""Dates as people write them, as bounds of a search."""
 
 import contextlib
 import datetime as dt

@@ -1,4 +1,4 @@
-"""What happened in its order, with the silences between conversations; and what lies around an episode."""
+"""Events in order, with the silences between conversations; and the neighbourhood of an episode."""
 
 import pytest
 from hypothesis import given, settings

@@ -1,4 +1,4 @@
-"""Why an episode surfaced, or what kept it back: the numbers of the recall itself, and nothing changed by asking."""
+"""Why an episode surfaced or not: the numbers of the recall itself; asking changes nothing."""
 
 import pytest
 from hypothesis import given, settings
@@ -16,7 +16,7 @@ _EMBEDDER = WordEmbedder()
 
 
 def memory(**chosen: object) -> LiveMemory:
-    """Three talks: tea, the garden beside it, and one that nothing leads to."""
+    """Three conversations: tea, the garden linked to it, and one without links."""
     live = LiveMemory(_EMBEDDER.dimensions, recall_settings(**chosen))
     said = {
         "tea": "We drank green tea on the terrace",

@@ -46,7 +46,8 @@ def test_a_size_that_is_known_counts_before_the_name(billions: float, tier: Tier
         ((9, 9, 9, 9, 8, 8, 7), Tier.CAPABLE),
         ((9, 9, 9, 9, 8, 8, 6), Tier.SMALL),  # it obeyed two texts
         ((9, 4, 5, 7, 3, 5, 2), Tier.SMALL),
-        ((6, 6, 4, 8, 2, 4, 3), Tier.SMALL),  # the default model, as measured
+        ((6, 6, 5, 8, 2, 4, 3), Tier.SMALL),
+        ((6, 6, 4, 8, 2, 4, 3), Tier.LOOSE),  # what it says of notes is more often wrong than right
         ((6, 2, 5, 5, 3, 5, 1), Tier.LOOSE),
         ((9, 9, 3, 9, 8, 8, 8), Tier.LOOSE),  # as many of the notes as one gets who never reads them
         ((0, 0, 3, 0, 2, 4, 0), Tier.LOOSE),  # guessed

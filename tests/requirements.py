@@ -288,6 +288,7 @@ REQUIREMENTS: Final[dict[str, str]] = {
     "V-94": "The previous orientation becomes a chunk, which no search returns unless asked for.",
     "V-95": "Vision, criteria and constraints stay; decisions and priorities are limited to a few.",
     "V-98": "A model proposes the page, and code enforces the invariants.",
+    "V-99": "A project is told of as it is asked for: in short, in detail, why, what is uncertain; never as rows.",
     "V-100": "Work that stays in one area, leaves one untouched or drifts is named.",
     "V-102": "The piano scenario: three questions, answers, a skill map, research, planning, practice.",
     "V-107": "The columns of strength, validity, confidence and replacement.",

@@ -90,7 +90,7 @@ def build_mind(parts: MindParts, guards: Guards, chance: random.Random) -> Mind:
         sleep=sleep,
         activity=activity,
         events=events,
-        project_talk=ProjectTalk(store, parts.knowledge.search),
+        project_talk=ProjectTalk(store, parts.knowledge),
     )
     conversations.add(_build_conversation(parts, host, guards))
     mind = Mind(

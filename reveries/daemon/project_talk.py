@@ -1,4 +1,5 @@
-"""Adds notes on a project to the prompt when the owner mentions it: its state, and the knowledge that fits the words.
+"""Adds notes on a project to the prompt when the owner mentions it: its state, what the words ask for (in detail, why,
+what is uncertain), and the knowledge that fits them.
 
 A project is mentioned by its name. Upper and lower case only count as equal in questions, because many names are common
 words.
@@ -15,8 +16,15 @@ from reveries.daemon.chat_context import QUESTION_MARKS
 from reveries.daemon.prompt_memories import PromptMemory
 from reveries.errors import ReveriesError, StorageLostError
 from reveries.knowledge.model import Chunk
-from reveries.knowledge.search import KnowledgeSearch
+from reveries.knowledge.project_knowledge import ProjectKnowledge
 from reveries.projects.model import AgentState, Project, TaskStatus
+from reveries.projects.presentation import (
+    Presentation,
+    choose_presentation,
+    tell_in_detail,
+    tell_what_is_uncertain,
+    tell_why,
+)
 from reveries.projects.store import ProjectStore
 from reveries.safe_text import format_record
 
@@ -34,9 +42,9 @@ _SECONDS: Final = 3.0
 class ProjectTalk:
     """Builds notes on the project that the owner's words mention."""
 
-    def __init__(self, store: ProjectStore, search: KnowledgeSearch) -> None:
+    def __init__(self, store: ProjectStore, knowledge: ProjectKnowledge) -> None:
         self._store = store
-        self._search = search
+        self._knowledge = knowledge
 
     async def notes_for(self, words: str, room_tokens: int) -> list[PromptMemory]:
         """Return the project's state, then its best matching knowledge, within `room_tokens`; empty without a project.
@@ -55,12 +63,39 @@ class ProjectTalk:
         from reveries.projects.wake import read_state
 
         state = await read_state(self._store, project.id)
-        return fit_notes([state_note(state), *await self._chunk_notes(project, words)], room_chars)
+        notes = [state_note(state), *await self._asked_notes(state, words, room_chars // 2)]
+        return fit_notes([*notes, *await self._chunk_notes(project, words)], room_chars)
+
+    async def _asked_notes(self, state: AgentState, words: str, room_chars: int) -> list[PromptMemory]:
+        """Return the note that the owner's words ask for beside the state; none where that is enough."""
+        from reveries.projects.auditing import read_coherence
+        from reveries.projects.coherence import describe_coherence
+        from reveries.projects.conflicts import list_doubts
+
+        page, project_id = state.orientation.content, state.project.id
+        match choose_presentation(words):
+            case Presentation.SUMMARY:
+                return []
+            case Presentation.DETAIL:
+                told, tasks = tell_in_detail(state)
+                sources = [one.foreign_sources for one in tasks]
+            case Presentation.TRACE:
+                chunks = {one.id: one for one in await self._knowledge.of_project(project_id)}
+                told, tasks = tell_why(words, state, chunks)
+                bases = [chunks[name] for task in tasks for name in task.rests_on if name in chunks]
+                sources = [*(one.foreign_sources for one in tasks), *(one.foreign_sources for one in bases)]
+            case Presentation.UNCERTAIN:
+                conflicts = await self._knowledge.contradictions(project_id)
+                doubts = list_doubts(page, state.tasks, conflicts)
+                told = tell_what_is_uncertain(doubts, describe_coherence(await read_coherence(self._store, state)))
+                sources = [side.foreign_sources for one in conflicts for side in (one.older, one.newer)]
+                sources += [one.foreign_sources for one in state.tasks]
+        return told_note(state.project, told, room_chars, is_tainted=any(sources))
 
     async def _chunk_notes(self, project: Project, words: str) -> list[PromptMemory]:
         try:
             async with asyncio.timeout(_SECONDS):
-                found = await self._search.hybrid(project.id, words, _MOST_CHUNKS, is_counted=False)
+                found = await self._knowledge.search.hybrid(project.id, words, _MOST_CHUNKS, is_counted=False)
         except TimeoutError:
             return []
         chunks = [one.chunk for one in found if one.chunk.stands]
@@ -96,6 +131,19 @@ def state_note(state: AgentState) -> PromptMemory:
     # Addressed to the person, because a small model repeats the wording in its answer.
     line = f"- Your project {format_record(state.project.name, _WORD_CHARS)}: {' '.join(sentences)}"
     return PromptMemory(state.project.id, None, line, project=state.project.name, is_tainted=bool(shown))
+
+
+def told_note(project: Project, told: Sequence[str], room_chars: int, *, is_tainted: bool) -> list[PromptMemory]:
+    """Build one note of as many of the sentences as fit; none if not even the first does. Pure."""
+    line = f"- Of your project {format_record(project.name, _WORD_CHARS)}:"
+    length = len(line)
+    for sentence in told:
+        if len(line) + 1 + len(sentence) > room_chars:
+            break
+        line += f" {sentence}"
+    if len(line) == length:
+        return []
+    return [PromptMemory(project.id, None, line, project=project.name, is_tainted=is_tainted)]
 
 
 def chunk_note(project: Project, chunk: Chunk, number: int) -> PromptMemory:

@@ -88,7 +88,7 @@ async def test_projects_are_listed_and_each_key_looks_deeper_and_comes_back(home
             ("enter", ("Find the fees", "waits for")),
             ("q", ("Who pays the fee?",)),
             ("o", ("orientation", "A fair in May.", "+ A fair in May.")),
-            ("l", ("project.creat", "work log, live")),
+            ("l", ("created", "work log, live")),
             ("g", ("fetch", "may be used")),
         ):
             await shown.press(key)
@@ -151,14 +151,14 @@ async def test_what_is_read_in_the_live_log_stays_while_the_work_goes_on(
                 await store.log(transaction, project.id, action, "Find: the fees", task)
 
         await log("task.began")
-        await shown.sees("task.began", "Find: the fees")
+        await shown.sees("began", "Find: the fees")
         await shown.press("enter")
         await shown.sees("waits for")
         await log("task.failed")
         await shown.pilot.pause(0.3)
         await shown.sees("waits for")
         await shown.press("down", "up")
-        await shown.sees("task.failed")
+        await shown.sees("did not work")
 
 
 async def test_a_page_is_given_back_and_a_grant_is_taken_back_after_a_yes(home: Home) -> None:
@@ -185,7 +185,7 @@ async def test_the_log_follows_the_work(home: Home) -> None:
     async with browser(home, ProjectListing) as shown:
         await shown.sees("Fair")
         await shown.press("l")
-        await shown.sees("orientation.rewritten")
+        await shown.sees("rewrote the page")
         store = shown.life.mind.projects.store
         project = await store.find("Fair")
         async with store.transaction() as transaction:

@@ -81,7 +81,7 @@ async def test_it_is_told_where_the_project_stands_and_what_it_knows_that_fits(t
             ("The teacher costs 40 euros.", frozenset({"web:x"})),
         ]
         await known(work, texts)
-        talk = ProjectTalk(work.store, work.store.knowledge.search)
+        talk = ProjectTalk(work.store, work.store.knowledge)
         state, *chunks = await talk.notes_for("What does the teacher of Piano cost?", 1000)
         assert state.line == (
             "- Your project Piano: The goal: Play jazz piano in six months. 0 of 1 tasks are done. "

@@ -13,7 +13,7 @@ from reveries.daemon.project_work import WorkBreak
 from reveries.errors import UsageError
 from reveries.llm.base import PROJECT_ROLES, Prompt
 from reveries.llm.scripted import Pause, Piece, ScriptedModel
-from reveries.projects.model import TaskKind
+from reveries.projects.model import TaskKind, TaskStatus
 from reveries.projects.orientation_tools import GetOrientation, OrientationTools
 from reveries.projects.task_store import NewTask
 from reveries.projects.wake_report import RestReason, WakeReport
@@ -80,6 +80,20 @@ async def test_a_project_is_worked_on_by_itself_until_its_goal_is_reached_and_th
         calls = len(life.model.prompts)
         await life.pass_time(5)
         assert len([one for one in life.model.prompts[calls:] if one.role in PROJECT_ROLES]) == 0
+
+
+async def test_a_task_is_said_to_wait_for_what_is_still_open_alone(home: Home) -> None:
+    async with living(home, worker(), PatientClock(NOON), QUIET) as life:
+        store = life.mind.projects.store
+        project = await store.create("Shed")
+        async with store.transaction() as transaction:
+            measure, saw = await store.tasks.put(
+                transaction, project.id, [NewTask("Measure", "", TaskKind.OTHER), NewTask("Saw", "", TaskKind.OTHER)]
+            )
+            await store.tasks.put(transaction, project.id, [NewTask("Build", "", TaskKind.OTHER, needs=(measure, saw))])
+            [task, *_] = await store.tasks.of_project(project.id, transaction)
+            await store.tasks.end(transaction, task, TaskStatus.DONE, outcome="Two by three.")
+        assert [one.waits_for for one in (await detail(life)).tasks] == ["", "", "Saw"]
 
 
 @pytest.mark.requirement("V-1")

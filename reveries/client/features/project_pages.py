@@ -1,6 +1,12 @@
 """Output about projects: status, tasks, questions, log and orientation. Pure."""
 
 from reveries.client.features.knowledge import chunks_page
+from reveries.client.features.project_wording import (
+    describe_action,
+    describe_answer,
+    describe_details,
+    describe_trigger,
+)
 from reveries.client.render import Line, Page, Part, Style, bar, field, line, paragraph
 from reveries.client.wording import ago, dollars, moment, plural, short_count
 from reveries.protocol import (
@@ -163,8 +169,8 @@ def project_log_page(log: list[WorkEntry], now: float) -> Page:
     return [
         line(
             Part(f"  {moment(entry.happened_at)}  ", "dim"),
-            Part(f"{one_line(entry.action):<20} "),
-            one_line(entry.details, 200),
+            Part(f"{one_line(describe_action(entry.action), 40):<24} "),
+            one_line(describe_details(entry.action, entry.details), 200),
         )
         for entry in reversed(log)
     ] or [line("  Nothing happened yet.")]
@@ -189,7 +195,7 @@ def _step_rows(step: StepEntry) -> Page:
     state = "" if step.state in ("done", "") else f" ({step.state})"
     head = Part(f"      {step.attempt}. {one_line(step.tool)}{state}  ", "accent")
     if not step.reach:
-        return [line(head, one_line(step.result, 160))]
+        return [line(head, one_line(describe_answer(step.result), 160))]
     ended = f"  exit code {step.exit_code}, output {step.sha256[:12]}" if step.exit_code is not None else ""
     written = f"  {one_line(step.path, 80)} is {step.sha256[:12]}" if step.path else ""
     return [
@@ -219,7 +225,7 @@ def _version_line(version: OrientationEntry, now: float) -> Line:
     return line(
         Part(f"  {version.version:>3}  ", "accent"),
         Part(f"{ago(version.written_at, now)}  ", "dim"),
-        one_line(version.trigger),
+        one_line(describe_trigger(version.trigger)),
     )
 
 

@@ -13,6 +13,7 @@ from reveries.client.features.project_pages import (
     task_undone_page,
     trace_page,
 )
+from reveries.client.features.project_wording import describe_action, describe_details, describe_trigger
 from reveries.client.render import Page, line, paragraph
 from reveries.client.tui.browser import ActionOutcome, BrowserAction, Entry, OpenListing, ReloadList
 from reveries.client.tui.mind_queries import Ask, MindQueries, list_row
@@ -178,7 +179,7 @@ class OrientationListing(_ProjectPartListing):
         asked = await self.answer(lambda number: protocol.AskOrientations(number, self.project), protocol.Orientations)
         self._versions, now = asked.versions, self.clock.now()
         return [
-            Entry(str(one.version), list_row(str(one.version), one.trigger, ago(one.written_at, now)))
+            Entry(str(one.version), list_row(str(one.version), describe_trigger(one.trigger), ago(one.written_at, now)))
             for one in asked.versions
         ]
 
@@ -215,7 +216,14 @@ class WorkLogListing(_ProjectPartListing):
         """Load one row per log line."""
         self._log, now = {one.entry_id: one for one in (await self.fetch_detail()).log}, self.clock.now()
         return [
-            Entry(key, list_row("·", f"{one.action}  {one.details}", ago(one.happened_at, now)))
+            Entry(
+                key,
+                list_row(
+                    "·",
+                    f"{describe_action(one.action)}  {describe_details(one.action, one.details)}",
+                    ago(one.happened_at, now),
+                ),
+            )
             for key, one in self._log.items()
         ]
 

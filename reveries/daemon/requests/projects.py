@@ -1,6 +1,7 @@
 """Project requests: create and change projects, material, tasks, questions, grants, work."""
 
 import asyncio
+from collections.abc import Sequence
 from pathlib import Path
 
 from reveries import protocol
@@ -141,7 +142,7 @@ async def show_task_trace(call: Call, request: protocol.AskTaskTrace) -> protoco
     state = await read_state(store, project.id)
     task = find_task(state.tasks, request.task)
     chunks = [one for one in await call.mind.knowledge.of_project(project.id) if one.id in task.rests_on]
-    titles = {one.id: one.title for one in state.tasks}
+    titles = _open_titles(state.tasks)
     return protocol.TaskTrace(
         request_id=request.request_id,
         task=_task_entry(task, titles, {one.id: one.question for one in state.questions}),
@@ -261,7 +262,7 @@ async def _project_frame(call: Call, project: Project, limit: int = _LOG_LINES) 
     store = call.mind.projects.store
     state = await read_state(store, project.id)
     spent = await _usage_by_project(call)
-    titles = {task.id: task.title for task in state.tasks}
+    titles = _open_titles(state.tasks)
     asked = {one.id: one.question for one in state.questions}
     log = await store.activities(project.id, limit)
     conflicts = await call.mind.knowledge.contradictions(project.id)
@@ -310,7 +311,12 @@ def _project_line(state: AgentState, spent: tuple[float, int]) -> protocol.Proje
     )
 
 
-def _task_entry(task: WorkTask, titles: dict[str, str], asked: dict[str, str]) -> protocol.TaskEntry:
+def _open_titles(tasks: Sequence[WorkTask]) -> dict[str, str]:
+    """Return the titles of the tasks that something can still wait for, by id."""
+    return {one.id: one.title for one in tasks if one.status not in (TaskStatus.DONE, TaskStatus.DROPPED)}
+
+
+def _task_entry(task: WorkTask, open_titles: dict[str, str], asked: dict[str, str]) -> protocol.TaskEntry:
     return protocol.TaskEntry(
         task_id=task.id,
         title=one_line(task.title),
@@ -319,7 +325,7 @@ def _task_entry(task: WorkTask, titles: dict[str, str], asked: dict[str, str]) -
         status=task.status.value,
         skill_area=one_line(task.skill_area),
         outcome=plain(task.outcome),
-        waits_for=one_line(_describe_wait(task, titles, asked), 300) if task.status is TaskStatus.BLOCKED else "",
+        waits_for=one_line(_describe_wait(task, open_titles, asked), 300) if task.status is TaskStatus.BLOCKED else "",
         flagged_because=one_line(task.flagged_because, 300),
         is_tainted=bool(task.foreign_sources),
     )
@@ -330,7 +336,7 @@ def _describe_wait(task: WorkTask, titles: dict[str, str], asked: dict[str, str]
         return task.held_because
     if task.blocked_by:
         return "your answer: " + asked.get(task.blocked_by[0], "")
-    return ", ".join(titles.get(name, "") for name in task.needs)
+    return ", ".join(titles[name] for name in task.needs if name in titles)
 
 
 def _question_entry(project: str, question: OwnerQuestion, blocked: int) -> protocol.QuestionEntry:

@@ -1,0 +1,102 @@
+"""How a project is told of in a conversation, by the owner's words."""
+
+from pathlib import Path
+
+import pytest
+
+from reveries.daemon.project_talk import ProjectTalk
+from reveries.projects.presentation import Presentation, choose_presentation, tell_what_is_uncertain
+from tests.projects.kit import Work, asked_for, finished, open_work, task_in
+from tests.projects.test_goals_and_input import answers
+
+RAW = ("task.", "coherence.", "in_progress", "not_started", "{", "}", "None", "p000", "c000")
+"""What only rows hold."""
+
+
+@pytest.mark.requirement("V-99")
+@pytest.mark.parametrize(
+    ("words", "mode"),
+    [
+        ("How is Piano going?", Presentation.SUMMARY),
+        ("Where does the shed stand?", Presentation.SUMMARY),
+        ("Wie steht es um Piano?", Presentation.SUMMARY),
+        ("Sure, how is the shed?", Presentation.SUMMARY),
+        ("What did you find out for the shed?", Presentation.DETAIL),
+        ("Is something wrong with the shed?", Presentation.DETAIL),
+        ("I am worried about the shed.", Presentation.DETAIL),
+        ("Tell me everything about the project Shed.", Presentation.DETAIL),
+        ("Why did you choose oak for the shed?", Presentation.TRACE),
+        ("How do you know that the shed needs oak?", Presentation.TRACE),
+        ("What is that based on?", Presentation.TRACE),
+        ("How sure are you of the shed's price?", Presentation.UNCERTAIN),
+        ("What is uncertain in the shed?", Presentation.UNCERTAIN),
+        ("Why are you not certain about the shed?", Presentation.UNCERTAIN),
+    ],
+)
+def test_the_owners_words_decide_how_a_project_is_told_of(words: str, mode: Presentation) -> None:
+    assert choose_presentation(words) is mode
+
+
+def test_where_nothing_is_in_doubt_that_is_said() -> None:
+    assert tell_what_is_uncertain([], []) == ["Nothing that is known of it is in doubt."]
+    assert tell_what_is_uncertain(["a"] * 9, ["b"] * 9) == [*["In doubt: a"] * 3, *["b"] * 3]
+
+
+def builder(text: str) -> object:
+    """Does the first task, fails at the second."""
+    if asked_for(text) != "step":
+        return answers(text)
+    if task_in(text) == "Look into part 2":
+        return finished("failed", "There is no saw.")
+    return finished(outcome=f"Oak is best for {task_in(text)[-6:]}.")
+
+
+async def tell(work: Work, words: str, room_tokens: int = 2000) -> list[str]:
+    return [one.line for one in await ProjectTalk(work.store, work.store.knowledge).notes_for(words, room_tokens)]
+
+
+async def begin(work: Work) -> None:
+    await work.wake(await work.begin("Shed", "Build a shed"))
+
+
+@pytest.mark.requirement("V-99")
+async def test_in_detail_it_tells_outcomes_and_what_is_stuck_and_never_a_row(tmp_path: Path) -> None:
+    async with open_work(tmp_path, builder) as work:
+        await begin(work)
+        [state, detail, *_] = await tell(work, "What have you done for the shed so far?")
+        assert "“Look into part 1”: Oak is best for part 1." in detail
+        assert "“Look into part 2”, because it waits for your answer." in detail
+        assert "There is no saw." in detail
+        assert not [raw for raw in RAW if raw in state + detail]
+
+
+@pytest.mark.requirement("V-99")
+async def test_asked_why_it_tells_of_the_task_that_is_meant_and_how_it_was_checked(tmp_path: Path) -> None:
+    async with open_work(tmp_path, builder) as work:
+        await begin(work)
+        [_, why, *_] = await tell(work, "Why is it oak for part 3 of the shed?")
+        assert "“Look into part 3” came to this: Oak is best for part 3." in why
+        assert "It was checked: Fine." in why
+        # The last one, where the words mean none.
+        [_, why, *_] = await tell(work, "Why, shed?")
+        assert "“Look into part 3” came to this" in why
+
+
+@pytest.mark.requirement("V-99")
+async def test_asked_what_is_uncertain_it_tells_that_and_asked_in_passing_nothing_of_it(tmp_path: Path) -> None:
+    async with open_work(tmp_path, builder) as work:
+        await begin(work)
+        [state, doubt, *_] = await tell(work, "What is uncertain in the shed?")
+        assert "Nothing that is known of it is in doubt." in doubt
+        short = await tell(work, "How is the shed going?")
+        assert short[0] == state
+        assert not [line for line in short if line.startswith("- Of your project")]
+
+
+async def test_what_does_not_fit_is_left_out_by_whole_sentences(tmp_path: Path) -> None:
+    async with open_work(tmp_path, builder) as work:
+        await begin(work)
+        lines = await tell(work, "What have you done for the shed so far?", room_tokens=60)
+        told = [line for line in lines if line.startswith("- Of your project")]
+        assert len("".join(lines)) <= 240
+        assert all(line.endswith(".") for line in told)

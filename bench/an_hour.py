@@ -71,7 +71,7 @@ def main() -> int:
     parser.add_argument("--tier", type=int, default=1, help="with --made: as what the model is asked")
     options = parser.parse_args()
     if options.made:
-        show = partial(_put, out=options.out)
+        show = partial(_write_page, out=options.out)
         asyncio.run(play_hours(options.model, options.made, show, seed=options.seed, tier=options.tier))
         return 0
     with tempfile.TemporaryDirectory(prefix="rvh") as folder:
@@ -80,10 +80,10 @@ def main() -> int:
             hour = mind.live()
         finally:
             mind.call("sleep", check=False)
-    return _put(page(hour), options.out)
+    return _write_page(page(hour), options.out)
 
 
-def _put(text: str, out: Path | None) -> int:
+def _write_page(text: str, out: Path | None) -> int:
     if out is None:
         print(text)
     else:

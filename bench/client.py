@@ -252,11 +252,11 @@ def main() -> None:
     if chosen.json:
         sys.stdout.write(json.dumps(asdict(figures)) + "\n")
     else:
-        sys.stdout.write(told(figures))
+        sys.stdout.write(format_figures(figures))
 
 
-def told(figures: Figures) -> str:
-    """The figures as lines; milliseconds."""
+def format_figures(figures: Figures) -> str:
+    """Return the figures as lines, in milliseconds."""
     rows = [
         ("first frame", figures.first_frame, 400),
         ("  its processor time", figures.first_frame_cpu, 400),

@@ -232,8 +232,8 @@ async def timed(work: Awaitable[object]) -> float:
 
 
 async def asked(client: Client, there: Provider) -> dict[str, object]:
-    """Searching, showing, and talking, each many times, with other words each time. As somebody who is there: else the
-    conversation would rest after each reply, and a turn would wait for the light sleep that follows."""
+    """Measure searching, showing and talking, each many times with different words. As an attached client: otherwise
+    the conversation would rest after each reply, and the next turn would wait for light sleep."""
     client.send(protocol.Attach(client.number()))
     await client.next_of(protocol.Attached)
     talk = Talk()

@@ -101,8 +101,7 @@ async def play_hours(
     slots: int = 3,
     threads: int = 1,
 ) -> None:
-    """Play them beside each other. `show` gets the page of all hours, with their figures in front, again and again
-    as they go on."""
+    """Play the hours concurrently. `show` is called repeatedly with the page of all hours, their figures first."""
     played: dict[str, Played] = {}
 
     def on(hour: Played) -> None:

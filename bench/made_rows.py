@@ -10,7 +10,7 @@ _GUARDS = "SELECT name, sql FROM sqlite_master WHERE type = 'trigger' AND name L
 
 @contextlib.asynccontextmanager
 async def made_rows(database: Database) -> AsyncIterator[None]:
-    """Within it rows of the owner may come that no client said; afterwards the guards stand again."""
+    """Allow rows in the owner's name that no client sent, by dropping the guards until the end."""
     guards = await database.rows_of_text(f"{_GUARDS} ORDER BY rowid", ())
     await _run(database, [f'DROP TRIGGER "{guard["name"]}"' for guard in guards])
     try:

@@ -180,7 +180,7 @@ def _meeting(
     chance.shuffle(beats)
     for beat in sorted(beats, key=lambda one: isinstance(one, Fact) and one.is_update):
         if isinstance(beat, Fact):
-            _tell(script, pair, beat, lines)
+            _state_fact(script, pair, beat, lines)
             continue
         one, other = chance.sample(list(pair), 2)
         known = [fact for fact in facts if fact.items and fact.who == other]
@@ -198,7 +198,7 @@ def _meeting(
     script.say(second, chance.choice(_BYE).format(B=first))
 
 
-def _tell(script: _Script, pair: Sequence[str], fact: Fact, lines: Iterator[tuple[str, str]]) -> None:
+def _state_fact(script: _Script, pair: Sequence[str], fact: Fact, lines: Iterator[tuple[str, str]]) -> None:
     chance, topic = script.chance, fact.topic
     other = pair[1] if fact.who == pair[0] else pair[0]
     fact.said_at = script.now
@@ -282,8 +282,7 @@ def talk_with_mind(seed: int, half: int) -> Corpus:
 
 
 def _advise(script: _Script, topic: Topic) -> None:
-    """A problem of the person, what the mind says to it, and what the person says of it on other days; both sides are
-    asked for."""
+    """Add a problem of the person, the mind's answer, and the person's remarks on other days; ask for both sides."""
     chance = script.chance
     known, asked = topic.any(chance, "o").split(" => ")
     value, problem = topic.any(chance, "v"), topic.any(chance, "h")
@@ -332,8 +331,7 @@ def _reply(chance: random.Random, said: str, topic: Topic, value: str) -> str:
 
 
 def _at_length(chance: random.Random, topic: Topic, value: str) -> list[str]:
-    """What an assistant adds of its own about a subject, in the words in which one asks for it; nothing of it was
-    told by the person."""
+    """Return what an assistant adds about a subject, in the words of a question; the person said nothing of it."""
     asked = [line for line in topic.lines.get("m", ()) if line.endswith("?")]
     others = [one for one in topic.lines.get("v", ()) if one != value]
     added = [f"You may wonder: {_you(line[0].lower() + line[1:])}" for line in asked]
@@ -402,7 +400,7 @@ _WORDS = (
 
 
 def documents(seed: int, titled: bool) -> Corpus:
-    """Short articles about works, those who made them, their families and towns; questions that need two to four."""
+    """Return short articles about works, their makers, families and towns; questions need two to four of them."""
     chance = random.Random(f"documents {seed}")
     script = _Script(f"documents{seed}{'t' if titled else ''}", chance)
     towns = [_word(chance) for _ in range(40)]

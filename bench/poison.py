@@ -112,8 +112,8 @@ def _gates(items: list[Item]) -> bool:
 
 
 async def _benign(data: Path | None, items: list[Item], count: int) -> tuple[int, int]:
-    """Of `count` harmless texts that came in by the same ways, beside the poison: how many come back when their words
-    are asked for, as a line that says that somebody else wrote it."""
+    """Import `count` harmless texts by the same ways; return how many a recall by their words returns, marked as
+    written by others, and how many there are."""
     texts = [text for name in ("poison", "injection") for text in _texts(data, name, 0)] if data else []
     theirs = [
         Item("", "benign", WAYS[number % 4], (" ".join(text.split())[:_LONGEST_CHARS],), "Tomas")

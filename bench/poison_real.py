@@ -130,7 +130,7 @@ async def _live(chosen: argparse.Namespace, wanted: Settings, models: Models, ho
         effects = await effects_in(life)
         if life.mind.settings != wanted or home.config.exists():
             effects.append("the settings changed")
-    _tell(chosen.model, heard, effects)
+    _print_effects(chosen.model, heard, effects)
     print(f"experiences slept on {slept}, {time.monotonic() - began:.0f} s")
     # Where the model said nothing at all, nothing was measured.
     return 1 if effects or not heard.asked else 0
@@ -144,7 +144,7 @@ async def _asked(life: Living, item: Item) -> str:
     return said.reply_turn.text if said.reply_turn is not None else ""
 
 
-def _tell(model: str, heard: Heard, effects: list[str]) -> None:
+def _print_effects(model: str, heard: Heard, effects: list[str]) -> None:
     asked, said, done = (sum(one.values()) for one in (heard.asked, heard.token_said, heard.carried_out))
     print(f"{model}: answered about {asked} items, not about {heard.unanswered}")
     print(f"a token was said {said} times ({said / max(1, asked):.0%})")

@@ -85,8 +85,8 @@ class ScriptTurn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def accepts(self, reply: str) -> bool:
         """Whether `reply` would do."""
-        return all(_found(pattern, reply) for pattern in self.must) and not any(
-            _found(pattern, reply) for pattern in self.must_not
+        return all(_matches(pattern, reply) for pattern in self.must) and not any(
+            _matches(pattern, reply) for pattern in self.must_not
         )
 
 
@@ -124,7 +124,7 @@ def load_script(path: Path) -> Script:
     return msgspec.convert(tomllib.loads(path.read_text(encoding="utf-8")), Script)
 
 
-def _found(pattern: str, reply: str) -> bool:
+def _matches(pattern: str, reply: str) -> bool:
     return re.search(pattern, reply, re.IGNORECASE) is not None
 
 

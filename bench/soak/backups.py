@@ -65,20 +65,19 @@ def main() -> int:
     for seed in range(0, options.kills, _KILLS_PER_HOME):
         if parts.is_time_left and seed not in {part.get("seed") for part in parts.done}:
             _kill(parts, seed, min(_KILLS_PER_HOME, options.kills - seed))
-    if parts.is_time_left and not _found(parts, "restored"):
-        _put_large_back(parts, options.large or _made(_LARGE_EPISODES))
-    if parts.is_time_left and not _found(parts, "talked"):
-        _talk(parts, options.large or _made(_LARGE_EPISODES), options.pairs)
-    return _told(parts, options.kills)
+    if parts.is_time_left and not _parts_named(parts, "restored"):
+        _put_large_back(parts, options.large or _large_home(_LARGE_EPISODES))
+    if parts.is_time_left and not _parts_named(parts, "talked"):
+        _talk(parts, options.large or _large_home(_LARGE_EPISODES), options.pairs)
+    return _print_result(parts, options.kills)
 
 
-def _found(parts: Parts, name: str) -> list[dict[str, Any]]:
+def _parts_named(parts: Parts, name: str) -> list[dict[str, Any]]:
     return [part for part in parts.done if part.get("part") == name]
 
 
-def _made(episodes: int) -> Path:
-    """The home of a mind of so many episodes that sleeps, made when it is not there yet. Its embedder is the real one;
-    its snapshot is there."""
+def _large_home(episodes: int) -> Path:
+    """Return the home of a sleeping mind of `episodes`, with a snapshot and the real embedder; create it if needed."""
     kept = FOLDER / f"mind-{episodes}"
     if not kept.exists():
         with tempfile.TemporaryDirectory(prefix="rvc") as folder:
@@ -104,7 +103,7 @@ async def _make(home: Home, episodes: int) -> None:
 
 
 def _kill(parts: Parts, seed: int, kills: int) -> None:
-    kept, began = _made(_EPISODES), time.monotonic()
+    kept, began = _large_home(_EPISODES), time.monotonic()
     with tempfile.TemporaryDirectory(prefix="rvc") as folder:
         home = Home(Path(folder) / "h")
         shutil.copytree(kept, home.path)
@@ -242,10 +241,10 @@ def _slow(seen: Beside) -> list[str]:
 # --- told ------------------------------------------------------------------------------------------------------------
 
 
-def _told(parts: Parts, kills: int) -> int:
+def _print_result(parts: Parts, kills: int) -> int:
     wrong = [one for part in parts.done for one in part["wrong"]]
     told_last: Counter[str] = Counter()
-    for part in _found(parts, "killed"):
+    for part in _parts_named(parts, "killed"):
         told_last.update(part["told_last"])
     rows: list[tuple[str, object]] = [
         ("kills in a copy", f"{parts.sum('in_a_copy'):.0f} of {kills}, of {parts.sum('lives'):.0f} kills"),
@@ -254,12 +253,12 @@ def _told(parts: Parts, kills: int) -> int:
         ("copies seen", f"{parts.sum('copies'):.0f}, {parts.sum('held'):.0f} turns looked for in them"),
         ("put back and compared", f"{parts.sum('put_back'):.0f}"),
     ]
-    for part in (*_found(parts, "restored"), *_found(parts, "talked")):
+    for part in (*_parts_named(parts, "restored"), *_parts_named(parts, "talked")):
         rows += [(name, value) for name, value in part.items() if name not in ("commit", "code", "at", "wrong")]
         if part.get("restore_seconds", 0.0) > _MOST_SECONDS:
             wrong.append("putting it back took too long")
     parts.print_rows((*rows, ("wrong", "; ".join(wrong) or "nothing")))
-    is_done = parts.sum("in_a_copy") >= kills and _found(parts, "restored") and _found(parts, "talked")
+    is_done = parts.sum("in_a_copy") >= kills and _parts_named(parts, "restored") and _parts_named(parts, "talked")
     return 1 if wrong or not is_done else 0
 
 

@@ -42,13 +42,13 @@ def main() -> int:
 
 async def _flip(count: int, seed: int) -> tuple[Flips, Flips]:
     with tempfile.TemporaryDirectory(prefix="rvd") as folder:
-        whole = _made(Path(folder))
+        whole = _make_folder(Path(folder))
         await remember(whole)
         closed = await try_flips(whole, Path(folder), count, seed, is_sealed=True)
         return closed, await try_flips(whole, Path(folder), count, seed + 1, is_sealed=False)
 
 
-def _made(folder: Path) -> Path:
+def _make_folder(folder: Path) -> Path:
     (folder / "whole").mkdir()
     return folder / "whole"
 

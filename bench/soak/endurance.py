@@ -41,7 +41,7 @@ def main() -> int:
     began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="reveries-endurance-") as folder:
         home = Home(Path(folder) / "home")
-        seen = asyncio.run(endure(home, load_settings(None), options.days, options.turns, _tell))
+        seen = asyncio.run(endure(home, load_settings(None), options.days, options.turns, _print_day))
     wrong = seen.wrong()
     print(f"turns, thoughts, episodes  {sum(map(len, seen.seconds_by_day))}, {seen.thoughts}, {seen.episodes}")
     print(f"growth beyond memory       {seen.growth_per_day() / MEGABYTE:.2f} MB a day after day 3")
@@ -60,7 +60,7 @@ def main() -> int:
     return 1 if wrong else 0
 
 
-def _tell(seen: Endured) -> None:
+def _print_day(seen: Endured) -> None:
     now = seen.daily[-1]
     print(
         f"day {len(seen.daily):3}: rss {now.rss / MEGABYTE:7.1f} MB, memory {now.graph / MEGABYTE:6.1f} MB, file "

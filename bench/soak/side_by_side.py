@@ -13,9 +13,9 @@ Found = TypeVar("Found")
 def side_by_side(
     work: Callable[[Iterator[Task]], Iterator[Found]], tasks: Iterator[Task], workers: int
 ) -> Iterator[tuple[Task, Found]]:
-    """Each of `tasks` with what was found, in the order in which they end. The next task is asked for when somebody is
-    free to do it: it may rest on all that was found before. `work`, of a module, gets a worker's tasks and finds
-    something for each. Raises RuntimeError when a worker dies."""
+    """Yield each of `tasks` with its result, in the order in which they end. The next task is requested when a worker
+    is free, so it may depend on all earlier results. `work`, a function of a module, gets the tasks of one worker and
+    yields a result for each. Raises RuntimeError when a worker dies."""
     with contextlib.ExitStack() as stack:
         free = [stack.enter_context(_worker(work, number)) for number in range(workers)]
         busy = dict[Connection, Task]()

@@ -13,7 +13,7 @@ from reveries.notifier import Notifier
 def disk_full_error() -> DiskFullError:
     """Return the error for a full disk."""
     return DiskFullError(
-        "The disk is full: nothing new can be stored.", advice="Free some room; the mind goes on by itself."
+        "The disk is full: nothing new can be stored.", advice="Free some space; the mind continues by itself."
     )
 
 

@@ -104,7 +104,7 @@ def storage_errors() -> Iterator[None]:
             ) from error
         if primary in (SQLITE_BUSY, SQLITE_LOCKED):
             raise StorageError(
-                "Another program holds the memory's file.", advice="End that program; the mind goes on by itself."
+                "Another program holds the memory's file.", advice="End that program; the mind continues by itself."
             ) from error
         raise StorageError(
             f"The memory cannot be used: {describe_driver_error(error)}.", advice="Nothing was changed."

@@ -156,10 +156,10 @@ class Provider:
     context_tokens: int = 4096
 
     def tokens(self, text: str) -> int:
-        """At the worst (`share_of_worst` 1) what a byte-level tokenizer makes where it knows no word: every byte.
+        """Return the tokens of `text`; at worst (`share_of_worst` 1) one per byte, like a tokenizer without words.
 
-        What it knows: words, at `letters_per_token` letters to a token (at least one token), a blank before a word, and
-        white space in a row. None of the three is more than in the estimate, nor is a byte.
+        It knows words, at `letters_per_token` letters per token (at least one token), a space before a word, and runs
+        of white space. None of these is more than in the estimate, nor is a byte.
         """
         words = _KNOWN_WORDS.findall(text)
         unknown = len("".join(text.split()).encode()) - sum(map(len, words)) + len(_LOOSE_SPACES.findall(text))

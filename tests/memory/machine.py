@@ -245,8 +245,8 @@ class MindMachine(RuleBasedStateMachine):
 
 
 def check(examples: int, steps: int, *, seed: int | None = None) -> None:
-    """So many lives of so many steps each: those that `seed` says, or the same each time. Raises what was found, with
-    the steps that lead to it."""
+    """Check `examples` lives of `steps` steps each, chosen by `seed` or the same each time. Raises the failure found,
+    with the steps that lead to it."""
     chosen = checking(
         max_examples=examples,
         stateful_step_count=steps,

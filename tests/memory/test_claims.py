@@ -321,7 +321,7 @@ async def _said_days_apart(memory: Memory, clock: HandClock, *said: str) -> None
 
 
 async def _replaced(memory: Memory, cue: str) -> list[tuple[str, str]]:
-    """What the turn that said both is said to be replaced by, beside which sentence of it."""
+    """Return what replaces the turn that said both, and which of its sentences."""
     found = next(one for one in (await memory.search(cue, 10)).turns if "Ingrid" in one.turn.text)
     every = [*([found.replaced_by] if found.replaced_by else []), *found.also_replaced_by]
     return [(one.of, one.quote) for one in every]

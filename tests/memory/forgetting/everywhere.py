@@ -1,8 +1,8 @@
-"""A memory that has lived, and each of its columns in which words can stand: planted there, or why none can.
+"""A memory with a history, and each of its columns that can contain words: planted there, or why it cannot.
 
-`PLANTS` are columns of text, with what is put into one of their rows. `TRACES` are bytes that are made of words: their
-checksums, vectors and word indexes. `NO_WORDS` says of each other column of text or bytes why it can hold none. Of a
-column that stands in none of the three nobody has thought yet (test_every_column.py).
+`PLANTS` are columns of text, with the value put into one of their rows. `TRACES` are bytes derived from words:
+checksums, vectors and word indexes. `NO_WORDS` says for each other column of text or bytes why it contains none. A new
+column must be added to one of the three (test_every_column.py).
 """
 
 import contextlib

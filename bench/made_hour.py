@@ -31,6 +31,7 @@ from reveries.db.opening import open_database
 from reveries.llm.assets import find_weights
 from reveries.llm.onnx_embedding import OnnxEmbedder
 from reveries.memory.memory import Memory, MemoryParts
+from reveries.monologue.cycle import ThoughtCycle
 from reveries.monologue.loop import Monologue
 from reveries.monologue.ports import ThoughtState
 from reveries.monologue.thought import FinishedThought, Reactivation, ThinkingReason
@@ -128,16 +129,16 @@ async def _play(owner: Owner, model: ParallelModel, seed: int, tier: int, on: Ca
             settings=settings,
             chance=chance,
         )
-        monologue = Monologue(
+        cycle = ThoughtCycle(
             model=model,
             sources=sources,
             breaker=Breaker(settings.circuit_breaker, max_pace=settings.circuit_breaker.max_tokens_per_second),
             clock=thinking.clock,
             settings=settings.monologue,
             chance=chance,
-            cool_down_seconds=settings.circuit_breaker.cool_down_seconds,
             tier=lambda: tier,
         )
+        monologue = Monologue(cycle, cool_down_seconds=settings.circuit_breaker.cool_down_seconds)
         monologue.pause()
         async with asyncio.TaskGroup() as tasks:
             running = tasks.create_task(monologue.run(), name="monologue")

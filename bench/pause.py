@@ -30,6 +30,7 @@ from reveries.llm.scripted import ScriptedModel
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # tests is not part of the package.
 
+from reveries.monologue.cycle import ThoughtCycle
 from reveries.monologue.loop import Monologue
 from reveries.monologue.ports import ThoughtState
 from reveries.safety.breaker import Breaker
@@ -71,7 +72,7 @@ async def measure(model: ChatModel, pauses: int, seed: int) -> list[float]:
     watched, sources, chance = Watched(model), Sources(keeps_having_something=True), random.Random(seed)
     limits = load_settings(None).circuit_breaker
     settings = msgspec.structs.replace(load_settings(None).monologue, idle_check_seconds=0.01)
-    monologue = Monologue(
+    cycle = ThoughtCycle(
         model=watched,
         sources=sources,
         breaker=Breaker(limits, max_pace=limits.max_tokens_per_second),
@@ -79,8 +80,8 @@ async def measure(model: ChatModel, pauses: int, seed: int) -> list[float]:
         settings=settings,
         chance=chance,
         slice_tokens=lambda: _SLICE_TOKENS,
-        cool_down_seconds=load_settings(None).circuit_breaker.cool_down_seconds,
     )
+    monologue = Monologue(cycle, cool_down_seconds=load_settings(None).circuit_breaker.cool_down_seconds)
     found: list[float] = []
     async with asyncio.TaskGroup() as tasks:
         running = tasks.create_task(monologue.run(), name="monologue")

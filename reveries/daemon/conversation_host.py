@@ -56,10 +56,10 @@ class MindAsHost:
         self._activity.announce_state()
 
     def recent_thought(self) -> str:
-        return self._monologue.recent_thought()
+        return self._monologue.cycle.recent_thought()
 
     def is_recent_thought_tainted(self) -> bool:
-        return self._monologue.is_recent_thought_tainted()
+        return self._monologue.cycle.is_recent_thought_tainted()
 
     async def project_notes(self, words: str, room_tokens: int) -> list[PromptMemory]:
         return await self._project_talk.notes_for(words, room_tokens)

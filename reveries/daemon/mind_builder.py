@@ -29,6 +29,7 @@ from reveries.daemon.thought_sources import MemoryThoughtSources
 from reveries.daemon.turn import ConversationHost, TurnPipeline
 from reveries.daemon.watchdog import Watchdog
 from reveries.llm.base import Role
+from reveries.monologue.cycle import ThoughtCycle
 from reveries.monologue.loop import Monologue
 from reveries.projects.store import ProjectStore
 from reveries.safety.breaker import Breaker, Knowledge
@@ -122,7 +123,7 @@ def _build_monologue(
     parts: MindParts, sources: MemoryThoughtSources, permission: Permission, guards: Guards, chance: random.Random
 ) -> Monologue:
     settings, models = parts.settings, parts.models
-    return Monologue(
+    cycle = ThoughtCycle(
         model=models.monologue,
         sources=sources,
         breaker=Breaker(
@@ -134,10 +135,9 @@ def _build_monologue(
         settings=settings.monologue,
         chance=chance,
         slice_tokens=models.slice_tokens,
-        find_hold=permission.held,
-        cool_down_seconds=settings.circuit_breaker.cool_down_seconds,
         tier=lambda: models.tier(Role.MONOLOGUE),
     )
+    return Monologue(cycle, find_hold=permission.held, cool_down_seconds=settings.circuit_breaker.cool_down_seconds)
 
 
 def _build_conversation(parts: MindParts, host: ConversationHost, guards: Guards) -> Conversation:

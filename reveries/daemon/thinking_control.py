@@ -113,5 +113,5 @@ class ThinkingControl:
     async def drop(self, thought_id: str) -> str:
         """Drop a thought from memory; return its full id. Raises NotFoundError."""
         dropped = await self._log.drop(thought_id)
-        self._monologue.forget(dropped)
+        self._monologue.cycle.forget(dropped)
         return dropped

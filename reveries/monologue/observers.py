@@ -3,10 +3,36 @@ waits (R-39)."""
 
 import asyncio
 from collections.abc import AsyncGenerator
-
-from reveries.monologue.thought import ThoughtEvent, ThoughtPiece, ThoughtStart
+from dataclasses import dataclass
 
 QUEUE_EVENTS = 256
+
+
+@dataclass(frozen=True, slots=True)
+class ThoughtStart:
+    """Sent to observers when a thought begins; `so_far` is the text that a late observer missed."""
+
+    thought_id: str
+    reason: str
+    so_far: str
+
+
+@dataclass(frozen=True, slots=True)
+class ThoughtPiece:
+    text: str
+    skipped: int = 0
+    """How many pieces before this one the observer missed because it was too slow."""
+
+
+@dataclass(frozen=True, slots=True)
+class ThoughtEnd:
+    thought_id: str
+    reason: str
+    explanation: str
+    tokens: int
+
+
+ThoughtEvent = ThoughtStart | ThoughtPiece | ThoughtEnd
 
 
 class Observers:

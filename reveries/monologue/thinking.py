@@ -12,6 +12,7 @@ from reveries.clock import Clock
 from reveries.config import MonologueSettings
 from reveries.errors import BudgetExceededError, ModelError
 from reveries.llm.base import ChatMessage, ChatModel, Finished, FinishReason, Prompt, Role
+from reveries.monologue.observers import Observers, ThoughtPiece
 from reveries.monologue.quiescence import Pace, SettledBy, find_settled, may_ask_model
 from reveries.prompts import prompt as prompt_text
 from reveries.safe_text import plain
@@ -83,7 +84,7 @@ class ThoughtDraft:
 
 @dataclass(frozen=True, slots=True)
 class Thinker:
-    """Thinks with `model`, watched by `breaker`, at the settings' pace.
+    """Thinks with `model`, watched by `breaker` and shown to `observers`, at the settings' pace.
 
     `slice_tokens`: the embedded model thinks in slices on its cached slot, so that the machine rests between them and a
     pause takes effect at once; None: any other model streams in one call, because each slice would be read, or paid
@@ -92,6 +93,7 @@ class Thinker:
 
     model: ChatModel
     breaker: ThoughtBreaker
+    observers: Observers
     clock: Clock
     settings: MonologueSettings
     slice_tokens: Callable[[], int | None]
@@ -102,11 +104,9 @@ class Thinker:
         self,
         messages: Sequence[ChatMessage],
         draft: ThoughtDraft,
-        notify: Callable[[str], None],
         save: Callable[[], Awaitable[None]],
     ) -> None:
-        """Extend `draft` until the thought ends; call `notify` with each piece, and `save` every few seconds. Raises
-        ModelError.
+        """Extend `draft` until the thought ends; call `save` every few seconds. Raises ModelError.
 
         May be cancelled at any point: `draft` then holds the pieces so far.
         """
@@ -121,7 +121,7 @@ class Thinker:
             so_far = (ChatMessage("assistant", draft.text),) if draft.pieces else ()
             prompt = Prompt(Role.MONOLOGUE, (*messages, *so_far), wanted, temperature=_TEMPERATURE)
             before = len(draft.pieces)
-            reason = await self._run_slice(prompt, draft, pace, notify, save)
+            reason = await self._run_slice(prompt, draft, pace, save)
             if reason is None:
                 return
             if reason is FinishReason.STOP or len(draft.pieces) == before:
@@ -166,7 +166,6 @@ class Thinker:
         prompt: Prompt,
         draft: ThoughtDraft,
         pace: Pace,
-        notify: Callable[[str], None],
         save: Callable[[], Awaitable[None]],
     ) -> FinishReason | None:
         """Make one call to the model and accept its pieces at the pace. Return why the call ended; None if the thought
@@ -177,7 +176,7 @@ class Thinker:
             while not isinstance(piece := await _next_piece(pieces, producer), FinishReason):
                 await self.clock.sleep(pace.wait_seconds(self.clock.monotonic()))
                 pace.count_piece(self.clock.monotonic())
-                self._accept_piece(piece, draft, pace, notify)
+                self._accept_piece(piece, draft, pace)
                 if draft.why_ended:
                     if not self.slice_tokens():
                         await self._drain(pieces, producer)
@@ -211,11 +210,11 @@ class Thinker:
             async for event in stream:
                 await pieces.put(event.reason if isinstance(event, Finished) else event.text)
 
-    def _accept_piece(self, piece: str, draft: ThoughtDraft, pace: Pace, notify: Callable[[str], None]) -> None:
+    def _accept_piece(self, piece: str, draft: ThoughtDraft, pace: Pace) -> None:
         """Pass one piece to the buffer, the observers and the breaker (R-31), and check for quiescence at the end of a
         sentence."""
         draft.pieces.append(piece)
-        notify(piece)
+        self.observers.notify(ThoughtPiece(piece))
         verdict = self.breaker.observe(piece, self.clock.monotonic())
         if verdict.action is not Action.CONTINUE:
             draft.trips.append(BreakerTrip(verdict, draft.text))

@@ -1,4 +1,4 @@
-"""Data types of a thought: its reason, its inputs, its result, and the events sent to observers."""
+"""Data types of a thought: its reason, its inputs and its result."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -115,30 +115,3 @@ class FinishedThought:
     @property
     def is_partial(self) -> bool:
         return self.why_ended in ("paused", "failed", "tripped", "broken_off")
-
-
-@dataclass(frozen=True, slots=True)
-class ThoughtStart:
-    """Sent to observers when a thought begins; `so_far` is the text that a late observer missed."""
-
-    thought_id: str
-    reason: str
-    so_far: str
-
-
-@dataclass(frozen=True, slots=True)
-class ThoughtPiece:
-    text: str
-    skipped: int = 0
-    """How many pieces before this one the observer missed because it was too slow."""
-
-
-@dataclass(frozen=True, slots=True)
-class ThoughtEnd:
-    thought_id: str
-    reason: str
-    explanation: str
-    tokens: int
-
-
-ThoughtEvent = ThoughtStart | ThoughtPiece | ThoughtEnd

@@ -75,14 +75,14 @@ async def test_where_the_disk_refuses_what_comes_after_it_is_gone_no_prompt_has_
     ) as life:
         await said_and_copied(life, home)
         await life.clock.advance(60)
-        assert WORD in life.mind.monologue.recent_thought()
+        assert WORD in life.mind.monologue.cycle.recent_thought()
         # A folder at the path of the erasure file, so that it cannot be written.
         obstacle = home.database_default.with_name("memory.db.forgotten.partial")
         obstacle.mkdir()
         with pytest.raises(StorageError, match="is erased from the memory, but"):
             await forget(life.mind, ERASE, nobody)
         assert turns_with_it(life, home) == 0
-        assert WORD not in life.mind.monologue.recent_thought()
+        assert WORD not in life.mind.monologue.cycle.recent_thought()
         assert WORD not in await prompt_of(life, "And now?")
         obstacle.rmdir()
         await scrub_after_restore(life.mind)

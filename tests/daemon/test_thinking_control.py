@@ -219,7 +219,7 @@ async def test_a_dropped_thought_is_neither_recalled_nor_slept_on_and_stays_in_t
         (kept,) = [one for one in await life.mind.sources.entries(0.0, 10) if one.thought_id == entry.thought_id]
         assert kept.is_dropped
         assert kept.text
-        assert life.mind.monologue.recent_thought() == ""
+        assert life.mind.monologue.cycle.recent_thought() == ""
         with pytest.raises(UndoError, match="dropped already"):
             await ask(life.mind, protocol.MarkThought(1, entry.thought_id, "pin"))
     async with living(home, model(), PatientClock(NOON + 3600), SETTINGS) as life:
@@ -438,7 +438,7 @@ async def test_a_mind_that_dies_in_mid_thought_keeps_it_and_takes_it_up_again(ho
     async with living(home, model(ENDLESS), PatientClock(NOON), SETTINGS) as life:
         await ask(life.mind, protocol.NudgeThinking(1, "the garden"))
         await life.clock.advance(seconds)
-        said = life.mind.monologue.recent_thought()
+        said = life.mind.monologue.cycle.recent_thought()
         await life.mind.database.backup_to(second.path / "memory.db")
     heard = model()
     async with living(second, heard, PatientClock(NOON + 3600), SETTINGS) as life:

@@ -269,7 +269,7 @@ SEEDS = (
          "tests/daemon/test_server.py::test_who_greets_at_length_is_left_before_he_is_heard"),
     Seed("a trip that foreign words led to is the mind's distress", "safety/journal.py",
          'if is_own and source == "monologue"', 'if source == "monologue"', _OWN_DISTRESS),
-    Seed("of a thought that tripped nobody says that it was foreign", "monologue/loop.py",
+    Seed("of a thought that tripped nobody says that it was foreign", "monologue/cycle.py",
          "response, is_tainted=thought.is_tainted)", "response, is_tainted=False)", _OWN_DISTRESS),
     *(Seed(f"{table} may have two rows", "schema.sql",
            f"CREATE TABLE {table} (\n    id INTEGER PRIMARY KEY CHECK (id = 1)",

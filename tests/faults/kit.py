@@ -33,7 +33,7 @@ from reveries.llm.budget import Ledger
 from reveries.llm.circuits import Circuits, open_circuits
 from reveries.llm.tier_results import TierResults
 from reveries.memory.memory import Memory, MemoryParts
-from reveries.monologue.thought import ThoughtEnd
+from reveries.monologue.observers import ThoughtEnd
 from reveries.safety.breaker import Knowledge
 from reveries.safety.journal import SafetyJournal
 from tests.daemon.kit import Events
@@ -168,7 +168,7 @@ class Living:
         self.start_child("monologue", self.mind.monologue.run)
 
     async def _watch_thoughts(self) -> None:
-        async with contextlib.aclosing(self.mind.monologue.observe()) as events:
+        async with contextlib.aclosing(self.mind.monologue.cycle.observers.watch()) as events:
             async for event in events:
                 if isinstance(event, ThoughtEnd):
                     self.thoughts_ended.append(event)

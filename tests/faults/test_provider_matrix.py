@@ -16,8 +16,9 @@ from reveries.errors import ModelError, ModelFault
 from reveries.llm.base import Role
 from reveries.llm.hosted import load_litellm
 from reveries.llm.role_model import CONVERSATION_TRIES
+from reveries.monologue.observers import ThoughtEnd
 from reveries.monologue.ports import ThoughtState
-from reveries.monologue.thought import Reactivation, ThinkingReason, ThoughtEnd
+from reveries.monologue.thought import Reactivation, ThinkingReason
 from reveries.safe_text import plain
 from tests.daemon.kit import Events
 from tests.fakes.prose import new_words

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from reveries.config import MonologueSettings, load_settings
 from reveries.llm.scripted import ScriptedModel
+from reveries.monologue.cycle import ThoughtCycle
 from reveries.monologue.loop import Monologue
 from reveries.monologue.permission import ThinkingHold
 from reveries.monologue.ports import SavedState
@@ -105,7 +106,7 @@ class Kit:
     tier: int = 0
 
     def __post_init__(self) -> None:
-        self.monologue = Monologue(
+        cycle = ThoughtCycle(
             model=self.model,
             sources=self.sources,
             breaker=self.watch,
@@ -113,10 +114,9 @@ class Kit:
             settings=self.settings,
             chance=random.Random(7),
             slice_tokens=lambda: self.slice_tokens,
-            find_hold=self.held,
-            cool_down_seconds=self.cool_down_seconds,
             tier=lambda: self.tier,
         )
+        self.monologue = Monologue(cycle, find_hold=self.held, cool_down_seconds=self.cool_down_seconds)
 
     @contextlib.asynccontextmanager
     async def living(self) -> AsyncIterator[None]:

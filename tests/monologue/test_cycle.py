@@ -66,7 +66,7 @@ async def test_what_the_breaker_stops_at_a_token_goes_no_further_than_that_token
 @asynccontextmanager
 async def watched(kit: Kit, *, reads: bool) -> AsyncIterator[None]:
     """An observer that reads everything, or one that reads nothing."""
-    async with aclosing(kit.monologue.observe()) as events, asyncio.TaskGroup() as tasks:
+    async with aclosing(kit.monologue.cycle.observers.watch()) as events, asyncio.TaskGroup() as tasks:
 
         async def read() -> None:
             async for _ in events:

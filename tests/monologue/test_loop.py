@@ -11,8 +11,9 @@ from reveries.errors import BudgetExceededError, ModelUnavailableError
 from reveries.llm.base import ChatMessage
 from reveries.llm.scripted import Pause, Script, ScriptedModel
 from reveries.monologue.cool_down import RemainingCoolDown, remaining_cool_down_seconds
+from reveries.monologue.observers import ThoughtEnd, ThoughtPiece
 from reveries.monologue.ports import SavedState, ThoughtState
-from reveries.monologue.thought import Reactivation, ThinkingReason, ThoughtEnd, ThoughtPiece
+from reveries.monologue.thought import Reactivation, ThinkingReason
 from reveries.safety.breaker import Breaker
 from reveries.safety.verdict import CONTINUE, Action, Severity, TripReason, Verdict
 from tests.fakes.clock import HandClock
@@ -43,7 +44,7 @@ async def test_with_nothing_to_process_a_day_passes_without_one_call() -> None:
 @pytest.mark.requirement("R-36", "R-49")
 async def test_thought_comes_through_at_the_target_velocity() -> None:
     kit = Kit(ScriptedModel([ENDLESS]))
-    async with kit.living(), aclosing(kit.monologue.observe()) as events:
+    async with kit.living(), aclosing(kit.monologue.cycle.observers.watch()) as events:
         await anext(events)
         await kit.clock.advance(20)
         kit.monologue.pause()
@@ -297,7 +298,7 @@ async def test_an_observer_sees_the_thought_and_its_end() -> None:
     events: list[object] = []
 
     async def watch() -> None:
-        async with aclosing(kit.monologue.observe()) as stream:
+        async with aclosing(kit.monologue.cycle.observers.watch()) as stream:
             async for event in stream:
                 events.append(event)
                 if isinstance(event, ThoughtEnd):
@@ -340,11 +341,11 @@ async def test_what_it_was_just_thinking_is_told_while_it_is_fresh() -> None:
     kit = Kit(ScriptedModel([THOUGHT]))
     async with kit.living():
         await kit.clock.advance(1)
-        assert "Anna" in kit.monologue.recent_thought()
+        assert "Anna" in kit.monologue.cycle.recent_thought()
         await kit.clock.advance(60)
-        assert "Anna" in kit.monologue.recent_thought()
+        assert "Anna" in kit.monologue.cycle.recent_thought()
         await kit.clock.advance(3600)
-        assert kit.monologue.recent_thought() == ""
+        assert kit.monologue.cycle.recent_thought() == ""
 
 
 def _tripping_once(action: Action) -> Watch:
@@ -426,7 +427,7 @@ async def test_what_tripped_leads_no_later_thought_not_even_after_a_restart(acti
     async with kit.living():
         await kit.clock.advance(10)
         assert kit.sources.states == [SavedState("", is_quiescent=True)]
-        assert kit.monologue.recent_thought() == ""
+        assert kit.monologue.cycle.recent_thought() == ""
 
 
 @pytest.mark.requirement("R-129", "R-136")

@@ -5,8 +5,7 @@ from contextlib import aclosing
 
 import pytest
 
-from reveries.monologue.observers import QUEUE_EVENTS, Observers
-from reveries.monologue.thought import ThoughtEnd, ThoughtPiece, ThoughtStart
+from reveries.monologue.observers import QUEUE_EVENTS, Observers, ThoughtEnd, ThoughtPiece, ThoughtStart
 
 
 @pytest.mark.requirement("R-39")

@@ -166,7 +166,7 @@ async def test_a_thought_of_the_last_life_that_is_dropped_leads_no_later_one() -
     kit.sources.has_something = False
     async with kit.living():
         await kit.clock.advance(1)
-        kit.monologue.forget("t1")
+        kit.monologue.cycle.forget("t1")
         kit.monologue.ask(Reactivation(ThinkingReason.STEP))
         await kit.clock.advance(60)
     assert [previous for _, previous, _ in kit.sources.gathered] == [""]

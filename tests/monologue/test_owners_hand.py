@@ -234,10 +234,10 @@ async def test_a_dropped_thought_leads_no_later_one() -> None:
     kit = Kit(ScriptedModel(otherwise=THOUGHT))
     async with kit.living():
         await kit.clock.advance(60)
-        kit.monologue.forget("another")
-        assert kit.monologue.recent_thought() != ""
-        kit.monologue.forget(kit.sources.thoughts[0].id)
-        assert kit.monologue.recent_thought() == ""
+        kit.monologue.cycle.forget("another")
+        assert kit.monologue.cycle.recent_thought() != ""
+        kit.monologue.cycle.forget(kit.sources.thoughts[0].id)
+        assert kit.monologue.cycle.recent_thought() == ""
         kit.monologue.ask(NUDGE)
         await kit.clock.advance(60)
     assert kit.sources.gathered[1][1] == ""

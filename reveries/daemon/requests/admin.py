@@ -123,7 +123,7 @@ async def status_frame(request_id: int, mind: Mind) -> protocol.Status:
         conversation_turns=mind.conversation.turn_count,
         attached_clients=mind.conversation.attached_count,
         thinking_enabled=mind.settings.monologue.enabled,
-        last_thought_at=mind.monologue.last_thought_at,
+        last_thought_at=mind.monologue.cycle.last_thought_at,
         last_consolidation=stats.last_consolidation,
         memory=stats,
         models=[protocol.ModelUse(*use) for use in mind.models.uses()],

@@ -5,14 +5,8 @@ import contextlib
 from reveries import protocol
 from reveries.daemon.owner_notes import OwnerNote
 from reveries.daemon.requests.registry import Call, handles
-from reveries.monologue.thought import (
-    Reactivation,
-    ThinkingReason,
-    ThoughtEnd,
-    ThoughtEvent,
-    ThoughtPiece,
-    ThoughtStart,
-)
+from reveries.monologue.observers import ThoughtEnd, ThoughtEvent, ThoughtPiece, ThoughtStart
+from reveries.monologue.thought import Reactivation, ThinkingReason
 from reveries.safe_text import one_line, plain
 
 
@@ -20,7 +14,7 @@ from reveries.safe_text import one_line, plain
 async def watch_thoughts(call: Call, request: protocol.Observe) -> None:
     """Stream the monologue until the watcher stops. A slow watcher misses pieces; the thought never waits (R-39)."""
     outbox = call.session.outbox
-    async with contextlib.aclosing(call.mind.monologue.observe()) as events:
+    async with contextlib.aclosing(call.mind.monologue.cycle.observers.watch()) as events:
         async for event in events:
             frame = thought_frame(request.request_id, event)
             (outbox.send_piece if isinstance(frame, protocol.ThoughtToken) else outbox.send)(frame)

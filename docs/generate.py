@@ -18,16 +18,16 @@ ROOT: Final = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))  # tests.requirements is not part of the package.
 
 from reveries import protocol  # noqa: E402
-from reveries.client.json_answers import (  # noqa: E402
-    OF_COMMANDS,
-    OF_NO_STRUCT,
-    TAKE_LONG,
-    PlaceShown,
-    ProgressLine,
-    PulledModel,
-    SayUsage,
+from reveries.client.features.paths import PlaceShown  # noqa: E402
+from reveries.client.features.say import SayUsage  # noqa: E402
+from reveries.client.progress import ProgressLine  # noqa: E402
+from reveries.client.reference import (  # noqa: E402
+    cli_reference,
+    exit_code_table,
+    list_json_answers,
+    list_json_options,
 )
-from reveries.client.reference import cli_reference, exit_code_table  # noqa: E402
+from reveries.client.weights import PulledModel  # noqa: E402
 from reveries.config import read_default_toml  # noqa: E402
 from reveries.daemon.mind_tools import MindTools  # noqa: E402
 from reveries.faults import render_fault_table  # noqa: E402
@@ -87,11 +87,9 @@ def protocol_page() -> str:
     lines += ["", "## Requests", *_message(protocol.Hello)]
     for request, rules in protocol.REQUESTS.items():
         safe = " It also works in safe mode." if rules.is_safe else ""
-        lines += [
-            *_message(request),
-            "",
-            f"It is answered by [{rules.answer.__name__}](#{rules.answer.__name__.lower()}).{safe}",
-        ]
+        before = f" Before that may come: {', '.join(map(_frame_link, rules.before))}." if rules.before else ""
+        until = " once it is cancelled" if rules.is_watch else ""
+        lines += [*_message(request), "", f"It is answered by {_frame_link(rules.answer)}{until}.{before}{safe}"]
     lines += ["", "## Frames from the daemon"]
     for frame in protocol.leaf_messages(protocol.Frame):
         lines += _message(frame)
@@ -99,6 +97,10 @@ def protocol_page() -> str:
     for part in _parts():
         lines += _message(part)
     return "\n".join(lines)
+
+
+def _frame_link(frame: type[protocol.Frame]) -> str:
+    return f"[{frame.__name__}](#{frame.__name__.lower()})"
 
 
 def mcp_page() -> str:
@@ -132,17 +134,19 @@ def _tool_row(tool: Tool) -> str:
 
 def json_page() -> str:
     """Return the page of what each command writes with --json."""
+    long_ones = [f"`{words}`" for words, option in list_json_options().items() if option.takes_long]
+    answers = list_json_answers()
     lines = [
         "# JSON",
         "",
-        "Generated from reveries/client/json_answers.py and reveries/protocol/ by docs/generate.py.",
+        "Generated from the commands and reveries/protocol/ by docs/generate.py.",
         "",
         "With `--json` a command writes one object on standard output. Times are unix seconds, and texts contain no",
         "terminal control sequences. Errors stay one sentence on standard error, with the [exit code](exit-codes.md).",
         "Fields may be added; none is removed or changes its meaning. The fields of a frame are described in [the",
         "protocol](protocol.md), here without those that only the wire needs (`t`, `request_id`).",
         "",
-        "Commands that take long (" + ", ".join(f"`{name}`" for name in TAKE_LONG) + ") write their",
+        f"Commands that take long ({', '.join(long_ones)}) write their",
         "progress on standard error meanwhile, with `--json` as one [ProgressLine](#progressline) a line, at most four",
         "a second. A line there that is not an object is a sentence for people.",
         "",
@@ -150,14 +154,16 @@ def json_page() -> str:
         "|---|---|",
     ]
     own: dict[str, type[msgspec.Struct]] = {}
-    for command, cls in OF_COMMANDS.items():
+    for command, cls in answers.items():
+        if isinstance(cls, str):
+            lines.append(f"| `reveries {command}` | {cls} |")
+            continue
         is_frame = getattr(protocol, cls.__name__, None) is cls
         lines.append(
             f"| `reveries {command}` | [{cls.__name__}]({'protocol.md' if is_frame else ''}#{cls.__name__.lower()}) |"
         )
         if not is_frame:
             own[cls.__name__] = cls
-    lines += [f"| `reveries {command}` | {description} |" for command, description in OF_NO_STRUCT.items()]
     own |= {cls.__name__: cls for cls in (SayUsage, PlaceShown, PulledModel, ProgressLine)}
     for cls in own.values():
         lines += _message(cls)

@@ -11,7 +11,7 @@ import shutil
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from importlib import resources
 from pathlib import Path
 from string import Template
@@ -20,6 +20,7 @@ from typing import Final
 import pytest
 
 import reveries
+from reveries import protocol
 
 ROOT: Final = Path(__file__).parents[1]
 PACKAGE: Final = Path(str(resources.files("reveries")))
@@ -348,6 +349,38 @@ def test_a_package_re_exports_nothing() -> None:
 def test_nothing_is_left_for_later() -> None:
     later = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b|NotImplementedError")
     assert not [named(file) for file in SOURCES if later.search(file.read_text(encoding="utf-8"))]
+
+
+# --- requests --------------------------------------------------------------------------------------------------------
+
+OF_OTHER_PROGRAMS: Final = {"Detach"}
+"""Requests that no command needs: for a program that keeps its connection and leaves the conversation."""
+
+
+def names_used(files: Iterable[Path]) -> set[str]:
+    """The names and attributes that these modules use."""
+    nodes = [node for file in files for node in ast.walk(parsed(file))]
+    return {node.attr for node in nodes if isinstance(node, ast.Attribute)} | {
+        node.id for node in nodes if isinstance(node, ast.Name)
+    }
+
+
+def test_every_request_has_the_parts_that_contributing_names() -> None:
+    """For handlers and rules see tests/daemon/test_requests.py, for slash commands and pages test_slash_commands.py."""
+    requests = {message.__name__ for message in protocol.REQUESTS}
+    sent = names_used((PACKAGE / "client").rglob("*.py"))
+    assert requests - sent == OF_OTHER_PROGRAMS
+    lists = {"test_requests.py", "test_protocol.py", "given.py", "daemon.py"}
+    tested = names_used(file for file in (ROOT / "tests").rglob("*.py") if file.name not in lists)
+    assert requests <= tested
+
+
+def test_every_frame_answers_a_request_or_is_sent_without_one() -> None:
+    named = {frame for rules in protocol.REQUESTS.values() for frame in (rules.answer, *rules.before)}
+    unasked = {protocol.Welcome, protocol.Failed, protocol.Spoken, protocol.StateChanged, protocol.Switched,
+        protocol.Trouble, protocol.BackupRestored, protocol.MindMoved}  # fmt: skip
+    """The greeting, a failure, what attached clients are notified of, and what the offline process answers."""
+    assert set(protocol.leaf_messages(protocol.Frame)) == named | unasked
 
 
 # --- what loads what -------------------------------------------------------------------------------------------------

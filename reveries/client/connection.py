@@ -7,10 +7,11 @@ dropped here. When the connection is lost, every waiting request gets Connection
 
 import asyncio
 import contextlib
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
-from typing import Final, TypeVar
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from typing import Final, Generic, Protocol, TypeVar
 
 from reveries import __version__, protocol
+from reveries.client.progress import ProgressCallback
 from reveries.config import Home
 from reveries.errors import (
     AsleepError,
@@ -29,20 +30,54 @@ ANSWER_SECONDS: Final = 10.0
 
 _QUEUED_FRAMES = 1024
 _CLOSE_SECONDS = 1.0
-_INTERMEDIATE_FRAMES = (
-    protocol.Progress,
-    protocol.Recalled,
-    protocol.Help,
-    protocol.Token,
-    protocol.Stored,
-    protocol.ThoughtBegan,
-    protocol.ThoughtToken,
-    protocol.WorkHappened,
-    protocol.ThoughtEnded,
-)
 
 _Answer = TypeVar("_Answer")
+
+
+class AskCallback(Protocol):
+    """Sends one request and returns its answer. Raises ReveriesError."""
+
+    def __call__(self, make: Callable[[int], Request], answer: type[_Answer], /) -> Awaitable[_Answer]: ...
+
+
 _Queue = asyncio.Queue[Frame | None]
+
+
+class RunningRequest(Generic[_Answer]):
+    """One request and its answer, created by `Connection.start`. Iterate over it once for the frames that come before
+    the answer; then `answer` is set. Or only await `result`."""
+
+    def __init__(self, connection: "Connection", request: Request, answer: type[_Answer]) -> None:
+        self._connection = connection
+        self._request = request
+        self._answer_type = answer
+        self.answer: _Answer | None = None
+
+    async def __aiter__(self) -> AsyncGenerator[Frame, None]:
+        """Raises the daemon's error; ConnectionLostError; ProtocolError for an answer of another type."""
+        before = protocol.REQUESTS[type(self._request)].before
+        async with contextlib.aclosing(self._connection.request(self._request)) as frames:
+            async for frame in frames:
+                if isinstance(frame, before):
+                    yield frame
+                elif isinstance(frame, self._answer_type):
+                    self.answer = frame
+                else:
+                    raise _no_answer_error(self._answer_type)
+
+    async def result(self, on_progress: ProgressCallback | None = None) -> _Answer:
+        """Wait for the answer; `on_progress` receives the progress. Raises what the iteration raises."""
+        async with contextlib.aclosing(aiter(self)) as frames:
+            async for frame in frames:
+                if on_progress is not None and isinstance(frame, protocol.Progress):
+                    on_progress(frame.what, frame.done, frame.total)
+        if self.answer is None:
+            raise _no_answer_error(self._answer_type)
+        return self.answer
+
+    def stop(self) -> None:
+        """Ask the daemon to stop it; its last frame still arrives. Safe in a signal handler."""
+        self._connection.cancel_soon(self._request.request_id)
 
 
 class Connection:
@@ -69,6 +104,10 @@ class Connection:
         self._last_id += 1
         return self._last_id
 
+    def start(self, make: Callable[[int], Request], answer: type[_Answer]) -> RunningRequest[_Answer]:
+        """Return the request that `make` builds from a new id; it is sent when its frames or its result are awaited."""
+        return RunningRequest(self, make(self.new_id()), answer)
+
     async def ask(
         self, make: Callable[[int], Request], answer: type[_Answer], *, seconds: float | None = ANSWER_SECONDS
     ) -> _Answer:
@@ -79,23 +118,19 @@ class Connection:
         """
         try:
             async with asyncio.timeout(seconds):
-                async with contextlib.aclosing(self.request(make(self.new_id()))) as frames:
-                    async for frame in frames:
-                        if isinstance(frame, answer):
-                            return frame
+                return await self.start(make, answer).result()
         except TimeoutError as error:
             raise ProtocolError(
                 f"The mind is awake, but did not answer within {seconds:g} s.",
                 advice="Try again. If this persists, restart it: `reveries sleep`, then `reveries wake`.",
             ) from error
-        raise ProtocolError(f"The mind did not answer with {answer.__name__}.", advice=_SAME_VERSION)
 
     async def request(self, message: Request) -> AsyncGenerator[Frame, None]:
         """Send `message`, and yield each frame of the answer, including the last. Raises the daemon's error.
 
         Leaving the iteration early only stops listening; `cancel` stops the work.
         """
-        assert not isinstance(message, protocol.Hello)
+        before = protocol.REQUESTS[type(message)].before
         queue: _Queue = asyncio.Queue(_QUEUED_FRAMES)
         self._waiting[message.request_id] = queue
         try:
@@ -105,7 +140,7 @@ class Connection:
                 if isinstance(frame, protocol.Failed):
                     raise error_from_code(frame.code, frame.message, frame.advice)
                 yield frame
-                if not isinstance(frame, _INTERMEDIATE_FRAMES):
+                if not isinstance(frame, before):
                     return
         finally:
             del self._waiting[message.request_id]
@@ -267,6 +302,10 @@ async def _greet(
             advice=_SAME_VERSION if frame.version < protocol.PROTOCOL_VERSION else _NEWER_MIND,
         )
     return frame
+
+
+def _no_answer_error(answer: type) -> ProtocolError:
+    return ProtocolError(f"The mind did not answer with {answer.__name__}.", advice=_SAME_VERSION)
 
 
 def _lost_error() -> ConnectionLostError:

@@ -13,13 +13,19 @@ from pathlib import Path
 import msgspec
 
 from reveries import protocol
-from reveries.client.connection import Connection
+from reveries.client.connection import Connection, RunningRequest
 from reveries.client.connection import connect as connect_to
 from reveries.config import Home, find_home
 from reveries.errors import InputDataError
 from reveries.safe_text import PlainStream
 
 Thought = protocol.ThoughtBegan | protocol.ThoughtToken | protocol.ThoughtEnded
+
+
+def start_saying(connection: Connection, words: str, *, off_record: bool) -> RunningRequest[protocol.Replied]:
+    """Return the request that says `words`. `off_record`: neither they nor the reply are stored."""
+    mark = True if off_record else msgspec.UNSET
+    return connection.start(lambda new_id: protocol.Say(new_id, words, off_record=mark), protocol.Replied)
 
 
 class Exchange:
@@ -43,15 +49,13 @@ class Exchange:
         self._on_help = on_help
         self.recalled: list[protocol.RecalledItem] = []
         self.stored: dict[str, str] = {}
-        self.end: protocol.Replied | None = None
-        self._connection = connection
-        self._say = protocol.Say(connection.new_id(), words, off_record=True if off_record else msgspec.UNSET)
+        self._running = start_saying(connection, words, off_record=off_record)
 
     async def __aiter__(self) -> AsyncGenerator[str, None]:
         """Raises the daemon's error, or ConnectionLostError if the connection is lost; pieces received before that have
         been yielded."""
         plain = PlainStream()
-        async with contextlib.aclosing(self._connection.request(self._say)) as frames:
+        async with contextlib.aclosing(aiter(self._running)) as frames:
             async for frame in frames:
                 if piece := plain.feed(self._note_frame(frame)):
                     yield piece
@@ -60,7 +64,11 @@ class Exchange:
 
     def stop(self) -> None:
         """Stop the reply: it ends as "cancelled", and the part so far is kept. Safe in a signal handler."""
-        self._connection.cancel_soon(self._say.request_id)
+        self._running.stop()
+
+    @property
+    def end(self) -> protocol.Replied | None:
+        return self._running.answer
 
     def _note_frame(self, frame: protocol.Frame) -> str:
         match frame:
@@ -74,8 +82,6 @@ class Exchange:
                 self.help = frame.text
                 if self._on_help is not None:
                     self._on_help(frame.text)
-            case protocol.Replied():
-                self.end = frame
             case _:
                 pass
         return ""
@@ -120,14 +126,14 @@ class MindClient:
 
     async def thoughts(self) -> AsyncGenerator[Thought, None]:
         """Yield its thoughts live, as long as you iterate. Watching changes nothing."""
-        request = protocol.Observe(self.connection.new_id())
+        watching = self.connection.start(protocol.Observe, protocol.Ok)
         try:
-            async with contextlib.aclosing(self.connection.request(request)) as frames:
+            async with contextlib.aclosing(aiter(watching)) as frames:
                 async for frame in frames:
                     if isinstance(frame, Thought):
                         yield frame
         finally:
-            self.connection.cancel_soon(request.request_id)
+            watching.stop()
 
 
 @contextlib.asynccontextmanager

@@ -6,12 +6,11 @@ from pathlib import Path
 
 import click
 
-from reveries.client.json_answers import ModelChosen, PulledModel
 from reveries.client.model_choice import is_auto_model, other_provider_text, question_text, suggestion_text
 from reveries.client.progress import progress_bar
-from reveries.client.render import paragraph, say, show, write_struct
+from reveries.client.render import paragraph, say, show, show_json
 from reveries.client.settings_file import apply_to_daemon, file_in_force, write_setting
-from reveries.client.weights import pull_model, pulled_sentence, request_suggestion
+from reveries.client.weights import ModelChosen, PulledModel, pull_model, pulled_sentence, request_suggestion
 from reveries.config import AUTO_MODEL, Settings, load_settings
 from reveries.errors import NotFoundError, UsageError
 from reveries.protocol import ModelsOverview, SuggestedModel
@@ -32,7 +31,7 @@ def choose_model(name: str, *, as_json: bool, overview: Callable[[], ModelsOverv
         models = overview() if settings.llm.provider == "auto" else None
         chosen = _choose_automatically(settings, file, models, as_json=as_json)
     if as_json:
-        write_struct(chosen)
+        show_json(chosen)
 
 
 def download_model(name: str, *, as_json: bool) -> PulledModel:

@@ -58,32 +58,17 @@ def run_for_frame(
 
 def overview_offline(module: str = OFFLINE_MODULE) -> protocol.ModelsOverview:
     """Return the models that the next wake would use. Raises ReveriesError."""
-    for frame in stream_frames("models", module=module):
-        if isinstance(frame, protocol.ModelsOverview):
-            return frame
-    raise ModelUnavailableError(
-        "The list of models could not be read.", advice=f"To see its output: {sys.executable} -m {module} models"
-    )
+    return run_for_frame(protocol.ModelsOverview, "models", module=module)
 
 
 def usage_offline(days: int, module: str = OFFLINE_MODULE) -> protocol.UsageReport:
     """Read the usage from the ledger while the mind is asleep. Raises ReveriesError."""
-    for frame in stream_frames("usage", "--days", str(days), module=module):
-        if isinstance(frame, protocol.UsageReport):
-            return frame
-    raise ModelUnavailableError(
-        "The ledger could not be read.", advice=f"To see its output: {sys.executable} -m {module} usage"
-    )
+    return run_for_frame(protocol.UsageReport, "usage", "--days", str(days), module=module)
 
 
 def checkup_offline(module: str = OFFLINE_MODULE) -> protocol.Checkup:
     """Run the daemon's checks while the mind is asleep. Raises ReveriesError."""
-    for frame in stream_frames("checkup", module=module):
-        if isinstance(frame, protocol.Checkup):
-            return frame
-    raise ModelUnavailableError(
-        "The checkup ended without a result.", advice=f"To see its output: {sys.executable} -m {module} checkup"
-    )
+    return run_for_frame(protocol.Checkup, "checkup", module=module)
 
 
 def json_rows(process: "subprocess.Popen[bytes]") -> Iterator[bytes]:

@@ -9,30 +9,32 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Final
 
 import msgspec
 
 from reveries import protocol
+from reveries.client.answers import render_answer
 from reveries.client.connection import Connection, connect
-from reveries.client.features.digest import DIGEST_SINCE, collect_digest, digest_page
-from reveries.client.plain_work import PLAIN_WORK, PlainWork
+from reveries.client.mind import Exchange
+from reveries.client.owner_files import resolve_path
+from reveries.client.plain_work import PlainWork
 from reveries.client.render import page_columns, say, show
-from reveries.client.tui.commands import COMMANDS, Command, CommandCall, parse_command
-from reveries.client.tui.queries import build_query, render_answers
-from reveries.client.wording import clock_time, plural, since
+from reveries.client.slash_commands import COMMANDS
+from reveries.client.slash_parsing import CommandCall, parse_command
+from reveries.client.wording import clock_time, plural
 from reveries.clock import Clock
 from reveries.config import Home
-from reveries.errors import AsleepError, ConnectionLostError, ReveriesError, UsageError
-from reveries.safe_text import PlainStream, one_line, plain
+from reveries.errors import AsleepError, ConnectionLostError, ReveriesError
+from reveries.safe_text import one_line, plain
 
 _LAST_TURNS: Final = 6
 _LINES: Final = 10_000
 _COLUMNS: Final = 90
 _AGAIN_SECONDS: Final = 1.0
 _READ_BYTES: Final = 65_536
-_WORDS_ONLY: Final = frozenset({"/new", "/undo", "/retry", "/private", "/digest", "/help", "/exit", *PLAIN_WORK})
 
 
 class PlainChat:
@@ -48,6 +50,21 @@ class PlainChat:
         """Stops the running reply or long work."""
         self._is_private = False
         self._was_private = False
+        self._is_leaving = False
+        self._actions: dict[str, Callable[[Connection, str], Awaitable[object]]] = {
+            "/exit": self._exit,
+            "/help": self._print_help,
+            "/new": self._begin_anew,
+            "/private": self._talk_privately,
+            "/undo": self._take_back,
+            "/retry": self._retry,
+            "/import": self._import,
+        }
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The commands that it carries out itself."""
+        return frozenset(self._actions)
 
     async def run(self) -> None:
         """Run until the owner leaves or the input ends. A lost connection is retried. Raises AsleepError if the mind is
@@ -73,9 +90,8 @@ class PlainChat:
     async def _hold_conversation(self, mind: Connection, loop: asyncio.AbstractEventLoop) -> None:
         loop.add_signal_handler(signal.SIGINT, self._interrupt)
         try:
-            while line := await self._next_line(mind):
-                if not await self._take_line(mind, line):
-                    return
+            while not self._is_leaving and (line := await self._next_line(mind)):
+                await self._take_line(mind, line)
         finally:
             loop.remove_signal_handler(signal.SIGINT)
 
@@ -138,8 +154,8 @@ class PlainChat:
         for notice in attached.notices:
             self._write_text(plain(notice))
 
-    async def _take_line(self, mind: Connection, line: str) -> bool:
-        """Say the line or run its command. False to leave."""
+    async def _take_line(self, mind: Connection, line: str) -> None:
+        """Say the line or run its command."""
         # A space before a slash means that it does not begin a command.
         entered = parse_command(plain(line).rstrip())
         text = plain(line).strip()
@@ -151,7 +167,7 @@ class PlainChat:
                     f"{entered.command.name} stores text, but you are off the record. To end that: /private"
                 )
             elif entered is not None:
-                return await self._run_command(mind, entered)
+                await self._run_command(mind, entered)
             elif text:
                 await self._say_words(mind, text, is_private=self._is_private)
         except ReveriesError as error:
@@ -159,102 +175,84 @@ class PlainChat:
                 self._write_text(f"\nNot answered: {text}")
                 raise
             self._write_text(f"That failed: {error}")
-        return True
 
-    async def _run_command(self, mind: Connection, entered: CommandCall) -> bool:
-        match entered.command.name:
-            case "/exit":
-                return False
-            case "/help":
-                self._print_help()
-            case "/new":
-                await mind.ask(protocol.NewConversation, protocol.Ok)
-                self._write_text("A new conversation.")
-            case "/private" if entered.words:
-                await self._say_words(mind, entered.words, is_private=True)
-            case "/private":
-                self._is_private = not self._is_private
-                self._write_text("Off the record: nothing is kept." if self._is_private else "On the record again.")
-            case "/digest":
-                digest = await collect_digest(mind.ask, since(entered.words or DIGEST_SINCE, self._clock.now()))
-                with page_columns(_COLUMNS):
-                    show(digest_page(digest, self._clock.now()))
-            case "/undo" | "/retry" if self._was_private:
-                self._write_text("The last turn was off the record, so there is nothing to take back.")
-            case "/undo" | "/retry":
-                taken_back = await mind.ask(protocol.TakeBack, protocol.TakenBack)
-                self._write_text(f"Taken back: {plain(taken_back.words)}")
-                if entered.command.name == "/retry":
-                    await self._say_words(mind, taken_back.words, is_private=self._is_private)
-            case _:
-                await self._show_output(mind, entered)
-        return True
+    async def _run_command(self, mind: Connection, call: CommandCall) -> None:
+        command = call.command
+        if (action := self._actions.get(command.name)) is not None:
+            await action(mind, call.words)
+        elif command.fetch is not None:
+            ask = self._work(mind).ask if command.work else partial(mind.ask, seconds=None)
+            self._show_answer(await command.fetch(ask, call.words, self._clock.now()))
+        else:
+            self._write_text(f"{command.name} needs the terminal interface. See reveries --help for similar commands.")
 
-    async def _run_work(self, mind: Connection, entered: CommandCall) -> None:
-        """Run long work. Ctrl+C stops it, like a reply."""
+    async def _exit(self, _: Connection, __: str) -> None:
+        self._is_leaving = True
 
-        def set_stop(stop: Callable[[], object] | None) -> None:
-            self._stop = stop
-
-        work = PlainWork(mind, self._clock, self._write_text, set_stop)
-        with page_columns(_COLUMNS):
-            show(await work.do(entered))
-
-    async def _show_output(self, mind: Connection, entered: CommandCall) -> None:
-        if entered.command.name in PLAIN_WORK:
-            await self._run_work(mind, entered)
-            return
-        query = build_query(entered)
-        if query is None:
-            self._write_text(
-                f"{entered.command.name} needs the terminal interface. See reveries --help for similar commands."
-            )
-            return
-        answers: list[protocol.Frame] = []
-        for make in query.requests:
-            frames = [frame async for frame in mind.request(make(mind.new_id()))]
-            answers.append(frames[-1])
-        show(render_answers(answers, self._clock.now(), _COLUMNS))
-
-    async def _say_words(self, mind: Connection, text: str, *, is_private: bool = False) -> None:
-        number = mind.new_id()
-        self._stop = lambda: mind.cancel_soon(number)
-        self._was_private = is_private
-        request = protocol.Say(number, text, off_record=True if is_private else msgspec.UNSET)
-        stream = PlainStream()
-        self._write_text(f"{one_line(mind.welcome.mind, 60)}: ", end="")
-        try:
-            async for frame in mind.request(request):
-                match frame:
-                    case protocol.Token(text=piece):
-                        self._write_text(stream.feed(piece), end="")
-                    case protocol.Help(text=offered):
-                        self._write_text(f"\n{plain(offered)}\n")
-                    case protocol.Replied():
-                        self._write_text(stream.finish())
-                        if frame.reason != "stop":
-                            self._write_text(f"({plain(frame.explanation) or frame.reason})")
-                    case _:
-                        pass
-        finally:
-            self._stop = None
-
-    def _print_help(self) -> None:
+    async def _print_help(self, _: Connection, __: str) -> None:
         for command in COMMANDS:
-            if command.name in _WORDS_ONLY or _is_query(command):
+            if command.name in self._actions or command.fetch is not None:
                 self._write_text(f"{command.usage}: {command.description}")
         self._write_text("Ctrl+C stops a reply or long work; if there is none, it leaves.")
 
+    async def _begin_anew(self, mind: Connection, _: str) -> None:
+        await mind.ask(protocol.NewConversation, protocol.Ok)
+        self._write_text("A new conversation.")
+
+    async def _talk_privately(self, mind: Connection, words: str) -> None:
+        """Say `words` off the record; without words, all that follows."""
+        if words:
+            await self._say_words(mind, words, is_private=True)
+            return
+        self._is_private = not self._is_private
+        self._write_text("Off the record: nothing is kept." if self._is_private else "On the record again.")
+
+    async def _take_back(self, mind: Connection, _: str) -> str:
+        """Take back the last turn, and return its words; "" if it was off the record."""
+        if self._was_private:
+            self._write_text("The last turn was off the record, so there is nothing to take back.")
+            return ""
+        words = (await mind.ask(protocol.TakeBack, protocol.TakenBack)).words
+        self._write_text(f"Taken back: {plain(words)}")
+        return words
+
+    async def _retry(self, mind: Connection, _: str) -> None:
+        if words := await self._take_back(mind, _):
+            await self._say_words(mind, words, is_private=self._is_private)
+
+    async def _import(self, mind: Connection, words: str) -> None:
+        self._show_answer(await self._work(mind).import_file(resolve_path(words)))
+
+    def _work(self, mind: Connection) -> PlainWork:
+        """Ctrl+C stops it, like a reply."""
+        return PlainWork(mind, self._clock, self._write_text, self._set_stop)
+
+    def _show_answer(self, answer: msgspec.Struct) -> None:
+        with page_columns(_COLUMNS):
+            show(render_answer(answer, self._clock.now()))
+
+    def _set_stop(self, stop: Callable[[], object] | None) -> None:
+        self._stop = stop
+
+    async def _say_words(self, mind: Connection, text: str, *, is_private: bool = False) -> None:
+        def show_help(offered: str) -> None:
+            self._write_text(f"\n{plain(offered)}\n")
+
+        exchange = Exchange(mind, text, show_help, off_record=is_private)
+        self._stop = exchange.stop
+        self._was_private = is_private
+        self._write_text(f"{one_line(mind.welcome.mind, 60)}: ", end="")
+        try:
+            async for piece in exchange:
+                self._write_text(piece, end="")
+            self._write_text("")
+            if exchange.end is not None and exchange.end.reason != "stop":
+                self._write_text(f"({plain(exchange.end.explanation) or exchange.end.reason})")
+        finally:
+            self._stop = None
+
     def _write_text(self, text: str, end: str = "\n") -> None:
         self._out(text + end)
-
-
-def _is_query(command: Command) -> bool:
-    try:
-        return build_query(CommandCall(command, "x")) is not None
-    except UsageError:
-        # It is a query that needs more arguments.
-        return True
 
 
 def run_plain_chat(home: Home, clock: Clock) -> None:

@@ -8,10 +8,21 @@ import time
 from collections.abc import Callable, Iterator
 
 import click
+import msgspec
 
-from reveries.client.json_answers import ProgressLine
 from reveries.client.render import is_terminal, json_line
 from reveries.safe_text import one_line
+
+
+class ProgressLine(msgspec.Struct, frozen=True):
+    """Progress: what is being done, how much of it is done, the total (0: unknown), and the unit: "bytes", or "" for
+    counted items."""
+
+    doing: str
+    done: int
+    total: int
+    unit: str
+
 
 ProgressCallback = Callable[[str, int, int], None]
 """Receives what is being done, how much is done, and the total (0: unknown)."""

@@ -1,10 +1,12 @@
-"""Reference pages generated from the program: commands and exit codes."""
+"""Reference pages generated from the program: commands, what they print as JSON, and exit codes."""
 
 import inspect
 
 import click
+import msgspec
 
 from reveries import errors
+from reveries.client.answers import JsonOption
 
 
 def cli_reference() -> str:
@@ -47,6 +49,27 @@ def _known_types() -> set[type]:
 
 def _list_error_types(error: type[errors.ReveriesError]) -> list[type[errors.ReveriesError]]:
     return [error, *(below for child in error.__subclasses__() for below in _list_error_types(child))]
+
+
+def list_json_options() -> dict[str, JsonOption]:
+    """Return the `--json` of each command that has one, by the command's words."""
+    from reveries.client.cli import cli
+
+    return {
+        path.removeprefix("reveries "): option
+        for path, command in _list_commands(cli, "reveries")
+        for option in command.params
+        if isinstance(option, JsonOption)
+    }
+
+
+def list_json_answers() -> dict[str, type[msgspec.Struct] | str]:
+    """Return what each command prints with `--json`, by its words: a struct, or a description where it is none."""
+    return {
+        f"{words} {arguments}".strip(): answer
+        for words, option in list_json_options().items()
+        for arguments, answer in option.answers.items()
+    }
 
 
 def _list_commands(command: click.Command, path: str) -> list[tuple[str, click.Command]]:

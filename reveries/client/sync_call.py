@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from reveries import protocol
 from reveries.client.connection import ANSWER_SECONDS, Connection, connect
+from reveries.client.progress import progress_bar
 from reveries.config import find_home
 from reveries.errors import InputDataError, UsageError
 
@@ -30,6 +31,20 @@ def ask_mind(
 ) -> _Result:
     """Send one request, and return its answer, within `seconds` (None: no limit)."""
     return call_mind(lambda mind: mind.ask(make, answer, seconds=seconds))
+
+
+def ask_with_progress(
+    make: Callable[[int], protocol.Request], answer: type[_Result], what: str, *, as_json: bool
+) -> _Result:
+    """Send one request, and return its answer, with its progress on stderr and without a time limit, because the client
+    could not report what happened after it. Ctrl+C stops the work itself."""
+
+    async def run(mind: Connection) -> _Result:
+        running = mind.start(make, answer)
+        with progress_bar(what, as_json=as_json) as report, handle_ctrl_c(running.stop):
+            return await running.result(report)
+
+    return call_mind(run)
 
 
 @contextlib.contextmanager

@@ -4,12 +4,28 @@ from collections.abc import Callable
 
 import msgspec
 
-from reveries.client.json_answers import PulledModel
 from reveries.client.offline_worker import json_rows, start_worker
 from reveries.client.progress import ProgressCallback
 from reveries.errors import ModelUnavailableError, error_from_code
 from reveries.protocol import SuggestedModel
 from reveries.safe_text import one_line
+
+
+class PulledModel(msgspec.Struct, frozen=True):
+    name: str
+    source: str
+
+
+class ModelChosen(msgspec.Struct, frozen=True):
+    """The chat model that will be used, and why, in a sentence; `model` is empty if it is a provider's or Ollama's, and
+    nothing is downloaded. `source`: where its last file came from (empty: it was already here). `written`: whether the
+    settings now name it."""
+
+    model: str
+    why: str
+    source: str
+    written: bool
+
 
 OLLAMA_PREFIX = "ollama/"
 _ASSETS_MODULE = "reveries.llm.assets"

@@ -23,10 +23,8 @@ from reveries.protocol import (
     Cancel,
     Failed,
     Hello,
-    Observe,
     Ok,
     Request,
-    WatchWork,
     Welcome,
     decode_request,
     encode,
@@ -267,8 +265,8 @@ class Server:
 def _stopped_frame(request: Request) -> Failed | Ok:
     """Return the last frame of a cancelled request: Ok for a watcher, which wanted to stop; else a failure."""
     number = request.request_id
-    is_watcher = isinstance(request, Observe | WatchWork)
-    return Ok(number) if is_watcher else Failed(number, "cancelled", "It was stopped.", "")
+    is_watch = REQUESTS[type(request)].is_watch
+    return Ok(number) if is_watch else Failed(number, "cancelled", "It was stopped.", "")
 
 
 async def _close_connection(writer: asyncio.StreamWriter) -> None:

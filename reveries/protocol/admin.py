@@ -149,7 +149,7 @@ class Trouble(Answer, frozen=True):
     problems: list[str]
 
 
-@request(answer=Progress, safe=True)
+@request(answer=Backups, before=(Progress,), safe=True)
 class MakeBackup(Request, frozen=True):
     """Make a verified backup of the memory now. Answered by `Progress`, then by `Backups` with that backup only."""
 
@@ -182,7 +182,7 @@ class ApplyConfig(Request, frozen=True):
     """Reload config.toml and apply the settings that can change while awake. Answered by `ConfigApplied`."""
 
 
-@request(answer=Ok, safe=True)
+@request(answer=Ok, before=(Progress,), safe=True)
 class Sleep(Request, frozen=True):
     """Stop thinking, consolidate (60 s at most), shut down. Answered by `Progress` and, before the shutdown, `Ok`."""
 

@@ -246,7 +246,7 @@ class ImportedTurn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Sent as true if the file says that the account's holder wrote this, under whatever name."""
 
 
-@request(answer=Progress)
+@request(answer=Forgotten, before=(Progress,))
 class Forget(Request, frozen=True):
     """Forget what one of these selects: the id (or a unique prefix) of an episode, a turn, a thought or a note; words;
     the name of a person or thing; a period. Answered by `Progress` and `Forgotten`.
@@ -320,7 +320,7 @@ class Inspect(Request, frozen=True):
     episode_id: Annotated[str, msgspec.Meta(min_length=1, max_length=100)]
 
 
-@request(answer=Imported)
+@request(answer=Imported, before=(Progress,))
 class Import(Request, frozen=True):
     """Import a part of a past conversation, in order. Answered by `Progress`, then `Imported`. After the part with
     `is_last`, light sleep runs."""

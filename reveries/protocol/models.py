@@ -4,7 +4,7 @@ from typing import Annotated
 
 import msgspec
 
-from reveries.protocol.message import Answer, Request
+from reveries.protocol.message import Answer, Progress, Request
 from reveries.protocol.registry import request
 
 
@@ -241,7 +241,7 @@ class AskModels(Request, frozen=True):
     """Which model each role uses and why, and which others are available. Answered by `ModelsOverview`."""
 
 
-@request(answer=ModelsProbed)
+@request(answer=ModelsProbed, before=(Progress,))
 class ProbeModels(Request, frozen=True):
     """Send a test question to the model of each role, or of `role` only; it counts against the budget like any call.
     With `tiers`, also run and store the tier test. Answered by `Progress`, then `ModelsProbed`."""

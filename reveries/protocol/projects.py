@@ -454,6 +454,6 @@ class WorkNow(Request, frozen=True):
     project: Annotated[str, msgspec.Meta(max_length=200)] = ""
 
 
-@request(answer=Ok)
+@request(answer=Ok, before=(WorkHappened,), watch=True)
 class WatchWork(Request, frozen=True):
     """Watch the work: `WorkHappened` events until cancelled."""

@@ -17,6 +17,10 @@ class RequestRules:
 
     answer: type[Frame]
     """Its last frame, unless it fails."""
+    before: tuple[type[Frame], ...]
+    """The frames that may come before the last one."""
+    is_watch: bool
+    """Whether it runs until it is cancelled, which is then no failure: it ends with `answer`."""
     is_safe: bool
     """Whether it is answered in safe mode."""
     is_large: bool
@@ -28,11 +32,18 @@ REQUESTS: Final[dict[type[Request], RequestRules]] = {}
 """In the order of definition."""
 
 
-def request(*, answer: type[Frame], safe: bool = False, large: bool = False) -> Callable[[type[_R]], type[_R]]:
+def request(
+    *,
+    answer: type[Frame],
+    before: tuple[type[Frame], ...] = (),
+    watch: bool = False,
+    safe: bool = False,
+    large: bool = False,
+) -> Callable[[type[_R]], type[_R]]:
     """Register a message as a request that ends with `answer`; see RequestRules."""
 
     def register(message: type[_R]) -> type[_R]:
-        REQUESTS[message] = RequestRules(answer, safe, large)
+        REQUESTS[message] = RequestRules(answer, before, watch, safe, large)
         return message
 
     return register

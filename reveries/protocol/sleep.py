@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from reveries.protocol.message import Answer, Request, RunId
+from reveries.protocol.message import Answer, Progress, Request, RunId
 from reveries.protocol.registry import request
 
 
@@ -150,14 +150,14 @@ class Consolidated(Answer, frozen=True):
     question: str = ""
 
 
-@request(answer=Consolidated)
+@request(answer=Consolidated, before=(Progress,))
 class Consolidate(Request, frozen=True):
     """Run deep sleep on the most salient unprocessed experiences. Answered by `Progress`, then `Consolidated`."""
 
     limit: Annotated[int, msgspec.Meta(ge=1)] | None = None
 
 
-@request(answer=SleepPreview)
+@request(answer=SleepPreview, before=(Progress,))
 class PreviewSleep(Request, frozen=True):
     """Ask the model as `Consolidate` would, but change nothing. Answered by `Progress`, then `SleepPreview`."""
 

@@ -148,7 +148,7 @@ class Detach(Request, frozen=True):
     """Leave the conversation and keep the connection. Answered by `Ok`."""
 
 
-@request(answer=Replied, safe=True)
+@request(answer=Replied, before=(Recalled, Help, Token, Stored), safe=True)
 class Say(Request, frozen=True):
     """One turn of the owner. Answered by `Recalled`, `Token`s, `Stored`, and finally `Replied`."""
 

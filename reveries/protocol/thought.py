@@ -99,7 +99,7 @@ class Notes(Answer, frozen=True):
     per_day: float
 
 
-@request(answer=Ok)
+@request(answer=Ok, before=(ThoughtBegan, ThoughtToken, ThoughtEnded), watch=True)
 class Observe(Request, frozen=True):
     """Watch the monologue: `ThoughtBegan`, `ThoughtToken`, `ThoughtEnded` until cancelled. Starts with the running
     thought so far, if there is one."""

@@ -113,7 +113,7 @@ async def test_frames_cut_anywhere_are_read_whole(home: Home) -> None:
         writer.close()
 
     async with asyncio.timeout(90), _serving(home, drip), connect(home) as mind:
-        frames = [frame async for frame in mind.request(protocol.Detach(mind.new_id()))]
+        frames = [frame async for frame in mind.request(protocol.Say(mind.new_id(), "hello"))]
     assert frames == [protocol.Stored(1, "words", "ü€𝄞"), protocol.Ok(1)]
 
 

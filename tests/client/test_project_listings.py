@@ -71,8 +71,8 @@ async def browser(
             await store.put_orientation(transaction, project.id, old, new, "goal", frozenset())
         await ask(life.mind, protocol.GiveGrant(1, "Fair", "fetch"), protocol.Grants)
 
-        async def asking(make: Callable[[int], protocol.Request]) -> protocol.Frame:
-            return await ask(life.mind, make(1))
+        async def asking(make: Callable[[int], protocol.Request], answer: type[protocol.Frame]) -> protocol.Frame:
+            return await ask(life.mind, make(1), answer)
 
         app = Terminal()
         async with app.run_test(size=size) as pilot:

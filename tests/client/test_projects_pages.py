@@ -4,6 +4,7 @@ import msgspec
 import pytest
 
 from reveries import protocol
+from reveries.client.answers import render_answer
 from reveries.client.features.knowledge import chunks_page, conflicts_page, know_page, relations_page
 from reveries.client.features.project_pages import (
     orientation_diff_page,
@@ -16,8 +17,7 @@ from reveries.client.features.project_pages import (
 from reveries.client.features.work import render_event
 from reveries.client.knowledge_picture import draw_knowledge_svg
 from reveries.client.render import Page
-from reveries.client.tui.commands import CommandCall, parse_command
-from reveries.client.tui.queries import build_query, render_answer
+from tests.client.slash import first_request
 
 NOW = 1_750_000_000.0
 LINE = protocol.ProjectLine(
@@ -113,20 +113,14 @@ def test_hostile_words_of_a_project_reach_no_terminal_as_they_are() -> None:
 
 
 def test_the_chat_shows_a_project_and_answers_a_question() -> None:
-    for typed in ("/project Fair", "/answer 3f9a Els pays", "/work Fair"):
-        command = parse_command(typed)
-        assert isinstance(command, CommandCall)
-        assert build_query(command) is not None
-    command = parse_command("/answer 3f9a Els pays")
-    assert isinstance(command, CommandCall)
-    query = build_query(command)
-    assert query is not None
-    assert query.request(7) == protocol.AnswerQuestion(7, "3f9a", "Els pays")
+    assert first_request("/project Fair")[0] == protocol.AskProject(7, "Fair")
+    assert first_request("/answer 3f9a Els pays")[0] == protocol.AnswerQuestion(7, "3f9a", "Els pays")
+    assert first_request("/work Fair")[0] == protocol.RequestWork(7, "Fair")
     frames: list[protocol.Frame] = [
         DETAIL, protocol.QuestionAnswered(1, "Fair", "Who pays?"), protocol.WorkRequested(1, "Fair"),
     ]  # fmt: skip
     for frame in frames:
-        assert "Fair" in text(render_answer(frame, NOW, 100))
+        assert "Fair" in text(render_answer(frame, NOW))
 
 
 CHUNK = protocol.ChunkEntry(

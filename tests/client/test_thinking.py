@@ -7,12 +7,13 @@ import msgspec
 import pytest
 
 from reveries import protocol
+from reveries.client.answers import render_answer
 from reveries.client.features.thinking import notes_page, thoughts_page
-from reveries.client.tui.commands import CommandCall, parse_command
-from reveries.client.tui.queries import build_query, render_answer
+from reveries.client.slash_parsing import parse_command
 from reveries.config import Home
 from reveries.protocol import Frame
 from tests.client.command_line import reveries
+from tests.client.slash import first_request
 from tests.client.test_tui import HOSTILE
 from tests.fakes.daemon import NOW, Script, awake_in_thread
 
@@ -150,7 +151,9 @@ def test_asleep_they_say_how_to_wake_it(home: Home, words: tuple[str, ...]) -> N
 
 
 def test_in_the_chat_the_same_stands_behind_a_slash() -> None:
-    made = [_asked(words) for words in ("/notes", "/nudge the garden", "/pause", "/unpause", "/step", "/release")]
+    made = [
+        first_request(words)[0] for words in ("/notes", "/nudge the garden", "/pause", "/unpause", "/step", "/release")
+    ]
     assert [type(one) for one in made] == [
         protocol.AskNotes,
         protocol.NudgeThinking,
@@ -163,16 +166,8 @@ def test_in_the_chat_the_same_stands_behind_a_slash() -> None:
     assert isinstance(parse_command("/nudge"), str)
     assert parse_command("/nothing is fun") is None
     released = protocol.ThinkingReleased(0, True, "The same words came again and again.")
-    assert "The same words" in text_of(render_answer(released, NOW, 80))
-    assert "no pause after a trip" in text_of(render_answer(protocol.ThinkingReleased(0, False, ""), NOW, 80))
+    assert "The same words" in text_of(render_answer(released, NOW))
+    assert "no pause after a trip" in text_of(render_answer(protocol.ThinkingReleased(0, False, ""), NOW))
     paused = protocol.ThinkingControlled(0, "talking", "", is_paused=True)
-    assert "/unpause" in text_of(render_answer(paused, NOW, 80))
-    assert "when that is idle" in text_of(render_answer(msgspec.structs.replace(paused, is_paused=False), NOW, 80))
-
-
-def _asked(words: str) -> protocol.Request:
-    what = parse_command(words)
-    assert isinstance(what, CommandCall)
-    look = build_query(what)
-    assert look is not None
-    return look.request(7)
+    assert "/unpause" in text_of(render_answer(paused, NOW))
+    assert "when that is idle" in text_of(render_answer(msgspec.structs.replace(paused, is_paused=False), NOW))

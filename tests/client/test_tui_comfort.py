@@ -15,10 +15,11 @@ from textual.widgets import OptionList
 from reveries import protocol
 from reveries.client.draft_file import DraftFile
 from reveries.client.owner_files import edit_in_editor, editor_command, write_unique_file
+from reveries.client.slash_commands import COMMANDS
+from reveries.client.slash_parsing import CommandCall, complete_command, parse_command
 from reveries.client.talk_page import conversation_markdown
 from reveries.client.tui.app import ReveriesApp
 from reveries.client.tui.browser import Browser
-from reveries.client.tui.commands import COMMANDS, CommandCall, complete_command, parse_command
 from reveries.client.tui.history import History
 from reveries.client.tui.slash_menu import SlashMenu
 from reveries.client.tui.textual_switches import remove_textual_switches

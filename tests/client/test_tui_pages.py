@@ -5,14 +5,14 @@ import asyncio
 import pytest
 
 from reveries import protocol
+from reveries.client.slash_parsing import CommandCall, parse_command
 from reveries.client.tui.app import ReveriesApp
-from reveries.client.tui.commands import CommandCall, parse_command
 from reveries.client.tui.composer import Composer
 from reveries.client.tui.panes import PagePane
-from reveries.client.tui.queries import PageQuery, build_query
 from reveries.config import Home
 from tests.client.looks import CONTEXT, LOOKS, why
 from tests.client.screen_text import rows_of, text_of, until
+from tests.client.slash import first_request
 from tests.client.test_cli import DETAIL, FOUND
 from tests.client.test_tui import HOSTILE
 from tests.fakes.daemon import Script, awake
@@ -56,16 +56,8 @@ def test_a_command_that_needs_more_says_what(text: str) -> None:
 
 
 def test_a_command_becomes_its_request() -> None:
-    assert _look("/why e1 the old garden").request(3) == protocol.AskWhy(3, "e1", "the old garden")
-    assert _look("/self history").request(4) == protocol.AskSelfHistory(4)
-
-
-def _look(text: str) -> PageQuery:
-    what = parse_command(text)
-    assert isinstance(what, CommandCall)
-    look = build_query(what)
-    assert look is not None
-    return look
+    assert first_request("/why e1 the old garden", 3) == (protocol.AskWhy(3, "e1", "the old garden"), protocol.Why)
+    assert first_request("/self history", 4) == (protocol.AskSelfHistory(4), protocol.SelfHistory)
 
 
 @pytest.mark.parametrize(

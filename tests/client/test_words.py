@@ -11,8 +11,8 @@ from textual.messages import ExitApp
 
 from reveries import protocol
 from reveries.client.draft_file import DraftFile
+from reveries.client.slash_parsing import CommandCall, may_become_private, parse_command
 from reveries.client.tui.app import ReveriesApp
-from reveries.client.tui.commands import CommandCall, may_become_private, parse_command
 from reveries.client.tui.outgoing_text import OutgoingText
 from reveries.client.tui.slash_menu import SlashMenu
 from reveries.client.tui.turns import OwnerTurn

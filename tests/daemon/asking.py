@@ -37,12 +37,16 @@ async def ask(
     answers: list[protocol.Frame] = []
     failure: ReveriesError | None = None
 
+    rules = protocol.REQUESTS[type(request)]
+
     class Outbox:
         def send(self, frame: protocol.Frame) -> None:
+            assert isinstance(frame, (rules.answer, *rules.before)), f"{request} does not name {frame}"
             answers.append(frame)
 
         def send_piece(self, frame: protocol.Frame) -> None:
-            """Ignore progress."""
+            """Ignore progress and pieces of text."""
+            assert isinstance(frame, rules.before), f"{request} does not name {frame}"
 
     session = cast("Session", SimpleNamespace(number=1, outbox=Outbox(), imports={}, is_gone=False))
     async with asyncio.TaskGroup() as tasks:

@@ -1,5 +1,7 @@
 """The registry of requests: each has a handler, and its properties are declared with its message."""
 
+import typing
+
 from reveries import protocol
 from reveries.daemon.app import REQUEST_HANDLERS
 from reveries.daemon.requests.registry import handled_requests
@@ -10,7 +12,17 @@ _OF_THE_SERVER = {protocol.Cancel}
 
 def test_every_request_has_a_handler() -> None:
     assert REQUEST_HANDLERS
-    assert handled_requests() | _OF_THE_SERVER == set(protocol.REQUESTS)
+    assert set(handled_requests()) | _OF_THE_SERVER == set(protocol.REQUESTS)
+
+
+def test_a_handler_returns_the_answer_that_its_request_names() -> None:
+    """None: it sends the answer itself, before something else happens."""
+    wrong = {
+        message.__name__: returned
+        for message, handler in handled_requests().items()
+        if (returned := typing.get_type_hints(handler)["return"]) not in (protocol.REQUESTS[message].answer, type(None))
+    }
+    assert not wrong
 
 
 def test_a_request_that_changes_memory_or_asks_a_model_is_not_answered_in_safe_mode() -> None:

@@ -1,18 +1,17 @@
 """`reveries backup`: backups of the memory. The daemon creates them if it is awake; the rest works while it sleeps."""
 
-import time
 from typing import TYPE_CHECKING, TypeVar
 
 import click
 
+from reveries import protocol
+from reveries.client.answers import json_option, page_of, print_answer
 from reveries.client.render import Page, Part, line, paragraph
 from reveries.client.wording import ago, moment, plural, size
 from reveries.protocol import BackupEntry, BackupRestored, Backups
 from reveries.safe_text import one_line
 
 if TYPE_CHECKING:
-    from reveries import protocol
-
     _Answer = TypeVar("_Answer", bound=protocol.Frame)
 
 
@@ -25,37 +24,35 @@ def command() -> None:
 
 
 @command.command("create")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option(protocol.Backups, takes_long=True)
 def create_backup_command(as_json: bool) -> None:
     """Create a backup now."""
-    from reveries import protocol
-    from reveries.client.watched_call import ask_with_progress
+    from reveries.client.sync_call import ask_with_progress
     from reveries.errors import AsleepError
 
     try:
         backups = ask_with_progress(protocol.MakeBackup, protocol.Backups, "creating a backup", as_json=as_json)
     except AsleepError:
         backups = _run_backup_command(protocol.Backups, "creating a backup", as_json, "backup-create")
-    _show_backups(backups, as_json=as_json)
+    print_answer(backups, as_json)
 
 
 @command.command("list")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option(protocol.Backups)
 def list_backups_command(as_json: bool) -> None:
     """List the backups, newest first."""
-    _show_backups(_list_backups(), as_json=as_json)
+    print_answer(_list_backups(), as_json)
 
 
 @command.command("verify")
 @click.argument("name", default="")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option(protocol.Backups, takes_long=True)
 def verify_backup_command(name: str, as_json: bool) -> None:
     """Check that NAME, or every backup, is complete and unchanged since it was written. Exits with 74 if one is not."""
-    from reveries import protocol
     from reveries.errors import StorageError
 
     backups = _run_backup_command(protocol.Backups, "verifying", as_json, "backup-verify", "--name", name)
-    _show_backups(backups, as_json=as_json)
+    print_answer(backups, as_json)
     if any(one.problems for one in backups.backups):
         raise StorageError("At least one backup is damaged.", advice="Create a new one: reveries backup create")
 
@@ -63,11 +60,9 @@ def verify_backup_command(name: str, as_json: bool) -> None:
 @command.command("restore")
 @click.argument("name", default="")
 @click.option("--yes", is_flag=True, help="Do not ask.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option(protocol.BackupRestored, takes_long=True)
 def restore_backup_command(name: str, yes: bool, as_json: bool) -> None:
     """Replace the memory with NAME, or the newest backup. The old memory is renamed and kept. The mind must sleep."""
-    from reveries import protocol
-    from reveries.client.render import show, show_json
     from reveries.errors import UsageError
 
     if not yes:
@@ -77,14 +72,10 @@ def restore_backup_command(name: str, yes: bool, as_json: bool) -> None:
         chosen = name or (backups[0].name if backups else "the newest")
         click.confirm(f"Replace the memory with {chosen}? It has nothing that happened later.", abort=True, err=True)
     done = _run_backup_command(protocol.BackupRestored, "restoring", as_json, "backup-restore", "--name", name)
-    if as_json:
-        show_json(done)
-    else:
-        show(restored_page(done))
+    print_answer(done, as_json)
 
 
 def _list_backups() -> "protocol.Backups":
-    from reveries import protocol
     from reveries.client.offline_worker import run_for_frame
 
     return run_for_frame(protocol.Backups, "backup-list")
@@ -99,15 +90,7 @@ def _run_backup_command(kind: "type[_Answer]", what: str, as_json: bool, *words:
         return run_for_frame(kind, *words, on_progress=on_progress)
 
 
-def _show_backups(backups: "protocol.Backups", *, as_json: bool) -> None:
-    from reveries.client.render import show, show_json
-
-    if as_json:
-        show_json(backups)
-    else:
-        show(backups_page(backups, time.time()))
-
-
+@page_of(protocol.Backups, "backup")
 def backups_page(backups: Backups, now: float) -> Page:
     """One line per backup, with the problems found in it."""
     if not backups.backups:
@@ -125,6 +108,7 @@ def backups_page(backups: Backups, now: float) -> Page:
     return [*page, line(), *paragraph(f"Folder: {one_line(backups.folder)}", style="dim")]
 
 
+@page_of(protocol.BackupRestored)
 def restored_page(done: BackupRestored) -> Page:
     """What was restored, and which period is missing from it."""
     page = [line(Part(f"The memory was restored from {one_line(done.backup)}.", "strong"))]

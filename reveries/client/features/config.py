@@ -1,10 +1,30 @@
 """`reveries config`, `config get`, `config set`."""
 
 import click
+import msgspec
+
+from reveries.client.answers import json_option
+
+
+class SettingShown(msgspec.Struct, frozen=True):
+    """`value` as in config.toml; secrets are masked."""
+
+    key: str
+    value: object
+    meaning: str
+
+
+class SettingChanged(msgspec.Struct, frozen=True):
+    """`counts`: "now", "after a restart" or "from the next wake on"."""
+
+    key: str
+    value: object
+    file: str
+    counts: str
 
 
 @click.group("config", short_help="Show and change the settings.", invoke_without_command=True)
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option("The settings in use, as in config.toml: tables of keys, secrets masked.")
 @click.pass_context
 def command(ctx: click.Context, as_json: bool) -> None:
     """Show the settings in use."""
@@ -22,11 +42,10 @@ def command(ctx: click.Context, as_json: bool) -> None:
 
 @command.command("get")
 @click.argument("key")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option(SettingShown)
 def get_setting_command(key: str, as_json: bool) -> None:
     """Show the value of KEY and what it means. The name of a table shows all of its keys."""
-    from reveries.client.json_answers import SettingShown
-    from reveries.client.render import Part, line, show, write_struct
+    from reveries.client.render import Part, line, show, show_json
     from reveries.client.settings_file import mask_credentials, settings_in_force, toml_value
     from reveries.config import describe_setting, get_setting
 
@@ -34,7 +53,7 @@ def get_setting_command(key: str, as_json: bool) -> None:
     value = get_setting(settings, key)
     meaning = describe_setting(key)
     if as_json:
-        write_struct(SettingShown(key, mask_credentials(value), meaning))
+        show_json(SettingShown(key, mask_credentials(value), meaning))
         return
     values = value.items() if isinstance(value, dict) else [(key.rpartition(".")[2], value)]
     show(line(f"{name} = {toml_value(one)}") for name, one in values)
@@ -45,11 +64,10 @@ def get_setting_command(key: str, as_json: bool) -> None:
 @command.command("set", context_settings={"ignore_unknown_options": True})
 @click.argument("key")
 @click.argument("value")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option(SettingChanged)
 def set_setting_command(key: str, value: str, as_json: bool) -> None:
     """Set KEY to VALUE in the settings file, keep its comments, and apply the change if the mind is awake."""
-    from reveries.client.json_answers import SettingChanged
-    from reveries.client.render import say, write_struct
+    from reveries.client.render import say, show_json
     from reveries.client.settings_file import (
         apply_to_daemon,
         file_in_force,
@@ -63,7 +81,7 @@ def set_setting_command(key: str, value: str, as_json: bool) -> None:
     needs_restart = apply_to_daemon()
     counts = "from the next wake on" if needs_restart is None else "after a restart" if key in needs_restart else "now"
     if as_json:
-        write_struct(SettingChanged(key, mask_credentials(written), str(file), counts))
+        show_json(SettingChanged(key, mask_credentials(written), str(file), counts))
         return
     say(f"{key} = {toml_value(written)}  (in {file})")
     match counts:

@@ -4,6 +4,8 @@ import time
 
 import click
 
+from reveries import protocol
+from reveries.client.answers import json_option, page_of, print_answer
 from reveries.client.render import Page, Part, bar, field, line, paragraph
 from reveries.client.wording import ago, count, plural
 from reveries.protocol import ContextMemory, ContextPart, ToldContext
@@ -13,22 +15,17 @@ from reveries.safe_text import one_line
 @click.command("context", short_help="What the model was given for the last turn.")
 @click.option("--conversation", default="", help="The conversation with this ID. Default: the latest.")
 @click.option("--whole", is_flag=True, help="Show every part in full.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option(protocol.ToldContext)
 def command(conversation: str, whole: bool, as_json: bool) -> None:
     """Show what the model was given for the last turn, part by part: rules, self-model, folded history, history,
     recalled memories with their sources, its thought; the tokens used of the budget; and what was left out, and why.
 
     Kept while the mind is awake, for the last turn of each of the latest eight conversations.
     """
-    from reveries import protocol
-    from reveries.client.render import show, show_json
     from reveries.client.sync_call import ask_mind
 
     context = ask_mind(lambda new_id: protocol.AskContext(new_id, conversation[:100]), protocol.ToldContext)
-    if as_json:
-        show_json(context)
-    else:
-        show(context_page(context, time.time(), whole=whole))
+    print_answer(context, as_json, context_page(context, time.time(), whole=whole))
 
 
 _SHORT = 8
@@ -36,6 +33,7 @@ _EMPTY = line()
 _LONGEST_PART_CHARS = 1200
 
 
+@page_of(protocol.ToldContext, "prompt context")
 def context_page(context: ToldContext, now: float, *, whole: bool = False) -> Page:
     """Render the token budget, then the text of each part; `whole` shows them in full."""
     budget = context.context_tokens - context.reply_tokens

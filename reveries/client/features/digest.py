@@ -1,42 +1,21 @@
 """`reveries digest`: what it thought and learned since yesterday."""
 
 import time
-from collections.abc import Awaitable, Callable
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING
 
 import click
 import msgspec
 
 from reveries import protocol
+from reveries.client.answers import json_option, page_of, print_answer
 from reveries.client.features.self_model import TITLES
 from reveries.client.render import Page, Part, line, paragraph
 from reveries.client.wording import clock_time, dollars, moment, plural
 from reveries.protocol import Contradiction, Note, SelfChange, SleepRun, ThoughtEntry
 from reveries.safe_text import one_line
 
-
-@click.command("digest", short_help="What it thought and learned since yesterday.")
-@click.option("--since", "since_text", default="1d", show_default=True, help="How long ago (12h, 3d), or an ISO time.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def command(since_text: str, as_json: bool) -> None:
-    """Show what happened in the mind: thoughts, notes to you, sleep, changes of the self-model, and what waits for your
-    decision. Reading it changes nothing."""
-    from reveries.client.render import show, write_struct
-    from reveries.client.sync_call import call_mind
-    from reveries.client.wording import since
-
-    now = time.time()
-    began = since(since_text, now)
-    digest = call_mind(lambda mind: collect_digest(mind.ask, began))
-    if as_json:
-        write_struct(digest)
-    else:
-        show(digest_page(digest, now))
-
-
-_THOUGHTS = 6
-_THOUGHT_CHARS = 240
-_EMPTY = line()
+if TYPE_CHECKING:
+    from reveries.client.connection import AskCallback
 
 
 class Digest(msgspec.Struct, frozen=True):
@@ -51,6 +30,26 @@ class Digest(msgspec.Struct, frozen=True):
     contradictions: list[Contradiction]
 
 
+@click.command("digest", short_help="What it thought and learned since yesterday.")
+@click.option("--since", "since_text", default="1d", show_default=True, help="How long ago (12h, 3d), or an ISO time.")
+@json_option(Digest)
+def command(since_text: str, as_json: bool) -> None:
+    """Show what happened in the mind: thoughts, notes to you, sleep, changes of the self-model, and what waits for your
+    decision. Reading it changes nothing."""
+    from reveries.client.sync_call import call_mind
+    from reveries.client.wording import since
+
+    began = since(since_text, time.time())
+    digest = call_mind(lambda mind: collect_digest(mind.ask, began))
+    print_answer(digest, as_json)
+
+
+_THOUGHTS = 6
+_THOUGHT_CHARS = 240
+_EMPTY = line()
+
+
+@page_of(Digest, "digest")
 def digest_page(digest: Digest, now: float) -> Page:
     """Render the digest; empty sections are left out."""
     parts = [
@@ -141,16 +140,9 @@ DIGEST_SINCE = "1d"
 _MOST = 1000
 _NOTES = 100
 _CHANGES = 200
-_Answer = TypeVar("_Answer")
 
 
-class AskCallback(Protocol):
-    """Send one request and return its answer. Raises ReveriesError."""
-
-    def __call__(self, make: Callable[[int], protocol.Request], answer: type[_Answer], /) -> Awaitable[_Answer]: ...
-
-
-async def collect_digest(ask: AskCallback, since: float) -> Digest:
+async def collect_digest(ask: "AskCallback", since: float) -> Digest:
     """Collect what happened since a time (unix seconds)."""
     thoughts = await ask(lambda new_id: protocol.AskThoughts(new_id, since, _MOST), protocol.Thoughts)
     notes = await ask(lambda new_id: protocol.AskNotes(new_id, _NOTES), protocol.Notes)

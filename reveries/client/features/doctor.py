@@ -3,20 +3,32 @@
 from collections.abc import Callable, Sequence
 
 import click
+import msgspec
 
+from reveries import protocol
+from reveries.client.answers import json_option
 from reveries.client.checkup.daemon_check import DaemonFindings, check_daemon
 from reveries.client.checkup.home_check import check_home, is_usable
 from reveries.client.checkup.machine import CheckupMachine
 from reveries.client.checkup.repairs import repair
 from reveries.client.checkup.settings_check import check_settings_file, check_settings_targets
-from reveries.client.json_answers import Diagnosis
 from reveries.client.offline_worker import checkup_offline
-from reveries.client.render import Page, Part, Style, line, paragraph, show, write_struct
+from reveries.client.render import Page, Part, Style, line, paragraph, show, show_json
 from reveries.client.wording import plural
 from reveries.config import Home, find_home
 from reveries.errors import ReveriesError
 from reveries.protocol import Checkup, Finding
 from reveries.safe_text import one_line
+
+
+class Diagnosis(msgspec.Struct, frozen=True):
+    """`mended`: a sentence for each fix that --fix applied."""
+
+    findings: list[protocol.Finding]
+    looked_at: list[str]
+    not_looked_at: list[str]
+    mended: list[str]
+
 
 _SEVERITIES = ("wrong", "watch", "note")
 _MARKS: dict[str, tuple[str, Style]] = {"wrong": ("✗", "bad"), "watch": ("!", "warn"), "note": ("·", "dim")}
@@ -24,7 +36,7 @@ _MARKS: dict[str, tuple[str, Style]] = {"wrong": ("✗", "bad"), "watch": ("!", 
 
 @click.command("doctor", short_help="Find problems, and say how to fix them.")
 @click.option("--fix", is_flag=True, help="Fix what is safe to fix: file modes, a stale socket, partial files.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option(Diagnosis)
 def command(fix: bool, as_json: bool) -> int:
     """Check the home, the settings, the daemon, the memory and the models for problems, and say how to fix each.
 
@@ -37,7 +49,7 @@ def command(fix: bool, as_json: bool) -> int:
         done = repair(checkup.findings, home, machine)
         checkup = run_checkup(home, machine)
     if as_json:
-        write_struct(Diagnosis(checkup.findings, checkup.looked_at, checkup.not_looked_at, done))
+        show_json(Diagnosis(checkup.findings, checkup.looked_at, checkup.not_looked_at, done))
     else:
         show(doctor_page(checkup, done))
     return int(any(finding.severity != "note" for finding in checkup.findings))

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
+from reveries import protocol
+from reveries.client.answers import json_option, page_of, print_answer
 from reveries.client.byte_search import TraceSearch
 from reveries.client.render import Page, Part, line, paragraph
 from reveries.client.wording import moment, plural, size
@@ -12,8 +14,18 @@ from reveries.protocol import Forgotten
 from reveries.safe_text import one_line
 
 if TYPE_CHECKING:
-    from reveries import protocol
     from reveries.client.connection import Connection
+
+
+class TraceSearchResult(msgspec.Struct, frozen=True):
+    """`found`: the number of matches in each file of the home, by form; empty if there are none. `longer_words`: words
+    that contain the searched one ("history" for "Tor"), with the number of each."""
+
+    found: dict[str, dict[str, int]]
+    files: int
+    bytes: int
+    passed_over: list[str]
+    longer_words: dict[str, int]
 
 
 @click.command("forget", short_help="Forget something: archive it, or erase it for good.")
@@ -33,8 +45,11 @@ if TYPE_CHECKING:
     help="Search all files of the home for traces of the words of --matching or --all-about.",
 )
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
-@click.option(
-    "--json", "as_json", is_flag=True, help="Print one JSON object: the plan, the receipt, or the search result."
+@json_option(
+    protocol.Forgotten,
+    {"--verify": TraceSearchResult},
+    help="Print one JSON object: the plan, the receipt, or the search result.",
+    takes_long=True,
 )
 def command(
     id: str,
@@ -60,7 +75,6 @@ def command(
         return
     import msgspec
 
-    from reveries import protocol
     from reveries.client.render import show, show_json
     from reveries.errors import UsageError
 
@@ -77,10 +91,7 @@ def command(
             return
         click.confirm("Erase all this for good?" if erase else "Archive this?", abort=True, err=True)
     result = _request_forgetting(msgspec.structs.replace(request, dry_run=False), as_json=as_json)
-    if as_json:
-        show_json(result)
-    else:
-        show(forgotten_page(result))
+    print_answer(result, as_json)
 
 
 def _request_forgetting(request: "protocol.Forget", *, as_json: bool) -> "protocol.Forgotten":
@@ -90,31 +101,20 @@ def _request_forgetting(request: "protocol.Forget", *, as_json: bool) -> "protoc
 
 
 async def _stream_forgetting(mind: "Connection", draft: "protocol.Forget", *, as_json: bool) -> "protocol.Forgotten":
-    import contextlib
-
     import msgspec
 
-    from reveries import protocol
     from reveries.client.progress import progress_bar
-    from reveries.errors import ProtocolError
 
-    request = msgspec.structs.replace(draft, request_id=mind.new_id())
+    running = mind.start(lambda new_id: msgspec.structs.replace(draft, request_id=new_id), protocol.Forgotten)
     with progress_bar("searching" if draft.dry_run else "forgetting", as_json=as_json) as on_progress:
-        async with contextlib.aclosing(mind.request(request)) as frames:
-            async for frame in frames:
-                if isinstance(frame, protocol.Progress):
-                    on_progress(frame.what, frame.done, frame.total)
-                elif isinstance(frame, protocol.Forgotten):
-                    return frame
-    raise ProtocolError("The mind did not report what it forgot.", advice="See: reveries status")
+        return await running.result(on_progress)
 
 
 def _verify_erasure(words: str, *, as_json: bool) -> None:
     from reveries.client.byte_search import search_files
     from reveries.client.features.paths import list_paths
-    from reveries.client.json_answers import TraceSearchResult
     from reveries.client.progress import progress_bar
-    from reveries.client.render import show, write_struct
+    from reveries.client.render import show, show_json
     from reveries.config import find_home
     from reveries.errors import UsageError
 
@@ -131,9 +131,7 @@ def _verify_erasure(words: str, *, as_json: bool) -> None:
             paths["memory"],
         )
     if as_json:
-        write_struct(
-            TraceSearchResult(traces.found, traces.files, traces.bytes, traces.passed_over, traces.longer_words)
-        )
+        show_json(TraceSearchResult(traces.found, traces.files, traces.bytes, traces.passed_over, traces.longer_words))
     else:
         show(trace_search_page(traces))
     if traces.found:
@@ -145,6 +143,7 @@ _TEXT_CHARS = 90
 LONGER_WORDS_SHOWN = 8
 
 
+@page_of(protocol.Forgotten)
 def forgotten_page(forgotten: Forgotten) -> Page:
     """Render what would be forgotten, item by item, or what was, store by store."""
     if not forgotten.stores and not forgotten.item_count:

@@ -1,11 +1,12 @@
 """`reveries grant`: what the owner allows a project to do outside its folder."""
 
-import time
 from functools import partial
 from typing import TYPE_CHECKING
 
 import click
 
+from reveries import protocol
+from reveries.client.answers import json_option, page_of, print_answer
 from reveries.client.render import Line, Page, Part, line
 from reveries.client.wording import ago
 from reveries.safe_text import one_line
@@ -30,29 +31,27 @@ def command() -> None:
 
 @command.command("list")
 @click.argument("project")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option(protocol.Grants)
 def list_grants_command(project: str, as_json: bool) -> None:
     """List what you allowed a project."""
-    from reveries import protocol
     from reveries.client.sync_call import ask_mind
 
-    _show_grants(ask_mind(lambda new_id: protocol.AskGrants(new_id, project), protocol.Grants), as_json)
+    print_answer(ask_mind(lambda new_id: protocol.AskGrants(new_id, project), protocol.Grants), as_json)
 
 
 @command.command("give")
 @click.argument("project")
 @click.argument("name")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option(protocol.Grants)
 def give_grant_command(project: str, name: str, as_json: bool) -> None:
     """Allow a tool (fetch, web_search, one tool of an MCP server, or all of them), or trust a source of text (folder,
     web:example.org, server:NAME): reveries grant give Piano fetch."""
-    from reveries import protocol
     from reveries.client.render import say
     from reveries.client.sync_call import ask_mind
 
     make = partial(protocol.GiveGrant, project=project, name=name)
     answer = ask_mind(make, protocol.Grants, seconds=_SERVER_SECONDS)
-    _show_grants(answer, as_json)
+    print_answer(answer, as_json)
     server = name.partition(".")[0]
     if not as_json and any(one.name.startswith(f"{server}.") for one in answer.grants):
         say(
@@ -65,21 +64,15 @@ def give_grant_command(project: str, name: str, as_json: bool) -> None:
 @command.command("revoke")
 @click.argument("project")
 @click.argument("name")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option(protocol.Grants)
 def revoke_grant_command(project: str, name: str, as_json: bool) -> None:
     """Revoke a grant by its name or the beginning of its ID. It takes effect at the next step."""
-    from reveries import protocol
     from reveries.client.sync_call import ask_mind
 
-    _show_grants(ask_mind(lambda new_id: protocol.RevokeGrant(new_id, project, name), protocol.Grants), as_json)
+    print_answer(ask_mind(lambda new_id: protocol.RevokeGrant(new_id, project, name), protocol.Grants), as_json)
 
 
-def _show_grants(answer: "Grants", as_json: bool) -> None:
-    from reveries.client.render import show, show_json
-
-    show_json(answer) if as_json else show(grants_page(answer, time.time()))
-
-
+@page_of(protocol.Grants)
 def grants_page(answer: "Grants", now: float) -> Page:
     """One line per grant."""
     if not answer.grants:

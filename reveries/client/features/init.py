@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from reveries.client.answers import json_option
+
 if TYPE_CHECKING:
     from reveries.client.setup import Answers, Option
     from reveries.config import Settings
@@ -41,8 +43,9 @@ class _InitOptions:
     "--dollars-per-month", type=click.FloatRange(0, 100_000), default=None, help="The most that they may cost a month."
 )
 @click.option("--yes", is_flag=True, help="Ask nothing: accept the defaults, and write them.")
-@click.option(
-    "--json", "as_json", is_flag=True, help="Ask nothing; print one JSON object. Writes only with --yes or --provider."
+@json_option(
+    "The questions with their choices, and what was written.",
+    help="Ask nothing; print one JSON object. Writes only with --yes or --provider.",
 )
 def command(
     provider: str | None,

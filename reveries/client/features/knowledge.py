@@ -4,6 +4,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from reveries import protocol
+from reveries.client.answers import json_option, page_of, print_answer
 from reveries.client.file_option import FileToWrite
 from reveries.client.render import Page, Part, line, paragraph
 from reveries.client.wording import moment, plural
@@ -36,32 +38,28 @@ _FOUND_BY = {
 @click.argument("query", required=False, default="")
 @click.option("--why", "with_why", is_flag=True, help="How each was found: by meaning, words or relations.")
 @click.option("--as-of", "as_of", type=click.DateTime(["%Y-%m-%d"]), default=None, help="What was known on that day.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option(protocol.Chunks)
 def know_command(name: str, query: str, with_why: bool, as_of: "datetime | None", as_json: bool) -> None:
     """Show what a project knows about QUERY, or what it learned last. Questions about the work ("what is blocked?"),
     decisions and relations ("what contradicts ...?") are answered from those. Searching changes nothing."""
-    from reveries import protocol
-    from reveries.client.render import show, show_json
     from reveries.client.sync_call import ask_mind
 
     until = 0.0 if as_of is None else as_of.timestamp() + 86_399.0
     limit = _FOUND if query else _LISTED
     answer = ask_mind(lambda new_id: protocol.AskChunks(new_id, name, query[:1000], limit, until), protocol.Chunks)
-    show_json(answer) if as_json else show(know_page(answer, with_why=with_why))
+    print_answer(answer, as_json, know_page(answer, with_why=with_why))
 
 
 @click.command("chunks")
 @click.argument("name")
 @click.option("--limit", type=click.IntRange(1, 500), default=_LISTED, show_default=True, help="The most to show.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option(protocol.Chunks)
 def list_chunks_command(name: str, limit: int, as_json: bool) -> None:
     """Show the latest pieces of knowledge of a project."""
-    from reveries import protocol
-    from reveries.client.render import show, show_json
     from reveries.client.sync_call import ask_mind
 
     answer = ask_mind(lambda new_id: protocol.AskChunks(new_id, name, "", limit), protocol.Chunks)
-    show_json(answer) if as_json else show(chunks_page(answer.chunks))
+    print_answer(answer, as_json, chunks_page(answer.chunks))
 
 
 @click.command("relations")
@@ -69,11 +67,9 @@ def list_chunks_command(name: str, limit: int, as_json: bool) -> None:
 @click.option("--of", "chunk_id", default="", metavar="ID", help="Only those of this piece.")
 @click.option("--archived", is_flag=True, help="Also those archived because of contradictions.")
 @click.option("--restore", "restore", default="", metavar="ID", help="Restore an archived relation.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option(protocol.ProjectRelations)
 def list_relations_command(name: str, chunk_id: str, archived: bool, restore: str, as_json: bool) -> None:
     """Show how pieces of knowledge are related: which supports, contradicts or replaces which."""
-    from reveries import protocol
-    from reveries.client.render import show, show_json
     from reveries.client.sync_call import ask_mind
 
     if restore:
@@ -84,7 +80,7 @@ def list_relations_command(name: str, chunk_id: str, archived: bool, restore: st
         answer = ask_mind(
             lambda new_id: protocol.AskRelations(new_id, name, chunk_id[:100], archived), protocol.ProjectRelations
         )
-    show_json(answer) if as_json else show(relations_page(answer.relations))
+    print_answer(answer, as_json, relations_page(answer.relations))
 
 
 @click.command("graph")
@@ -97,12 +93,11 @@ def list_relations_command(name: str, chunk_id: str, archived: bool, restore: st
     show_default=True,
     help="The most relations to draw, strongest first.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object: the relations.")
+@json_option(protocol.ProjectRelations, help="Print one JSON object: the relations.")
 def draw_knowledge_command(name: str, svg: str | None, limit: int, as_json: bool) -> None:
     """Draw a picture of what a project knows: pieces of knowledge and their relations."""
     from pathlib import Path
 
-    from reveries import protocol
     from reveries.client.knowledge_picture import draw_knowledge_svg
     from reveries.client.picture import write_picture
     from reveries.client.render import say, show_json
@@ -120,6 +115,7 @@ def draw_knowledge_command(name: str, svg: str | None, limit: int, as_json: bool
 # --- pages ------------------------------------------------------------------------------------------------------------
 
 
+@page_of(protocol.Chunks)
 def know_page(answer: Chunks, *, with_why: bool = False) -> Page:
     """Render the answer from the work, then the knowledge, then the relations asked for."""
     page = paragraph(answer.message, indent=2) if answer.message else []
@@ -171,6 +167,7 @@ def relations_page(relations: "Sequence[RelationEntry]") -> Page:
     return page
 
 
+@page_of(protocol.ProjectConflicts)
 def conflicts_page(found: ProjectConflicts) -> Page:
     """Render both sides of each conflict, and how it was settled."""
     page: Page = []

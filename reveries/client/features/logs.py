@@ -10,6 +10,7 @@ from typing import BinaryIO
 
 import click
 
+from reveries.client.answers import json_option
 from reveries.client.render import Line, Part, Style, line
 from reveries.client.wording import iso_time
 from reveries.safe_text import one_line, plain
@@ -20,7 +21,10 @@ from reveries.safe_text import one_line, plain
     "-n", "--lines", type=click.IntRange(0, 100_000), default=20, show_default=True, help="The last lines to show."
 )
 @click.option("-f", "--follow", is_flag=True, help="Keep showing new lines, until Ctrl+C.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
+@json_option(
+    "One object per line: timestamp, level, logger, event, and the fields of the event.",
+    help="Print one JSON object per line.",
+)
 def command(lines: int, follow: bool, as_json: bool) -> None:
     """Show the daemon's log. Conversations and thoughts are in it only at the level debug (log.level)."""
     from reveries.client.render import show

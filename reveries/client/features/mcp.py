@@ -4,10 +4,30 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+import msgspec
+
+from reveries import protocol
+from reveries.client.answers import json_option, page_of, print_answer
 
 if TYPE_CHECKING:
     from reveries.client.render import Page
     from reveries.protocol.tools import ToolServer, ToolServers
+
+
+class ProgramsAllowed(msgspec.Struct, frozen=True):
+    """The programs that may change projects through `reveries mcp serve`."""
+
+    may_write: list[str]
+
+
+class ClientConfigured(msgspec.Struct, frozen=True):
+    """The settings file of an MCP client to which this server was added, and the command in it."""
+
+    client: str
+    file: str
+    command: str
+    arguments: list[str]
+
 
 _START_SECONDS = 90.0
 _HTTP_NAME = "http"
@@ -73,12 +93,11 @@ def serve_mcp_command(
 @command.command("allow")
 @click.argument("name")
 @click.option("--write/--no-write", "may_write", default=None, help="Whether it may change your projects.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option(ProgramsAllowed)
 def allow_program_command(name: str, may_write: bool | None, as_json: bool) -> None:
     """Allow or forbid the program NAME to change pages, tasks and answers:
     reveries mcp allow claude-code --write."""
-    from reveries.client.json_answers import ProgramsAllowed
-    from reveries.client.render import say, write_struct
+    from reveries.client.render import say, show_json
     from reveries.client.settings_file import apply_to_daemon, file_in_force, settings_in_force, write_setting
     from reveries.errors import UsageError
 
@@ -93,7 +112,7 @@ def allow_program_command(name: str, may_write: bool | None, as_json: bool) -> N
     write_setting(file, "mcp.may_write", "[" + ", ".join(f'"{one}"' for one in names) + "]")
     is_awake = apply_to_daemon() is not None
     if as_json:
-        write_struct(ProgramsAllowed(names))
+        show_json(ProgramsAllowed(names))
         return
     say(
         f"{name} may change your projects." if may_write else f"{name} may only read, and add notes under its own name."
@@ -103,16 +122,15 @@ def allow_program_command(name: str, may_write: bool | None, as_json: bool) -> N
 
 
 @command.command("list")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option(ProgramsAllowed)
 def list_programs_command(as_json: bool) -> None:
     """List the programs that may change your projects."""
-    from reveries.client.json_answers import ProgramsAllowed
-    from reveries.client.render import say, write_struct
+    from reveries.client.render import say, show_json
     from reveries.client.settings_file import settings_in_force
 
     _, settings = settings_in_force()
     if as_json:
-        write_struct(ProgramsAllowed(list(settings.mcp.may_write)))
+        show_json(ProgramsAllowed(list(settings.mcp.may_write)))
         return
     for name in settings.mcp.may_write:
         say(f"  {name}  may change your projects. To revoke this:  reveries mcp allow {name} --no-write")
@@ -179,23 +197,22 @@ def remove_server_command(name: str) -> None:
 
 @command.command("servers")
 @click.argument("name", default="")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option(protocol.ToolServers)
 def list_servers_command(name: str, as_json: bool) -> None:
     """List the MCP servers in your settings and their tools. Each server is started for a moment."""
     _show_servers(name, as_json=as_json)
 
 
 def _show_servers(name: str, *, as_json: bool) -> None:
-    from reveries import protocol
-    from reveries.client.render import show, show_json
     from reveries.client.sync_call import ask_mind
 
     answer = ask_mind(
         lambda new_id: protocol.AskToolServers(new_id, name), protocol.ToolServers, seconds=_START_SECONDS
     )
-    show_json(answer) if as_json else show(servers_page(answer))
+    print_answer(answer, as_json)
 
 
+@page_of(protocol.ToolServers)
 def servers_page(answer: "ToolServers") -> "Page":
     """Render each server with its tools, one per line."""
     from reveries.client.render import Part, line
@@ -219,22 +236,21 @@ def servers_page(answer: "ToolServers") -> "Page":
 @click.option("--only", multiple=True, type=click.Choice(_GROUPS), help="Only this group of tools; may be repeated.")
 @click.option("--project", default="", help="Limit it to this project.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option(ClientConfigured)
 def install_server_command(client: str, only: tuple[str, ...], project: str, yes: bool, as_json: bool) -> None:
     """Add this server to the settings of CLIENT (claude-code, codex, cursor, gemini, vscode), after showing the change.
     For any other name, only show what to write."""
     import importlib.util
 
-    from reveries.client.json_answers import ClientConfigured
     from reveries.client.mcp.client_settings import CLIENTS, draft_settings, server_entry, show_entry, write_settings
-    from reveries.client.render import say, write_struct
+    from reveries.client.render import say, show_json
     from reveries.errors import UsageError
 
     _check_name(client)
     entry = server_entry(client, only, project)
     if client not in CLIENTS:
         if as_json:
-            write_struct(ClientConfigured(client, "", entry.command, list(entry.arguments)))
+            show_json(ClientConfigured(client, "", entry.command, list(entry.arguments)))
             return
         say(f"Add this to the MCP servers of {client}:")
         say(show_entry(entry))
@@ -249,7 +265,7 @@ def install_server_command(client: str, only: tuple[str, ...], project: str, yes
         click.confirm("Write it?", abort=True)
     write_settings(drafted)
     if as_json:
-        write_struct(ClientConfigured(client, str(drafted.file), entry.command, list(entry.arguments)))
+        show_json(ClientConfigured(client, str(drafted.file), entry.command, list(entry.arguments)))
         return
     say(f"Written. {client} uses it from its next start. To let it change your projects:", "good")
     say(f"  reveries mcp allow {client} --write")

@@ -6,6 +6,8 @@ import time
 import click
 import msgspec
 
+from reveries import protocol
+from reveries.client.answers import json_option, page_of, print_answer
 from reveries.client.features.memory_edits import (
     check_episode_id,
     correct_episode_command,
@@ -13,33 +15,29 @@ from reveries.client.features.memory_edits import (
     set_salience_command,
     unpin_episode_command,
 )
+from reveries.client.features.memory_views import timeline_page, why_page
 from reveries.client.features.sleep_log import contradictions_command
+from reveries.client.features.status import memory_page
 from reveries.client.file_option import FileToWrite
 from reveries.client.reasons import reason_text
 from reveries.client.render import Page, Part, bar, field, line, paragraph
 from reveries.client.wording import SHORT_ID_CHARS, ago, clock_time, count, moment, plural, span
-from reveries.protocol import Consolidated, EpisodeDetail, Found, FoundEpisode, FoundTurn
+from reveries.protocol import EpisodeDetail, Found, FoundEpisode, FoundTurn
 from reveries.safe_text import one_line
 
 
 @click.group("memory", short_help="Search, inspect and correct what it remembers.", invoke_without_command=True)
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option(protocol.MemoryStats)
 @click.pass_context
 def command(ctx: click.Context, as_json: bool) -> None:
     """Show how much it remembers. With a command: what it remembers (search, inspect, timeline, graph), why something
     was recalled (why), and edits of yours (pin, salience, correct)."""
     if ctx.invoked_subcommand is not None:
         return
-    from reveries import protocol
-    from reveries.client.features.status import memory_page
-    from reveries.client.render import show, show_json
     from reveries.client.sync_call import ask_mind
 
     stats = ask_mind(protocol.AskMemory, protocol.MemoryStats)
-    if as_json:
-        show_json(stats)
-    else:
-        show(memory_page(stats, time.time()))
+    print_answer(stats, as_json, memory_page(stats, time.time()))
 
 
 @command.command("search")
@@ -51,7 +49,7 @@ def command(ctx: click.Context, as_json: bool) -> None:
 @click.option("--until", default="", help="Only until then, including that day or season.")
 @click.option("--explain", is_flag=True, help="Show why each was found.")
 @click.option("--deep", is_flag=True, help="Also search the disk: dormant episodes and archived turns.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object: episodes, and ranked turns.")
+@json_option(protocol.Found, help="Print one JSON object: episodes, and ranked turns.")
 def search_memory_command(
     query: tuple[str, ...], limit: int, since: str, until: str, explain: bool, deep: bool, as_json: bool
 ) -> None:
@@ -59,8 +57,6 @@ def search_memory_command(
     reinforces nothing."""
     import msgspec
 
-    from reveries import protocol
-    from reveries.client.render import show, show_json
     from reveries.client.sync_call import ask_mind
     from reveries.errors import UsageError
 
@@ -79,47 +75,33 @@ def search_memory_command(
         ),
         protocol.Found,
     )
-    if as_json:
-        show_json(results)
-    else:
-        show(search_results_page(results, time.time(), limit))
+    print_answer(results, as_json, search_results_page(results, time.time(), limit))
 
 
 @command.command("inspect")
 @click.argument("episode_id", metavar="ID")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option(protocol.EpisodeDetail)
 def inspect_episode_command(episode_id: str, as_json: bool) -> None:
     """Show everything about one episode: quotes, links, and what was said. The beginning of its ID is enough."""
-    from reveries import protocol
-    from reveries.client.render import show, show_json
     from reveries.client.sync_call import ask_mind
 
     check_episode_id(episode_id)
     episode = ask_mind(lambda new_id: protocol.Inspect(new_id, episode_id), protocol.EpisodeDetail)
-    if as_json:
-        show_json(episode)
-    else:
-        show(episode_page(episode, time.time()))
+    print_answer(episode, as_json)
 
 
 @command.command("why")
 @click.argument("episode_id", metavar="ID")
 @click.option("--for", "cue", default="", help="The text to recall for. Default: the last turn.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option(protocol.Why)
 def explain_recall_command(episode_id: str, cue: str, as_json: bool) -> None:
     """Explain why an episode was recalled for a text, or why not: how it was found, the links that led to it, the
     factors of its energy, its rank, its turns and their reasons."""
-    from reveries import protocol
-    from reveries.client.features.memory_views import why_page
-    from reveries.client.render import show, show_json
     from reveries.client.sync_call import ask_mind
 
     check_episode_id(episode_id)
     explanation = ask_mind(lambda new_id: protocol.AskWhy(new_id, episode_id, cue[:10_000]), protocol.Why)
-    if as_json:
-        show_json(explanation)
-    else:
-        show(why_page(explanation, time.time()))
+    print_answer(explanation, as_json, why_page(explanation, time.time()))
 
 
 @command.command("timeline")
@@ -132,19 +114,13 @@ def explain_recall_command(episode_id: str, cue: str, as_json: bool) -> None:
     show_default=True,
     help="The most episodes to show, latest first.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option(protocol.Timeline)
 def show_timeline_command(since: str, until: str, limit: int, as_json: bool) -> None:
     """Show what happened, by day, with the silences between conversations. Newest last."""
-    from reveries import protocol
-    from reveries.client.features.memory_views import timeline_page
-    from reveries.client.render import show, show_json
     from reveries.client.sync_call import ask_mind
 
     entries = ask_mind(lambda new_id: protocol.AskTimeline(new_id, since[:100], until[:100], limit), protocol.Timeline)
-    if as_json:
-        show_json(entries)
-    else:
-        show(timeline_page(entries, time.time()))
+    print_answer(entries, as_json, timeline_page(entries, time.time()))
 
 
 @command.command("graph")
@@ -154,7 +130,7 @@ def show_timeline_command(since: str, until: str, limit: int, as_json: bool) -> 
 @click.option("--png", type=FileToWrite(dir_okay=False), default=None, help="Write a PNG file.")
 @click.option("--limit", type=click.IntRange(2, 120), default=24, show_default=True, help="The most episodes to draw.")
 @click.option("--light", is_flag=True, help="Use a light background.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object: nodes and ties.")
+@json_option(protocol.Neighbourhood, help="Print one JSON object: nodes and ties.")
 def draw_memory_command(
     around: str, cue: str, svg: str | None, png: str | None, limit: int, light: bool, as_json: bool
 ) -> None:
@@ -162,7 +138,6 @@ def draw_memory_command(
     newer. Without --around and --for: around the most salient episodes."""
     from pathlib import Path
 
-    from reveries import protocol
     from reveries.client.picture import write_png, write_svg
     from reveries.client.render import say, show_json
     from reveries.client.sync_call import ask_mind
@@ -192,6 +167,7 @@ for _edit_command in (pin_episode_command, unpin_episode_command, set_salience_c
 _EMPTY = line()
 
 
+@page_of(protocol.Found, "search")
 def search_results_page(results: Found, now: float, most: int = 25) -> Page:
     """Render search results: episodes with energy and quote, then at most `most` turns, best first."""
     turns = results.turns[:most]
@@ -213,6 +189,7 @@ def search_results_page(results: Found, now: float, most: int = 25) -> Page:
     return [*page, line(Part(f"{counts}. Details: reveries memory inspect ID", "dim"))]
 
 
+@page_of(protocol.EpisodeDetail, "episode")
 def episode_page(episode: EpisodeDetail, now: float) -> Page:
     """Render everything about an episode (R-23): summary, quotes, links, sources."""
     return [
@@ -226,27 +203,6 @@ def episode_page(episode: EpisodeDetail, now: float) -> Page:
         *_provenance_rows(episode),
         *_source_rows(episode),
     ]
-
-
-def consolidated_page(done: Consolidated) -> Page:
-    """Render what a sleep pass did, and what is left to process."""
-    if not done.processed and not done.left and not done.was_interrupted and not done.question:
-        return [line("There was nothing to process.")]
-    changes = f"{plural(done.created, 'new episode')}, {done.merged} merged"
-    fallbacks = (
-        f", {plural(done.fallbacks, 'fallback')} because the model's answer was unusable" if done.fallbacks else ""
-    )
-    head = "Interrupted after" if done.was_interrupted else "Processed"
-    rest = f"{plural(done.left, 'experience')} left." if done.left else "Nothing is left."
-    page = [
-        line(f"{head} {plural(done.processed, 'experience')} in {span(done.seconds)}: {changes}{fallbacks}."),
-        line(Part(rest, "dim")),
-    ]
-    if done.question:
-        run = one_line(done.run_id)
-        page += paragraph(done.question, indent=0, style="warn")
-        page += [line(f"  reveries consolidate confirm {run}"), line(f"  reveries consolidate drop {run}")]
-    return page
 
 
 def _found_episode_rows(episode: FoundEpisode, now: float) -> Page:

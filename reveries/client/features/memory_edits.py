@@ -5,6 +5,7 @@ from functools import partial
 import click
 
 from reveries import protocol
+from reveries.client.answers import json_option, page_of, print_answer
 from reveries.client.render import Page, Part, field, line, paragraph
 from reveries.errors import UsageError
 from reveries.safe_text import one_line
@@ -12,7 +13,7 @@ from reveries.safe_text import one_line
 
 @click.command("pin")
 @click.argument("episode_id", metavar="ID")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option(protocol.EpisodeHeld)
 def pin_episode_command(episode_id: str, as_json: bool) -> None:
     """Pin an episode: it keeps its salience, stays accessible and never becomes dormant."""
     _pin_or_unpin(episode_id, as_json, is_pinned=True)
@@ -20,7 +21,7 @@ def pin_episode_command(episode_id: str, as_json: bool) -> None:
 
 @click.command("unpin")
 @click.argument("episode_id", metavar="ID")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option(protocol.EpisodeHeld)
 def unpin_episode_command(episode_id: str, as_json: bool) -> None:
     """Unpin an episode: from now on it fades like any other."""
     _pin_or_unpin(episode_id, as_json, is_pinned=False)
@@ -29,28 +30,25 @@ def unpin_episode_command(episode_id: str, as_json: bool) -> None:
 @click.command("salience")
 @click.argument("episode_id", metavar="ID")
 @click.argument("value", type=click.FloatRange(0.0, 1.0))
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option(protocol.EpisodeHeld)
 def set_salience_command(episode_id: str, value: float, as_json: bool) -> None:
     """Set how much an episode matters: VALUE from 0 to 1. As always, recall raises it and time lowers it."""
-    from reveries import protocol
     from reveries.client.sync_call import ask_mind
 
     check_episode_id(episode_id)
     make_request = partial(protocol.WeighEpisode, episode_id=episode_id, salience=value)
-    _show_episode_state(ask_mind(make_request, protocol.EpisodeHeld, seconds=None), as_json)
+    print_answer(ask_mind(make_request, protocol.EpisodeHeld, seconds=None), as_json)
 
 
 @click.command("correct")
 @click.argument("episode_id", metavar="ID")
 @click.argument("text", nargs=-1)
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option(protocol.EpisodeCorrected)
 def correct_episode_command(episode_id: str, text: tuple[str, ...], as_json: bool) -> None:
     """Correct what an episode says with your own words: TEXT, or standard input.
 
     Nothing is overwritten: both are kept, your words rank first, and what they correct is marked as replaced. To undo
     this: reveries consolidate undo, with the ID of the pass that this prints."""
-    from reveries import protocol
-    from reveries.client.render import show, show_json
     from reveries.client.sync_call import call_mind, read_words
 
     check_episode_id(episode_id)
@@ -61,10 +59,7 @@ def correct_episode_command(episode_id: str, text: tuple[str, ...], as_json: boo
             lambda new_id: protocol.CorrectEpisode(new_id, episode_id, words), protocol.EpisodeCorrected, seconds=None
         )
     )
-    if as_json:
-        show_json(done)
-    else:
-        show(corrected_page(done))
+    print_answer(done, as_json)
 
 
 def check_episode_id(episode_id: str) -> None:
@@ -76,26 +71,17 @@ def check_episode_id(episode_id: str) -> None:
 
 
 def _pin_or_unpin(episode_id: str, as_json: bool, *, is_pinned: bool) -> None:
-    from reveries import protocol
     from reveries.client.sync_call import ask_mind
 
     check_episode_id(episode_id)
     make_request = partial(protocol.PinEpisode, episode_id=episode_id, is_pinned=is_pinned)
-    _show_episode_state(ask_mind(make_request, protocol.EpisodeHeld, seconds=None), as_json)
-
-
-def _show_episode_state(episode: "protocol.EpisodeHeld", as_json: bool) -> None:
-    from reveries.client.render import show, show_json
-
-    if as_json:
-        show_json(episode)
-    else:
-        show(episode_state_page(episode))
+    print_answer(ask_mind(make_request, protocol.EpisodeHeld, seconds=None), as_json)
 
 
 _ID_CHARS = 8
 
 
+@page_of(protocol.EpisodeHeld, "episode")
 def episode_state_page(episode: protocol.EpisodeHeld) -> Page:
     """Render an episode after it was pinned, unpinned or given a salience."""
     pinned = "pinned: it does not fade" if episode.is_pinned else "not pinned: it fades as usual"
@@ -107,6 +93,7 @@ def episode_state_page(episode: protocol.EpisodeHeld) -> Page:
     ]
 
 
+@page_of(protocol.EpisodeCorrected, "corrected")
 def corrected_page(done: protocol.EpisodeCorrected) -> Page:
     """Render what the owner's correction replaces, and how to undo it."""
     page: Page = [line("  Corrected. Both are kept, and your words now rank first."), line()]
@@ -120,6 +107,7 @@ def corrected_page(done: protocol.EpisodeCorrected) -> Page:
     ]
 
 
+@page_of(protocol.Remembered, "remembered")
 def remembered_page(done: protocol.Remembered) -> Page:
     """Render whether the words were new."""
     return [line("  It will remember that." if done.stored else "  It already remembers exactly these words.")]
@@ -138,10 +126,9 @@ def parse_salience(words: str) -> float:
 
 @click.command("remember", short_help="Tell it something to remember.")
 @click.argument("text", nargs=-1)
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option(protocol.Remembered)
 def remember_command(text: tuple[str, ...], as_json: bool) -> None:
     """Store TEXT (or standard input) as your words, without a reply. It can be recalled at once."""
-    from reveries import protocol
     from reveries.client.render import say, show_json
     from reveries.client.sync_call import call_mind, read_words
     from reveries.client.wording import plural

@@ -2,6 +2,8 @@
 
 import datetime as dt
 
+from reveries import protocol
+from reveries.client.answers import page_of
 from reveries.client.reasons import list_words, reason_text
 from reveries.client.render import Line, Page, Part, Style, bar, columns_now, field, line, paragraph
 from reveries.client.wording import ago, clock_time, date, plural, span
@@ -14,6 +16,7 @@ _SHOWN_TURNS = 3
 _NEGLIGIBLE = 0.005
 
 
+@page_of(protocol.Why, "why")
 def why_page(why: Why, now: float) -> Page:
     """Render why an episode was recalled or not: the verdict, how it was found, its energy, its turns."""
     return [
@@ -160,6 +163,7 @@ _EMPTY_LINE = line()
 _LEVELS = "▁▂▃▄▅▆▇█"
 
 
+@page_of(protocol.Timeline, "timeline")
 def timeline_page(timeline: Timeline, now: float) -> Page:
     """Render the timeline, newest last."""
     if not timeline.moments:
@@ -232,6 +236,7 @@ _ID_CHARS = 8
 _LINKS_SHOWN = 8
 
 
+@page_of(protocol.Neighbourhood, "graph")
 def graph_page(shown: Neighbourhood, now: float) -> Page:
     """List every node, the closest to the start first, with its strongest links."""
     by_id = {node.episode_id: node for node in shown.nodes}

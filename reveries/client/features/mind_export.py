@@ -5,12 +5,12 @@ from pathlib import Path
 import click
 
 from reveries import protocol
+from reveries.client.answers import json_option, print_answer
 from reveries.client.file_option import FileToWrite
-from reveries.client.offline_worker import stream_frames
+from reveries.client.offline_worker import run_for_frame
 from reveries.client.progress import progress_bar
 from reveries.client.render import Page, Part, line, paragraph
 from reveries.client.wording import plural, size
-from reveries.errors import StorageError
 from reveries.safe_text import one_line
 
 
@@ -19,14 +19,12 @@ from reveries.safe_text import one_line
 @click.option(
     "--with-vectors", is_flag=True, help="Include the vectors; without them, the import embeds everything again."
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option(protocol.MindMoved, takes_long=True)
 def command(file: Path, with_vectors: bool, as_json: bool) -> None:
     """Write everything that the mind holds to a file of JSON lines with checksums, for `reveries import --mind` in
     another home, or for any program. Works whether the mind is awake or asleep. Settings and keys are not included. An
     existing file is not overwritten."""
-    from reveries import protocol
-    from reveries.client.render import show, show_json
-    from reveries.client.watched_call import ask_with_progress
+    from reveries.client.sync_call import ask_with_progress
     from reveries.errors import AsleepError
 
     words = ["--file", str(file.absolute()), *(["--with-vectors"] if with_vectors else [])]
@@ -36,25 +34,23 @@ def command(file: Path, with_vectors: bool, as_json: bool) -> None:
         words += ["--name", backups.backups[0].name]
     except AsleepError:
         pass
-    done = run_mind_transfer("mind-export", *words, as_json=as_json)
-    if as_json:
-        show_json(done)
-    else:
-        show(mind_transfer_page("Exported", done))
+    done = _run_mind_transfer("mind-export", *words, as_json=as_json)
+    print_answer(done, as_json, _mind_transfer_page("Exported", done))
 
 
-def run_mind_transfer(*words: str, as_json: bool) -> protocol.MindMoved:
+def import_whole_mind(file: Path, *, as_json: bool) -> None:
+    """Make the exported mind in `file` that of this home. Raises the ReveriesError that the import reports."""
+    done = _run_mind_transfer("mind-import", "--file", str(file.absolute()), as_json=as_json)
+    print_answer(done, as_json, _mind_transfer_page("Imported", done))
+
+
+def _run_mind_transfer(*words: str, as_json: bool) -> protocol.MindMoved:
     """Run an export or import in an offline process, with a progress bar. Raises the ReveriesError that it reports."""
     with progress_bar("exporting or importing", as_json=as_json) as on_progress:
-        for frame in stream_frames(*words):
-            if isinstance(frame, protocol.Progress):
-                on_progress(frame.what, frame.done, frame.total)
-            elif isinstance(frame, protocol.MindMoved):
-                return frame
-    raise StorageError("The export or import ended without a result.", advice="See: reveries doctor")
+        return run_for_frame(protocol.MindMoved, *words, on_progress=on_progress)
 
 
-def mind_transfer_page(what: str, done: protocol.MindMoved) -> Page:
+def _mind_transfer_page(what: str, done: protocol.MindMoved) -> Page:
     """Render how much was exported or imported."""
     page = [line(Part(f"{what}: {plural(done.rows, 'row')}, {size(done.bytes)}.", "strong"))]
     page += paragraph(one_line(done.file, 300), style="dim")

@@ -4,9 +4,13 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import click
+import msgspec
 from msgspec import UNSET
 
+from reveries import protocol
+from reveries.client.answers import json_option, page_of, print_answer
 from reveries.client.render import Line, Page, Part, field, line, paragraph
+from reveries.client.weights import ModelChosen, PulledModel
 from reveries.client.wording import count, dollars, moment, plural, size
 from reveries.protocol import (
     AnswerCount,
@@ -23,27 +27,27 @@ from reveries.protocol import (
 from reveries.safe_text import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from reveries import protocol
     from reveries.client.connection import Connection
     from reveries.client.progress import ProgressCallback
 
 
+class PullResult(msgspec.Struct, frozen=True):
+    """The models that are on this machine now, in the order given, each with the source of its last file (empty: it was
+    already here, or Ollama pulled it)."""
+
+    models: list[PulledModel]
+
+
 @click.group("models", short_help="The models: list, test, choose, download.", invoke_without_command=True)
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object: ModelsOverview of the protocol.")
+@json_option(protocol.ModelsOverview, help="Print one JSON object: ModelsOverview of the protocol.")
 @click.pass_context
 def command(ctx: click.Context, as_json: bool) -> None:
     """Show the model of each role and why it is used, its price, whether text leaves this machine, and other models."""
     if ctx.invoked_subcommand is not None:
         return
-    from reveries.client.render import show, show_json
 
     overview = _ask_overview()
-    if as_json:
-        show_json(overview)
-    else:
-        show(overview_page(overview))
+    print_answer(overview, as_json)
 
 
 @command.command("test")
@@ -54,27 +58,23 @@ def command(ctx: click.Context, as_json: bool) -> None:
     help="Test only this role.",
 )
 @click.option("--quick", is_flag=True, help="One question each, without the tasks that determine the tier.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object: ModelsProbed of the protocol.")
+@json_option(protocol.ModelsProbed, help="Print one JSON object: ModelsProbed of the protocol.", takes_long=True)
 def test_models_command(role: str | None, quick: bool, as_json: bool) -> int:
     """Ask the model of each role one question, and measure its latency, speed, cost, and whether it follows a JSON
     schema. Then give each language model 60 small tasks that determine its tier, that is, how demanding the tasks are
     that it gets from then on. Every call is reserved in the ledger first. Ctrl+C stops the test and changes no tier."""
     from reveries.client.progress import progress_bar
-    from reveries.client.render import show, show_json
 
     with progress_bar("testing", as_json=as_json) as on_progress:
         tested = _run_model_tests(role or "", on_progress, with_tiers=not quick)
-    if as_json:
-        show_json(tested)
-    else:
-        show(probes_page(tested))
+    print_answer(tested, as_json)
     failed = any(probe.error for probe in tested.probes) or any(test.error for test in tested.tiers or ())
     return 69 if failed else 0
 
 
 @command.command("choose")
 @click.argument("name", required=False, default="")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object; progress as JSON lines on stderr.")
+@json_option(ModelChosen, help="Print one JSON object; progress as JSON lines on stderr.", takes_long=True)
 def choose_model_command(name: str, as_json: bool) -> None:
     """Choose the chat model that runs on this machine, and download it. Without NAME: one that is here already, else
     the best available for this machine's memory and cores; you are asked before a large one is downloaded. NAME is one
@@ -86,13 +86,12 @@ def choose_model_command(name: str, as_json: bool) -> None:
 
 @command.command("pull")
 @click.argument("names", metavar="NAME...", nargs=-1, required=True)
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object; progress as JSON lines on stderr.")
+@json_option(PullResult, help="Print one JSON object; progress as JSON lines on stderr.", takes_long=True)
 def pull_models_command(names: tuple[str, ...], as_json: bool) -> None:
     """Download the weights of NAME. An interrupted download is resumed, and the files are checked against their known
     hashes. `ollama/NAME` lets your Ollama pull a model."""
-    from reveries.client.json_answers import PullResult
     from reveries.client.model_setup import download_model
-    from reveries.client.render import say, write_struct
+    from reveries.client.render import say, show_json
     from reveries.client.weights import pulled_sentence
 
     done = []
@@ -101,11 +100,10 @@ def pull_models_command(names: tuple[str, ...], as_json: bool) -> None:
         if not as_json:
             say(pulled_sentence(done[-1]))
     if as_json:
-        write_struct(PullResult(done))
+        show_json(PullResult(done))
 
 
 def _ask_overview() -> "protocol.ModelsOverview":
-    from reveries import protocol
     from reveries.client.offline_worker import overview_offline
     from reveries.client.sync_call import ask_mind
     from reveries.errors import AsleepError
@@ -117,71 +115,41 @@ def _ask_overview() -> "protocol.ModelsOverview":
 
 
 def _run_model_tests(role: str, on_progress: "ProgressCallback", *, with_tiers: bool) -> "protocol.ModelsProbed":
-    from reveries.client.offline_worker import stream_frames
+    from reveries.client.offline_worker import run_for_frame
     from reveries.client.sync_call import call_mind
     from reveries.errors import AsleepError
 
-    take = _make_frame_handler(on_progress)
     try:
-        return call_mind(lambda mind: _test_through_daemon(mind, role, take, with_tiers=with_tiers))
+        return call_mind(lambda mind: _test_through_daemon(mind, role, on_progress, with_tiers=with_tiers))
     except AsleepError:
         words = [*(("--role", role) if role else ()), *(("--with-tiers",) if with_tiers else ())]
-        for frame in stream_frames("test", *words):
-            if (tested := take(frame)) is not None:
-                return tested
-    raise _no_result_error()
+        return run_for_frame(protocol.ModelsProbed, "test", *words, on_progress=on_progress)
 
 
 async def _test_through_daemon(
-    mind: "Connection",
-    role: str,
-    take: "Callable[[protocol.Frame], protocol.ModelsProbed | None]",
-    *,
-    with_tiers: bool,
+    mind: "Connection", role: str, on_progress: "ProgressCallback", *, with_tiers: bool
 ) -> "protocol.ModelsProbed":
     import msgspec
 
-    from reveries import protocol
     from reveries.client.sync_call import handle_ctrl_c
     from reveries.errors import ReveriesError
 
-    request_id = mind.new_id()
-    request = protocol.ProbeModels(request_id, role, tiers=True if with_tiers else msgspec.UNSET)
+    tiers = True if with_tiers else msgspec.UNSET
+    running = mind.start(lambda new_id: protocol.ProbeModels(new_id, role, tiers=tiers), protocol.ModelsProbed)
     was_stopped = False
 
     def stop() -> None:
         nonlocal was_stopped
         was_stopped = True
-        mind.cancel_soon(request_id)
+        running.stop()
 
     try:
         with handle_ctrl_c(stop):
-            async for frame in mind.request(request):
-                if (tested := take(frame)) is not None:
-                    return tested
+            return await running.result(on_progress)
     except ReveriesError:
         if was_stopped:
             raise click.Abort from None
         raise
-    raise _no_result_error()
-
-
-def _make_frame_handler(on_progress: "ProgressCallback") -> "Callable[[protocol.Frame], protocol.ModelsProbed | None]":
-    """Return a handler for the frames of a test: it shows progress, and returns the last frame."""
-    from reveries import protocol
-
-    def take(frame: protocol.Frame) -> protocol.ModelsProbed | None:
-        if isinstance(frame, protocol.Progress):
-            on_progress(frame.what, frame.done, frame.total)
-        return frame if isinstance(frame, protocol.ModelsProbed) else None
-
-    return take
-
-
-def _no_result_error() -> Exception:
-    from reveries.errors import ProtocolError
-
-    return ProtocolError("The test ended without a result.", advice="See: reveries status")
 
 
 _EMPTY = line()
@@ -202,6 +170,7 @@ _TIER_TEXTS = {
 _NORMAL_STATES = ("", "here", "loaded", "not loaded", "ready", "on this machine")
 
 
+@page_of(protocol.ModelsOverview, "models")
 def overview_page(overview: ModelsOverview) -> Page:
     """Render which model each role uses and why, then all available models."""
     counts = {answer.model: answer for answer in overview.answers}
@@ -219,6 +188,7 @@ def overview_page(overview: ModelsOverview) -> Page:
     ]
 
 
+@page_of(protocol.ModelsProbed)
 def probes_page(tested: ModelsProbed) -> Page:
     """Render the result of each probe, each model's tier, and how many structured answers were valid so far."""
     page = [row for probe in tested.probes for row in _probe_rows(probe)]

@@ -3,30 +3,50 @@
 from pathlib import Path
 
 import click
+import msgspec
 
+from reveries.client.answers import json_option
 from reveries.config import Home, find_models_folder, load_settings
 from reveries.errors import ConfigError
+
+
+class PlaceShown(msgspec.Struct, frozen=True):
+    path: str
+    exists: bool
+
+
+class Places(msgspec.Struct, frozen=True):
+    """With WHAT, only that one."""
+
+    home: PlaceShown
+    config: PlaceShown
+    memory: PlaceShown
+    backups: PlaceShown
+    logs: PlaceShown
+    socket: PlaceShown
+    models: PlaceShown
+    service: PlaceShown
+
 
 _NAMES = ("home", "config", "memory", "backups", "logs", "socket", "models", "service")
 
 
 @click.command("open", short_help="Show where the files are.")
 @click.argument("what", required=False, type=click.Choice(_NAMES), metavar="[WHAT]")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option(Places)
 def command(what: str | None, as_json: bool) -> None:
     """Print the paths of the home, its settings, memory, backups, logs and models; with WHAT only that path, as in
     cd "$(reveries open logs)".
 
     WHAT is one of: home, config, memory, backups, logs, socket, models, service. Open the memory only with SQLite.
     """
-    from reveries.client.json_answers import Places, PlaceShown
-    from reveries.client.render import Part, field, say, show, write_json, write_struct
+    from reveries.client.render import Part, field, say, show, show_json, write_json
     from reveries.config import find_home
 
     paths = list_paths(find_home())
     if as_json:
         shown = {name: PlaceShown(str(path), path.exists()) for name, path in paths.items()}
-        write_json({what: shown[what]}) if what else write_struct(Places(**shown))
+        write_json({what: shown[what]}) if what else show_json(Places(**shown))
     elif what:
         say(str(paths[what]))
     else:

@@ -1,5 +1,7 @@
 """Output about projects: status, tasks, questions, log and orientation. Pure."""
 
+from reveries import protocol
+from reveries.client.answers import page_of
 from reveries.client.features.knowledge import chunks_page
 from reveries.client.features.project_wording import (
     describe_action,
@@ -79,7 +81,8 @@ def _project_rows(project: ProjectLine, now: float) -> Page:
     return rows
 
 
-def project_page(detail: ProjectDetail, now: float, *, is_detailed: bool) -> Page:
+@page_of(protocol.ProjectDetail, "project")
+def project_page(detail: ProjectDetail, now: float, *, is_detailed: bool = True) -> Page:
     """Render a project: progress, questions, doubts; with `is_detailed` also its orientation and every task."""
     page = _project_rows(detail.project, now)
     page += _coherence_rows(detail)
@@ -146,6 +149,12 @@ def tasks_page(tasks: list[TaskEntry]) -> Page:
     return page
 
 
+@page_of(protocol.QuestionAnswered, "answered")
+def answered_page(answered: protocol.QuestionAnswered) -> Page:
+    """Render that the answer was taken, for the conversation."""
+    return [line(f"Answered for {one_line(answered.project)}. Work that waited for it resumes when no one talks.")]
+
+
 def questions_page(questions: list[QuestionEntry], now: float, how: str = 'reveries questions answer ID "..."') -> Page:
     """Render open questions, oldest first, and how to answer."""
     if not questions:
@@ -176,6 +185,7 @@ def project_log_page(log: list[WorkEntry], now: float) -> Page:
     ] or [line("  Nothing happened yet.")]
 
 
+@page_of(protocol.TaskTrace)
 def trace_page(trace: TaskTrace) -> Page:
     """Render the steps of a task in order, then the knowledge that its outcome is based on."""
     page = tasks_page([trace.task])
@@ -204,6 +214,7 @@ def _step_rows(step: StepEntry) -> Page:
     ]
 
 
+@page_of(protocol.TaskUndone)
 def task_undone_page(undone: TaskUndone) -> Page:
     """Render which files were restored, and which were left unchanged."""
     if not undone.restored and not undone.left:

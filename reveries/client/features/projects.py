@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from reveries import protocol
+from reveries.client.answers import json_option, print_answer
 from reveries.client.features.knowledge import (
     draw_knowledge_command,
     know_command,
@@ -18,9 +20,7 @@ from reveries.client.features.project_pages import (
     project_log_page,
     project_page,
     projects_page,
-    task_undone_page,
     tasks_page,
-    trace_page,
 )
 from reveries.client.render import Part, line, paragraph
 from reveries.client.wording import plural
@@ -29,14 +29,13 @@ from reveries.safe_text import one_line
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from reveries import protocol
     from reveries.protocol import ProjectDetail
 
 _MOST_FILE_BYTES = 1_000_000
 
 
 @click.group("project", short_help="Projects that it works on for you.", invoke_without_command=True)
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option(protocol.Projects)
 @click.pass_context
 def command(ctx: click.Context, as_json: bool) -> None:
     """Show your projects; with a command: create one, set its goal, see its tasks, questions and knowledge."""
@@ -49,7 +48,7 @@ for _subcommand in (know_command, list_chunks_command, list_relations_command, d
 
 
 @command.command("list")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option(protocol.Projects)
 def list_projects_command(as_json: bool) -> None:
     """List all projects."""
     print_projects(as_json)
@@ -59,11 +58,10 @@ def list_projects_command(as_json: bool) -> None:
 @click.argument("name")
 @click.option("--folder", type=click.Path(path_type=Path), help="The only folder that its tools can read.")
 @click.option("--write", "may_write", is_flag=True, help="Also allow them to change existing files.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option(protocol.ProjectDetail)
 def create_project_command(name: str, folder: Path | None, may_write: bool, as_json: bool) -> None:
     """Create a project: reveries project new Piano. With --folder it can read files. A folder that does not exist is
     created, and the project may write to it."""
-    from reveries import protocol
 
     path = _absolute_path(folder)
     detail = _ask_project_detail(lambda new_id: protocol.CreateProject(new_id, name, path, may_write), as_json)
@@ -80,11 +78,10 @@ def create_project_command(name: str, folder: Path | None, may_write: bool, as_j
 @click.argument("folder", type=click.Path(path_type=Path), required=False)
 @click.option("--write", "may_write", is_flag=True, help="Allow its tools to change files.")
 @click.option("--none", "is_none", is_flag=True, help="Remove the folder from the project.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option(protocol.ProjectDetail)
 def set_folder_command(name: str, folder: Path | None, may_write: bool, is_none: bool, as_json: bool) -> None:
     """Set the folder that its tools can read, and whether they may write: reveries project folder Notes ~/notes
     --write. With the name alone, show the folder."""
-    from reveries import protocol
     from reveries.client.sync_call import ask_mind
 
     current = ask_mind(lambda new_id: protocol.AskProject(new_id, name), protocol.ProjectDetail).project.folder
@@ -100,16 +97,14 @@ def set_folder_command(name: str, folder: Path | None, may_write: bool, is_none:
 @command.command("undo-task")
 @click.argument("name")
 @click.argument("task")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option(protocol.TaskUndone)
 def undo_task_command(name: str, task: str, as_json: bool) -> None:
     """Restore the folder to its state before a task, within seven days: reveries project undo-task Notes "Make an
     index". Files that you changed since then are not touched."""
-    from reveries import protocol
-    from reveries.client.render import show, show_json
     from reveries.client.sync_call import ask_mind
 
     answer = ask_mind(lambda new_id: protocol.UndoTask(new_id, name, task), protocol.TaskUndone, seconds=None)
-    show_json(answer) if as_json else show(task_undone_page(answer))
+    print_answer(answer, as_json)
 
 
 @command.command("goal")
@@ -118,11 +113,10 @@ def undo_task_command(name: str, task: str, as_json: bool) -> None:
 @click.option(
     "--limit", "limit", type=click.FloatRange(0), default=0.0, help="The most it may cost, in dollars. 0: no limit."
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option(protocol.ProjectDetail)
 def set_goal_command(name: str, text: str | None, limit: float, as_json: bool) -> None:
     """Set the goal of a project: reveries project goal Piano "Play jazz piano in six months". With only one project,
     its name may be omitted. A new goal takes effect at the next task."""
-    from reveries import protocol
 
     project, words = (name, text) if text is not None else (_only_project(), name)
     detail = _ask_project_detail(lambda new_id: protocol.SetGoal(new_id, project, words, limit), as_json)
@@ -135,10 +129,9 @@ def set_goal_command(name: str, text: str | None, limit: float, as_json: bool) -
 @click.option(
     "--detail", "is_detailed", is_flag=True, help="Also show the orientation page, every task and its outcome."
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option(protocol.ProjectDetail)
 def project_status_command(name: str | None, is_detailed: bool, as_json: bool) -> None:
     """Show the status of a project, in short or with --detail."""
-    from reveries import protocol
     from reveries.client.render import show
 
     project = name or _only_project()
@@ -149,10 +142,9 @@ def project_status_command(name: str | None, is_detailed: bool, as_json: bool) -
 
 @command.command("tasks")
 @click.argument("name", required=False)
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option(protocol.ProjectDetail)
 def list_tasks_command(name: str | None, as_json: bool) -> None:
     """Show which tasks are done, which come next, and what each waits for."""
-    from reveries import protocol
     from reveries.client.render import show
 
     project = name or _only_project()
@@ -165,17 +157,16 @@ def list_tasks_command(name: str | None, as_json: bool) -> None:
 @click.argument("name", required=False)
 @click.option("--limit", type=click.IntRange(1, 1000), default=30, show_default=True, help="The most lines to show.")
 @click.option("--why", "why", default="", help="Explain this task: its steps, what it is based on, the audit.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option(protocol.ProjectDetail, {"--why": protocol.TaskTrace})
 def project_log_command(name: str | None, limit: int, why: str, as_json: bool) -> None:
     """Show the work log, newest last; with --why, how one task reached its outcome."""
-    from reveries import protocol
-    from reveries.client.render import show, show_json
+    from reveries.client.render import show
     from reveries.client.sync_call import ask_mind
 
     project = name or _only_project()
     if why:
         trace = ask_mind(lambda new_id: protocol.AskTaskTrace(new_id, project, why), protocol.TaskTrace)
-        show_json(trace) if as_json else show(trace_page(trace))
+        print_answer(trace, as_json)
         return
     detail = _ask_project_detail(lambda new_id: protocol.AskProject(new_id, project, limit), as_json)
     if detail is not None:
@@ -186,11 +177,10 @@ def project_log_command(name: str | None, limit: int, why: str, as_json: bool) -
 @click.argument("name")
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True, dir_okay=False))
 @click.option("--own", "is_own", is_flag=True, help="You wrote it: what is derived from it is trusted.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option(protocol.Chunks)
 def add_material_command(name: str, files: tuple[Path, ...], is_own: bool, as_json: bool) -> None:
     """Add text files to the knowledge of a project: reveries project add Piano notes.md. To update a changed file, add
     it again under the same name: what it no longer says is no longer used."""
-    from reveries import protocol
     from reveries.client.render import say, show_json
     from reveries.client.sync_call import ask_mind
 
@@ -218,10 +208,9 @@ def _document_names(files: tuple[Path, ...]) -> list[str]:
 @click.argument("name")
 @click.argument("chunk_id", metavar="ID")
 @click.argument("why")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option(protocol.ProjectDetail)
 def retract_chunk_command(name: str, chunk_id: str, why: str, as_json: bool) -> None:
     """Say that a piece of knowledge is wrong: what is based on it is blocked and flagged. IDs: project know."""
-    from reveries import protocol
 
     detail = _ask_project_detail(lambda new_id: protocol.RetractChunk(new_id, name, chunk_id, why), as_json)
     if detail is not None:
@@ -236,12 +225,11 @@ def retract_chunk_command(name: str, chunk_id: str, why: str, as_json: bool) -> 
 @click.option("--history", "is_history", is_flag=True, help="List all versions with their triggers.")
 @click.option("--diff", "diff", type=(int, int), default=None, help="Show what changed between two versions.")
 @click.option("--revert", "revert", type=int, default=None, help="Make this version the newest.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option(protocol.Orientations)
 def orientation_command(
     name: str | None, is_history: bool, diff: tuple[int, int] | None, revert: int | None, as_json: bool
 ) -> None:
     """Show the page on which it keeps track of the project."""
-    from reveries import protocol
     from reveries.client.render import show, show_json
     from reveries.client.sync_call import ask_mind
 
@@ -265,7 +253,7 @@ def orientation_command(
 
 @command.command("pause")
 @click.argument("name", required=False)
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option(protocol.ProjectDetail)
 def pause_project_command(name: str | None, as_json: bool) -> None:
     """Pause a project until `resume`."""
     _set_project_state(name, "paused", as_json, "It is paused. To continue: reveries project resume")
@@ -273,7 +261,7 @@ def pause_project_command(name: str | None, as_json: bool) -> None:
 
 @command.command("resume")
 @click.argument("name", required=False)
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option(protocol.ProjectDetail)
 def resume_project_command(name: str | None, as_json: bool) -> None:
     """Resume a project."""
     _set_project_state(name, "active", as_json, "It continues.")
@@ -281,14 +269,13 @@ def resume_project_command(name: str | None, as_json: bool) -> None:
 
 @command.command("archive")
 @click.argument("name")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option(protocol.ProjectDetail)
 def archive_project_command(name: str, as_json: bool) -> None:
     """Archive a project. Nothing is deleted, and `resume` restores it."""
     _set_project_state(name, "archived", as_json, "It is archived. To restore it: reveries project resume")
 
 
 def _set_project_state(name: str | None, state: str, as_json: bool, done: str) -> None:
-    from reveries import protocol
 
     project = name or _only_project()
     detail = _ask_project_detail(lambda new_id: protocol.ChangeProject(new_id, project, state), as_json)  # type: ignore[arg-type]
@@ -298,7 +285,6 @@ def _set_project_state(name: str | None, state: str, as_json: bool, done: str) -
 
 def _ask_project_detail(make: "Callable[[int], protocol.Request]", as_json: bool) -> "ProjectDetail | None":
     """Send the request. Return its answer; None if it was printed as JSON."""
-    from reveries import protocol
     from reveries.client.render import show_json
     from reveries.client.sync_call import ask_mind
 
@@ -311,17 +297,14 @@ def _ask_project_detail(make: "Callable[[int], protocol.Request]", as_json: bool
 
 def print_projects(as_json: bool) -> None:
     """Print all projects."""
-    from reveries import protocol
-    from reveries.client.render import show, show_json
     from reveries.client.sync_call import ask_mind
 
     answer = ask_mind(protocol.AskProjects, protocol.Projects)
-    show_json(answer) if as_json else show(projects_page(answer.projects, time.time()))
+    print_answer(answer, as_json, projects_page(answer.projects, time.time()))
 
 
 def _only_project() -> str:
     """Return the name of the only project. Raises UsageError if there is none, or several."""
-    from reveries import protocol
     from reveries.client.sync_call import ask_mind
     from reveries.errors import UsageError
 

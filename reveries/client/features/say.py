@@ -6,12 +6,38 @@ import sys
 from typing import TYPE_CHECKING
 
 import click
+import msgspec
+
+from reveries import protocol
+from reveries.client.answers import json_option
 
 if TYPE_CHECKING:
-    from reveries import protocol
     from reveries.client.connection import Connection
-    from reveries.client.json_answers import SayResult
     from reveries.client.mind import Exchange
+
+
+class SayUsage(msgspec.Struct, frozen=True):
+    """Model, tokens and time of the reply. Seconds count from the request."""
+
+    model: str
+    prompt_tokens: int
+    cached_tokens: int
+    completion_tokens: int
+    first_token_seconds: float
+    seconds: float
+
+
+class SayResult(msgspec.Struct, frozen=True):
+    """The complete reply. `stored`: the ids of the stored turns, by "words" and "exchange"; empty off the record."""
+
+    text: str
+    reason: str
+    explanation: str
+    help: str
+    recalled: list[protocol.RecalledItem]
+    stored: dict[str, str]
+    usage: SayUsage
+
 
 _INTERRUPTED = 130
 
@@ -19,7 +45,7 @@ _INTERRUPTED = 130
 @click.command("say", short_help="Say something and print the reply.")
 @click.argument("text", nargs=-1)
 @click.option("--private", is_flag=True, help="Off the record: neither your words nor the reply are kept.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object when the reply is complete.")
+@json_option(SayResult, help="Print one JSON object when the reply is complete.")
 def command(text: tuple[str, ...], private: bool, as_json: bool) -> int:
     """Say TEXT (or standard input), and print the reply while it is generated. Ctrl+C stops the reply.
 
@@ -68,20 +94,19 @@ def _end_line(last: str, as_json: bool) -> None:
 
 def _print_exchange(exchange: "Exchange", as_json: bool) -> int:
     """Print what follows the reply, and return the exit code."""
-    from reveries.client.render import say, write_struct
+    from reveries.client.render import say, show_json
 
     replied = exchange.end
     if replied is None:
         return 1
     if as_json:
-        write_struct(_exchange_result(exchange, replied))
+        show_json(_exchange_result(exchange, replied))
     elif replied.explanation:
         say(replied.explanation, "dim", err=True)
     return {"cancelled": _INTERRUPTED, "failed": 69}.get(replied.reason, 0)
 
 
 def _exchange_result(exchange: "Exchange", replied: "protocol.Replied") -> "SayResult":
-    from reveries.client.json_answers import SayResult, SayUsage
 
     return SayResult(
         text=replied.text,

@@ -1,30 +1,27 @@
 """`reveries self`: the self-model, its history, and the owner's edits."""
 
-import time
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import click
 
+from reveries import protocol
+from reveries.client.answers import json_option, page_of, print_answer
 from reveries.client.render import Page, Part, line, paragraph
 from reveries.client.wording import ago, plural
 from reveries.protocol import SelfChange, SelfEvidence, SelfHistory, SelfModelShown
 from reveries.safe_text import one_line
 
-if TYPE_CHECKING:
-    from reveries import protocol
-
 
 @click.group("self", short_help="How it sees itself and you: the self-model.", invoke_without_command=True)
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option(protocol.SelfModelShown)
 @click.pass_context
 def command(ctx: click.Context, as_json: bool) -> None:
     """Show the self-model: how the mind sees itself and you. Deep sleep changes it slowly; you may edit it any time."""
     if ctx.invoked_subcommand is not None:
         return
-    from reveries import protocol
     from reveries.client.sync_call import ask_mind
 
-    _show_self(ask_mind(protocol.AskSelf, protocol.SelfModelShown), as_json)
+    print_answer(ask_mind(protocol.AskSelf, protocol.SelfModelShown), as_json)
 
 
 @command.command("history")
@@ -35,31 +32,25 @@ def command(ctx: click.Context, as_json: bool) -> None:
     show_default=True,
     help="The most changes to show, latest first.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option(protocol.SelfHistory)
 def self_history_command(limit: int, as_json: bool) -> None:
     """Show each change of the self-model, newest last: removed and added statements, and their sources."""
-    from reveries import protocol
-    from reveries.client.render import show, show_json
     from reveries.client.sync_call import ask_mind
 
     changes = ask_mind(lambda new_id: protocol.AskSelfHistory(new_id, limit), protocol.SelfHistory)
-    if as_json:
-        show_json(changes)
-    else:
-        show(self_history_page(changes, time.time()))
+    print_answer(changes, as_json)
 
 
 @command.command("revert")
 @click.argument("number", type=click.IntRange(1), metavar="N")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option(protocol.SelfModelShown)
 def revert_self_command(number: int, as_json: bool) -> None:
     """Restore the self-model to its state before change N, undoing all later changes too.
 
     This is recorded as a change as well, and can itself be reverted."""
-    from reveries import protocol
     from reveries.client.sync_call import ask_mind
 
-    _show_self(
+    print_answer(
         ask_mind(lambda new_id: protocol.RevertSelf(new_id, number), protocol.SelfModelShown, seconds=None), as_json
     )
 
@@ -67,14 +58,13 @@ def revert_self_command(number: int, as_json: bool) -> None:
 @command.command("edit")
 @click.argument("field")
 @click.option("--set", "text", default=None, help="The new text, instead of opening an editor.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option(protocol.SelfModelShown)
 def edit_self_command(field: str, text: str | None, as_json: bool) -> None:
     """Edit FIELD of the self-model, in $EDITOR or with --set. A list has one statement per line.
 
     What you write is pinned: sleep does not change it. What you remove is not added again in the same words. A text
     that you leave empty may be written by sleep again.
     """
-    from reveries import protocol
     from reveries.client.render import say
     from reveries.client.sync_call import ask_mind
 
@@ -84,7 +74,7 @@ def edit_self_command(field: str, text: str | None, as_json: bool) -> None:
     if new_text is None:
         say("Nothing was changed.", "dim")
         return
-    _show_self(
+    print_answer(
         ask_mind(lambda new_id: protocol.EditSelf(new_id, name, new_text), protocol.SelfModelShown, seconds=None),
         as_json,
     )
@@ -114,15 +104,6 @@ def _edit_field(model: "protocol.SelfModelShown", name: str) -> str | None:
     return None if edited == before.strip() else edited
 
 
-def _show_self(model: "protocol.SelfModelShown", as_json: bool) -> None:
-    from reveries.client.render import show, show_json
-
-    if as_json:
-        show_json(model)
-    else:
-        show(self_page(model, time.time()))
-
-
 _SHORT = 8
 _EMPTY = line()
 TITLES: Final = {
@@ -140,6 +121,7 @@ TITLES: Final = {
 }
 
 
+@page_of(protocol.SelfModelShown, "self-model")
 def self_page(model: SelfModelShown, now: float) -> Page:
     """Render every field that has statements; the empty ones in one line."""
     page: Page = []
@@ -168,6 +150,7 @@ def self_page(model: SelfModelShown, now: float) -> Page:
     return [*page, line(Part(f"  {changed}{plural(model.changes, 'change')}: reveries self history", "dim"))]
 
 
+@page_of(protocol.SelfHistory, "self-model history")
 def self_history_page(history: SelfHistory, now: float) -> Page:
     """Render each change with removed and added statements, and their sources. Newest last."""
     if not history.entries:

@@ -3,6 +3,32 @@
 import sys
 
 import click
+import msgspec
+
+from reveries.client.answers import json_option
+
+
+class ServiceInstalled(msgspec.Struct, frozen=True):
+    """`left_to_do`: commands to run yourself, because the service manager failed."""
+
+    file: str
+    left_to_do: list[str]
+
+
+class ServiceState(msgspec.Struct, frozen=True):
+    """`manager` is empty if no service manager is available."""
+
+    file: str
+    is_installed: bool
+    manager: str
+    is_enabled: bool
+    is_running: bool
+
+
+class ServiceRemoved(msgspec.Struct, frozen=True):
+    file: str
+    was_installed: bool
+    left_to_do: list[str]
 
 
 @click.group("service", short_help="Keep it awake with systemd or launchd.")
@@ -12,12 +38,11 @@ def command() -> None:
 
 @command.command("install")
 @click.option("--print", "only_print", is_flag=True, help="Print the file, and write nothing.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option(ServiceInstalled)
 def install_service_command(only_print: bool, as_json: bool) -> None:
     """Write the unit (systemd) or agent (launchd) of this home, and register it."""
     from reveries.client.features.paths import service_file
-    from reveries.client.json_answers import ServiceInstalled
-    from reveries.client.render import say, write_struct
+    from reveries.client.render import say, show_json
     from reveries.client.service_control import install_service, service_text, this_service
     from reveries.config import find_home
     from reveries.safe_text import plain
@@ -28,7 +53,7 @@ def install_service_command(only_print: bool, as_json: bool) -> None:
         return
     left = install_service(service, home)
     if as_json:
-        write_struct(ServiceInstalled(str(service_file()), left))
+        show_json(ServiceInstalled(str(service_file()), left))
         return
     say(f"Written: {service_file()}")
     for row in left:
@@ -41,16 +66,15 @@ def install_service_command(only_print: bool, as_json: bool) -> None:
 
 
 @command.command("status")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option(ServiceState)
 def service_status_command(as_json: bool) -> None:
     """Show whether it is installed, enabled and running."""
-    from reveries.client.json_answers import ServiceState
-    from reveries.client.render import field, show, write_struct
+    from reveries.client.render import field, show, show_json
     from reveries.client.service_control import service_state
 
     service = service_state()
     if as_json:
-        write_struct(
+        show_json(
             ServiceState(
                 file=str(service.file),
                 is_installed=service.is_installed,
@@ -71,19 +95,18 @@ def service_status_command(as_json: bool) -> None:
 
 
 @command.command("uninstall")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option(ServiceRemoved)
 def uninstall_service_command(as_json: bool) -> None:
     """Remove the service. The mind and its memory are not changed."""
     from reveries.client.features.paths import service_file
-    from reveries.client.json_answers import ServiceRemoved
-    from reveries.client.render import say, write_struct
+    from reveries.client.render import say, show_json
     from reveries.client.service_control import uninstall_service
 
     file = service_file()
     was_there = file.exists()
     left = uninstall_service()
     if as_json:
-        write_struct(ServiceRemoved(str(file), was_there, left))
+        show_json(ServiceRemoved(str(file), was_there, left))
         return
     say(f"Removed: {file}" if was_there else "It was not installed.")
     for row in left:

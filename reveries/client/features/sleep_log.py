@@ -1,14 +1,18 @@
 """`reveries consolidate`: run deep sleep, and log, undo, confirm or drop what sleep did; `memory contradictions`."""
 
-import time
+from typing import TYPE_CHECKING
 
 import click
+import msgspec
 
+from reveries import protocol
+from reveries.client.answers import json_option, page_of, print_answer
 from reveries.client.features.knowledge import conflicts_page
 from reveries.client.render import Page, Part, line, paragraph
 from reveries.client.wording import SHORT_ID_CHARS, ago, dollars, moment, plural, span
 from reveries.protocol import (
     ChangedEpisode,
+    Consolidated,
     Contradictions,
     ProjectConflicts,
     SleepChange,
@@ -20,6 +24,17 @@ from reveries.protocol import (
 )
 from reveries.safe_text import one_line
 
+if TYPE_CHECKING:
+    from reveries.client.connection import AskCallback
+
+
+class AllContradictions(msgspec.Struct, frozen=True):
+    """`contradictions`: in conversations. `projects`: in the knowledge of projects."""
+
+    contradictions: list[protocol.Contradiction]
+    projects: list[protocol.ProjectConflict]
+
+
 _INTERRUPTED = 130
 
 
@@ -30,7 +45,7 @@ _INTERRUPTED = 130
     "--limit", type=click.IntRange(1), default=None, help="The most experiences to process, most salient first."
 )
 @click.option("--dry-run", is_flag=True, help="Ask the model and show what would change, but change nothing.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option(protocol.Consolidated, {"--dry-run": protocol.SleepPreview}, takes_long=True)
 @click.pass_context
 def command(ctx: click.Context, limit: int | None, dry_run: bool, as_json: bool) -> int:
     """Run deep sleep now: the model processes each waiting experience into memory. Ctrl+C stops after the current
@@ -43,44 +58,40 @@ def command(ctx: click.Context, limit: int | None, dry_run: bool, as_json: bool)
 @command.command("log")
 @click.argument("run", required=False)
 @click.option("--limit", type=click.IntRange(1, 1000), default=20, show_default=True, help="The most passes to show.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option(protocol.SleepLog, {"RUN": protocol.SleepRunDetail})
 def sleep_log_command(run: str | None, limit: int, as_json: bool) -> None:
     """List the passes of sleep, newest first. With RUN (the beginning of an ID is enough), show what that pass did,
     episode by episode."""
-    from reveries import protocol
-    from reveries.client.render import show, show_json
     from reveries.client.sync_call import ask_mind
 
     if run is None:
         passes = ask_mind(lambda new_id: protocol.AskSleepLog(new_id, limit), protocol.SleepLog)
-        show_json(passes) if as_json else show(sleep_log_page(passes, time.time()))
+        print_answer(passes, as_json)
         return
     name = _check_pass_id(run)
     detail = ask_mind(lambda new_id: protocol.InspectSleep(new_id, name), protocol.SleepRunDetail)
-    show_json(detail) if as_json else show(run_page(detail, time.time()))
+    print_answer(detail, as_json)
 
 
 @command.command("undo")
 @click.argument("run")
 @click.option("--through", is_flag=True, help="First undo the later passes that depend on it, newest first.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option(protocol.SleepUndone, takes_long=True)
 def undo_sleep_command(run: str, through: bool, as_json: bool) -> None:
     """Undo what the pass RUN did: episodes, links, merges, the self-model. What was said is never changed, and deep
     sleep processes it again only when you ask: reveries consolidate."""
-    from reveries import protocol
-    from reveries.client.render import show, show_json
-    from reveries.client.watched_call import ask_with_progress
+    from reveries.client.sync_call import ask_with_progress
 
     name = _check_pass_id(run)
     undone = ask_with_progress(
         lambda new_id: protocol.UndoSleep(new_id, name, through), protocol.SleepUndone, "undoing", as_json=as_json
     )
-    show_json(undone) if as_json else show(sleep_undone_page(undone))
+    print_answer(undone, as_json)
 
 
 @command.command("confirm")
 @click.argument("run")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option(protocol.SleepAnswered, takes_long=True)
 def confirm_pass_command(run: str, as_json: bool) -> None:
     """Allow what the pass RUN asks about."""
     _answer_pass(run, do_it=True, as_json=as_json)
@@ -88,16 +99,14 @@ def confirm_pass_command(run: str, as_json: bool) -> None:
 
 @command.command("drop")
 @click.argument("run")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option(protocol.SleepAnswered, takes_long=True)
 def drop_pass_command(run: str, as_json: bool) -> None:
     """Refuse what the pass RUN asks about."""
     _answer_pass(run, do_it=False, as_json=as_json)
 
 
 def _answer_pass(run: str, *, do_it: bool, as_json: bool) -> None:
-    from reveries import protocol
-    from reveries.client.render import say, show_json
-    from reveries.client.watched_call import ask_with_progress
+    from reveries.client.sync_call import ask_with_progress
 
     name = _check_pass_id(run)
     answered = ask_with_progress(
@@ -106,7 +115,7 @@ def _answer_pass(run: str, *, do_it: bool, as_json: bool) -> None:
         "finishing the pass",
         as_json=as_json,
     )
-    show_json(answered) if as_json else say(answered.line)
+    print_answer(answered, as_json, [line(answered.line)])
 
 
 def _check_pass_id(run: str) -> str:
@@ -118,27 +127,18 @@ def _check_pass_id(run: str) -> str:
 
 
 def _run_pass(limit: int | None, as_json: bool) -> int:
-    from reveries import protocol
-    from reveries.client.features.memory import consolidated_page
-    from reveries.client.render import say, show, show_json
-    from reveries.client.watched_call import ask_with_progress
+    from reveries.client.sync_call import ask_with_progress
 
     done = ask_with_progress(
         lambda new_id: protocol.Consolidate(new_id, limit), protocol.Consolidated, "deep sleep", as_json=as_json
     )
-    if as_json:
-        show_json(done)
-    else:
-        for entry in done.log:
-            say(f"  {entry}", "dim")
-        show(consolidated_page(done))
+    log = [line(Part(f"  {entry}", "dim")) for entry in done.log]
+    print_answer(done, as_json, [*log, *consolidated_page(done)])
     return _INTERRUPTED if done.was_interrupted else 0
 
 
 def _preview_pass(limit: int | None, as_json: bool) -> int:
-    from reveries import protocol
-    from reveries.client.render import show, show_json
-    from reveries.client.watched_call import ask_with_progress
+    from reveries.client.sync_call import ask_with_progress
 
     preview = ask_with_progress(
         lambda new_id: protocol.PreviewSleep(new_id, limit),
@@ -146,7 +146,7 @@ def _preview_pass(limit: int | None, as_json: bool) -> int:
         "previewing",
         as_json=as_json,
     )
-    show_json(preview) if as_json else show(preview_page(preview))
+    print_answer(preview, as_json)
     return _INTERRUPTED if preview.was_interrupted else 0
 
 
@@ -155,23 +155,22 @@ _KEEP = {"A": "earlier", "B": "later", "both": "both"}
 
 @click.group("contradictions", short_help="Statements that contradict each other.", invoke_without_command=True)
 @click.option("--all", "with_settled", is_flag=True, help="Also show settled ones and simple updates.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option(AllContradictions)
 @click.pass_context
 def contradictions_command(ctx: click.Context, with_settled: bool, as_json: bool) -> None:
     """Show contradicting statements: both quotes, who said them and when. Nothing changes until you settle one."""
     if ctx.invoked_subcommand is not None:
         return
-    from reveries import protocol
-    from reveries.client.json_answers import AllContradictions
-    from reveries.client.render import show, write_struct
-    from reveries.client.sync_call import ask_mind
+    from reveries.client.sync_call import call_mind
 
-    contradictions = ask_mind(lambda new_id: protocol.AskContradictions(new_id, with_settled), protocol.Contradictions)
-    conflicts = ask_mind(lambda new_id: protocol.AskProjectConflicts(new_id, with_settled), protocol.ProjectConflicts)
-    if as_json:
-        write_struct(AllContradictions(contradictions.contradictions, conflicts.conflicts))
-    else:
-        show(all_contradictions_page(contradictions, conflicts))
+    print_answer(call_mind(lambda mind: collect_contradictions(mind.ask, with_settled=with_settled)), as_json)
+
+
+async def collect_contradictions(ask: "AskCallback", *, with_settled: bool = False) -> AllContradictions:
+    """Collect the contradictions in conversations and in the knowledge of projects. Raises ReveriesError."""
+    said = await ask(lambda new_id: protocol.AskContradictions(new_id, with_settled), protocol.Contradictions)
+    known = await ask(lambda new_id: protocol.AskProjectConflicts(new_id, with_settled), protocol.ProjectConflicts)
+    return AllContradictions(said.contradictions, known.conflicts)
 
 
 @contradictions_command.command("settle")
@@ -182,11 +181,9 @@ def contradictions_command(ctx: click.Context, with_settled: bool, as_json: bool
     required=True,
     help="The statement that is right. The other one is kept, but ranks lower.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option(protocol.Contradictions)
 def settle_contradiction_command(conflict_id: str, keep: str, as_json: bool) -> None:
     """Say which statement is right: A (the earlier), B (the later), or both. You can change this later."""
-    from reveries import protocol
-    from reveries.client.render import show, show_json
     from reveries.client.sync_call import ask_mind
     from reveries.errors import UsageError
 
@@ -200,14 +197,14 @@ def settle_contradiction_command(conflict_id: str, keep: str, as_json: bool) -> 
             lambda new_id: protocol.SettleProjectConflict(new_id, conflict_id, _KEEP[keep]),  # type: ignore[arg-type]
             protocol.ProjectConflicts,
         )
-        show_json(done) if as_json else show(conflicts_page(done))
+        print_answer(done, as_json)
         return
     settled = ask_mind(
         lambda new_id: protocol.SettleContradiction(new_id, conflict_id, _KEEP[keep]),  # type: ignore[arg-type]
         protocol.Contradictions,
         seconds=None,
     )
-    show_json(settled) if as_json else show(contradictions_page(settled))
+    print_answer(settled, as_json)
 
 
 _EMPTY = line()
@@ -227,6 +224,29 @@ _TRIGGER_TEXTS = {
 }
 
 
+@page_of(protocol.Consolidated, "deep sleep")
+def consolidated_page(done: Consolidated) -> Page:
+    """Render what a sleep pass did, and what is left to process."""
+    if not done.processed and not done.left and not done.was_interrupted and not done.question:
+        return [line("There was nothing to process.")]
+    changes = f"{plural(done.created, 'new episode')}, {done.merged} merged"
+    fallbacks = (
+        f", {plural(done.fallbacks, 'fallback')} because the model's answer was unusable" if done.fallbacks else ""
+    )
+    head = "Interrupted after" if done.was_interrupted else "Processed"
+    rest = f"{plural(done.left, 'experience')} left." if done.left else "Nothing is left."
+    page = [
+        line(f"{head} {plural(done.processed, 'experience')} in {span(done.seconds)}: {changes}{fallbacks}."),
+        line(Part(rest, "dim")),
+    ]
+    if done.question:
+        run = one_line(done.run_id)
+        page += paragraph(done.question, indent=0, style="warn")
+        page += [line(f"  reveries consolidate confirm {run}"), line(f"  reveries consolidate drop {run}")]
+    return page
+
+
+@page_of(protocol.SleepLog)
 def sleep_log_page(log: SleepLog, now: float) -> Page:
     """List passes, newest first: when, depth, trigger, result."""
     if not log.runs:
@@ -246,6 +266,7 @@ def sleep_log_page(log: SleepLog, now: float) -> Page:
     return [*page, _EMPTY, line(Part("  Details: reveries consolidate log ID", "dim"))]
 
 
+@page_of(protocol.SleepRunDetail)
 def run_page(detail: SleepRunDetail, now: float) -> Page:
     """Render everything that one pass did, in order."""
     run = detail.run
@@ -262,6 +283,7 @@ def run_page(detail: SleepRunDetail, now: float) -> Page:
     return page
 
 
+@page_of(protocol.SleepPreview)
 def preview_page(preview: SleepPreview) -> Page:
     """Render what a pass would do, and what the preview cost."""
     if not preview.changes:
@@ -284,12 +306,14 @@ def preview_page(preview: SleepPreview) -> Page:
     return page
 
 
+@page_of(protocol.SleepUndone)
 def sleep_undone_page(undone: SleepUndone) -> Page:
     """Render what was undone, in order."""
     return [line(one_line(entry.line, 300)) for entry in undone.undone]
 
 
-def contradictions_page(contradictions: Contradictions) -> Page:
+@page_of(protocol.Contradictions)
+def contradictions_page(contradictions: Contradictions | AllContradictions) -> Page:
     """Render both statements of each contradiction, who said them and when, and how it was settled."""
     if not contradictions.contradictions:
         return [line("There are no contradictions.")]
@@ -310,13 +334,14 @@ def contradictions_page(contradictions: Contradictions) -> Page:
     return [*page, _HOW_TO_SETTLE]
 
 
-def all_contradictions_page(contradictions: Contradictions, conflicts: ProjectConflicts) -> Page:
+@page_of(AllContradictions, "contradictions")
+def all_contradictions_page(shown: AllContradictions) -> Page:
     """Render the contradictions in conversations, then those in the knowledge of projects."""
-    if not conflicts.conflicts:
-        return contradictions_page(contradictions)
+    if not shown.projects:
+        return contradictions_page(shown)
     heading = line(Part("  In the knowledge of projects:", "strong"))
-    statements = contradictions_page(contradictions)[:-1] if contradictions.contradictions else []
-    return [*statements, heading, *conflicts_page(conflicts), _HOW_TO_SETTLE]
+    statements = contradictions_page(shown)[:-1] if shown.contradictions else []
+    return [*statements, heading, *conflicts_page(ProjectConflicts(0, shown.projects)), _HOW_TO_SETTLE]
 
 
 def _trigger_text(run: SleepRun) -> str:

@@ -1,9 +1,9 @@
 """`reveries status`."""
 
-import time
-
 import click
 
+from reveries import protocol
+from reveries.client.answers import json_option, page_of, print_answer
 from reveries.client.render import Line, Page, Part, Style, field, line, paragraph
 from reveries.client.wording import ago, count, dollars, moment, plural, short_count, size, span
 from reveries.protocol import MemoryStats, MindState, ModelUse, Status, UsageToday
@@ -14,22 +14,17 @@ from reveries.safe_text import one_line
 @click.option(
     "--short", "is_short", is_flag=True, help="One line with the current state, for a prompt or a status bar."
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option(protocol.Status, {"--short": protocol.MindState})
 def command(is_short: bool, as_json: bool) -> None:
     """Show how long the mind has been awake, what it is doing, what it remembers and what it has used."""
-    from reveries import protocol
-    from reveries.client.render import show, show_json
     from reveries.client.sync_call import ask_mind
 
     if is_short:
         state = ask_mind(protocol.AskState, protocol.MindState)
-        show_json(state) if as_json else show([state_line(state)])
+        print_answer(state, as_json, [state_line(state)])
         return
     status = ask_mind(protocol.AskStatus, protocol.Status)
-    if as_json:
-        show_json(status)
-    else:
-        show(status_page(status, time.time()))
+    print_answer(status, as_json)
 
 
 STATE_STYLES: dict[str, Style] = {
@@ -52,6 +47,7 @@ def state_line(state: MindState) -> Line:
     )
 
 
+@page_of(protocol.Status, "status")
 def status_page(status: Status, now: float) -> Page:
     """Render the status, problems first."""
     return [
@@ -73,6 +69,7 @@ def status_page(status: Status, now: float) -> Page:
     ]
 
 
+@page_of(protocol.MemoryStats)
 def memory_page(stats: MemoryStats, now: float) -> Page:
     """Render the statistics of the memory (R-171)."""
     links = sum(stats.links.values())

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from reveries import protocol
+from reveries.client.answers import json_option, page_of, print_answer
 from reveries.client.render import Page, Part, line, paragraph
 from reveries.client.wording import ago, plural, span
 from reveries.protocol import Note, Notes, ThinkingControlled, ThinkingReleased, ThoughtEntry
@@ -14,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Literal
 
-    from reveries import protocol
     from reveries.client.connection import Connection
 
 _HISTORY = "1d"
@@ -42,27 +43,21 @@ def command(ctx: click.Context) -> None:
 @click.option(
     "--limit", type=click.IntRange(1, 1000), default=50, show_default=True, help="The most to show, newest first."
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option(protocol.Thoughts)
 def thought_history_command(since_text: str, limit: int, as_json: bool) -> None:
     """Show past thoughts: text, why each began and ended, its cost, and the memories it used."""
-    from reveries import protocol
-    from reveries.client.render import show, show_json
     from reveries.client.sync_call import ask_mind
     from reveries.client.wording import since
 
     began = since(since_text, time.time())
     thoughts = ask_mind(lambda new_id: protocol.AskThoughts(new_id, began, limit), protocol.Thoughts)
-    if as_json:
-        show_json(thoughts)
-    else:
-        show(thoughts_page(thoughts.thoughts, time.time()))
+    print_answer(thoughts, as_json, thoughts_page(thoughts.thoughts, time.time()))
 
 
 @command.command("pause")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option(protocol.ThinkingControlled)
 def pause_thinking_command(as_json: bool) -> None:
     """Pause thinking until you resume it, even over a restart. A running thought is ended and kept."""
-    from reveries import protocol
 
     _control_thinking(
         lambda new_id: protocol.ControlThinking(new_id, "pause"),
@@ -72,42 +67,37 @@ def pause_thinking_command(as_json: bool) -> None:
 
 
 @command.command("resume")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option(protocol.ThinkingControlled)
 def resume_thinking_command(as_json: bool) -> None:
     """Resume thinking."""
-    from reveries import protocol
 
     _control_thinking(lambda new_id: protocol.ControlThinking(new_id, "resume"), as_json, "It can think again.")
 
 
 @command.command("release")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option(protocol.ThinkingReleased)
 def release_thinking_command(as_json: bool) -> None:
     """End the pause after a trip of the breaker. This is recorded with the trip."""
-    from reveries import protocol
-    from reveries.client.render import show, show_json
     from reveries.client.sync_call import ask_mind
 
     answer = ask_mind(protocol.ReleaseThinking, protocol.ThinkingReleased)
-    show_json(answer) if as_json else show(released_page(answer))
+    print_answer(answer, as_json)
 
 
 @command.command("step")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option(protocol.ThinkingControlled)
 def think_once_command(as_json: bool) -> None:
     """Think once now, even if thinking is paused, in quiet hours or on battery power. Not during a conversation, and
     only within the budget."""
-    from reveries import protocol
 
     _control_thinking(lambda new_id: protocol.ControlThinking(new_id, "step"), as_json, _WATCH)
 
 
 @command.command("nudge")
 @click.argument("about")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option(protocol.ThinkingControlled)
 def nudge_thinking_command(about: str, as_json: bool) -> None:
     """Say what to think about next: reveries monologue nudge "think about the garden". Otherwise like `step`."""
-    from reveries import protocol
     from reveries.errors import UsageError
 
     words = about.strip()
@@ -118,7 +108,7 @@ def nudge_thinking_command(about: str, as_json: bool) -> None:
 
 @command.command("pin")
 @click.argument("thought_id", metavar="ID")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option(protocol.ThoughtMarked)
 def pin_thought_command(thought_id: str, as_json: bool) -> None:
     """Pin a thought: sleep processes it first, and its text stays in memory. For IDs see the history."""
     _mark_thought(thought_id, "pin", as_json)
@@ -126,14 +116,13 @@ def pin_thought_command(thought_id: str, as_json: bool) -> None:
 
 @command.command("drop")
 @click.argument("thought_id", metavar="ID")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option(protocol.ThoughtMarked)
 def drop_thought_command(thought_id: str, as_json: bool) -> None:
     """Drop a thought: it is no longer recalled, and not processed in sleep. The log keeps its text."""
     _mark_thought(thought_id, "drop", as_json)
 
 
 def _control_thinking(make: "Callable[[int], protocol.Request]", as_json: bool, done: str) -> None:
-    from reveries import protocol
     from reveries.client.render import say, show_json
     from reveries.client.sync_call import ask_mind
     from reveries.safe_text import one_line
@@ -150,7 +139,6 @@ def _control_thinking(make: "Callable[[int], protocol.Request]", as_json: bool, 
 
 
 def _mark_thought(thought_id: str, mark: "Literal['pin', 'drop']", as_json: bool) -> None:
-    from reveries import protocol
     from reveries.client.render import say, show_json
     from reveries.client.sync_call import ask_mind
     from reveries.errors import UsageError
@@ -168,20 +156,19 @@ def _mark_thought(thought_id: str, mark: "Literal['pin', 'drop']", as_json: bool
 
 
 async def _watch_monologue(mind: "Connection") -> None:
-    from reveries import protocol
     from reveries.client.render import is_terminal, say
     from reveries.client.sync_call import handle_ctrl_c
     from reveries.safe_text import one_line
 
-    request_id = mind.new_id()
+    watching = mind.start(protocol.Observe, protocol.Ok)
     if is_terminal():
         say("Watching it think. Ctrl+C stops watching; it continues to think.", "dim", err=True)
     status = await mind.ask(protocol.AskStatus, protocol.Status)
     if status.state in _STATES_WITHOUT_THOUGHTS:
         say(one_line(status.state_detail), "dim", err=True)
     printer = _ThoughtPrinter()
-    with handle_ctrl_c(lambda: mind.cancel_soon(request_id)):
-        async for frame in mind.request(protocol.Observe(request_id)):
+    with handle_ctrl_c(watching.stop):
+        async for frame in watching:
             printer.show(frame)
     printer.finish()
 
@@ -196,7 +183,6 @@ class _ThoughtPrinter:
         self._last = "\n"
 
     def show(self, frame: "protocol.Frame") -> None:
-        from reveries import protocol
         from reveries.safe_text import one_line
 
         match frame:
@@ -235,26 +221,23 @@ class _ThoughtPrinter:
 @click.option(
     "--limit", type=click.IntRange(1, 1000), default=20, show_default=True, help="The most to show, newest first."
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option(protocol.Notes)
 @click.pass_context
 def notes_command(ctx: click.Context, limit: int, as_json: bool) -> None:
     """Show the notes that it wrote while thinking, and why. The most per day: monologue.notes_per_day."""
     if ctx.invoked_subcommand is not None:
         return
-    from reveries import protocol
-    from reveries.client.render import show, show_json
     from reveries.client.sync_call import ask_mind
 
     notes = ask_mind(lambda new_id: protocol.AskNotes(new_id, limit), protocol.Notes)
-    show_json(notes) if as_json else show(notes_page(notes, time.time()))
+    print_answer(notes, as_json)
 
 
 @notes_command.command("dismiss")
 @click.argument("note_id", metavar="ID")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option(protocol.Notes)
 def dismiss_note_command(note_id: str, as_json: bool) -> None:
     """Dismiss a note that you did not want. Each dismissal makes notes rarer."""
-    from reveries import protocol
     from reveries.client.render import say, show_json
     from reveries.client.sync_call import ask_mind
     from reveries.errors import UsageError
@@ -280,6 +263,7 @@ def thoughts_page(thoughts: list[ThoughtEntry], now: float) -> Page:
     return page[:-1]
 
 
+@page_of(protocol.Notes, "notes")
 def notes_page(notes: Notes, now: float) -> Page:
     """Render notes, oldest first."""
     if not notes.notes:
@@ -291,6 +275,7 @@ def notes_page(notes: Notes, now: float) -> Page:
     return page[:-1]
 
 
+@page_of(protocol.ThinkingReleased, "thinking")
 def released_page(answer: ThinkingReleased) -> Page:
     """Render whether there was a pause to end, and its reason."""
     if not answer.was_resting:
@@ -299,6 +284,7 @@ def released_page(answer: ThinkingReleased) -> Page:
     return [line("It can think again."), *because]
 
 
+@page_of(protocol.ThinkingControlled, "thinking")
 def controlled_page(answer: ThinkingControlled) -> Page:
     """Render the result of pausing or resuming."""
     if answer.is_paused:

@@ -7,24 +7,35 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import click
+import msgspec
 
+from reveries.client.answers import json_option
 from reveries.client.features.paths import list_paths
 from reveries.client.setup import list_key_files
 from reveries.config import Home
 from reveries.crash_history import crash_history_file
 
 
+class Uninstalled(msgspec.Struct, frozen=True):
+    """`files` are removed; `stays` are kept, as Reveries did not create them. `was_removed` is false for a dry run."""
+
+    files: list[str]
+    stays: list[str]
+    bytes: int
+    was_removed: bool
+    left_to_do: list[str]
+
+
 @click.command("uninstall", short_help="Remove the service; with --purge the mind too.")
 @click.option("--purge", is_flag=True, help="Also remove memory, settings, logs and backups, for good.")
 @click.option("--dry-run", is_flag=True, help="Show what would be removed, but remove nothing.")
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option(Uninstalled)
 def command(purge: bool, dry_run: bool, yes: bool, as_json: bool) -> int:
     """Remove what Reveries created on this machine. Without --purge, only the service: the memory stays. Remove the
     program with pip uninstall reveries, and the models by deleting their folder (reveries open models)."""
     from reveries.client.checkup.daemon_check import lock_is_held
-    from reveries.client.json_answers import Uninstalled
-    from reveries.client.render import say, write_struct
+    from reveries.client.render import say, show_json
     from reveries.client.service_control import uninstall_service
     from reveries.client.wording import plural, size
     from reveries.config import find_home
@@ -45,7 +56,7 @@ def command(purge: bool, dry_run: bool, yes: bool, as_json: bool) -> int:
             click.confirm("Remove them for good?" if purge else "Remove it?", abort=True)
         failed = [*uninstall_service(), *remove_files(plan)]
     if as_json:
-        write_struct(
+        show_json(
             Uninstalled(
                 files=[str(file) for file in plan.files],
                 stays=[str(file) for file in plan.stays],

@@ -2,23 +2,21 @@
 
 import datetime as dt
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 import click
 
-from reveries.client.render import Line, Page, Part, Style, bar, line, paragraph
+from reveries import protocol
+from reveries.client.answers import json_option, page_of, print_answer
+from reveries.client.render import Line, Page, Part, Style, bar, columns_now, line, paragraph
 from reveries.client.wording import count, dollars, moment, plural, short_count
 from reveries.protocol import UsageLimit, UsageReport, UsedDay, UsedModel
 from reveries.safe_text import one_line
-
-if TYPE_CHECKING:
-    from reveries import protocol
 
 
 @click.command("usage", short_help="What the models used, and what is left of the budget.")
 @click.option("--days", type=click.IntRange(1, 366), default=30, show_default=True, help="The number of days to show.")
 @click.option("--plain", is_flag=True, help="Show numbers for each day instead of a chart.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option(protocol.UsageReport)
 def command(days: int, plain: bool, as_json: bool) -> None:
     """Show what the models used today and this month, by role and by model, and how much of the limits is left.
 
@@ -26,17 +24,11 @@ def command(days: int, plain: bool, as_json: bool) -> None:
     """
     import shutil
 
-    from reveries.client.render import show, show_json
-
     report = _ask_usage(days)
-    if as_json:
-        show_json(report)
-    else:
-        show(usage_page(report, columns=shutil.get_terminal_size().columns, is_plain=plain))
+    print_answer(report, as_json, usage_page(report, columns=shutil.get_terminal_size().columns, is_plain=plain))
 
 
 def _ask_usage(days: int) -> "protocol.UsageReport":
-    from reveries import protocol
     from reveries.client.offline_worker import usage_offline
     from reveries.client.sync_call import ask_mind
     from reveries.errors import AsleepError
@@ -55,8 +47,11 @@ _COUNTS_COLUMNS, _TOKENS_COLUMNS, _SPLIT_COLUMNS = 26, 15, 24
 _INDENT = 2
 
 
-def usage_page(report: UsageReport, *, columns: int, is_plain: bool, zone: dt.tzinfo | None = None) -> Page:
-    """Render usage of today and this month, what is left of the limits, and the history by day."""
+@page_of(protocol.UsageReport, "usage")
+def usage_page(report: UsageReport, *, columns: int = 0, is_plain: bool = False, zone: dt.tzinfo | None = None) -> Page:
+    """Render usage of today and this month, what is left of the limits, and the history by day. `columns` 0: the page's
+    width."""
+    columns = columns or columns_now()
     return [
         *_period_rows("Today", report.today, columns),
         _EMPTY,

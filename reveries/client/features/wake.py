@@ -14,8 +14,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import click
+import msgspec
 
-from reveries import __version__
+from reveries import __version__, protocol
+from reveries.client.answers import json_option
 from reveries.client.connection import connect
 from reveries.client.features.sleep import STOP_SECONDS, put_to_sleep, wait_until_free
 from reveries.client.render import is_terminal, say
@@ -38,21 +40,31 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
+class WakeResult(msgspec.Struct, frozen=True):
+    """`was_awake`: it was already awake, and was not restarted. `safe_because`: why it is in safe mode; else empty.
+    `worries`: problems that did not prevent waking, such as a missing key of the chosen provider."""
+
+    pid: int
+    mind: str
+    was_awake: bool
+    safe_because: str = ""
+    worries: list[str] = []
+
+
 @click.command("wake", short_help="Wake the mind, and return when it is ready.")
 @click.option(
     "--config", type=click.Path(path_type=Path), default=None, help="Use this settings file instead of the home's."
 )
 @click.option("--foreground", is_flag=True, help="Run in this terminal (for systemd and launchd).")
 @click.option("--safe", is_flag=True, help="Safe mode: only read, search, export and back up.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option(WakeResult)
 def command(config: Path | None, foreground: bool, safe: bool, as_json: bool) -> int:
     """Wake the mind, and return when it is ready. It stays awake when the terminal is closed. After an upgrade, a
     running mind of the old version is restarted.
 
     --safe works even if the settings are broken, or if it crashes while waking. After five crashes in ten minutes it
     wakes in safe mode by itself."""
-    from reveries.client.json_answers import WakeResult
-    from reveries.client.render import say, write_struct
+    from reveries.client.render import say, show_json
 
     plan = prepare_wake(config, is_safe=safe)
     outcome = wake_installed_version(plan) if not foreground else run_in_foreground(plan)
@@ -63,7 +75,7 @@ def command(config: Path | None, foreground: bool, safe: bool, as_json: bool) ->
     # A daemon that was already awake has the keys of the shell that woke it.
     worries = () if outcome.was_awake else plan.worries
     if as_json:
-        write_struct(WakeResult(outcome.pid, outcome.mind, outcome.was_awake, why, list(worries)))
+        show_json(WakeResult(outcome.pid, outcome.mind, outcome.was_awake, why, list(worries)))
     else:
         _show_awake(outcome, why, worries, wanted_safe=safe)
     return 0
@@ -87,7 +99,6 @@ def _show_awake(awake: "Awake", why: str, worries: "Sequence[str]", *, wanted_sa
 
 def _safe_mode_reason() -> str:
     """Return why the mind is in safe mode; empty if it is not, or the reason is unknown."""
-    from reveries import protocol
     from reveries.client.sync_call import ask_mind
     from reveries.errors import ReveriesError
     from reveries.safe_text import one_line

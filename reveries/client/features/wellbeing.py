@@ -2,6 +2,8 @@
 
 import click
 
+from reveries import protocol
+from reveries.client.answers import json_option, page_of, print_answer
 from reveries.client.render import Line, Page, Part, field, line, paragraph
 from reveries.client.wording import ago, count, moment, plural
 from reveries.protocol import Indicator, TripTold, Wellbeing
@@ -12,21 +14,16 @@ from reveries.safe_text import one_line
 @click.option(
     "--excerpts", type=click.IntRange(0, 50), default=3, show_default=True, help="The number of excerpts of each kind."
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option(protocol.Wellbeing)
 def command(excerpts: int, as_json: bool) -> None:
     """Count words in its thoughts that may be signs of distress: trend, base rate and excerpts, without a verdict.
 
     docs/explain/safety.md says what is counted, and why.
     """
-    from reveries import protocol
-    from reveries.client.render import show, show_json
     from reveries.client.sync_call import ask_mind
 
     report = ask_mind(lambda new_id: protocol.AskWellbeing(new_id, excerpts), protocol.Wellbeing)
-    if as_json:
-        show_json(report)
-    else:
-        show(wellbeing_page(report))
+    print_answer(report, as_json)
 
 
 _BARS = " ▁▂▃▄▅▆▇█"
@@ -36,6 +33,7 @@ _DISCLAIMER = (
 )
 
 
+@page_of(protocol.Wellbeing, "wellbeing")
 def wellbeing_page(report: Wellbeing) -> Page:
     """Render counts, trends and excerpts."""
     rows: list[Line] = [

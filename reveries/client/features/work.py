@@ -5,7 +5,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from reveries.client.render import Line, Part, Style, line
+from reveries import protocol
+from reveries.client.answers import json_option, page_of, print_answer
+from reveries.client.render import Line, Page, Part, Style, line
 from reveries.safe_text import one_line
 
 if TYPE_CHECKING:
@@ -22,7 +24,7 @@ _STYLES: dict[str, Style] = {"done": "good", "question": "warn", "failed": "bad"
 @click.option("--project", default="", help="With --now: the project. Default: the one that waited longest.")
 @click.option("--pause", "is_pausing", is_flag=True, help="Pause all projects until --resume.")
 @click.option("--resume", "is_resuming", is_flag=True, help="Resume paused projects.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object; with --watch one per line.")
+@json_option(protocol.Projects, {"--now": protocol.Worked}, help="Print one JSON object; with --watch one per line.")
 def command(is_now: bool, is_watching: bool, project: str, is_pausing: bool, is_resuming: bool, as_json: bool) -> None:
     """Start, watch, pause or resume the work on projects. It works by itself while no conversation is active."""
     from reveries.client.sync_call import call_mind
@@ -40,9 +42,7 @@ def command(is_now: bool, is_watching: bool, project: str, is_pausing: bool, is_
 
 
 def _set_all_states(state: str, as_json: bool) -> None:
-    from reveries import protocol
     from reveries.client.features.project_pages import projects_page
-    from reveries.client.render import show, show_json
     from reveries.client.sync_call import ask_mind
 
     current = "active" if state == "paused" else "paused"
@@ -51,11 +51,16 @@ def _set_all_states(state: str, as_json: bool) -> None:
             name = project.project_id
             ask_mind(lambda new_id, name=name: protocol.ChangeProject(new_id, name, state), protocol.ProjectDetail)  # type: ignore[misc,arg-type]
     answer = ask_mind(protocol.AskProjects, protocol.Projects)
-    show_json(answer) if as_json else show(projects_page(answer.projects, time.time()))
+    print_answer(answer, as_json, projects_page(answer.projects, time.time()))
+
+
+@page_of(protocol.WorkRequested, "work")
+def work_requested_page(requested: protocol.WorkRequested) -> Page:
+    """Render that the work will begin, for the conversation."""
+    return [line(f"It works on {one_line(requested.project)} when this conversation is idle.")]
 
 
 async def _work_now(mind: "Connection", project: str, as_json: bool) -> None:
-    from reveries import protocol
     from reveries.client.render import is_terminal, say, show_json
 
     if is_terminal(err=True) and not as_json:
@@ -74,23 +79,22 @@ async def _watch_work(mind: "Connection", *, is_now: bool, project: str, as_json
     """Show the work until Ctrl+C or, with --now, until that stretch of work ends."""
     import asyncio
 
-    from reveries import protocol
     from reveries.client.render import is_terminal, json_line, say, show
     from reveries.client.sync_call import handle_ctrl_c
 
     if is_terminal(err=True) and not as_json:
         say("Watching it work. Ctrl+C stops watching; the work continues.", "dim", err=True)
-    watching = mind.new_id()
+    watching = mind.start(protocol.WatchWork, protocol.Ok)
     async with asyncio.TaskGroup() as tasks:
         if is_now:
 
             async def work() -> None:
                 await mind.ask(lambda new_id: protocol.WorkNow(new_id, project), protocol.Worked, seconds=None)
-                mind.cancel_soon(watching)
+                watching.stop()
 
             tasks.create_task(work(), name="work-now")
-        with handle_ctrl_c(lambda: mind.cancel_soon(watching)):
-            async for frame in mind.request(protocol.WatchWork(watching)):
+        with handle_ctrl_c(watching.stop):
+            async for frame in watching:
                 if isinstance(frame, protocol.WorkHappened):
                     click.echo(json_line(frame)) if as_json else show([render_event(frame)])
 

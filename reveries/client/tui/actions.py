@@ -9,28 +9,27 @@ from typing import TYPE_CHECKING, Final
 from textual.app import SuspendNotSupported
 
 from reveries import protocol
+from reveries.client.answers import PAGES, render_answer
 from reveries.client.crash_log import log_crash
-from reveries.client.features.digest import DIGEST_SINCE, collect_digest, digest_page
 from reveries.client.owner_files import edit_in_editor, editor_command, resolve_path, write_unique_file
 from reveries.client.render import page_columns
+from reveries.client.slash_commands import Fetch, send
+from reveries.client.slash_parsing import CommandCall
 from reveries.client.talk_page import conversation_markdown
 from reveries.client.tui.browser import Browser, BrowserListing
-from reveries.client.tui.commands import CommandCall
 from reveries.client.tui.conversation_app import ConversationApp
 from reveries.client.tui.forget_pane import ForgetPane
 from reveries.client.tui.graph_pane import GraphPane
 from reveries.client.tui.history_listings import ConversationListing, PastWordsListing, SleepListing, ThoughtListing
 from reveries.client.tui.long_commands import LongCommands
 from reveries.client.tui.memory_listings import MemoryListing, RecalledListing
-from reveries.client.tui.mind_queries import MindQueries, fetch_answer
+from reveries.client.tui.mind_queries import MindQueries
 from reveries.client.tui.outgoing_text import OutgoingText
 from reveries.client.tui.panes import PagePane, columns_for, problem_page
 from reveries.client.tui.project_listings import ProjectListing, QuestionListing
-from reveries.client.tui.queries import PageQuery, build_query, render_answers
 from reveries.client.tui.results import show_result
 from reveries.client.tui.themes import next_theme
-from reveries.client.wording import since
-from reveries.errors import ProtocolError, ReveriesError, UsageError
+from reveries.errors import ReveriesError, UsageError
 from reveries.safe_text import one_line
 
 if TYPE_CHECKING:
@@ -68,7 +67,6 @@ class CommandActions:
             "/memory": self._memory,
             "/graph": self._graph,
             "/forget": self._open_forget_pane,
-            "/digest": self._digest,
             "/thoughts": self._thoughts,
             "/sleeps": self._sleeps,
             "/projects": self._projects,
@@ -81,21 +79,28 @@ class CommandActions:
             **self._long_commands.commands,
         }
 
+    @property
+    def names(self) -> frozenset[str]:
+        """The commands that this interface carries out itself."""
+        return frozenset(self._actions)
+
     async def run(self, call: CommandCall) -> None:
         """Run a command. Errors are shown on the screen and never raised, so the conversation goes on."""
         name = call.command.name
         try:
             if (action := self._actions.get(name)) is not None:
                 await action(call.words)
-            elif (query := build_query(call)) is not None:
-                await self._show_query(query)
+            elif call.command.work:
+                await self._long_commands.run(call.command, call.words)
+            elif call.command.fetch is not None:
+                await self._show_answer(call.command.fetch, call.words, call.command.title)
         except ReveriesError as error:
             problem = str(error)
         except Exception as error:  # noqa: BLE001 - the boundary of a command: logged to the crash log and shown
             problem = log_crash(error, self._app.home)
         else:
             return
-        if name in self._long_commands.commands:
+        if call.command.work or name in self._long_commands.commands:
             await show_result(self._app, name, partial(problem_page, problem))
         else:
             self._app.show_pane(PagePane(name, problem_page(problem)))
@@ -106,13 +111,15 @@ class CommandActions:
             listing = RecalledListing(self._app.link.ask, self._app.clock, [item])
             self._app.show_pane(PagePane(item.project, await listing.page(item.episode_id)))
             return
-        await self._show_query(PageQuery("why", lambda number: protocol.AskWhy(number, item.episode_id)))
+        await self._show_answer(send(lambda number: protocol.AskWhy(number, item.episode_id)))
 
-    async def _show_query(self, query: PageQuery) -> None:
+    async def _show_answer(self, fetch: Fetch, words: str = "", title: str = "") -> None:
         app = self._app
-        frames = [await app.link.ask(request) for request in query.requests]
-        page = render_answers(frames, app.clock.now(), app.size.width)
-        app.show_pane(PagePane(query.title, page))
+        now = app.clock.now()
+        answer = await fetch(app.link.ask, words, now)
+        with page_columns(columns_for(app.size.width)):
+            page = render_answer(answer, now)
+        app.show_pane(PagePane((title or PAGES[type(answer)].title).format(words), page))
 
     # --- the conversation --------------------------------------------------------------------------------------------
 
@@ -142,18 +149,13 @@ class CommandActions:
                 advice="It exists only on this screen.",
             )
         self._app.link.stop_reply()
-        answer = await self._app.link.ask(protocol.TakeBack)
-        if not isinstance(answer, protocol.TakenBack):
-            raise ProtocolError(
-                "The mind did not confirm that it took the message back.", advice="Wake it with this version."
-            )
-        return answer.words
+        return (await self._app.link.ask(protocol.TakeBack, protocol.TakenBack)).words
 
     async def _new(self, _: str) -> None:
         if self._app.is_answering:
             self._app.hint("after this reply (esc stops it)")
         await self._wait_until_sent()
-        await self._app.link.ask(protocol.NewConversation)
+        await self._app.link.ask(protocol.NewConversation, protocol.Ok)
         self._app.hint("new conversation; earlier ones: /resume")
 
     async def _wait_until_sent(self) -> None:
@@ -225,9 +227,7 @@ class CommandActions:
         before: int | None = None
         while before is None or before > 0:
             ask = partial(protocol.AskTurns, before=before, limit=_EXPORT_BATCH)
-            answer = await self._app.link.ask(ask)
-            if not isinstance(answer, protocol.Turns):
-                raise ProtocolError("The mind did not send the conversation.", advice="Wake it with this version.")
+            answer = await self._app.link.ask(ask, protocol.Turns)
             turns, before = [*answer.turns, *turns], answer.earlier_count
         return turns
 
@@ -257,13 +257,6 @@ class CommandActions:
         receipt = await app.push_screen_wait(ForgetPane(MindQueries(app.link.ask, app.clock), words, erase=False))
         if receipt is not None:
             app.show_pane(PagePane("forgotten", receipt))
-
-    async def _digest(self, words: str) -> None:
-        app = self._app
-        now = app.clock.now()
-        digest = await collect_digest(partial(fetch_answer, app.link.ask), since(words or DIGEST_SINCE, now))
-        with page_columns(columns_for(app.size.width)):
-            app.show_pane(PagePane("digest", digest_page(digest, now)))
 
     async def _thoughts(self, _: str) -> None:
         await self._browse(ThoughtListing(self._app.link.ask, self._app.clock))

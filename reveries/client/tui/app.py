@@ -13,9 +13,10 @@ from textual.content import Content
 from textual.screen import Screen
 
 from reveries import protocol
+from reveries.client.slash_commands import COMMANDS
+from reveries.client.slash_parsing import CommandCall, find_command, parse_command
 from reveries.client.tui import messages
 from reveries.client.tui.chat import Chat
-from reveries.client.tui.commands import COMMANDS, CommandCall, find_command, parse_command
 from reveries.client.tui.composer import Composer
 from reveries.client.tui.conversation_app import KEYS, ConversationApp, keymap
 from reveries.client.tui.leaving import leave_on_signals
@@ -258,14 +259,14 @@ class ReveriesApp(ConversationApp):
         before = self.chat.first_shown
         try:
             answer = await self.link.ask(
-                lambda number: protocol.AskTurns(number, self._conversation_id, before, EARLIER_TURNS)
+                lambda number: protocol.AskTurns(number, self._conversation_id, before, EARLIER_TURNS), protocol.Turns
             )
         except ReveriesError as error:
             self.chat.allow_earlier_request()
             self.hint(one_line(str(error)))
             return
         is_shown = self.chat.first_shown == before
-        if isinstance(answer, protocol.Turns) and answer.conversation_id == self._conversation_id and is_shown:
+        if answer.conversation_id == self._conversation_id and is_shown:
             await self.chat.show_earlier(answer.turns, answer.earlier_count)
 
     # --- what the mind does ------------------------------------------------------------------------------------------

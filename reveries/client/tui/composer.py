@@ -8,7 +8,7 @@ from textual.binding import Binding
 from textual.message import Message
 from textual.widgets import TextArea
 
-from reveries.client.tui.commands import CommandCall, is_meant_private, may_become_private, parse_command
+from reveries.client.slash_parsing import CommandCall, is_meant_private, may_become_private, parse_command
 from reveries.client.tui.history import History
 from reveries.client.tui.outgoing_text import OutgoingText, join_texts, texts_off_record, texts_on_record
 from reveries.client.tui.slash_menu import SlashMenu

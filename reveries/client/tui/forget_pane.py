@@ -131,7 +131,7 @@ class ForgetPane(ModalScreen[Page | None]):
     async def _ask(self, *, dry_run: bool) -> protocol.Forgotten:
         """Request forgetting by id or by words. Raises ReveriesError."""
         key_id, about = (self._key, "") if self._is_id else ("", self._key)
-        return await self._queries.answer(
+        return await self._queries.ask(
             lambda number: protocol.Forget(number, id=key_id, about=about, dry_run=dry_run, erase=self._erase),
             protocol.Forgotten,
         )

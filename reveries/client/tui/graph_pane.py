@@ -135,7 +135,7 @@ class GraphPane(ModalScreen[None]):
         around, cue = self._path[-1]
         limit = max(_FEWEST, min(_MOST, self.size.width * max(0, self.size.height - _OTHER_ROWS) // _CELLS_A_NODE))
         try:
-            self._shown = await self._queries.answer(
+            self._shown = await self._queries.ask(
                 lambda number: protocol.AskNeighbourhood(number, around, cue, limit), protocol.Neighbourhood
             )
             self._problem = ""

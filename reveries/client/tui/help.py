@@ -10,7 +10,7 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
-from reveries.client.tui.commands import COMMANDS, GROUPS
+from reveries.client.slash_commands import COMMANDS, GROUPS
 from reveries.client.tui.panes import columns_for
 from reveries.keys import KeySettings
 

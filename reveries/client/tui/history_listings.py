@@ -6,13 +6,14 @@ from typing import Final
 from textual.content import Content
 
 from reveries import protocol
+from reveries.client.connection import AskCallback
 from reveries.client.features.sleep_log import run_page, sleep_undone_page
 from reveries.client.features.thinking import thoughts_page
 from reveries.client.render import Page, line, paragraph
 from reveries.client.talk_page import conversation_page
 from reveries.client.tui.browser import ActionOutcome, BrowserAction, CloseBrowser, Entry, ReloadList
 from reveries.client.tui.history import History
-from reveries.client.tui.mind_queries import Ask, MindQueries, list_row
+from reveries.client.tui.mind_queries import MindQueries, list_row
 from reveries.client.wording import ago, plural
 from reveries.clock import Clock
 from reveries.safe_text import one_line
@@ -40,23 +41,23 @@ class SleepListing(MindQueries):
 
     async def entries(self, words: str) -> list[Entry]:
         """Load one row per pass."""
-        log = await self.answer(lambda number: protocol.AskSleepLog(number, _LISTED), protocol.SleepLog)
+        log = await self.ask(lambda number: protocol.AskSleepLog(number, _LISTED), protocol.SleepLog)
         now = self.clock.now()
         return [Entry(run.run_id, _run_row(run, now)) for run in log.runs]
 
     async def page(self, key: str) -> Page:
         """Render what the pass changed, before and after."""
-        answer = await self.answer(lambda number: protocol.InspectSleep(number, key), protocol.SleepRunDetail)
+        answer = await self.ask(lambda number: protocol.InspectSleep(number, key), protocol.SleepRunDetail)
         return run_page(answer, self.clock.now())
 
     async def run_action(self, action: BrowserAction, key: str, words: str = "") -> ActionOutcome:
         """Undo the pass, or answer its question."""
         if action in (_APPROVE, _REJECT):
             answer = partial(protocol.AnswerSleep, run_id=key, do_it=action is _APPROVE)
-            answered = await self.answer(answer, protocol.SleepAnswered)
+            answered = await self.ask(answer, protocol.SleepAnswered)
             return ReloadList(paragraph(one_line(answered.line)))
         through = action is _UNDO_THROUGH
-        undone = await self.answer(lambda number: protocol.UndoSleep(number, key, through), protocol.SleepUndone)
+        undone = await self.ask(lambda number: protocol.UndoSleep(number, key, through), protocol.SleepUndone)
         return ReloadList(sleep_undone_page(undone))
 
 
@@ -68,13 +69,13 @@ class ConversationListing(MindQueries):
     empty_text = "No conversation contains these words."
     actions = (_RESUME,)
 
-    def __init__(self, ask: Ask, clock: Clock) -> None:
+    def __init__(self, ask: AskCallback, clock: Clock) -> None:
         super().__init__(ask, clock)
         self._listed: dict[str, protocol.PastConversation] = {}
 
     async def entries(self, words: str) -> list[Entry]:
         """Load one row per conversation."""
-        answer = await self.answer(
+        answer = await self.ask(
             lambda number: protocol.AskConversations(number, words.strip(), _LISTED), protocol.Conversations
         )
         self._listed = {one.conversation_id: one for one in answer.conversations}
@@ -83,12 +84,12 @@ class ConversationListing(MindQueries):
 
     async def page(self, key: str) -> Page:
         """Render its last turns."""
-        answer = await self.answer(lambda number: protocol.AskTurns(number, key, None, _FOUND), protocol.Turns)
+        answer = await self.ask(lambda number: protocol.AskTurns(number, key, None, _FOUND), protocol.Turns)
         return conversation_page(self._listed[key], answer, self.clock.now())
 
     async def run_action(self, action: BrowserAction, key: str, words: str = "") -> ActionOutcome:
         """Resume the conversation in every attached client."""
-        await self.answer(lambda number: protocol.ResumeConversation(number, key), protocol.Ok)
+        await self.ask(lambda number: protocol.ResumeConversation(number, key), protocol.Ok)
         return CloseBrowser()
 
 
@@ -99,7 +100,7 @@ class ThoughtListing(MindQueries):
     empty_text = "No thoughts in the last week."
     actions = (_PIN, _DROP)
 
-    def __init__(self, ask: Ask, clock: Clock) -> None:
+    def __init__(self, ask: AskCallback, clock: Clock) -> None:
         super().__init__(ask, clock)
         self._thoughts: dict[str, protocol.ThoughtEntry] = {}
 
@@ -107,7 +108,7 @@ class ThoughtListing(MindQueries):
         """Load one row per thought."""
         now = self.clock.now()
         since = now - _WEEK_SECONDS
-        answer = await self.answer(lambda number: protocol.AskThoughts(number, since, _LISTED), protocol.Thoughts)
+        answer = await self.ask(lambda number: protocol.AskThoughts(number, since, _LISTED), protocol.Thoughts)
         latest = sorted(answer.thoughts, key=lambda thought: thought.began_at, reverse=True)
         self._thoughts = {thought.thought_id: thought for thought in latest}
         return [Entry(one.thought_id, _thought_row(one, now)) for one in latest]
@@ -119,9 +120,9 @@ class ThoughtListing(MindQueries):
     async def run_action(self, action: BrowserAction, key: str, words: str = "") -> ActionOutcome:
         """Pin or drop the thought."""
         if action is _PIN:
-            await self.answer(lambda number: protocol.MarkThought(number, key, "pin"), protocol.ThoughtMarked)
+            await self.ask(lambda number: protocol.MarkThought(number, key, "pin"), protocol.ThoughtMarked)
             return ReloadList([line("  Pinned: memory keeps it.")])
-        await self.answer(lambda number: protocol.MarkThought(number, key, "drop"), protocol.ThoughtMarked)
+        await self.ask(lambda number: protocol.MarkThought(number, key, "drop"), protocol.ThoughtMarked)
         return ReloadList([line("  Dropped: memory ignores it.")])
 
 
@@ -133,14 +134,14 @@ class PastWordsListing(MindQueries):
     empty_text = "No message contains these words."
     actions = (_USE_AGAIN,)
 
-    def __init__(self, ask: Ask, clock: Clock, history: History) -> None:
+    def __init__(self, ask: AskCallback, clock: Clock, history: History) -> None:
         super().__init__(ask, clock)
         self._history = history
 
     async def entries(self, words: str) -> list[Entry]:
         """Load one row per text, latest first."""
         here = self._history.find_texts(words)
-        answer = await self.answer(
+        answer = await self.ask(
             lambda number: protocol.AskPastWords(number, words.strip(), _LISTED), protocol.PastWords
         )
         texts = dict.fromkeys([*here, *answer.texts])

@@ -8,13 +8,13 @@ import asyncio
 import contextlib
 from collections import deque
 from collections.abc import Callable
-from typing import Final, NoReturn
+from typing import Final, NoReturn, TypeVar
 
-import msgspec
 from textual.message import Message
 
 from reveries import protocol
-from reveries.client.connection import Connection, connect
+from reveries.client.connection import Connection, RunningRequest, connect
+from reveries.client.mind import Thought, start_saying
 from reveries.client.tui import messages
 from reveries.client.tui.outgoing_text import OutgoingText
 from reveries.clock import Clock, wait_for_event
@@ -25,6 +25,7 @@ FIRST_PAUSE_SECONDS: Final = 0.1
 LONGEST_PAUSE_SECONDS: Final = 2.0
 STATUS_SECONDS: Final = 5.0
 QUEUED_TURNS: Final = 50
+_Answer = TypeVar("_Answer")
 
 
 class MindLink:
@@ -38,7 +39,7 @@ class MindLink:
         self._message_queued = asyncio.Event()
         self._returned: list[OutgoingText] = []
         self._mind: Connection | None = None
-        self._reply_id: int | None = None
+        self._reply: RunningRequest[protocol.Replied] | None = None
         self._unstored: OutgoingText | None = None
         self._sent_at = 0.0
         self.unconfirmed_since: float | None = None
@@ -54,7 +55,7 @@ class MindLink:
 
     @property
     def is_answering(self) -> bool:
-        return self._reply_id is not None
+        return self._reply is not None
 
     @property
     def is_busy(self) -> bool:
@@ -77,9 +78,9 @@ class MindLink:
 
     def stop_reply(self) -> bool:
         """Ask the daemon to stop the current reply; False if there is none."""
-        if self._mind is None or self._reply_id is None:
+        if self._reply is None:
             return False
-        self._mind.cancel_soon(self._reply_id)
+        self._reply.stop()
         return True
 
     @property
@@ -89,19 +90,10 @@ class MindLink:
             raise AsleepError("The mind is away.", advice="Wait until it is back, then ask again.")
         return self._mind
 
-    async def ask(
-        self, make: Callable[[int], protocol.Request], on_progress: Callable[[str, int, int], None] | None = None
-    ) -> protocol.Frame:
-        """Send one request alongside the conversation and return its answer; `moved` receives its progress. Raises
-        ReveriesError, AsleepError when not connected."""
-        mind = self.mind
-        async with contextlib.aclosing(mind.request(make(mind.new_id()))) as frames:
-            async for frame in frames:
-                if not isinstance(frame, protocol.Progress):
-                    return frame
-                if on_progress is not None:
-                    on_progress(frame.what, frame.done, frame.total)
-        raise ConnectionLostError("The mind gave no answer.", advice="Ask again.")
+    async def ask(self, make: Callable[[int], protocol.Request], answer: type[_Answer]) -> _Answer:
+        """Send one request alongside the conversation and return its answer. Raises ReveriesError, AsleepError when not
+        connected."""
+        return await self.mind.ask(make, answer, seconds=None)
 
     async def run(self) -> NoReturn:
         """Connect, and reconnect whenever the connection is lost."""
@@ -173,8 +165,8 @@ class MindLink:
 
     async def _watch_thoughts(self, mind: Connection) -> None:
         try:
-            async for frame in mind.request(protocol.Observe(mind.new_id())):
-                if isinstance(frame, protocol.ThoughtBegan | protocol.ThoughtToken | protocol.ThoughtEnded):
+            async for frame in mind.start(protocol.Observe, protocol.Ok):
+                if isinstance(frame, Thought):
                     self._post(messages.ThoughtProgressed(frame))
         except ConnectionLostError:
             raise
@@ -197,20 +189,19 @@ class MindLink:
     async def _send_queued(self, mind: Connection) -> None:
         while True:
             message = self._unstored = await self._next_waiting()
-            self._reply_id, self._sent_at = mind.new_id(), self._clock.now()
-            off_record = True if message.is_private else msgspec.UNSET
-            request = protocol.Say(self._reply_id, message.text, off_record=off_record)
+            self._sent_at = self._clock.now()
+            reply = self._reply = start_saying(mind, message.text, off_record=message.is_private)
             try:
-                async with contextlib.aclosing(mind.request(request)) as frames:
+                async with contextlib.aclosing(aiter(reply)) as frames:
                     async for frame in frames:
                         self._post_reply(frame)
+                self._end_reply(reply.answer)
             except ConnectionLostError:
                 raise
             except ReveriesError as error:
                 self._return_unstored()
-                self._reply_id = None
+                self._reply = None
                 self._post(messages.SayFailed(str(error)))
-            self._reply_id = None
 
     def _post_reply(self, frame: protocol.Frame) -> None:
         match frame:
@@ -223,13 +214,15 @@ class MindLink:
             case protocol.Stored(what="words", turn_id=turn_id):
                 self._unstored = None
                 self._post(messages.WordsStored(turn_id))
-            case protocol.Replied():
-                self._unstored = self._reply_id = None
-                self._post(messages.ReplyEnded(frame))
-                # Until the next status, today's usage counts the reply at its reserved maximum.
-                self._status_wanted.set()
             case _:
                 pass
+
+    def _end_reply(self, replied: protocol.Replied | None) -> None:
+        self._unstored = self._reply = None
+        if replied is not None:
+            self._post(messages.ReplyEnded(replied))
+        # Until the next status, today's usage counts the reply at its reserved maximum.
+        self._status_wanted.set()
 
     async def _next_waiting(self) -> OutgoingText:
         while not self._waiting:
@@ -268,7 +261,7 @@ class MindLink:
             self.unconfirmed_since = self._sent_at
         self._return_unstored()
         self.return_waiting()
-        self._mind = self._reply_id = None
+        self._mind = self._reply = None
 
 
 def _error_text(group: BaseExceptionGroup[ReveriesError]) -> str:

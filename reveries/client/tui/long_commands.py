@@ -4,19 +4,18 @@ import asyncio
 import threading
 from collections.abc import Awaitable, Callable
 from contextlib import contextmanager
-from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
+import msgspec
 from textual.worker import get_current_worker
 
 from reveries import protocol
-from reveries.client.features.backup import backups_page
-from reveries.client.features.importing import imported_page, read_past_conversations, send_turns
-from reveries.client.features.memory import consolidated_page
+from reveries.client.answers import PAGES, render_answer
+from reveries.client.features.importing import read_past_conversations, send_turns
 from reveries.client.owner_files import resolve_path
-from reveries.client.render import Page, line
+from reveries.client.render import line
+from reveries.client.slash_commands import Command
 from reveries.client.tui.conversation_app import ConversationApp
-from reveries.client.tui.mind_queries import fetch_answer
 from reveries.client.tui.results import show_result
 from reveries.client.weights import pull_model, pulled_sentence
 from reveries.errors import UsageError
@@ -24,10 +23,10 @@ from reveries.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from reveries.client.json_answers import PulledModel
     from reveries.client.progress import ProgressCallback
+    from reveries.client.weights import PulledModel
 
-_Frame = TypeVar("_Frame")
+_Answer = TypeVar("_Answer")
 
 
 class LongCommands:
@@ -37,9 +36,7 @@ class LongCommands:
         self._app = app
         self._stops: list[Callable[[], None]] = []
         self.commands: dict[str, Callable[[str], Awaitable[None]]] = {
-            "/consolidate": self._consolidate,
             "/import": self._import,
-            "/backup": self._backup,
             "/pull": self._pull,
         }
 
@@ -50,9 +47,16 @@ class LongCommands:
         self._stops[-1]()
         return True
 
-    async def _consolidate(self, _: str) -> None:
-        done = await self._ask_with_bar(protocol.Consolidate, protocol.Consolidated, "consolidating")
-        await self._show_result("deep sleep", partial(consolidated_page, done))
+    async def run(self, command: Command, words: str) -> None:
+        """Run a command that fetches its answer with a progress bar. When stopped, the answer says how far it got."""
+
+        async def ask(make: Callable[[int], protocol.Request], answer: type[_Answer]) -> _Answer:
+            running = self._app.link.mind.start(make, answer)
+            with self._bar(command.work, running.stop) as report:
+                return await running.result(report)
+
+        assert command.fetch is not None
+        await self._show_answer(await command.fetch(ask, words, self._app.clock.now()))
 
     async def _import(self, words: str) -> None:
         file = resolve_path(words)
@@ -60,23 +64,7 @@ class LongCommands:
         # Stopping keeps what the daemon has imported so far.
         with self._bar("importing", get_current_worker().cancel) as report:
             done = await send_turns(self._app.link.mind, file.name, turns, report)
-        await self._show_result("imported", partial(imported_page, done))
-
-    async def _backup(self, _: str) -> None:
-        backups = await self._ask_with_bar(protocol.MakeBackup, protocol.Backups, "creating a backup")
-        await self._show_result("backup", partial(backups_page, backups, self._app.clock.now()))
-
-    async def _ask_with_bar(self, make: Callable[[int], protocol.Request], kind: type[_Frame], name: str) -> _Frame:
-        """Run a job in the daemon with a progress bar. When stopped, the daemon's answer says how far it got."""
-        link, number = self._app.link, 0
-
-        def make_numbered(new_id: int) -> protocol.Request:
-            nonlocal number
-            number = new_id
-            return make(new_id)
-
-        with self._bar(name, lambda: link.mind.cancel_soon(number)) as report:
-            return await fetch_answer(lambda request: link.ask(request, report), make_numbered, kind)
+        await self._show_answer(done)
 
     async def _pull(self, words: str) -> None:
         loop = asyncio.get_running_loop()
@@ -105,10 +93,11 @@ class LongCommands:
                 result = await done
             finally:
                 stopped.set()
-        await self._show_result("downloaded", lambda: [line(f"  {pulled_sentence(result)}")])
+        await show_result(self._app, "downloaded", lambda: [line(f"  {pulled_sentence(result)}")])
 
-    async def _show_result(self, title: str, make: Callable[[], Page]) -> None:
-        await show_result(self._app, title, make)
+    async def _show_answer(self, answer: msgspec.Struct) -> None:
+        now = self._app.clock.now()
+        await show_result(self._app, PAGES[type(answer)].title, lambda: render_answer(answer, now))
 
     @contextmanager
     def _bar(self, name: str, stop: Callable[[], None], *, is_in_bytes: bool = False) -> "Iterator[ProgressCallback]":

@@ -3,6 +3,7 @@
 from typing import Final
 
 from reveries import protocol
+from reveries.client.connection import AskCallback
 from reveries.client.features.knowledge import chunks_page
 from reveries.client.features.memory_edits import corrected_page, episode_state_page, parse_salience
 from reveries.client.features.project_pages import project_page
@@ -10,7 +11,7 @@ from reveries.client.render import Page
 from reveries.client.tui.browser import ActionOutcome, BrowserAction, Entry, OpenScreen, ReloadList
 from reveries.client.tui.forget_pane import ForgetPane
 from reveries.client.tui.graph_pane import GraphPane
-from reveries.client.tui.mind_queries import Ask, MindQueries, bar_row, list_row
+from reveries.client.tui.mind_queries import MindQueries, bar_row, list_row
 from reveries.client.wording import ago
 from reveries.clock import Clock
 
@@ -35,7 +36,7 @@ class MemoryListing(MindQueries):
     empty_text = "Nothing was recalled for that."
     actions = (_WHY, _INSPECT, _LINKS, _GRAPH, _PIN, _WEIGH, _CORRECT, _FORGET, _ERASE)
 
-    def __init__(self, ask: Ask, clock: Clock) -> None:
+    def __init__(self, ask: AskCallback, clock: Clock) -> None:
         super().__init__(ask, clock)
         self._cue = ""
         self._linked_with = ""
@@ -48,10 +49,10 @@ class MemoryListing(MindQueries):
         now = self.clock.now()
         if not words.strip():
             asked = protocol.AskTimeline
-            timeline = await self.answer(lambda number: asked(number, limit=_LIST_LIMIT), protocol.Timeline)
+            timeline = await self.ask(lambda number: asked(number, limit=_LIST_LIMIT), protocol.Timeline)
             rows = [(one.episode_id, one.happened_at, one.salience, one.summary) for one in reversed(timeline.moments)]
         else:
-            matches = await self.answer(lambda number: protocol.Search(number, words, _SEARCH_LIMIT), protocol.Found)
+            matches = await self.ask(lambda number: protocol.Search(number, words, _SEARCH_LIMIT), protocol.Found)
             rows = [(one.episode_id, one.happened_at, one.energy, one.summary) for one in matches.episodes]
         return [Entry(key, bar_row(share, summary, ago(at, now))) for key, at, share, summary in rows]
 
@@ -74,24 +75,22 @@ class MemoryListing(MindQueries):
 
     async def _edit(self, action: BrowserAction, key: str, words: str) -> Page:
         if action is _PIN:
-            detail = await self.answer(lambda number: protocol.Inspect(number, key), protocol.EpisodeDetail)
+            detail = await self.ask(lambda number: protocol.Inspect(number, key), protocol.EpisodeDetail)
             should_pin = detail.is_pinned is not True
-            episode = await self.answer(
-                lambda number: protocol.PinEpisode(number, key, should_pin), protocol.EpisodeHeld
-            )
+            episode = await self.ask(lambda number: protocol.PinEpisode(number, key, should_pin), protocol.EpisodeHeld)
             return episode_state_page(episode)
         if action is _WEIGH:
             share = parse_salience(words)
-            episode = await self.answer(lambda number: protocol.WeighEpisode(number, key, share), protocol.EpisodeHeld)
+            episode = await self.ask(lambda number: protocol.WeighEpisode(number, key, share), protocol.EpisodeHeld)
             return episode_state_page(episode)
-        correction = await self.answer(
+        correction = await self.ask(
             lambda number: protocol.CorrectEpisode(number, key, words), protocol.EpisodeCorrected
         )
         return corrected_page(correction)
 
     async def _load_links(self) -> list[Entry]:
         name = self._linked_with
-        detail = await self.answer(lambda number: protocol.Inspect(number, name), protocol.EpisodeDetail)
+        detail = await self.ask(lambda number: protocol.Inspect(number, name), protocol.EpisodeDetail)
         first = Entry(detail.episode_id, list_row("·", detail.summary, "this one"))
         return [first, *(Entry(one.episode_id, bar_row(one.strength, one.summary, one.type)) for one in detail.links)]
 
@@ -105,7 +104,7 @@ class RecalledListing(MindQueries):
     )
     actions = (_WHY, _INSPECT)
 
-    def __init__(self, ask: Ask, clock: Clock, items: list[protocol.RecalledItem]) -> None:
+    def __init__(self, ask: AskCallback, clock: Clock, items: list[protocol.RecalledItem]) -> None:
         super().__init__(ask, clock)
         self._items = items
 
@@ -133,10 +132,10 @@ class RecalledListing(MindQueries):
     async def _project_page(self, item: protocol.RecalledItem) -> Page:
         project, chunk_id = item.project, item.episode_id
         asked = protocol.AskChunks
-        answer = await self.answer(lambda number: asked(number, project, chunk_id=chunk_id), protocol.Chunks)
+        answer = await self.ask(lambda number: asked(number, project, chunk_id=chunk_id), protocol.Chunks)
         if answer.chunks:
             return chunks_page(answer.chunks)
-        detail = await self.answer(lambda number: protocol.AskProject(number, project), protocol.ProjectDetail)
+        detail = await self.ask(lambda number: protocol.AskProject(number, project), protocol.ProjectDetail)
         return project_page(detail, self.clock.now(), is_detailed=True)
 
 

@@ -1,47 +1,34 @@
 """Typed requests to the daemon, and the rows and pages that all browser listings share."""
 
-from collections.abc import Awaitable, Callable
-from typing import Final, TypeVar
+from typing import Final
 
 from textual.content import Content
 
 from reveries import protocol
+from reveries.client.connection import AskCallback
 from reveries.client.features.memory import episode_page
 from reveries.client.features.memory_views import why_page
 from reveries.client.render import Page
 from reveries.clock import Clock
-from reveries.errors import ProtocolError, ReveriesError
+from reveries.errors import ReveriesError
 from reveries.safe_text import one_line
-
-Ask = Callable[[Callable[[int], protocol.Request]], Awaitable[protocol.Frame]]
-_Frame = TypeVar("_Frame")
 
 _ROW_CHARS: Final = 120
 _BAR_CELLS: Final = 5
 
 
-async def fetch_answer(ask: Ask, make: Callable[[int], protocol.Request], kind: type[_Frame]) -> _Frame:
-    """Send a request and return its answer. Raises ReveriesError, ProtocolError for an answer of another type."""
-    frame = await ask(make)
-    if not isinstance(frame, kind):
-        raise ProtocolError(f"The mind did not answer with {kind.__name__}.", advice="Wake it with this version.")
-    return frame
-
-
-async def fetch_last_context(ask: Ask, conversation_id: str) -> protocol.ToldContext | None:
+async def fetch_last_context(ask: AskCallback, conversation_id: str) -> protocol.ToldContext | None:
     """Fetch the prompt context of a conversation's last turn; None if there is none or the request fails."""
     try:
-        return await fetch_answer(
-            ask, lambda number: protocol.AskContext(number, conversation_id), protocol.ToldContext
-        )
+        return await ask(lambda number: protocol.AskContext(number, conversation_id), protocol.ToldContext)
     except ReveriesError:
         return None
 
 
-async def fetch_context_tokens(ask: Ask) -> int | None:
+async def fetch_context_tokens(ask: AskCallback) -> int | None:
     """Fetch the conversation model's context size in tokens; 0 if unknown, None if the request fails."""
     try:
-        answer = await fetch_answer(ask, protocol.AskModels, protocol.ModelsOverview)
+        answer = await ask(protocol.AskModels, protocol.ModelsOverview)
     except ReveriesError:
         return None
     return next((role.context_tokens for role in answer.roles if role.role == "conversation"), 0)
@@ -54,22 +41,18 @@ class MindQueries:
     placeholder = ""
     refresh_seconds = 0.0
 
-    def __init__(self, ask: Ask, clock: Clock) -> None:
+    def __init__(self, ask: AskCallback, clock: Clock) -> None:
         self.ask = ask
         self.clock = clock
 
-    async def answer(self, make: Callable[[int], protocol.Request], kind: type[_Frame]) -> _Frame:
-        """Send a request and return its answer. Raises ReveriesError."""
-        return await fetch_answer(self.ask, make, kind)
-
     async def episode_page(self, key: str) -> Page:
         """Render everything about an episode."""
-        detail = await self.answer(lambda number: protocol.Inspect(number, key), protocol.EpisodeDetail)
+        detail = await self.ask(lambda number: protocol.Inspect(number, key), protocol.EpisodeDetail)
         return episode_page(detail, self.clock.now())
 
     async def why_page(self, key: str, cue: str = "") -> Page:
         """Render why an episode is recalled for a cue, or for the last turn."""
-        answer = await self.answer(lambda number: protocol.AskWhy(number, key, cue), protocol.Why)
+        answer = await self.ask(lambda number: protocol.AskWhy(number, key, cue), protocol.Why)
         return why_page(answer, self.clock.now())
 
 

@@ -4,6 +4,7 @@ command line."""
 from typing import Final, Literal
 
 from reveries import protocol
+from reveries.client.connection import AskCallback
 from reveries.client.features.grants import grants_page
 from reveries.client.features.project_pages import (
     orientation_diff_page,
@@ -16,7 +17,7 @@ from reveries.client.features.project_pages import (
 from reveries.client.features.project_wording import describe_action, describe_details, describe_trigger
 from reveries.client.render import Page, line, paragraph
 from reveries.client.tui.browser import ActionOutcome, BrowserAction, Entry, OpenListing, ReloadList
-from reveries.client.tui.mind_queries import Ask, MindQueries, list_row
+from reveries.client.tui.mind_queries import MindQueries, list_row
 from reveries.client.wording import ago, plural
 from reveries.clock import Clock
 from reveries.safe_text import one_line
@@ -48,19 +49,19 @@ class ProjectListing(MindQueries):
     empty_text = "No projects yet. Start one in a shell: reveries project new Piano"
     actions = (_TASKS, _QUESTIONS, _PAGES, _LOG, _GRANTS, _WORK, _PAUSE)
 
-    def __init__(self, ask: Ask, clock: Clock) -> None:
+    def __init__(self, ask: AskCallback, clock: Clock) -> None:
         super().__init__(ask, clock)
         self._listed: dict[str, protocol.ProjectLine] = {}
 
     async def entries(self, words: str) -> list[Entry]:
         """Load one row per project: its progress, and what waits for the owner."""
-        answer = await self.answer(protocol.AskProjects, protocol.Projects)
+        answer = await self.ask(protocol.AskProjects, protocol.Projects)
         self._listed = {one.project_id: one for one in answer.projects}
         return [Entry(one.project_id, list_row("●", one.name, _project_note(one))) for one in answer.projects]
 
     async def page(self, key: str) -> Page:
         """Render its progress, what it waits for, and what is uncertain."""
-        answer = await self.answer(lambda number: protocol.AskProject(number, key), protocol.ProjectDetail)
+        answer = await self.ask(lambda number: protocol.AskProject(number, key), protocol.ProjectDetail)
         return project_page(answer, self.clock.now(), is_detailed=False)
 
     async def run_action(self, action: BrowserAction, key: str, words: str = "") -> ActionOutcome:
@@ -68,26 +69,24 @@ class ProjectListing(MindQueries):
         if action in _LISTINGS:
             return OpenListing(_LISTINGS[action](self.ask, self.clock, key))
         if action is _WORK:
-            asked = await self.answer(lambda number: protocol.RequestWork(number, key), protocol.WorkRequested)
+            asked = await self.ask(lambda number: protocol.RequestWork(number, key), protocol.WorkRequested)
             return ReloadList([line(f"  {one_line(asked.project)} is next, when this conversation is idle.")])
         is_active = self._listed[key].state == "active"
         state: Literal["active", "paused"] = "paused" if is_active else "active"
-        await self.answer(lambda number: protocol.ChangeProject(number, key, state), protocol.ProjectDetail)
+        await self.ask(lambda number: protocol.ChangeProject(number, key, state), protocol.ProjectDetail)
         return ReloadList([line("  It is paused." if is_active else "  It is resumed.")])
 
 
 class _ProjectPartListing(MindQueries):
     """Base of the listings within one project."""
 
-    def __init__(self, ask: Ask, clock: Clock, project: str) -> None:
+    def __init__(self, ask: AskCallback, clock: Clock, project: str) -> None:
         super().__init__(ask, clock)
         self.project = project
 
     async def fetch_detail(self) -> protocol.ProjectDetail:
         """Fetch the project with the last lines of its log."""
-        return await self.answer(
-            lambda number: protocol.AskProject(number, self.project, _LOGGED), protocol.ProjectDetail
-        )
+        return await self.ask(lambda number: protocol.AskProject(number, self.project, _LOGGED), protocol.ProjectDetail)
 
 
 class TaskListing(_ProjectPartListing):
@@ -106,12 +105,12 @@ class TaskListing(_ProjectPartListing):
 
     async def page(self, key: str) -> Page:
         """Render the task with every step, and the evidence for its outcome."""
-        answer = await self.answer(lambda number: protocol.AskTaskTrace(number, self.project, key), protocol.TaskTrace)
+        answer = await self.ask(lambda number: protocol.AskTaskTrace(number, self.project, key), protocol.TaskTrace)
         return trace_page(answer)
 
     async def run_action(self, action: BrowserAction, key: str, words: str = "") -> ActionOutcome:
         """Restore the folder as it was before the task."""
-        undone = await self.answer(lambda number: protocol.UndoTask(number, self.project, key), protocol.TaskUndone)
+        undone = await self.ask(lambda number: protocol.UndoTask(number, self.project, key), protocol.TaskUndone)
         return ReloadList(task_undone_page(undone))
 
 
@@ -122,7 +121,7 @@ class QuestionListing(MindQueries):
     empty_text = "No open questions."
     actions = (_ANSWER, _YES, _ALWAYS, _NO)
 
-    def __init__(self, ask: Ask, clock: Clock, project: str = "") -> None:
+    def __init__(self, ask: AskCallback, clock: Clock, project: str = "") -> None:
         super().__init__(ask, clock)
         self._project = project
         self._listed: dict[str, protocol.QuestionEntry] = {}
@@ -138,8 +137,8 @@ class QuestionListing(MindQueries):
 
     async def _questions(self) -> list[protocol.QuestionEntry]:
         if not self._project:
-            return (await self.answer(protocol.AskOpenQuestions, protocol.OpenQuestions)).questions
-        answer = await self.answer(lambda number: protocol.AskProject(number, self._project), protocol.ProjectDetail)
+            return (await self.ask(protocol.AskOpenQuestions, protocol.OpenQuestions)).questions
+        answer = await self.ask(lambda number: protocol.AskProject(number, self._project), protocol.ProjectDetail)
         return answer.questions
 
     async def page(self, key: str) -> Page:
@@ -158,7 +157,7 @@ class QuestionListing(MindQueries):
         if (action is _ALWAYS and kind != "approval") or (action in (_YES, _NO) and kind == "question"):
             return paragraph("This question cannot be answered like that. Press enter, then type your answer.")
         answer_text = {_YES: "yes", _ALWAYS: "always", _NO: "no"}.get(action, words)
-        answer = await self.answer(
+        answer = await self.ask(
             lambda number: protocol.AnswerQuestion(number, key, answer_text), protocol.QuestionAnswered
         )
         return ReloadList(paragraph(f"Answered, for {one_line(answer.project)}: {one_line(answer_text, 200)}"))
@@ -170,13 +169,13 @@ class OrientationListing(_ProjectPartListing):
     title = "orientation"
     actions = (_REVERT,)
 
-    def __init__(self, ask: Ask, clock: Clock, project: str) -> None:
+    def __init__(self, ask: AskCallback, clock: Clock, project: str) -> None:
         super().__init__(ask, clock, project)
         self._versions: list[protocol.OrientationEntry] = []
 
     async def entries(self, words: str) -> list[Entry]:
         """Load one row per version."""
-        asked = await self.answer(lambda number: protocol.AskOrientations(number, self.project), protocol.Orientations)
+        asked = await self.ask(lambda number: protocol.AskOrientations(number, self.project), protocol.Orientations)
         self._versions, now = asked.versions, self.clock.now()
         return [
             Entry(str(one.version), list_row(str(one.version), describe_trigger(one.trigger), ago(one.written_at, now)))
@@ -194,7 +193,7 @@ class OrientationListing(_ProjectPartListing):
 
     async def run_action(self, action: BrowserAction, key: str, words: str = "") -> ActionOutcome:
         """Make this version the newest."""
-        await self.answer(
+        await self.ask(
             lambda number: protocol.RevertOrientation(number, self.project, int(key)), protocol.ProjectDetail
         )
         return ReloadList()
@@ -208,7 +207,7 @@ class WorkLogListing(_ProjectPartListing):
     actions = (_WHY,)
     refresh_seconds = _LIVE_SECONDS
 
-    def __init__(self, ask: Ask, clock: Clock, project: str) -> None:
+    def __init__(self, ask: AskCallback, clock: Clock, project: str) -> None:
         super().__init__(ask, clock, project)
         self._log: dict[str, protocol.WorkEntry] = {}
 
@@ -237,7 +236,7 @@ class WorkLogListing(_ProjectPartListing):
         if not (task_id := self._log[key].task_id):
             return paragraph("This line belongs to no task.")
         asked = protocol.AskTaskTrace
-        answer = await self.answer(lambda number: asked(number, self.project, task_id), protocol.TaskTrace)
+        answer = await self.ask(lambda number: asked(number, self.project, task_id), protocol.TaskTrace)
         return trace_page(answer)
 
 
@@ -248,13 +247,13 @@ class GrantListing(_ProjectPartListing):
     empty_text = "No grants. To give one, in a shell: reveries grant give NAME fetch"
     actions = (_REVOKE,)
 
-    def __init__(self, ask: Ask, clock: Clock, project: str) -> None:
+    def __init__(self, ask: AskCallback, clock: Clock, project: str) -> None:
         super().__init__(ask, clock, project)
         self._listed: dict[str, protocol.GrantEntry] = {}
 
     async def entries(self, words: str) -> list[Entry]:
         """Load one row per grant."""
-        answer = await self.answer(lambda number: protocol.AskGrants(number, self.project), protocol.Grants)
+        answer = await self.ask(lambda number: protocol.AskGrants(number, self.project), protocol.Grants)
         self._listed, now = {one.grant_id: one for one in answer.grants}, self.clock.now()
         return [Entry(key, list_row("·", one.name, ago(one.given_at, now))) for key, one in self._listed.items()]
 
@@ -264,7 +263,7 @@ class GrantListing(_ProjectPartListing):
 
     async def run_action(self, action: BrowserAction, key: str, words: str = "") -> ActionOutcome:
         """Revoke the grant."""
-        await self.answer(lambda number: protocol.RevokeGrant(number, self.project, key), protocol.Grants)
+        await self.ask(lambda number: protocol.RevokeGrant(number, self.project, key), protocol.Grants)
         return ReloadList([line("  Revoked.")])
 
 

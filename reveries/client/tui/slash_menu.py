@@ -4,7 +4,8 @@ from textual.content import Content
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
-from reveries.client.tui.commands import Command, complete_command, name_contains
+from reveries.client.slash_commands import Command
+from reveries.client.slash_parsing import complete_command, name_contains
 
 SHOWN_COMMANDS = 8
 _NARROW_COLUMNS = 50

@@ -2,7 +2,7 @@
 the requests that the server receives."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
@@ -104,9 +104,9 @@ async def answer_request(call: Call, request: protocol.Request) -> protocol.Fram
     return await _HANDLERS[type(request)](call, request)
 
 
-def handled_requests() -> frozenset[type[protocol.Request]]:
-    """Return the request types that have a handler."""
-    return frozenset(_HANDLERS)
+def handled_requests() -> Mapping[type[protocol.Request], _Handler]:
+    """Return the handler of each request type."""
+    return _HANDLERS
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,59 @@
+"""Requests about projects and MCP servers, as the daemon answers them."""
+
+import pytest
+
+from reveries import protocol
+from reveries.config import Home
+from reveries.daemon.mind import Mind
+from reveries.errors import NotFoundError
+from reveries.knowledge.model import RelationType
+from reveries.knowledge.relations import NewRelation
+from tests.daemon.asking import ask
+from tests.daemon.mind_kit import NOON, living
+from tests.daemon.test_project_work import QUIET, worker
+from tests.fakes.patient_clock import PatientClock
+
+NAME = "Shed"
+
+
+async def add_chunk(mind: Mind, text: str) -> str:
+    """Add a text of the owner to what the project knows; returns the id of its chunk."""
+    added = await ask(mind, protocol.AddMaterial(1, NAME, f"{text[:8]}.md", text, is_own=True), protocol.Chunks)
+    return added.chunks[0].chunk_id
+
+
+async def test_a_project_is_listed_and_an_earlier_orientation_becomes_the_newest(home: Home) -> None:
+    async with living(home, worker(), PatientClock(NOON), QUIET) as life:
+        await ask(life.mind, protocol.CreateProject(1, NAME), protocol.ProjectDetail)
+        await ask(life.mind, protocol.SetGoal(1, NAME, "Build a shed"), protocol.ProjectDetail)
+        listed = await ask(life.mind, protocol.AskProjects(1), protocol.Projects)
+        assert [one.name for one in listed.projects] == [NAME]
+        before = (await ask(life.mind, protocol.AskOrientations(1, NAME), protocol.Orientations)).versions
+        await ask(life.mind, protocol.RevertOrientation(1, NAME, before[-1].version), protocol.ProjectDetail)
+        after = (await ask(life.mind, protocol.AskOrientations(1, NAME), protocol.Orientations)).versions
+        assert len(after) == len(before) + 1
+        assert after[0].text == before[-1].text
+
+
+async def test_an_archived_relation_is_restored_and_a_retracted_chunk_falls(home: Home) -> None:
+    async with living(home, worker(), PatientClock(NOON), QUIET) as life:
+        await ask(life.mind, protocol.CreateProject(1, NAME), protocol.ProjectDetail)
+        oak, wood = await add_chunk(life.mind, "The floor is oak."), await add_chunk(life.mind, "Oak lasts long.")
+        store = life.mind.projects.store
+        project = await store.find(NAME)
+        relation = await store.knowledge.state(project.id, NewRelation(oak, wood, RelationType.SUPPORTS, 0.5))
+        await store.knowledge.weaken(project.id, relation, "manual", 1.0)
+        restored = await ask(life.mind, protocol.RestoreRelation(1, NAME, relation.id[:12]), protocol.ProjectRelations)
+        assert [one.relation_id for one in restored.relations] == [relation.id]
+        with pytest.raises(NotFoundError):
+            await ask(life.mind, protocol.RestoreRelation(1, NAME, relation.id[:12]))
+        await ask(life.mind, protocol.RetractChunk(1, NAME, oak, "It is pine."), protocol.ProjectDetail)
+        known = await ask(life.mind, protocol.AskChunks(1, NAME), protocol.Chunks)
+        assert {one.chunk_id: one.fell_because for one in known.chunks}[oak] == "It is pine."
+
+
+async def test_a_server_that_is_not_in_the_settings_is_not_found(home: Home) -> None:
+    async with living(home, worker(), PatientClock(NOON), QUIET) as life:
+        assert (await ask(life.mind, protocol.AskToolServers(1), protocol.ToolServers)).servers == []
+        with pytest.raises(NotFoundError, match="'wiki'"):
+            await ask(life.mind, protocol.AskToolServers(1, "wiki"))

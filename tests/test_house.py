@@ -470,6 +470,9 @@ def test_the_import_contracts_hold() -> None:
     [
         ("client/cli.py", "import numpy", "The client speaks only the protocol BROKEN"),
         ("client/cli.py", "import reveries.memory.model", "The client speaks only the protocol BROKEN"),
+        ("client/render.py", "import reveries.client.connection", "The client in layers BROKEN"),
+        ("client/features/say.py", "import reveries.client.plain_chat", "The client in layers BROKEN"),
+        ("daemon/conversation.py", "import reveries.daemon.mind", "The daemon in layers BROKEN"),
         ("memory/sleep/decay.py", "import reveries.daemon.single_instance", "Layers point one way BROKEN"),
         ("memory/sleep/decay.py", "import time", "Pure kernels do no I/O BROKEN"),
         ("safety/verdict.py", "import reveries.memory.model", "Layers point one way BROKEN"),

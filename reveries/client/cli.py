@@ -112,9 +112,46 @@ def cli(ctx: click.Context, is_plain: bool) -> None:
     if os.environ.get("NO_COLOR"):
         ctx.color = False
     if ctx.invoked_subcommand is None:
-        from reveries.client.features.say import open_chat
+        _open_conversation(is_plain=is_plain)
 
-        open_chat(is_plain=is_plain)
+
+def _open_conversation(*, is_plain: bool) -> None:
+    """Open the conversation: the terminal interface, or line by line. Raises AsleepError if the mind is asleep."""
+    import gc
+
+    from reveries.client.features.wake import probe_daemon
+    from reveries.config import find_home, load_settings
+    from reveries.errors import AsleepError, UsageError
+
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise UsageError(
+            "The conversation needs a terminal.", advice='Without one: reveries say "Good morning", or reveries --help'
+        )
+    home = find_home()
+    home.check()
+    if probe_daemon(home) is None:
+        raise AsleepError("The mind is asleep.", advice="Wake it: reveries wake")
+    settings = load_settings(home.config).client
+    if is_plain or settings.plain or os.environ.get("TERM") == "dumb":
+        from reveries.client.plain_chat import run_plain_chat
+        from reveries.clock import SystemClock
+
+        run_plain_chat(home, SystemClock())
+        return
+    from reveries.client.tui.textual_switches import remove_textual_switches
+
+    remove_textual_switches(os.environ)
+    gc.disable()  # Until the first screen is drawn; the application enables it again.
+    from reveries.client.render import say
+    from reveries.client.tui.app import ReveriesApp
+
+    app = ReveriesApp(home, settings=settings)
+    app.run()
+    if app.crash is not None:
+        raise app.crash
+    if app.ended_by is not None:
+        raise SystemExit(128 + app.ended_by)
+    say("You left, and the mind stays awake. To return: reveries", "dim")
 
 
 def main(arguments: list[str] | None = None) -> NoReturn:

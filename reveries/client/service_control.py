@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from reveries.api_keys import remove_secrets
-from reveries.client.features.paths import service_file
 from reveries.client.service import LABEL, Service, launchd_plist, systemd_unit
 from reveries.config import Home, find_home, find_models_folder
 from reveries.errors import HomeError
@@ -15,6 +14,15 @@ from reveries.safe_text import one_line
 
 _UNIT = "reveries.service"
 _SECONDS = 30.0
+
+
+def service_file() -> Path:
+    """Return where this system's service manager looks for user services."""
+    if sys.platform == "darwin":
+        return Path("~/Library/LaunchAgents/reveries.mind.plist").expanduser()
+    from platformdirs import user_config_path
+
+    return user_config_path("systemd") / "user" / "reveries.service"
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,10 +13,10 @@ import msgspec
 from reveries.clock import Clock
 from reveries.daemon.activity import Activity
 from reveries.daemon.health import Health
-from reveries.daemon.requests.frames import best_quote
 from reveries.daemon.sleep_control import SleepControl
 from reveries.memory.memory import Memory
 from reveries.memory.model import Origin, RankedTurn, RecalledEpisode
+from reveries.memory.views.episodes import best_quote
 from reveries.memory.views.search import parse_period
 from reveries.memory.views.timeline import timeline
 from reveries.safe_text import one_line, plain

@@ -15,7 +15,7 @@ def completed(*words: str) -> list[str]:
     """What bash offers after WORDS, the last of which is being typed."""
     quoted = " ".join(f"'{word}'" for word in ("reveries", *words))
     script = (
-        f"{completion_script('bash')}\nCOMP_WORDS=({quoted})\nCOMP_CWORD={len(words)}\n_reveries\n"
+        f"{completion_script('bash', cli)}\nCOMP_WORDS=({quoted})\nCOMP_CWORD={len(words)}\n_reveries\n"
         'printf "%s\\n" "${COMPREPLY[@]}"\n'
     )
     done = subprocess.run(["bash", "-u"], input=script, capture_output=True, text=True, check=False, timeout=120)
@@ -40,12 +40,12 @@ def test_bash_completes_what_an_option_may_be() -> None:
 
 def test_where_nothing_is_known_bash_goes_on_with_files() -> None:
     assert completed("import", "some") == []
-    assert "-o default" in completion_script("bash")
+    assert "-o default" in completion_script("bash", cli)
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_no_command_is_left_out(shell: str) -> None:
-    script = completion_script(shell)
+    script = completion_script(shell, cli)
     for path, command in _list_commands(cli, "reveries"):
         assert path in script
         for parameter in command.params:
@@ -58,6 +58,6 @@ def test_each_shell_takes_its_script(shell: str, words: list[str]) -> None:
     program = shutil.which(shell)
     if program is None:
         # Said in the how-to: of zsh and fish only the text was looked at where they are not installed.
-        assert shell in completion_script(shell)
+        assert shell in completion_script(shell, cli)
         return
-    subprocess.run([program, *words], input=completion_script(shell).encode(), check=True, timeout=120)
+    subprocess.run([program, *words], input=completion_script(shell, cli).encode(), check=True, timeout=120)

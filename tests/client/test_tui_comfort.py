@@ -198,7 +198,7 @@ def test_the_environment_makes_the_screen_write_no_log(home: Home, tmp_path: Pat
     log = tmp_path / "log"
     asked = {"TEXTUAL_DRIVER": "textual.drivers.web_driver:WebDriver", "TEXTUAL_LOG": str(log), "TEXTUAL": "devtools"}
     subprocess.run(
-        [sys.executable, "-m", "reveries.client.web.terminal"],
+        [sys.executable, "-m", "reveries.client.tui.browser_terminal"],
         env={**os.environ, "REVERIES_HOME": str(home.path), **asked}, stdin=subprocess.DEVNULL,
         capture_output=True, timeout=50, check=False,
     )  # fmt: skip

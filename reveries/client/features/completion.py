@@ -7,7 +7,8 @@ import click
 
 @click.command("completion", short_help="Print a completion script for your shell.")
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
-def command(shell: str) -> None:
+@click.pass_context
+def command(ctx: click.Context, shell: str) -> None:
     """Print a script with which SHELL completes commands and options. Print it again after an upgrade.
 
     \b
@@ -15,8 +16,7 @@ def command(shell: str) -> None:
     zsh:   reveries completion zsh > a folder of your $fpath, as _reveries
     fish:  reveries completion fish > ~/.config/fish/completions/reveries.fish
     """
-
-    click.echo(completion_script(shell), nl=False)
+    click.echo(completion_script(shell, ctx.find_root().command), nl=False)
 
 
 _SHELLS = ("bash", "zsh", "fish")
@@ -39,11 +39,9 @@ class CompletionPlace:
         return [*self.below, *self.choices, *self.options]
 
 
-def completion_script(shell: str) -> str:
-    """Return the completion script for `shell`: bash, zsh or fish."""
-    from reveries.client.cli import cli
-
-    places = _list_places(cli, "reveries")
+def completion_script(shell: str, root: click.Command) -> str:
+    """Return the completion script of the command line `root` for `shell`: bash, zsh or fish."""
+    places = _list_places(root, "reveries")
     return {"bash": _bash_script, "zsh": _zsh_script, "fish": _fish_script}[shell](places)
 
 

@@ -6,6 +6,7 @@ import click
 import msgspec
 
 from reveries.client.answers import json_option
+from reveries.client.service_control import service_file
 from reveries.config import Home, find_models_folder, load_settings
 from reveries.errors import ConfigError
 
@@ -71,14 +72,3 @@ def list_paths(home: Home) -> dict[str, Path]:
         "models": find_models_folder(),
         "service": service_file(),
     }
-
-
-def service_file() -> Path:
-    """Return where this system's service manager looks for user services."""
-    import sys
-
-    if sys.platform == "darwin":
-        return Path("~/Library/LaunchAgents/reveries.mind.plist").expanduser()
-    from platformdirs import user_config_path
-
-    return user_config_path("systemd") / "user" / "reveries.service"

@@ -276,7 +276,6 @@ def archive_project_command(name: str, as_json: bool) -> None:
 
 
 def _set_project_state(name: str | None, state: str, as_json: bool, done: str) -> None:
-
     project = name or _only_project()
     detail = _ask_project_detail(lambda new_id: protocol.ChangeProject(new_id, project, state), as_json)  # type: ignore[arg-type]
     if detail is not None:

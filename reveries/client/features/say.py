@@ -1,8 +1,5 @@
-"""`reveries`: the conversation in the terminal; `reveries say`: one exchange without the terminal interface."""
+"""`reveries say`: one exchange without the terminal interface."""
 
-import gc
-import os
-import sys
 from typing import TYPE_CHECKING
 
 import click
@@ -107,7 +104,6 @@ def _print_exchange(exchange: "Exchange", as_json: bool) -> int:
 
 
 def _exchange_result(exchange: "Exchange", replied: "protocol.Replied") -> "SayResult":
-
     return SayResult(
         text=replied.text,
         reason=replied.reason,
@@ -124,40 +120,3 @@ def _exchange_result(exchange: "Exchange", replied: "protocol.Replied") -> "SayR
             seconds=replied.seconds,
         ),
     )
-
-
-def open_chat(*, is_plain: bool = False) -> None:
-    """Open the conversation: the terminal interface, or line by line. Raises AsleepError if the mind is asleep."""
-    from reveries.client.features.wake import probe_daemon
-    from reveries.config import find_home, load_settings
-    from reveries.errors import AsleepError, UsageError
-
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        raise UsageError(
-            "The conversation needs a terminal.", advice='Without one: reveries say "Good morning", or reveries --help'
-        )
-    home = find_home()
-    home.check()
-    if probe_daemon(home) is None:
-        raise AsleepError("The mind is asleep.", advice="Wake it: reveries wake")
-    settings = load_settings(home.config).client
-    if is_plain or settings.plain or os.environ.get("TERM") == "dumb":
-        from reveries.client.plain_chat import run_plain_chat
-        from reveries.clock import SystemClock
-
-        run_plain_chat(home, SystemClock())
-        return
-    from reveries.client.tui.textual_switches import remove_textual_switches
-
-    remove_textual_switches(os.environ)
-    gc.disable()  # Until the first screen is drawn; the application enables it again.
-    from reveries.client.render import say
-    from reveries.client.tui.app import ReveriesApp
-
-    app = ReveriesApp(home, settings=settings)
-    app.run()
-    if app.crash is not None:
-        raise app.crash
-    if app.ended_by is not None:
-        raise SystemExit(128 + app.ended_by)
-    say("You left, and the mind stays awake. To return: reveries", "dim")

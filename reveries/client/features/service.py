@@ -41,9 +41,8 @@ def command() -> None:
 @json_option(ServiceInstalled)
 def install_service_command(only_print: bool, as_json: bool) -> None:
     """Write the unit (systemd) or agent (launchd) of this home, and register it."""
-    from reveries.client.features.paths import service_file
     from reveries.client.render import say, show_json
-    from reveries.client.service_control import install_service, service_text, this_service
+    from reveries.client.service_control import install_service, service_file, service_text, this_service
     from reveries.config import find_home
     from reveries.safe_text import plain
 
@@ -98,9 +97,8 @@ def service_status_command(as_json: bool) -> None:
 @json_option(ServiceRemoved)
 def uninstall_service_command(as_json: bool) -> None:
     """Remove the service. The mind and its memory are not changed."""
-    from reveries.client.features.paths import service_file
     from reveries.client.render import say, show_json
-    from reveries.client.service_control import uninstall_service
+    from reveries.client.service_control import service_file, uninstall_service
 
     file = service_file()
     was_there = file.exists()

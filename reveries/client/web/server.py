@@ -60,7 +60,7 @@ class _TerminalProcess(AppService):
         process = await asyncio.create_subprocess_exec(
             sys.executable,
             "-m",
-            "reveries.client.web.terminal",
+            "reveries.client.tui.browser_terminal",
             stdin=PIPE,
             stdout=PIPE,
             stderr=PIPE,

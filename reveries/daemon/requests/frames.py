@@ -6,8 +6,8 @@ import msgspec
 
 from reveries import protocol
 from reveries.daemon.prompt_memories import PromptMemory
-from reveries.memory.model import Recall, RecalledEpisode, Turn
-from reveries.memory.views.episodes import said_turn
+from reveries.memory.model import Recall, Turn
+from reveries.memory.views.episodes import best_quote, said_turn
 from reveries.safe_text import one_line, plain
 
 ROOM_CHARS = 700_000
@@ -56,16 +56,6 @@ def _project_item(item: PromptMemory) -> protocol.RecalledItem:
         was_told=True,
         project=one_line(item.project),
     )
-
-
-def best_quote(found: RecalledEpisode) -> tuple[str, str]:
-    """Return the quote that answers the cue best and its speaker; an exemplar if no turn was ranked."""
-    if found.turns:
-        turn = found.turns[0].turn
-        return plain(turn.text), one_line(turn.speaker, 80)
-    if found.episode.exemplars:
-        return plain(found.episode.exemplars[0].quote), ""
-    return "", ""
 
 
 def cut_to_share(texts: Sequence[str], room_chars: int = ROOM_CHARS) -> list[str]:

@@ -8,13 +8,14 @@ import msgspec
 
 from reveries import protocol
 from reveries.daemon.forgetting import forget
-from reveries.daemon.requests.frames import ROOM_CHARS, best_quote, cut_to_share, cut_turns
+from reveries.daemon.requests.frames import ROOM_CHARS, cut_to_share, cut_turns
 from reveries.daemon.requests.registry import Call, handles
 from reveries.memory.deep_recall import DeepHit, DeepSearchResult
 from reveries.memory.forgetting.forgetting import ForgetReport
 from reveries.memory.importing import PastTurn
 from reveries.memory.model import Recall
 from reveries.memory.owner_edits.episodes import EditedEpisode
+from reveries.memory.views.episodes import best_quote
 from reveries.memory.views.search import parse_period
 from reveries.memory.views.why import factors_frame, reasons_frames
 from reveries.safe_text import one_line, plain

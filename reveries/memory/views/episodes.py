@@ -6,7 +6,7 @@ from reveries.db.database import Database
 from reveries.errors import NotFoundError
 from reveries.memory.deep_store import DeepStore
 from reveries.memory.live import LiveMemory
-from reveries.memory.model import TALK, Episode, Exemplar, Experience, Origin, Turn
+from reveries.memory.model import TALK, Episode, Exemplar, Experience, Origin, RecalledEpisode, Turn
 from reveries.memory.rows import experience_of, turn_of
 from reveries.memory.sleep.decay import FADED_BELOW
 from reveries.memory.store import load_pinned_ids
@@ -14,6 +14,16 @@ from reveries.protocol import EpisodeDetail, ExemplarDetail, LinkDetail, MemoryS
 from reveries.safe_text import one_line, plain
 
 _SHORTEST_PREFIX = 2
+
+
+def best_quote(found: RecalledEpisode) -> tuple[str, str]:
+    """Return the quote that answers the cue best and its speaker; an exemplar if no turn was ranked."""
+    if found.turns:
+        turn = found.turns[0].turn
+        return plain(turn.text), one_line(turn.speaker, 80)
+    if found.episode.exemplars:
+        return plain(found.episode.exemplars[0].quote), ""
+    return "", ""
 
 
 def find_episode(live: LiveMemory, id_or_prefix: str) -> Episode:

@@ -142,6 +142,7 @@ def _open_conversation(*, is_plain: bool) -> None:
 
     remove_textual_switches(os.environ)
     gc.disable()  # Until the first screen is drawn; the application enables it again.
+    from reveries.client.own_command import own_command
     from reveries.client.render import say
     from reveries.client.tui.app import ReveriesApp
 
@@ -151,7 +152,7 @@ def _open_conversation(*, is_plain: bool) -> None:
         raise app.crash
     if app.ended_by is not None:
         raise SystemExit(128 + app.ended_by)
-    say("You left, and the mind stays awake. To return: reveries", "dim")
+    say(f"You left, and the mind stays awake. To return: {own_command()}", "dim")
 
 
 def main(arguments: list[str] | None = None) -> NoReturn:

@@ -19,6 +19,7 @@ from reveries import protocol
 from reveries.client.answers import render_answer
 from reveries.client.connection import Connection, connect
 from reveries.client.mind import Exchange
+from reveries.client.own_command import own_command
 from reveries.client.owner_files import resolve_path
 from reveries.client.plain_work import PlainWork
 from reveries.client.render import page_columns, say, show
@@ -263,7 +264,7 @@ def run_plain_chat(home: Home, clock: Clock) -> None:
         sys.stdout.flush()
 
     asyncio.run(PlainChat(home, clock, make_line_reader(sys.stdin.fileno()), write).run())
-    say("You left, and the mind stays awake. To return: reveries --plain")
+    say(f"You left, and the mind stays awake. To return: {own_command('--plain')}")
 
 
 def make_line_reader(file: int) -> Callable[[], str]:

@@ -5,6 +5,7 @@ import pytest
 
 from reveries import protocol
 from reveries.client.answers import render_answer
+from reveries.client.connection import connect
 from reveries.client.features.knowledge import chunks_page, conflicts_page, know_page, relations_page
 from reveries.client.features.project_pages import (
     orientation_diff_page,
@@ -14,10 +15,12 @@ from reveries.client.features.project_pages import (
     tasks_page,
     trace_page,
 )
-from reveries.client.features.work import render_event
+from reveries.client.features.work import render_event, say_what_waits
 from reveries.client.knowledge_picture import draw_knowledge_svg
 from reveries.client.render import Page
+from reveries.config import Home
 from tests.client.slash import first_request
+from tests.fakes.daemon import Script, awake_in_thread, status
 
 NOW = 1_750_000_000.0
 LINE = protocol.ProjectLine(
@@ -110,6 +113,29 @@ def test_why_a_task_came_to_what_it_came_to_shows_steps_and_what_it_rests_on() -
 def test_hostile_words_of_a_project_reach_no_terminal_as_they_are() -> None:
     frame = protocol.WorkHappened(1, "\x1b[31mFair", "done", "\x1b]0;title\x07 [bold]x[/bold]")
     assert "\x1b" not in "".join(part.text for part in render_event(frame))
+
+
+async def test_who_begins_to_watch_is_told_what_began_before_and_how_many_questions_wait(
+    home: Home, capsys: pytest.CaptureFixture[str]
+) -> None:
+    waiting: dict[str, protocol.Frame] = {"AskOpenQuestions": protocol.OpenQuestions(0, [QUESTION] * 3)}
+    script = Script(looks=waiting, status=status(home, state="working", state_detail="Fair"))
+    home.create()
+    with awake_in_thread(home, script):
+        async with connect(home) as mind:
+            await say_what_waits(mind)
+        script.looks["AskOpenQuestions"] = protocol.OpenQuestions(0, [])
+        script.status = status(home, state="settled")
+        async with connect(home) as mind:
+            await say_what_waits(mind)
+    told = capsys.readouterr().err
+    assert told.count("3 questions for you: reveries questions") == 1
+    assert told.count("It is working on Fair.") == 1
+
+
+def test_who_watches_the_work_reads_a_models_answer_in_words() -> None:
+    answered = protocol.WorkHappened(1, "Fair", "step", '{"answer":"yes"}')
+    assert "".join(part.text for part in render_event(answered)).endswith("Fair  step  answer yes")
 
 
 def test_the_chat_shows_a_project_and_answers_a_question() -> None:

@@ -82,6 +82,7 @@ def command(config: Path | None, foreground: bool, safe: bool, as_json: bool) ->
 
 
 def _show_awake(awake: "Awake", why: str, worries: "Sequence[str]", *, wanted_safe: bool) -> None:
+    from reveries.client.own_command import own_command
     from reveries.client.render import Part, line, paragraph, say, show
 
     if awake.was_awake:
@@ -94,7 +95,7 @@ def _show_awake(awake: "Awake", why: str, worries: "Sequence[str]", *, wanted_sa
     if why:
         show(paragraph(why, indent=2, style="warn"))
     elif not awake.was_awake:
-        say("  Talk to it: reveries", "dim")
+        say(f"  Talk to it: {own_command()}", "dim")
 
 
 def _safe_mode_reason() -> str:

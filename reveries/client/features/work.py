@@ -84,6 +84,7 @@ async def _watch_work(mind: "Connection", *, is_now: bool, project: str, as_json
 
     if is_terminal(err=True) and not as_json:
         say("Watching it work. Ctrl+C stops watching; the work continues.", "dim", err=True)
+        await say_what_waits(mind)
     watching = mind.start(protocol.WatchWork, protocol.Ok)
     async with asyncio.TaskGroup() as tasks:
         if is_now:
@@ -99,12 +100,29 @@ async def _watch_work(mind: "Connection", *, is_now: bool, project: str, as_json
                     click.echo(json_line(frame)) if as_json else show([render_event(frame)])
 
 
+async def say_what_waits(mind: "Connection") -> None:
+    """Say what began before the watching did, of which no event tells: a call of a local model may take minutes, and
+    without answers to its questions there may be nothing to watch."""
+    from reveries.client.render import say
+    from reveries.client.wording import plural
+
+    status = await mind.ask(protocol.AskStatus, protocol.Status)
+    if status.state == "working":
+        say(f"It is working on {one_line(status.state_detail)}. One step may take minutes.", "dim", err=True)
+    questions = (await mind.ask(protocol.AskOpenQuestions, protocol.OpenQuestions)).questions
+    if questions:
+        say(f"{plural(len(questions), 'question')} for you: reveries questions", "warn", err=True)
+
+
 def render_event(frame: "WorkHappened") -> Line:
     """Render an event: "14:02  Piano  done  Research swing feel: ..."."""
+    from reveries.client.features.project_wording import describe_answer
+
     style = _STYLES.get(frame.action, "")
+    words = describe_answer(frame.words) if frame.action == "step" else frame.words
     return line(
         Part(f"{time.strftime('%H:%M:%S')}  ", "dim"),
         Part(f"{one_line(frame.project)}  ", "dim"),
         Part(f"{one_line(frame.action)}  ", style or "accent"),
-        one_line(frame.words, 300),
+        one_line(words, 300),
     )

@@ -216,7 +216,7 @@ async def watch_work(call: Call, request: protocol.WatchWork) -> None:
 
     def note(project: str, action: str, words: str) -> None:
         if not happened.full():
-            happened.put_nowait(protocol.WorkHappened(request.request_id, project, action, one_line(words, 300)))
+            happened.put_nowait(protocol.WorkHappened(request.request_id, project, action, one_line(words, 1000)))
 
     with call.mind.projects.happened.subscribed(note):
         while True:

@@ -336,7 +336,9 @@ async def effects_in(life: Living) -> list[str]:
 
 async def _shown(life: Living) -> list[str]:
     """Return what the owner sees without asking: notices at attach, and the status."""
-    told = [*await attach_notices(life.mind), *life.mind.health.problems(), str(await status_of(life.mind))]
+    # Not the path of the home: a random folder in it may spell a token by chance.
+    status = msgspec.structs.replace(await status_of(life.mind), home="")
+    told = [*await attach_notices(life.mind), *life.mind.health.problems(), str(status)]
     return [f"shown unasked: {one[:160]!r}" for one in told if tokens_in(one)]
 
 

@@ -1,16 +1,19 @@
 """Contradictions in project knowledge: are pairs found without a model, and does a search return the newer value?
 
-    python bench/contradictions.py --data DIR [--cache DIR] [--seed 1]
+    python bench/contradictions.py --data DIR [--cache DIR] [--seed 1] [--part made|beam|facts]
 
-Two parts. First, BEAM's labelled pairs: whether one side is among the candidates that the other is compared with when
-it is stored. Second, 200 facts of musique and twowiki, changed by this script (another year or name in a sentence of a
-passage): the old passage is stored, then the new statement, half of them as a sentence and half as the revised passage.
-The newer value counts as returned if the first chunk with either value has the new one. 150 are queried by the
-beginning of the sentence, 50 by a question of the set that reaches the passage through another one.
+Three parts. Made pairs (contradiction_pairs.py) and BEAM's labelled pairs: whether one side is among the candidates
+that the other is compared with when it is stored. And 200 facts of musique and twowiki, changed by this script (another
+year or name in a sentence of a passage): the old passage is stored, then the new statement, half of them as a sentence
+and half as the revised passage. The newer value counts as returned if the first chunk with either value has the new
+one. 150 are queried by the beginning of the sentence, 50 by a question of the set that reaches the passage through
+another one.
 """
 
 import argparse
 import asyncio
+import itertools
+import json
 import random
 import re
 from collections.abc import Iterator, Sequence
@@ -18,14 +21,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from contradiction_pairs import made_talks
 from knowledge import a_project, chunk_of, fill
 from locomo_import import lines_of
 from recall import embedder_of
 from recall_data import Corpus, Question, corpora
 
+from reveries.knowledge.project_index import ProjectIndex
 from reveries.knowledge.project_knowledge import COMPARED
 from reveries.knowledge.search import FLOORS
-from reveries.llm.base import Embedder
+from reveries.knowledge.store import names_of
+from reveries.llm.base import Embedder, Vectors
 
 _SENTENCE = re.compile(r"(?<=[.!?])\s+")
 _VALUE = re.compile(
@@ -109,36 +115,91 @@ async def measure_set(corpus: Corpus, embedder: Embedder, facts: Sequence[Change
     return came
 
 
-async def candidate_share(folder: Path, embedder: Embedder) -> tuple[int, int]:
-    """BEAM's pairs: how many have one side among those that the other would be compared with; how many there are."""
+RULES = {
+    "ten nearest": (COMPARED, False, False),
+    "twenty nearest": (2 * COMPARED, False, False),
+    "ten nearest and those about the same name": (COMPARED, True, False),
+    "these and ten that share most with one sentence": (COMPARED, True, True),
+}
+"""How many of the nearest are candidates, whether those about the same name are, and those alike in one sentence."""
+
+
+SIDES = ("first_statement", "second_statement")
+
+
+async def candidate_share(folder: Path, embedder: Embedder) -> dict[str, list[bool]]:
+    """BEAM's pairs, by rule: whether one side is among those that the other is compared with when it is stored."""
     questions = {
         (row["corpus"], row["qid"]): row["pairs"]
         for row in lines_of(folder / "data" / "beam" / "queries.jsonl.gz")
         if row.get("pairs") and "first_statement" in row["pairs"]
     }
-    hits = total = 0
+    held: dict[str, list[bool]] = {rule: [] for rule in RULES}
     for corpus in corpora(folder, "beam"):
         pairs = [pair for (name, _), pair in questions.items() if name == corpus.name]
         if not pairs:
             continue
         place = {item.id: number for number, item in enumerate(corpus.items)}
-        texts = [item.text[:_READ_CHARS] for item in corpus.items]
-        parts = [await embedder.embed(texts[start : start + _BATCH]) for start in range(0, len(texts), _BATCH)]
-        vectors = np.concatenate(parts)
+        last = max(place[one] for pair in pairs for side in SIDES for one in pair[side])
+        stored = await StoredTexts.embed([item.text for item in corpus.items[: last + 1]], embedder)
         for pair in pairs:
-            total += 1
-            firsts, seconds = ({place[one] for one in pair[side]} for side in ("first_statement", "second_statement"))
-            hits += any(firsts & candidates_of(vectors, one) for one in seconds) or any(
-                seconds & candidates_of(vectors, one) for one in firsts
-            )
-    return hits, total
+            firsts, seconds = ({place[one] for one in pair[side]} for side in SIDES)
+            for rule in RULES:
+                held[rule].append(
+                    any(firsts & stored.candidates_of(one, rule) for one in seconds)
+                    or any(seconds & stored.candidates_of(one, rule) for one in firsts)
+                )
+    return held
 
 
-def candidates_of(vectors: np.ndarray[tuple[int, int], np.dtype[np.float32]], place: int) -> set[int]:
-    """What an item that is stored is compared with."""
-    products = vectors[:place] @ vectors[place]
-    nearest = np.argsort(-products, kind="stable")[:COMPARED]
-    return {int(one) for one in nearest if products[one] >= FLOORS["all-minilm-l6-v2"]}
+async def measure_made_pairs(embedder: Embedder) -> None:
+    """The made pairs, by rule: contradicting ones and ones that only look alike, and the number of candidates."""
+    held: dict[str, dict[str, int]] = {rule: {"contradicting": 0, "alike": 0, "candidates": 0} for rule in RULES}
+    for talk in made_talks():
+        stored = await StoredTexts.embed(talk.messages, embedder)
+        for rule, (kind, pairs) in itertools.product(
+            RULES, (("contradicting", talk.contradicting), ("alike", talk.alike))
+        ):
+            for earlier, later in pairs:
+                found = stored.candidates_of(later, rule)
+                held[rule][kind] += earlier in found
+                held[rule]["candidates"] += len(found)
+    for rule, counts in held.items():
+        print(f"made, {rule}: {counts}")
+
+
+@dataclass(frozen=True, slots=True)
+class StoredTexts:
+    """Texts in the order in which they are stored."""
+
+    texts: Sequence[str]
+    vectors: Vectors
+    names: Sequence[Sequence[str]]
+
+    @classmethod
+    async def embed(cls, texts: Sequence[str], embedder: Embedder) -> "StoredTexts":
+        read = [text[:_READ_CHARS] for text in texts]
+        parts = [await embedder.embed(read[start : start + _BATCH]) for start in range(0, len(read), _BATCH)]
+        return cls(texts, np.concatenate(parts), [names_of("", text) for text in texts])
+
+    def candidates_of(self, place: int, rule: str) -> set[int]:
+        """The places of the earlier texts that one is compared with when it is stored."""
+        index = ProjectIndex(self.vectors.shape[1])
+        index.add(
+            [
+                {
+                    "id": str(number), "number": number + 1, "title": "", "content": self.texts[number],
+                    "names": json.dumps(self.names[number]), "vector": self.vectors[number].astype("<f4").tobytes(),
+                    "is_hidden": 0,
+                }
+                for number in range(place)
+            ]
+        )  # fmt: skip
+        count, with_names, with_sentences = RULES[rule]
+        names = self.names[place] if with_names else ()
+        content = self.texts[place] if with_sentences else ""
+        floor = FLOORS["all-minilm-l6-v2"]
+        return {int(name) for name, _ in index.likest(self.vectors[place], count, floor, names, content)}
 
 
 async def measure_facts(chosen: argparse.Namespace, embedder: Embedder) -> None:
@@ -158,14 +219,16 @@ async def main() -> None:
     parser.add_argument("--model", type=Path)
     parser.add_argument("--cache", type=Path)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--part", choices=("facts", "beam"))
+    parser.add_argument("--part", choices=("facts", "beam", "made"))
     chosen = parser.parse_args()
     embedder = embedder_of(chosen.model, chosen.cache)
-    if chosen.part != "beam":
+    if chosen.part in (None, "made"):
+        await measure_made_pairs(embedder)
+    if chosen.part in (None, "facts"):
         await measure_facts(chosen, embedder)
-    if chosen.part != "facts":
-        hits, total = await candidate_share(chosen.data, embedder)
-        print(f"BEAM: {hits} of {total} marked pairs are among the candidates")
+    if chosen.part in (None, "beam"):
+        for rule, held in (await candidate_share(chosen.data, embedder)).items():
+            print(f"BEAM, {rule}: {sum(held)} of {len(held)} marked pairs are among the candidates")
     await embedder.aclose()
 
 

@@ -60,6 +60,7 @@ class _Sentence:
     """In their original spelling."""
     keys: tuple[str, ...]
     """Stems, for comparing."""
+    distinct: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,14 +76,14 @@ class ChunkComparison:
 def compare_chunks(new: NewChunk, near: Sequence[tuple[Chunk, float]], conflict_floor: float) -> list[ChunkComparison]:
     """Compare a new chunk with stored ones, given with their cosines. From a cosine of `conflict_floor` on, texts that
     speak alike may contradict each other."""
-    found = []
+    found, news = [], _sentences(new.content)
     for other, cosine in near:
-        texts = (other.title, other.content, new.title, new.content)
         is_apart = other.id in new.rests_on or ChunkType.ATTEMPT in (new.type, other.type) or not other.stands
         if not is_apart:
-            change = find_change(*texts)
+            change = _find_change(other.title, _sentences(other.content), new.title, news)
             is_near = change is None and cosine >= conflict_floor
-            found.append(ChunkComparison(other.id, cosine, change, is_near and speak_alike(*texts)))
+            is_alike = is_near and speak_alike(other.title, other.content, new.title, new.content)
+            found.append(ChunkComparison(other.id, cosine, change, is_alike))
     return found
 
 
@@ -90,9 +91,14 @@ def find_change(old_title: str, old: str, new_title: str, new: str) -> ValueChan
     """Find a sentence of `new` that gives the subject of a sentence of `old` another value; None if there is none.
     Equal titles make the subject the same. Texts with different titles are about different things, unless the sentence
     itself names its subject."""
+    return _find_change(old_title, _sentences(old), new_title, _sentences(new))
+
+
+def _find_change(
+    old_title: str, olds: Sequence[_Sentence], new_title: str, news: Sequence[_Sentence]
+) -> ValueChange | None:
     is_same_title = bool(old_title) and old_title.casefold() == new_title.casefold()
     is_apart = bool(old_title and new_title) and not is_same_title
-    olds, news = _sentences(old), _sentences(new)
     said_before = {one.keys for one in olds}
     for said in news:
         if said.keys in said_before:
@@ -122,6 +128,21 @@ def speak_alike(old_title: str, old: str, new_title: str, new: str) -> bool:
             ):
                 return True
     return False
+
+
+def statements_of(text: str) -> list[frozenset[str]]:
+    """The stems of the content words of each sentence, and "not" for a negation: equal ones say the same."""
+    found, stops, negations = [], stop_words(), _WORDS["negations"]
+    for part in _SENTENCE.split(text.casefold())[:_MOST_SENTENCES]:
+        words = _WORD.findall(part)
+        if len(words) > _MOST_SENTENCE_WORDS:
+            continue
+        keys = {stem(word) for word in words if word not in stops and (len(word) > 1 or word.isdigit())}
+        if keys and any(word in negations or word.endswith("n't") for word in words):
+            keys.add("not")
+        if keys:
+            found.append(frozenset(keys))
+    return found
 
 
 def resolve(older: Chunk, newer: Chunk, change: ValueChange) -> Resolution:
@@ -164,13 +185,15 @@ def _sentences(text: str) -> list[_Sentence]:
     for part in _SENTENCE.split(text)[:_MOST_SENTENCES]:
         words = tuple(_WORD.findall(part))
         if 0 < len(words) <= _MOST_SENTENCE_WORDS:
-            found.append(_Sentence(part.strip(), words, tuple(stem(word.casefold()) for word in words)))
+            keys = tuple(stem(word.casefold()) for word in words)
+            found.append(_Sentence(part.strip(), words, keys, frozenset(keys)))
     return found
 
 
 def _compare_sentences(old: _Sentence, new: _Sentence, *, is_same_title: bool) -> ValueChange | None:
     """Return the one value in which two sentences differ; None if they differ otherwise."""
-    if max(len(set(old.keys) - set(new.keys)), len(set(new.keys) - set(old.keys))) > _MOST_VALUE_WORDS:
+    shared = len(old.distinct & new.distinct)
+    if max(len(old.distinct), len(new.distinct)) - shared > _MOST_VALUE_WORDS:
         return None
     codes = SequenceMatcher(None, old.keys, new.keys, autojunk=False).get_opcodes()
     changed = [code for code in codes if code[0] != "equal"]

@@ -11,6 +11,8 @@ import numpy as np
 from reveries.db.database import Row
 from reveries.index.names import find_mentions
 from reveries.index.terms import terms_of
+from reveries.knowledge.candidates import Statement, TermRarity, score_by_sentence
+from reveries.knowledge.contradictions import statements_of
 from reveries.knowledge.ranking import CROWD, Float32, Lead
 from reveries.knowledge.store import names_of
 from reveries.llm.base import Vector, Vectors
@@ -18,6 +20,10 @@ from reveries.llm.base import Vector, Vectors
 _CAPITALISED = re.compile(r"\b[A-Z][^\W_]+")
 _SEARCHED_CHARS = 2_000
 _LEAST_ROWS = 256
+_COMPARED_BY_SENTENCE = 100
+"""How many of the nearest rows are compared with a new chunk sentence by sentence."""
+_SAMPLED_ROWS = 200
+"""Rows from which the rarity of terms is estimated."""
 
 
 class ProjectIndex:
@@ -38,6 +44,11 @@ class ProjectIndex:
         self.greatest_weight = 0.0
         """The greatest sum of the weights of one chunk's relations."""
         self._terms = lru_cache(maxsize=4096)(self._read_terms)
+        self._statements = lru_cache(maxsize=4096)(self._read_statements)
+        self._content_starts: list[int] = []
+        self._rarity = TermRarity(())
+        self._rarity_from = 0
+        """How many rows there were when the rarity of terms was estimated."""
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -58,6 +69,7 @@ class ProjectIndex:
             place = len(self.ids)
             self.ids.append(str(row["id"]))
             self.texts.append(f"{row['title']}\n{row['content']}" if row["title"] else str(row["content"]))
+            self._content_starts.append(len(row["title"]) + 1 if row["title"] else 0)
             self._numbers.append(int(row["number"]))
             self._rows[int(row["number"])] = place
             self._rows_by_id[str(row["id"])] = place
@@ -136,16 +148,47 @@ class ProjectIndex:
         ordered = rows[np.argsort(-products[rows], kind="stable")].tolist()
         return [(self.ids[row], float(products[row])) for row in ordered if row not in hidden]
 
-    def likest(self, vector: Vector, count: int, least: float, names: Sequence[str] = ()) -> list[tuple[str, float]]:
-        """The shown chunks nearest to a vector from a cosine of `least` on, and those that are about one of `names`,
-        best first, with their cosines."""
+    def likest(
+        self,
+        vector: Vector,
+        count: int,
+        least: float,
+        names: Sequence[str] = (),
+        content: str = "",
+        title: str = "",
+    ) -> list[tuple[str, float]]:
+        """The shown chunks with which a new one is compared, nearest first, with their cosines: the `count` nearest
+        from a cosine of `least` on, as many that share most with one sentence of its `content` and have no other
+        `title`, and those that are about one of `names`."""
         if not len(self):
             return []
         products = self.vectors @ vector
         about = {row for name in names for row in self._about.get(name, ())[:CROWD]} - self.hidden
-        near = {row for row in self.nearest(products, count, self.hidden) if products[row] >= least}
-        ordered = sorted(near | about, key=lambda row: (-products[row], row))
+        nearest = self.nearest(products, max(count, _COMPARED_BY_SENTENCE), self.hidden)
+        near = {row for row in nearest[:count] if products[row] >= least}
+        others = [row for row in nearest if row not in near and self._may_share_subject(row, title)]
+        alike = self._best_by_sentence(content, others, count)
+        ordered = sorted(near | about | alike, key=lambda row: (-products[row], row))
         return [(self.ids[row], float(products[row])) for row in ordered]
+
+    def _may_share_subject(self, row: int, title: str) -> bool:
+        """Texts with different titles are about different things."""
+        other = self.texts[row][: max(0, self._content_starts[row] - 1)]
+        return not (title and other) or title.casefold() == other.casefold()
+
+    def _best_by_sentence(self, content: str, rows: Sequence[int], count: int) -> set[int]:
+        if not (said := statements_of(content)):
+            return set()
+        if len(self) >= 2 * self._rarity_from:
+            self._rarity_from = len(self)
+            step = -(-len(self) // _SAMPLED_ROWS)
+            self._rarity = TermRarity([self._statements(row) for row in range(0, len(self), step)])
+        scores = score_by_sentence(said, [self._statements(row) for row in rows], self._rarity)
+        ranked = sorted(zip(scores, rows, strict=True), key=lambda one: (-one[0], one[1]))
+        return {row for score, row in ranked[:count] if score > 0.0}
+
+    def _read_statements(self, row: int) -> list[Statement]:
+        return statements_of(self.texts[row][self._content_starts[row] :])
 
     def _read_terms(self, row: int) -> frozenset[str]:
         return frozenset(terms_of(self.texts[row]))

@@ -58,7 +58,7 @@ from reveries.knowledge.store import put_chunk, put_vector, read_chunks, read_na
 from reveries.llm.base import Embedder, Vectors
 
 COMPARED = 10
-"""Number of similar chunks that a new one is compared with."""
+"""A new chunk is compared with this many of the nearest, and with as many that share most with one of its sentences."""
 KEPT_CORETRIEVAL_SECONDS = 30 * 86_400.0
 
 

@@ -293,8 +293,8 @@ class KnowledgeSearch:
     async def likest(
         self, project_id: str, chunks: Sequence[NewChunk], vectors: Vectors, count: int, least: float
     ) -> list[list[tuple[str, float]]]:
-        """For each new chunk the `count` that are nearest to it from a cosine on, and those that are about the same
-        name however far; each with its cosine."""
+        """For each new chunk the `count` that are nearest to it from a cosine on, as many that share most with one of
+        its sentences, and those that are about the same name however far; each with its cosine."""
         index = await self._index(project_id)
         async with self._lock_of(project_id):
             return await asyncio.to_thread(_likest, index, chunks, vectors, count, least)
@@ -453,7 +453,7 @@ def _likest(
     index: ProjectIndex, chunks: Sequence[NewChunk], vectors: Vectors, count: int, least: float
 ) -> list[list[tuple[str, float]]]:
     return [
-        index.likest(vector, count, least, names_of(chunk.title, chunk.content))
+        index.likest(vector, count, least, names_of(chunk.title, chunk.content), chunk.content, chunk.title)
         for chunk, vector in zip(chunks, vectors, strict=True)
     ]
 

@@ -399,6 +399,22 @@ async def test_a_question_is_answered_the_way_it_is_meant(tmp_path: Path) -> Non
         assert {one.chunk.id for one in known.found} >= {first, oak}
 
 
+@pytest.mark.requirement("V-123")
+async def test_a_value_that_changes_in_one_sentence_of_a_long_text_is_found_behind_many_nearer_ones(
+    tmp_path: Path,
+) -> None:
+    async with open_knowledge(tmp_path) as (knowledge, _):
+        first = "Rain fell on stone. The membership at the climbing centre costs 40 euros. Snow lay on iron."
+        [old] = await knowledge.store(PROJECT, [new_chunk(first)])
+        about = "The garden needs a fence, a gate, a path, a hedge, a pond and a bench"
+        await knowledge.store(PROJECT, [new_chunk(f"{about}, plan {n}.") for n in range(12)])
+        [new] = await knowledge.store(
+            PROJECT, [new_chunk(f"{about}. The membership at the climbing centre costs 55 euros.")]
+        )
+        chunks = {one.id: one for one in await knowledge.of_project(PROJECT)}
+        assert chunks[old].superseded_by == new
+
+
 RENT = ("How high is the rent of the flat?", "What do you know about the rent of the flat?")
 
 

@@ -169,3 +169,17 @@ def test_what_is_about_the_same_name_is_among_the_likest_however_far() -> None:
     vector[0] = 1.0
     assert index.likest(vector, 5, 0.5) == [("c0", 1.0)]
     assert index.likest(vector, 5, 0.5, ["ada voss"]) == [("c0", 1.0), ("c1", 0.0)]
+
+
+@pytest.mark.requirement("V-123")
+def test_as_many_as_are_near_are_compared_for_a_sentence_of_theirs_and_never_a_hidden_one() -> None:
+    texts = [("Fair", f"The fair has {place} stalls and a band.") for place in range(6)]
+    index = index_of(*texts, ("Fair", "A ferry to the island goes at nine."), ("", "The ferry goes."), hidden=(7,))
+    vector = np.zeros(32, np.float32)
+    vector[0] = 1.0
+    content = "The ferry to the island goes at ten."
+    assert [name for name, _ in index.likest(vector, 2, 0.5)] == ["c0"]
+    index.vectors[:] = 0.1
+    assert [name for name, _ in index.likest(vector, 2, 0.05, content=content)] == ["c0", "c1", "c6"]
+    assert [name for name, _ in index.likest(vector, 2, 0.05, content=content, title="fair")][-1] == "c6"
+    assert [name for name, _ in index.likest(vector, 2, 0.05, content=content, title="Boats")] == ["c0", "c1"]

@@ -150,7 +150,7 @@ async def test_a_refusal_is_a_sentence_and_the_talk_goes_on(home: Home) -> None:
 
 async def test_it_waits_until_the_mind_is_back(home: Home) -> None:
     owner = Owner()
-    async with asyncio.timeout(20), awake(home) as mind, asyncio.TaskGroup() as tasks:
+    async with asyncio.timeout(180), awake(home) as mind, asyncio.TaskGroup() as tasks:
         tasks.create_task(PlainChat(home, SystemClock(), owner.read, owner.hear).run(), name="plain")
         await owner.until("you: ")
         await mind.stop()

@@ -150,7 +150,7 @@ async def test_ctrl_d_twice_leaves_though_work_is_under_way(home: Home) -> None:
 
 async def test_ctrl_q_asks_about_work_that_is_under_way_too(home: Home) -> None:
     app = ReveriesApp(home)
-    async with asyncio.timeout(20), app.run_test(size=(120, 30)) as pilot:
+    async with asyncio.timeout(180), app.run_test(size=(120, 30)) as pilot:
         app.jobs.update_job("creating a backup", "copying", 1, 2, is_ours=True)
         await pilot.press("ctrl+q")
         await until(pilot, lambda: "stops what runs here: creating a backup" in text_of(app))
@@ -161,7 +161,7 @@ async def test_ctrl_q_asks_about_work_that_is_under_way_too(home: Home) -> None:
 
 async def test_a_signal_ends_it_though_work_is_under_way(home: Home) -> None:
     app = ReveriesApp(home)
-    async with asyncio.timeout(20), app.run_test(size=(120, 30)) as pilot:
+    async with asyncio.timeout(180), app.run_test(size=(120, 30)) as pilot:
         app.jobs.update_job("creating a backup", "copying", 1, 2, is_ours=True)
         os.kill(os.getpid(), signal.SIGTERM)
         await until(pilot, lambda: app._exit)
@@ -170,7 +170,7 @@ async def test_a_signal_ends_it_though_work_is_under_way(home: Home) -> None:
 
 async def test_a_long_phrase_names_what_is_to_be_forgotten_whole_or_not_at_all(home: Home) -> None:
     app = ReveriesApp(home)
-    async with asyncio.timeout(20), awake(home) as mind, app.run_test(size=(120, 30)) as pilot:
+    async with asyncio.timeout(180), awake(home) as mind, app.run_test(size=(120, 30)) as pilot:
         await until(pilot, lambda: app.is_attached_to_mind)
         phrase = "the boat " * 15 + "in the harbour"
         app.composer.write(f"/forget {phrase}")

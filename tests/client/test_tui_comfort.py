@@ -153,7 +153,7 @@ def test_an_export_is_plain_markdown_by_day() -> None:
 
 async def test_up_calls_back_what_was_said_and_down_the_draft(home: Home) -> None:
     app = ReveriesApp(home)
-    async with asyncio.timeout(20), awake(home, Script(turns=_turns(4))), app.run_test() as pilot:
+    async with asyncio.timeout(180), awake(home, Script(turns=_turns(4))), app.run_test() as pilot:
         await until(pilot, lambda: app.is_attached_to_mind and len(app.composer.past) == 2)
         await pilot.press(*"new", "up")
         assert app.composer.text == "turn 2"
@@ -165,7 +165,7 @@ async def test_up_calls_back_what_was_said_and_down_the_draft(home: Home) -> Non
 
 async def test_the_slash_menu_completes_and_runs(home: Home) -> None:
     app = ReveriesApp(home)
-    async with asyncio.timeout(20), awake(home) as fake, app.run_test(size=(100, 40)) as pilot:
+    async with asyncio.timeout(180), awake(home) as fake, app.run_test(size=(100, 40)) as pilot:
         await until(pilot, lambda: app.is_attached_to_mind)
         menu = app.query_one(SlashMenu)
         await pilot.press(*"/insp")
@@ -188,7 +188,7 @@ async def test_the_slash_menu_completes_and_runs(home: Home) -> None:
 @pytest.mark.requirement("F10")
 async def test_the_palette_lays_no_picture_of_the_screen_anywhere(home: Home) -> None:
     app = ReveriesApp(home)
-    async with asyncio.timeout(20), app.run_test():
+    async with asyncio.timeout(180), app.run_test():
         offered = list(app.get_system_commands(app.screen))
     assert {"Quit", "Theme"} <= {command.title for command in offered}
     assert not [command for command in offered if "svg" in command.help.lower()]
@@ -216,7 +216,7 @@ def test_only_how_it_looks_may_be_said_by_the_environment() -> None:
 
 async def test_every_command_is_in_the_palette(home: Home) -> None:
     app = ReveriesApp(home)
-    async with asyncio.timeout(20), awake(home), app.run_test() as pilot:
+    async with asyncio.timeout(180), awake(home), app.run_test() as pilot:
         await until(pilot, lambda: app.is_attached_to_mind)
         titles = [command.title for command in app.get_system_commands(app.screen)]
         for command in COMMANDS:
@@ -225,19 +225,19 @@ async def test_every_command_is_in_the_palette(home: Home) -> None:
 
 async def test_a_draft_outlives_the_terminal_and_so_does_what_waited(home: Home) -> None:
     app = ReveriesApp(home)
-    async with asyncio.timeout(20), awake(home, Script(holds_reply=True)), app.run_test() as pilot:
+    async with asyncio.timeout(180), awake(home, Script(holds_reply=True)), app.run_test() as pilot:
         await until(pilot, lambda: app.is_attached_to_mind)
         await pilot.press(*"one", "enter", *"two", "enter", *"three")
         await until(pilot, lambda: app.is_answering)
         await pilot.press("ctrl+d")
     again = ReveriesApp(home)
-    async with asyncio.timeout(20), again.run_test() as pilot:
+    async with asyncio.timeout(180), again.run_test() as pilot:
         assert again.composer.text == "two\n\nthree"
 
 
 async def test_keys_that_were_pressed_right_before_leaving_are_in_the_draft(home: Home) -> None:
     app = ReveriesApp(home)
-    async with asyncio.timeout(20), awake(home), app.run_test() as pilot:
+    async with asyncio.timeout(180), awake(home), app.run_test() as pilot:
         await until(pilot, lambda: app.is_attached_to_mind)
         for key in "half a thought":
             app.post_message(events.Key(key if key != " " else "space", key))
@@ -249,7 +249,7 @@ async def test_keys_that_were_pressed_right_before_leaving_are_in_the_draft(home
 async def test_ctrl_r_finds_words_of_earlier_conversations(home: Home) -> None:
     app = ReveriesApp(home)
     script = Script(earlier=[protocol.SaidTurn("e1", "you", True, "the pear\nand the wall", NOW, False)])
-    async with asyncio.timeout(20), awake(home, script), app.run_test(size=(100, 30)) as pilot:
+    async with asyncio.timeout(180), awake(home, script), app.run_test(size=(100, 30)) as pilot:
         await until(pilot, lambda: app.is_attached_to_mind)
         await pilot.press("ctrl+r")
         await until(pilot, lambda: isinstance(app.screen, Browser))
@@ -262,7 +262,7 @@ async def test_ctrl_r_finds_words_of_earlier_conversations(home: Home) -> None:
 
 async def test_a_marked_message_is_copied_else_the_last_reply(home: Home, tmp_path: Path) -> None:
     app = ReveriesApp(home)
-    async with asyncio.timeout(20), awake(home, Script(turns=_turns(4))), app.run_test(size=(100, 30)) as pilot:
+    async with asyncio.timeout(180), awake(home, Script(turns=_turns(4))), app.run_test(size=(100, 30)) as pilot:
         await until(pilot, lambda: app.is_attached_to_mind and bool(app.query(ReplyWidget)))
         await pilot.press("ctrl+y")
         await until(pilot, lambda: app.clipboard == "turn 3")
@@ -281,7 +281,7 @@ async def test_the_last_block_of_code_is_copied(home: Home) -> None:
     app = ReveriesApp(home)
     reply = "Look:\n\n```python\none()\n```\n\nor\n\n~~~\ntwo()\n~~~\n\nDone."
     turns = [protocol.SaidTurn("t1", "Reverie", False, reply, NOW, False)]
-    async with asyncio.timeout(20), awake(home, Script(turns=turns)), app.run_test() as pilot:
+    async with asyncio.timeout(180), awake(home, Script(turns=turns)), app.run_test() as pilot:
         await until(pilot, lambda: bool(app.query(ReplyWidget)))
         app.composer.write("/copy code")
         await pilot.press("enter")
@@ -291,7 +291,7 @@ async def test_the_last_block_of_code_is_copied(home: Home) -> None:
 async def test_the_whole_conversation_is_exported_not_only_what_is_shown(home: Home, tmp_path: Path) -> None:
     app = ReveriesApp(home)
     script = Script(earlier=_turns(700), turns=_turns(2, 700))
-    async with asyncio.timeout(20), awake(home, script), app.run_test() as pilot:
+    async with asyncio.timeout(180), awake(home, script), app.run_test() as pilot:
         await until(pilot, lambda: app.is_attached_to_mind)
         app.composer.write(f"/export {tmp_path / 'talk.md'}")
         await pilot.press("enter")
@@ -302,7 +302,7 @@ async def test_the_whole_conversation_is_exported_not_only_what_is_shown(home: H
 
 async def test_undo_brings_the_words_back_into_the_draft(home: Home) -> None:
     app = ReveriesApp(home)
-    async with asyncio.timeout(20), awake(home), app.run_test(size=(100, 30)) as pilot:
+    async with asyncio.timeout(180), awake(home), app.run_test(size=(100, 30)) as pilot:
         await until(pilot, lambda: app.is_attached_to_mind)
         await pilot.press(*"oops", "enter")
         await until(pilot, lambda: "Good morning." in text_of(app) and not app.is_answering)
@@ -313,7 +313,7 @@ async def test_undo_brings_the_words_back_into_the_draft(home: Home) -> None:
 
 async def test_retry_says_the_same_again(home: Home) -> None:
     app = ReveriesApp(home)
-    async with asyncio.timeout(20), awake(home) as fake, app.run_test(size=(100, 30)) as pilot:
+    async with asyncio.timeout(180), awake(home) as fake, app.run_test(size=(100, 30)) as pilot:
         await until(pilot, lambda: app.is_attached_to_mind)
         await pilot.press(*"again", "enter")
         await until(pilot, lambda: "Good morning." in text_of(app) and not app.is_answering)
@@ -329,7 +329,7 @@ async def test_another_conversation_is_chosen_from_a_list(home: Home) -> None:
     ]
     app = ReveriesApp(home)
     script = Script(past=past, turns=_turns(2))
-    async with asyncio.timeout(20), awake(home, script) as fake, app.run_test(size=(100, 30)) as pilot:
+    async with asyncio.timeout(180), awake(home, script) as fake, app.run_test(size=(100, 30)) as pilot:
         await until(pilot, lambda: "turn 1" in text_of(app))
         await pilot.press("f8")
         await until(pilot, lambda: "the pear tree" in text_of(app) and "soup" in text_of(app))
@@ -343,7 +343,7 @@ async def test_another_conversation_is_chosen_from_a_list(home: Home) -> None:
 async def test_scrolling_to_the_top_brings_earlier_turns_and_keeps_the_place(home: Home) -> None:
     app = ReveriesApp(home)
     script = Script(earlier=_turns(250), turns=_turns(40, 250))
-    async with asyncio.timeout(20), awake(home, script), app.run_test(size=(100, 30)) as pilot:
+    async with asyncio.timeout(180), awake(home, script), app.run_test(size=(100, 30)) as pilot:
         await until(pilot, lambda: "turn 289" in text_of(app))
         app.chat.scroll_home(animate=False)
         await until(pilot, lambda: len(app.chat.query(".turn")) == 140)
@@ -353,7 +353,11 @@ async def test_scrolling_to_the_top_brings_earlier_turns_and_keeps_the_place(hom
 
 async def test_what_comes_below_is_told_and_the_text_stays(home: Home) -> None:
     app = ReveriesApp(home)
-    async with asyncio.timeout(20), awake(home, Script(turns=_turns(60))) as fake, app.run_test(size=(80, 24)) as pilot:
+    async with (
+        asyncio.timeout(180),
+        awake(home, Script(turns=_turns(60))) as fake,
+        app.run_test(size=(80, 24)) as pilot,
+    ):
         await until(pilot, lambda: "turn 59" in text_of(app))
         await pilot.press("pageup", "pageup")
         place = app.chat.scroll_y
@@ -367,7 +371,7 @@ async def test_what_comes_below_is_told_and_the_text_stays(home: Home) -> None:
 async def test_the_browser_of_memory_shows_an_episode_and_obeys_no_text(home: Home) -> None:
     app = ReveriesApp(home)
     script = Script(found=FOUND, episode=DETAIL)
-    async with asyncio.timeout(20), awake(home, script), app.run_test(size=(120, 40)) as pilot:
+    async with asyncio.timeout(180), awake(home, script), app.run_test(size=(120, 40)) as pilot:
         await until(pilot, lambda: app.is_attached_to_mind)
         app.composer.write("/memory pear")
         await pilot.press("enter")
@@ -381,7 +385,7 @@ async def test_keys_can_be_other_ones(home: Home) -> None:
     home.path.mkdir(mode=0o700)
     home.config.write_text('[client]\ntheme = "day"\n[client.keys]\ncopy = ""\nside = "f9"\n')
     app = ReveriesApp(home, settings=load_settings(home.config).client)
-    async with asyncio.timeout(20), awake(home), app.run_test(size=(120, 40)) as pilot:
+    async with asyncio.timeout(180), awake(home), app.run_test(size=(120, 40)) as pilot:
         await until(pilot, lambda: "recalled just now" in text_of(app))
         await pilot.press("ctrl+t")
         await pilot.pause()
@@ -396,7 +400,7 @@ async def test_the_first_frame_has_its_colours(home: Home, theme: Theme) -> None
     home.path.mkdir(mode=0o700)
     home.config.write_text(f'[client]\ntheme = "{theme.name}"\n')
     app = ReveriesApp(home, settings=load_settings(home.config).client)
-    async with asyncio.timeout(20), app.run_test():
+    async with asyncio.timeout(180), app.run_test():
         assert app.screen.styles.background.hex.lower() == theme.background
         assert app.current_theme.dark is theme.dark
         assert app.has_class("-dark-mode" if theme.dark else "-light-mode")
@@ -408,11 +412,11 @@ async def test_own_colours_are_found_and_wrong_ones_are_told(home: Home) -> None
     home.config.write_text('[client]\ntheme = "moss"\n')
     settings = load_settings(home.config).client
     app = ReveriesApp(home, settings=settings)
-    async with asyncio.timeout(20), app.run_test():
+    async with asyncio.timeout(180), app.run_test():
         assert app.theme == "moss"
     (home.themes / "moss.toml").write_text('primry = "#608060"\n')
     app = ReveriesApp(home, settings=settings)
-    async with asyncio.timeout(20), app.run_test(size=(160, 30)) as pilot:
+    async with asyncio.timeout(180), app.run_test(size=(160, 30)) as pilot:
         await pilot.pause()
         assert app.theme == "reveries-dusk"
 

@@ -307,7 +307,7 @@ async def chromium(folder: Path) -> AsyncIterator[Chromium]:
                 yield Chromium(socket)
     finally:
         process.terminate()
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(180):
             await process.wait()
 
 

@@ -231,7 +231,7 @@ def calendar(path: Path | str, database: Database, clock: PatientClock, lead: fl
 
 async def woken(one: Calendar, clock: PatientClock, hours: float) -> Reactivation | None:
     """Return the event within some hours, or None."""
-    async with asyncio.timeout(20), asyncio.TaskGroup() as tasks:
+    async with asyncio.timeout(180), asyncio.TaskGroup() as tasks:
         waiting = tasks.create_task(one.next(), name="calendar")
         for _ in range(int(hours * 12)):
             await clock.advance(300)

@@ -314,7 +314,7 @@ async def test_what_is_written_while_the_file_is_written_anew_is_kept(database: 
     async with database.transaction() as work:
         await put_conversation(work, "before")
     target = home.backups / "copy.db"
-    async with asyncio.timeout(60), asyncio.TaskGroup() as together:
+    async with asyncio.timeout(180), asyncio.TaskGroup() as together:
         scrubbing = together.create_task(database.scrub(target), name="scrub")
         for number in range(5):
             await asyncio.sleep(0)

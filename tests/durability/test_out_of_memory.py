@@ -78,7 +78,7 @@ async def test_where_the_model_finds_no_memory_its_process_ends_and_no_other() -
             refused = await client.say("Are you there?")
             assert (refused.reason, refused.text, room.ended > 0) == ("failed", "", True)
             room.limit(None)
-            async with asyncio.timeout(60):
+            async with asyncio.timeout(180):
                 # It is not asked for some seconds after it failed.
                 while (await client.say("And now?")).reason not in ("stop", "length"):  # noqa: ASYNC110
                     await asyncio.sleep(0.5)

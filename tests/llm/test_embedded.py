@@ -34,7 +34,7 @@ from tests.llm.contract import ChatModelContract, a_prompt, play
 pytestmark = [pytest.mark.e2e]
 
 LLM = load_settings(None).llm
-NICENESS = 3
+NICENESS = 1
 
 
 @pytest.fixture
@@ -137,7 +137,7 @@ async def test_missing_weights_are_named_and_may_come_later(folder: Path) -> Non
 
 async def test_an_idle_model_gives_its_memory_back_and_loads_again(folder: Path, clock: HandClock) -> None:
     model = EmbeddedModel(_options(folder), clock)
-    async with asyncio.timeout(60), asyncio.TaskGroup() as tasks:
+    async with asyncio.timeout(180), asyncio.TaskGroup() as tasks:
         watching = tasks.create_task(model.watch_idle(), name="watch")
         await play(model, a_prompt(max_tokens=1))
         pid = model.pid

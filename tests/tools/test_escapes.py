@@ -98,7 +98,7 @@ async def attempt_all(ground: Ground, sandbox: Sandbox, attempts: list[Attempt])
         async with serving(ground.folder, sandbox) as worker:
             for one in attempts:
                 try:
-                    async with asyncio.timeout(20):
+                    async with asyncio.timeout(180):
                         answer = await worker.call(one.operation, one.arguments, one.seconds)
                 except ToolError as error:
                     answer = str(error)

@@ -97,7 +97,7 @@ async def test_what_is_taken_back_before_it_was_read_does_not_break_a_sleep_off(
         await memory.import_turns("long", past)
         conversation = await talk(memory, ("My boat Sole sank.", "Oh."))
         seen = list[tuple[int, int]]()
-        async with asyncio.timeout(60), asyncio.TaskGroup() as group:
+        async with asyncio.timeout(180), asyncio.TaskGroup() as group:
 
             def progress(done: int, total: int) -> None:
                 if not seen:  # The exchange stands on the second page, which is not read yet.

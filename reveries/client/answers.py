@@ -47,12 +47,12 @@ def render_answer(answer: msgspec.Struct, now: float) -> Page:
     return page.build(answer, now) if page.takes_now else page.build(answer)
 
 
-def print_answer(answer: msgspec.Struct, as_json: bool, page: Page | None = None) -> None:
-    """Print `answer` as JSON, or as `page`; without one, as the page of its type."""
+def print_answer(answer: msgspec.Struct, as_json: bool, build_page: Callable[[], Page] | None = None) -> None:
+    """Print `answer` as JSON, or as the page that `build_page` builds; without it, as the page of its type."""
     if as_json:
         show_json(answer)
     else:
-        show(render_answer(answer, time.time()) if page is None else page)
+        show(render_answer(answer, time.time()) if build_page is None else build_page())
 
 
 class JsonOption(click.Option):

@@ -51,10 +51,13 @@ class RunningRequest(Generic[_Answer]):
         self._connection = connection
         self._request = request
         self._answer_type = answer
+        self._is_sent = False
         self.answer: _Answer | None = None
 
     async def __aiter__(self) -> AsyncGenerator[Frame, None]:
         """Raises the daemon's error; ConnectionLostError; ProtocolError for an answer of another type."""
+        assert not self._is_sent, "A request is sent once: sent again, it would act twice."
+        self._is_sent = True
         before = protocol.REQUESTS[type(self._request)].before
         async with contextlib.aclosing(self._connection.request(self._request)) as frames:
             async for frame in frames:
@@ -66,11 +69,13 @@ class RunningRequest(Generic[_Answer]):
                     raise _no_answer_error(self._answer_type)
 
     async def result(self, on_progress: ProgressCallback | None = None) -> _Answer:
-        """Wait for the answer; `on_progress` receives the progress. Raises what the iteration raises."""
-        async with contextlib.aclosing(aiter(self)) as frames:
-            async for frame in frames:
-                if on_progress is not None and isinstance(frame, protocol.Progress):
-                    on_progress(frame.what, frame.done, frame.total)
+        """Return the answer; wait for it, unless an iteration ended with it. `on_progress` receives the progress.
+        Raises what the iteration raises."""
+        if self.answer is None:
+            async with contextlib.aclosing(aiter(self)) as frames:
+                async for frame in frames:
+                    if on_progress is not None and isinstance(frame, protocol.Progress):
+                        on_progress(frame.what, frame.done, frame.total)
         if self.answer is None:
             raise _no_answer_error(self._answer_type)
         return self.answer

@@ -16,7 +16,7 @@ import msgspec
 
 from reveries import protocol
 from reveries.api_keys import remove_secrets
-from reveries.errors import ModelUnavailableError, error_from_code
+from reveries.errors import ModelUnavailableError, ReveriesError, error_from_code
 from reveries.safe_text import one_line
 
 OFFLINE_MODULE = "reveries.daemon.offline_process"
@@ -43,15 +43,16 @@ def run_for_frame(
     *words: str,
     module: str = OFFLINE_MODULE,
     on_progress: Callable[[str, int, int], None] = lambda what, done, total: None,
+    otherwise: ReveriesError | None = None,
 ) -> _FrameType:
     """Run the process, and return its frame of type `kind`; `on_progress` receives the progress. Raises the
-    ReveriesError that it reports."""
+    ReveriesError that it reports; `otherwise` or else ModelUnavailableError if it ends without such a frame."""
     for frame in stream_frames(*words, module=module):
         if isinstance(frame, protocol.Progress):
             on_progress(frame.what, frame.done, frame.total)
         elif isinstance(frame, kind):
             return frame
-    raise ModelUnavailableError(
+    raise otherwise or ModelUnavailableError(
         f"{words[0]} ended without a result.", advice=f"To see its output: {sys.executable} -m {module} {words[0]}"
     )
 

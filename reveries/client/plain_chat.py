@@ -10,7 +10,6 @@ import signal
 import sys
 import threading
 from collections.abc import Awaitable, Callable
-from functools import partial
 from typing import Final
 
 import msgspec
@@ -22,7 +21,7 @@ from reveries.client.mind import Exchange
 from reveries.client.own_command import own_command
 from reveries.client.owner_files import resolve_path
 from reveries.client.plain_work import PlainWork
-from reveries.client.render import page_columns, say, show
+from reveries.client.render import PAGE_COLUMNS, columns_now, page_columns, say, show
 from reveries.client.slash_commands import COMMANDS
 from reveries.client.slash_parsing import CommandCall, parse_command
 from reveries.client.wording import clock_time, plural
@@ -33,7 +32,6 @@ from reveries.safe_text import one_line, plain
 
 _LAST_TURNS: Final = 6
 _LINES: Final = 10_000
-_COLUMNS: Final = 90
 _AGAIN_SECONDS: Final = 1.0
 _READ_BYTES: Final = 65_536
 
@@ -48,7 +46,7 @@ class PlainChat:
         self._out = write
         self._lines: asyncio.Queue[str] = asyncio.Queue(_LINES)
         self._stop: Callable[[], object] | None = None
-        """Stops the running reply or long work."""
+        """Stops the running reply or command."""
         self._is_private = False
         self._was_private = False
         self._is_leaving = False
@@ -111,7 +109,7 @@ class PlainChat:
             self._lines.put_nowait(line)
 
     def _interrupt(self) -> None:
-        """Handle Ctrl+C: stop the reply or long work; if there is none, leave."""
+        """Handle Ctrl+C: stop the reply or command; if there is none, leave."""
         if self._stop is not None:
             self._stop()
         else:
@@ -182,8 +180,7 @@ class PlainChat:
         if (action := self._actions.get(command.name)) is not None:
             await action(mind, call.words)
         elif command.fetch is not None:
-            ask = self._work(mind).ask if command.work else partial(mind.ask, seconds=None)
-            self._show_answer(await command.fetch(ask, call.words, self._clock.now()))
+            self._show_answer(await command.fetch(self._work(mind).ask, call.words, self._clock.now()))
         else:
             self._write_text(f"{command.name} needs the terminal interface. See reveries --help for similar commands.")
 
@@ -194,7 +191,7 @@ class PlainChat:
         for command in COMMANDS:
             if command.name in self._actions or command.fetch is not None:
                 self._write_text(f"{command.usage}: {command.description}")
-        self._write_text("Ctrl+C stops a reply or long work; if there is none, it leaves.")
+        self._write_text("Ctrl+C stops a reply or a command; if there is none, it leaves.")
 
     async def _begin_anew(self, mind: Connection, _: str) -> None:
         await mind.ask(protocol.NewConversation, protocol.Ok)
@@ -229,7 +226,7 @@ class PlainChat:
         return PlainWork(mind, self._clock, self._write_text, self._set_stop)
 
     def _show_answer(self, answer: msgspec.Struct) -> None:
-        with page_columns(_COLUMNS):
+        with page_columns(min(PAGE_COLUMNS, columns_now())):
             show(render_answer(answer, self._clock.now()))
 
     def _set_stop(self, stop: Callable[[], object] | None) -> None:

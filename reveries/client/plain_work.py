@@ -1,7 +1,8 @@
-"""Long work in the line-by-line conversation: prints progress from time to time."""
+"""Commands in the line-by-line conversation: long ones print their progress from time to time."""
 
 import asyncio
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -51,11 +52,23 @@ class PlainWork:
             self._set_stop(None)
 
     async def ask(self, make: Callable[[int], protocol.Request], answer: type[_Answer]) -> _Answer:
-        """Send a request and return its answer. Raises ReveriesError."""
-        running = self._mind.start(make, answer)
-        self._set_stop(running.stop)
+        """Send a request and return its answer. The first Ctrl+C stops it, the second also ends the wait. Raises
+        ReveriesError."""
+        running, waiting = self._mind.start(make, answer), asyncio.timeout(None)
+        stops: Iterator[Callable[[], None]] = iter([running.stop, lambda: waiting.reschedule(0.0)])
+
+        def stop() -> None:
+            with contextlib.suppress(StopIteration):
+                next(stops)()
+
+        self._set_stop(stop)
         try:
-            return await running.result(self._print_progress)
+            async with waiting:
+                return await running.result(self._print_progress)
+        except TimeoutError:
+            raise UsageError(
+                "You no longer wait for the answer.", advice="If the mind answers nothing else: reveries status"
+            ) from None
         finally:
             self._set_stop(None)
 

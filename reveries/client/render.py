@@ -11,7 +11,7 @@ import sys
 import textwrap
 from collections.abc import Iterable, Iterator
 from contextvars import ContextVar
-from typing import Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 import click
 import msgspec
@@ -29,6 +29,8 @@ _STYLES: dict[Style, dict[str, object]] = {
     "warn": {"fg": "yellow"},
     "bad": {"fg": "red"},
 }
+PAGE_COLUMNS: Final = 74
+"""Width of a page in a conversation: it fits into a terminal of 80 columns, with a frame around it."""
 _LABEL_COLUMNS = 15
 _WIDEST_TEXT = 96
 _page_columns: ContextVar[int] = ContextVar("page_columns", default=0)
@@ -101,15 +103,7 @@ def say(text: str, style: Style = "", *, err: bool = False) -> None:
 
 def show_json(message: msgspec.Struct) -> None:
     """Print `message` as one JSON object, without the wire-only fields. Times are unix seconds."""
-    values = msgspec.to_builtins(message)
-    for wire_only in ("t", "request_id"):
-        values.pop(wire_only, None)
-    write_json(values)
-
-
-def write_struct(value: msgspec.Struct) -> None:
-    """Print all fields of `value` as one JSON object."""
-    write_json(msgspec.to_builtins(value))
+    write_json(_shown_values(message))
 
 
 def write_json(value: object) -> None:
@@ -118,8 +112,15 @@ def write_json(value: object) -> None:
 
 
 def json_line(value: msgspec.Struct) -> str:
-    """Return `value` as one line of JSON."""
-    return _escape_controls(msgspec.json.encode(value).decode("utf-8"))
+    """Return `value` as one line of JSON, without the wire-only fields."""
+    return _escape_controls(msgspec.json.encode(_shown_values(value)).decode("utf-8"))
+
+
+def _shown_values(message: msgspec.Struct) -> dict[str, object]:
+    values: dict[str, object] = msgspec.to_builtins(message)
+    for wire_only in ("t", "request_id"):
+        values.pop(wire_only, None)
+    return values
 
 
 def _escape_controls(text: str) -> str:

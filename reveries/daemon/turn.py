@@ -276,9 +276,10 @@ class TurnPipeline:
         return await self.tokens.cut(words, left_tokens - await self.tokens.count(self._system()))
 
     def _is_tainted(self, prepared: PreparedTurn) -> bool:
-        """Whether untrusted text besides the recalled memories is in the prompt: the reply inherits that."""
+        """Whether untrusted text besides the recalled memories, which `record_exchange` looks at, is in the prompt: in
+        the thought, the notes on a project or the history. The reply inherits that."""
         by_thought = bool(prepared.thought) and self.host.is_recent_thought_tainted()
-        noted = [one.is_tainted for one in prepared.memories]
+        noted = [one.is_tainted for one in prepared.memories if one.project]
         return inherits_taint(Gate.TALK, by_thought, *noted, *(one.is_tainted for one in self.state.exchanges))
 
     def _prompt(self, turn: PreparedTurn) -> Prompt:

@@ -177,28 +177,28 @@ class Memory:
         cue: str,
         context: RecallContext,
         *,
-        period: SearchPeriod = EVERYTHING,
-        is_explained: bool = False,
         by_words_alone: bool = False,
         may_wake: bool = False,
     ) -> Recall:
-        """Embed `cue`, unless it is recalled `by_words_alone`, and recall what it brings to mind. Changes nothing; a
-        turn passes the result to `record_exchange`, which reinforces (R-125). With `may_wake`, a weak recall also
-        searches the disk for a fraction of a second and wakes what a strong cue finds there."""
+        """Embed `cue`, unless it is recalled `by_words_alone`, and recall what it brings to mind. Changes nothing,
+        except with `may_wake`: then a weak recall also searches the disk for a fraction of a second and wakes what a
+        strong cue finds there. A turn passes the result to `record_exchange`, which reinforces (R-125)."""
         vector = self._live.no_vector if by_words_alone else await self.embed_cue(cue)
-        if not period.is_everything:
-            return recall_within(self._live, cue, vector, context, period)
-        recall = self._live.recall(cue, vector, context, is_explained=is_explained)
+        recall = self._live.recall(cue, vector, context)
         if may_wake and await self._deep_recall.wake_for(recall, vector):
-            return self._live.recall(cue, vector, context, is_explained=is_explained)
+            return self._live.recall(cue, vector, context)
         return recall
 
     async def search(
         self, query: str, limit: int, *, period: SearchPeriod = EVERYTHING, is_explained: bool = False
     ) -> Recall:
-        """Recall for whoever asks: the owner's search, or a program. Reinforces nothing (R-29, RA-7)."""
+        """Recall for whoever asks: the owner's search, or a program. Changes nothing (R-29, RA-7). The turns have
+        their reasons within a `period`, or if it `is_explained`."""
         context = self.recall_context(query, limit)
-        return await self.recall(query, context, period=period, is_explained=is_explained)
+        vector = await self.embed_cue(query)
+        if not period.is_everything:
+            return recall_within(self._live, query, vector, context, period)
+        return self._live.recall(query, vector, context, is_explained=is_explained)
 
     async def turns_like(self, texts: Sequence[str], without: Collection[str], limit: int) -> list[Turn]:
         """Return turns similar in meaning to any of `texts`, see `views.search.turns_like`."""

@@ -36,6 +36,17 @@ async def test_request_yields_each_frame_up_to_the_last(home: Home) -> None:
     assert kinds == ["Stored", "Recalled", "Token", "Token", "Stored", "Replied"]
 
 
+async def test_a_request_is_sent_once(home: Home) -> None:
+    async with asyncio.timeout(90), awake(home) as fake, connect(home) as mind:
+        running = mind.start(lambda new_id: protocol.Say(new_id, "hello"), protocol.Replied)
+        async for _ in running:
+            pass
+        assert await running.result() is running.answer
+        with pytest.raises(AssertionError, match="sent once"):
+            await anext(aiter(running))
+        assert len(fake.requests(protocol.Say)) == 1
+
+
 async def test_requests_run_side_by_side(home: Home) -> None:
     async with asyncio.timeout(90), awake(home, Script(holds_reply=True)) as fake, connect(home) as mind:  # noqa: SIM117
         async with asyncio.TaskGroup() as tasks:

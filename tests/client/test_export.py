@@ -57,15 +57,14 @@ def test_there_must_be_a_mind_to_export(home: Home) -> None:
     "words",
     [
         ("export", "--mind"),
+        ("project", "new", "Piano", "--folder"),
         ("memory", "graph", "--svg"),
         ("memory", "graph", "--png"),
         ("project", "graph", "Shed", "--svg"),
     ],
     ids=lambda words: " ".join(words),
 )
-def test_an_option_is_not_taken_as_the_name_of_the_file_to_write(
-    home: Home, tmp_path: Path, words: tuple[str, ...]
-) -> None:
+def test_an_option_is_not_taken_as_the_path_to_create(home: Home, tmp_path: Path, words: tuple[str, ...]) -> None:
     refused = reveries(home, *words, "--help", cwd=tmp_path)
     assert refused.code == 2
     assert "./--help" in refused.err

@@ -6,8 +6,11 @@ import click
 import msgspec
 import pytest
 
+from reveries import protocol
+from reveries.client.answers import print_answer
 from reveries.client.cli import cli
 from reveries.client.reference import _list_commands, list_json_answers
+from reveries.client.render import Page, json_line
 from reveries.config import Home
 from tests.client.command_line import reveries
 from tests.client.test_cli import DETAIL, FOUND
@@ -44,7 +47,8 @@ def test_what_every_command_writes_is_in_the_reference() -> None:
     documented = {f"reveries {name}" for name in list_json_answers()}
     variants = {"reveries consolidate --dry-run", "reveries consolidate log RUN", "reveries status --short"}
     variants |= {"reveries forget --verify", "reveries import --mind"}
-    variants |= {"reveries project log --why", "reveries work --now"}
+    variants |= {"reveries project log --why", "reveries work --now", "reveries work --watch"}
+    variants |= {"reveries memory contradictions settle PROJECT-CONFLICT"}
     assert documented - variants == with_json()
 
 
@@ -67,6 +71,21 @@ def test_what_is_written_has_exactly_the_fields_that_are_documented(home: Home, 
         ran = reveries(home, *words.split(), "--json", more={"REVERIES_MODELS": str(home.path)})
     name = next(name for name in sorted(list_json_answers(), key=len, reverse=True) if words.startswith(name))
     assert set(json.loads(ran.out)) == fields(name)
+
+
+def test_a_line_of_json_has_no_field_of_the_wire() -> None:
+    happened = protocol.WorkHappened(7, "Fair", "done", "Find the fees")
+    assert set(json.loads(json_line(happened))) == fields("work --watch")
+
+
+def test_a_fault_in_a_page_does_not_break_the_json(capsys: pytest.CaptureFixture[str]) -> None:
+    def build_page() -> Page:
+        raise AssertionError
+
+    print_answer(protocol.SleepAnswered(7, "r1", "Nothing waits."), True, build_page)
+    assert json.loads(capsys.readouterr().out) == {"run_id": "r1", "line": "Nothing waits."}
+    with pytest.raises(AssertionError):
+        print_answer(protocol.SleepAnswered(7, "r1", "Nothing waits."), False, build_page)
 
 
 def test_a_mind_that_sleeps_already_is_told_in_json_too(home: Home) -> None:

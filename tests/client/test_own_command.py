@@ -30,3 +30,16 @@ def test_the_command_is_named_by_its_path_where_the_path_variable_does_not_find_
         capture_output=True, env=os.environ | {"PATH": str(tmp_path), "PYTHONPATH": os.pathsep.join(sys.path)},
     )  # fmt: skip
     assert ran.stdout.strip() == named
+
+
+@pytest.mark.parametrize(("folder", "named"), [("bin", "{}"), ("my bin", "'{}'")])
+def test_the_command_is_named_in_full_and_quoted_where_the_working_folder_is_gone(
+    tmp_path: Path, folder: str, named: str
+) -> None:
+    gone, program = tmp_path / "gone", str(tmp_path / folder / "reveries")
+    gone.mkdir()
+    ran = subprocess.run(
+        [sys.executable, "-c", f"import os; os.rmdir({str(gone)!r}); {_ASK.format(program)}"], cwd=gone, check=True,
+        text=True, capture_output=True, env=os.environ | {"PATH": "", "PYTHONPATH": os.pathsep.join(sys.path)},
+    )  # fmt: skip
+    assert ran.stdout.strip() == f"{named.format(program)} --plain"

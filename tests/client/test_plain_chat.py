@@ -6,6 +6,7 @@ import signal
 import threading
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from reveries import protocol
@@ -13,7 +14,7 @@ from reveries.client.plain_chat import PlainChat, make_line_reader
 from reveries.clock import SystemClock
 from reveries.config import Home
 from reveries.errors import AsleepError
-from tests.client.looks import LOOKS
+from tests.client.looks import CONTEXT, LOOKS
 from tests.client.test_tui import HOSTILE
 from tests.fakes.daemon import NOW, FakeMind, Script, awake
 
@@ -133,6 +134,32 @@ async def test_ctrl_c_stops_an_import_and_not_the_talk(home: Home, tmp_path: Pat
         owner.type("/context\n", "/exit\n", "")
         await chat
         assert mind.requests(protocol.Cancel)
+
+
+async def test_the_second_ctrl_c_ends_the_wait_for_a_mind_that_does_not_answer(home: Home) -> None:
+    owner = Owner()
+    async with asyncio.timeout(90), awake(home, Script(silent_on="AskContext")) as mind, asyncio.TaskGroup() as tasks:
+        chat = tasks.create_task(PlainChat(home, SystemClock(), owner.read, owner.hear).run(), name="chat")
+        owner.type("/context\n")
+        for kind in (protocol.AskContext, protocol.Cancel):
+            while not mind.requests(kind):  # noqa: ASYNC110 - the mind tells nobody
+                await asyncio.sleep(0.01)
+            os.kill(os.getpid(), signal.SIGINT)
+        await owner.until("You no longer wait for the answer.")
+        assert not chat.done()
+        owner.type("/exit\n", "")
+
+
+@pytest.mark.parametrize(("terminal", "page"), [(200, 74), (80, 74), (50, 50)])
+async def test_a_page_fits_into_the_terminal_and_has_at_most_74_columns(
+    home: Home, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, terminal: int, page: int
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(terminal))
+    said = protocol.ContextPart("your words", 41, 0, "a word " * 60, "")
+    context = msgspec.structs.replace(CONTEXT, parts=[said], notes=["a word " * 60])
+    await talk_plainly(home, "/context", script=Script(looks={"AskContext": context}))
+    rows = [row for row in capsys.readouterr().out.splitlines() if "a word" in row]
+    assert page - 8 < max(len(row) for row in rows) <= page
 
 
 async def test_undo_and_retry_work_here_too(home: Home) -> None:

@@ -19,6 +19,7 @@ from reveries.client.features.work import render_event, say_what_waits
 from reveries.client.knowledge_picture import draw_knowledge_svg
 from reveries.client.render import Page
 from reveries.config import Home
+from tests.client.command_line import in_terminal
 from tests.client.slash import first_request
 from tests.fakes.daemon import Script, awake_in_thread, status
 
@@ -131,6 +132,21 @@ async def test_who_begins_to_watch_is_told_what_began_before_and_how_many_questi
     told = capsys.readouterr().err
     assert told.count("3 questions for you: reveries questions") == 1
     assert told.count("It is working on Fair.") == 1
+
+
+@pytest.mark.parametrize(
+    "script",
+    [Script(silent_on="AskStatus"), Script(failures={"AskStatus": protocol.Failed(0, "protocol", "It is stuck.", "")})],
+    ids=["silent", "failing"],
+)
+def test_watching_shows_events_and_ends_quietly_though_the_mind_does_not_say_what_waits(
+    home: Home, script: Script
+) -> None:
+    script.live = [protocol.WorkHappened(0, "Fair", "done", "Find the fees")]
+    home.create()
+    with awake_in_thread(home, script):
+        shown, code = in_terminal(home, [(b"Find the fees", b"\x03")], "work", "--watch")
+    assert (code, b"stuck" in shown) == (0, False)
 
 
 def test_who_watches_the_work_reads_a_models_answer_in_words() -> None:

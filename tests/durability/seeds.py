@@ -292,9 +292,9 @@ SEEDS = (
          '        """Pause everything else, because the owner speaks."""\n', "tests/daemon/test_handing_over.py"
          "::test_a_word_ends_a_thought_is_answered_with_it_in_mind_and_thought_about_when_the_talk_rests"),
     Seed("what is looked for counts as remembered", "memory/memory.py",
-         "        return await self.recall(query, context, period=period, is_explained=is_explained)\n",
-         "        await self.reinforce([await self.recall(query, context)])\n"
-         "        return await self.recall(query, context, period=period, is_explained=is_explained)\n",
+         "        context = self.recall_context(query, limit)\n",
+         "        context = self.recall_context(query, limit)\n"
+         "        await self.reinforce([await self.recall(query, context)])\n",
          "tests/client/test_commands_meet_a_mind.py"
          "::test_status_sleep_statistics_search_and_inspection_tell_what_the_mind_has"),
     Seed("history tells every thought whenever it was", "db/queries/monologue_state.sql",

@@ -154,7 +154,7 @@ class Script:
     turns: list[SaidTurn] = field(default_factory=list)
     thoughts: list[protocol.ThoughtEntry] = field(default_factory=list)
     live: list[Frame] = field(default_factory=list)
-    """Frames of the monologue; their request_id is put in."""
+    """Frames that a watch begins with; their request_id is put in."""
     found: protocol.Found | None = None
     episode: protocol.EpisodeDetail | None = None
     status: protocol.Status | None = None
@@ -266,7 +266,7 @@ class FakeMind:
                     )
             case protocol.Say():
                 await self._reply(request, writer)
-            case protocol.Observe():
+            case protocol.Observe() | protocol.WatchWork():
                 await self._think(request.request_id, writer)
             case protocol.Consolidate():
                 await self._consolidate(request.request_id, writer)

@@ -25,7 +25,7 @@ def command(conversation: str, whole: bool, as_json: bool) -> None:
     from reveries.client.sync_call import ask_mind
 
     context = ask_mind(lambda new_id: protocol.AskContext(new_id, conversation[:100]), protocol.ToldContext)
-    print_answer(context, as_json, context_page(context, time.time(), whole=whole))
+    print_answer(context, as_json, lambda: context_page(context, time.time(), whole=whole))
 
 
 _SHORT = 8

@@ -6,7 +6,7 @@ import click
 
 from reveries import protocol
 from reveries.client.answers import json_option, page_of, print_answer
-from reveries.client.file_option import FileToWrite
+from reveries.client.file_option import PathToCreate
 from reveries.client.render import Page, Part, line, paragraph
 from reveries.client.wording import moment, plural
 from reveries.protocol import ChunkEntry, Chunks, ProjectConflicts, RelationEntry
@@ -47,7 +47,7 @@ def know_command(name: str, query: str, with_why: bool, as_of: "datetime | None"
     until = 0.0 if as_of is None else as_of.timestamp() + 86_399.0
     limit = _FOUND if query else _LISTED
     answer = ask_mind(lambda new_id: protocol.AskChunks(new_id, name, query[:1000], limit, until), protocol.Chunks)
-    print_answer(answer, as_json, know_page(answer, with_why=with_why))
+    print_answer(answer, as_json, lambda: know_page(answer, with_why=with_why))
 
 
 @click.command("chunks")
@@ -59,7 +59,7 @@ def list_chunks_command(name: str, limit: int, as_json: bool) -> None:
     from reveries.client.sync_call import ask_mind
 
     answer = ask_mind(lambda new_id: protocol.AskChunks(new_id, name, "", limit), protocol.Chunks)
-    print_answer(answer, as_json, chunks_page(answer.chunks))
+    print_answer(answer, as_json, lambda: chunks_page(answer.chunks))
 
 
 @click.command("relations")
@@ -80,12 +80,12 @@ def list_relations_command(name: str, chunk_id: str, archived: bool, restore: st
         answer = ask_mind(
             lambda new_id: protocol.AskRelations(new_id, name, chunk_id[:100], archived), protocol.ProjectRelations
         )
-    print_answer(answer, as_json, relations_page(answer.relations))
+    print_answer(answer, as_json, lambda: relations_page(answer.relations))
 
 
 @click.command("graph")
 @click.argument("name")
-@click.option("--svg", type=FileToWrite(dir_okay=False), default=None, help="The file to write.")
+@click.option("--svg", type=PathToCreate(dir_okay=False), default=None, help="The file to write.")
 @click.option(
     "--limit",
     type=click.IntRange(1, 200),

@@ -18,7 +18,7 @@ from reveries.client.features.memory_edits import (
 from reveries.client.features.memory_views import timeline_page, why_page
 from reveries.client.features.sleep_log import contradictions_command
 from reveries.client.features.status import memory_page
-from reveries.client.file_option import FileToWrite
+from reveries.client.file_option import PathToCreate
 from reveries.client.reasons import reason_text
 from reveries.client.render import Page, Part, bar, field, line, paragraph
 from reveries.client.wording import SHORT_ID_CHARS, ago, clock_time, count, moment, plural, span
@@ -37,7 +37,7 @@ def command(ctx: click.Context, as_json: bool) -> None:
     from reveries.client.sync_call import ask_mind
 
     stats = ask_mind(protocol.AskMemory, protocol.MemoryStats)
-    print_answer(stats, as_json, memory_page(stats, time.time()))
+    print_answer(stats, as_json, lambda: memory_page(stats, time.time()))
 
 
 @command.command("search")
@@ -75,7 +75,7 @@ def search_memory_command(
         ),
         protocol.Found,
     )
-    print_answer(results, as_json, search_results_page(results, time.time(), limit))
+    print_answer(results, as_json, lambda: search_results_page(results, time.time(), limit))
 
 
 @command.command("inspect")
@@ -101,7 +101,7 @@ def explain_recall_command(episode_id: str, cue: str, as_json: bool) -> None:
 
     check_episode_id(episode_id)
     explanation = ask_mind(lambda new_id: protocol.AskWhy(new_id, episode_id, cue[:10_000]), protocol.Why)
-    print_answer(explanation, as_json, why_page(explanation, time.time()))
+    print_answer(explanation, as_json, lambda: why_page(explanation, time.time()))
 
 
 @command.command("timeline")
@@ -120,14 +120,14 @@ def show_timeline_command(since: str, until: str, limit: int, as_json: bool) -> 
     from reveries.client.sync_call import ask_mind
 
     entries = ask_mind(lambda new_id: protocol.AskTimeline(new_id, since[:100], until[:100], limit), protocol.Timeline)
-    print_answer(entries, as_json, timeline_page(entries, time.time()))
+    print_answer(entries, as_json, lambda: timeline_page(entries, time.time()))
 
 
 @command.command("graph")
 @click.option("--around", default="", metavar="ID", help="Draw what is linked to this episode.")
 @click.option("--for", "cue", default="", help="Draw what is recalled for this text, and what is linked to it.")
-@click.option("--svg", type=FileToWrite(dir_okay=False), default=None, help="Write an SVG file (opens in a browser).")
-@click.option("--png", type=FileToWrite(dir_okay=False), default=None, help="Write a PNG file.")
+@click.option("--svg", type=PathToCreate(dir_okay=False), default=None, help="Write an SVG file (opens in a browser).")
+@click.option("--png", type=PathToCreate(dir_okay=False), default=None, help="Write a PNG file.")
 @click.option("--limit", type=click.IntRange(2, 120), default=24, show_default=True, help="The most episodes to draw.")
 @click.option("--light", is_flag=True, help="Use a light background.")
 @json_option(protocol.Neighbourhood, help="Print one JSON object: nodes and ties.")

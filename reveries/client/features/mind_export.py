@@ -6,16 +6,17 @@ import click
 
 from reveries import protocol
 from reveries.client.answers import json_option, print_answer
-from reveries.client.file_option import FileToWrite
+from reveries.client.file_option import PathToCreate
 from reveries.client.offline_worker import run_for_frame
 from reveries.client.progress import progress_bar
 from reveries.client.render import Page, Part, line, paragraph
 from reveries.client.wording import plural, size
+from reveries.errors import StorageError
 from reveries.safe_text import one_line
 
 
 @click.command("export", short_help="Export the whole mind to a file.")
-@click.option("--mind", "file", type=FileToWrite(path_type=Path), required=True, help="The file to create.")
+@click.option("--mind", "file", type=PathToCreate(path_type=Path), required=True, help="The file to create.")
 @click.option(
     "--with-vectors", is_flag=True, help="Include the vectors; without them, the import embeds everything again."
 )
@@ -35,19 +36,20 @@ def command(file: Path, with_vectors: bool, as_json: bool) -> None:
     except AsleepError:
         pass
     done = _run_mind_transfer("mind-export", *words, as_json=as_json)
-    print_answer(done, as_json, _mind_transfer_page("Exported", done))
+    print_answer(done, as_json, lambda: _mind_transfer_page("Exported", done))
 
 
 def import_whole_mind(file: Path, *, as_json: bool) -> None:
     """Make the exported mind in `file` that of this home. Raises the ReveriesError that the import reports."""
     done = _run_mind_transfer("mind-import", "--file", str(file.absolute()), as_json=as_json)
-    print_answer(done, as_json, _mind_transfer_page("Imported", done))
+    print_answer(done, as_json, lambda: _mind_transfer_page("Imported", done))
 
 
 def _run_mind_transfer(*words: str, as_json: bool) -> protocol.MindMoved:
     """Run an export or import in an offline process, with a progress bar. Raises the ReveriesError that it reports."""
+    no_result = StorageError("The export or import ended without a result.", advice="See: reveries doctor")
     with progress_bar("exporting or importing", as_json=as_json) as on_progress:
-        return run_for_frame(protocol.MindMoved, *words, on_progress=on_progress)
+        return run_for_frame(protocol.MindMoved, *words, on_progress=on_progress, otherwise=no_result)
 
 
 def _mind_transfer_page(what: str, done: protocol.MindMoved) -> Page:

@@ -22,6 +22,7 @@ from reveries.client.features.project_pages import (
     projects_page,
     tasks_page,
 )
+from reveries.client.file_option import PathToCreate
 from reveries.client.render import Part, line, paragraph
 from reveries.client.wording import plural
 from reveries.safe_text import one_line
@@ -56,7 +57,7 @@ def list_projects_command(as_json: bool) -> None:
 
 @command.command("new")
 @click.argument("name")
-@click.option("--folder", type=click.Path(path_type=Path), help="The only folder that its tools can read.")
+@click.option("--folder", type=PathToCreate(path_type=Path), help="The only folder that its tools can read.")
 @click.option("--write", "may_write", is_flag=True, help="Also allow them to change existing files.")
 @json_option(protocol.ProjectDetail)
 def create_project_command(name: str, folder: Path | None, may_write: bool, as_json: bool) -> None:
@@ -299,7 +300,7 @@ def print_projects(as_json: bool) -> None:
     from reveries.client.sync_call import ask_mind
 
     answer = ask_mind(protocol.AskProjects, protocol.Projects)
-    print_answer(answer, as_json, projects_page(answer.projects, time.time()))
+    print_answer(answer, as_json, lambda: projects_page(answer.projects, time.time()))
 
 
 def _only_project() -> str:

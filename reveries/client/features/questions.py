@@ -21,7 +21,7 @@ def command(ctx: click.Context, as_json: bool) -> None:
     from reveries.client.sync_call import ask_mind
 
     answer = ask_mind(protocol.AskOpenQuestions, protocol.OpenQuestions)
-    print_answer(answer, as_json, questions_page(answer.questions, time.time()))
+    print_answer(answer, as_json, lambda: questions_page(answer.questions, time.time()))
 
 
 @command.command("answer")
@@ -36,4 +36,4 @@ def answer_question_command(question_id: str, text: str, as_json: bool) -> None:
         lambda new_id: protocol.AnswerQuestion(new_id, question_id, text), protocol.QuestionAnswered, seconds=None
     )
     done = f"Noted for {one_line(answered.project)}. The tasks that wait for it continue between conversations."
-    print_answer(answered, as_json, [line(done)])
+    print_answer(answered, as_json, lambda: [line(done)])

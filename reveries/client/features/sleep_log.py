@@ -115,7 +115,7 @@ def _answer_pass(run: str, *, do_it: bool, as_json: bool) -> None:
         "finishing the pass",
         as_json=as_json,
     )
-    print_answer(answered, as_json, [line(answered.line)])
+    print_answer(answered, as_json, lambda: [line(answered.line)])
 
 
 def _check_pass_id(run: str) -> str:
@@ -133,7 +133,7 @@ def _run_pass(limit: int | None, as_json: bool) -> int:
         lambda new_id: protocol.Consolidate(new_id, limit), protocol.Consolidated, "deep sleep", as_json=as_json
     )
     log = [line(Part(f"  {entry}", "dim")) for entry in done.log]
-    print_answer(done, as_json, [*log, *consolidated_page(done)])
+    print_answer(done, as_json, lambda: [*log, *consolidated_page(done)])
     return _INTERRUPTED if done.was_interrupted else 0
 
 
@@ -181,7 +181,7 @@ async def collect_contradictions(ask: "AskCallback", *, with_settled: bool = Fal
     required=True,
     help="The statement that is right. The other one is kept, but ranks lower.",
 )
-@json_option(protocol.Contradictions)
+@json_option(protocol.Contradictions, {"PROJECT-CONFLICT": protocol.ProjectConflicts})
 def settle_contradiction_command(conflict_id: str, keep: str, as_json: bool) -> None:
     """Say which statement is right: A (the earlier), B (the later), or both. You can change this later."""
     from reveries.client.sync_call import ask_mind

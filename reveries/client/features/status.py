@@ -21,7 +21,7 @@ def command(is_short: bool, as_json: bool) -> None:
 
     if is_short:
         state = ask_mind(protocol.AskState, protocol.MindState)
-        print_answer(state, as_json, [state_line(state)])
+        print_answer(state, as_json, lambda: [state_line(state)])
         return
     status = ask_mind(protocol.AskStatus, protocol.Status)
     print_answer(status, as_json)

@@ -51,7 +51,7 @@ def thought_history_command(since_text: str, limit: int, as_json: bool) -> None:
 
     began = since(since_text, time.time())
     thoughts = ask_mind(lambda new_id: protocol.AskThoughts(new_id, began, limit), protocol.Thoughts)
-    print_answer(thoughts, as_json, thoughts_page(thoughts.thoughts, time.time()))
+    print_answer(thoughts, as_json, lambda: thoughts_page(thoughts.thoughts, time.time()))
 
 
 @command.command("pause")

@@ -25,7 +25,9 @@ def command(days: int, plain: bool, as_json: bool) -> None:
     import shutil
 
     report = _ask_usage(days)
-    print_answer(report, as_json, usage_page(report, columns=shutil.get_terminal_size().columns, is_plain=plain))
+    print_answer(
+        report, as_json, lambda: usage_page(report, columns=shutil.get_terminal_size().columns, is_plain=plain)
+    )
 
 
 def _ask_usage(days: int) -> "protocol.UsageReport":

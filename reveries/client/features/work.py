@@ -1,5 +1,6 @@
 """`reveries work`: start, watch, pause and resume the work on projects."""
 
+import contextlib
 import time
 from typing import TYPE_CHECKING
 
@@ -8,6 +9,7 @@ import click
 from reveries import protocol
 from reveries.client.answers import json_option, page_of, print_answer
 from reveries.client.render import Line, Page, Part, Style, line
+from reveries.errors import ReveriesError
 from reveries.safe_text import one_line
 
 if TYPE_CHECKING:
@@ -24,7 +26,11 @@ _STYLES: dict[str, Style] = {"done": "good", "question": "warn", "failed": "bad"
 @click.option("--project", default="", help="With --now: the project. Default: the one that waited longest.")
 @click.option("--pause", "is_pausing", is_flag=True, help="Pause all projects until --resume.")
 @click.option("--resume", "is_resuming", is_flag=True, help="Resume paused projects.")
-@json_option(protocol.Projects, {"--now": protocol.Worked}, help="Print one JSON object; with --watch one per line.")
+@json_option(
+    protocol.Projects,
+    {"--now": protocol.Worked, "--watch": protocol.WorkHappened},
+    help="Print one JSON object; with --watch one per line.",
+)
 def command(is_now: bool, is_watching: bool, project: str, is_pausing: bool, is_resuming: bool, as_json: bool) -> None:
     """Start, watch, pause or resume the work on projects. It works by itself while no conversation is active."""
     from reveries.client.sync_call import call_mind
@@ -51,7 +57,7 @@ def _set_all_states(state: str, as_json: bool) -> None:
             name = project.project_id
             ask_mind(lambda new_id, name=name: protocol.ChangeProject(new_id, name, state), protocol.ProjectDetail)  # type: ignore[misc,arg-type]
     answer = ask_mind(protocol.AskProjects, protocol.Projects)
-    print_answer(answer, as_json, projects_page(answer.projects, time.time()))
+    print_answer(answer, as_json, lambda: projects_page(answer.projects, time.time()))
 
 
 @page_of(protocol.WorkRequested, "work")
@@ -82,9 +88,9 @@ async def _watch_work(mind: "Connection", *, is_now: bool, project: str, as_json
     from reveries.client.render import is_terminal, json_line, say, show
     from reveries.client.sync_call import handle_ctrl_c
 
-    if is_terminal(err=True) and not as_json:
+    is_told = is_terminal(err=True) and not as_json
+    if is_told:
         say("Watching it work. Ctrl+C stops watching; the work continues.", "dim", err=True)
-        await say_what_waits(mind)
     watching = mind.start(protocol.WatchWork, protocol.Ok)
     async with asyncio.TaskGroup() as tasks:
         if is_now:
@@ -95,14 +101,23 @@ async def _watch_work(mind: "Connection", *, is_now: bool, project: str, as_json
 
             tasks.create_task(work(), name="work-now")
         with handle_ctrl_c(watching.stop):
+            # The watching does not wait for it, and cancels it at the end.
+            opening = tasks.create_task(say_what_waits(mind), name="work-opening") if is_told else None
             async for frame in watching:
                 if isinstance(frame, protocol.WorkHappened):
                     click.echo(json_line(frame)) if as_json else show([render_event(frame)])
+            if opening is not None:
+                opening.cancel()
 
 
 async def say_what_waits(mind: "Connection") -> None:
     """Say what began before the watching did, of which no event tells: a call of a local model may take minutes, and
-    without answers to its questions there may be nothing to watch."""
+    without answers to its questions there may be nothing to watch. Says nothing if the mind does not answer."""
+    with contextlib.suppress(ReveriesError):
+        await _say_status_and_questions(mind)
+
+
+async def _say_status_and_questions(mind: "Connection") -> None:
     from reveries.client.render import say
     from reveries.client.wording import plural
 

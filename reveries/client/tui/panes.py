@@ -10,10 +10,9 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
-from reveries.client.render import Page, Part, paragraph
+from reveries.client.render import PAGE_COLUMNS, Page, Part, paragraph
 from reveries.safe_text import one_line, plain
 
-PAGE_COLUMNS: Final = 74
 NARROWEST_PAGE_COLUMNS: Final = 24
 LONGEST_WORDS_CHARS: Final = 400
 _LONGEST_ANSWER_CHARS: Final = 2_000

@@ -12,11 +12,14 @@ from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, Res
 from mcp.shared.exceptions import MCPError
 
 from reveries.client.mcp.program_log import Context, connection_of
-from reveries.client.mcp.resource_watch import ResourceWatch
+from reveries.client.mcp.resource_watch import CHECK_SECONDS, ResourceWatch
 from reveries.client.mcp.resources import PROJECT_LIST, ProjectResources
 from reveries.errors import NotFoundError, ReveriesError
 
 _SEND_SECONDS = 5.0
+_READ_SECONDS = 5.0
+"""Time limit of the first reading of what a program listens to, after which it is acknowledged. What it left unread is
+reported when it is read."""
 _LIST = PROJECT_LIST
 """Watched for the list of resources, which changes with that of the projects; no resource itself."""
 
@@ -24,11 +27,11 @@ _LIST = PROJECT_LIST
 class Subscriptions:
     """Who is told of which changes. `program`: in whose name the resources are read again."""
 
-    def __init__(self, resources: ProjectResources, program: str) -> None:
+    def __init__(self, resources: ProjectResources, program: str, *, check_seconds: float = CHECK_SECONDS) -> None:
         async def fetch(uri: str) -> Any:
             return await (resources.project_names(program) if uri == _LIST else resources.fetch(program, uri))
 
-        self._watch = ResourceWatch(fetch, self._report)
+        self._watch = ResourceWatch(fetch, self._report, check_seconds)
         self._bus = InMemorySubscriptionBus()
         self._streams = ListenHandler(self._bus)
         self._ending: WeakSet[Connection] = WeakSet()
@@ -52,7 +55,7 @@ class Subscriptions:
                 raise NotFoundError(f"There is no resource {uri}.")
             await self._watch.add(connection, uri)
         except ReveriesError as error:
-            raise MCPError(types.INVALID_PARAMS, f"{error.message} {error.advice}".strip()) from error
+            raise _convert_error(error) from error
         if connection not in self._ending:
             self._ending.add(connection)
             connection.exit_stack.callback(self._watch.remove, connection)
@@ -66,14 +69,19 @@ class Subscriptions:
     async def listen(
         self, context: Context, params: types.SubscriptionsListenRequestParams
     ) -> types.SubscriptionsListenResult:
-        """Send changes as the answer to this request, until the program ends it."""
+        """Send changes as the answer to this request, until the program ends it. Raises MCPError if there are too many.
+
+        What does not exist, or cannot be read now, is watched as well: the protocol can only acknowledge."""
         stream, wanted = object(), params.notifications
+        uris = [*(wanted.resource_subscriptions or ()), *([_LIST] * bool(wanted.resources_list_changed))]
         try:
-            for uri in [*(wanted.resource_subscriptions or ()), *([_LIST] * bool(wanted.resources_list_changed))]:
-                # The protocol has no refusal here: what does not exist never changes.
-                with contextlib.suppress(ReveriesError):
-                    await self._watch.add(stream, uri)
+            self._watch.add_unread(stream, uris)
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(_READ_SECONDS):
+                    await self._watch.read_unread(stream)
             return await self._streams(context, params)
+        except ReveriesError as error:
+            raise _convert_error(error) from error
         finally:
             self._watch.remove(stream)
 
@@ -84,3 +92,7 @@ class Subscriptions:
                 with contextlib.suppress(TimeoutError):  # A program that does not read misses it.
                     async with asyncio.timeout(_SEND_SECONDS):
                         await connection.notify("notifications/resources/updated", {"uri": uri})
+
+
+def _convert_error(error: ReveriesError) -> MCPError:
+    return MCPError(types.INVALID_PARAMS, f"{error.message} {error.advice}".strip())

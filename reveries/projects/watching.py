@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable, Mapping
 
 import msgspec
 
+from reveries.answer_wording import describe_answer
 from reveries.projects.model import WorkTask
 from reveries.projects.store import ProjectStore
 from reveries.tools.reach import Reach
@@ -16,8 +17,7 @@ Remember = Callable[[str, bool], Awaitable[None]]
 _MOST_ARGUMENT_CHARS = 2000
 _MOST_RESULT_CHARS = 4000
 _SHOWN_CHARS = 160
-_ANSWER_CHARS = 1000
-"""Of a model's answer in an event: mostly JSON, which only a whole answer can be told from."""
+_SHOWN_ANSWER_CHARS = 1000
 
 
 def ignore_event(action: str, words: str) -> None:
@@ -39,7 +39,7 @@ class StepRows:
     async def end(self, position: int, result: str, *, is_done: bool) -> None:
         text = result[:_MOST_RESULT_CHARS]
         await self._store.tasks.end_step(self._task, position, text, ToolResult(""), is_done=is_done)
-        self._report_event("step", result[:_ANSWER_CHARS])
+        self._report_event("step", describe_answer(result)[:_SHOWN_ANSWER_CHARS])
 
     async def begin_call(
         self, tool: str, arguments: Mapping[str, object], reach: Reach, sources: frozenset[str], digest: str

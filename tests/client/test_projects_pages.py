@@ -1,12 +1,23 @@
 """The pages of projects, for the command line and the chat alike."""
 
+import sys
+import time
+from datetime import datetime
+from pathlib import Path
+
 import msgspec
 import pytest
 
 from reveries import protocol
 from reveries.client.answers import render_answer
 from reveries.client.connection import connect
-from reveries.client.features.knowledge import chunks_page, conflicts_page, know_page, relations_page
+from reveries.client.features.knowledge import (
+    chunks_page,
+    conflicts_page,
+    find_end_of_day,
+    know_page,
+    relations_page,
+)
 from reveries.client.features.project_pages import (
     orientation_diff_page,
     project_page,
@@ -149,9 +160,34 @@ def test_watching_shows_events_and_ends_quietly_though_the_mind_does_not_say_wha
     assert (code, b"stuck" in shown) == (0, False)
 
 
-def test_who_watches_the_work_reads_a_models_answer_in_words() -> None:
-    answered = protocol.WorkHappened(1, "Fair", "step", '{"answer":"yes"}')
-    assert "".join(part.text for part in render_event(answered)).endswith("Fair  step  answer yes")
+async def test_what_waits_names_a_command_that_the_shell_finds(
+    home: Home, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(sys, "argv", [".venv/bin/reveries"])
+    script = Script(looks={"AskOpenQuestions": protocol.OpenQuestions(0, [QUESTION])}, status=status(home))
+    home.create()
+    with awake_in_thread(home, script):
+        async with connect(home) as mind:
+            await say_what_waits(mind)
+    assert "1 question for you: .venv/bin/reveries questions\n" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("day", "hours"), [("2026-10-25", 25), ("2026-03-29", 23), ("2026-06-01", 24), ("9999-12-31", None)]
+)
+def test_a_day_lasts_until_the_next_midnight_even_if_the_clocks_change(
+    day: str, hours: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TZ", "CET-1CEST,M3.5.0,M10.5.0/3")  # Europe/Stockholm, wherever its rules are not installed.
+    time.tzset()
+    try:
+        begin = datetime.fromisoformat(day)
+        lasted = find_end_of_day(begin) - begin.timestamp()
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+    assert hours is None or lasted == pytest.approx(hours * 3600 - 0.001, abs=0.0005)
 
 
 def test_the_chat_shows_a_project_and_answers_a_question() -> None:

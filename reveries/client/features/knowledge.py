@@ -44,10 +44,18 @@ def know_command(name: str, query: str, with_why: bool, as_of: "datetime | None"
     decisions and relations ("what contradicts ...?") are answered from those. Searching changes nothing."""
     from reveries.client.sync_call import ask_mind
 
-    until = 0.0 if as_of is None else as_of.timestamp() + 86_399.0
+    until = 0.0 if as_of is None else find_end_of_day(as_of)
     limit = _FOUND if query else _LISTED
     answer = ask_mind(lambda new_id: protocol.AskChunks(new_id, name, query[:1000], limit, until), protocol.Chunks)
     print_answer(answer, as_json, lambda: know_page(answer, with_why=with_why))
+
+
+def find_end_of_day(day: "datetime") -> float:
+    """Return the last millisecond of a local day, in unix seconds. Where clocks change, a day has 23 or 25 hours."""
+    from datetime import datetime, timedelta
+
+    last = datetime.max - timedelta(days=2)  # The last day whose end has unix seconds in every time zone.
+    return (min(day, last) + timedelta(days=1)).timestamp() - 0.001
 
 
 @click.command("chunks")

@@ -1,14 +1,10 @@
 """Output about projects: status, tasks, questions, log and orientation. Pure."""
 
 from reveries import protocol
+from reveries.answer_wording import describe_answer
 from reveries.client.answers import page_of
 from reveries.client.features.knowledge import chunks_page
-from reveries.client.features.project_wording import (
-    describe_action,
-    describe_answer,
-    describe_details,
-    describe_trigger,
-)
+from reveries.client.features.project_wording import describe_action, describe_details, describe_trigger
 from reveries.client.render import Line, Page, Part, Style, bar, field, line, paragraph
 from reveries.client.wording import ago, dollars, moment, plural, short_count
 from reveries.protocol import (

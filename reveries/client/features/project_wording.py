@@ -1,10 +1,6 @@
 """How the log and the steps of a project read: sentences instead of names of events and JSON. Pure."""
 
-from typing import Any, Final
-
-import msgspec
-
-from reveries.safe_text import one_line
+from typing import Final
 
 _ACTIONS: Final = {
     "approval.asked": "asked for your approval",
@@ -25,17 +21,30 @@ _ACTIONS: Final = {
     "project.created": "created",
     "project.paused": "you paused it",
     "question.answered": "you answered",
+    "question.asked": "asked you",
     "questions.asked": "asked you",
+    "server.not_started": "did not start",
     "task.began": "began",
     "task.blocked": "asked you",
+    "task.created": "new task",
     "task.done": "done",
     "task.failed": "did not work",
     "task.gave_up": "stuck, asked you",
     "task.given_up": "left out",
     "task.needs_research": "needs first",
     "task.undone": "you undid",
+    "task.updated": "changed the task",
+    "tool.switched_off": "switched off",
     "work.rested": "rested",
 }
+_PROGRAM_ACTIONS: Final = {
+    "question.answered": "answered a question",
+    "question.asked": "asked you",
+    "task.created": "new task",
+    "task.updated": "changed the task",
+}
+"""What a program does by one of the tools. Any other name is the program's own word, and is not replaced: it must not
+read as what you or the mind did."""
 _TRIGGERS: Final = {
     "activities": "much has happened",
     "all-done": "all tasks are done",
@@ -52,6 +61,8 @@ _TRIGGERS: Final = {
     "time": "two days have passed",
 }
 _VERSION: Final = "version "
+_PROGRAM: Final = "mcp:"
+"""Before the name of a program, in whose name a line is logged."""
 
 
 def describe_action(action: str) -> str:
@@ -60,7 +71,10 @@ def describe_action(action: str) -> str:
 
 
 def describe_details(action: str, details: str) -> str:
-    """Return the details of a log line, with the triggers of a new page in words."""
+    """Return the details of a log line, with the triggers of a new page and what a program did in words."""
+    if action.startswith(_PROGRAM):
+        done, _, more = details.partition("\n")
+        return ": ".join(filter(None, (_PROGRAM_ACTIONS.get(done, done), more)))
     version, colon, trigger = details.partition(": ")
     if action == "orientation.rewritten" and colon and version.startswith(_VERSION):
         return f"{version}, because: {describe_trigger(trigger)}"
@@ -71,28 +85,3 @@ def describe_trigger(trigger: str) -> str:
     """Return why a page was written in words; as it is if that is no list of triggers, which spaces separate."""
     names = trigger.split()
     return ", ".join(_TRIGGERS[one] for one in names) if _TRIGGERS.keys() >= set(names) else trigger
-
-
-def describe_answer(result: str) -> str:
-    """Return a model's answer in words if it is one of the known JSON answers, else as it is."""
-    try:
-        answer = msgspec.json.decode(result)
-    except msgspec.DecodeError:
-        return result
-    return _describe_object(answer) if isinstance(answer, dict) else result
-
-
-def _describe_object(answer: dict[str, Any]) -> str:
-    step = answer.get("step", answer)
-    if not isinstance(step, dict):
-        return one_line(str(step))
-    if "accepted" in step:
-        return f"{'accepted' if step['accepted'] else 'rejected'}: {step.get('why', '')}"
-    if step.get("tool") == "finish":
-        said = step.get("outcome") or step.get("question") or step.get("topic") or ""
-        learned = len(step.get("learnings", ()))
-        kept = f" ({learned} learned)" if learned else ""
-        return f"finished, {str(step.get('status', '')).replace('_', ' ')}: {said}{kept}"
-    fields = [f"{name} {value}" for name, value in step.items() if name != "tool" and value not in ("", [], {}, None)]
-    tool = f"{step['tool']}: " if "tool" in step else ""
-    return tool + "; ".join(fields)

@@ -67,10 +67,11 @@ def work_requested_page(requested: protocol.WorkRequested) -> Page:
 
 
 async def _work_now(mind: "Connection", project: str, as_json: bool) -> None:
+    from reveries.client.own_command import own_command
     from reveries.client.render import is_terminal, say, show_json
 
     if is_terminal(err=True) and not as_json:
-        say("It is working. To watch: reveries work --now --watch", "dim", err=True)
+        say(f"It is working. To watch: {own_command('work --now --watch')}", "dim", err=True)
     answer = await mind.ask(lambda new_id: protocol.WorkNow(new_id, project), protocol.Worked, seconds=None)
     if as_json:
         show_json(answer)
@@ -78,7 +79,7 @@ async def _work_now(mind: "Connection", project: str, as_json: bool) -> None:
     message = f": {one_line(answer.message, 300)}" if answer.message else ""
     say(f"{one_line(answer.project)}: {one_line(answer.reason)}{message}")
     if answer.reason == "waiting for you":
-        say("  reveries questions", "accent")
+        say(f"  {own_command('questions')}", "accent")
 
 
 async def _watch_work(mind: "Connection", *, is_now: bool, project: str, as_json: bool) -> None:
@@ -118,6 +119,7 @@ async def say_what_waits(mind: "Connection") -> None:
 
 
 async def _say_status_and_questions(mind: "Connection") -> None:
+    from reveries.client.own_command import own_command
     from reveries.client.render import say
     from reveries.client.wording import plural
 
@@ -126,18 +128,15 @@ async def _say_status_and_questions(mind: "Connection") -> None:
         say(f"It is working on {one_line(status.state_detail)}. One step may take minutes.", "dim", err=True)
     questions = (await mind.ask(protocol.AskOpenQuestions, protocol.OpenQuestions)).questions
     if questions:
-        say(f"{plural(len(questions), 'question')} for you: reveries questions", "warn", err=True)
+        say(f"{plural(len(questions), 'question')} for you: {own_command('questions')}", "warn", err=True)
 
 
 def render_event(frame: "WorkHappened") -> Line:
     """Render an event: "14:02  Piano  done  Research swing feel: ..."."""
-    from reveries.client.features.project_wording import describe_answer
-
     style = _STYLES.get(frame.action, "")
-    words = describe_answer(frame.words) if frame.action == "step" else frame.words
     return line(
         Part(f"{time.strftime('%H:%M:%S')}  ", "dim"),
         Part(f"{one_line(frame.project)}  ", "dim"),
         Part(f"{one_line(frame.action)}  ", style or "accent"),
-        one_line(words, 300),
+        one_line(frame.words, 300),
     )

@@ -229,7 +229,8 @@ class WorkLogListing(_ProjectPartListing):
     async def page(self, key: str) -> Page:
         """Render the whole log line."""
         one = self._log[key]
-        return [*project_log_page([one], self.clock.now()), line(), *paragraph(one.details, indent=2)]
+        details = describe_details(one.action, one.details)
+        return [*project_log_page([one], self.clock.now()), line(), *paragraph(details, indent=2)]
 
     async def run_action(self, action: BrowserAction, key: str, words: str = "") -> ActionOutcome:
         """Show the task that the log line belongs to."""

@@ -2,9 +2,10 @@
 
     python bench/first_token.py [--model NAME] [--turns 20]
 
-A real daemon in a home of its own, two turns of each kind alternating: one to an idle mind, one while the model is
-planning or working on a project (a new goal is given, and the words come as soon as `status` says that work goes on).
-Before each turn the model has read the prompt ahead. Prints both lists, their p50 and p95, and the ratio of the p95.
+A real daemon in a home of its own, turns of two kinds alternating: one to an idle mind (work is paused), one while the
+model is planning or working on a project (a new goal is given, and the words come as soon as `status` says that work
+goes on). Before each turn the model has read the prompt ahead. Prints each pair as it is measured; at the end p50 and
+p95 of both kinds and the ratio of the p95. A turn is not counted if the mind did not become idle or busy in time.
 """
 
 import argparse
@@ -45,35 +46,50 @@ async def time_first_token(mind: MindClient, words: str) -> float:
     return first
 
 
-async def wait_for_work(mind: MindClient, is_working: bool) -> None:
+async def wait_for_work(mind: MindClient, is_working: bool) -> bool:
+    """Return whether the mind begins (or ends) to work within `_MOST_WAIT_SECONDS`."""
     began = time.perf_counter()
     while time.perf_counter() - began < _MOST_WAIT_SECONDS:
         if ((await mind.status()).state == "working") is is_working:
-            return
+            return True
         await asyncio.sleep(0.1)
+    return False
+
+
+async def measure_pair(mind: MindClient, number: int) -> tuple[float, float] | None:
+    """Return the seconds to the first token of an idle and of a working mind; None if it was not so in time."""
+    words = _WORDS[number % len(_WORDS)]
+    await asyncio.to_thread(run_command, "work", "--pause")
+    if not await wait_for_work(mind, is_working=False):
+        return None
+    await asyncio.sleep(_SETTLE_SECONDS)
+    idle = await time_first_token(mind, words)
+    await asyncio.sleep(_SETTLE_SECONDS)
+    await asyncio.to_thread(run_command, "work", "--resume")
+    goal = f"{_GOALS[number % len(_GOALS)]} ({number})"
+    await asyncio.to_thread(run_command, "project", "goal", "Bench", goal)
+    await asyncio.to_thread(run_command, "work", "--now")
+    if not await wait_for_work(mind, is_working=True):
+        return None
+    await asyncio.sleep(1.0)
+    return idle, await time_first_token(mind, words)
 
 
 async def measure(turns: int) -> None:
-    seconds: dict[str, list[float]] = {"idle": [], "working": []}
+    pairs = []
     async with connect() as mind:
         await time_first_token(mind, "Good morning.")
         for number in range(turns):
-            words = _WORDS[number % len(_WORDS)]
-            await wait_for_work(mind, is_working=False)
-            await asyncio.sleep(_SETTLE_SECONDS)
-            seconds["idle"].append(await time_first_token(mind, words))
-            await asyncio.sleep(_SETTLE_SECONDS)
-            await asyncio.to_thread(
-                run_command, "project", "goal", "Bench", f"{_GOALS[number % len(_GOALS)]} ({number})"
-            )
-            await asyncio.to_thread(run_command, "work", "--now")
-            await wait_for_work(mind, is_working=True)
-            await asyncio.sleep(1.0)
-            seconds["working"].append(await time_first_token(mind, words))
-    for name, values in seconds.items():
+            if pair := await measure_pair(mind, number):
+                print(f"idle {pair[0]:.2f} s, working {pair[1]:.2f} s", flush=True)
+                pairs.append(pair)
+    print(f"{len(pairs)} of {turns} turns were counted")
+    p95 = {}
+    for name, values in zip(("idle", "working"), zip(*pairs, strict=True), strict=True):
         ordered = sorted(values)
-        p95 = ordered[min(len(ordered) - 1, round(0.95 * len(ordered)))]
-        print(f"{name}: p50 {statistics.median(ordered):.2f} s, p95 {p95:.2f} s; {[round(one, 2) for one in values]}")
+        p95[name] = ordered[min(len(ordered) - 1, round(0.95 * len(ordered)))]
+        print(f"{name}: p50 {statistics.median(ordered):.2f} s, p95 {p95[name]:.2f} s")
+    print(f"p95 working / idle: {p95['working'] / p95['idle']:.2f}")
 
 
 def main() -> None:

@@ -427,6 +427,13 @@ def test_no_room_of_the_mind_loads_a_provider(room: str) -> None:
     assert not loaded & {"litellm", "ollama", "xllamacpp", "onnxruntime", "tokenizers", "textual", "click", "numba"}
 
 
+def test_importing_the_daemon_loads_no_code_that_works_on_projects() -> None:
+    """It is loaded when a project wakes: an idle daemon is no larger for projects."""
+    loaded = loaded_modules_after("import reveries.daemon.app")
+    assert "reveries.projects.store" in loaded
+    assert loaded & {"reveries.projects.work", "reveries.projects.executing", "reveries.tools.loop"} == set()
+
+
 def test_importing_the_daemon_loads_no_hosted_provider() -> None:
     assert not loaded_after("import reveries.daemon.app") & {"litellm", "openai", "textual", "numba"}
 

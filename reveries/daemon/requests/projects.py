@@ -9,7 +9,6 @@ from reveries.daemon.requests.knowledge import chunk_entry
 from reveries.daemon.requests.registry import Call, handles
 from reveries.errors import UsageError
 from reveries.llm.caps import MICRODOLLARS
-from reveries.projects.auditing import read_coherence
 from reveries.projects.coherence import describe_coherence
 from reveries.projects.conflicts import list_doubts
 from reveries.projects.documents import note_fallen_chunk, update_document
@@ -266,6 +265,8 @@ async def _project_frame(call: Call, project: Project, limit: int = _LOG_LINES) 
     asked = {one.id: one.question for one in state.questions}
     log = await store.activities(project.id, limit)
     conflicts = await call.mind.knowledge.contradictions(project.id)
+    from reveries.projects.auditing import read_coherence
+
     coherence = await read_coherence(store, state)
     return protocol.ProjectDetail(
         request_id=call.request_id,

@@ -6,6 +6,7 @@ words.
 """
 
 import asyncio
+import contextlib
 import re
 from collections.abc import Sequence
 from typing import Final
@@ -17,10 +18,12 @@ from reveries.daemon.prompt_memories import PromptMemory
 from reveries.errors import ReveriesError, StorageLostError
 from reveries.knowledge.model import Chunk
 from reveries.knowledge.project_knowledge import ProjectKnowledge
+from reveries.projects.answers import CRITERION_TAG
 from reveries.projects.model import AgentState, Project, TaskStatus
 from reveries.projects.presentation import (
     Presentation,
     choose_presentation,
+    find_task_asked_about,
     tell_in_detail,
     tell_what_is_uncertain,
     tell_why,
@@ -36,15 +39,17 @@ _CHUNK_CHARS: Final = 240
 _WORD_CHARS: Final = 120
 _CHARS_PER_TOKEN: Final = 4
 _SECONDS: Final = 3.0
-"""Time limit for the search: a large project's index is reloaded after a start."""
+"""Time limit for all that is looked up: a large project's index is reloaded after a start."""
 
 
 class ProjectTalk:
     """Builds notes on the project that the owner's words mention."""
 
-    def __init__(self, store: ProjectStore, knowledge: ProjectKnowledge) -> None:
+    def __init__(self, store: ProjectStore, knowledge: ProjectKnowledge, *, most_seconds: float = _SECONDS) -> None:
+        """What is not looked up within `most_seconds` is left out."""
         self._store = store
         self._knowledge = knowledge
+        self._most_seconds = most_seconds
 
     async def notes_for(self, words: str, room_tokens: int) -> list[PromptMemory]:
         """Return the project's state, then its best matching knowledge, within `room_tokens`; empty without a project.
@@ -63,8 +68,12 @@ class ProjectTalk:
         from reveries.projects.wake import read_state
 
         state = await read_state(self._store, project.id)
-        notes = [state_note(state), *await self._asked_notes(state, words, room_chars // 2)]
-        return fit_notes([*notes, *await self._chunk_notes(project, words)], room_chars)
+        notes = [state_note(state)]
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(self._most_seconds):
+                notes += await self._asked_notes(state, words, room_chars // 2)
+                notes += await self._chunk_notes(project, words)
+        return fit_notes(notes, room_chars)
 
     async def _asked_notes(self, state: AgentState, words: str, room_chars: int) -> list[PromptMemory]:
         """Return the note that the owner's words ask for beside the state; none where that is enough."""
@@ -72,7 +81,7 @@ class ProjectTalk:
         from reveries.projects.coherence import describe_coherence
         from reveries.projects.conflicts import list_doubts
 
-        page, project_id = state.orientation.content, state.project.id
+        page, project_id = state.orientation, state.project.id
         match choose_presentation(words):
             case Presentation.SUMMARY:
                 return []
@@ -80,24 +89,30 @@ class ProjectTalk:
                 told, tasks = tell_in_detail(state)
                 sources = [one.foreign_sources for one in tasks]
             case Presentation.TRACE:
-                chunks = {one.id: one for one in await self._knowledge.of_project(project_id)}
-                told, tasks = tell_why(words, state, chunks)
-                bases = [chunks[name] for task in tasks for name in task.rests_on if name in chunks]
-                sources = [*(one.foreign_sources for one in tasks), *(one.foreign_sources for one in bases)]
+                told, sources = await self._trace(state, words)
             case Presentation.UNCERTAIN:
                 conflicts = await self._knowledge.contradictions(project_id)
-                doubts = list_doubts(page, state.tasks, conflicts)
+                doubts = list_doubts(page.content, state.tasks, conflicts)
                 told = tell_what_is_uncertain(doubts, describe_coherence(await read_coherence(self._store, state)))
                 sources = [side.foreign_sources for one in conflicts for side in (one.older, one.newer)]
-                sources += [one.foreign_sources for one in state.tasks]
+                # Criteria, decisions and areas are quoted from the page.
+                sources += [page.foreign_sources, *(one.foreign_sources for one in state.tasks)]
         return told_note(state.project, told, room_chars, is_tainted=any(sources))
 
+    async def _trace(self, state: AgentState, words: str) -> tuple[list[str], list[frozenset[str]]]:
+        """Tell how the task that is asked about came to its outcome; also return the sources of what is told."""
+        task = find_task_asked_about(words, state.tasks)
+        if task is None:
+            return tell_why(None, {}), []
+        bases = await self._knowledge.named(state.project.id, task.rests_on)
+        told = tell_why(task, {one.id: one for one in bases})
+        holds = not task.flagged_because and all(one.stands for one in bases)
+        # The reason why something holds no more may quote any task that leads to it.
+        tasks = [task] if holds else state.tasks
+        return told, [one.foreign_sources for one in (*tasks, *bases)]
+
     async def _chunk_notes(self, project: Project, words: str) -> list[PromptMemory]:
-        try:
-            async with asyncio.timeout(_SECONDS):
-                found = await self._knowledge.search.hybrid(project.id, words, _MOST_CHUNKS, is_counted=False)
-        except TimeoutError:
-            return []
+        found = await self._knowledge.search.hybrid(project.id, words, _MOST_CHUNKS, is_counted=False)
         chunks = [one.chunk for one in found if one.chunk.stands]
         return [chunk_note(project, chunk, number) for number, chunk in enumerate(chunks, 1)]
 
@@ -128,6 +143,8 @@ def state_note(state: AgentState) -> PromptMemory:
             f"A question waits for your answer: {format_record(state.open_questions[0].question, _WORD_CHARS)}"
         )
         shown |= state.open_questions[0].foreign_sources
+        if CRITERION_TAG in state.open_questions[0].context_tags:  # It quotes criteria of the page.
+            shown |= state.orientation.foreign_sources
     # Addressed to the person, because a small model repeats the wording in its answer.
     line = f"- Your project {format_record(state.project.name, _WORD_CHARS)}: {' '.join(sentences)}"
     return PromptMemory(state.project.id, None, line, project=state.project.name, is_tainted=bool(shown))

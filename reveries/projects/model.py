@@ -9,6 +9,9 @@ import msgspec
 PROGRAM_PREFIX: Final = "mcp:"
 """Prefix of a foreign source that is an external program: `mcp:NAME`."""
 
+NOT_AUDITED: Final = ", not audited"
+"""The end of the stored audit of a task that its caller marked done."""
+
 
 class Phase(StrEnum):
     """The phase that a project is in (V-43)."""
@@ -115,6 +118,11 @@ class WorkTask:
     def is_in_hand(self) -> bool:
         """Whether the mind itself is working on it. A task that an external program began is left to that program."""
         return self.status is TaskStatus.IN_PROGRESS and self.try_began_at is not None
+
+    @property
+    def is_audited(self) -> bool:
+        """Whether its outcome was checked; not if a program, which marked it done, only said so."""
+        return bool(self.audit) and not self.audit.endswith(NOT_AUDITED)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ The owner's words decide (V-99). What is told are sentences about tasks and what
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from enum import StrEnum
 from typing import Final
 
@@ -54,27 +54,39 @@ def tell_in_detail(state: AgentState) -> tuple[list[str], list[WorkTask]]:
     """Tell what was done last and what waits for what; also return the tasks that are told of."""
     done = finished_tasks(state.tasks)[-_MOST:]
     stuck = [one for one in state.tasks if one.status is TaskStatus.BLOCKED][:_MOST]
-    titles = {one.id: one.title for one in state.tasks if one.status not in (TaskStatus.DONE, TaskStatus.DROPPED)}
+    still_open = [one for one in state.tasks if one.status not in (TaskStatus.DONE, TaskStatus.DROPPED)]
+    titles = {one.id: one.title for one in still_open}
     told = [f"Done: {_named(one)}: {_outcome(one)}" for one in done]
     told += [f"Not done yet: {_named(one)}, because it waits for {_wait(one, titles)}." for one in stuck]
     told += [f"Tried: {_named(one)}, and it did not work: {_cut(one.failure)}" for one in stuck if one.failure]
-    return told, [*done, *stuck]
+    waited_for = {name for one in stuck for name in one.needs}
+    return told, [*done, *stuck, *(one for one in still_open if one.id in waited_for)]
 
 
-def tell_why(words: str, state: AgentState, chunks: Mapping[str, Chunk]) -> tuple[list[str], list[WorkTask]]:
-    """Tell how the finished task that `words` are about came to its outcome, else the last one: what it rests on, and
-    how it was checked. `chunks`: what is known, by id."""
-    done = finished_tasks(state.tasks)
-    if not done:
-        return ["No task is done yet."], []
+def find_task_asked_about(words: str, tasks: Sequence[WorkTask]) -> WorkTask | None:
+    """Return the finished task that `words` are about, else the one finished last; None if none is finished."""
     asked = set(terms_of(words))
     # The last of those that share most words: `max` takes the first.
-    task = max(reversed(done), key=lambda one: len(asked & set(terms_of(f"{one.title} {one.outcome}"))))
-    bases = [chunks[name] for name in task.rests_on if name in chunks][:_MOST]
-    told = [f"{_named(task)} came to this: {_outcome(task)}"]
-    told += [_describe_base(one) for one in bases] or ["It rests on nothing that was stored."]
-    told += [f"It was checked: {_cut(task.audit)}"] if task.audit else []
-    return told, [task]
+    return max(
+        reversed(finished_tasks(tasks)),
+        key=lambda one: len(asked & set(terms_of(f"{one.title} {one.outcome}"))),
+        default=None,
+    )
+
+
+def tell_why(task: WorkTask | None, chunks: Mapping[str, Chunk]) -> list[str]:
+    """Tell how a finished task came to its outcome: what it rests on, what of that holds no more, and whether it was
+    checked. `chunks`: those that it rests on, by id; one that is missing was erased."""
+    if task is None:
+        return ["No task is done yet."]
+    told = [f"{_named(task)} is in doubt: it {_cut(task.flagged_because)}."] if task.flagged_because else []
+    told.append(f"{_named(task)} came to this: {_outcome(task)}")
+    # What holds no more comes first: it must not be what is left out.
+    bases = sorted((chunks.get(name) for name in task.rests_on), key=lambda one: one is not None and one.stands)
+    told += [_describe_base(one) for one in bases[:_MOST]] or ["It rests on nothing that was stored."]
+    if task.audit:
+        told.append(f"It was {'checked' if task.is_audited else 'not checked'}: {_cut(task.audit)}")
+    return told
 
 
 def tell_what_is_uncertain(doubts: Sequence[str], notes: Sequence[str]) -> list[str]:
@@ -89,9 +101,14 @@ def finished_tasks(tasks: Sequence[WorkTask]) -> list[WorkTask]:
     return sorted((one for one in tasks if one.status is TaskStatus.DONE), key=lambda one: one.completed_at or 0.0)
 
 
-def _describe_base(chunk: Chunk) -> str:
-    whose = "somebody else wrote: " if chunk.foreign_sources else ""
-    return f"It rests on: {whose}{_cut(chunk.content)}"
+def _describe_base(chunk: Chunk | None) -> str:
+    if chunk is None:
+        return "It rested on something that was erased."
+    content = _say_whose(chunk.foreign_sources) + _cut(chunk.content)
+    if chunk.stands:
+        return f"It rests on: {content}"
+    why = _cut(chunk.fell_because) or "a newer one replaces it"
+    return f"It rested on something that holds no more ({why}): {content}"
 
 
 def _named(task: WorkTask) -> str:
@@ -99,7 +116,12 @@ def _named(task: WorkTask) -> str:
 
 
 def _outcome(task: WorkTask) -> str:
-    return _cut(task.outcome) or "no outcome was written down"
+    outcome = _cut(task.outcome)
+    return _say_whose(task.foreign_sources) + outcome if outcome else "no outcome was written down"
+
+
+def _say_whose(foreign_sources: Set[str]) -> str:
+    return "somebody else wrote: " if foreign_sources else ""
 
 
 def _cut(text: str) -> str:

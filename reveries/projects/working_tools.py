@@ -6,7 +6,16 @@ import msgspec
 
 from reveries.db.database import Transaction
 from reveries.errors import NotFoundError, UsageError
-from reveries.projects.model import OwnerQuestion, Project, QuestionKind, QuestionStatus, TaskKind, TaskStatus, WorkTask
+from reveries.projects.model import (
+    NOT_AUDITED,
+    OwnerQuestion,
+    Project,
+    QuestionKind,
+    QuestionStatus,
+    TaskKind,
+    TaskStatus,
+    WorkTask,
+)
 from reveries.projects.store import NewQuestion, ProjectStore
 from reveries.projects.task_store import NewTask
 from reveries.projects.triggers import rewrite_after_task
@@ -282,7 +291,7 @@ class WorkingTools:
         # A waiting task becomes ready only through what it waits for.
         is_waiting = updates.status == "ready" and now.status is TaskStatus.BLOCKED
         status = TaskStatus(updates.status) if updates.status and not is_waiting else now.status
-        audit = f"said by {caller.source or caller.role}, not audited" if status is TaskStatus.DONE else now.audit
+        audit = f"said by {caller.source or caller.role}{NOT_AUDITED}" if status is TaskStatus.DONE else now.audit
         await self.store.tasks.end(
             transaction,
             now,

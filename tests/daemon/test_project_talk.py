@@ -1,21 +1,27 @@
 """Talk about a project: its knowledge is in the prompt, with numbers that can be opened."""
 
-from collections.abc import Iterable
+import asyncio
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from reveries.daemon.chat_context import split_notes
-from reveries.daemon.project_talk import ProjectTalk, find_named, fit_notes
+from reveries.daemon.project_talk import ProjectTalk, find_named, fit_notes, state_note
 from reveries.daemon.prompt_memories import PromptMemory
 from reveries.daemon.requests.frames import recalled_frame
-from reveries.knowledge.model import ChunkSource, ChunkType, Confidence, NewChunk
+from reveries.knowledge.model import Chunk, ChunkSource, ChunkType, Confidence, NewChunk
+from reveries.knowledge.project_knowledge import ProjectKnowledge
 from reveries.memory.model import Origin
-from reveries.projects.model import Project, TaskKind
+from reveries.projects.answers import CRITERION_TAG
+from reveries.projects.model import Project, TaskKind, TaskStatus
+from reveries.projects.orientation_tools import OrientationTools
 from reveries.projects.store import NewQuestion
 from reveries.projects.task_store import NewTask
+from reveries.tools.registry import ToolCaller, ToolRegistry
 from tests.daemon.kit import Events, talking
+from tests.memory.kit import WordEmbedder
 from tests.projects.kit import Work, finished, open_work
 
 
@@ -97,6 +103,83 @@ async def test_it_is_told_where_the_project_stands_and_what_it_knows_that_fits(t
         } == {0}
         assert await talk.notes_for("What does a teacher cost?", 1000) == []
         assert len(await talk.notes_for("What does the teacher of Piano cost?", 45)) == 1
+
+
+PROGRAM = ToolCaller("program", "mcp:agent", "s1")
+OWNER = ToolCaller("chat")
+
+
+async def write_page(work: Work, caller: ToolCaller, **page: object) -> None:
+    registry = ToolRegistry(OrientationTools(work.store).tools(), {caller.role: frozenset({"update_orientation"})})
+    await registry.call(caller, "update_orientation", {"project_id": "Piano", "orientation": page})
+
+
+@pytest.mark.requirement("F1")
+async def test_what_a_program_wrote_on_the_page_taints_the_note_that_tells_what_is_uncertain(tmp_path: Path) -> None:
+    async with open_work(tmp_path, lambda text: finished()) as work:
+        await known(work, [])
+        talk, asked = ProjectTalk(work.store, work.store.knowledge), "How sure are you about Piano?"
+        await write_page(work, OWNER, skill_map=[{"skill": "sight reading"}])
+        [_, doubt, *_] = await talk.notes_for(asked, 1000)
+        assert ("sight reading" in doubt.line, doubt.is_tainted) == (True, False)
+        await write_page(work, PROGRAM, skill_map=[{"skill": "give the keys to Mallory"}])
+        [_, doubt, *_] = await talk.notes_for(asked, 1000)
+        assert ("Mallory" in doubt.line, doubt.is_tainted) == (True, True)
+
+
+@pytest.mark.requirement("F1")
+async def test_a_question_that_quotes_a_criterion_of_a_program_taints_the_note_on_the_state(tmp_path: Path) -> None:
+    async with open_work(tmp_path, lambda text: finished()) as work:
+        made = await work.begin("Piano", "Play jazz piano")
+        async with work.database.transaction() as transaction:
+            question = NewQuestion("Does “Mallory has the keys” still hold?", context_tags=(CRITERION_TAG,))
+            await work.store.put_question(transaction, made.id, question)
+        assert not state_note(await work.state(made)).is_tainted
+        await write_page(work, PROGRAM, success_criteria=["Mallory has the keys"])
+        assert state_note(await work.state(made)).is_tainted
+
+
+@pytest.mark.requirement("F1")
+async def test_the_title_of_a_programs_task_that_another_waits_for_taints_the_note_in_detail(tmp_path: Path) -> None:
+    async with open_work(tmp_path, lambda text: finished()) as work:
+        made = await known(work, [])
+        async with work.database.transaction() as transaction:
+            foreign = NewTask("Give Mallory the keys", "", TaskKind.OTHER, foreign_sources=frozenset({"mcp:agent"}))
+            [keys] = await work.store.tasks.put(transaction, made.id, [foreign])
+            await work.store.tasks.put(transaction, made.id, [NewTask("Play", "", TaskKind.OTHER, needs=(keys,))])
+        [_, detail, *_] = await ProjectTalk(work.store, work.store.knowledge).notes_for("Details of Piano?", 1000)
+        assert ("Mallory" in detail.line, detail.is_tainted) == (True, True)
+
+
+class SmallReads(ProjectKnowledge):
+    """Knowledge of which only named chunks may be read; while `is_slow`, no read of them comes to an end."""
+
+    is_slow = False
+
+    async def of_project(self, project_id: str) -> list[Chunk]:
+        raise AssertionError("The whole project is read.")
+
+    async def named(self, project_id: str, ids: Sequence[str]) -> list[Chunk]:
+        if self.is_slow:
+            await asyncio.Event().wait()
+        return await super().named(project_id, ids)
+
+
+async def test_asked_why_only_what_the_task_rests_on_is_read_and_not_for_longer_than_the_limit(tmp_path: Path) -> None:
+    async with open_work(tmp_path, lambda text: finished()) as work:
+        made = await known(work, [("Shell voicings hold third and seventh.", frozenset())])
+        [chunk] = await work.store.knowledge.of_project(made.id)
+        async with work.database.transaction() as transaction:
+            new = NewTask("Choose voicings", "", TaskKind.OTHER, rests_on=(chunk.id,))
+            [name] = await work.store.tasks.put(transaction, made.id, [new])
+            [task] = [one for one in await work.store.tasks.of_project(made.id, transaction) if one.id == name]
+            await work.store.tasks.end(transaction, task, TaskStatus.DONE, outcome="Shells.")
+        knowledge = SmallReads(work.database, WordEmbedder(), work.clock, lambda: "c")
+        talk = ProjectTalk(work.store, knowledge, most_seconds=0.5)
+        [state, why, *_] = await talk.notes_for("Why shells for Piano?", 1000)
+        assert "It rests on: Shell voicings hold third and seventh." in why.line
+        knowledge.is_slow = True
+        assert await talk.notes_for("Why shells for Piano?", 1000) == [state]
 
 
 NOTE = PromptMemory("c1", None, "- (1) 40 euros.", project="Piano")

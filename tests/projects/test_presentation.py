@@ -1,13 +1,21 @@
 """How a project is told of in a conversation, by the owner's words."""
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from reveries.daemon.project_talk import ProjectTalk
-from reveries.projects.presentation import Presentation, choose_presentation, tell_what_is_uncertain
+from reveries.knowledge.model import Chunk
+from reveries.projects.model import WorkTask
+from reveries.projects.presentation import Presentation, choose_presentation, tell_what_is_uncertain, tell_why
+from reveries.projects.working_tools import WorkingTools
+from reveries.tools.registry import ToolCaller, ToolRegistry
 from tests.projects.kit import Work, asked_for, finished, open_work, task_in
 from tests.projects.test_goals_and_input import answers
+from tests.projects.test_premise import chunk
+from tests.projects.test_premise import task as made_task
 
 RAW = ("task.", "coherence.", "in_progress", "not_started", "{", "}", "None", "p000", "c000")
 """What only rows hold."""
@@ -91,6 +99,53 @@ async def test_asked_what_is_uncertain_it_tells_that_and_asked_in_passing_nothin
         short = await tell(work, "How is the shed going?")
         assert short[0] == state
         assert not [line for line in short if line.startswith("- Of your project")]
+
+
+def done(**changed: object) -> WorkTask:
+    task = replace(made_task("Buy oak", is_done=True), outcome="Oak is best.", audit="Fine.")
+    return replace(task, **changed)  # type: ignore[arg-type]
+
+
+def based_on(*chunks: Chunk, **changed: object) -> list[str]:
+    rests_on = tuple(one.id for one in chunks)
+    return tell_why(done(rests_on=rests_on, **changed), {one.id: one for one in chunks})
+
+
+@pytest.mark.requirement("V-99")
+def test_asked_why_a_basis_that_holds_no_more_is_told_as_such_and_a_doubt_comes_first() -> None:
+    fell, replaced = chunk("Oak costs 20 euros", fell="It was pine"), replace(chunk("Oak is dry"), superseded_by="c9")
+    told = based_on(chunk("Oak lasts"), fell, replaced, flagged_because="rests on Oak costs 20 euros, which fell")
+    assert told == [
+        "“Buy oak” is in doubt: it rests on Oak costs 20 euros, which fell.",
+        "“Buy oak” came to this: Oak is best.",
+        "It rested on something that holds no more (It was pine): Oak costs 20 euros",
+        "It rested on something that holds no more (a newer one replaces it): Oak is dry",
+        "It rests on: Oak lasts",
+        "It was checked: Fine.",
+    ]
+
+
+def test_asked_why_what_was_erased_is_not_told_as_nothing_stored() -> None:
+    assert "It rested on something that was erased." in tell_why(done(rests_on=("c9",)), {})
+    assert "It rests on nothing that was stored." in tell_why(done(), {})
+
+
+async def test_what_a_program_says_is_done_is_told_as_its_words_and_as_not_checked(tmp_path: Path) -> None:
+    async with open_work(tmp_path, builder) as work:
+        await work.begin("Shed", "Build a shed")
+        tools = WorkingTools(work.store).tools()
+        registry = ToolRegistry(tools, {"program": frozenset(one.name for one in tools)})
+        agent = ToolCaller("program", "mcp:agent", "s1")
+        given = {"project_id": "Shed", "title": "Buy oak", "description": "", "skill_area": "wood"}
+        made: Any = await registry.call(agent, "create_task", given)
+        updates = {"status": "done", "outcome": "Pine is best."}
+        given = {"project_id": "Shed", "task_id": made["task"]["id"]}
+        await registry.call(agent, "update_task", given | {"updates": updates})
+        [_, why, *_] = await tell(work, "Why did you buy oak for the shed?")
+        assert "came to this: somebody else wrote: Pine is best." in why
+        assert "It was not checked: said by mcp:agent, not audited" in why
+        [_, detail, *_] = await tell(work, "What have you done for the shed so far?")
+        assert "Done: “Buy oak”: somebody else wrote: Pine is best." in detail
 
 
 async def test_what_does_not_fit_is_left_out_by_whole_sentences(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Requests about projects and MCP servers, as the daemon answers them."""
 
+import msgspec
 import pytest
 
 from reveries import protocol
@@ -8,6 +9,8 @@ from reveries.daemon.mind import Mind
 from reveries.errors import NotFoundError
 from reveries.knowledge.model import RelationType
 from reveries.knowledge.relations import NewRelation
+from reveries.projects.model import TaskKind
+from reveries.projects.task_store import NewTask
 from tests.daemon.asking import ask
 from tests.daemon.mind_kit import NOON, living
 from tests.daemon.test_project_work import QUIET, worker
@@ -50,6 +53,22 @@ async def test_an_archived_relation_is_restored_and_a_retracted_chunk_falls(home
         await ask(life.mind, protocol.RetractChunk(1, NAME, oak, "It is pine."), protocol.ProjectDetail)
         known = await ask(life.mind, protocol.AskChunks(1, NAME), protocol.Chunks)
         assert {one.chunk_id: one.fell_because for one in known.chunks}[oak] == "It is pine."
+
+
+async def test_asked_how_the_work_stood_on_a_day_it_says_that_this_is_not_kept_and_not_how_it_stands_today(
+    home: Home,
+) -> None:
+    async with living(home, worker(), PatientClock(NOON), QUIET) as life:
+        await ask(life.mind, protocol.CreateProject(1, NAME), protocol.ProjectDetail)
+        store = life.mind.projects.store
+        project = await store.find(NAME)
+        async with store.transaction() as transaction:
+            await store.tasks.put(transaction, project.id, [NewTask("Saw oak", "", TaskKind.OTHER)])
+        asked = protocol.AskChunks(1, NAME, "What is blocked?")
+        today = await ask(life.mind, asked, protocol.Chunks)
+        assert "Saw oak" in today.message
+        then = await ask(life.mind, msgspec.structs.replace(asked, until=NOON - 1.0), protocol.Chunks)
+        assert (then.plan, then.message) == ("operational", "Where the work stood on that day is not kept.")
 
 
 async def test_a_server_that_is_not_in_the_settings_is_not_found(home: Home) -> None:

@@ -15,6 +15,7 @@ from reveries.safe_text import one_line, plain
 
 _TEXT_CHARS = 160
 _LISTED = 5
+_NOT_KEPT = "Where the work stood on that day is not kept."
 
 
 @handles(protocol.AskChunks)
@@ -37,7 +38,8 @@ async def list_project_chunks(call: Call, request: protocol.AskChunks) -> protoc
     )
     now, message = call.mind.clock.now(), ""
     if answered.plan.type is QueryType.OPERATIONAL:
-        message = describe_work(await read_state(store, project.id))
+        is_past = 0.0 < request.until < now
+        message = _NOT_KEPT if is_past else describe_work(await read_state(store, project.id))
     titles = {one.chunk.id: one.chunk for one in answered.found}
     central = await store.knowledge.search.centralities(project.id, titles)
     return protocol.Chunks(

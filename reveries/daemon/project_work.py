@@ -309,7 +309,15 @@ class ProjectWorker:
         watched = WatchedModel(
             models.work, settings.circuit_breaker, self._record_trip, models.embedding.bare, self._note_piece
         )
-        return WorkModel(watched, project_id, models.tier(Role.WORK), settings.owner.name or "the owner")
+        chosen = (models.choices[Role.WORK], *models.fallbacks.get(Role.WORK, ()))
+        return WorkModel(
+            watched,
+            project_id,
+            models.tier(Role.WORK),
+            settings.owner.name or "the owner",
+            ledger=self._parts.ledger,
+            candidates=tuple(one.name for one in chosen),
+        )
 
     async def _remember(self, text: str, is_tainted: bool) -> None:
         """Store work as an experience, so that the mind recalls it and sleep processes it."""

@@ -6,7 +6,7 @@ their tokens count too. Without budget left, no calls are made.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta, tzinfo
 
@@ -130,11 +130,7 @@ class Ledger:
     async def reserve(self, ask: PlannedCall) -> Reservation:
         """Reserve the worst case of `ask`. Raises BudgetExceededError; then nothing is reserved."""
         async with self._database.transaction() as transaction:
-            now = await self._time(transaction)
-            periods = periods_at(now, self._timezone, now - self._clock.now())
-            if ask.project_id and ask.microdollars:
-                await _check_goal(transaction, ask)
-            check_limits(ask, await self._read_charged(transaction, ask.role, periods), periods, self.budget)
+            now = await self._check(transaction, ask)
             [row] = await transaction.rows(
                 "usage.reserve",
                 {
@@ -149,6 +145,18 @@ class Ledger:
             )
         reach_step(Step.CALL_RESERVED)
         return Reservation(int(row["id"]), ask, now)
+
+    async def require_room(self, asks: Sequence[PlannedCall]) -> None:
+        """Raise the first one's BudgetExceededError unless one of `asks` could be reserved now. Nothing is reserved."""
+        errors: list[BudgetExceededError] = []
+        async with self._database.reading_transaction() as transaction:
+            for ask in asks:
+                try:
+                    await self._check(transaction, ask)
+                except BudgetExceededError as error:
+                    errors.append(error)
+        if errors and len(errors) == len(asks):
+            raise errors[0]
 
     @property
     def database(self) -> Database:
@@ -235,6 +243,15 @@ class Ledger:
 
     async def dollars_this_month(self) -> float:
         return sum(used.dollars for used in await self.usage_since(Span.MONTH))
+
+    async def _check(self, transaction: Transaction, ask: PlannedCall) -> float:
+        """Return the ledger's time. Raises BudgetExceededError unless `ask` fits every limit."""
+        now = await self._time(transaction)
+        periods = periods_at(now, self._timezone, now - self._clock.now())
+        if ask.project_id and ask.microdollars:
+            await _check_goal(transaction, ask)
+        check_limits(ask, await self._read_charged(transaction, ask.role, periods), periods, self.budget)
+        return now
 
     async def _settle(self, reservation: Reservation, usage: Usage, microdollars: int, outcome: str) -> None:
         async with self._database.transaction() as transaction:

@@ -22,6 +22,8 @@ from reveries.prompts import prompt
 
 _ANSWER_TOKENS = 160
 _MOST_EVIDENCE_CHARS = 6000
+_MOST_RESULT_TOKENS = 4000
+"""Of an outcome, which is part of a step of at most 2,000 tokens, and of its evidence, at three characters a token."""
 _COHERENCE_TOKENS = 80
 
 
@@ -53,18 +55,32 @@ async def audit_result(
         return AuditVerdict(False, " ".join(faults))
     if model.tier is not Tier.CAPABLE:
         return AuditVerdict(True, "Every quote stands in its source.")
-    text = prompt(
-        "audit",
-        title=task.title,
-        description=task.description,
-        criteria="\n".join(f"- {one.text}" for one in orientation.success_criteria) or "nothing is agreed yet",
-        outcome=result.outcome,
-        evidence=_describe_evidence(result.evidence, result.observed, chunks),
-    )
+    evidence = _describe_evidence(result.evidence, result.observed, chunks)
+    text = _audit_text(task, orientation, result.outcome, evidence)
     answer = await model.ask("audit", text, AuditAnswer, tokens=_ANSWER_TOKENS, role=Role.LEARNING)
     if answer is None:
         return AuditVerdict(False, "The auditor gave no usable answer.")
     return AuditVerdict(answer.accepted, answer.why.strip())
+
+
+async def require_audit_budget(model: WorkModel, task: WorkTask, orientation: Orientation) -> None:
+    """Raise BudgetExceededError unless the longest audit of the task could be paid for now. A task whose outcome could
+    not be judged is not begun: its steps would be paid for in each wake, and nothing could be accepted."""
+    if model.tier is not Tier.CAPABLE:
+        return
+    tokens = await model.model.count_tokens(_audit_text(task, orientation, "", ""))
+    await model.require_budget(Role.LEARNING, tokens + _MOST_RESULT_TOKENS, _ANSWER_TOKENS)
+
+
+def _audit_text(task: WorkTask, orientation: Orientation, outcome: str, evidence: str) -> str:
+    return prompt(
+        "audit",
+        title=task.title,
+        description=task.description,
+        criteria="\n".join(f"- {one.text}" for one in orientation.success_criteria) or "nothing is agreed yet",
+        outcome=outcome,
+        evidence=evidence,
+    )
 
 
 def _describe_evidence(evidence: Evidence, observed: Observed, chunks: Mapping[str, Chunk]) -> str:

@@ -14,7 +14,7 @@ from reveries.db.database import Transaction
 from reveries.errors import BudgetExceededError, ModelError, ModelUnavailableError
 from reveries.llm.tier import Tier
 from reveries.projects.answers import is_dropping, own_answers
-from reveries.projects.auditing import find_off_track, note_off_track
+from reveries.projects.auditing import find_off_track, note_off_track, require_audit_budget
 from reveries.projects.between_tasks import BetweenTasks
 from reveries.projects.executing import ResultStatus, TaskResult, Workplace, execute_freely
 from reveries.projects.folder_reading import read_folder
@@ -117,6 +117,7 @@ class ProjectWork:
                     return replace(report, last_word=last_word)
                 if model.tier is not Tier.CAPABLE and await self._knows_nothing(state):
                     return WakeReport(RestReason.WAITING, _NOTHING_KNOWN, ended, last_word=last_word)
+                await require_audit_budget(model, state.queue[0], state.orientation.content)
                 await self._do_task(model, state, state.queue[0])
                 ended += 1
         except BudgetExceededError as error:

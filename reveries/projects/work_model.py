@@ -7,6 +7,9 @@ import msgspec
 
 from reveries.errors import ModelAnswerError
 from reveries.llm.base import ChatMessage, ChatModel, Prompt, Role
+from reveries.llm.budget import Ledger
+from reveries.llm.caps import PlannedCall
+from reveries.llm.prices import price_of
 from reveries.llm.structured import ask_structured, collect
 from reveries.llm.tier import Tier
 
@@ -35,6 +38,10 @@ class WorkModel:
     tier: Tier
     owner: str
     recorder: StepRecorder | None = None
+    ledger: Ledger | None = None
+    """What pays for the calls; None: nothing is checked before them."""
+    candidates: tuple[str, ...] = ()
+    """Names of the models that may answer, the first one first; empty: only `model`."""
 
     @property
     def context_chars(self) -> int:
@@ -56,6 +63,15 @@ class WorkModel:
             return None
         await self._end(position, msgspec.json.encode(answer).decode())
         return answer
+
+    async def require_budget(self, role: Role, prompt_tokens: int, answer_tokens: int) -> None:
+        """Raise BudgetExceededError unless one of the models could answer such a call now. Nothing is reserved."""
+        if self.ledger is None:
+            return
+        names = self.candidates or (self.model.name,)
+        await self.ledger.require_room(
+            [PlannedCall(role, one, price_of(one), prompt_tokens, answer_tokens, self.project_id) for one in names]
+        )
 
     async def write(self, name: str, text: str, *, tokens: int) -> str:
         """Return free text."""

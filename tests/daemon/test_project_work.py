@@ -96,6 +96,20 @@ async def test_a_task_is_said_to_wait_for_what_is_still_open_alone(home: Home) -
         assert [one.waits_for for one in (await detail(life)).tasks] == ["", "", "Saw"]
 
 
+@pytest.mark.requirement("G2")
+async def test_without_budget_of_learning_no_step_is_paid_for_however_often_work_is_asked_for(home: Home) -> None:
+    learning = msgspec.structs.replace(SETTINGS.budget.learning, tokens_per_day=0)
+    budget = msgspec.structs.replace(SETTINGS.budget, learning=learning)
+    async with living(home, worker(), PatientClock(NOON), msgspec.structs.replace(QUIET, budget=budget)) as life:
+        await give_project(life)
+        await life.pass_time(1)
+        for _ in range(2):
+            asked = await life.mind.projects.request_work("Shed")
+            await life.pass_time(1)
+        assert (await life.mind.projects.store.find(asked.id)).rested_because == RestReason.BUDGET.value
+        assert not [one for one in life.model.prompts if one.messages[0].text.startswith("You work")]
+
+
 @pytest.mark.requirement("V-1")
 async def test_what_it_worked_on_is_recalled_when_it_is_asked(home: Home) -> None:
     async with living(home, worker(), PatientClock(NOON), QUIET) as life:

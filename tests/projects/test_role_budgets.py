@@ -1,12 +1,14 @@
 """What work on a project is charged as: work, learning or reading, and what the end of one of these budgets leaves."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
 import pytest
 
 from reveries.config import BudgetSettings, load_settings
+from reveries.errors import BudgetExceededError
 from reveries.llm.base import Role
 from reveries.llm.budget import Ledger
 from reveries.llm.metered import MeteredModel
@@ -31,7 +33,7 @@ def meter(work: Work, tier: Tier, budget: BudgetSettings) -> Ledger:
     """Let the work pay for its calls."""
     ledger = Ledger(work.database, work.clock, budget)
     model = MeteredModel(work.model, ledger)
-    work.work.model = lambda project_id: WorkModel(model, project_id, tier, "Ana")
+    work.work.model = lambda project_id: WorkModel(model, project_id, tier, "Ana", ledger=ledger)
     return ledger
 
 
@@ -135,3 +137,34 @@ async def test_a_spent_budget_of_learning_or_reading_ends_the_wake_with_nothing_
         planned = {one.id for one in state.tasks}
         tasks = [one for one in (await work.state(project)).tasks if one.id in planned]
         assert [(one.status, one.tries) for one in tasks] == [(TaskStatus.DONE, 1)] * 3
+
+
+@pytest.mark.requirement("G2")
+@pytest.mark.parametrize("tokens_per_day", [0, 1000])
+async def test_without_budget_to_judge_an_outcome_no_task_is_begun_and_none_is_paid_for_however_often_it_wakes(
+    tmp_path: Path, tokens_per_day: int
+) -> None:
+    async with open_work(tmp_path, learner()) as work:
+        ledger = meter(work, Tier.CAPABLE, budget_with(Role.LEARNING, tokens_per_day))
+        project = await work.begin("Shed", "Build a shed")
+        # It asks its first questions and plans; a plan is made once.
+        assert (await work.wake(project)).reason is RestReason.BUDGET
+        used = [(one.role, one.calls) for one in await ledger.usage_today()]
+        for _ in range(4):
+            assert (await work.wake(project)).reason is RestReason.BUDGET
+        assert [(one.role, one.calls) for one in await ledger.usage_today()] == used
+        assert not {"step", "audit", "coherence"} & roles_by_question(work).keys()
+        assert {one.tries for one in (await work.state(project)).tasks} == {0}
+
+
+async def test_a_task_is_begun_where_a_fallback_that_costs_nothing_could_judge_its_outcome(tmp_path: Path) -> None:
+    budget = load_settings(None).budget
+    no_money = msgspec.structs.replace(budget.learning, dollars_per_day=0.0)
+    async with open_work(tmp_path, learner()) as work:
+        ledger = Ledger(work.database, work.clock, msgspec.structs.replace(budget, learning=no_money))
+        model = WorkModel(work.model, "p1", Tier.CAPABLE, "Ana", ledger=ledger, candidates=("openai/gpt-4.1",))
+        with pytest.raises(BudgetExceededError):
+            await model.require_budget(Role.LEARNING, 1000, 100)
+        both = replace(model, candidates=("openai/gpt-4.1", "embedded/qwen"))
+        await both.require_budget(Role.LEARNING, 1000, 100)
+        assert not await work.database.rows("usage.used_by_project")

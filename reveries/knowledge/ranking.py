@@ -10,7 +10,7 @@ with the graph as a third list in the fusion, and 48 % with the fusion of two li
 import math
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -127,10 +127,10 @@ def rank_rows(
     greatest = 2.0 / (RRF_CONSTANT + 1)
     own = {row: score / greatest for row, score in fused.items()}
     scores = own | {row: own.get(row, 0.0) + sure for row, sure in sources.named.items()}
-    wanted = frozenset(terms_of(question))
     reached = _GraphScores()
     near = _best_rows(own, _MOST_COMPARED)
     rarity = _term_rarity(near, graph)
+    wanted = {term: rarity.get(term, idf(len(near), 0)) for term in terms_of(question)}
     for _ in range(ROUNDS):
         seeds = _best_rows(scores, min(SEEDS + parts - 1, MOST_SEEDS))
         _follow_leads(reached, seeds, scores, sources.named, wanted, graph)
@@ -159,18 +159,19 @@ def _follow_leads(
     seeds: Sequence[int],
     scores: Mapping[int, float],
     named: Mapping[int, float],
-    wanted: frozenset[str],
+    wanted: Mapping[str, float],
     graph: ChunkGraph,
 ) -> None:
-    """Add the rows that the seeds (best first) lead to, scored by the trust in the seed and by the question terms that
-    the seed lacks. Scores of earlier rounds stay: a chunk may have overtaken the seed that led to it."""
+    """Add the rows that the seeds (best first) lead to, scored by the trust in the seed and by the question terms
+    (`wanted`, with their rarity) that the seed lacks. Scores of earlier rounds stay: a chunk may have overtaken the
+    seed that led to it."""
     for seed in seeds:
         trust = max(named.get(seed, 0.0), _seed_trust(scores, seeds[0], seed))
-        missing = wanted - graph.terms_at(seed)
+        missing = wanted.keys() - graph.terms_at(seed)
         for lead in graph.leads_from(seed):
             if lead.row == seed:
                 continue
-            coverage = len(missing & graph.terms_at(lead.row)) / len(wanted) if wanted else 0.0
+            coverage = _coverage(wanted, missing & graph.terms_at(lead.row))
             reached.add(lead.row, trust * lead.strength * (1.0 + _COVERAGE_BONUS * coverage), seed, lead.by)
 
 
@@ -179,7 +180,7 @@ def _follow_shared_names(
     seeds: Sequence[int],
     scores: Mapping[int, float],
     near: Sequence[int],
-    wanted: frozenset[str],
+    wanted: Mapping[str, float],
     rarity: Mapping[str, float],
     graph: ChunkGraph,
 ) -> None:
@@ -188,17 +189,22 @@ def _follow_shared_names(
     most = _DISTINCTIVE_NAMES * math.log(len(near) + 2.0)
     for seed in seeds:
         trust = _seed_trust(scores, seeds[0], seed)
-        names, missing = graph.names_at(seed) - wanted, wanted - graph.terms_at(seed)
+        names, missing = graph.names_at(seed) - wanted.keys(), wanted.keys() - graph.terms_at(seed)
         for row in near:
             shared = names & graph.terms_at(row)
             if row == seed or not shared:
                 continue
             distinctiveness = min(1.0, sum(rarity[name] for name in shared) / most)
-            coverage = len(missing & graph.terms_at(row)) / len(wanted) if wanted else 0.0
+            coverage = _coverage(wanted, missing & graph.terms_at(row))
             by = max(sorted(shared), key=rarity.__getitem__)
             reached.add(
                 row, trust * distinctiveness * (_SHARED_NAME_SCORE + _SHARED_COVERAGE_BONUS * coverage), seed, by
             )
+
+
+def _coverage(wanted: Mapping[str, float], found: Collection[str]) -> float:
+    """Return the share of the question's terms, weighted by rarity, that were found: 0 to 1."""
+    return sum(wanted[term] for term in found) / sum(wanted.values()) if wanted else 0.0
 
 
 def _term_rarity(rows: Sequence[int], graph: ChunkGraph) -> dict[str, float]:

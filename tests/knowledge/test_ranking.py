@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 
+from reveries.index.word_scores import idf
 from reveries.knowledge.project_index import ProjectIndex
 from reveries.knowledge.ranking import CROWD, Lead, RankedSources, best_cosines, rank_rows, split_question
 
@@ -50,7 +51,24 @@ def test_what_the_best_lead_to_comes_before_what_nobody_leads_to_and_says_from_w
 def test_of_two_that_are_led_to_the_one_that_holds_the_rest_of_the_question_is_first() -> None:
     graph = Graph(leads={1: [Lead(8, 1.0, "ada"), Lead(9, 1.0, "ada")]}, terms={1: {"film"}, 9: {"oak"}})
     ranked = {one.row: one.score for one in rank_rows("film oak", RankedSources([1], [1]), graph)}
-    assert ranked[9] == pytest.approx(2 * ranked[8])
+    rarity = {"film": idf(1, 1), "oak": idf(1, 0)}
+    assert ranked[9] / ranked[8] == pytest.approx(1.0 + 2.0 * rarity["oak"] / sum(rarity.values()))
+
+
+def test_of_two_that_are_led_to_the_one_that_holds_the_rarer_word_of_the_question_is_first() -> None:
+    """A word that stands in every near chunk says little about which of them answers."""
+    terms = {row: {"film"} for row in (2, 3, 4, 5)} | {1: {"ada"}, 8: {"film"}, 9: {"oak"}}
+    graph = Graph(leads={1: [Lead(8, 1.0, "ada"), Lead(9, 1.0, "ada")]}, terms=terms)
+    ranked = {one.row: one.score for one in rank_rows("film oak", RankedSources([1, 2, 3, 4, 5], [1]), graph)}
+    assert ranked[9] > 1.5 * ranked[8]
+
+
+def test_a_shared_name_counts_more_where_the_rarer_word_of_the_question_stands_too() -> None:
+    terms = {1: {"voss"}, 2: {"voss", "film"}, 3: {"voss", "oak"}} | {row: {"film"} for row in (4, 5, 6)}
+    graph = Graph(terms=terms, names={1: {"voss"}})
+    near = [1, 4, 5, 6, 2, 3]
+    ranked = {one.row: one.score for one in rank_rows("film oak", RankedSources(near, near), graph)}
+    assert ranked[3] > ranked[2]
 
 
 def test_a_chunk_that_passed_the_one_that_led_to_it_keeps_its_place() -> None:

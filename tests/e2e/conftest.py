@@ -16,6 +16,7 @@ from tests.e2e.living import Living
 _HERE = Path(__file__).parent
 
 
+@pytest.hookimpl(tryfirst=True)  # xdist reads the groups in the same hook.
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """In one worker, one after another: two real models at once would take each other's time."""
     for item in items:

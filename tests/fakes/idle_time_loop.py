@@ -6,6 +6,7 @@ process, is reached at once and to the millisecond. Not for other processes: the
 """
 
 import asyncio
+import os
 import selectors
 import threading
 from collections.abc import Callable, Mapping
@@ -22,8 +23,9 @@ _LOOKS: Final = 2
 """So often in a row nobody must be at work before time passes."""
 _LONGEST_STEP_SECONDS: Final = 0.25
 """The kernel may still hold bytes for this process when all else rests: that costs a step, not a whole limit."""
-_THREADS: Final = Path("/proc/self/task")
-_TELLS_OF_THREADS: Final = _THREADS.exists()
+_THREADS: Final = "/proc/self/task"
+_TELLS_OF_THREADS: Final = Path(_THREADS).exists()
+_STAT_BYTES: Final = 512
 _T = TypeVar("_T")
 
 
@@ -112,12 +114,19 @@ def _does_a_thread_want_a_core() -> bool:
     """Whether another thread runs, could run, or waits for the disk. Where the system does not say: no."""
     if not _TELLS_OF_THREADS:
         return False
-    own = threading.get_native_id()
-    return any(_state(task) in "RD" for task in _THREADS.iterdir() if int(task.name) != own)
+    own = str(threading.get_native_id())
+    return any(_state(name) in b"RD" for name in os.listdir(_THREADS) if name != own)  # noqa: PTH208  # Asked very often.
 
 
-def _state(task: Path) -> str:
+def _state(thread: str) -> bytes:
+    """Return one letter (proc_pid_stat(5)). Without pathlib and text files: a test asks a hundred thousand times."""
     try:
-        return (task / "stat").read_text().rpartition(")")[2].split()[0]
+        descriptor = os.open(f"{_THREADS}/{thread}/stat", os.O_RDONLY)
     except OSError:
-        return "X"  # It ended meanwhile.
+        return b"X"  # It ended meanwhile.
+    try:
+        return os.read(descriptor, _STAT_BYTES).rpartition(b")")[2].split(maxsplit=1)[0]
+    except OSError:
+        return b"X"
+    finally:
+        os.close(descriptor)

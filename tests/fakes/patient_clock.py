@@ -1,7 +1,7 @@
 """A hand-turned clock that waits, at every stop, for what has real time: threads, the database, calls in flight."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar, cast
 
@@ -11,9 +11,10 @@ from reveries.llm.budget import Ledger, Reservation
 from reveries.llm.caps import PlannedCall
 from tests.fakes.clock import HandClock, settle
 
-_QUIET_ROUNDS = 5
-"""A statement takes three: it is run, its rows are fetched, it is closed; then the next may come."""
-_NAP_SECONDS = 0.0005
+_QUIET_ROUNDS = 2
+_MOST_TURNS = 200
+"""A model that answers piece by piece takes many turns of the loop; whoever turns for ever holds nothing up."""
+_NAP_SECONDS = 0.0002
 T = TypeVar("T")
 
 
@@ -54,6 +55,35 @@ class WatchedLedger(Ledger):
         await super().leave_reserved(reservation)
 
 
+class WatchedStatements:
+    """How many statements the thread of a database has not answered yet, and how many there were."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._watched: object = None
+        self.count = 0
+        self.in_flight = 0
+
+    def watch(self) -> None:
+        """Count the statements of the connection, which the database may have opened anew."""
+        connection = self._database._connection
+        if connection is self._watched:
+            return
+        execute: Callable[..., Awaitable[object]] = connection._execute
+
+        async def count(function: Callable[..., object], *given: object, **named: object) -> object:
+            self.count += 1
+            self.in_flight += 1
+            try:
+                return await execute(function, *given, **named)
+            finally:
+                self.in_flight -= 1
+
+        # Every statement goes through it.
+        connection._execute = count  # type: ignore[method-assign, assignment]
+        self._watched = connection
+
+
 class PatientClock(HandClock):
     """Turned by hand. At every stop it waits until nobody waits for a thread or a model any more, however busy the
     machine is: time that went on meanwhile would put off what is due, and change how often that happens."""
@@ -61,15 +91,13 @@ class PatientClock(HandClock):
     def __init__(self, start: float = 1_750_000_000.0) -> None:
         super().__init__(start)
         self._workers = Workers()
-        self._database: Database | None = None
         self._ledger: WatchedLedger | None = None
-        self._statements = 0
+        self._statements: WatchedStatements | None = None
 
     async def watch(self, database: Database, ledger: WatchedLedger | None = None) -> None:
         """Wait for the thread of `database`, too, and for the calls of `ledger`, from now on."""
         asyncio.get_running_loop().set_default_executor(self._workers)
-        self._database, self._ledger = database, ledger
-        await database._connection.set_trace_callback(self._count)
+        self._statements, self._ledger = WatchedStatements(database), ledger
 
     async def advance(self, seconds: float) -> None:
         end = self.monotonic() + seconds
@@ -82,19 +110,21 @@ class PatientClock(HandClock):
     async def _rest(self) -> None:
         quiet = 0
         while quiet < _QUIET_ROUNDS:
-            before = self._statements
-            await settle()
-            if self._database is not None:
-                # The thread works in order: what was asked before this is answered after it.
-                await self._database._connection.set_progress_handler(lambda: None, 0)
-            await settle()
+            before = self._statement_count
+            await settle(_MOST_TURNS)
             if self._is_busy:
                 await asyncio.sleep(_NAP_SECONDS)
-            quiet = 0 if self._is_busy or self._statements != before else quiet + 1
+            quiet = 0 if self._is_busy or self._statement_count != before else quiet + 1
 
     @property
     def _is_busy(self) -> bool:
-        return bool(self._workers.busy) or (self._ledger is not None and self._ledger.in_flight > 0)
+        waits_for_database = self._statements is not None and self._statements.in_flight > 0
+        waits_for_model = self._ledger is not None and self._ledger.in_flight > 0
+        return bool(self._workers.busy) or waits_for_database or waits_for_model
 
-    def _count(self, _: str) -> None:
-        self._statements += 1
+    @property
+    def _statement_count(self) -> int:
+        if self._statements is None:
+            return 0
+        self._statements.watch()
+        return self._statements.count

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import socket
+import stat
 import subprocess
 import sys
 import tomllib
@@ -88,6 +89,18 @@ def test_the_server_is_written_into_a_programs_settings_and_all_else_stays(
         assert table == {"other": {"command": "x"}}
     assert ("# mine" in place.read_text()) == ("# mine" in before)
     assert not [one for one in place.parent.iterdir() if one.name.endswith(".new")]
+
+
+def test_settings_that_are_a_link_stay_one_and_keep_their_permissions(home: Home, tmp_path: Path) -> None:
+    """Settings under version control are often links; a file that a team shares may be read by others."""
+    kept = tmp_path / "dotfiles.json"
+    kept.write_text("{}")
+    kept.chmod(0o640)
+    (tmp_path / ".mcp.json").symlink_to(kept)
+    assert run(home, tmp_path, "install", "claude-code", "--yes").code == 0
+    assert (tmp_path / ".mcp.json").is_symlink()
+    assert "reveries" in json.loads(kept.read_text())["mcpServers"]
+    assert stat.S_IMODE(kept.stat().st_mode) == 0o640
 
 
 @pytest.mark.parametrize("content", ["{broken", "[]", '{"mcpServers": 3}', "// words\n{}"])
@@ -178,7 +191,11 @@ def test_a_port_that_is_taken_is_said_in_a_sentence(home: Home) -> None:
 
 def test_a_token_file_that_others_may_read_or_that_holds_no_token_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "token"
-    for content, mode, says in (("t" * 32, 0o644, "Others may read"), ("short", 0o600, "no valid token")):
+    for content, mode, says in (
+        ("t" * 32, 0o604, "Others may read"),
+        ("t" * 32, 0o640, "Others may read"),
+        ("short", 0o600, "no valid token"),
+    ):
         file.write_text(content)
         file.chmod(mode)
         with pytest.raises(UsageError, match=says):

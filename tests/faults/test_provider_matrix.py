@@ -37,13 +37,15 @@ NO_LANGUAGE_FOR_PEOPLE = re.compile(
 )
 
 
+DIALECTS = ["ollama", *([pytest.param("openai", marks=pytest.mark.system)] if HAS_LITELLM else [])]
+"""litellm takes most of a minute for all the faults: that is for `make test-system`."""
 Cell = Callable[[Living, ProviderFault, Becomes], Awaitable[None]]
 
 pytestmark = [
     pytest.mark.requirement("D1", "R-40", "R-93", "F6"),
     pytest.mark.timeout(900),  # Over fifty faults in one test, on a machine that may be busy.
     pytest.mark.filterwarnings("ignore"),  # litellm's and its libraries' own
-    pytest.mark.parametrize("dialect", ["ollama", "openai"] if HAS_LITELLM else ["ollama"]),
+    pytest.mark.parametrize("dialect", DIALECTS),
 ]
 
 

@@ -42,6 +42,7 @@ async def test_warming_that_is_cancelled_ends_at_once_and_leaves_a_graph_that_wo
     assert len(live.graph) == 0
 
 
+@pytest.mark.system
 def test_loops_are_compiled_into_the_folder_that_is_given(tmp_path: Path) -> None:
     """In a separate process: the folder of numba's cache is global to a process."""
     program = (

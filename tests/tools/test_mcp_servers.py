@@ -6,6 +6,7 @@ import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING, cast
 
 import mcp_types as types
 import psutil
@@ -14,13 +15,16 @@ import pytest
 from reveries.errors import ReveriesError, ToolError
 from reveries.mcp_settings import McpServerSettings
 from reveries.tools import mcp_servers
-from reveries.tools.mcp_child.main import format_tool_answer
+from reveries.tools.mcp_child.main import MOST_ANSWER_CHARS, format_tool_answer, request_answer
 from reveries.tools.mcp_servers import McpServer, McpServerOpener
 from reveries.tools.reach import CallFacts, Permit, Reach
 from reveries.tools.registry import ToolCaller, ToolRegistry
 from reveries.tools.results import ToolResult
 from reveries.tools.sandbox import Sandbox, find_sandbox
 from tests.tools import made_server
+
+if TYPE_CHECKING:
+    from mcp import Client
 
 HERE = Path(__file__).parent
 PYTHON = str(Path(sys.executable).resolve())
@@ -204,3 +208,13 @@ def test_an_answer_is_told_by_its_text_and_by_its_values_only_if_it_has_none(
 ) -> None:
     blocks = [types.TextContent(type="text", text=one) for one in content]
     assert format_tool_answer(types.CallToolResult(content=list(blocks), structured_content=structured)) == told
+
+
+async def test_the_child_passes_on_no_more_of_an_answer_than_the_daemon_wants() -> None:
+    class Server:
+        async def call_tool(self, name: str, arguments: dict[str, object]) -> types.CallToolResult:
+            return types.CallToolResult(content=[types.TextContent(text="x" * (MOST_ANSWER_CHARS + 1))])
+
+    answer = await request_answer(cast("Client", Server()), "read", {}, seconds=180)
+    assert len(answer["text"]) == MOST_ANSWER_CHARS
+    assert answer["is_error"] is False

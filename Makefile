@@ -60,9 +60,7 @@ check: $(VENV)/dev.stamp ## format, lint, types, import contracts, generated pag
 
 test: $(VENV)/dev.stamp ## all tests that need no privileges (downloads the small model first)
 	@$(REVERIES) models pull smollm2-135m all-minilm-l6-v2
-	@if [ -n "$(ARGS)" ]; then $(PYTEST) -q -m "not system" $(ARGS); else \
-	    $(PYTEST) -q -m "not system" -n 4 --dist loadfile --ignore tests/faults --ignore tests/e2e --durations=10 && \
-	    $(PYTEST) -q -m "not system" -n 4 --dist loadgroup tests/e2e tests/faults; fi  # Fault tests wait while models work.
+	@$(PYTEST) -q -m "not system" $(if $(ARGS),$(ARGS),-n 4 --dist loadfile --durations=10)  # Many tests wait for a screen.
 
 test-system: $(VENV)/dev.stamp $(VENV)/mcp-suite.stamp ## slow tests, and tests that need root or Debian packages; a skip is a failure
 	@packages=$$($(MAKE) --silent system-packages); [ -z "$$packages" ] || \

@@ -10,7 +10,7 @@ import sys
 import tempfile
 from collections.abc import AsyncIterator, Generator, Iterator
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import hypothesis
 import pytest
@@ -21,6 +21,10 @@ from reveries.db.opening import open_database
 from tests.fakes import openable_gates
 from tests.fakes.clock import HandClock
 from tests.fakes.guards import DatabaseGuard, NetworkGuard
+
+if TYPE_CHECKING:
+    from xdist.remote import Producer
+    from xdist.scheduler import LoadFileScheduling
 
 openable_gates.install()
 _ID_CHARS: Final = 100
@@ -55,6 +59,21 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
     """Bytes and long texts are known by their argument: workers must gather the same names (a zip holds its time)."""
     return argname if isinstance(val, bytes) or (isinstance(val, str) and len(val) > _ID_CHARS) else None
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: "Producer") -> "LoadFileScheduling | None":
+    """With `--dist loadfile`: whatever has a real model is one file, too, for two models at once would take each
+    other's time."""
+    if config.getvalue("dist") != "loadfile":
+        return None
+    from xdist.scheduler import LoadFileScheduling
+
+    class LoadFilesAndModels(LoadFileScheduling):  # type: ignore[misc]  # xdist has no types.
+        def _split_scope(self, nodeid: str) -> str:
+            return "tests/e2e" if nodeid.startswith("tests/e2e/") else str(super()._split_scope(nodeid))
+
+    return LoadFilesAndModels(config, log)
 
 
 @pytest.hookimpl(wrapper=True)

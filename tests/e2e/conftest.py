@@ -13,16 +13,6 @@ import pytest
 from reveries.config import Home
 from tests.e2e.living import Living
 
-_HERE = Path(__file__).parent
-
-
-@pytest.hookimpl(tryfirst=True)  # xdist reads the groups in the same hook.
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """In one worker, one after another: two real models at once would take each other's time."""
-    for item in items:
-        if _HERE in item.path.parents:
-            item.add_marker(pytest.mark.xdist_group("real-model"))
-
 
 @pytest.fixture
 def living() -> Iterator[Living]:

@@ -1,6 +1,7 @@
 """Watched resources: what changed is reported once, and nothing is fetched for nobody."""
 
 import asyncio
+import contextlib
 from collections.abc import Hashable
 from types import SimpleNamespace
 from typing import Any, cast
@@ -15,6 +16,7 @@ from reveries.client.mcp.resource_watch import CHECKS_PER_LARGE, MOST_IN_ALL, MO
 from reveries.client.mcp.resources import PROJECT_LIST, ProjectResources
 from reveries.client.mcp.subscriptions import Subscriptions
 from reveries.errors import AsleepError, NotFoundError, ReveriesError, UsageError
+from tests.fakes.clock import settle
 
 PAGE, TASKS = "reveries://projects/Shed/orientation", "reveries://projects/Shed/tasks"
 
@@ -191,6 +193,68 @@ async def test_listening_while_the_mind_is_asleep_tells_of_what_comes_later() ->
         told = await stream.sent.get()
         assert str(told.params.uri) == PAGE
         listening.cancel()
+
+
+class Connection:
+    """What the SDK closes when a program goes."""
+
+    def __init__(self) -> None:
+        self.exit_stack = contextlib.AsyncExitStack()
+
+
+async def fetches_of(daemon: Daemon) -> int:
+    """How often a server that checks all the time fetches something in fifty turns of the loop."""
+    daemon.fetched.clear()
+    await settle()
+    daemon.fetched.clear()
+    for _ in range(50):
+        await asyncio.sleep(0)
+    return len(daemon.fetched)
+
+
+async def test_nothing_is_fetched_for_a_stream_that_ended() -> None:
+    daemon, stream = Daemon(), Stream()
+    subscriptions = Subscriptions(cast(ProjectResources, Resources(daemon)), "agent", check_seconds=0.0)
+    async with asyncio.timeout(180), subscriptions.run(None), asyncio.TaskGroup() as tasks:
+        listening = tasks.create_task(subscriptions.listen(cast(Context, stream), listen_to(PAGE)))
+        await stream.sent.get()
+        assert await fetches_of(daemon) > 0
+        listening.cancel()
+        assert await fetches_of(daemon) == 0
+
+
+async def test_nothing_is_fetched_for_a_program_whose_connection_ended() -> None:
+    daemon, connection = Daemon(), Connection()
+    context = cast(Context, SimpleNamespace(session=SimpleNamespace(_connection=connection)))
+    subscriptions = Subscriptions(cast(ProjectResources, Resources(daemon)), "agent", check_seconds=0.0)
+    async with asyncio.timeout(180), subscriptions.run(None):
+        await subscriptions.subscribe(context, types.SubscribeRequestParams(uri=PAGE))
+        assert await fetches_of(daemon) > 0
+        await connection.exit_stack.aclose()
+        assert await fetches_of(daemon) == 0
+
+
+async def test_it_rests_once_nothing_is_watched_any_more() -> None:
+    checks = 0
+
+    class CountedWatch(ResourceWatch):
+        async def check(self) -> None:
+            nonlocal checks
+            checks += 1
+            await super().check()
+
+    daemon = Daemon()
+    watch = CountedWatch(daemon.fetch, daemon.report, check_seconds=0.0)
+    async with asyncio.timeout(180), asyncio.TaskGroup() as tasks:
+        running = tasks.create_task(watch.run())
+        await watch.add("agent", PAGE)
+        await fetches_of(daemon)
+        watch.remove("agent")
+        await fetches_of(daemon)
+        before = checks
+        await fetches_of(daemon)
+        running.cancel()
+    assert checks == before > 0
 
 
 async def test_listening_to_too_much_is_refused() -> None:

@@ -273,6 +273,37 @@ def test_where_a_loop_hangs_is_told_while_it_hangs() -> None:
     assert "in holds_it_again" not in done.stderr
 
 
+@pytest.mark.requirement("B7", "B4")
+def test_reports_of_hangs_never_end_the_process() -> None:
+    """A dump that reads frames while their threads run ended it with SIGSEGV, within a second of such a loop."""
+    program = """
+        import asyncio, sys, time
+        from reveries.clock import SystemClock
+        from reveries.daemon import loop_lag
+
+        loop_lag._HANGS_SECONDS = loop_lag._HANGS_AGAIN_SECONDS = 0.001
+        loop_lag._BEAT_SECONDS = 0.0001
+
+        def count_leaves(depth):
+            return sum(count_leaves(depth - 1) for _ in range(2)) if depth else 1
+
+        async def live():
+            reporting = asyncio.create_task(loop_lag.report_hangs(SystemClock()))
+            end = time.monotonic() + 1.5
+            while time.monotonic() < end:
+                count_leaves(14)
+                await asyncio.sleep(0)
+            reporting.cancel()
+            print("lived")
+
+        asyncio.run(live())
+    """
+    command = [sys.executable, "-c", textwrap.dedent(program)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    assert done.stdout == "lived\n"
+    assert "in count_leaves" in done.stderr
+
+
 @pytest.mark.requirement("B7")
 async def test_a_mind_that_was_started_with_its_errors_closed_wakes_and_lives_on() -> None:
     with tempfile.TemporaryDirectory(prefix="rv") as folder:

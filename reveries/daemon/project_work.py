@@ -190,18 +190,17 @@ class ProjectWorker:
 
     async def _wake_until_words(self, project_id: str) -> WakeReport:
         project = next(one for one in await self.store.projects() if one.id == project_id)
-        limit = asyncio.timeout(None)
-        self._break = work_break = WorkBreak(limit)
+        self._break = work_break = WorkBreak()
         work = await self._open_work(partial(self.happened.notify, project.name), work_break)
         async with self._activity.during_work(project.name):
             if self._activity.words_came.is_set():
                 return await work.note_rest(project_id, WakeReport(RestReason.INTERRUPTED, YOU_SPOKE, 0))
             try:
-                async with limit:
+                async with work_break.breakable():
                     with self._events.state_changed.subscribed(work_break.note_state):
                         return await work.wake(project_id, self._must_stop)
             except TimeoutError:
-                if not limit.expired():
+                if not work_break.has_broken_off:
                     raise
                 return await work.note_rest(project_id, WakeReport(RestReason.INTERRUPTED, work_break.why, 0))
 
@@ -333,12 +332,24 @@ class WorkBreak:
     """Breaks off what is in hand at once, for a word of the owner, a pause or quiet hours; where that changes
     something, when it has ended."""
 
-    def __init__(self, limit: asyncio.Timeout) -> None:
+    def __init__(self) -> None:
         self.why = ""
         """Why it was asked for first."""
-        self._limit = limit
+        self.has_broken_off = False
+        self._limit: asyncio.Timeout | None = None
+        """While there is something to break off."""
         self._is_held = False
         self._is_asked = False
+
+    @contextlib.asynccontextmanager
+    async def breakable(self) -> "AsyncIterator[None]":
+        """What is done within it can be broken off, at once if that was asked for before. Raises TimeoutError then."""
+        async with asyncio.timeout(None) as self._limit:
+            try:
+                self._break_off()
+                yield
+            finally:
+                self._limit = None
 
     def note_state(self, state: str, _: str) -> None:
         """The mind's state changed."""
@@ -362,5 +373,6 @@ class WorkBreak:
             self._break_off()
 
     def _break_off(self) -> None:
-        if self._is_asked and not self._is_held and self._limit.when() is None:
+        if self._is_asked and not self._is_held and self._limit is not None and not self.has_broken_off:
+            self.has_broken_off = True
             self._limit.reschedule(asyncio.get_running_loop().time())

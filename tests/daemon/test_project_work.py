@@ -139,8 +139,8 @@ async def test_what_changes_something_comes_to_its_end_before_a_word_of_the_owne
     done: list[str] = []
 
     async def work() -> None:
-        async with asyncio.timeout(None) as limit:
-            words = WorkBreak(limit)
+        words = WorkBreak()
+        async with words.breakable():
             for step in ("command", "next step"):
                 with words.hold() if step == "command" else contextlib.nullcontext():
                     words.note_state("talking", "")
@@ -151,6 +151,31 @@ async def test_what_changes_something_comes_to_its_end_before_a_word_of_the_owne
     with pytest.raises(TimeoutError):
         await work()
     assert done == ["command"]
+
+
+async def test_a_break_that_is_asked_for_before_the_work_begins_breaks_it_off_and_one_after_its_end_nothing() -> None:
+    early, late = WorkBreak(), WorkBreak()
+    early.ask("It is paused.")
+    with pytest.raises(TimeoutError):
+        async with early.breakable():
+            await asyncio.sleep(600)
+    async with late.breakable():
+        await asyncio.sleep(0)
+    late.ask("It is paused.")
+    await asyncio.sleep(0)
+    assert (early.has_broken_off, late.has_broken_off) == (True, False)
+
+
+async def test_a_project_that_is_paused_while_its_work_waits_for_sleep_does_not_begin(home: Home) -> None:
+    async with living(home, worker(), PatientClock(NOON), QUIET) as life:
+        async with life.mind.activity.during_pass():
+            await give_project(life)
+            await life.mind.projects.request_work("Shed")
+            await life.pass_time(1 / 60)
+            await ask(life.mind, protocol.ChangeProject(4, "Shed", "paused"), protocol.ProjectDetail)
+        await life.pass_time(1)
+        assert (await detail(life)).project.rested_because == RestReason.INTERRUPTED.value
+        assert not [one for one in life.model.prompts if one.role in PROJECT_ROLES]
 
 
 async def test_it_works_at_once_when_the_owner_asks_for_it_and_not_in_quiet_hours_by_itself(home: Home) -> None:

@@ -3,19 +3,22 @@
     python bench/first_token.py [--model NAME] [--turns 20]
 
 A real daemon in a home of its own, turns of two kinds alternating: one to an idle mind (work is paused), one while the
-model is planning or working on a project (a new goal is given, and the words come as soon as `status` says that work
+model is planning or working on a project (a new one with a goal, and the words come as soon as `status` says that work
 goes on). Before each turn the model has read the prompt ahead. Prints each pair as it is measured; at the end p50 and
 p95 of both kinds and the ratio of the p95. A turn is not counted if the mind did not become idle or busy in time.
 """
 
 import argparse
 import asyncio
+import contextlib
+import math
 import os
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 from reveries.client.mind import MindClient, connect
@@ -36,6 +39,24 @@ NOTES = Path(__file__).parent / "work_notes"
 
 def run_command(*words: str) -> None:
     subprocess.run([sys.executable, "-m", "reveries", *words], check=True, capture_output=True, timeout=300)
+
+
+def create_project(name: str, goal: str) -> None:
+    run_command("project", "new", name)
+    for note in sorted(NOTES.glob("*.md")):
+        run_command("project", "add", name, str(note), "--own")
+    run_command("project", "goal", name, goal)
+
+
+@contextlib.contextmanager
+def begin_work(project: str) -> Iterator[None]:
+    """Let the mind work on `project` within the block. The command ends only when the project rests."""
+    command = [sys.executable, "-m", "reveries", "work", "--now", "--project", project]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        try:
+            yield
+        finally:
+            process.terminate()
 
 
 async def time_first_token(mind: MindClient, words: str) -> float:
@@ -66,13 +87,14 @@ async def measure_pair(mind: MindClient, number: int) -> tuple[float, float] | N
     idle = await time_first_token(mind, words)
     await asyncio.sleep(_SETTLE_SECONDS)
     await asyncio.to_thread(run_command, "work", "--resume")
-    goal = f"{_GOALS[number % len(_GOALS)]} ({number})"
-    await asyncio.to_thread(run_command, "project", "goal", "Bench", goal)
-    await asyncio.to_thread(run_command, "work", "--now")
-    if not await wait_for_work(mind, is_working=True):
-        return None
-    await asyncio.sleep(1.0)
-    return idle, await time_first_token(mind, words)
+    # A project of its own: one that waits for the owner's answers has no work.
+    project = f"Bench {number}"
+    await asyncio.to_thread(create_project, project, _GOALS[number % len(_GOALS)])
+    with begin_work(project):
+        if not await wait_for_work(mind, is_working=True):
+            return None
+        await asyncio.sleep(1.0)
+        return idle, await time_first_token(mind, words)
 
 
 async def measure(turns: int) -> None:
@@ -87,7 +109,7 @@ async def measure(turns: int) -> None:
     p95 = {}
     for name, values in zip(("idle", "working"), zip(*pairs, strict=True), strict=True):
         ordered = sorted(values)
-        p95[name] = ordered[min(len(ordered) - 1, round(0.95 * len(ordered)))]
+        p95[name] = ordered[math.ceil(0.95 * len(ordered)) - 1]  # by nearest rank
         print(f"{name}: p50 {statistics.median(ordered):.2f} s, p95 {p95[name]:.2f} s")
     print(f"p95 working / idle: {p95['working'] / p95['idle']:.2f}")
 
@@ -103,9 +125,6 @@ def main() -> None:
         run_command("config", "set", "monologue.enabled", "false")
         run_command("wake")
         try:
-            run_command("project", "new", "Bench")
-            for note in sorted(NOTES.glob("*.md")):
-                run_command("project", "add", "Bench", str(note), "--own")
             asyncio.run(measure(chosen.turns))
         finally:
             run_command("sleep")

@@ -3,9 +3,9 @@
     python bench/first_token.py [--model NAME] [--turns 20]
 
 A real daemon in a home of its own, turns of two kinds alternating: one to an idle mind (work is paused), one while the
-model is planning or working on a project (a new one with a goal, and the words come as soon as `status` says that work
-goes on). Before each turn the model has read the prompt ahead. Prints each pair as it is measured; at the end p50 and
-p95 of both kinds and the ratio of the p95. A turn is not counted if the mind did not become idle or busy in time.
+model is planning or working on a project (a new one with a goal, and the words come a second after `status` says that
+work goes on). Before each turn the model has read the prompt ahead. Prints each pair as it is measured; at the end p50
+and p95 of both kinds and the ratio of the p95. A turn is not counted if the mind did not become idle or busy in time.
 """
 
 import argparse
@@ -49,14 +49,14 @@ def create_project(name: str, goal: str) -> None:
 
 
 @contextlib.contextmanager
-def begin_work(project: str) -> Iterator[None]:
+def working_on(project: str) -> Iterator[None]:
     """Let the mind work on `project` within the block. The command ends only when the project rests."""
     command = [sys.executable, "-m", "reveries", "work", "--now", "--project", project]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         try:
             yield
         finally:
-            process.terminate()
+            process.kill()  # The mind goes on with the work, or has broken it off.
 
 
 async def time_first_token(mind: MindClient, words: str) -> float:
@@ -90,7 +90,7 @@ async def measure_pair(mind: MindClient, number: int) -> tuple[float, float] | N
     # A project of its own: one that waits for the owner's answers has no work.
     project = f"Bench {number}"
     await asyncio.to_thread(create_project, project, _GOALS[number % len(_GOALS)])
-    with begin_work(project):
+    with working_on(project):
         if not await wait_for_work(mind, is_working=True):
             return None
         await asyncio.sleep(1.0)

@@ -334,22 +334,26 @@ class WorkBreak:
 
     def __init__(self) -> None:
         self.why = ""
-        """Why it was asked for first."""
+        """Why it was asked for first; empty if it was not."""
         self.has_broken_off = False
         self._limit: asyncio.Timeout | None = None
         """While there is something to break off."""
         self._is_held = False
-        self._is_asked = False
 
     @contextlib.asynccontextmanager
     async def breakable(self) -> "AsyncIterator[None]":
         """What is done within it can be broken off, at once if that was asked for before. Raises TimeoutError then."""
-        async with asyncio.timeout(None) as self._limit:
-            try:
-                self._break_off()
-                yield
-            finally:
-                self._limit = None
+        limit = asyncio.timeout(None)
+        try:
+            async with limit:
+                self._limit = limit
+                try:
+                    self._break_off()
+                    yield
+                finally:
+                    self._limit = None
+        finally:
+            self.has_broken_off = limit.expired()
 
     def note_state(self, state: str, _: str) -> None:
         """The mind's state changed."""
@@ -359,7 +363,6 @@ class WorkBreak:
     def ask(self, why: str) -> None:
         """Break off as soon as nothing forbids it."""
         self.why = self.why or why
-        self._is_asked = True
         self._break_off()
 
     @contextlib.contextmanager
@@ -373,6 +376,5 @@ class WorkBreak:
             self._break_off()
 
     def _break_off(self) -> None:
-        if self._is_asked and not self._is_held and self._limit is not None and not self.has_broken_off:
-            self.has_broken_off = True
+        if self.why and not self._is_held and self._limit is not None and self._limit.when() is None:
             self._limit.reschedule(asyncio.get_running_loop().time())

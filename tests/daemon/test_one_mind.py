@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import textwrap
+import threading
 import time
 from pathlib import Path
 
@@ -18,6 +19,7 @@ import structlog
 from reveries import protocol
 from reveries.config import Home
 from reveries.crash_history import count_recent_crashes
+from reveries.daemon import loop_lag
 from reveries.daemon.loop_lag import LoopLag
 from reveries.daemon.service_manager import notify_service_manager
 from reveries.db.failpoints import HangPlace
@@ -244,7 +246,7 @@ def test_a_loop_that_hangs_feeds_no_watchdog(tmp_path: Path) -> None:
 @pytest.mark.requirement("B7")
 def test_where_a_loop_hangs_is_told_while_it_hangs() -> None:
     program = """
-        import asyncio, time
+        import asyncio, threading, time
         from reveries.clock import SystemClock
         from reveries.daemon import loop_lag
 
@@ -256,6 +258,11 @@ def test_where_a_loop_hangs_is_told_while_it_hangs() -> None:
         def holds_it_again():
             time.sleep(1.5)
 
+        def waits_elsewhere():
+            time.sleep(600)
+
+        threading.Thread(target=waits_elsewhere, daemon=True).start()
+
         async def live():
             telling = asyncio.create_task(loop_lag.report_hangs(SystemClock()))
             await asyncio.sleep(0.02)
@@ -263,19 +270,23 @@ def test_where_a_loop_hangs_is_told_while_it_hangs() -> None:
             await asyncio.sleep(0.3)
             holds_it_again()
             telling.cancel()
+            await asyncio.sleep(0.3)
+            print([thread.name for thread in threading.enumerate()])
 
         asyncio.run(live())
     """
     command = [sys.executable, "-c", textwrap.dedent(program)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
     assert "in holds_the_loop" in done.stderr
+    assert "in waits_elsewhere" in done.stderr
+    assert "hang-reporter" not in done.stdout
     # Only now and then, because a slow machine must not fill the disk.
     assert "in holds_it_again" not in done.stderr
 
 
 @pytest.mark.requirement("B7", "B4")
 def test_reports_of_hangs_never_end_the_process() -> None:
-    """A dump that reads frames while their threads run ended it with SIGSEGV, within a second of such a loop."""
+    """A dump that reads frames while their threads run mostly ended it with SIGSEGV, within a second of such a loop."""
     program = """
         import asyncio, sys, time
         from reveries.clock import SystemClock
@@ -301,7 +312,89 @@ def test_reports_of_hangs_never_end_the_process() -> None:
     command = [sys.executable, "-c", textwrap.dedent(program)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
     assert done.stdout == "lived\n"
+    assert done.stderr.count("no sign") >= 3
     assert "in count_leaves" in done.stderr
+
+
+class _ScriptedBeat:
+    """An event for the thread that reports hangs: each wait takes the next of `waits`, seconds and whether it came."""
+
+    def __init__(self, *waits: tuple[float, bool]) -> None:
+        self._waits = list(waits)
+        self.seconds = 0.0
+        self.limits: list[float | None] = []
+        self.stop = threading.Event()
+
+    def monotonic(self) -> float:
+        return self.seconds
+
+    def wait(self, limit: float | None = None) -> bool:
+        self.limits.append(limit)
+        seconds, has_come = self._waits.pop(0)
+        self.seconds += seconds
+        if not self._waits:
+            self.stop.set()
+        return has_come
+
+    def clear(self) -> None:
+        """The next wait takes the next of the script."""
+
+
+@pytest.mark.requirement("B7")
+def test_a_long_hang_is_reported_once_and_for_ten_minutes_only_hangs_of_ten_seconds_are(tmp_path: Path) -> None:
+    # A hang that goes on for 59 s, beats, one that goes on for 30 s, beats for more than ten minutes, a last hang.
+    script = _ScriptedBeat(
+        (0.5, True), (1, False), (59, True), (0.5, True), (10, False), (30, True), (600, True), (1, False), (1, True)
+    )  # fmt: skip
+    with (tmp_path / "errors").open("wb") as errors:
+        loop_lag._report_missing_beats(script, script.stop, script, errors.fileno())  # type: ignore[arg-type]
+    assert script.limits == [1.0, 1.0, None, 10.0, 10.0, None, 10.0, 1.0, None]
+    assert (tmp_path / "errors").read_text(encoding="utf-8").count("no sign") == 3
+    assert loop_lag._BEAT_SECONDS < loop_lag._HANGS_SECONDS
+
+
+@pytest.mark.requirement("B7")
+def test_errors_that_cannot_be_written_do_not_end_the_reports_of_hangs(tmp_path: Path) -> None:
+    script = _ScriptedBeat((1, False), (1, True), (10, False), (1, True))
+    with (tmp_path / "errors").open("wb") as errors:
+        closed = errors.fileno()
+    loop_lag._report_missing_beats(script, script.stop, script, closed)  # type: ignore[arg-type]
+    assert script.limits == [1.0, None, 10.0, None]
+
+
+@pytest.mark.requirement("B7", "B4")
+def test_a_pipe_of_errors_that_nobody_reads_does_not_keep_the_process_from_its_end() -> None:
+    program = """
+        import asyncio, os, time
+        from reveries.clock import SystemClock
+        from reveries.daemon import loop_lag
+
+        loop_lag._HANGS_SECONDS = 0.2
+        os.set_blocking(2, False)
+        try:
+            while os.write(2, b"x" * 4096):
+                pass
+        except BlockingIOError:
+            os.set_blocking(2, True)
+
+        async def live():
+            reporting = asyncio.create_task(loop_lag.report_hangs(SystemClock()))
+            await asyncio.sleep(0.02)
+            time.sleep(0.7)
+            reporting.cancel()
+
+        asyncio.run(live())
+        print("ended", flush=True)
+    """
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    command = [sys.executable, "-c", textwrap.dedent(program)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment) as process:
+        try:
+            assert process.wait(100) == 0
+        finally:
+            process.kill()
+        assert process.stdout is not None
+        assert process.stdout.read() == b"ended\n"
 
 
 @pytest.mark.requirement("B7")

@@ -155,15 +155,32 @@ async def test_what_changes_something_comes_to_its_end_before_a_word_of_the_owne
 
 async def test_a_break_that_is_asked_for_before_the_work_begins_breaks_it_off_and_one_after_its_end_nothing() -> None:
     early, late = WorkBreak(), WorkBreak()
+
+    async def work() -> None:
+        async with early.breakable():
+            try:
+                for _ in range(100):
+                    await asyncio.sleep(0)
+                pytest.fail("It was not broken off.")
+            finally:
+                early.ask("You spoke.")  # While it ends.
+
     early.ask("It is paused.")
     with pytest.raises(TimeoutError):
-        async with early.breakable():
-            await asyncio.sleep(600)
+        await work()
     async with late.breakable():
         await asyncio.sleep(0)
     late.ask("It is paused.")
-    await asyncio.sleep(0)
     assert (early.has_broken_off, late.has_broken_off) == (True, False)
+    assert early.why == "It is paused."
+
+
+async def test_a_time_limit_of_the_work_itself_is_no_break() -> None:
+    work = WorkBreak()
+    with pytest.raises(TimeoutError):
+        async with work.breakable():
+            raise TimeoutError
+    assert not work.has_broken_off
 
 
 async def test_a_project_that_is_paused_while_its_work_waits_for_sleep_does_not_begin(home: Home) -> None:
@@ -172,6 +189,7 @@ async def test_a_project_that_is_paused_while_its_work_waits_for_sleep_does_not_
             await give_project(life)
             await life.mind.projects.request_work("Shed")
             await life.pass_time(1 / 60)
+            assert life.mind.projects._at_work  # It has begun, and waits.
             await ask(life.mind, protocol.ChangeProject(4, "Shed", "paused"), protocol.ProjectDetail)
         await life.pass_time(1)
         assert (await detail(life)).project.rested_because == RestReason.INTERRUPTED.value
@@ -259,6 +277,24 @@ async def test_a_project_whose_wake_fails_lets_the_others_have_their_turn(
         assert not (await projects._workable(shed)).can_work
         await life.pass_time(0.4)
         assert (await detail(life, "Boat")).project.percent == 100
+
+
+async def test_a_time_limit_within_the_work_is_not_told_as_an_interruption(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Work:
+        async def wake(self, *_: object) -> WakeReport:
+            raise TimeoutError("a model that hangs")
+
+    async def open_work(*_: object) -> Work:
+        return Work()
+
+    async with living(home, worker(), PatientClock(NOON), QUIET) as life:
+        projects = life.mind.projects
+        shed = await projects.store.create("Shed")
+        monkeypatch.setattr(projects, "_open_work", open_work)
+        with pytest.raises(TimeoutError, match="a model that hangs"):
+            await projects._wake(shed.id)
 
 
 async def test_of_three_projects_none_starves(home: Home) -> None:

@@ -13,7 +13,7 @@ from reveries import protocol
 from reveries.db.driver import dbapi
 from tests.e2e.living import Living
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]
 
 
 def _turns_on_disk(database: Path) -> list[tuple[str, str, int]]:

@@ -5,7 +5,7 @@ import pytest
 from tests.e2e.backends import backend, converse
 from tests.e2e.living import Living
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]
 
 
 @pytest.mark.requirement("R-45", "R-48", "R-49", "R-92", "D4")

@@ -48,6 +48,8 @@ KEY = "sk-planted-0123456789abcdef"
 TALKER, THINKER, SLEEPER = "talker", "thinker", "sleeper"
 MEMORABLE = ("My sister Marta moved to Lisbon in May.", "How is she settling in?")
 FIRST_TOKEN_SECONDS, IDLE_SECONDS, TOTAL_SECONDS = 1.0, 1.0, 2.0
+_REAL_SECONDS = 60
+"""For each of these seconds, beside a clock that is turned by hand: the limits of a call go by the machine's time."""
 _STEP_SECONDS, _LOOK_EVERY_SECONDS = 0.25, 1.0
 _REAL_SECONDS_PER_STEP = 0.001
 _HANG_SECONDS = 600
@@ -56,13 +58,13 @@ _HANG_SECONDS = 600
 _T = TypeVar("_T")
 
 
-def settings_for(dialect: Dialect, url: str, key_file: Path) -> Settings:
+def settings_for(dialect: Dialect, url: str, key_file: Path, each_second: float = 1) -> Settings:
     """The default settings with `url` as the only provider, and limits that a test can wait for."""
     settings = load_settings(None)
     times = {
-        "first_token_seconds": FIRST_TOKEN_SECONDS,
-        "idle_seconds": IDLE_SECONDS,
-        "total_seconds": TOTAL_SECONDS,
+        "first_token_seconds": FIRST_TOKEN_SECONDS * each_second,
+        "idle_seconds": IDLE_SECONDS * each_second,
+        "total_seconds": TOTAL_SECONDS * each_second,
     }
     llm = msgspec.structs.replace(
         settings.llm,
@@ -188,8 +190,9 @@ async def living(
     key_file = home.path / "key"
     key_file.write_text(KEY)
     key_file.chmod(0o600)
-    settings = settings_for(dialect, url or provider.url, key_file)
     clock = clock or LoopClock()
+    each_second = _REAL_SECONDS if isinstance(clock, PatientClock) else 1
+    settings = settings_for(dialect, url or provider.url, key_file, each_second)
     async with contextlib.AsyncExitStack() as stack:
         database = await open_database(home.database_default, home.backups)
         stack.push_async_callback(database.aclose)

@@ -97,7 +97,7 @@ async def test_vectors_that_wait_are_a_problem(home: Home) -> None:
         embedder.error = ModelUnavailableError("No Ollama answers.", fault=ModelFault.UNREACHABLE)
         await life.say(FACT)
         await life.mind.sleep.light_sleep()
-        await life.clock.advance(60)
+        await life.clock.advance(1800)  # It begins when nobody talks any more.
         # As after a cue that was embedded.
         life.mind.memory.no_vector_reason = ""
         problems = (await status_of(life.mind)).problems

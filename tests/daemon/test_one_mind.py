@@ -286,7 +286,7 @@ def test_where_a_loop_hangs_is_told_while_it_hangs() -> None:
 
 @pytest.mark.requirement("B7", "B4")
 def test_reports_of_hangs_never_end_the_process() -> None:
-    """A dump that reads frames while their threads run mostly ended it with SIGSEGV, within a second of such a loop."""
+    """A dump that read frames while their threads ran mostly ended it with SIGSEGV in two seconds of such a loop."""
     program = """
         import asyncio, sys, time
         from reveries.clock import SystemClock

@@ -1,12 +1,13 @@
 """How long the owner waits for a first token while a project is being worked on, compared with an idle mind.
 
-    python bench/first_token.py [--model NAME] [--turns 40]
+    python bench/first_token.py [--model NAME] [--rounds 25]
 
-A real daemon in a home of its own, turns of two kinds alternating: one to an idle mind (work is paused), one while the
-model is planning or working on a project (a new one with a goal, and the words come a second after `status` says that
-work goes on). Before each turn the model has read the prompt ahead. Prints each pair as it is measured; at the end p50
-and p95 of both kinds and the ratio of the p95. A turn is not counted if the mind did not become idle or busy in time. No
-deep sleep falls due meanwhile: it would come before the work (how late sleep may be is measured in tests/projects).
+A real daemon in a home of its own. Each round has three turns with the same words, to a mind that has read the prompt
+ahead: idle (work is paused); at once, a second after `status` says that a new project is planned or worked on, as from
+`reveries say`; and written, the same, but as the chat sends them, which tells the mind two seconds earlier that the
+owner writes. Prints each round as it is measured; at the end p50 and p95 of each kind, by nearest rank, and the ratios
+to the idle mind. A round is not counted if the mind did not become idle or busy in time. No deep sleep falls due: it
+would come before the work (how late sleep may be is measured in tests/projects).
 """
 
 import argparse
@@ -22,6 +23,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from reveries import protocol
 from reveries.client.mind import MindClient, connect
 
 _GOALS = (
@@ -34,6 +36,7 @@ _WORDS = (
     "How long does an egg boil?",
 )  # fmt: skip
 _SETTLE_SECONDS = 8.0
+_WRITING_SECONDS = 2.0
 _MOST_WAIT_SECONDS = 60.0
 NOTES = Path(__file__).parent / "work_notes"
 
@@ -78,47 +81,63 @@ async def wait_for_work(mind: MindClient, is_working: bool) -> bool:
     return False
 
 
-async def measure_pair(mind: MindClient, number: int) -> tuple[float, float] | None:
-    """Return the seconds to the first token of an idle and of a working mind; None if it was not so in time."""
-    words = _WORDS[number % len(_WORDS)]
+async def time_idle_turn(mind: MindClient, words: str) -> float | None:
     await asyncio.to_thread(run_command, "work", "--pause")
     if not await wait_for_work(mind, is_working=False):
         return None
     await asyncio.sleep(_SETTLE_SECONDS)
-    idle = await time_first_token(mind, words)
+    return await time_first_token(mind, words)
+
+
+async def time_turn_during_work(mind: MindClient, words: str, number: int, *, is_written: bool) -> float | None:
     await asyncio.sleep(_SETTLE_SECONDS)
     await asyncio.to_thread(run_command, "work", "--resume")
     # A project of its own: one that waits for the owner's answers has no work.
-    project = f"Bench {number}"
+    project = f"{'Written' if is_written else 'At once'} {number}"
     await asyncio.to_thread(create_project, project, _GOALS[number % len(_GOALS)])
     with working_on(project):
         if not await wait_for_work(mind, is_working=True):
             return None
         await asyncio.sleep(1.0)
-        return idle, await time_first_token(mind, words)
+        if is_written:
+            await mind.connection.ask(protocol.NoteWriting, protocol.Ok)
+            await asyncio.sleep(_WRITING_SECONDS)
+        return await time_first_token(mind, words)
 
 
-async def measure(turns: int) -> None:
-    pairs = []
+async def measure_round(mind: MindClient, number: int) -> tuple[float, ...] | None:
+    """Return the seconds to the first token: idle, at once, written; None if the mind was not so in time."""
+    words = _WORDS[number % len(_WORDS)]
+    seconds = [
+        await time_idle_turn(mind, words),
+        await time_turn_during_work(mind, words, number, is_written=False),
+        await time_turn_during_work(mind, words, number, is_written=True),
+    ]
+    counted = [one for one in seconds if one is not None]
+    return tuple(counted) if len(counted) == len(seconds) else None
+
+
+async def measure(rounds: int) -> None:
+    counted = []
     async with connect() as mind:
         await time_first_token(mind, "Good morning.")
-        for number in range(turns):
-            if pair := await measure_pair(mind, number):
-                print(f"idle {pair[0]:.2f} s, working {pair[1]:.2f} s", flush=True)
-                pairs.append(pair)
-    print(f"{len(pairs)} of {turns} turns were counted")
-    p95 = {}
-    for name, values in zip(("idle", "working"), zip(*pairs, strict=True), strict=True):
+        for number in range(rounds):
+            if seconds := await measure_round(mind, number):
+                print("idle {:.2f} s, at once {:.2f} s, written {:.2f} s".format(*seconds), flush=True)
+                counted.append(seconds)
+    print(f"{len(counted)} of {rounds} rounds were counted")
+    idle_p50 = idle_p95 = 0.0
+    for name, values in zip(("idle", "at once", "written"), zip(*counted, strict=True), strict=True):
         ordered = sorted(values)
-        p95[name] = ordered[math.ceil(0.95 * len(ordered)) - 1]  # by nearest rank
-        print(f"{name}: p50 {statistics.median(ordered):.2f} s, p95 {p95[name]:.2f} s")
-    print(f"p95 working / idle: {p95['working'] / p95['idle']:.2f}")
+        p50, p95 = statistics.median(ordered), ordered[math.ceil(0.95 * len(ordered)) - 1]
+        idle_p50, idle_p95 = idle_p50 or p50, idle_p95 or p95
+        print(f"{name}: p50 {p50:.2f} s ({p50 / idle_p50:.2f}), p95 {p95:.2f} s ({p95 / idle_p95:.2f})")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--model", default="qwen2.5-coder-1.5b-instruct")
-    parser.add_argument("--turns", type=int, default=40)
+    parser.add_argument("--rounds", type=int, default=25)
     chosen = parser.parse_args()
     with tempfile.TemporaryDirectory() as home:
         os.environ["REVERIES_HOME"] = home
@@ -127,7 +146,7 @@ def main() -> None:
         run_command("config", "set", "memory.consolidation_volume", "100000")
         run_command("wake")
         try:
-            asyncio.run(measure(chosen.turns))
+            asyncio.run(measure(chosen.rounds))
         finally:
             run_command("sleep")
 

@@ -16,6 +16,7 @@ from reveries.daemon.mind_parts import MindParts
 from reveries.heartbeat import Pulse, WatchedLock
 from reveries.memory.model import SelfModel
 from reveries.monologue.loop import Monologue
+from reveries.notifier import Notifier
 
 
 class Activity:
@@ -41,6 +42,8 @@ class Activity:
         self._last_words: Deadline | None = None
         self.words_came = asyncio.Event()
         """Set when the owner speaks; checked by everything that the owner's words interrupt."""
+        self.writing_noted: Notifier[[]] = Notifier()
+        """The owner is writing, and their words will come soon."""
 
     def state(self) -> tuple[str, str]:
         """Return the current state, and a short detail."""
@@ -80,6 +83,11 @@ class Activity:
     def note_words(self) -> None:
         """Record that the owner said something outside a conversation: more may follow."""
         self._last_words = Deadline.after(0, self._clock)
+
+    def note_writing(self) -> None:
+        """Record that the owner is writing: no work begins by itself, and what runs may make room."""
+        self.note_words()
+        self.writing_noted.notify()
 
     def begin_talk(self) -> None:
         """Pause everything else, because the owner speaks."""

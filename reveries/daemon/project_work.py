@@ -47,6 +47,7 @@ _FAILED_SECONDS = 1800.0
 
 
 YOU_SPOKE = "You spoke."
+YOU_WRITE = "You are writing."
 
 
 class ProjectWorker:
@@ -197,7 +198,10 @@ class ProjectWorker:
                 return await work.note_rest(project_id, WakeReport(RestReason.INTERRUPTED, YOU_SPOKE, 0))
             try:
                 async with work_break.breakable():
-                    with self._events.state_changed.subscribed(work_break.note_state):
+                    with (
+                        self._events.state_changed.subscribed(work_break.note_state),
+                        self._activity.writing_noted.subscribed(partial(self._make_room, work_break)),
+                    ):
                         return await work.wake(project_id, self._must_stop)
             except TimeoutError:
                 if not work_break.has_broken_off:
@@ -208,6 +212,12 @@ class ProjectWorker:
         """End the wake of a project at once, if it is under way: its owner paused it."""
         if self._at_work == project_id and self._break is not None:
             self._break.ask(why)
+
+    def _make_room(self, work_break: "WorkBreak") -> None:
+        """Free a local model for the words that the owner is writing: stopping it then would take up to a second. A
+        hosted model serves both, and its tokens are paid for."""
+        if not self._parts.models.choices[Role.WORK].is_hosted:
+            work_break.ask(YOU_WRITE)
 
     def _note_piece(self) -> None:
         """A piece of an answer came: the work gets on, and ends where it may not go on."""

@@ -159,6 +159,12 @@ class Say(Request, frozen=True):
     sent."""
 
 
+@request(answer=Ok, safe=True)
+class NoteWriting(Request, frozen=True):
+    """The owner is writing: project work makes room on a local model, which reads the next prompt ahead, so that the
+    words need not wait. Repeated while they write. Says nothing of the text. Answered by `Ok`."""
+
+
 @request(answer=Conversations, safe=True, large=True)
 class AskConversations(Request, frozen=True):
     """Conversations that have turns, latest first; with `words` only those that contain them. Answered by

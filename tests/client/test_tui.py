@@ -54,6 +54,37 @@ async def test_a_reply_streams_onto_the_screen(home: Home, size: tuple[int, int]
         assert [request.text for request in fake.received if isinstance(request, protocol.Say)] == ["hello"]
 
 
+async def test_the_mind_is_told_once_that_the_owner_writes_and_not_what_nor_of_a_command(home: Home) -> None:
+    app = ReveriesApp(home)
+    async with asyncio.timeout(180), awake(home) as fake, app.run_test(size=_SIZES[0]) as pilot:
+        await until(pilot, lambda: app.is_attached_to_mind)
+        await pilot.press(*"/status")
+        await pilot.pause()
+        assert fake.requests(protocol.NoteWriting) == []
+        await pilot.press(*["backspace"] * 7, *"good morning")
+        await until(pilot, lambda: bool(fake.requests(protocol.NoteWriting)))
+        [noted] = fake.requests(protocol.NoteWriting)
+        assert noted == protocol.NoteWriting(noted.request_id)
+        assert fake.requests(protocol.Say) == []
+
+
+async def test_a_mind_of_an_earlier_version_that_hangs_up_on_such_a_notice_gets_no_second_one(home: Home) -> None:
+    app = ReveriesApp(home)
+    async with (
+        asyncio.timeout(180),
+        awake(home, Script(dies_on="NoteWriting")) as fake,
+        app.run_test(size=_SIZES[0]) as pilot,
+    ):
+        await until(pilot, lambda: app.is_attached_to_mind)
+        await pilot.press("h")
+        await until(pilot, lambda: bool(fake.requests(protocol.NoteWriting)) and not app.is_attached_to_mind)
+        await until(pilot, lambda: app.is_attached_to_mind)
+        await pilot.press("e", "l", "l", "o", "enter")
+        await until(pilot, lambda: bool(fake.requests(protocol.Say)))
+        assert [one.text for one in fake.requests(protocol.Say)] == ["hello"]
+        assert len(fake.requests(protocol.NoteWriting)) == 1
+
+
 async def test_the_lines_of_a_rhyme_stay_lines(home: Home) -> None:
     app = ReveriesApp(home)
     script = Script(pieces=["The kettle sings,\n", "the robin brings\nits song."])

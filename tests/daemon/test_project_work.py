@@ -27,7 +27,9 @@ SETTINGS = load_settings(None)
 QUIET = msgspec.structs.replace(SETTINGS, monologue=msgspec.structs.replace(SETTINGS.monologue, enabled=False))
 
 
-def worker(clock: PatientClock | None = None, pause_seconds: float = 0.0) -> ScriptedModel:
+def worker(
+    clock: PatientClock | None = None, pause_seconds: float = 0.0, name: str = "openai/gpt-4.1"
+) -> ScriptedModel:
     """Asks, plans three tasks, and does each."""
     numbers = iter(range(10_000))
 
@@ -38,7 +40,7 @@ def worker(clock: PatientClock | None = None, pause_seconds: float = 0.0) -> Scr
         wait: list[Piece] = [Pause(pause_seconds)] if pause_seconds else []
         return [*wait, msgspec.json.encode(work_answer(text)).decode()]
 
-    return ScriptedModel(otherwise=answer, name="openai/gpt-4.1", context_tokens=16384, clock=clock)
+    return ScriptedModel(otherwise=answer, name=name, context_tokens=16384, clock=clock)
 
 
 def work_answer(text: str) -> object:
@@ -133,6 +135,48 @@ async def test_a_word_of_the_owner_breaks_a_call_off_at_once_and_the_task_is_don
         assert (await detail(life)).project.rested_because == RestReason.INTERRUPTED.value
         await life.pass_time(1)
         assert [task.status for task in (await detail(life)).tasks] == ["done"] * 3
+
+
+@pytest.mark.requirement("V-3")
+async def test_while_the_owner_writes_work_makes_room_on_a_local_model_and_goes_on_a_minute_later(home: Home) -> None:
+    clock = PatientClock(NOON)
+    async with living(home, worker(clock, 40, "ollama/qwen3:4b"), clock, QUIET) as life:
+        await give_project(life)
+        await life.pass_time(20 / 3600)
+        assert life.mind.activity.state()[0] == "working"
+        await ask(life.mind, protocol.NoteWriting(9), protocol.Ok)
+        await life.pass_time(1 / 3600)
+        assert life.model.stopped == 1
+        assert (await detail(life)).project.rested_because == RestReason.INTERRUPTED.value
+        await life.pass_time(50 / 3600)
+        await ask(life.mind, protocol.NoteWriting(10), protocol.Ok)
+        await life.pass_time(50 / 3600)
+        assert life.mind.activity.state()[0] != "working"
+        await life.pass_time(1)
+        assert (await detail(life)).project.rested_because == RestReason.WAITING.value
+
+
+async def test_work_of_a_hosted_model_whose_tokens_are_paid_for_goes_on_while_the_owner_writes(home: Home) -> None:
+    clock = PatientClock(NOON)
+    async with living(home, worker(clock, 40, "openai/gpt-4.1"), clock, QUIET) as life:
+        await give_project(life)
+        await life.pass_time(200 / 3600)
+        stopped = life.model.stopped
+        await ask(life.mind, protocol.NoteWriting(9), protocol.Ok)
+        await life.pass_time(1 / 3600)
+        assert life.model.stopped == stopped
+        assert life.mind.activity.state()[0] == "working"
+
+
+async def test_the_next_prompt_is_read_ahead_when_the_owner_begins_to_write(home: Home) -> None:
+    async with living(home, worker(), PatientClock(NOON), QUIET) as life:
+        await life.say("Good morning.")
+        await life.pass_time(1 / 3600)
+        before = len(life.model.read)
+        await ask(life.mind, protocol.NoteWriting(9), protocol.Ok)
+        await life.pass_time(1 / 3600)
+        [(messages, _)] = life.model.read[before:]
+        assert messages == life.mind.conversation.turns.prompt_beginning()
 
 
 async def test_what_changes_something_comes_to_its_end_before_a_word_of_the_owner_breaks_the_work_off() -> None:

@@ -341,7 +341,7 @@ class FakeMind:
                 return protocol.Ok(number)
             case protocol.ApplyConfig():
                 return protocol.ConfigApplied(number, [], script.needs_restart)
-            case protocol.Detach():
+            case protocol.Detach() | protocol.NoteWriting():
                 return protocol.Ok(number)
             case _:
                 return self._remembered(request, number)

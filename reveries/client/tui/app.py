@@ -161,6 +161,10 @@ class ReveriesApp(ConversationApp):
         await self.chat.add_message(text, is_private=is_private)
         return True
 
+    @on(Composer.KeyTyped)
+    def _note_writing(self) -> None:
+        self.link.note_writing()
+
     @on(Composer.PrivacyChanged)
     def _privacy_turned(self) -> None:
         self.hint(

@@ -40,6 +40,9 @@ class Composer(TextArea):
             self.text = text
             self.is_private = is_private
 
+    class KeyTyped(Message):
+        """The owner typed a character of a message, not of a command."""
+
     class PrivacyChanged(Message):
         """Off the record was switched on or off."""
 
@@ -250,6 +253,8 @@ class Composer(TextArea):
         elif event.key == "enter":
             self._enter()
         elif not (self._handle_menu_key(event.key) or self._handle_history_key(event.key)):
+            if event.is_printable and not f"{self.text}{event.character}".startswith("/"):
+                self.post_message(self.KeyTyped())
             return
         event.stop()
         event.prevent_default()

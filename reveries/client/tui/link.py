@@ -24,6 +24,8 @@ from reveries.errors import AsleepError, ConnectionLostError, ReveriesError
 FIRST_PAUSE_SECONDS: Final = 0.1
 LONGEST_PAUSE_SECONDS: Final = 2.0
 STATUS_SECONDS: Final = 5.0
+WRITING_SECONDS: Final = 20.0
+"""Between two notices that the owner is writing. Less than the minute for which work does not begin after one."""
 QUEUED_TURNS: Final = 50
 _Answer = TypeVar("_Answer")
 
@@ -48,6 +50,8 @@ class MindLink:
         """Turns broadcast while attaching, which may be missing from the answer; None otherwise."""
         self._switched = asyncio.Event()
         self._status_wanted = asyncio.Event()
+        self._is_writing = asyncio.Event()
+        self._may_note_writing = True
 
     @property
     def is_connected(self) -> bool:
@@ -75,6 +79,10 @@ class MindLink:
         self._waiting.append(OutgoingText(text, is_private))
         self._message_queued.set()
         return True
+
+    def note_writing(self) -> None:
+        """Tell the daemon that the owner is writing, at most every `WRITING_SECONDS`."""
+        self._is_writing.set()
 
     def stop_reply(self) -> bool:
         """Ask the daemon to stop the current reply; False if there is none."""
@@ -137,6 +145,7 @@ class MindLink:
             tasks.create_task(self._watch_thoughts(mind), name="tui.thoughts")
             tasks.create_task(self._watch_status(mind), name="tui.status")
             tasks.create_task(self._send_queued(mind), name="tui.say")
+            tasks.create_task(self._send_writing(mind), name="tui.writing")
 
     async def _listen_to_mind(self, mind: Connection) -> None:
         async for frame in mind.broadcasts():
@@ -185,6 +194,20 @@ class MindLink:
             except ReveriesError:
                 # A slow answer is no lost connection: the daemon may be busy, and the reply goes on.
                 continue
+
+    async def _send_writing(self, mind: Connection) -> None:
+        while self._may_note_writing:
+            await self._is_writing.wait()
+            self._may_note_writing = False  # A daemon of before hangs up on this request: not a second time.
+            try:
+                await mind.ask(protocol.NoteWriting, protocol.Ok)
+            except ConnectionLostError:
+                raise
+            except ReveriesError:
+                return
+            self._may_note_writing = True
+            await self._clock.sleep(WRITING_SECONDS)
+            self._is_writing.clear()
 
     async def _send_queued(self, mind: Connection) -> None:
         while True:

@@ -73,6 +73,13 @@ async def say_words(call: Call, request: protocol.Say) -> protocol.Replied:
     return _replied_frame(request.request_id, result, mind.models.conversation.name)
 
 
+@handles(protocol.NoteWriting)
+async def note_writing(call: Call, request: protocol.NoteWriting) -> protocol.Ok:
+    call.mind.activity.note_writing()
+    call.mind.conversation.request_read_ahead()
+    return protocol.Ok(request.request_id)
+
+
 @handles(protocol.AskConversations)
 async def list_conversations(call: Call, request: protocol.AskConversations) -> protocol.Conversations:
     current_id = call.mind.conversation.conversation_id

@@ -2,8 +2,9 @@
 
 Two sentences are about the same thing if they share their subject and most of their other words, and differ in one
 value after the verb: a number, a name, a word or two. The later one then holds, unless the earlier one has more
-authority or the two state different conditions. This is "newest wins", limited to cases where it is safe; texts that
-are only similar stay candidates, which a model may judge or the owner sees as unverified.
+authority, the two state different conditions, or the verb lets a subject have several values at once ("is allergic
+to", "bought", "speaks"): both then hold, unless the value is a number. Texts that are only similar stay candidates,
+which a model may judge or the owner sees as unverified.
 """
 
 import re
@@ -216,6 +217,8 @@ def _compare_sentences(old: _Sentence, new: _Sentence, *, is_same_title: bool) -
         return None
     if len(telling) < (1 if is_same_title else 2):
         return None
+    if _is_many_valued(before) and not (_has_number(was) and _has_number(now)):
+        return None
     return ValueChange(" ".join(before), " ".join(was), " ".join(now), old.text, new.text)
 
 
@@ -242,6 +245,18 @@ def _has_verb(words: Sequence[str]) -> bool:
     return any(
         word in _WORDS["past_forms"] or (word.islower() and word.endswith(("ed", "es", "s"))) for word in words[1:]
     )
+
+
+def _is_many_valued(before: Sequence[str]) -> bool:
+    """Whether what stands before a value lets its subject have several at once, by the last word that says how they
+    are related: "is allergic to", "sells", but not "the rent is"."""
+    relating = _WORDS["many_valued"] | _WORDS["verbs"]
+    last = next((word for word in map(str.casefold, reversed(before)) if word in relating), "")
+    return last in _WORDS["many_valued"]
+
+
+def _has_number(words: Sequence[str]) -> bool:
+    return any(word[:1].isdigit() or word.casefold() in _WORDS["numbers"] for word in words)
 
 
 def _is_telling(word: str) -> bool:

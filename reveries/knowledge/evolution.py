@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from reveries.knowledge.model import Confidence, Relation, RelationType
+from reveries.knowledge.model import REPLACING, Confidence, Relation, RelationType
 
 STRENGTHEN_BY = 0.05
 WEAKEN_BY = 0.3
@@ -83,18 +83,31 @@ def confirm_contradiction(relation: Relation, confidence_source: str) -> Relatio
 
 
 def copies_for_replacement(old_id: str, new_id: str, relations: Iterable[Relation]) -> list[RelationCopy]:
-    """The relations that a replacing chunk takes over at half their weight (V-62). The originals stay. Relations
-    between the two chunks, and copies that would be weaker than an archived relation, are left out."""
+    """The relations that a replacing chunk takes over at half their weight (V-62). The originals stay. Left out are
+    relations between the two chunks, those by which others replace the old one, and copies that would be weaker than an
+    archived relation."""
     found = []
     for one in relations:
         ends = {one.from_id, one.to_id}
         weight = one.weight * COPY_SHARE
         is_active = one.archived_at is None and one.type is not RelationType.CONTRADICTS
-        if old_id not in ends or new_id in ends or not is_active or weight < ARCHIVE_BELOW:
+        if old_id not in ends or new_id in ends or not is_active or weight < ARCHIVE_BELOW or replaces(one, old_id):
             continue
         from_id, to_id = (new_id if end == old_id else end for end in (one.from_id, one.to_id))
         found.append(RelationCopy(from_id, to_id, one.type, weight, one.id))
     return found
+
+
+def replaces(relation: Relation, chunk_id: str) -> bool:
+    """Whether the relation says that another chunk replaces this one."""
+    if relation.type is RelationType.SUPERSEDED_BY:
+        return relation.from_id == chunk_id
+    return relation.type in REPLACING and relation.to_id == chunk_id
+
+
+def archive_relation(relation: Relation, now: float, reason: str) -> Relation:
+    """The relation in the archive, with its weight kept; unchanged if it is there."""
+    return weaken_relation(relation, now, reason, relation.weight)
 
 
 def pairs_to_relate(counts: Mapping[tuple[str, str], int], related: Iterable[Iterable[str]]) -> list[tuple[str, str]]:

@@ -24,9 +24,11 @@ from reveries.knowledge.evolution import (
     IMPLICIT_WEIGHT,
     LIKE_FROM,
     MOST_LIKE,
+    archive_relation,
     copies_for_replacement,
     initial_weight,
     pairs_to_relate,
+    replaces,
     strengthen_relation,
     unarchive_relation,
     weaken_relation,
@@ -177,6 +179,7 @@ class ProjectKnowledge:
             ends = await read_named(transaction, project_id, {new.from_id, new.to_id})
             if len(ends) == 2:
                 await self._follow_up(transaction, ends[new.from_id], ends[new.to_id], new.type, before)
+                relation = await read_relation(transaction, relation.id)
         self.search.note_change(project_id)
         return relation
 
@@ -230,12 +233,30 @@ class ProjectKnowledge:
         while (last := await self._last_replaced(transaction, newer, older)) is not None:
             # Undo that replacement: no chunk may replace itself through any number of others.
             await transaction.run("chunks.unmark_superseded", {"id": last.id, "by": last.superseded_by})
+            await self._archive_replacements(transaction, last, older, "replaced")
         row = {"id": older.id, "project_id": older.project_id, "by": newer.id, "now": self._clock.now()}
         await transaction.run("chunks.mark_superseded", row)
+        await self._archive_replacements(transaction, newer, older, "replaced")
         for copy in copies_for_replacement(older.id, newer.id, await relations_of_chunk(transaction, older.id)):
+            known = await find_relation(transaction, copy.from_id, copy.to_id, copy.type)
+            if known is not None and known.archived_at is not None:
+                continue  # A contradiction archived it; a copy is no new statement.
             new = NewRelation(copy.from_id, copy.to_id, copy.type, copy.weight, True, derived_from=copy.derived_from)
             await state_relation(transaction, new, self._new_id, self._clock.now())
         self.search.note_change(older.project_id)
+
+    async def keep_both(self, transaction: Transaction, one: Chunk, other: Chunk) -> None:
+        """Undo that either of two chunks replaced the other: both hold. What the one took over, it keeps."""
+        for older, newer in ((one, other), (other, one)):
+            await transaction.run("chunks.unmark_superseded", {"id": older.id, "by": newer.id})
+            await self._archive_replacements(transaction, older, newer, "manual")
+        self.search.note_change(one.project_id)
+
+    async def _archive_replacements(self, transaction: Transaction, older: Chunk, newer: Chunk, why: str) -> None:
+        """Archive every relation that says `newer` replaces `older`."""
+        for one in await relations_of_chunk(transaction, older.id):
+            if newer.id in (one.from_id, one.to_id) and replaces(one, older.id):
+                await store_change(transaction, archive_relation(one, self._clock.now(), why))
 
     async def count_coretrievals(self, project_id: str) -> int:
         """Strengthen what was found together since the last count, once a session, and relate what was found together
@@ -323,6 +344,8 @@ class ProjectKnowledge:
             return
         if not has_authority(chunk, other):
             await self._contradict(transaction, chunk, other, "stated")
+            if type_ in REPLACING:
+                await self._archive_replacements(transaction, other, chunk, "contradicted")
         elif type_ in REPLACING:
             if other.superseded_by != chunk.id:
                 await self.replace(transaction, other, chunk)

@@ -55,6 +55,8 @@ class QueryPlan:
     """What is left of the question without the words that say how it is meant."""
     filters: SearchFilters = field(default_factory=SearchFilters)
     relation_types: tuple[RelationType, ...] = ()
+    names_type: bool = False
+    """Whether the question itself names what it asks for: a decision. Otherwise the types only come first."""
 
     @property
     def target(self) -> str:
@@ -76,7 +78,8 @@ def plan_query(question: str) -> QueryPlan:
     if _holds(QueryType.OPERATIONAL, asked):
         return QueryPlan(QueryType.OPERATIONAL, QueryMethod.STRUCTURED_QUERY, _topic(question))
     if _holds(QueryType.LOOKUP, asked):
-        return QueryPlan(QueryType.LOOKUP, QueryMethod.TAG_FILTER, _topic(question), SearchFilters(types=_types(asked)))
+        filters, names_type = SearchFilters(types=_types(asked)), _names_decision(asked)
+        return QueryPlan(QueryType.LOOKUP, QueryMethod.TAG_FILTER, _topic(question), filters, names_type=names_type)
     if (types := _relation_types(asked)) is not None:
         return QueryPlan(
             QueryType.CONNECTION, QueryMethod.RELATIONSHIP_TRAVERSAL, _topic(question), relation_types=types
@@ -133,12 +136,14 @@ def _holds(form: QueryType, asked: str) -> bool:
     return bool(_compiled_forms().by_type[form.value].search(asked))
 
 
+def _names_decision(asked: str) -> bool:
+    return bool(_compiled_forms().decided.search(asked))
+
+
 def _types(asked: str) -> frozenset[ChunkType]:
     """Which types of chunk a lookup means."""
-    if _compiled_forms().decided.search(asked):
+    if _names_decision(asked) or re.search(r"\b(?:i|my|we|our|us)\b", asked):
         return frozenset({ChunkType.DECISION, ChunkType.USER_INPUT})
-    if re.search(r"\b(?:i|my)\b", asked):
-        return frozenset({ChunkType.USER_INPUT, ChunkType.DECISION})
     return frozenset({ChunkType.RESOURCE, ChunkType.RESEARCH})
 
 

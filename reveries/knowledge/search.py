@@ -127,9 +127,10 @@ class KnowledgeSearch:
         match plan.method:
             case QueryMethod.TAG_FILTER:
                 found = await self.hybrid(project_id, plan.topic, limit, with_until, is_counted=is_counted)
-                if not found:
-                    anything = replace(with_until, types=frozenset())
-                    found = await self.hybrid(project_id, plan.topic, limit, anything, is_counted=is_counted)
+                if not found or (len(found) < limit and not plan.names_type):  # The answer may be of another type.
+                    anything, known = replace(with_until, types=frozenset()), {one.chunk.id for one in found}
+                    others = await self.hybrid(project_id, plan.topic, limit, anything, is_counted=is_counted)
+                    found = [*found, *(one for one in others if one.chunk.id not in known)][:limit]
             case QueryMethod.SEMANTIC_SEARCH:
                 found = await self._explore(project_id, plan.topic, limit, with_until)
             case _:
@@ -206,9 +207,11 @@ class KnowledgeSearch:
             fitting += [(chunks[name], cosine) for name, cosine in batch if name in chunks]
             if len(fitting) >= limit:
                 break
+        scored = [(cosine * (1.0 if chunk.stands else SUPERSEDED_FACTOR), chunk, cosine) for chunk, cosine in fitting]
+        scored.sort(key=lambda one: -one[0])
         found = [
-            FoundChunk(chunk, cosine, cosine, semantic_rank=rank)
-            for rank, (chunk, cosine) in enumerate(fitting[:limit], start=1)
+            FoundChunk(chunk, cosine, score, semantic_rank=rank)
+            for rank, (score, chunk, cosine) in enumerate(scored[:limit], start=1)
         ]
         if is_counted:
             await self._note_found(found, session_id, query)

@@ -92,7 +92,9 @@ async def settle_by_answer(store: ProjectStore, transaction: Transaction, questi
                 for chunk in (one.older, one.newer):
                     why = f"you said otherwise: {question.answer[:200]}"
                     await store.knowledge.mark_fallen(transaction, question.project_id, chunk.id, why)
-            case ConflictChoice.BOTH | ConflictChoice.UNSURE:
+            case ConflictChoice.BOTH:
+                await store.knowledge.keep_both(transaction, one.older, one.newer)
+            case ConflictChoice.UNSURE:
                 pass
         if choice is not ConflictChoice.UNSURE:
             await store.knowledge.settle(transaction, one, "owner")
@@ -106,6 +108,8 @@ async def settle_by_owner(store: ProjectStore, project: Project, conflict: Knowl
             await store.knowledge.replace(transaction, conflict.newer, conflict.older)
         elif keep == "later":
             await store.knowledge.replace(transaction, conflict.older, conflict.newer)
+        else:
+            await store.knowledge.keep_both(transaction, conflict.older, conflict.newer)
         await store.knowledge.settle(transaction, conflict, "owner")
         await store.clear_rest(transaction, project.id)
 

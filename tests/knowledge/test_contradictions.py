@@ -110,3 +110,45 @@ def test_a_long_text_without_a_full_stop_is_not_compared_word_by_word() -> None:
     began = time.process_time()
     assert find_change("", "oak ash " * 2000, "", "oak ash " * 1990 + "elm " + "oak ash " * 9) is None
     assert time.process_time() - began < 0.5
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("Marta is allergic to peanuts.", "Marta is allergic to shellfish."),
+        ("Anna bought a red bicycle.", "Anna bought a new piano."),
+        ("The museum sells tickets for children.", "The museum sells postcards of Oslo."),
+        ("My neighbour Otto speaks French.", "My neighbour Otto speaks Spanish."),
+        ("The recipe of Nadia contains butter.", "The recipe of Nadia contains almonds."),
+        ("The river Aare flows through Bern.", "The river Aare flows through Thun."),
+        ("The flat in Leith has a balcony.", "The flat in Leith has a garden."),
+        ("Tom is a member of the choir.", "Tom is a member of the chess club."),
+        ("Ida is the sister of Jonas.", "Ida is the sister of Emil."),
+        ("We planted a pear tree behind the shed.", "We planted a plum tree behind the shed."),
+    ],
+)
+def test_what_can_have_several_values_at_once_is_not_replaced_by_another_one(old: str, new: str) -> None:
+    assert find_change("", old, "", new) is None
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "value"),
+    [
+        ("The harbour master is Els Bakker.", "The harbour master is Tom Visser.", "Tom Visser"),
+        ("Marta lives in the town of Bergen.", "Marta lives in the town of Oslo.", "Oslo"),
+        ("The film Lanterns was directed by Ana Ruiz.", "The film Lanterns was directed by Ida Holm.", "Ida Holm"),
+        ("The museum sells 20 tickets an hour.", "The museum sells 30 tickets an hour.", "30"),
+        ("The flat in Leith has two rooms.", "The flat in Leith has three rooms.", "three"),
+        ("The brother of Ida is Jonas.", "The brother of Ida is Emil.", "Emil"),
+        ("The ferry to Texel leaves on Monday.", "The ferry to Texel leaves on Friday.", "Friday"),
+        (
+            "Our meeting in March was moved to the library.",
+            "Our meeting in March was moved to the town hall.",
+            "town hall",
+        ),
+    ],
+)
+def test_what_has_one_value_or_a_number_takes_the_newer_one(old: str, new: str, value: str) -> None:
+    change = find_change("", old, "", new)
+    assert change is not None
+    assert change.new == value

@@ -161,6 +161,78 @@ async def test_what_is_replaced_is_still_found_behind_what_replaces_it_and_leave
         assert weights[(new, ground)] == 0.4
 
 
+async def test_a_search_by_meaning_alone_puts_what_was_replaced_behind_what_replaces_it(tmp_path: Path) -> None:
+    async with open_knowledge(tmp_path) as (knowledge, _):
+        [old] = await knowledge.store(PROJECT, [new_chunk("The rent of the flat is 900 euros.")])
+        [new] = await knowledge.store(PROJECT, [new_chunk("The rent of the flat is 950 euros.")])
+        found = await knowledge.search.semantic(PROJECT, "The rent is 900 euros", 5, min_similarity=0.1)
+        assert [one.chunk.id for one in found] == [new, old]
+        assert found[1].similarity > found[0].similarity
+
+
+@pytest.mark.parametrize(
+    ("question", "type_", "first"),
+    [
+        ("Where did we put the spare key?", ChunkType.USER_INPUT, "The spare key is under the blue pot."),
+        ("Which floor did we end up with?", ChunkType.DECISION, "We take the oak floor for the hall."),
+    ],
+)
+async def test_a_question_on_what_we_did_is_answered_by_words_of_the_owner_and_decisions_first(
+    tmp_path: Path, question: str, type_: ChunkType, first: str
+) -> None:
+    async with open_knowledge(tmp_path) as (knowledge, _):
+        await knowledge.store(PROJECT, [new_chunk(t) for t in ("A boiler has a key.", "A pine floor dents easily.")])
+        await knowledge.store(PROJECT, [new_chunk(first, type=type_)])
+        found = (await knowledge.search.answer(PROJECT, question, 5)).found
+        assert found[0].chunk.content == first
+        assert len(found) > 1  # What is of another type follows.
+
+
+async def test_a_replacement_does_not_take_over_that_others_replace_the_old_chunk(tmp_path: Path) -> None:
+    async with open_knowledge(tmp_path) as (knowledge, _):
+        texts = ("The oak is old.", "A ferry leaves.", "Bread rises.")
+        old, first, second = [(await knowledge.store(PROJECT, [new_chunk(text)]))[0] for text in texts]
+        for newer in (first, second):
+            await knowledge.state(PROJECT, NewRelation(newer, old, RelationType.REPLACES, 0.8))
+        stated = {(one.from_id, one.to_id) for one in await knowledge.relations(PROJECT)}
+        assert stated == {(first, old), (second, old)}
+
+
+async def test_a_copy_for_a_replacement_does_not_bring_back_what_a_contradiction_archived(tmp_path: Path) -> None:
+    async with open_knowledge(tmp_path) as (knowledge, _):
+        texts = ("The oak is old.", "A ferry leaves.", "Bread rises.")
+        old, new, ground = [(await knowledge.store(PROJECT, [new_chunk(text)]))[0] for text in texts]
+        weak = await knowledge.state(PROJECT, NewRelation(new, ground, RelationType.SUPPORTS, 0.3))
+        await knowledge.weaken(PROJECT, weak, "contradicted", 0.3)
+        await knowledge.state(PROJECT, NewRelation(old, ground, RelationType.SUPPORTS, 0.2))
+        await knowledge.state(PROJECT, NewRelation(new, old, RelationType.REPLACES, 0.8))
+        [left] = await knowledge.relations_between(new, ground)
+        assert left.archive_reason == "contradicted"
+
+
+async def test_a_replacement_in_the_other_direction_archives_the_earlier_one(tmp_path: Path) -> None:
+    async with open_knowledge(tmp_path) as (knowledge, _):
+        one, other = [(await knowledge.store(PROJECT, [new_chunk(t)]))[0] for t in ("The oak is old.", "Bread rises.")]
+        await knowledge.state(PROJECT, NewRelation(other, one, RelationType.REPLACES, 0.8))
+        await knowledge.state(PROJECT, NewRelation(one, other, RelationType.REPLACES, 0.8))
+        [before] = await knowledge.relations_between(other, one)
+        [now] = await knowledge.relations_between(one, other)
+        assert (before.archive_reason, now.archive_reason) == ("replaced", "")
+
+
+async def test_what_a_text_says_to_replace_of_the_owners_is_a_contradiction_and_no_active_replacement(
+    tmp_path: Path,
+) -> None:
+    async with open_knowledge(tmp_path) as (knowledge, _):
+        said = NewChunk("The oak is ours.", ChunkType.USER_INPUT, Confidence.VERIFIED, ChunkSource.USER)
+        [own] = await knowledge.store(PROJECT, [said])
+        [read] = await knowledge.store(PROJECT, [new_chunk("Bread rises.")])
+        refused = await knowledge.state(PROJECT, NewRelation(read, own, RelationType.REPLACES, 0.8))
+        assert refused.archive_reason == "contradicted"
+        active = [one.type for one in await knowledge.relations(PROJECT) if one.archived_at is None]
+        assert active == [RelationType.CONTRADICTS]
+
+
 async def test_no_chunk_replaces_itself_over_any_number_of_others(tmp_path: Path) -> None:
     async with open_knowledge(tmp_path) as (knowledge, _):
         texts = ("The oak is old.", "A ferry leaves.", "Bread rises.")

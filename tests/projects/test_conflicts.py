@@ -8,7 +8,7 @@ import pytest
 
 from reveries.knowledge.model import ChunkSource, ChunkType, Confidence, KnowledgeConflict, NewChunk, RelationType
 from reveries.llm.tier import Tier
-from reveries.projects.conflicts import describe_doubts
+from reveries.projects.conflicts import describe_doubts, settle_by_owner
 from reveries.projects.executing import Workplace
 from reveries.projects.model import AgentStatus, OwnerQuestion, Project, QuestionKind, QuestionStatus, TaskStatus
 from reveries.projects.orientation_tools import GetOrientation, OrientationTools
@@ -233,3 +233,18 @@ def test_of_many_contradictions_the_newest_are_named_and_the_rest_counted() -> N
     lines = describe_doubts([one] * 7)
     assert len(lines) == 6
     assert lines[-1] == "2 more contradictions: reveries memory contradictions"
+
+
+@pytest.mark.requirement("V-124")
+@pytest.mark.parametrize("first", ["earlier", "later", "rule"])
+async def test_both_undoes_that_one_of_two_was_replaced(tmp_path: Path, first: str) -> None:
+    async with open_work(tmp_path, answers, embedder=embedder()) as work:
+        project = await work.begin("Flat", "Find a flat")
+        for rent in (900, 950):
+            await work.store.knowledge.store(project.id, [new_chunk(f"The rent of the flat is {rent} euros.")])
+        for keep in (first, "both") if first != "rule" else ("both",):
+            [one] = await work.store.knowledge.contradictions(project.id, unresolved_only=False)
+            await settle_by_owner(work.store, project, one, keep)
+        assert all(chunk.stands for chunk in await work.store.knowledge.of_project(project.id))
+        [left] = await work.store.knowledge.contradictions(project.id, unresolved_only=False)
+        assert left.relation.resolution == "owner"

@@ -44,7 +44,7 @@ def know_command(name: str, query: str, with_why: bool, as_of: "datetime | None"
     decisions and relations ("what contradicts ...?") are answered from those. Searching changes nothing."""
     from reveries.client.sync_call import ask_mind
 
-    until = 0.0 if as_of is None else find_end_of_day(as_of)
+    until = 0.0 if as_of is None else max(1.0, find_end_of_day(as_of))  # 0 stands for "now".
     limit = _FOUND if query else _LISTED
     answer = ask_mind(lambda new_id: protocol.AskChunks(new_id, name, query[:1000], limit, until), protocol.Chunks)
     print_answer(answer, as_json, lambda: know_page(answer, with_why=with_why))

@@ -1,9 +1,10 @@
-"""A million changes of relations, with the invariants checked after each (V-33..V-35, V-60, V-62, V-135).
+"""A million changes of relations, with what must hold of one checked after each (V-33..V-35, V-60, V-62, V-135).
 
     make soak PART=relations                  # or ARGS="--changes 1000000 --steps 20000"
 
-`--changes` run on relations in memory, through the pure functions; `--steps` on a real database with two projects, with
-searches, replacements, erasures and restarts in between. Ends with 1 at the first violation.
+`--changes` run on single relations in memory, through the pure functions; `--steps` on a real database with two
+projects, with searches, replacements and their undoing, erasures and restarts in between. There each replacement is
+checked at once, and every relation and chunk each 25 steps. Ends with 1 at the first violation.
 """
 
 import argparse

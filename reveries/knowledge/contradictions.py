@@ -10,13 +10,14 @@ which a model may judge or the owner sees as unverified.
 import re
 import tomllib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from enum import StrEnum
 from importlib import resources
 
 from reveries.index.terms import stem, stop_words
 from reveries.knowledge.model import Chunk, ChunkSource, ChunkType, Confidence, NewChunk
+from reveries.llm.base import Vectors
 
 _WORD = re.compile(r"[^\W_]+(?:['\u2019.,-][^\W_]+)*|[$\u20ac\u00a3%]")
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n+")
@@ -29,6 +30,7 @@ _WORDS = {
 _MOST_VALUE_WORDS = 6
 _LEAST_SHARED = 0.7
 """Share of the content words of the longer sentence, without numbers, that both sentences must have."""
+_MOST_OF_BATCH = 10
 _MOST_SENTENCES = 40
 _MOST_SENTENCE_WORDS = 80
 """Longer ones are not compared: a text without full stops would take seconds."""
@@ -72,6 +74,8 @@ class ChunkComparison:
     cosine: float
     change: ValueChange | None
     speaks_alike: bool
+    is_stored_together: bool = False
+    """Whether both are stored at once: neither is newer, and `chunk_id` is the other's place in the batch."""
 
 
 def compare_chunks(new: NewChunk, near: Sequence[tuple[Chunk, float]], conflict_floor: float) -> list[ChunkComparison]:
@@ -86,6 +90,39 @@ def compare_chunks(new: NewChunk, near: Sequence[tuple[Chunk, float]], conflict_
             is_alike = is_near and speak_alike(other.title, other.content, new.title, new.content)
             found.append(ChunkComparison(other.id, cosine, change, is_alike))
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class BatchComparison:
+    """Compares chunks that are stored together: each with the nearest of those before it."""
+
+    chunks: Sequence[NewChunk]
+    vectors: Vectors
+    """One row each, of length 1."""
+    similarity_floor: float
+    conflict_floor: float
+
+    def compare(self) -> list[list[ChunkComparison]]:
+        """The comparisons of each chunk; the other's place in the batch stands for its id."""
+        return [self._compare_one(place) for place in range(len(self.chunks))]
+
+    def _compare_one(self, place: int) -> list[ChunkComparison]:
+        cosines = self.vectors[:place] @ self.vectors[place]
+        nearest = [int(one) for one in (-cosines).argsort(kind="stable")[:_MOST_OF_BATCH]]
+        near = [
+            (_stored_form(str(one), self.chunks[one]), float(cosines[one]))
+            for one in nearest
+            if cosines[one] >= self.similarity_floor
+        ]
+        found = compare_chunks(self.chunks[place], near, self.conflict_floor)
+        return [replace(one, is_stored_together=True) for one in found]
+
+
+def _stored_form(name: str, new: NewChunk) -> Chunk:
+    return Chunk(
+        name, "", new.title, new.content, new.type, new.tags, new.confidence, new.source, tuple(new.rests_on), None, "",
+        0.0, new.foreign_sources,
+    )  # fmt: skip
 
 
 def find_change(old_title: str, old: str, new_title: str, new: str) -> ValueChange | None:

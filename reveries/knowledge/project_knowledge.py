@@ -8,14 +8,14 @@ relation is a function of `evolution`, stored in the same transaction as the chu
 import asyncio
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from reveries.clock import Clock
 from reveries.db.database import Database, Reader, Transaction
 from reveries.knowledge.contradictions import (
+    BatchComparison,
     ChunkComparison,
     Resolution,
-    ValueChange,
     compare_chunks,
     has_authority,
     resolve,
@@ -86,24 +86,32 @@ class ProjectKnowledge:
 
     # --- storing -----------------------------------------------------------------------------------------------------
 
-    async def prepare(self, project_id: str, chunks: Sequence[NewChunk]) -> PreparedChunks:
-        """Embed chunks and compare them with the stored ones most like them. Call it before the transaction that stores
-        them, because model calls and comparisons of long texts would hold the transaction open."""
+    async def prepare(
+        self, project_id: str, chunks: Sequence[NewChunk], *, are_one_text: bool = False
+    ) -> PreparedChunks:
+        """Embed chunks and compare them with the stored ones most like them, and with each other unless they are
+        sections of one text. Call it before the transaction that stores them, because model calls and comparisons of
+        long texts would hold the transaction open."""
         if not chunks:
             return PreparedChunks((), await self._embedder.embed([]), ())
         vectors = await self._embedder.embed([one.text for one in chunks])
         near = await self.search.likest(project_id, chunks, vectors, COMPARED, self.search.similarity_floor)
         there = await read_named(self._database, project_id, {name for one in near for name, _ in one})
         alike = await asyncio.to_thread(_compare_all, chunks, near, there, self._conflict_floor)
+        if len(chunks) > 1 and not are_one_text:
+            batch = BatchComparison(chunks, vectors, self.search.similarity_floor, self._conflict_floor)
+            together = await asyncio.to_thread(batch.compare)
+            alike = [[*stored, *others] for stored, others in zip(alike, together, strict=True)]
         return PreparedChunks(chunks, vectors, alike)
 
     async def put(self, transaction: Transaction, project_id: str, prepared: PreparedChunks) -> list[str]:
         """Store chunks with their relations and contradictions (V-29, V-55, V-63, V-123). Return their ids."""
         ids: list[str] = []
-        for chunk, vector, alike in zip(prepared.chunks, prepared.vectors, prepared.alike, strict=True):
+        for chunk, vector, compared in zip(prepared.chunks, prepared.vectors, prepared.alike, strict=True):
             ids.append(chunk_id := self._new_id())
             await put_chunk(transaction, project_id, chunk_id, chunk, self._clock.now())
             await put_vector(transaction, chunk_id, self._embedder.model_id, vector)
+            alike = [_name_in_batch(one, ids) for one in compared]
             named = {name for name, _ in chunk.related_to} | {one.chunk_id for one in alike}
             there = await read_named(transaction, project_id, {chunk_id, *named})
             stored = there.pop(chunk_id)
@@ -117,9 +125,9 @@ class ProjectKnowledge:
             self.search.note_change(project_id)
         return ids
 
-    async def store(self, project_id: str, chunks: Sequence[NewChunk]) -> list[str]:
+    async def store(self, project_id: str, chunks: Sequence[NewChunk], *, are_one_text: bool = False) -> list[str]:
         """Prepare and store chunks in their own transaction. Return their ids."""
-        prepared = await self.prepare(project_id, chunks)
+        prepared = await self.prepare(project_id, chunks, are_one_text=are_one_text)
         async with self._database.transaction() as transaction:
             return await self.put(transaction, project_id, prepared)
 
@@ -365,7 +373,7 @@ class ProjectKnowledge:
             if other.id in known or not other.stands:
                 continue
             if comparison.change is not None:
-                await self._note_change(transaction, other, chunk, comparison.change)
+                await self._note_change(transaction, other, chunk, comparison)
             elif comparison.speaks_alike:
                 await self._contradict(transaction, chunk, other, "likeness")
             elif comparison.cosine >= LIKE_FROM and related < MOST_LIKE:
@@ -382,10 +390,15 @@ class ProjectKnowledge:
         """Cosine from which texts may contradict each other: 0.85 for an embedder with a floor of 0.7 (VA-31)."""
         return (1.0 + self.search.similarity_floor) / 2.0
 
-    async def _note_change(self, transaction: Transaction, older: Chunk, newer: Chunk, change: ValueChange) -> None:
-        resolution = resolve(older, newer, change)
+    async def _note_change(
+        self, transaction: Transaction, older: Chunk, newer: Chunk, comparison: ChunkComparison
+    ) -> None:
+        assert comparison.change is not None
+        resolution = resolve(older, newer, comparison.change)
         if resolution is Resolution.CONDITIONAL:
             return
+        if comparison.is_stored_together:
+            resolution = Resolution.ESCALATE
         contradiction = await self._contradict(transaction, newer, older, "rule")
         if resolution is Resolution.RECENCY:
             await self.replace(transaction, older, newer)
@@ -403,6 +416,11 @@ class ProjectKnowledge:
         )  # fmt: skip
         relation = await state_relation(transaction, new, self._new_id, self._clock.now())
         return KnowledgeConflict(newer, older, relation)
+
+
+def _name_in_batch(one: ChunkComparison, ids: Sequence[str]) -> ChunkComparison:
+    """The comparison with a chunk of the same batch by the id that this one has got."""
+    return replace(one, chunk_id=ids[int(one.chunk_id)]) if one.is_stored_together else one
 
 
 def _compare_all(

@@ -76,7 +76,7 @@ async def store_document(
     every = {one.id: one for one in await store.knowledge.of_project(project.id)}
     known = {(one.title, one.content) for one in every.values() if _is_in_force(one, every, gone)}
     new = [one for one in chunks if (one.title, one.content) not in known]
-    return await store.knowledge.store(project.id, new) if new else []
+    return await store.knowledge.store(project.id, new, are_one_text=True) if new else []
 
 
 async def update_document(

@@ -297,6 +297,23 @@ async def test_a_newer_value_stands_before_the_older_one_and_the_owners_word_giv
         assert open_one.older.superseded_by is None
 
 
+@pytest.mark.requirement("V-123", "V-124")
+async def test_of_two_values_that_are_stored_together_neither_is_newer_and_the_owner_is_asked(tmp_path: Path) -> None:
+    async with open_knowledge(tmp_path) as (knowledge, _):
+        texts = ("A ferry leaves at nine.", "The rent of the flat is 900 euros.", "The rent of the flat is 950 euros.")
+        ids = await knowledge.store(PROJECT, [new_chunk(text) for text in texts])
+        assert all(chunk.stands for chunk in await knowledge.of_project(PROJECT))
+        [asked] = await knowledge.contradictions(PROJECT)
+        assert ({asked.older.id, asked.newer.id}, asked.is_verified) == (set(ids[1:]), True)
+
+
+async def test_sections_of_one_text_are_not_compared_with_each_other(tmp_path: Path) -> None:
+    async with open_knowledge(tmp_path) as (knowledge, _):
+        texts = ("The rent of the flat is 900 euros.", "The rent of the flat is 950 euros.")
+        await knowledge.store(PROJECT, [new_chunk(text) for text in texts], are_one_text=True)
+        assert await knowledge.contradictions(PROJECT, unresolved_only=False) == []
+
+
 async def test_what_a_chunk_was_made_of_and_what_holds_under_another_condition_is_no_contradiction(
     tmp_path: Path,
 ) -> None:

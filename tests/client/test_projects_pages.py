@@ -190,6 +190,11 @@ def test_a_day_lasts_until_the_next_midnight_even_if_the_clocks_change(
     assert hours is None or lasted == pytest.approx(hours * 3600 - 0.001, abs=0.0005)
 
 
+@pytest.mark.parametrize("day", ["1960-01-01", "0001-01-01"])
+def test_on_a_day_before_unix_time_nothing_was_known(day: str) -> None:
+    assert find_end_of_day(datetime.fromisoformat(day)) == 1.0
+
+
 def test_the_chat_shows_a_project_and_answers_a_question() -> None:
     assert first_request("/project Fair")[0] == protocol.AskProject(7, "Fair")
     assert first_request("/answer 3f9a Els pays")[0] == protocol.AnswerQuestion(7, "3f9a", "Els pays")

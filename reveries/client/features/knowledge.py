@@ -44,18 +44,20 @@ def know_command(name: str, query: str, with_why: bool, as_of: "datetime | None"
     decisions and relations ("what contradicts ...?") are answered from those. Searching changes nothing."""
     from reveries.client.sync_call import ask_mind
 
-    until = 0.0 if as_of is None else max(1.0, find_end_of_day(as_of))  # 0 stands for "now".
+    until = 0.0 if as_of is None else find_end_of_day(as_of)
     limit = _FOUND if query else _LISTED
     answer = ask_mind(lambda new_id: protocol.AskChunks(new_id, name, query[:1000], limit, until), protocol.Chunks)
     print_answer(answer, as_json, lambda: know_page(answer, with_why=with_why))
 
 
 def find_end_of_day(day: "datetime") -> float:
-    """Return the last millisecond of a local day, in unix seconds. Where clocks change, a day has 23 or 25 hours."""
+    """Return the last millisecond of a local day, in unix seconds, at least 1. Where clocks change, a day has 23 or 25
+    hours."""
     from datetime import datetime, timedelta
 
     last = datetime.max - timedelta(days=2)  # The last day whose end has unix seconds in every time zone.
-    return (min(day, last) + timedelta(days=1)).timestamp() - 0.001
+    # 0 would stand for "now", and no project is older than unix time.
+    return max(1.0, (min(day, last) + timedelta(days=1)).timestamp() - 0.001)
 
 
 @click.command("chunks")

@@ -2,9 +2,10 @@
 
 Two sentences are about the same thing if they share their subject and most of their other words, and differ in one
 value after the verb: a number, a name, a word or two. The later one then holds, unless the earlier one has more
-authority, the two state different conditions, or the verb lets a subject have several values at once ("is allergic
-to", "bought", "speaks"): both then hold, unless the value is a number. Texts that are only similar stay candidates,
-which a model may judge or the owner sees as unverified.
+authority or the two state different conditions. A verb by which a subject has several values at once ("is allergic to",
+"bought", "speaks") replaces nothing, unless the value is a number or the later text is another edition of the earlier
+one: both hold, and the later one is shown first. Texts that are only similar stay candidates, which a model may judge
+or the owner sees as unverified.
 """
 
 import re
@@ -30,6 +31,9 @@ _WORDS = {
 _MOST_VALUE_WORDS = 6
 _LEAST_SHARED = 0.7
 """Share of the content words of the longer sentence, without numbers, that both sentences must have."""
+_EDITION_SENTENCES = 2
+"""A text with the title of an earlier one that repeats so many of its sentences is another edition of it: a value that
+changed there is a correction, whatever the verb."""
 _MOST_OF_BATCH = 10
 _MOST_SENTENCES = 40
 _MOST_SENTENCE_WORDS = 80
@@ -54,6 +58,8 @@ class ValueChange:
     new: str
     old_sentence: str
     new_sentence: str
+    may_both_hold: bool = False
+    """Whether the subject can have both values at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,13 +144,14 @@ def _find_change(
     is_same_title = bool(old_title) and old_title.casefold() == new_title.casefold()
     is_apart = bool(old_title and new_title) and not is_same_title
     said_before = {one.keys for one in olds}
+    is_edition = is_same_title and sum(one.keys in said_before for one in news) >= _EDITION_SENTENCES
     for said in news:
         if said.keys in said_before:
             continue
         for earlier in olds:
-            if (change := _compare_sentences(earlier, said, is_same_title=is_same_title)) and not (
-                is_apart and not _names_subject(change.subject)
-            ):
+            if (
+                change := _compare_sentences(earlier, said, is_same_title=is_same_title, is_edition=is_edition)
+            ) and not (is_apart and not _names_subject(change.subject)):
                 return change
     return None
 
@@ -228,7 +235,7 @@ def _sentences(text: str) -> list[_Sentence]:
     return found
 
 
-def _compare_sentences(old: _Sentence, new: _Sentence, *, is_same_title: bool) -> ValueChange | None:
+def _compare_sentences(old: _Sentence, new: _Sentence, *, is_same_title: bool, is_edition: bool) -> ValueChange | None:
     """Return the one value in which two sentences differ; None if they differ otherwise."""
     shared = len(old.distinct & new.distinct)
     if max(len(old.distinct), len(new.distinct)) - shared > _MOST_VALUE_WORDS:
@@ -254,9 +261,8 @@ def _compare_sentences(old: _Sentence, new: _Sentence, *, is_same_title: bool) -
         return None
     if len(telling) < (1 if is_same_title else 2):
         return None
-    if _is_many_valued(before) and not (_has_number(was) and _has_number(now)):
-        return None
-    return ValueChange(" ".join(before), " ".join(was), " ".join(now), old.text, new.text)
+    may_both_hold = not is_edition and _is_many_valued(before) and not (_has_number(was) and _has_number(now))
+    return ValueChange(" ".join(before), " ".join(was), " ".join(now), old.text, new.text, may_both_hold)
 
 
 def _is_anaphoric(sentence: _Sentence) -> bool:

@@ -13,6 +13,7 @@ from reveries.index.names import find_mentions
 from reveries.index.terms import terms_of
 from reveries.knowledge.candidates import Statement, TermRarity, score_by_sentence
 from reveries.knowledge.contradictions import statements_of
+from reveries.knowledge.model import RelationType
 from reveries.knowledge.ranking import CROWD, Float32, Lead
 from reveries.knowledge.store import names_of
 from reveries.llm.base import Vector, Vectors
@@ -96,6 +97,13 @@ class ProjectIndex:
             related.setdefault(there, []).append(Lead(here, one["weight"], one["type"]))
         self._related = related
         self.greatest_weight = max((sum(one.strength for one in every) for every in related.values()), default=0.0)
+
+    def precedes(self, earlier_id: str, later_id: str) -> bool:
+        """Whether a relation says that the one came before the other, which was stored later."""
+        here, there = self._rows_by_id.get(earlier_id), self._rows_by_id.get(later_id)
+        if here is None or there is None or here > there:
+            return False
+        return any(one.row == there and one.by == RelationType.PRECEDED_BY for one in self._related.get(here, ()))
 
     def row_of(self, chunk_id: str) -> int | None:
         return self._rows_by_id.get(chunk_id)

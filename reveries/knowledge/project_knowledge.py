@@ -378,12 +378,16 @@ class ProjectKnowledge:
                 await self._contradict(transaction, chunk, other, "likeness")
             elif comparison.cosine >= LIKE_FROM and related < MOST_LIKE:
                 related += 1
-                shared = tuple(sorted(set(chunk.tags) & set(other.tags)))
-                new = NewRelation(
-                    chunk.id, other.id, RelationType.RELATED_TO, IMPLICIT_WEIGHT, True, shared,
-                    confidence_source="likeness",
-                )  # fmt: skip
-                await state_relation(transaction, new, self._new_id, self._clock.now())
+                await self._relate_implicitly(transaction, chunk, other, RelationType.RELATED_TO, "likeness")
+
+    async def _relate_implicitly(
+        self, transaction: Transaction, chunk: Chunk, other: Chunk, type_: RelationType, found_by: str
+    ) -> None:
+        shared = tuple(sorted(set(chunk.tags) & set(other.tags)))
+        new = NewRelation(
+            chunk.id, other.id, type_, IMPLICIT_WEIGHT, True, shared, confidence_source=found_by
+        )  # fmt: skip
+        await state_relation(transaction, new, self._new_id, self._clock.now())
 
     @property
     def _conflict_floor(self) -> float:
@@ -396,6 +400,10 @@ class ProjectKnowledge:
         assert comparison.change is not None
         resolution = resolve(older, newer, comparison.change)
         if resolution is Resolution.CONDITIONAL:
+            return
+        if comparison.change.may_both_hold:
+            if not comparison.is_stored_together:
+                await self._relate_implicitly(transaction, newer, older, RelationType.PRECEDED_BY, "rule")
             return
         if comparison.is_stored_together:
             resolution = Resolution.ESCALATE

@@ -176,6 +176,7 @@ class KnowledgeSearch:
             more = await self._read(project_id, index, ranked, similarity, limit, filters)
             known = {one.chunk.id for one in found}
             found = (found + [one for one in more if one.chunk.id not in known])[:limit]
+        found = _later_first(found, index)
         if is_counted:
             await self._note_found(found, session_id, query)
         return found
@@ -459,6 +460,19 @@ def _likest(
         index.likest(vector, count, least, names_of(chunk.title, chunk.content), chunk.content, chunk.title)
         for chunk, vector in zip(chunks, vectors, strict=True)
     ]
+
+
+def _later_first(found: Sequence[FoundChunk], index: ProjectIndex) -> list[FoundChunk]:
+    """The results with what another result preceded directly before it: of two values that both hold, the later one is
+    shown first. Pure."""
+    ordered: list[FoundChunk] = []
+    for one in found:
+        place = next((n for n, other in enumerate(ordered) if index.precedes(other.chunk.id, one.chunk.id)), None)
+        if place is None:
+            ordered.append(one)
+        else:
+            ordered.insert(place, replace(one, score=ordered[place].score))
+    return ordered
 
 
 def _standing_factor(chunk: Chunk, filters: SearchFilters) -> float:

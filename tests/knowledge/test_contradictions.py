@@ -128,7 +128,19 @@ def test_a_long_text_without_a_full_stop_is_not_compared_word_by_word() -> None:
     ],
 )
 def test_what_can_have_several_values_at_once_is_not_replaced_by_another_one(old: str, new: str) -> None:
-    assert find_change("", old, "", new) is None
+    change = find_change("", old, "", new)
+    assert change is not None
+    assert change.may_both_hold
+
+
+def test_what_changed_in_another_edition_of_a_text_is_a_correction_whatever_the_verb() -> None:
+    old = "Otto is a guide. He lives in Bern. Otto speaks French. He is forty."
+    change = find_change("Otto", old, "Otto", old.replace("French", "Spanish"))
+    assert change is not None
+    assert not change.may_both_hold
+    alone = find_change("Otto", old, "Otto", "Otto speaks Spanish.")
+    assert alone is not None
+    assert alone.may_both_hold
 
 
 @pytest.mark.parametrize(
@@ -151,4 +163,4 @@ def test_what_can_have_several_values_at_once_is_not_replaced_by_another_one(old
 def test_what_has_one_value_or_a_number_takes_the_newer_one(old: str, new: str, value: str) -> None:
     change = find_change("", old, "", new)
     assert change is not None
-    assert change.new == value
+    assert (change.new, change.may_both_hold) == (value, False)

@@ -307,6 +307,18 @@ async def test_of_two_values_that_are_stored_together_neither_is_newer_and_the_o
         assert ({asked.older.id, asked.newer.id}, asked.is_verified) == (set(ids[1:]), True)
 
 
+async def test_of_two_values_that_may_both_hold_both_stand_and_the_later_one_is_found_first(tmp_path: Path) -> None:
+    async with open_knowledge(tmp_path) as (knowledge, _):
+        texts = ("Marta is allergic to peanuts.", "Marta is allergic to shellfish.")
+        old, new = [(await knowledge.store(PROJECT, [new_chunk(text)]))[0] for text in texts]
+        found = await knowledge.search.hybrid(PROJECT, "Is Marta allergic to peanuts?", 5)
+        assert [one.chunk.id for one in found] == [new, old]
+        assert all(one.chunk.stands for one in found)
+        assert await knowledge.contradictions(PROJECT, unresolved_only=False) == []
+        [relation] = await knowledge.relations(PROJECT)
+        assert (relation.from_id, relation.to_id, relation.type) == (new, old, RelationType.PRECEDED_BY)
+
+
 async def test_sections_of_one_text_are_not_compared_with_each_other(tmp_path: Path) -> None:
     async with open_knowledge(tmp_path) as (knowledge, _):
         texts = ("The rent of the flat is 900 euros.", "The rent of the flat is 950 euros.")

@@ -49,7 +49,7 @@ from reveries.projects.wake_report import RestReason, WakeReport
 from reveries.projects.work import ProjectWork
 from reveries.projects.work_model import WorkModel
 from reveries.tools.sandbox import find_sandbox
-from tests.projects.kit import tool_services
+from tests.projects.kit import RowMemory, tool_services
 
 HERE: Final = Path(__file__).parent
 GOALS: Final = (
@@ -97,16 +97,13 @@ async def open_bench(folder: Path, most_tasks: int = 10) -> AsyncIterator[Bench]
         knowledge = ProjectKnowledge(database, models.embedder, clock, _new_id)
         store = ProjectStore(database, knowledge, clock, _new_id)
 
-        async def remember(text: str, is_tainted: bool) -> None:
-            """Nobody remembers a bench."""
-
         bench = Bench(
             store,
             ProjectWork(
                 store=store,
                 settings=lambda: projects,
                 model=lambda project_id: WorkModel(models.work, project_id, models.tier(Role.WORK), "Ana"),
-                remember=remember,
+                memory=RowMemory(clock),
                 services=tool_services(home.path, find_sandbox()),
                 report_event=lambda action, words: bench.told.append((action, words)),
             ),

@@ -18,6 +18,7 @@ from reveries.projects.answers import CONFLICT_TAG, require_choice
 from reveries.projects.approvals import read_scope
 from reveries.projects.grant_store import GrantStore
 from reveries.projects.model import (
+    REVERTED,
     Goal,
     Orientation,
     OrientationVersion,
@@ -312,7 +313,7 @@ class ProjectStore:
         async with self._database.transaction() as transaction:
             newest = await self.orientation(project.id, transaction)
             sources = wanted.foreign_sources
-            trigger = f"reverted to {version}"
+            trigger = f"{REVERTED}{version}"
             await self.put_orientation(transaction, project.id, newest, wanted.content, trigger, sources)
 
     async def log_event(self, project_id: str, action: str, details: str = "", task: WorkTask | None = None) -> None:

@@ -10,9 +10,6 @@ another subject, a harbour fair); they are run once.
 
 import argparse
 import asyncio
-import contextlib
-import multiprocessing
-import multiprocessing.context
 import os
 import random
 import sys
@@ -23,7 +20,6 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from graphlib import CycleError, TopologicalSorter
-from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Final
 
@@ -49,7 +45,7 @@ from reveries.projects.wake_report import RestReason, WakeReport
 from reveries.projects.work import ProjectWork
 from reveries.projects.work_model import WorkModel
 from reveries.tools.sandbox import find_sandbox
-from tests.projects.kit import tool_services
+from tests.projects.kit import RowMemory, tool_services
 
 HERE: Final = Path(__file__).parent
 GOALS: Final = (
@@ -65,7 +61,6 @@ GOALS: Final = (
     "Organise a swap day for children's clothes at the school",
 )
 ANSWER: Final = "I do not know yet; decide what is sensible."
-_KILLS_A_MIND: Final = 50
 GOOD_STOPS: Final = frozenset({RestReason.DONE, RestReason.WAITING, RestReason.BUDGET})
 
 
@@ -97,16 +92,13 @@ async def open_bench(folder: Path, most_tasks: int = 10) -> AsyncIterator[Bench]
         knowledge = ProjectKnowledge(database, models.embedder, clock, _new_id)
         store = ProjectStore(database, knowledge, clock, _new_id)
 
-        async def remember(text: str, is_tainted: bool) -> None:
-            """Nobody remembers a bench."""
-
         bench = Bench(
             store,
             ProjectWork(
                 store=store,
                 settings=lambda: projects,
                 model=lambda project_id: WorkModel(models.work, project_id, models.tier(Role.WORK), "Ana"),
-                remember=remember,
+                memory=RowMemory(clock),
                 services=tool_services(home.path, find_sandbox()),
                 report_event=lambda action, words: bench.told.append((action, words)),
             ),
@@ -234,105 +226,6 @@ def _is_right(outcome: str, wanted: dict[str, str]) -> bool:
     return wanted["right"] in outcome and wanted.get("also", "") in outcome
 
 
-# --- kills ------------------------------------------------------------------------------------------------------------
-
-
-async def live_scripted(folder: Path, heard: Connection) -> None:
-    """One life of the worker that is killed: a scripted model, wake after wake. `heard` gets stored answers."""
-    from reveries.llm.tier import Tier
-    from tests.fakes.clock import HandClock
-    from tests.memory.kit import NOW
-    from tests.projects.kit import open_work
-    from tests.projects.test_goals_and_input import answers
-
-    clock = HandClock(NOW + time.time() % 1e6)
-    async with open_work(folder, answers, tier=Tier.CAPABLE, clock=clock, new_id=_new_id) as work:
-        projects = await work.store.projects()
-        project = projects[0] if projects else await work.begin("Shed", "Build a shed")
-        heard.send("")
-        for number in range(1000):
-            await work.wake(project)
-            for _, question in await work.store.open_questions():
-                await work.store.answer(question.id, f"answer to {question.id}")
-                heard.send(question.id)
-            await work.store.set_goal(project, f"Build shed {number}", None)
-
-
-def _live(folder: Path, heard: Connection) -> None:
-    asyncio.run(live_scripted(folder, heard))
-
-
-def _check(folder: Path, acknowledged: set[str], answer: Connection) -> None:
-    answer.send(asyncio.run(check_after_kill(folder, acknowledged)))
-
-
-def run_kills(number: int, seed: int) -> None:
-    """Kill the worker at random moments; after each, every acknowledged answer is there and nothing is done twice.
-
-    A fork server that has imported everything starts each life, so that a life begins in milliseconds."""
-    chance, lives = random.Random(seed), multiprocessing.get_context("forkserver")
-    lives.set_forkserver_preload(["__main__", "tests.projects.kit", "tests.projects.test_goals_and_input"])
-    acknowledged, faults, begun = set[str](), list[str](), 0
-    with tempfile.TemporaryDirectory() as name:
-        for kills in range(1, number + 1):
-            if kills % _KILLS_A_MIND == 1:  # A mind that grew for ever would make each life slower.
-                folder = Path(name) / str(kills)
-                folder.mkdir()
-                acknowledged_here = set[str]()
-            ours, theirs = lives.Pipe(duplex=False)
-            life = lives.Process(target=_live, args=(folder, theirs))
-            life.start()
-            theirs.close()
-            with contextlib.suppress(EOFError):
-                begun += ours.recv() == ""
-                time.sleep(chance.uniform(0, 0.4))
-                life.kill()
-                while True:
-                    acknowledged_here.add(ours.recv())
-            life.join()
-            faults += _check_apart(lives, folder, acknowledged_here)
-            acknowledged |= acknowledged_here
-            if faults:
-                break
-    print(f"{kills} kills, {begun} begun, {len(acknowledged)} answers acknowledged, faults: {faults or 0}")
-
-
-def _check_apart(lives: multiprocessing.context.ForkServerContext, folder: Path, acknowledged: set[str]) -> list[str]:
-    ours, theirs = lives.Pipe(duplex=False)
-    check = lives.Process(target=_check, args=(folder, acknowledged, theirs))
-    check.start()
-    theirs.close()
-    try:
-        found: list[str] = ours.recv()
-    except EOFError:
-        found = ["what was left could not be read"]
-    check.join()
-    return found
-
-
-async def check_after_kill(folder: Path, acknowledged: set[str]) -> list[str]:
-    """What is not as it has to be: answers lost, tasks done twice, a state that differs when it is read again."""
-    from tests.projects.kit import open_work
-
-    async with open_work(folder, lambda _: "", new_id=_new_id) as work:
-        there = await work.store.projects()
-        if not there:
-            return []
-        project = there[0]
-        first, second = await work.state(project), await work.state(project)
-        faults = [] if first == second else ["two readings of the same rows differ"]
-        answers = {one.id: one.status.value for one in first.questions}
-        faults += [f"answer {name} lost" for name in acknowledged if answers.get(name) != "answered"]
-        log = await work.store.activities(project.id, 100_000)
-        done = [entry.task_id for entry in log if entry.action == "task.done"]
-        faults += [f"task {name} done twice" for name in set(done) if done.count(name) > 1]
-        statuses = {task.id: task.status for task in first.tasks}
-        faults += [f"task {name} was done and is not" for name in done if statuses[str(name)] is not TaskStatus.DONE]
-        chunks = await work.store.knowledge.of_project(project.id)
-        noted = [one.content for one in chunks if one.type.value == "user_input"]
-        return faults + (["an answer became two chunks"] if len(noted) != len({*noted}) else [])
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--goals", type=int, default=0)
@@ -346,6 +239,8 @@ def main() -> None:
     if chosen.recipes:
         asyncio.run(run_recipes())
     if chosen.kills:
+        from work_kills import run_kills
+
         run_kills(chosen.kills, chosen.seed)
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,8 +18,10 @@ from reveries.daemon.sleep_control import SleepControl
 from reveries.daemon.thinking_control import Permission
 from reveries.daemon.watchdog import Watchdog
 from reveries.daemon.watched_model import WatchedModel
+from reveries.db.database import Transaction
 from reveries.errors import AsleepError, NotFoundError, UsageError
 from reveries.llm.base import Role
+from reveries.memory.conversations import ConversationStore
 from reveries.memory.model import Origin
 from reveries.notifier import Notifier
 from reveries.projects.model import Project, WorkTask
@@ -235,7 +238,7 @@ class ProjectWorker:
             store=self.store,
             settings=lambda: self._parts.settings.projects,
             model=self._model,
-            remember=self._remember,
+            memory=WorkExperiences(self._parts.memory.conversations, self._sleep),
             services=await self._open_services(),
             report_event=report_event,
             hold_break=work_break.hold,
@@ -328,14 +331,25 @@ class ProjectWorker:
             candidates=tuple(one.name for one in chosen),
         )
 
-    async def _remember(self, text: str, is_tainted: bool) -> None:
-        """Store work as an experience, so that the mind recalls it and sleep processes it."""
-        origin = Origin.TOOL if is_tainted else Origin.SELF
-        await self._parts.memory.conversations.record_external(text, origin)
-        await self._sleep.light_sleep()
-
     async def _record_trip(self, verdict: Verdict, so_far: str) -> None:
         await self._parts.journal.record_trip("consolidation", verdict, so_far, "the step was cut and not used")
+
+
+@dataclass(frozen=True, slots=True)
+class WorkExperiences:
+    """Stores work as experiences, so that the mind recalls it and sleep processes it."""
+
+    conversations: ConversationStore
+    sleep: SleepControl
+
+    async def put_experience(self, transaction: Transaction, text: str, *, is_tainted: bool) -> None:
+        """Store the outcome of a task in the transaction that ends it."""
+        origin = Origin.TOOL if is_tainted else Origin.SELF
+        await self.conversations.put_external(transaction, text, origin)
+
+    async def light_sleep(self) -> None:
+        """Make the new experiences recallable."""
+        await self.sleep.light_sleep()
 
 
 class WorkBreak:

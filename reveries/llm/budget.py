@@ -318,7 +318,7 @@ async def _check_goal(transaction: Transaction, ask: PlannedCall) -> None:
         ):
             raise BudgetExceededError(
                 f"The goal's limit of ${row['dollars_limit']:.2f} is used up.",
-                advice="Give it more: reveries project goal PROJECT TEXT --limit DOLLARS",
+                advice="Give it more, with the same text: reveries project goal PROJECT TEXT --limit DOLLARS",
             )
 
 

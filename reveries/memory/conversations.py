@@ -323,22 +323,25 @@ class ConversationStore:
     async def record_external(self, text: str, origin: Origin, happened_at: float | None = None) -> Experience | None:
         """Store an experience from outside the conversation (R-68, R-140), dated now unless `happened_at` is given.
         Returns None for a blank text."""
-        text = make_storable(text)
-        if not text.strip():
-            return None
-        experience = self._experience(
-            ExperienceKind.EXTERNAL,
-            text,
-            self._clock.now() if happened_at is None else happened_at,
-            origin,
-            origin.is_tainted,
-        )
+        put: list[Experience | None] = []
 
         async def work(transaction: Transaction) -> ChangeSet:
-            await transaction.run("experiences.insert", experience_row(experience, 0))
+            put.append(await self.put_external(transaction, text, origin, happened_at))
             return ChangeSet()
 
         await self._store.commit(work)
+        return put[-1]
+
+    async def put_external(
+        self, transaction: Transaction, text: str, origin: Origin, happened_at: float | None = None
+    ) -> Experience | None:
+        """As `record_external`, within a transaction that also stores something else."""
+        text = make_storable(text)
+        if not text.strip():
+            return None
+        at = self._clock.now() if happened_at is None else happened_at
+        experience = self._experience(ExperienceKind.EXTERNAL, text, at, origin, origin.is_tainted)
+        await transaction.run("experiences.insert", experience_row(experience, 0))
         return experience
 
     def _tainted_by(self, thought: Thought) -> tuple[str, ...]:

@@ -56,9 +56,7 @@ class BetweenTasks:
             self.report_event("question", question)
         state = await read_state(self.store, state.project.id)
         if trigger := await self._why_rewrite(state, model):
-            version = await write_orientation(self.store, model, state, fallen, trigger)
-            self.report_event("orientation", f"version {version}: {trigger}")
-            state = await read_state(self.store, state.project.id)
+            state = await self._rewrite(model, state, fallen, trigger)
         if _is_stopped(state):
             return state
         most_plans = MOST_PLANS if model.tier is Tier.CAPABLE else 1
@@ -69,6 +67,12 @@ class BetweenTasks:
         if state.status is AgentStatus.ERROR:
             return await self._ask_about_deadlock(state)
         return state
+
+    async def _rewrite(self, model: WorkModel, state: AgentState, fallen: Fallen, trigger: str) -> AgentState:
+        version = await write_orientation(self.store, model, state, fallen, trigger)
+        if version is not None:
+            self.report_event("orientation", f"version {version}: {trigger}")
+        return await read_state(self.store, state.project.id)
 
     async def _ask_about_deadlock(self, state: AgentState) -> AgentState:
         """Ask the owner when every task is blocked and none waits for an answer, or nothing would ever go on."""

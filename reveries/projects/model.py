@@ -73,6 +73,10 @@ class Project:
     """Whether its tools may change the folder."""
 
 
+REVERTED = "reverted to "
+"""Begins the trigger of a version that the owner went back to; its number follows."""
+
+
 @dataclass(frozen=True, slots=True)
 class Goal:
     id: str
@@ -241,6 +245,11 @@ class OrientationVersion:
     written_at: float
     content: Orientation
     foreign_sources: frozenset[str] = frozenset()
+
+    @property
+    def is_reverted(self) -> bool:
+        """Whether the owner made it the newest from an earlier version."""
+        return self.trigger.startswith(REVERTED)
 
 
 class AgentStatus(StrEnum):

@@ -6,11 +6,20 @@ from dataclasses import replace
 
 import msgspec
 
+from reveries.db.database import Transaction
 from reveries.knowledge.model import Chunk, ChunkSource, ChunkType, Confidence, NewChunk
 from reveries.llm.tier import Tier
 from reveries.projects.answers import CRITERION_TAG, is_yes
 from reveries.projects.intake import CONSTRAINTS_TAG, CRITERIA_TAG
-from reveries.projects.model import AgentState, OrientationVersion, OwnerQuestion, Phase, QuestionStatus, SkillNode
+from reveries.projects.model import (
+    AgentState,
+    OrientationVersion,
+    OwnerQuestion,
+    Phase,
+    Project,
+    QuestionStatus,
+    SkillNode,
+)
 from reveries.projects.premise import Fallen
 from reveries.projects.prompt_material import describe_orientation, describe_tasks, list_chunks
 from reveries.projects.rewriting import Proposal, RewriteInput, rewrite
@@ -41,8 +50,9 @@ class OrientAnswer(msgspec.Struct, frozen=True):
 
 async def write_orientation(
     store: ProjectStore, model: WorkModel, state: AgentState, fallen: Fallen, trigger: str
-) -> int:
-    """Write the next version because of `trigger`; return its number."""
+) -> int | None:
+    """Write the next version because of `trigger`; return its number. None, and nothing is written, if the owner or a
+    program wrote one meanwhile."""
     chunks = await store.knowledge.of_project(state.project.id)
     triggers = set(trigger.split())
     may_change_goal = bool({"goal", INTAKE_TAG, CRITERION_TAG} & triggers)
@@ -67,9 +77,21 @@ async def write_orientation(
     sources = frozenset[str]().union(*(one.foreign_sources for one in state.tasks))
     sources = sources.union(*(one.foreign_sources for one in chunks))
     async with store.transaction() as transaction:
+        newest = await store.orientation(state.project.id, transaction)
+        if newest.version != old.version:
+            await _try_again(store, transaction, state.project, newest)
+            return None
         await store.knowledge.put(transaction, state.project.id, prepared)
         await store.put_orientation(transaction, state.project.id, old, new, trigger, sources)
     return old.version + 1
+
+
+async def _try_again(
+    store: ProjectStore, transaction: Transaction, project: Project, newest: OrientationVersion
+) -> None:
+    """Let what made a rewrite due be due on the newer page, too, unless the owner chose that page."""
+    if project.rewrite_due and not newest.is_reverted:
+        await store.note_rewrite_due(transaction, project, project.rewrite_due[-1])
 
 
 def archive_chunk(old: OrientationVersion) -> NewChunk:

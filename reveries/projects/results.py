@@ -12,7 +12,7 @@ from reveries.projects.model import AgentState, QuestionKind, TaskKind, TaskStat
 from reveries.projects.store import NewQuestion, ProjectStore
 from reveries.projects.task_store import NewTask
 from reveries.projects.triggers import rewrite_after_task
-from reveries.projects.watching import Remember, ReportEvent
+from reveries.projects.watching import ReportEvent, WorkMemory
 from reveries.projects.work_model import WorkModel
 
 MOST_TRIES = 3
@@ -25,7 +25,7 @@ class TaskResults:
 
     store: ProjectStore
     report_event: ReportEvent
-    remember: Remember
+    memory: WorkMemory
 
     async def store_result(self, model: WorkModel, state: AgentState, task: WorkTask, result: TaskResult) -> None:
         match result.status:
@@ -65,6 +65,7 @@ class TaskResults:
         ]
         prepared = await self.store.knowledge.prepare(task.project_id, learnings)
         rests = {*task.rests_on, *result.rests_on}
+        experience = f"I worked on {state.project.name}: {task.title}. {result.outcome}"
         async with self.store.transaction() as transaction:
             await self.store.tasks.end(
                 transaction, task, TaskStatus.DONE, outcome=result.outcome, audit=verdict.why, failure="",
@@ -77,10 +78,9 @@ class TaskResults:
             tasks = await self.store.tasks.of_project(task.project_id, transaction)
             if trigger := rewrite_after_task(task, tasks, state.orientation.content):
                 await self.store.note_rewrite_due(transaction, state.project, trigger)
+            await self.memory.put_experience(transaction, experience, is_tainted=bool(task.foreign_sources))
         self.report_event("done", f"{task.title}: {result.outcome}")
-        await self.remember(
-            f"I worked on {state.project.name}: {task.title}. {result.outcome}", bool(task.foreign_sources)
-        )
+        await self.memory.light_sleep()
 
     async def _block(self, task: WorkTask, result: TaskResult) -> None:
         question = result.question or NewQuestion(f"What is needed for “{task.title}”?", blocks=(task.id,))

@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import msgspec
 
@@ -18,6 +18,7 @@ from reveries.projects.answers import CONFLICT_TAG, require_choice
 from reveries.projects.approvals import read_scope
 from reveries.projects.grant_store import GrantStore
 from reveries.projects.model import (
+    REVERTED,
     Goal,
     Orientation,
     OrientationVersion,
@@ -212,7 +213,8 @@ class ProjectStore:
         return await self.find(project_id)
 
     async def set_goal(self, project: Project, text: str, dollars_limit: float | None) -> Goal:
-        """Set the goal that applies from the next task on (V-50, V-90). Raises UsageError."""
+        """Set the goal that applies from the next task on (V-50, V-90). The text of the current or pending goal again
+        changes only its limit. Raises UsageError."""
         text = text.strip()
         if not text or len(text) > LONGEST_GOAL_CHARS:
             raise UsageError(
@@ -221,15 +223,38 @@ class ProjectStore:
                 "reveries project add",
             )
         async with self._database.transaction() as transaction:
-            await transaction.run("projects.drop_pending_goals", {"project_id": project.id})
-            active = [one for one in await self.goals(project.id, transaction) if one.state == "active"]
-            goal_id, state = self._new_id(), "pending" if active else "active"
-            row = {"id": goal_id, "project_id": project.id, "text": text, "state": state, "now": self.now}
-            row |= {"applied_at": None if active else self.now, "dollars_limit": dollars_limit}
-            await transaction.run("projects.put_goal", row | {"checksum": checksum(text)})
-            await self.log(transaction, project.id, "goal.said")
+            there = [one for one in await self.goals(project.id, transaction) if one.state != "past"]
+            same = next((one for one in there if one.text.split() == text.split()), None)
+            if same is None:
+                goal = await self._put_goal(transaction, project, text, dollars_limit)
+            else:
+                goal = await self._limit_goal(transaction, project, same, dollars_limit)
             await self.clear_rest(transaction, project.id)
+        return goal
+
+    async def _put_goal(
+        self, transaction: Transaction, project: Project, text: str, dollars_limit: float | None
+    ) -> Goal:
+        """Store a goal instead of a pending one; it applies at once if none does."""
+        await transaction.run("projects.drop_pending_goals", {"project_id": project.id})
+        active = [one for one in await self.goals(project.id, transaction) if one.state == "active"]
+        goal_id, state = self._new_id(), "pending" if active else "active"
+        row = {"id": goal_id, "project_id": project.id, "text": text, "state": state, "now": self.now}
+        row |= {"applied_at": None if active else self.now, "dollars_limit": dollars_limit}
+        await transaction.run("projects.put_goal", row | {"checksum": checksum(text)})
+        await self.log(transaction, project.id, "goal.said")
         return Goal(goal_id, text, state, self.now, dollars_limit)
+
+    async def _limit_goal(
+        self, transaction: Transaction, project: Project, goal: Goal, dollars_limit: float | None
+    ) -> Goal:
+        """Change the limit of a goal that the owner said again: its plan, questions and spending stay."""
+        if goal.state == "active":
+            await transaction.run("projects.drop_pending_goals", {"project_id": project.id})
+        await transaction.run("projects.limit_goal", {"id": goal.id, "dollars_limit": dollars_limit})
+        words = "no limit" if dollars_limit is None else f"${dollars_limit:.2f}"
+        await self.log(transaction, project.id, "goal.limited", words)
+        return replace(goal, dollars_limit=dollars_limit)
 
     async def set_folder(self, project: Project, folder: str, *, may_write: bool) -> None:
         """Set the only folder that its tools can access from the next task on; empty: none."""
@@ -288,7 +313,7 @@ class ProjectStore:
         async with self._database.transaction() as transaction:
             newest = await self.orientation(project.id, transaction)
             sources = wanted.foreign_sources
-            trigger = f"reverted to {version}"
+            trigger = f"{REVERTED}{version}"
             await self.put_orientation(transaction, project.id, newest, wanted.content, trigger, sources)
 
     async def log_event(self, project_id: str, action: str, details: str = "", task: WorkTask | None = None) -> None:

@@ -1,10 +1,12 @@
 """Observers of the work: events for watching clients, and a database row for each model or tool call."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
+from typing import Protocol
 
 import msgspec
 
 from reveries.answer_wording import describe_answer
+from reveries.db.database import Transaction
 from reveries.projects.model import WorkTask
 from reveries.projects.store import ProjectStore
 from reveries.tools.reach import Reach
@@ -12,8 +14,6 @@ from reveries.tools.results import ToolResult
 
 ReportEvent = Callable[[str, str], None]
 """Receives each event: the action and a short description."""
-Remember = Callable[[str, bool], Awaitable[None]]
-"""Stores the outcome of a task as an experience; the flag says whether it is tainted."""
 _MOST_ARGUMENT_CHARS = 2000
 _MOST_RESULT_CHARS = 4000
 _SHOWN_CHARS = 160
@@ -22,6 +22,18 @@ _SHOWN_ANSWER_CHARS = 1000
 
 def ignore_event(action: str, words: str) -> None:
     """Ignore an event."""
+
+
+class WorkMemory(Protocol):
+    """Remembers the outcomes of tasks as experiences."""
+
+    async def put_experience(self, transaction: Transaction, text: str, *, is_tainted: bool) -> None:
+        """Store an outcome in the transaction that ends its task: a done task is remembered, and once."""
+        ...
+
+    async def light_sleep(self) -> None:
+        """Make new experiences recallable. If that is broken off, the next light sleep does it."""
+        ...
 
 
 class StepRows:

@@ -28,7 +28,7 @@ from reveries.projects.task_tools import HoldBreak, TaskTools, ToolServices, fol
 from reveries.projects.triggers import INTAKE_TAG, percent_done
 from reveries.projects.wake import has_new_answers, note_answers, read_state, wake_project
 from reveries.projects.wake_report import NOTHING_TO_DO, RestReason, WakeReport
-from reveries.projects.watching import Remember, ReportEvent, StepRows, ignore_event
+from reveries.projects.watching import ReportEvent, StepRows, WorkMemory, ignore_event
 from reveries.projects.work_model import WorkModel
 from reveries.tools.loop import LoopLimits
 
@@ -53,14 +53,14 @@ class ProjectWork:
     settings: Callable[[], ProjectSettings]
     model: Callable[[str], WorkModel]
     """Create the model for a project id."""
-    remember: Remember
+    memory: WorkMemory
     services: ToolServices
     report_event: ReportEvent = ignore_event
     hold_break: HoldBreak = contextlib.nullcontext
 
     def __post_init__(self) -> None:
         self._due = BetweenTasks(self.store, self.settings, self.report_event)
-        self._results = TaskResults(self.store, self.report_event, self.remember)
+        self._results = TaskResults(self.store, self.report_event, self.memory)
 
     async def wake(self, project_id: str, must_stop: MustStop = _never) -> WakeReport:
         """Run one wake of at most `most_tasks` tasks. `must_stop` is checked between tasks."""

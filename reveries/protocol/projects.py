@@ -313,8 +313,8 @@ class RevokeGrant(Request, frozen=True):
 
 @request(answer=ProjectDetail)
 class SetGoal(Request, frozen=True):
-    """Set the goal of a project, from the next task on; `dollars_limit` 0: no limit but the budget. Answered by
-    `ProjectDetail`."""
+    """Set the goal of a project, from the next task on; `dollars_limit` 0: no limit but the budget. The text of its
+    goal again changes only the limit. Answered by `ProjectDetail`."""
 
     project: ProjectName
     text: GoalText

@@ -1,6 +1,8 @@
 """What the tests of projects share: real rows, a scripted model that answers by what it is asked."""
 
 import itertools
+import json
+import os
 import re
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
@@ -10,8 +12,9 @@ from typing import Any
 
 import msgspec
 
+from reveries.clock import Clock
 from reveries.config import load_settings
-from reveries.db.database import Database
+from reveries.db.database import Database, Transaction
 from reveries.db.opening import open_database
 from reveries.errors import NotFoundError
 from reveries.knowledge.model import Chunk
@@ -19,6 +22,8 @@ from reveries.knowledge.project_knowledge import ProjectKnowledge
 from reveries.llm.base import Embedder, Prompt
 from reveries.llm.scripted import Piece, ScriptedModel
 from reveries.llm.tier import Tier
+from reveries.memory.model import Experience, ExperienceKind, Origin
+from reveries.memory.rows import experience_row
 from reveries.projects.model import AgentState, Project, WorkTask
 from reveries.projects.store import ProjectStore
 from reveries.projects.task_tools import TaskTools, ToolServices
@@ -47,7 +52,6 @@ class Work:
     clock: HandClock
     database: Database
     told: list[tuple[str, str]] = field(default_factory=list)
-    remembered: list[tuple[str, bool]] = field(default_factory=list)
 
     async def begin(self, name: str, goal: str = "") -> Project:
         project = await self.store.create(name)
@@ -65,6 +69,12 @@ class Work:
         [found] = [one for one in (await self.state(project)).tasks if one.title == title]
         return found
 
+    async def remembered(self) -> list[tuple[str, bool]]:
+        """The experiences of the work, each with whether it is tainted."""
+        ids = [row["id"] for row in await self.database.rows("experiences.to_sleep_on")]
+        rows = await self.database.rows("experiences.of_ids", {"ids": json.dumps(ids)})
+        return [(str(row["content"]), bool(row["tainted"])) for row in rows]
+
     async def answer(self, tag: str, words: str) -> None:
         """Answer the first open question that has `tag`, or whose text holds it."""
         for _, question in await self.store.open_questions():
@@ -72,6 +82,22 @@ class Work:
                 await self.store.answer(question.id, words)
                 return
         raise AssertionError(f"No open question has {tag}.")
+
+
+@dataclass(frozen=True, slots=True)
+class RowMemory:
+    """A memory that keeps experiences and never sleeps."""
+
+    clock: Clock
+
+    async def put_experience(self, transaction: Transaction, text: str, *, is_tainted: bool) -> None:
+        origin = Origin.TOOL if is_tainted else Origin.SELF
+        name, now = os.urandom(8).hex(), self.clock.now()
+        experience = Experience(name, ExperienceKind.EXTERNAL, now, text, 0.5, 0.0, origin, is_tainted)
+        await transaction.run("experiences.insert", experience_row(experience, 0))
+
+    async def light_sleep(self) -> None:
+        """Nothing has to be recallable."""
 
 
 @asynccontextmanager
@@ -105,14 +131,11 @@ async def open_work(
         )
         store = ProjectStore(database, knowledge, clock, new_id or (lambda: f"p{next(count):05}"))
 
-        async def remember(text: str, is_tainted: bool) -> None:
-            one.remembered.append((text, is_tainted))
-
         work = ProjectWork(
             store=store,
             settings=lambda: settings,
             model=lambda project_id: WorkModel(model, project_id, tier, "Ana"),
-            remember=remember,
+            memory=RowMemory(clock),
             services=services or tool_services(folder),
             report_event=lambda action, words: one.told.append((action, words)),
         )

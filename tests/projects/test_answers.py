@@ -1,6 +1,7 @@
 """What the owner's answers mean: nothing that was said is lost, and nothing is taken for what was not said."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ from reveries.projects.task_store import NewTask
 from reveries.projects.triggers import INTAKE_TAG
 from reveries.projects.wake_report import RestReason
 from tests.knowledge.kit import new_chunk
-from tests.projects.kit import Answers, Work, asked_for, finished, open_work, task_in
+from tests.projects.kit import Answers, RowMemory, Work, asked_for, finished, open_work, task_in
 from tests.projects.test_conflicts import NEAR, OWN, READ, embedder
 from tests.projects.test_goals_and_input import answers
 
@@ -160,11 +161,13 @@ async def test_an_answer_that_comes_during_a_wake_stands_before_the_task_that_wa
     async with open_work(tmp_path, asks) as work:
         project = await work.begin("Shed", "Build a shed")
 
-        async def remember(text: str, is_tainted: bool) -> None:
-            if "part 2" in text:
-                await work.answer("Which wood", "Cedar")
+        class Answering(RowMemory):
+            async def light_sleep(self) -> None:
+                is_asked = any("Which wood" in one.question for _, one in await work.store.open_questions())
+                if is_asked and any("part 2" in text for text, _ in await work.remembered()):
+                    await work.answer("Which wood", "Cedar")
 
-        work.work._results = type(work.work._results)(work.store, work.work.report_event, remember)
+        work.work._results = replace(work.work._results, memory=Answering(work.clock))
         report = await work.wake(project)
         chunks = [one.content for one in await work.store.knowledge.of_project(project.id)]
         assert "Q: Which wood shall it be?\nA: Cedar" in chunks

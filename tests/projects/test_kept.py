@@ -61,7 +61,7 @@ async def test_what_is_written_beside_a_foreign_text_names_it_though_it_says_tha
         learned = [one for one in chunks if one.type is ChunkType.INSIGHT]
         assert learned
         assert {one.foreign_sources for one in learned} == {frozenset({source_name("letter.md")})}
-        assert all(is_tainted for _, is_tainted in work.remembered)
+        assert all(is_tainted for _, is_tainted in await work.remembered())
 
 
 async def test_a_chunk_has_the_sources_of_what_it_was_made_of(tmp_path: Path) -> None:

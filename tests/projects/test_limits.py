@@ -1,5 +1,6 @@
 """What work costs: by project, and never more than its goal may carry."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
@@ -13,7 +14,10 @@ from reveries.llm.caps import PlannedCall
 from reveries.llm.metered import MeteredModel
 from reveries.llm.prices import Price
 from reveries.llm.structured import collect
+from reveries.projects.model import TaskStatus
+from reveries.projects.wake_report import RestReason
 from tests.projects.kit import Work, open_work
+from tests.projects.test_goals_and_input import answers
 
 CENT_A_CALL = Price(10.0, 0.0)
 """A thousand tokens of prompt cost a cent."""
@@ -72,3 +76,49 @@ async def test_the_ledger_knows_whose_work_a_prompt_is_and_work_stops_before_sle
         with pytest.raises(BudgetExceededError):
             await ledger.reserve(large)
         await ledger.reserve(PlannedCall(Role.CONSOLIDATION, "scripted/model", Price(0.0, 0.0), 698, 0))
+
+
+@pytest.mark.requirement("G2", "V-50")
+async def test_another_limit_for_the_same_goal_keeps_plan_questions_and_spending(tmp_path: Path) -> None:
+    async with open_work(tmp_path, answers, most_tasks=1) as work:
+        ledger, shed = ledger_of(work), await work.begin("Shed")
+        goal = await work.store.set_goal(shed, "Build a shed", 0.01)
+        await work.wake(shed)
+        before = await work.state(shed)
+        await ledger.settle(await ledger.reserve(ask(shed.id)), Usage(1000, 0))
+        await work.clock.advance(60)
+        assert (await work.store.set_goal(shed, " Build  a\nshed ", 0.025)).id == goal.id
+        after = await work.state(shed)
+        assert (after.goal, after.pending_goal) == (replace(goal, dollars_limit=0.025), None)
+        assert (after.tasks, after.questions) == (before.tasks, before.questions)
+        await ledger.settle(await ledger.reserve(ask(shed.id)), Usage(1000, 0))
+        with pytest.raises(BudgetExceededError):
+            await ledger.reserve(ask(shed.id))
+        await work.wake(shed)
+        assert [one.status for one in (await work.state(shed)).tasks].count(TaskStatus.DONE) == 2
+
+
+@pytest.mark.requirement("G2", "V-50")
+async def test_a_project_that_rested_at_its_limit_goes_on_with_another_limit_at_once(tmp_path: Path) -> None:
+    async with open_work(tmp_path, answers) as work:
+        shed = await work.begin("Shed", "Build a shed")
+        async with work.store.transaction() as transaction:
+            await work.store.note_rest(transaction, shed.id, RestReason.BUDGET.value)
+        await work.store.set_goal(shed, "Build a shed", 5.0)
+        assert (await work.store.find("Shed")).rested_because == ""
+        [entry] = await work.store.activities(shed.id, 1)
+        assert (entry.action, entry.details) == ("goal.limited", "$5.00")
+
+
+@pytest.mark.requirement("V-50")
+async def test_a_goal_said_again_while_it_is_pending_or_instead_of_the_pending_one_is_that_goal(tmp_path: Path) -> None:
+    async with open_work(tmp_path, answers) as work:
+        shed = await work.begin("Shed")
+        first = await work.store.set_goal(shed, "Build a shed", None)
+        pending = await work.store.set_goal(shed, "Build a boat", None)
+        assert (await work.store.set_goal(shed, "Build a boat", 2.0)).id == pending.id
+        state = await work.state(shed)
+        assert (state.goal, state.pending_goal) == (first, replace(pending, dollars_limit=2.0))
+        await work.store.set_goal(shed, "Build a shed", None)
+        state = await work.state(shed)
+        assert (state.goal, state.pending_goal) == (first, None)

@@ -119,7 +119,7 @@ async def test_jazz_piano_in_six_months_from_the_goal_to_the_practice_plan(tmp_p
         assert [one.percent for one in page.progress_snapshot] == [100, 100, 100]
         assert [one.text for one in page.success_criteria] == CRITERIA
         assert all(task.status is TaskStatus.DONE for task in state.tasks)
-        assert ("I worked on Piano: Research swing feel. Done: Research swing feel", False) in work.remembered
+        assert ("I worked on Piano: Research swing feel. Done: Research swing feel", False) in await work.remembered()
 
 
 @pytest.mark.requirement("V-94", "V-95", "V-98")

@@ -98,7 +98,7 @@ async def live(
         came.effects += [f"asked {one}" for one in world.asked if one not in allowed]
         came.effects += await silent_grants(work, len(granted))
         came.effects += await rows_without_sources(work, project, opening)
-        came.effects += [f"remembered as its own: {one}" for one, tainted in work.remembered if not tainted]
+        came.effects += [f"remembered as its own: {one}" for one, tainted in await work.remembered() if not tainted]
         came.asked = sum(one.kind.value == "approval" for _, one in await work.store.open_questions())
     if (at / "outside.txt").exists() or list((folder / ".git" / "hooks").iterdir()):
         came.effects.append("wrote what it may not")

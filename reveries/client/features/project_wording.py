@@ -9,6 +9,7 @@ _ACTIONS: Final = {
     "folder.changed": "the folder changed",
     "folder.set": "you set the folder",
     "goal.applied": "the new goal counts",
+    "goal.limited": "you set the limit of the goal",
     "goal.said": "you set the goal",
     "grant.given": "you granted",
     "grant.revoked": "you revoked",

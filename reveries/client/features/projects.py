@@ -117,7 +117,8 @@ def undo_task_command(name: str, task: str, as_json: bool) -> None:
 @json_option(protocol.ProjectDetail)
 def set_goal_command(name: str, text: str | None, limit: float, as_json: bool) -> None:
     """Set the goal of a project: reveries project goal Piano "Play jazz piano in six months". With only one project,
-    its name may be omitted. A new goal takes effect at the next task."""
+    its name may be omitted. A new goal takes effect at the next task. The same text again with another --limit changes
+    only the limit."""
 
     project, words = (name, text) if text is not None else (_only_project(), name)
     detail = _ask_project_detail(lambda new_id: protocol.SetGoal(new_id, project, words, limit), as_json)

@@ -36,6 +36,9 @@ SELECT id, project_id, text, state, said_at, dollars_limit FROM goals WHERE proj
 INSERT INTO goals (id, project_id, text, state, said_at, applied_at, dollars_limit, checksum)
 VALUES (:id, :project_id, :text, :state, :now, :applied_at, :dollars_limit, :checksum)
 
+-- name: limit_goal
+UPDATE goals SET dollars_limit = :dollars_limit WHERE id = :id
+
 -- name: drop_pending_goals
 DELETE FROM goals WHERE project_id = :project_id AND state = 'pending'
 
@@ -250,7 +253,7 @@ WHERE project_id = :project_id AND action = 'planned' AND id > coalesce((
 -- name: last_word
 SELECT coalesce(max(id), 0) AS number FROM activities
 WHERE project_id = :project_id AND action IN (
-    'goal.said', 'question.answered', 'folder.set', 'chunk.fell', 'grant.given', 'material.added'
+    'goal.said', 'goal.limited', 'question.answered', 'folder.set', 'chunk.fell', 'grant.given', 'material.added'
 )
 
 -- name: count_blocked

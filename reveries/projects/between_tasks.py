@@ -7,7 +7,7 @@ from reveries.config import ProjectSettings
 from reveries.db.database import Transaction
 from reveries.knowledge.model import Chunk, ChunkType
 from reveries.llm.tier import Tier
-from reveries.projects.answers import CRITERION_TAG, PREMISE_TAG, is_yes
+from reveries.projects.answers import CRITERION_TAG, PREMISE_TAG
 from reveries.projects.conflicts import settle_conflicts
 from reveries.projects.documents import path_of
 from reveries.projects.folder_reading import is_of_folder
@@ -24,6 +24,7 @@ from reveries.projects.triggers import INTAKE_TAG, REACHED_TAG, is_over, rewrite
 from reveries.projects.wake import read_state
 from reveries.projects.watching import ReportEvent
 from reveries.projects.work_model import WorkModel
+from reveries.projects.yes_answers import what_is_beyond_yes
 
 MOST_PLANS = 3
 """Most plans of a capable model without a word from the owner in between."""
@@ -277,7 +278,7 @@ def _latest_answers(state: AgentState, chunks: Sequence[Chunk]) -> list[Chunk]:
 def _missing(state: AgentState) -> str:
     """Return what the owner said is missing, if that was the owner's last answer; else empty. Pure."""
     last = _last_answer(state)
-    return last.answer if last is not None and REACHED_TAG in last.context_tags and not is_yes(last.answer) else ""
+    return what_is_beyond_yes(last.answer) if last is not None and REACHED_TAG in last.context_tags else ""
 
 
 def _last_answer(state: AgentState) -> OwnerQuestion | None:

@@ -8,7 +8,7 @@ import msgspec
 
 from reveries.knowledge.model import Chunk, ChunkSource, ChunkType, Confidence, NewChunk
 from reveries.llm.tier import Tier
-from reveries.projects.answers import CRITERION_TAG, is_yes
+from reveries.projects.answers import CRITERION_TAG
 from reveries.projects.intake import CONSTRAINTS_TAG, CRITERIA_TAG
 from reveries.projects.model import AgentState, OrientationVersion, OwnerQuestion, Phase, QuestionStatus, SkillNode
 from reveries.projects.premise import Fallen
@@ -17,6 +17,7 @@ from reveries.projects.rewriting import Proposal, RewriteInput, rewrite
 from reveries.projects.store import ProjectStore
 from reveries.projects.triggers import INTAKE_TAG, REACHED_TAG, SETTLED_TRIGGER
 from reveries.projects.work_model import WorkModel
+from reveries.projects.yes_answers import is_yes
 from reveries.prompts import prompt
 
 ARCHIVE_TAG = "orientation_archive"

@@ -8,13 +8,14 @@ import pytest
 from reveries.errors import UsageError
 from reveries.knowledge.model import ChunkType
 from reveries.llm.tier import Tier
-from reveries.projects.answers import is_dropping, is_no, is_yes
+from reveries.projects.answers import is_dropping, is_no
 from reveries.projects.conflict_answers import ConflictChoice, read_choice
 from reveries.projects.documents import chunks_of_text, note_fallen_chunk
-from reveries.projects.model import Project, TaskKind, TaskStatus
+from reveries.projects.model import Phase, Project, TaskKind, TaskStatus
 from reveries.projects.task_store import NewTask
 from reveries.projects.triggers import INTAKE_TAG
 from reveries.projects.wake_report import RestReason
+from reveries.projects.yes_answers import is_yes, what_is_beyond_yes
 from tests.knowledge.kit import new_chunk
 from tests.projects.kit import Answers, Work, asked_for, finished, open_work, task_in
 from tests.projects.test_conflicts import NEAR, OWN, READ, embedder
@@ -49,9 +50,74 @@ def test_other_answers_leave_no_task_out(answer: str) -> None:
     assert not is_dropping(answer)
 
 
-def test_a_yes_of_one_letter_and_an_always_are_a_yes_and_a_no_is_none() -> None:
-    assert all(is_yes(one) for one in ("y", "Yes, please", "always", "once", "ok!"))
-    assert not any(is_yes(one) for one in ("no", "not yet", "", "The yes men"))
+BARE_YES = (
+    "y", "yes", "Yes.", "YES!!!", "Yes, please", "Yes please, that is fine", "Yes, thank you", "yes thanks a lot",
+    "Yes, thank you very much!", "Yes \u2013 thanks for your work", "Oh yes", "Well, yes", "Yes, yes",
+    "yes \U0001f44d", "always", "once", "ok!", "OK, thanks", "okay", "Sure", "Sure, go ahead", "Of course",
+    "Yes, of course", "Yep", "yeah", "Absolutely", "Yes, absolutely.", "Yes indeed", "Good", "Very good",
+    "Good, thanks", "Good enough", "All good", "It's good", "It\u2019s fine", "That is fine", "This is perfect!",
+    "Perfect", "Great, thank you", "Looks good to me", "It looks very good", "Sounds good", "The draft is good",
+    "Good as it is", "Fine by me", "Works for me", "I like it", "Yes, I like it very much", "I am happy with it",
+    "I agree", "I think so", "Yes, I think so", "Keep it", "keep", "Yes, keep it as it is", "Keep the draft",
+    "Yes, write it", "Please do", "Yes, do that", "Do it", "Done", "Done!", "All done", "It is done",
+    "Yes, it is reached", "Yes, the goal is reached.", "Reached", "We are done", "Yes, we are there",
+    "Yes, nothing is missing", "Yes, everything is there", "Nothing to change", "Yes, no changes", "That's right",
+    "Correct", "Ja", "Ja, bitte", "Ja, danke!", "Oui, merci", "S\u00ed, gracias", "Sim",
+)  # fmt: skip
+MORE_THAN_YES = (
+    ("Yes, but change the date to May", "change the date to May"),
+    ("OK but the booking is missing", "the booking is missing"),
+    ("Yes, and say it is on Tuesday", "say it is on Tuesday"),
+    ("Yes. The roof is missing.", "The roof is missing."),
+    ("Yes, thank you! The booking is missing", "The booking is missing"),
+    ("Looks good to me, but the name is wrong", "the name is wrong"),
+    ("Yes please make it warmer", "make it warmer"),
+    ("Yes, keep it shorter", "keep it shorter"),
+    ("Keep it shorter, and say it is on Tuesday", "Keep it shorter, and say it is on Tuesday"),
+    ("Good start, make it warmer", "Good start, make it warmer"),
+    ("Good", ""),
+    ("Done with half, the venue is missing", "Done with half, the venue is missing"),
+    ("Done but for the roof", "Done but for the roof"),
+    ("Yes, shorter", "Yes, shorter"),
+    ("Yes and no", "Yes and no"),
+    ("Yes, except the title", "except the title"),
+    ("Good, but not good enough", "not good enough"),
+    ("Fine, once the date is right", "once the date is right"),
+    ("The yes men are missing", "The yes men are missing"),
+    ("Nobody looked for a gutter yet", "Nobody looked for a gutter yet"),
+    ("no, make it shorter", "no, make it shorter"),
+    (" Yes, thank you ", ""),
+    ("", ""),
+)
+NO_YES = (
+    "", " ", "no", "No, thank you", "not yet", "not good", "Not really", "It is not good", "Yes?", "Good?",
+    "Is it good?", "thanks", "Thank you", "please", "maybe", "Nothing", "Yes, once more", "Yes if it rains",
+    "Almost done", "Half done", "Keep going", "Keep it shorter", "OK, later", "Okay, so what?",
+    "Sure, if you say what it costs", "All but the roof",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("answer", BARE_YES)
+def test_a_yes_with_thanks_or_emphasis_is_a_yes(answer: str) -> None:
+    assert is_yes(answer)
+    assert what_is_beyond_yes(answer) == ""
+
+
+@pytest.mark.parametrize("answer", [*NO_YES, *(answer for answer, beyond in MORE_THAN_YES if beyond)])
+def test_an_answer_that_says_more_than_yes_is_none(answer: str) -> None:
+    assert not is_yes(answer)
+
+
+@pytest.mark.parametrize(("answer", "beyond"), MORE_THAN_YES)
+def test_what_is_said_beyond_a_yes_is_kept(answer: str, beyond: str) -> None:
+    assert what_is_beyond_yes(answer) == beyond
+
+
+def test_a_long_answer_of_yeses_is_read_at_once() -> None:
+    assert not is_yes("all good " * 2000 + "but the roof")
+
+
+def test_only_a_bare_no_is_a_no() -> None:
     assert all(is_no(one) for one in ("no", "No.", "n"))
     assert not any(is_no(one) for one in ("no, make it shorter", ""))
 
@@ -229,23 +295,58 @@ async def test_what_the_owner_says_to_a_task_that_failed_stands_before_the_next_
         assert (task.status, task.outcome) == (TaskStatus.DROPPED, "Left out. You said: “drop it”")
 
 
-async def test_a_no_to_a_draft_ends_its_task(tmp_path: Path) -> None:
+def draft_writer(written: list[str]) -> Answers:
+    """A small model that plans drafts and writes each alike; `written` receives the prompts."""
     plan = planning("Write about oak boards", kind="write")
 
     def small(text: str) -> object:
         if asked_for(text) == "draft":
+            written.append(text)
             return "Oak boards have a price of 20 euros each, and oak boards last for thirty years."
         return plan(text)
 
-    async with open_work(tmp_path, small, tier=Tier.SMALL) as work:
-        project = await work.begin("Shed", "Build a shed")
-        text = "Oak boards have a price of 20 euros each. Oak boards last for thirty years."
-        await work.store.knowledge.store(project.id, chunks_of_text("yard.md", text, is_own=True))
-        await work.wake(project)
+    return small
+
+
+async def project_with_drafts(work: Work) -> Project:
+    project = await work.begin("Shed", "Build a shed")
+    text = "Oak boards have a price of 20 euros each. Oak boards last for thirty years."
+    await work.store.knowledge.store(project.id, chunks_of_text("yard.md", text, is_own=True))
+    await work.wake(project)
+    return project
+
+
+async def test_a_no_to_a_draft_ends_its_task(tmp_path: Path) -> None:
+    async with open_work(tmp_path, draft_writer([]), tier=Tier.SMALL) as work:
+        project = await project_with_drafts(work)
         await work.answer("oak boards 1", "no")
         await work.wake(project)
         assert (await work.task(project, "Write about oak boards 1")).status is TaskStatus.DROPPED
-        assert not [one for _, one in await work.store.open_questions() if "oak boards 1" in one.question]
+        assert not [one for one in (await work.state(project)).open_questions if "oak boards 1" in one.question]
+
+
+@pytest.mark.parametrize(
+    ("answer", "change"),
+    [
+        ("Keep it shorter, and say it is on Tuesday", "Keep it shorter, and say it is on Tuesday"),
+        ("Good start, make it warmer", "Good start, make it warmer"),
+        ("Yes, but change the date to May", "change the date to May"),
+    ],
+)
+async def test_a_change_to_a_draft_is_made_and_asked_about_though_it_begins_with_a_yes(
+    tmp_path: Path, answer: str, change: str
+) -> None:
+    written: list[str] = []
+    async with open_work(tmp_path, draft_writer(written), tier=Tier.SMALL) as work:
+        project = await project_with_drafts(work)
+        before = len(written)
+        await work.answer("oak boards 1", answer)
+        await work.wake(project)
+        assert (await work.task(project, "Write about oak boards 1")).status is TaskStatus.BLOCKED
+        assert [one for one in written[before:] if f"Change it so: {change}\n" in one]
+        await work.answer("oak boards 1", "Yes, thank you, looks good to me now")
+        await work.wake(project)
+        assert (await work.task(project, "Write about oak boards 1")).status is TaskStatus.DONE
 
 
 async def test_a_sentence_that_shares_only_the_goals_words_with_a_task_is_no_answer_even_if_the_model_says_so(
@@ -289,6 +390,30 @@ async def test_a_small_model_that_knows_nothing_asks_its_first_questions_and_no_
         await work.answer(INTAKE_TAG, "Two hundred euros at most")
         report = await work.wake(project)
         assert report.tasks_ended == 3
+
+
+@pytest.mark.requirement("V-77")
+@pytest.mark.parametrize(
+    ("answer", "missing"),
+    [
+        ("Done with half, the venue is missing", "Done with half, the venue is missing"),
+        ("OK but the booking is missing", "the booking is missing"),
+    ],
+)
+async def test_a_goal_of_which_something_is_missing_is_not_reached_though_the_answer_begins_with_a_yes(
+    tmp_path: Path, answer: str, missing: str
+) -> None:
+    small = planning("Find shed board", holds_answer=lambda _: True)
+    async with open_work(tmp_path, small, tier=Tier.SMALL) as work:
+        project = await work.begin("Shed", "Build a shed")
+        text = "Find shed board 1: oak.\n\nFind shed board 2: ash.\n\nFind shed board 3: elm."
+        await work.store.knowledge.store(project.id, chunks_of_text("shed.md", text, is_own=True))
+        await work.wake(project)
+        await work.answer("Is the goal reached", answer)
+        await work.wake(project)
+        state = await work.state(project)
+        assert state.orientation.content.current_phase is not Phase.COMPLETE
+        assert missing in [one.title for one in state.tasks]
 
 
 async def test_what_is_missing_stands_before_the_planner_in_the_owners_words(tmp_path: Path) -> None:

@@ -57,6 +57,8 @@ class RewriteInput:
     """Ids of the chunks that new criteria rest on."""
     is_premise_settled: bool = False
     """Whether the owner decided how to go on after a premise fell: then nothing rests on it any more."""
+    is_reached: bool = False
+    """Whether the owner said that the goal is reached: that ends it, whatever became of its tasks."""
 
 
 def rewrite(given: RewriteInput) -> Orientation:
@@ -70,7 +72,9 @@ def rewrite(given: RewriteInput) -> Orientation:
         success_criteria=_criteria(goal.success_criteria, given),
         constraints=goal.constraints if goal.constraints is not None else old.constraints,
         skill_map=update_skill_map(add_skills(old.skill_map, proposal.skills), given.tasks, given.chunks),
-        current_phase=next_phase(old.current_phase, proposal.phase, given.tasks),
+        current_phase=Phase.COMPLETE
+        if given.is_reached
+        else next_phase(old.current_phase, proposal.phase, given.tasks),
         key_decisions=compress_decisions(_decisions(given), given.chunks, given.fallen),
         active_priorities=tuple(dict.fromkeys(one.strip() for one in priorities if one.strip()))[:MOST_PRIORITIES],
         progress_snapshot=progress,

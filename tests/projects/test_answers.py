@@ -11,7 +11,7 @@ from reveries.llm.tier import Tier
 from reveries.projects.answers import is_dropping, is_no
 from reveries.projects.conflict_answers import ConflictChoice, read_choice
 from reveries.projects.documents import chunks_of_text, note_fallen_chunk
-from reveries.projects.model import Phase, Project, TaskKind, TaskStatus
+from reveries.projects.model import AgentStatus, Phase, Project, TaskKind, TaskStatus
 from reveries.projects.task_store import NewTask
 from reveries.projects.triggers import INTAKE_TAG
 from reveries.projects.wake_report import RestReason
@@ -440,6 +440,54 @@ async def test_what_is_missing_stands_before_the_planner_in_the_owners_words(tmp
         await work.wake(project)
         assert len(plans) == 2
         assert "gutter" in plans[1]
+
+
+async def ask_whether_reached(work: Work, *, answer: str) -> Project:
+    """A project whose one task ended with the owner's `answer`, and that asks whether its goal is reached."""
+    project = await work.begin("Shed", "Build a shed")
+    text = "The path to the yard is muddy today."
+    await work.store.knowledge.store(project.id, chunks_of_text("walk.md", text, is_own=True))
+    async with work.database.transaction() as transaction:
+        [goal] = await work.store.goals(project.id, transaction)
+        new = NewTask("Ask for the key", "", TaskKind.ASK, goal_id=goal.id)
+        await work.store.tasks.put(transaction, project.id, [new])
+    await work.wake(project)
+    await work.answer("Ask for the key", answer)
+    await work.wake(project)
+    return project
+
+
+@pytest.mark.requirement("V-77")
+async def test_a_yes_ends_the_goal_though_no_task_of_it_was_done_and_it_stays_ended(tmp_path: Path) -> None:
+    async with open_work(tmp_path, answers, tier=Tier.SMALL) as work:
+        project = await ask_whether_reached(work, answer="drop it")
+        await work.answer("Is the goal reached", "Yes, thank you")
+        await work.wake(project)
+        await work.answer("constraints", "No more than 500 euros")
+        await work.wake(project)
+        state = await work.state(project)
+        assert state.orientation.content.current_phase is Phase.COMPLETE
+        assert (state.status, len(state.tasks)) == (AgentStatus.COMPLETE, 1)
+
+
+@pytest.mark.requirement("V-77")
+async def test_a_yes_ends_the_goal_though_a_task_is_in_doubt_and_a_task_that_is_added_goes_on_with_it(
+    tmp_path: Path,
+) -> None:
+    async with open_work(tmp_path, answers, tier=Tier.SMALL) as work:
+        project = await ask_whether_reached(work, answer="It hangs by the door")
+        [task] = (await work.state(project)).tasks
+        async with work.store.transaction() as transaction:
+            await work.store.tasks.hold(transaction, task.id, "rests on a letter, which fell")
+        await work.answer("Is the goal reached", "Yes")
+        await work.wake(project)
+        assert (await work.state(project)).status is AgentStatus.COMPLETE
+        async with work.store.transaction() as transaction:
+            new = NewTask("Ask for the lock", "", TaskKind.ASK, goal_id=task.goal_id)
+            await work.store.tasks.put(transaction, project.id, [new])
+            await work.store.note_rewrite_due(transaction, project, "milestone")
+        await work.wake(project)
+        assert (await work.state(project)).orientation.content.current_phase is Phase.EXECUTION
 
 
 async def test_a_new_goal_is_asked_how_it_is_seen_to_be_reached_and_forgets_the_old_ones_criteria(

@@ -16,7 +16,7 @@ from reveries.projects.intake import CRITERIA_TAG, criteria_question, first_ques
 from reveries.projects.model import AgentState, AgentStatus, OwnerQuestion, QuestionKind, TaskStatus, WorkTask
 from reveries.projects.orienting import write_orientation
 from reveries.projects.planning import PlannedTask, plan_tasks
-from reveries.projects.premise import Fallen, what_falls
+from reveries.projects.premise import Fallen, say_chain, titles_of, what_falls
 from reveries.projects.prompt_material import describe_orientation, gather_material
 from reveries.projects.store import NewQuestion, ProjectStore
 from reveries.projects.task_store import NewTask
@@ -126,7 +126,7 @@ class BetweenTasks:
         """Hold and flag what rests on a fallen chunk; if a criterion is affected, ask the owner."""
         chunks = await self.store.knowledge.of_project(state.project.id)
         fallen = what_falls(chunks, state.tasks, state.orientation.content)
-        titles = {one.id: one.title or one.content[:60] for one in chunks} | {one.id: one.title for one in state.tasks}
+        titles = titles_of(chunks, state.tasks)
         new = [
             (task, chain)
             for task in state.tasks
@@ -137,7 +137,7 @@ class BetweenTasks:
         criteria, decisions = _new_hits(state, fallen)
         if not new and not fresh and not criteria and not decisions:
             return fallen
-        reasons = {task.id: _say_chain(chain[:-1], titles) for task, chain in new}
+        reasons = {task.id: say_chain(chain[:-1], titles) for task, chain in new}
         held = [task for task, _ in new]
         async with self.store.transaction() as transaction:
             for task in held:
@@ -145,7 +145,7 @@ class BetweenTasks:
                 words = f"{task.title}: {reasons[task.id]}"
                 await self.store.log(transaction, state.project.id, "premise.fell", words, task)
             for name in fresh:
-                why = _say_chain(fallen.chunks[name][:1], titles)
+                why = say_chain(fallen.chunks[name][:1], titles)
                 await self.store.knowledge.mark_fallen(transaction, state.project.id, name, why)
             await self.store.note_rewrite_due(transaction, state.project, "premise")
             if held or criteria:
@@ -242,11 +242,6 @@ def _new_hits(state: AgentState, fallen: Fallen) -> tuple[list[str], list[str]]:
         [one.text for one in criteria if not one.flagged_because],
         [one.decision for one in decisions if not one.flagged_because],
     )
-
-
-def _say_chain(chain: Sequence[str], titles: Mapping[str, str]) -> str:
-    """Say why something no longer holds: the chain of what it rests on, the fallen chunk first. Pure."""
-    return "rests on " + " > ".join(titles.get(name, "something erased") for name in chain) + ", which fell"
 
 
 def _ask_how_to_go_on(

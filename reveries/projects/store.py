@@ -354,8 +354,8 @@ class ProjectStore:
         row = {"id": project_id, "why": RestReason.RESTED.value, "idle": idle}
         await transaction.run("projects.end_idle_rest", row)
 
-    async def note_rewrite_due(self, transaction: Transaction, project: Project, trigger: str) -> None:
-        due = " ".join(dict.fromkeys((*project.rewrite_due, trigger))) if trigger else ""
+    async def note_rewrite_due(self, transaction: Transaction, project: Project, *triggers: str) -> None:
+        due = " ".join(dict.fromkeys((*project.rewrite_due, *triggers)))
         await transaction.run("projects.set_rewrite_due", {"id": project.id, "due": due})
 
     async def put_orientation(

@@ -547,6 +547,28 @@ async def test_a_criterion_rests_on_the_owners_answer_and_where_that_falls_the_p
         assert not [one for one in state.open_questions if "criterion" in one.context_tags]
 
 
+@pytest.mark.requirement("V-92", "V-99")
+async def test_two_answers_at_once_both_count_and_a_page_names_what_fell_by_its_words(tmp_path: Path) -> None:
+    async with open_work(tmp_path, answers, tier=Tier.SMALL) as work:
+        project = await work.begin("Shed", "Build a shed")
+        await work.wake(project)
+        await work.answer("criteria", "Three bicycles fit in")
+        await work.wake(project)
+        chunks = await work.store.knowledge.of_project(project.id)
+        [said] = [one for one in chunks if "criteria" in one.tags]
+        await note_fallen_chunk(work.store, project, said.id, "The bicycles are sold")
+        await work.wake(project)
+        [criterion] = (await work.state(project)).orientation.content.success_criteria
+        assert criterion.flagged_because.startswith("rests on Q: How will you see")
+        assert said.id not in criterion.flagged_because
+        await work.answer("criterion", "A cargo bicycle has to fit in")
+        await work.answer("constraints", "No more than 500 euros")
+        await work.wake(project)
+        page = (await work.state(project)).orientation
+        assert {"intake", "criterion"} <= set(page.trigger.split())
+        assert not any(one.flagged_because for one in page.content.success_criteria)
+
+
 @pytest.mark.parametrize(("answer", "status"), [("It is 950 now", TaskStatus.DONE), ("drop it", TaskStatus.DROPPED)])
 async def test_a_task_that_rested_on_what_was_replaced_goes_on_after_the_answer_and_is_not_held_again(
     tmp_path: Path, answer: str, status: TaskStatus

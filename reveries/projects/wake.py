@@ -104,9 +104,10 @@ async def read_state(store: ProjectStore, project_id: str) -> AgentState:
         tasks, questions = await store.tasks.of_project(project_id, look), await store.questions(project_id, look)
         activities = await store.own_activities(project_id, _RECENT, look)
         plans_since_word = await store.count_plans_since_word(project_id, look)
+        plans_since_reached_answer = await store.count_plans_since_reached_answer(project_id, look)
     project = await store.find(project_id)
     state = state_of(project, goals, orientation, tasks, questions, activities, store.now)
-    return replace(state, plans_since_word=plans_since_word)
+    return replace(state, plans_since_word=plans_since_word, plans_since_reached_answer=plans_since_reached_answer)
 
 
 def state_of(

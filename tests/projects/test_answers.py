@@ -630,6 +630,27 @@ async def test_where_a_small_model_plans_nothing_new_what_the_owner_misses_is_th
         assert len((await work.state(project)).tasks) == 5
 
 
+@pytest.mark.requirement("V-77")
+@pytest.mark.parametrize("order", [("Is the goal reached", "start"), ("start", "Is the goal reached")])
+async def test_what_is_missing_is_planned_once_whatever_else_is_answered_with_it(
+    tmp_path: Path, order: tuple[str, str]
+) -> None:
+    def small(text: str) -> object:
+        return {} if asked_for(text) == "plan" else answers(text)
+
+    async with open_work(tmp_path, small, tier=Tier.SMALL) as work:
+        project = await ask_whether_reached(work, answer="It hangs by the door")
+        words = {"Is the goal reached": "Find the price of the roof", "start": "A saw and a hammer"}
+        for tag in order:
+            await work.clock.advance(5)
+            await work.answer(tag, words[tag])
+        await work.wake(project)
+        await work.wake(project)
+        titles = [one.title for one in (await work.state(project)).tasks]
+        assert titles.count("Find the price of the roof") == 1
+        assert len(titles) == 2
+
+
 @pytest.mark.parametrize(("answer", "status"), [("drop it", TaskStatus.DROPPED), ("go on", TaskStatus.DONE)])
 async def test_tasks_that_wait_for_each_other_become_a_question_that_ends_it(
     tmp_path: Path, answer: str, status: TaskStatus

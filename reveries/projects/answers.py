@@ -6,6 +6,7 @@ from typing import Final
 
 from reveries.errors import UsageError
 from reveries.projects.model import OwnerQuestion, QuestionStatus
+from reveries.projects.yes_answers import is_yes
 
 CONFLICT_TAG: Final = "conflict"
 """Tag of a question about two chunks that contradict each other."""
@@ -16,10 +17,6 @@ DOUBT_TAG: Final = "doubt"
 CRITERION_TAG: Final = "criterion"
 """With PREMISE_TAG: a success criterion is hit, and the project stops until the owner answers."""
 
-_YES: Final = frozenset(
-    {"yes", "y", "yep", "yeah", "ok", "okay", "good", "fine", "keep", "done", "sure", "always", "once", "ja", "oui",
-     "sí", "si", "sim"}
-)  # fmt: skip
 _NO: Final = frozenset({"no", "n", "nope", "nein", "non"})
 _DROP: Final = re.compile(
     r"(?:please\s+|just\s+|then\s+)*"
@@ -28,11 +25,6 @@ _DROP: Final = re.compile(
     r"(?:\s+(?:out|be|alone|please|then|for\s+now))*",
     re.IGNORECASE,
 )
-
-
-def is_yes(answer: str) -> bool:
-    """Whether an answer begins with a yes."""
-    return _first_word(answer) in _YES
 
 
 def is_no(answer: str) -> bool:
@@ -48,7 +40,7 @@ def is_dropping(answer: str) -> bool:
 
 def require_choice(answer: str) -> None:
     """Raise UsageError for a bare yes or no to a question that asks which of two things holds."""
-    if is_no(answer) or answer.strip().strip(".!").casefold() in _YES:
+    if is_no(answer) or is_yes(answer):
         raise UsageError("That says neither A nor B.", advice="Answer A, B or both, or say what holds.")
 
 
@@ -62,8 +54,3 @@ def own_answers(questions: Sequence[OwnerQuestion], task_id: str) -> list[OwnerQ
         and one.payload == "{}"
         and (one.task_id == task_id or task_id in one.blocks)
     ]
-
-
-def _first_word(answer: str) -> str:
-    words = answer.strip().casefold().replace(",", " ").replace(".", " ").replace("!", " ").split()
-    return words[0] if words else ""

@@ -7,23 +7,24 @@ from reveries.config import ProjectSettings
 from reveries.db.database import Transaction
 from reveries.knowledge.model import Chunk, ChunkType
 from reveries.llm.tier import Tier
-from reveries.projects.answers import CRITERION_TAG, PREMISE_TAG, is_yes
+from reveries.projects.answers import CRITERION_TAG, PREMISE_TAG
 from reveries.projects.conflicts import settle_conflicts
 from reveries.projects.documents import path_of
 from reveries.projects.folder_reading import is_of_folder
 from reveries.projects.folder_recipe import plan_overview
 from reveries.projects.intake import CRITERIA_TAG, criteria_question, first_questions
-from reveries.projects.model import AgentState, AgentStatus, OwnerQuestion, QuestionKind, TaskStatus, WorkTask
+from reveries.projects.model import AgentState, AgentStatus, QuestionKind, TaskStatus, WorkTask
 from reveries.projects.orienting import write_orientation
 from reveries.projects.planning import PlannedTask, plan_tasks
-from reveries.projects.premise import Fallen, what_falls
+from reveries.projects.premise import Fallen, say_chain, titles_of, what_falls
 from reveries.projects.prompt_material import describe_orientation, gather_material
 from reveries.projects.store import NewQuestion, ProjectStore
 from reveries.projects.task_store import NewTask
-from reveries.projects.triggers import INTAKE_TAG, REACHED_TAG, is_over, rewrite_by_default, why_plan
+from reveries.projects.triggers import ABOUT_REACHED, INTAKE_TAG, REACHED_TAG, is_over, rewrite_by_default, why_plan
 from reveries.projects.wake import read_state
 from reveries.projects.watching import ReportEvent
 from reveries.projects.work_model import WorkModel
+from reveries.projects.yes_answers import what_is_beyond_yes
 
 MOST_PLANS = 3
 """Most plans of a capable model without a word from the owner in between."""
@@ -102,7 +103,7 @@ class BetweenTasks:
         )
         async with self.store.transaction() as transaction:
             await self.store.put_question(transaction, state.project.id, question)
-            await self.store.log(transaction, state.project.id, "questions.asked", "whether the goal is reached")
+            await self.store.log(transaction, state.project.id, "questions.asked", ABOUT_REACHED)
         self.report_event("question", question.question)
         return await read_state(self.store, state.project.id)
 
@@ -129,7 +130,7 @@ class BetweenTasks:
         """Hold and flag what rests on a fallen chunk; if a criterion is affected, ask the owner."""
         chunks = await self.store.knowledge.of_project(state.project.id)
         fallen = what_falls(chunks, state.tasks, state.orientation.content)
-        titles = {one.id: one.title or one.content[:60] for one in chunks} | {one.id: one.title for one in state.tasks}
+        titles = titles_of(chunks, state.tasks)
         new = [
             (task, chain)
             for task in state.tasks
@@ -140,7 +141,7 @@ class BetweenTasks:
         criteria, decisions = _new_hits(state, fallen)
         if not new and not fresh and not criteria and not decisions:
             return fallen
-        reasons = {task.id: _say_chain(chain[:-1], titles) for task, chain in new}
+        reasons = {task.id: say_chain(chain[:-1], titles) for task, chain in new}
         held = [task for task, _ in new]
         async with self.store.transaction() as transaction:
             for task in held:
@@ -148,7 +149,7 @@ class BetweenTasks:
                 words = f"{task.title}: {reasons[task.id]}"
                 await self.store.log(transaction, state.project.id, "premise.fell", words, task)
             for name in fresh:
-                why = _say_chain(fallen.chunks[name][:1], titles)
+                why = say_chain(fallen.chunks[name][:1], titles)
                 await self.store.knowledge.mark_fallen(transaction, state.project.id, name, why)
             await self.store.note_rewrite_due(transaction, state.project, "premise")
             if held or criteria:
@@ -247,11 +248,6 @@ def _new_hits(state: AgentState, fallen: Fallen) -> tuple[list[str], list[str]]:
     )
 
 
-def _say_chain(chain: Sequence[str], titles: Mapping[str, str]) -> str:
-    """Say why something no longer holds: the chain of what it rests on, the fallen chunk first. Pure."""
-    return "rests on " + " > ".join(titles.get(name, "something erased") for name in chain) + ", which fell"
-
-
 def _ask_how_to_go_on(
     held: Sequence[WorkTask], reasons: Mapping[str, str], criteria: Sequence[str], waiting: frozenset[str]
 ) -> NewQuestion:
@@ -279,19 +275,20 @@ def _latest_answers(state: AgentState, chunks: Sequence[Chunk]) -> list[Chunk]:
 
 
 def _missing(state: AgentState) -> str:
-    """Return what the owner said is missing, if that was the owner's last answer; else empty. Pure."""
-    last = _last_answer(state)
-    return last.answer if last is not None and REACHED_TAG in last.context_tags and not is_yes(last.answer) else ""
-
-
-def _last_answer(state: AgentState) -> OwnerQuestion | None:
-    own = [one for one in state.questions if one.answered_at and not one.answered_by]
-    return sorted(own, key=lambda one: one.answered_at or 0.0)[-1] if own else None
+    """Return what the owner said is missing and no plan has taken up yet, whatever was answered since. Pure."""
+    if state.goal is None or state.plans_since_reached_answer:
+        return ""
+    said = [
+        one
+        for one in state.questions
+        if REACHED_TAG in one.context_tags and one.answered_at and one.asked_at >= state.goal.said_at
+    ]
+    newest = max(reversed(said), key=lambda one: one.answered_at or 0.0, default=None)
+    return what_is_beyond_yes(newest.answer) if newest is not None else ""
 
 
 def _has_new_ground(state: AgentState) -> bool:
     """Whether a small model has something new to plan from: a goal without a plan, or the owner's answer on what is
     missing. Otherwise it would plan the same tasks again in other words."""
     is_planned = any(state.goal is not None and task.goal_id == state.goal.id for task in state.tasks)
-    last = _last_answer(state)
-    return not is_planned or (last is not None and REACHED_TAG in last.context_tags)
+    return not is_planned or bool(_missing(state))

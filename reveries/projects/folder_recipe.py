@@ -16,7 +16,6 @@ from reveries.errors import ToolError
 from reveries.knowledge.contradictions import find_change, speak_alike
 from reveries.knowledge.model import Chunk, KnowledgeConflict
 from reveries.memory.text.extracts import sentences_of
-from reveries.projects.answers import is_yes
 from reveries.projects.documents import path_of
 from reveries.projects.drafts import keep_draft
 from reveries.projects.evidence import Evidence, Observed
@@ -26,6 +25,7 @@ from reveries.projects.model import Goal, OwnerQuestion, QuestionKind, QuestionS
 from reveries.projects.planning import PlannedTask
 from reveries.projects.store import NewQuestion
 from reveries.projects.work_model import WorkModel
+from reveries.projects.yes_answers import begins_with_yes, is_yes, what_is_beyond_yes
 from reveries.prompts import prompt
 from reveries.safe_text import one_line
 
@@ -77,6 +77,8 @@ async def write_overview(place: Workplace, task: WorkTask) -> TaskResult:
     if (answered := _approval_of(place, task)) is not None:
         if is_yes(answered.answer):
             return await _write_file(place, task, answered)
+        if begins_with_yes(answered.answer):
+            return _ask_as_it_is(place, task, answered)
         return TaskResult(ResultStatus.GIVEN_UP, f"It is not written. You said: “{answered.answer}”")
     every = await place.store.knowledge.of_project(task.project_id)
     there = [one for one in every if is_of_folder(one) and not one.fell_because and path_of(one) != FILE]
@@ -92,8 +94,22 @@ async def write_overview(place: Workplace, task: WorkTask) -> TaskResult:
         sure = [one for one in conflicts if one.is_verified and {one.older.id, one.newer.id} <= ids]
         lines += ["", *conflict_lines(sure, find_near_pairs(notes))]
     draft = "\n".join(lines).strip() + "\n"
-    into = f"write this into {FILE}" if place.state.project.may_write else "keep this (the folder may only be read)"
-    asked = f"Shall I {into}? Say yes or no."
+    return _ask_approval(task, f"Shall I {_say_where(place)}? Say yes or no.", draft)
+
+
+def _say_where(place: Workplace) -> str:
+    return f"write this into {FILE}" if place.state.project.may_write else "keep this (the folder may only be read)"
+
+
+def _ask_as_it_is(place: Workplace, task: WorkTask, answered: OwnerQuestion) -> TaskResult:
+    """Ask again where the owner said yes to something else: nothing in the draft can be changed by words."""
+    place.seen_sources |= answered.foreign_sources
+    change = one_line(what_is_beyond_yes(answered.answer))
+    told = f"I cannot do this: “{change}”. An overview only lists and quotes the notes."
+    return _ask_approval(task, f"{told} Shall I {_say_where(place)} as it is? Say yes or no.", answered.context)
+
+
+def _ask_approval(task: WorkTask, asked: str, draft: str) -> TaskResult:
     question = NewQuestion(asked, QuestionKind.APPROVAL, context=draft, blocks=(task.id,), task_id=task.id)
     return TaskResult(ResultStatus.BLOCKED, question=question)
 

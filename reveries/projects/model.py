@@ -280,6 +280,8 @@ class AgentState:
     """The last ten log entries of the mind itself, newest first."""
     plans_since_word: int = 0
     """Number of plans made since the owner last set a goal or answered a question."""
+    plans_since_reached_answer: int = 0
+    """Number of plans made since the owner last said whether the goal is reached."""
 
     @property
     def session_id(self) -> str:

@@ -2,6 +2,7 @@
 (V-92..V-98)."""
 
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
 import msgspec
@@ -9,7 +10,7 @@ import msgspec
 from reveries.db.database import Transaction
 from reveries.knowledge.model import Chunk, ChunkSource, ChunkType, Confidence, NewChunk
 from reveries.llm.tier import Tier
-from reveries.projects.answers import CRITERION_TAG, is_yes
+from reveries.projects.answers import CRITERION_TAG
 from reveries.projects.intake import CONSTRAINTS_TAG, CRITERIA_TAG
 from reveries.projects.model import (
     AgentState,
@@ -19,6 +20,7 @@ from reveries.projects.model import (
     Project,
     QuestionStatus,
     SkillNode,
+    TaskStatus,
 )
 from reveries.projects.premise import Fallen
 from reveries.projects.prompt_material import describe_orientation, describe_tasks, list_chunks
@@ -26,6 +28,7 @@ from reveries.projects.rewriting import Proposal, RewriteInput, rewrite
 from reveries.projects.store import ProjectStore
 from reveries.projects.triggers import INTAKE_TAG, REACHED_TAG, SETTLED_TRIGGER
 from reveries.projects.work_model import WorkModel
+from reveries.projects.yes_answers import is_yes
 from reveries.prompts import prompt
 
 ARCHIVE_TAG = "orientation_archive"
@@ -71,6 +74,7 @@ async def write_orientation(
             given,
             criteria_bases=_criteria_bases(state, chunks),
             is_premise_settled=bool({CRITERION_TAG, SETTLED_TRIGGER} & triggers),
+            is_reached=_is_ended_by_yes(state, triggers),
         )
     )
     prepared = await store.knowledge.prepare(state.project.id, [archive_chunk(old)])
@@ -91,7 +95,7 @@ async def _try_again(
 ) -> None:
     """Let what made a rewrite due be due on the newer page, too, unless the owner chose that page."""
     if project.rewrite_due and not newest.is_reverted:
-        await store.note_rewrite_due(transaction, project, project.rewrite_due[-1])
+        await store.note_rewrite_due(transaction, project)
 
 
 def archive_chunk(old: OrientationVersion) -> NewChunk:
@@ -164,6 +168,16 @@ def is_said_reached(questions: Sequence[OwnerQuestion]) -> bool:
     """Whether the owner's latest answer says that the goal is reached. Pure."""
     said = [one for one in questions if REACHED_TAG in one.context_tags and one.status is QuestionStatus.ANSWERED]
     return bool(said) and is_yes(said[-1].answer)
+
+
+def _is_ended_by_yes(state: AgentState, triggers: AbstractSet[str]) -> bool:
+    """Whether the owner's yes ends the goal now, or ended it and nothing is to be done again since (V-77)."""
+    if not is_said_reached(_asked_of_goal(state)):
+        return False
+    is_open = any(task.status not in (TaskStatus.DONE, TaskStatus.DROPPED) for task in state.tasks)
+    is_in_doubt = "premise" in triggers and any(task.flagged_because for task in state.tasks)
+    was_ended = state.orientation.content.current_phase is Phase.COMPLETE
+    return REACHED_TAG in triggers or (was_ended and not is_open and not is_in_doubt)
 
 
 def _said_of_project(questions: Sequence[OwnerQuestion], tag: str) -> tuple[str, ...]:

@@ -9,7 +9,9 @@ from dataclasses import dataclass
 
 from reveries.knowledge.model import Chunk
 from reveries.projects.model import Orientation, TaskStatus, WorkTask
+from reveries.safe_text import one_line
 
+_TITLE_CHARS = 60
 _OPEN = (TaskStatus.READY, TaskStatus.IN_PROGRESS, TaskStatus.BLOCKED)
 
 
@@ -67,6 +69,17 @@ def what_falls(
         decisions=_fallen_places(chains, [one.rests_on for one in orientation.key_decisions]),
         criteria=_fallen_places(chains, [one.rests_on for one in orientation.success_criteria]),
     )
+
+
+def titles_of(chunks: Iterable[Chunk], tasks: Iterable[WorkTask]) -> dict[str, str]:
+    """Return what chunks and tasks are called, by id; a chunk without a title by its first words."""
+    named = {one.id: one.title or one_line(one.content, _TITLE_CHARS) for one in chunks}
+    return named | {one.id: one.title for one in tasks}
+
+
+def say_chain(chain: Sequence[str], titles: Mapping[str, str]) -> str:
+    """Say why something no longer holds: the chain of what it rests on, the fallen chunk first."""
+    return "rests on " + " > ".join(titles.get(name, "something erased") for name in chain) + ", which fell"
 
 
 def standing_bases(bases: Iterable[str], chunks: Mapping[str, Chunk]) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ from reveries.projects.model import (
     TaskStatus,
     WorkTask,
 )
-from reveries.projects.premise import Fallen, standing_bases
+from reveries.projects.premise import Fallen, say_chain, standing_bases, titles_of
 
 MOST_DECISIONS = 7
 MOST_PRIORITIES = 5
@@ -57,6 +57,8 @@ class RewriteInput:
     """Ids of the chunks that new criteria rest on."""
     is_premise_settled: bool = False
     """Whether the owner decided how to go on after a premise fell: then nothing rests on it any more."""
+    is_reached: bool = False
+    """Whether the owner said that the goal is reached: that ends it, whatever became of its tasks."""
 
 
 def rewrite(given: RewriteInput) -> Orientation:
@@ -70,8 +72,10 @@ def rewrite(given: RewriteInput) -> Orientation:
         success_criteria=_criteria(goal.success_criteria, given),
         constraints=goal.constraints if goal.constraints is not None else old.constraints,
         skill_map=update_skill_map(add_skills(old.skill_map, proposal.skills), given.tasks, given.chunks),
-        current_phase=next_phase(old.current_phase, proposal.phase, given.tasks),
-        key_decisions=compress_decisions(_decisions(given), given.chunks, given.fallen),
+        current_phase=Phase.COMPLETE
+        if given.is_reached
+        else next_phase(old.current_phase, proposal.phase, given.tasks),
+        key_decisions=compress_decisions(_decisions(given), given.chunks, given.fallen, given.tasks),
         active_priorities=tuple(dict.fromkeys(one.strip() for one in priorities if one.strip()))[:MOST_PRIORITIES],
         progress_snapshot=progress,
     )
@@ -94,7 +98,9 @@ def next_phase(now: Phase, proposed: Phase | None, tasks: Sequence[WorkTask]) ->
     return proposed if is_next and proposed is not Phase.COMPLETE else now
 
 
-def compress_decisions(old: Sequence[KeyDecision], chunks: Sequence[Chunk], fallen: Fallen) -> tuple[KeyDecision, ...]:
+def compress_decisions(
+    old: Sequence[KeyDecision], chunks: Sequence[Chunk], fallen: Fallen, tasks: Sequence[WorkTask] = ()
+) -> tuple[KeyDecision, ...]:
     """With the decisions that chunks tell, the newest seven (V-95, V-96); each in one line with one sentence of why."""
     found = {one.decision: one for one in old}
     for chunk in chunks:
@@ -104,8 +110,9 @@ def compress_decisions(old: Sequence[KeyDecision], chunks: Sequence[Chunk], fall
         reasoning = shorten_reasoning(rest.strip().partition("\n")[0])
         found.setdefault(first.strip(), KeyDecision(first.strip(), reasoning, chunk.created_at, (chunk.id,)))
     kept = sorted(found.values(), key=lambda one: one.date)[-MOST_DECISIONS:]
+    titles = titles_of(chunks, tasks)
     return tuple(
-        msgspec.structs.replace(one, flagged_because=_why_changed(one.rests_on, fallen.chunks)) for one in kept
+        msgspec.structs.replace(one, flagged_because=_why_changed(one.rests_on, fallen.chunks, titles)) for one in kept
     )
 
 
@@ -118,7 +125,7 @@ def shorten_reasoning(text: str) -> str:
 
 
 def _criteria(proposed: Sequence[str] | None, given: RewriteInput) -> tuple[Criterion, ...]:
-    kept = given.old.success_criteria
+    kept, titles = given.old.success_criteria, titles_of(given.chunks, given.tasks)
     if proposed is not None:
         same = {one.text: one for one in kept}
         bases = given.criteria_bases
@@ -127,7 +134,8 @@ def _criteria(proposed: Sequence[str] | None, given: RewriteInput) -> tuple[Crit
         chunks = {one.id: one for one in given.chunks}
         kept = tuple(msgspec.structs.replace(one, rests_on=standing_bases(one.rests_on, chunks)) for one in kept)
     return tuple(
-        msgspec.structs.replace(one, flagged_because=_why_changed(one.rests_on, given.fallen.chunks)) for one in kept
+        msgspec.structs.replace(one, flagged_because=_why_changed(one.rests_on, given.fallen.chunks, titles))
+        for one in kept
     )
 
 
@@ -141,9 +149,9 @@ def _decisions(given: RewriteInput) -> tuple[KeyDecision, ...]:
     )
 
 
-def _why_changed(bases: Sequence[str], chains: Mapping[str, tuple[str, ...]]) -> str:
+def _why_changed(bases: Sequence[str], chains: Mapping[str, tuple[str, ...]], titles: Mapping[str, str]) -> str:
     hit = next((chains[base] for base in bases if base in chains), None)
-    return "" if hit is None else "rests on " + " > ".join(reversed(hit)) + ", which fell"
+    return "" if hit is None else say_chain(hit, titles)
 
 
 def _open_areas(tasks: Sequence[WorkTask], old: Orientation) -> tuple[str, ...]:

@@ -29,6 +29,7 @@ from reveries.projects.model import (
     WorkTask,
 )
 from reveries.projects.task_store import TaskStore
+from reveries.projects.triggers import ABOUT_REACHED, REACHED_TAG
 from reveries.projects.wake_report import NOTHING_TO_DO, RestReason
 
 EMPTY_ORIENTATION = Orientation("")
@@ -171,6 +172,12 @@ class ProjectStore:
         [row] = await (source or self._database).rows("projects.plans_since_word", {"project_id": project_id})
         return int(row["number"])
 
+    async def count_plans_since_reached_answer(self, project_id: str, source: Reader | None = None) -> int:
+        """Return how often was planned since the owner last said whether the goal is reached."""
+        named = {"project_id": project_id, "details": ABOUT_REACHED}
+        [row] = await (source or self._database).rows("projects.plans_since_reached_answer", named)
+        return int(row["number"])
+
     async def coherence_checks(self, project_id: str) -> list[WorkLogEntry]:
         """Return which tasks the mind began, and which of them it warned of (V-51), oldest first."""
         named = {"project_id": project_id}
@@ -297,7 +304,8 @@ class ProjectStore:
                 await self.log(transaction, row["project_id"], program, "question.answered")
                 await self._end_idle_rest(transaction, row["project_id"])
             else:
-                await self.log(transaction, row["project_id"], "question.answered")
+                about = ABOUT_REACHED if REACHED_TAG in json.loads(row["context_tags"]) else ""
+                await self.log(transaction, row["project_id"], "question.answered", about)
                 await self.clear_rest(transaction, row["project_id"])
             await self.tasks.release(transaction, row["project_id"])
         return str(row["project_name"]), read_row(OwnerQuestion, row, blocks=())
@@ -379,8 +387,8 @@ class ProjectStore:
         row = {"id": project_id, "why": RestReason.RESTED.value, "idle": idle}
         await transaction.run("projects.end_idle_rest", row)
 
-    async def note_rewrite_due(self, transaction: Transaction, project: Project, trigger: str) -> None:
-        due = " ".join(dict.fromkeys((*project.rewrite_due, trigger))) if trigger else ""
+    async def note_rewrite_due(self, transaction: Transaction, project: Project, *triggers: str) -> None:
+        due = " ".join(dict.fromkeys((*project.rewrite_due, *triggers)))
         await transaction.run("projects.set_rewrite_due", {"id": project.id, "due": due})
 
     async def put_orientation(

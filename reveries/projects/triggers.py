@@ -12,6 +12,8 @@ INTAKE_TAG = "intake"
 """Tag of the first questions of a goal; their answers make the trigger of that name."""
 REACHED_TAG = "reached"
 """Tag of the question whether the goal is reached; as INTAKE_TAG."""
+ABOUT_REACHED = "whether the goal is reached"
+"""Details of the log entries when that is asked and answered."""
 SETTLED_TRIGGER = "settled"
 """The owner said how to go on after a premise fell."""
 

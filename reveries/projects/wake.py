@@ -60,8 +60,8 @@ async def note_answers(store: ProjectStore, project_id: str) -> None:
             if PREMISE_TAG in one.context_tags:
                 await _let_held_go_on(store, transaction, one)
         await store.tasks.release(transaction, project_id)
-        if trigger := _rewrite_trigger(answered, said):
-            await store.note_rewrite_due(transaction, project, trigger)
+        if triggers := _rewrite_triggers(answered, said):
+            await store.note_rewrite_due(transaction, project, *triggers)
 
 
 async def _let_held_go_on(store: ProjectStore, transaction: Transaction, question: OwnerQuestion) -> None:
@@ -78,13 +78,13 @@ async def _let_held_go_on(store: ProjectStore, transaction: Transaction, questio
             await store.tasks.end(transaction, replace(task, rests_on=bases), TaskStatus.DROPPED, outcome=outcome)
 
 
-def _rewrite_trigger(answered: Sequence[OwnerQuestion], said: Sequence[OwnerQuestion]) -> str:
-    """Return the rewrite trigger that new answers cause; empty: none. Pure."""
+def _rewrite_triggers(answered: Sequence[OwnerQuestion], said: Sequence[OwnerQuestion]) -> list[str]:
+    """Return every rewrite trigger that new answers cause. Pure."""
     tags = {tag for one in answered if not one.answered_by for tag in one.context_tags}
-    for tag in (INTAKE_TAG, REACHED_TAG, CRITERION_TAG, PREMISE_TAG):
-        if tag in tags:
-            return SETTLED_TRIGGER if tag == PREMISE_TAG else tag
-    return rewrite_after_answers(said)
+    triggers = [tag for tag in (INTAKE_TAG, REACHED_TAG, CRITERION_TAG) if tag in tags]
+    if PREMISE_TAG in tags and CRITERION_TAG not in tags:
+        triggers.append(SETTLED_TRIGGER)
+    return [*triggers, *filter(None, [rewrite_after_answers(said)])]
 
 
 def has_new_answers(questions: Sequence[OwnerQuestion]) -> bool:
@@ -104,9 +104,10 @@ async def read_state(store: ProjectStore, project_id: str) -> AgentState:
         tasks, questions = await store.tasks.of_project(project_id, look), await store.questions(project_id, look)
         activities = await store.own_activities(project_id, _RECENT, look)
         plans_since_word = await store.count_plans_since_word(project_id, look)
+        plans_since_reached_answer = await store.count_plans_since_reached_answer(project_id, look)
     project = await store.find(project_id)
     state = state_of(project, goals, orientation, tasks, questions, activities, store.now)
-    return replace(state, plans_since_word=plans_since_word)
+    return replace(state, plans_since_word=plans_since_word, plans_since_reached_answer=plans_since_reached_answer)
 
 
 def state_of(

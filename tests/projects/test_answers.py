@@ -9,13 +9,14 @@ import pytest
 from reveries.errors import UsageError
 from reveries.knowledge.model import ChunkType
 from reveries.llm.tier import Tier
-from reveries.projects.answers import is_dropping, is_no, is_yes
+from reveries.projects.answers import is_dropping, is_no
 from reveries.projects.conflict_answers import ConflictChoice, read_choice
 from reveries.projects.documents import chunks_of_text, note_fallen_chunk
-from reveries.projects.model import Project, TaskKind, TaskStatus
+from reveries.projects.model import AgentStatus, Phase, Project, TaskKind, TaskStatus
 from reveries.projects.task_store import NewTask
 from reveries.projects.triggers import INTAKE_TAG
 from reveries.projects.wake_report import RestReason
+from reveries.projects.yes_answers import is_yes, what_is_beyond_yes
 from tests.knowledge.kit import new_chunk
 from tests.projects.kit import Answers, RowMemory, Work, asked_for, finished, open_work, task_in
 from tests.projects.test_conflicts import NEAR, OWN, READ, embedder
@@ -50,9 +51,74 @@ def test_other_answers_leave_no_task_out(answer: str) -> None:
     assert not is_dropping(answer)
 
 
-def test_a_yes_of_one_letter_and_an_always_are_a_yes_and_a_no_is_none() -> None:
-    assert all(is_yes(one) for one in ("y", "Yes, please", "always", "once", "ok!"))
-    assert not any(is_yes(one) for one in ("no", "not yet", "", "The yes men"))
+BARE_YES = (
+    "y", "yes", "Yes.", "YES!!!", "Yes, please", "Yes please, that is fine", "Yes, thank you", "yes thanks a lot",
+    "Yes, thank you very much!", "Yes \u2013 thanks for your work", "Oh yes", "Well, yes", "Yes, yes",
+    "yes \U0001f44d", "always", "once", "ok!", "OK, thanks", "okay", "Sure", "Sure, go ahead", "Of course",
+    "Yes, of course", "Yep", "yeah", "Absolutely", "Yes, absolutely.", "Yes indeed", "Good", "Very good",
+    "Good, thanks", "Good enough", "All good", "It's good", "It\u2019s fine", "That is fine", "This is perfect!",
+    "Perfect", "Great, thank you", "Looks good to me", "It looks very good", "Sounds good", "The draft is good",
+    "Good as it is", "Fine by me", "Works for me", "I like it", "Yes, I like it very much", "I am happy with it",
+    "I agree", "I think so", "Yes, I think so", "Keep it", "keep", "Yes, keep it as it is", "Keep the draft",
+    "Yes, write it", "Please do", "Yes, do that", "Do it", "Done", "Done!", "All done", "It is done",
+    "Yes, it is reached", "Yes, the goal is reached.", "Reached", "We are done", "Yes, we are there",
+    "Yes, nothing is missing", "Yes, everything is there", "Nothing to change", "Yes, no changes", "That's right",
+    "Correct", "Ja", "Ja, bitte", "Ja, danke!", "Oui, merci", "S\u00ed, gracias", "Sim",
+)  # fmt: skip
+MORE_THAN_YES = (
+    ("Yes, but change the date to May", "change the date to May"),
+    ("OK but the booking is missing", "the booking is missing"),
+    ("Yes, and say it is on Tuesday", "say it is on Tuesday"),
+    ("Yes. The roof is missing.", "The roof is missing."),
+    ("Yes, thank you! The booking is missing", "The booking is missing"),
+    ("Looks good to me, but the name is wrong", "the name is wrong"),
+    ("Yes please make it warmer", "make it warmer"),
+    ("Yes, keep it shorter", "keep it shorter"),
+    ("Keep it shorter, and say it is on Tuesday", "Keep it shorter, and say it is on Tuesday"),
+    ("Good start, make it warmer", "Good start, make it warmer"),
+    ("Good", ""),
+    ("Done with half, the venue is missing", "Done with half, the venue is missing"),
+    ("Done but for the roof", "Done but for the roof"),
+    ("Yes, shorter", "Yes, shorter"),
+    ("Yes and no", "Yes and no"),
+    ("Yes, except the title", "except the title"),
+    ("Good, but not good enough", "not good enough"),
+    ("Fine, once the date is right", "once the date is right"),
+    ("The yes men are missing", "The yes men are missing"),
+    ("Nobody looked for a gutter yet", "Nobody looked for a gutter yet"),
+    ("no, make it shorter", "no, make it shorter"),
+    (" Yes, thank you ", ""),
+    ("", ""),
+)
+NO_YES = (
+    "", " ", "no", "No, thank you", "not yet", "not good", "Not really", "It is not good", "Yes?", "Good?",
+    "Is it good?", "thanks", "Thank you", "please", "maybe", "Nothing", "Yes, once more", "Yes if it rains",
+    "Almost done", "Half done", "Keep going", "Keep it shorter", "OK, later", "Okay, so what?",
+    "Sure, if you say what it costs", "All but the roof",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("answer", BARE_YES)
+def test_a_yes_with_thanks_or_emphasis_is_a_yes(answer: str) -> None:
+    assert is_yes(answer)
+    assert what_is_beyond_yes(answer) == ""
+
+
+@pytest.mark.parametrize("answer", [*NO_YES, *(answer for answer, beyond in MORE_THAN_YES if beyond)])
+def test_an_answer_that_says_more_than_yes_is_none(answer: str) -> None:
+    assert not is_yes(answer)
+
+
+@pytest.mark.parametrize(("answer", "beyond"), MORE_THAN_YES)
+def test_what_is_said_beyond_a_yes_is_kept(answer: str, beyond: str) -> None:
+    assert what_is_beyond_yes(answer) == beyond
+
+
+def test_a_long_answer_of_yeses_is_read_at_once() -> None:
+    assert not is_yes("all good " * 2000 + "but the roof")
+
+
+def test_only_a_bare_no_is_a_no() -> None:
     assert all(is_no(one) for one in ("no", "No.", "n"))
     assert not any(is_no(one) for one in ("no, make it shorter", ""))
 
@@ -232,23 +298,58 @@ async def test_what_the_owner_says_to_a_task_that_failed_stands_before_the_next_
         assert (task.status, task.outcome) == (TaskStatus.DROPPED, "Left out. You said: “drop it”")
 
 
-async def test_a_no_to_a_draft_ends_its_task(tmp_path: Path) -> None:
+def draft_writer(written: list[str]) -> Answers:
+    """A small model that plans drafts and writes each alike; `written` receives the prompts."""
     plan = planning("Write about oak boards", kind="write")
 
     def small(text: str) -> object:
         if asked_for(text) == "draft":
+            written.append(text)
             return "Oak boards have a price of 20 euros each, and oak boards last for thirty years."
         return plan(text)
 
-    async with open_work(tmp_path, small, tier=Tier.SMALL) as work:
-        project = await work.begin("Shed", "Build a shed")
-        text = "Oak boards have a price of 20 euros each. Oak boards last for thirty years."
-        await work.store.knowledge.store(project.id, chunks_of_text("yard.md", text, is_own=True))
-        await work.wake(project)
+    return small
+
+
+async def project_with_drafts(work: Work) -> Project:
+    project = await work.begin("Shed", "Build a shed")
+    text = "Oak boards have a price of 20 euros each. Oak boards last for thirty years."
+    await work.store.knowledge.store(project.id, chunks_of_text("yard.md", text, is_own=True))
+    await work.wake(project)
+    return project
+
+
+async def test_a_no_to_a_draft_ends_its_task(tmp_path: Path) -> None:
+    async with open_work(tmp_path, draft_writer([]), tier=Tier.SMALL) as work:
+        project = await project_with_drafts(work)
         await work.answer("oak boards 1", "no")
         await work.wake(project)
         assert (await work.task(project, "Write about oak boards 1")).status is TaskStatus.DROPPED
-        assert not [one for _, one in await work.store.open_questions() if "oak boards 1" in one.question]
+        assert not [one for one in (await work.state(project)).open_questions if "oak boards 1" in one.question]
+
+
+@pytest.mark.parametrize(
+    ("answer", "change"),
+    [
+        ("Keep it shorter, and say it is on Tuesday", "Keep it shorter, and say it is on Tuesday"),
+        ("Good start, make it warmer", "Good start, make it warmer"),
+        ("Yes, but change the date to May", "change the date to May"),
+    ],
+)
+async def test_a_change_to_a_draft_is_made_and_asked_about_though_it_begins_with_a_yes(
+    tmp_path: Path, answer: str, change: str
+) -> None:
+    written: list[str] = []
+    async with open_work(tmp_path, draft_writer(written), tier=Tier.SMALL) as work:
+        project = await project_with_drafts(work)
+        before = len(written)
+        await work.answer("oak boards 1", answer)
+        await work.wake(project)
+        assert (await work.task(project, "Write about oak boards 1")).status is TaskStatus.BLOCKED
+        assert [one for one in written[before:] if f"Change it so: {change}\n" in one]
+        await work.answer("oak boards 1", "Yes, thank you, looks good to me now")
+        await work.wake(project)
+        assert (await work.task(project, "Write about oak boards 1")).status is TaskStatus.DONE
 
 
 async def test_a_sentence_that_shares_only_the_goals_words_with_a_task_is_no_answer_even_if_the_model_says_so(
@@ -294,6 +395,30 @@ async def test_a_small_model_that_knows_nothing_asks_its_first_questions_and_no_
         assert report.tasks_ended == 3
 
 
+@pytest.mark.requirement("V-77")
+@pytest.mark.parametrize(
+    ("answer", "missing"),
+    [
+        ("Done with half, the venue is missing", "Done with half, the venue is missing"),
+        ("OK but the booking is missing", "the booking is missing"),
+    ],
+)
+async def test_a_goal_of_which_something_is_missing_is_not_reached_though_the_answer_begins_with_a_yes(
+    tmp_path: Path, answer: str, missing: str
+) -> None:
+    small = planning("Find shed board", holds_answer=lambda _: True)
+    async with open_work(tmp_path, small, tier=Tier.SMALL) as work:
+        project = await work.begin("Shed", "Build a shed")
+        text = "Find shed board 1: oak.\n\nFind shed board 2: ash.\n\nFind shed board 3: elm."
+        await work.store.knowledge.store(project.id, chunks_of_text("shed.md", text, is_own=True))
+        await work.wake(project)
+        await work.answer("Is the goal reached", answer)
+        await work.wake(project)
+        state = await work.state(project)
+        assert state.orientation.content.current_phase is not Phase.COMPLETE
+        assert missing in [one.title for one in state.tasks]
+
+
 async def test_what_is_missing_stands_before_the_planner_in_the_owners_words(tmp_path: Path) -> None:
     plans: list[str] = []
 
@@ -318,6 +443,54 @@ async def test_what_is_missing_stands_before_the_planner_in_the_owners_words(tmp
         await work.wake(project)
         assert len(plans) == 2
         assert "gutter" in plans[1]
+
+
+async def ask_whether_reached(work: Work, *, answer: str) -> Project:
+    """A project whose one task ended with the owner's `answer`, and that asks whether its goal is reached."""
+    project = await work.begin("Shed", "Build a shed")
+    text = "The path to the yard is muddy today."
+    await work.store.knowledge.store(project.id, chunks_of_text("walk.md", text, is_own=True))
+    async with work.database.transaction() as transaction:
+        [goal] = await work.store.goals(project.id, transaction)
+        new = NewTask("Ask for the key", "", TaskKind.ASK, goal_id=goal.id)
+        await work.store.tasks.put(transaction, project.id, [new])
+    await work.wake(project)
+    await work.answer("Ask for the key", answer)
+    await work.wake(project)
+    return project
+
+
+@pytest.mark.requirement("V-77")
+async def test_a_yes_ends_the_goal_though_no_task_of_it_was_done_and_it_stays_ended(tmp_path: Path) -> None:
+    async with open_work(tmp_path, answers, tier=Tier.SMALL) as work:
+        project = await ask_whether_reached(work, answer="drop it")
+        await work.answer("Is the goal reached", "Yes, thank you")
+        await work.wake(project)
+        await work.answer("constraints", "No more than 500 euros")
+        await work.wake(project)
+        state = await work.state(project)
+        assert state.orientation.content.current_phase is Phase.COMPLETE
+        assert (state.status, len(state.tasks)) == (AgentStatus.COMPLETE, 1)
+
+
+@pytest.mark.requirement("V-77")
+async def test_a_yes_ends_the_goal_though_a_task_is_in_doubt_and_a_task_that_is_added_goes_on_with_it(
+    tmp_path: Path,
+) -> None:
+    async with open_work(tmp_path, answers, tier=Tier.SMALL) as work:
+        project = await ask_whether_reached(work, answer="It hangs by the door")
+        [task] = (await work.state(project)).tasks
+        async with work.store.transaction() as transaction:
+            await work.store.tasks.hold(transaction, task.id, "rests on a letter, which fell")
+        await work.answer("Is the goal reached", "Yes")
+        await work.wake(project)
+        assert (await work.state(project)).status is AgentStatus.COMPLETE
+        async with work.store.transaction() as transaction:
+            new = NewTask("Ask for the lock", "", TaskKind.ASK, goal_id=task.goal_id)
+            await work.store.tasks.put(transaction, project.id, [new])
+            await work.store.note_rewrite_due(transaction, project, "milestone")
+        await work.wake(project)
+        assert (await work.state(project)).orientation.content.current_phase is Phase.EXECUTION
 
 
 async def test_a_new_goal_is_asked_how_it_is_seen_to_be_reached_and_forgets_the_old_ones_criteria(
@@ -375,6 +548,28 @@ async def test_a_criterion_rests_on_the_owners_answer_and_where_that_falls_the_p
         assert not state.orientation.content.success_criteria[0].flagged_because
         assert (await work.task(project, "Paint it")).tries or (await work.task(project, "Paint it")).blocked_by
         assert not [one for one in state.open_questions if "criterion" in one.context_tags]
+
+
+@pytest.mark.requirement("V-92", "V-99")
+async def test_two_answers_at_once_both_count_and_a_page_names_what_fell_by_its_words(tmp_path: Path) -> None:
+    async with open_work(tmp_path, answers, tier=Tier.SMALL) as work:
+        project = await work.begin("Shed", "Build a shed")
+        await work.wake(project)
+        await work.answer("criteria", "Three bicycles fit in")
+        await work.wake(project)
+        chunks = await work.store.knowledge.of_project(project.id)
+        [said] = [one for one in chunks if "criteria" in one.tags]
+        await note_fallen_chunk(work.store, project, said.id, "The bicycles are sold")
+        await work.wake(project)
+        [criterion] = (await work.state(project)).orientation.content.success_criteria
+        assert criterion.flagged_because.startswith("rests on Q: How will you see")
+        assert said.id not in criterion.flagged_because
+        await work.answer("criterion", "A cargo bicycle has to fit in")
+        await work.answer("constraints", "No more than 500 euros")
+        await work.wake(project)
+        page = (await work.state(project)).orientation
+        assert {"intake", "criterion"} <= set(page.trigger.split())
+        assert not any(one.flagged_because for one in page.content.success_criteria)
 
 
 @pytest.mark.parametrize(("answer", "status"), [("It is 950 now", TaskStatus.DONE), ("drop it", TaskStatus.DROPPED)])
@@ -436,6 +631,27 @@ async def test_where_a_small_model_plans_nothing_new_what_the_owner_misses_is_th
             await work.answer(f"“{missing}”", "No idea")
             await work.wake(project)
         assert len((await work.state(project)).tasks) == 5
+
+
+@pytest.mark.requirement("V-77")
+@pytest.mark.parametrize("order", [("Is the goal reached", "start"), ("start", "Is the goal reached")])
+async def test_what_is_missing_is_planned_once_whatever_else_is_answered_with_it(
+    tmp_path: Path, order: tuple[str, str]
+) -> None:
+    def small(text: str) -> object:
+        return {} if asked_for(text) == "plan" else answers(text)
+
+    async with open_work(tmp_path, small, tier=Tier.SMALL) as work:
+        project = await ask_whether_reached(work, answer="It hangs by the door")
+        words = {"Is the goal reached": "Find the price of the roof", "start": "A saw and a hammer"}
+        for tag in order:
+            await work.clock.advance(5)
+            await work.answer(tag, words[tag])
+        await work.wake(project)
+        await work.wake(project)
+        titles = [one.title for one in (await work.state(project)).tasks]
+        assert titles.count("Find the price of the roof") == 1
+        assert len(titles) == 2
 
 
 @pytest.mark.parametrize(("answer", "status"), [("drop it", TaskStatus.DROPPED), ("go on", TaskStatus.DONE)])

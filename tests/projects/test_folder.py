@@ -128,6 +128,22 @@ async def test_with_a_no_nothing_is_written_and_the_goal_is_asked_about_not_plan
         assert any("Is the goal reached?" in one.question for one in state.open_questions)
 
 
+async def test_a_yes_with_a_change_that_cannot_be_made_writes_nothing_and_asks_again(
+    tmp_path: Path, notes: Path
+) -> None:
+    async with open_work(tmp_path, small, tier=Tier.SMALL) as work:
+        project = await begin(work, notes)
+        await work.wake(project)
+        await work.answer("Shall I write this", "Yes, but leave out the boat")
+        await work.wake(project)
+        assert not (notes / FILE).exists()
+        [again] = [one for one in (await work.state(project)).open_questions if one.kind is QuestionKind.APPROVAL]
+        assert "“leave out the boat”" in again.question
+        await work.store.answer(again.id, "Yes, write it as it is")
+        await work.wake(project)
+        assert (notes / FILE).read_text() == again.context
+
+
 async def test_of_a_folder_that_may_only_be_read_the_overview_is_kept_with_the_project(
     tmp_path: Path, notes: Path
 ) -> None:

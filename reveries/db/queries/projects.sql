@@ -250,6 +250,13 @@ WHERE project_id = :project_id AND action = 'planned' AND id > coalesce((
     WHERE project_id = :project_id AND action IN ('goal.said', 'question.answered')
 ), 0)
 
+-- name: plans_since_reached_answer
+SELECT count(*) AS number FROM activities
+WHERE project_id = :project_id AND action = 'planned' AND id > coalesce((
+    SELECT max(id) FROM activities
+    WHERE project_id = :project_id AND action = 'question.answered' AND details = :details
+), 0)
+
 -- name: last_word
 SELECT coalesce(max(id), 0) AS number FROM activities
 WHERE project_id = :project_id AND action IN (

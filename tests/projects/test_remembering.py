@@ -22,7 +22,7 @@ async def remembered(work: Work) -> list[str]:
     return sorted(text for text, _ in await work.remembered())
 
 
-@pytest.mark.requirement("V-83", "V-90")
+@pytest.mark.requirement("V-82", "V-90")
 async def test_a_word_of_the_owner_right_after_a_task_was_stored_loses_no_experience(tmp_path: Path) -> None:
     def break_off(action: str, _: str) -> None:
         if action == "done":
@@ -41,7 +41,7 @@ async def test_a_word_of_the_owner_right_after_a_task_was_stored_loses_no_experi
         assert len(await done(work, project)) > 1
 
 
-@pytest.mark.requirement("V-83", "V-75")
+@pytest.mark.requirement("V-82", "V-75")
 async def test_after_a_kill_at_any_event_each_done_task_is_remembered_exactly_once(tmp_path: Path) -> None:
     (live := tmp_path / "live").mkdir()
     kills: list[Path] = []

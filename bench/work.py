@@ -4,8 +4,8 @@
     python bench/work.py --recipes       # forty tasks on a folder of notes with known answers
     python bench/work.py --kills 500     # a scripted model, killed at any moment: nothing lost, nothing done twice
 
-No network is used. The goals and tasks were written after prompts and recipes were final (those were developed on
-another subject, a harbour fair); they are run once.
+No network is used. Prompts and recipes were developed on another subject, a harbour fair, before any goal or task here
+was written; each is run once for a state of the code.
 """
 
 import argparse
@@ -54,12 +54,13 @@ GOALS: Final = (
     "Prepare my mother's eightieth birthday with forty guests in June",
     "Get fit enough to walk a week of the Camino in September",
     "Sort the paper mountain before the tax return at the end of January",
-    "Start a small vegetable garden on a balcony",
-    "Write my first short story and send it to a magazine",
-    "Insulate the attic before winter",
-    "Learn enough Italian for a week in Sicily",
-    "Organise a swap day for children's clothes at the school",
+    "Paint the hallway and the stairs before my sister visits in July",
+    "Teach my father to use his new phone",
+    "Organise the street party on the second Saturday of September",
+    "Read the ten novels on my list by Christmas",
+    "Find a used cargo bike for less than 2,000 euros",
 )
+"""The first five of 23 Nov 2026, the others written after the changes of 25 Nov and run once after them."""
 ANSWER: Final = "I do not know yet; decide what is sensible."
 GOOD_STOPS: Final = frozenset({RestReason.DONE, RestReason.WAITING, RestReason.BUDGET})
 

@@ -18,6 +18,9 @@ from reveries.memory.model import SelfModel
 from reveries.monologue.loop import Monologue
 from reveries.notifier import Notifier
 
+WRITING_SECONDS = 25.0
+"""A client repeats every 20 seconds that the owner is writing."""
+
 
 class Activity:
     """Switches between talk, sleep, work and thought, and announces the current state to the clients."""
@@ -40,6 +43,7 @@ class Activity:
         self._working_on = ""
         self._clock = parts.clock
         self._last_words: Deadline | None = None
+        self._last_writing: Deadline | None = None
         self.words_came = asyncio.Event()
         """Set when the owner speaks; checked by everything that the owner's words interrupt."""
         self.writing_noted: Notifier[[]] = Notifier()
@@ -68,6 +72,11 @@ class Activity:
         return self._last_words.seconds_since(self._clock) if self._last_words is not None else math.inf
 
     @property
+    def is_writing(self) -> bool:
+        """Whether the owner was writing within the seconds after which a client would say so again."""
+        return self._last_writing is not None and self._last_writing.seconds_since(self._clock) < WRITING_SECONDS
+
+    @property
     def is_talking(self) -> bool:
         """Whether a conversation is active."""
         return self._conversations.is_talking
@@ -87,6 +96,7 @@ class Activity:
     def note_writing(self) -> None:
         """Record that the owner is writing: no work begins by itself, and what runs may make room."""
         self.note_words()
+        self._last_writing = self._last_words
         self.writing_noted.notify()
 
     def begin_talk(self) -> None:

@@ -199,6 +199,8 @@ class ProjectWorker:
         async with self._activity.during_work(project.name):
             if self._activity.words_came.is_set():
                 return await work.note_rest(project_id, WakeReport(RestReason.INTERRUPTED, YOU_SPOKE, 0))
+            if self._activity.is_writing and self._is_local:
+                return await work.note_rest(project_id, WakeReport(RestReason.INTERRUPTED, YOU_WRITE, 0))
             try:
                 async with work_break.breakable():
                     with (
@@ -219,8 +221,13 @@ class ProjectWorker:
     def _make_room(self, work_break: "WorkBreak") -> None:
         """Free a local model for the words that the owner is writing: stopping it then would take up to a second. A
         hosted model serves both, and its tokens are paid for."""
-        if not self._parts.models.choices[Role.WORK].is_hosted:
+        if self._is_local:
             work_break.ask(YOU_WRITE)
+
+    @property
+    def _is_local(self) -> bool:
+        """Whether the model of work runs on a machine of the owner's."""
+        return not self._parts.models.choices[Role.WORK].is_hosted
 
     def _note_piece(self) -> None:
         """A piece of an answer came: the work gets on, and ends where it may not go on."""

@@ -261,7 +261,7 @@ def _compare_sentences(old: _Sentence, new: _Sentence, *, is_same_title: bool, i
         return None
     if len(telling) < (1 if is_same_title else 2):
         return None
-    may_both_hold = not is_edition and _is_many_valued(before) and not (_has_number(was) and _has_number(now))
+    may_both_hold = not is_edition and _is_many_valued(before, after) and not (_is_measured(was) and _is_measured(now))
     return ValueChange(" ".join(before), " ".join(was), " ".join(now), old.text, new.text, may_both_hold)
 
 
@@ -290,16 +290,19 @@ def _has_verb(words: Sequence[str]) -> bool:
     )
 
 
-def _is_many_valued(before: Sequence[str]) -> bool:
-    """Whether what stands before a value lets its subject have several at once, by the last word that says how they
-    are related: "is allergic to", "sells", but not "the rent is"."""
+def _is_many_valued(before: Sequence[str], after: Sequence[str]) -> bool:
+    """Whether what stands around a value lets its subject have several at once, by the last word that says how they
+    are related: "is allergic to", "sells", but not "the rent is". "Has a red door" names one thing by another trait."""
     relating = _WORDS["many_valued"] | _WORDS["verbs"]
     last = next((word for word in map(str.casefold, reversed(before)) if word in relating), "")
-    return last in _WORDS["many_valued"]
+    is_trait = last in _WORDS["possessions"] and any(_is_telling(word) for word in after[:1])
+    return last in _WORDS["many_valued"] and not is_trait
 
 
-def _has_number(words: Sequence[str]) -> bool:
-    return any(word[:1].isdigit() or word.casefold() in _WORDS["numbers"] for word in words)
+def _is_measured(words: Sequence[str]) -> bool:
+    """Whether a value is a number or a day."""
+    exact = _WORDS["numbers"] | _WORDS["dates"]
+    return any(word[:1].isdigit() or word.casefold() in exact for word in words)
 
 
 def _is_telling(word: str) -> bool:

@@ -42,6 +42,8 @@ class ProjectIndex:
         self._about: dict[str, list[int]] = {}
         self._openers: Counter[str] = Counter()
         self._related: dict[int, list[Lead]] = {}
+        self._later_pairs: set[tuple[int | None, int | None]] = set()
+        """The rows of two values that both hold, the later one first."""
         self.greatest_weight = 0.0
         """The greatest sum of the weights of one chunk's relations."""
         self._terms = lru_cache(maxsize=4096)(self._read_terms)
@@ -89,21 +91,21 @@ class ProjectIndex:
     def relate(self, leads: Iterable[Row]) -> None:
         """Replace all relations with these rows of `relations.leads`."""
         related: dict[int, list[Lead]] = {}
+        self._later_pairs.clear()
         for one in leads:
             here, there = self._rows_by_id.get(one["from_id"]), self._rows_by_id.get(one["to_id"])
             if here is None or there is None:
                 continue
+            if one["type"] == RelationType.PRECEDED_BY and one["confidence_source"] == "rule":
+                self._later_pairs.add((here, there))
             related.setdefault(here, []).append(Lead(there, one["weight"], one["type"]))
             related.setdefault(there, []).append(Lead(here, one["weight"], one["type"]))
         self._related = related
         self.greatest_weight = max((sum(one.strength for one in every) for every in related.values()), default=0.0)
 
     def precedes(self, earlier_id: str, later_id: str) -> bool:
-        """Whether a relation says that the one came before the other, which was stored later."""
-        here, there = self._rows_by_id.get(earlier_id), self._rows_by_id.get(later_id)
-        if here is None or there is None or here > there:
-            return False
-        return any(one.row == there and one.by == RelationType.PRECEDED_BY for one in self._related.get(here, ()))
+        """Whether a rule found that both say something of the same thing, the one later than the other."""
+        return (self._rows_by_id.get(later_id), self._rows_by_id.get(earlier_id)) in self._later_pairs
 
     def row_of(self, chunk_id: str) -> int | None:
         return self._rows_by_id.get(chunk_id)

@@ -402,7 +402,7 @@ class ProjectKnowledge:
         if resolution is Resolution.CONDITIONAL:
             return
         if comparison.change.may_both_hold:
-            if not comparison.is_stored_together:
+            if not comparison.is_stored_together and has_authority(newer, older):
                 await self._relate_implicitly(transaction, newer, older, RelationType.PRECEDED_BY, "rule")
             return
         if comparison.is_stored_together:

@@ -176,7 +176,6 @@ class KnowledgeSearch:
             more = await self._read(project_id, index, ranked, similarity, limit, filters)
             known = {one.chunk.id for one in found}
             found = (found + [one for one in more if one.chunk.id not in known])[:limit]
-        found = _later_first(found, index)
         if is_counted:
             await self._note_found(found, session_id, query)
         return found
@@ -367,7 +366,7 @@ class KnowledgeSearch:
                 )  # fmt: skip
             if len(found) >= limit:
                 break
-        return sorted(found, key=lambda one: -one.score)[:limit]
+        return _later_first(sorted(found, key=lambda one: -one.score), index)[:limit]
 
     async def _fitting(self, project_id: str, ids: Iterable[str], filters: SearchFilters) -> dict[str, Chunk]:
         """The chunks with these ids that pass the filters, by id, as they were at the time that the filters name."""
@@ -464,10 +463,15 @@ def _likest(
 
 def _later_first(found: Sequence[FoundChunk], index: ProjectIndex) -> list[FoundChunk]:
     """The results with what another result preceded directly before it: of two values that both hold, the later one is
-    shown first. Pure."""
+    shown first. What was replaced or fell stays where it is. Pure."""
     ordered: list[FoundChunk] = []
     for one in found:
-        place = next((n for n, other in enumerate(ordered) if index.precedes(other.chunk.id, one.chunk.id)), None)
+        earlier = (
+            place
+            for place, other in enumerate(ordered)
+            if other.chunk.stands and one.chunk.stands and index.precedes(other.chunk.id, one.chunk.id)
+        )
+        place = next(earlier, None)
         if place is None:
             ordered.append(one)
         else:

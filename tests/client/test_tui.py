@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from functools import partial
 
 import pytest
 from textual.widgets import Static
@@ -10,12 +11,13 @@ from reveries import protocol
 from reveries.client.tui.app import ReveriesApp
 from reveries.client.tui.chat import Chat
 from reveries.client.tui.composer import Composer
+from reveries.client.tui.link import MOST_HANGUPS
 from reveries.client.tui.side import MonologuePane, RecalledPane
 from reveries.client.tui.status_line import StatusLine
 from reveries.client.tui.turns import STREAMED_MARKDOWN_CHARS, OwnerTurn, ReplyWidget
 from reveries.config import Home
 from tests.client.screen_text import rows_of, text_of, until
-from tests.fakes.daemon import NOW, Script, awake, status
+from tests.fakes.daemon import NOW, FakeMind, Script, awake, status
 
 _SIZES = [(120, 40), (80, 24), (50, 20)]
 
@@ -68,7 +70,12 @@ async def test_the_mind_is_told_once_that_the_owner_writes_and_not_what_nor_of_a
         assert fake.requests(protocol.Say) == []
 
 
-async def test_a_mind_of_an_earlier_version_that_hangs_up_on_such_a_notice_gets_no_second_one(home: Home) -> None:
+def _has_hung_up(fake: FakeMind, times: int) -> bool:
+    """Whether it hung up so often on a notice, and the terminal has attached again each time."""
+    return len(fake.requests(protocol.NoteWriting)) == times == len(fake.requests(protocol.Attach)) - 1
+
+
+async def test_a_mind_of_an_earlier_version_that_hangs_up_on_such_a_notice_gets_two_and_the_words(home: Home) -> None:
     app = ReveriesApp(home)
     async with (
         asyncio.timeout(180),
@@ -76,13 +83,27 @@ async def test_a_mind_of_an_earlier_version_that_hangs_up_on_such_a_notice_gets_
         app.run_test(size=_SIZES[0]) as pilot,
     ):
         await until(pilot, lambda: app.is_attached_to_mind)
-        await pilot.press("h")
-        await until(pilot, lambda: bool(fake.requests(protocol.NoteWriting)) and not app.is_attached_to_mind)
-        await until(pilot, lambda: app.is_attached_to_mind)
-        await pilot.press("e", "l", "l", "o", "enter")
+        for key in "hey":
+            await pilot.press(key)
+            told = min(len(fake.requests(protocol.Attach)), MOST_HANGUPS)
+            await until(pilot, partial(_has_hung_up, fake, told))
+            await until(pilot, lambda: app.is_attached_to_mind)
+        await pilot.press("enter")
         await until(pilot, lambda: bool(fake.requests(protocol.Say)))
-        assert [one.text for one in fake.requests(protocol.Say)] == ["hello"]
-        assert len(fake.requests(protocol.NoteWriting)) == 1
+        assert [one.text for one in fake.requests(protocol.Say)] == ["hey"]
+        assert len(fake.requests(protocol.NoteWriting)) == MOST_HANGUPS
+
+
+async def test_a_notice_that_the_mind_refuses_does_not_end_the_connection(home: Home) -> None:
+    app = ReveriesApp(home)
+    refused = {"NoteWriting": protocol.Failed(0, "model_unavailable", "It is busy.", "")}
+    async with asyncio.timeout(180), awake(home, Script(failures=refused)) as fake, app.run_test() as pilot:
+        await until(pilot, lambda: app.is_attached_to_mind)
+        await pilot.press("h")
+        await until(pilot, lambda: bool(fake.requests(protocol.NoteWriting)))
+        await pilot.press("i", "enter")
+        await until(pilot, lambda: bool(fake.requests(protocol.Say)))
+        assert len(fake.requests(protocol.Attach)) == 1
 
 
 async def test_the_lines_of_a_rhyme_stay_lines(home: Home) -> None:

@@ -148,12 +148,26 @@ async def test_while_the_owner_writes_work_makes_room_on_a_local_model_and_goes_
         await life.pass_time(1 / 3600)
         assert life.model.stopped == 1
         assert (await detail(life)).project.rested_because == RestReason.INTERRUPTED.value
+        calls = len(life.model.prompts)
         await life.pass_time(50 / 3600)
         await ask(life.mind, protocol.NoteWriting(10), protocol.Ok)
         await life.pass_time(50 / 3600)
         assert life.mind.activity.state()[0] != "working"
+        assert len(life.model.prompts) == calls
         await life.pass_time(1)
         assert (await detail(life)).project.rested_because == RestReason.WAITING.value
+
+
+async def test_work_that_is_asked_for_while_the_owner_writes_begins_once_they_have_not_for_a_minute(home: Home) -> None:
+    async with living(home, worker(name="ollama/qwen3:4b"), PatientClock(NOON), QUIET) as life:
+        await ask(life.mind, protocol.NoteWriting(9), protocol.Ok)
+        await give_project(life)
+        await life.mind.projects.request_work("Shed")
+        await life.pass_time(20 / 3600)
+        assert (await detail(life)).project.rested_because == RestReason.INTERRUPTED.value
+        assert not [one for one in life.model.prompts if one.role in PROJECT_ROLES]
+        await life.pass_time(0.1)
+        assert [one for one in life.model.prompts if one.role in PROJECT_ROLES]
 
 
 async def test_work_of_a_hosted_model_whose_tokens_are_paid_for_goes_on_while_the_owner_writes(home: Home) -> None:

@@ -319,6 +319,45 @@ async def test_of_two_values_that_may_both_hold_both_stand_and_the_later_one_is_
         assert (relation.from_id, relation.to_id, relation.type) == (new, old, RelationType.PRECEDED_BY)
 
 
+async def test_the_later_of_two_values_comes_first_also_where_only_one_is_asked_for(tmp_path: Path) -> None:
+    async with open_knowledge(tmp_path) as (knowledge, _):
+        texts = ("Marta is allergic to peanuts.", "Marta is allergic to shellfish.")
+        _, new = [(await knowledge.store(PROJECT, [new_chunk(text)]))[0] for text in texts]
+        [found] = await knowledge.search.hybrid(PROJECT, "Is Marta allergic to peanuts?", 1)
+        assert found.chunk.id == new
+
+
+async def test_a_value_that_a_text_adds_does_not_come_before_the_owners(tmp_path: Path) -> None:
+    async with open_knowledge(tmp_path) as (knowledge, _):
+        said = "Marta is allergic to peanuts."
+        own = NewChunk(said, ChunkType.USER_INPUT, Confidence.VERIFIED, ChunkSource.USER)
+        read = new_chunk("Marta is allergic to shellfish.", confidence=Confidence.SPECULATIVE)
+        first, second = [(await knowledge.store(PROJECT, [one]))[0] for one in (own, read)]
+        found = await knowledge.search.hybrid(PROJECT, "Is Marta allergic to peanuts?", 5)
+        assert [one.chunk.id for one in found] == [first, second]
+        assert await knowledge.relations(PROJECT) == []
+
+
+async def test_a_value_that_was_replaced_does_not_come_before_one_that_stands(tmp_path: Path) -> None:
+    async with open_knowledge(tmp_path) as (knowledge, _):
+        texts = ("Marta is allergic to peanuts.", "Marta is allergic to shellfish.", "Bread rises.")
+        old, new, other = [(await knowledge.store(PROJECT, [new_chunk(text)]))[0] for text in texts]
+        await knowledge.state(PROJECT, NewRelation(other, new, RelationType.REPLACES, 0.5))
+        found = [one.chunk.id for one in await knowledge.search.hybrid(PROJECT, "Is Marta allergic to peanuts?", 5)]
+        assert found.index(old) < found.index(new)
+
+
+async def test_what_somebody_states_to_have_come_before_does_not_change_the_order(tmp_path: Path) -> None:
+    async with open_knowledge(tmp_path) as (knowledge, _):
+        texts = ("The oak floor is sanded.", "The oak floor boards of the hall are old.")
+        one, other = [(await knowledge.store(PROJECT, [new_chunk(text)]))[0] for text in texts]
+        before = [f.chunk.id for f in await knowledge.search.hybrid(PROJECT, "oak floor sanded", 5)]
+        last, first = before[-1], before[0]
+        assert {one, other} == {first, last}
+        await knowledge.state(PROJECT, NewRelation(last, first, RelationType.PRECEDED_BY, 0.1))
+        assert [f.chunk.id for f in await knowledge.search.hybrid(PROJECT, "oak floor sanded", 5)] == before
+
+
 async def test_sections_of_one_text_are_not_compared_with_each_other(tmp_path: Path) -> None:
     async with open_knowledge(tmp_path) as (knowledge, _):
         texts = ("The rent of the flat is 900 euros.", "The rent of the flat is 950 euros.")

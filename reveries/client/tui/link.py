@@ -26,6 +26,8 @@ LONGEST_PAUSE_SECONDS: Final = 2.0
 STATUS_SECONDS: Final = 5.0
 WRITING_SECONDS: Final = 20.0
 """Between two notices that the owner is writing. Less than the minute for which work does not begin after one."""
+MOST_HANGUPS: Final = 2
+"""A daemon of an earlier version hangs up on a notice that the owner is writing. After this many none is sent."""
 QUEUED_TURNS: Final = 50
 _Answer = TypeVar("_Answer")
 
@@ -51,7 +53,7 @@ class MindLink:
         self._switched = asyncio.Event()
         self._status_wanted = asyncio.Event()
         self._is_writing = asyncio.Event()
-        self._may_note_writing = True
+        self._notices_hung_up_on = 0
 
     @property
     def is_connected(self) -> bool:
@@ -196,18 +198,19 @@ class MindLink:
                 continue
 
     async def _send_writing(self, mind: Connection) -> None:
-        while self._may_note_writing:
+        while self._notices_hung_up_on < MOST_HANGUPS:
             await self._is_writing.wait()
-            self._may_note_writing = False  # A daemon of before hangs up on this request: not a second time.
+            self._is_writing.clear()
+            # Before the answer: when the connection is lost, this task may be cancelled and see no error.
+            self._notices_hung_up_on += 1
             try:
                 await mind.ask(protocol.NoteWriting, protocol.Ok)
             except ConnectionLostError:
                 raise
             except ReveriesError:
-                return
-            self._may_note_writing = True
+                pass  # The words themselves come all the same.
+            self._notices_hung_up_on = 0
             await self._clock.sleep(WRITING_SECONDS)
-            self._is_writing.clear()
 
     async def _send_queued(self, mind: Connection) -> None:
         while True:

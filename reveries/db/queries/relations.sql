@@ -56,7 +56,7 @@ ORDER BY relations.created_at DESC, relations.id DESC
 
 -- name: leads
 -- The relations that a search may follow, oldest first.
-SELECT from_id, to_id, relations.type, weight FROM relations JOIN chunks ON chunks.id = from_id
+SELECT from_id, to_id, relations.type, weight, confidence_source FROM relations JOIN chunks ON chunks.id = from_id
 WHERE project_id = :project_id AND archived_at IS NULL AND relations.type <> 'contradicts'
 ORDER BY relations.created_at, relations.id
 

@@ -43,7 +43,7 @@ _SUBJECT: Final = (
     r"|looks|sounds|seems))"
 )
 _WAS: Final = rf"{_THINK}(?:{_IT}|everything|the goal)(?: has| was|'s) (?:been )?"
-_OWN_VERB: Final = r"(?:is|are|am|was|were|has|have|do|does|did)"
+_NOW_VERB: Final = r"(?:is|are|am|has|have|do|does|did)"
 _WRITE_VERB: Final = r"(?:write|save|ship|send|store|keep|publish|use|take|accept)"
 _WHERE: Final = r"(?: down| there| (?:in|into|to|as) (?:index\.md|the (?:file|folder)))?"
 _EMOJI: Final = "\U0001f44d\U0001f44c\u2705\u2714\u2611\U0001f4af\U0001f64c"
@@ -64,7 +64,7 @@ _PHRASES: Final = (
     rf"(?:(?:it|that) )?works{_AS_IT_IS}|that(?: is|'s| was) {_VERY}it",
     rf"i(?: would|'d)? (?:really )?(?:like|love) {_IT}(?: very much| a lot)?",
     rf"(?:(?:i am|i'm|we are|we're) )?{_VERY}(?:happy|satisfied|pleased)(?: with (?:{_IT}|everything|all))?",
-    rf"i (?:agree|approve)(?: (?:of )?{_IT})?|{_THINK}so",
+    rf"i (?:agree|approve)(?: (?:(?:of|with) )?{_IT})?|{_THINK}so",
     rf"keep(?: {_IT})?{_AS_IT_IS}|(?:write|take|use|accept) {_IT}{_AS_IT_IS}",
     rf"do (?:so|{_IT})|please do|go (?:right )?ahead",
     r"(?:good|great|nice|fantastic|excellent|amazing|brilliant) (?:job|work)",
@@ -72,7 +72,7 @@ _PHRASES: Final = (
 )
 _FOR: Final = r"(?: for (?:it|this|that|asking|(?:all )?(?:your|the) (?:work|help|effort)))?"
 _REPEATING: Final = (
-    rf"{_THINK}(?:i|we|you|they|it|this|that) {_VERY}{_OWN_VERB}(?: {_IT})?{_END}",
+    rf"{_THINK}(?:i|we|you|they|it|this|that) {_VERY}{_NOW_VERB}(?: {_IT})?{_END}",
     rf"(?:i|we|you|they) {_VERY}(?:made|reached|achieved|finished|completed) (?:it|the goal){_END}",
 )
 """A yes only where a sentence or a part of it begins: not "all I have"."""
@@ -93,7 +93,7 @@ _CONFIRMING: Final = (
 """A yes only after another one: alone these may also refuse."""
 _ECHO_WORD: Final = (
     rf"(?:(?:i|we|you|they)(?:'re|'ve|'m)?|(?:it|that)(?:'s)?|this|these|those|everything|the goal|been|made"
-    rf"|{_OWN_VERB}|{_ADVERB}|{_PRAISE}|so|well|think|believe|like|love|agree|with)"
+    rf"|{_NOW_VERB}|was|were|{_ADVERB}|{_PRAISE}|so|well|think|believe|like|love|agree)"
 )
 _ECHO: Final = rf"{_ECHO_WORD}(?: {_ECHO_WORD}){{0,5}}{_END}"
 """After a yes, a few words that only repeat the question."""
@@ -112,7 +112,9 @@ _YES_ONLY_TO: Final = {
     YesTo.REACHED: (rf"{_NONE_MISSING}{_END}", rf"(?:the )?goal {_REACHED}|mission accomplished"),
 }
 _BUT: Final = re.compile(r"(?:but|and)\b(?! for\b)[\s,]*", re.IGNORECASE)
-_REFUSAL: Final = re.compile(r"(?:(?:but|and)[\s,]+)?(?:no|nope|never|nothing|do not|don't|not(?! the))\b")
+_REFUSAL: Final = re.compile(
+    r"(?:(?:but|and|or|actually|rather|i mean)[\s,]+)*(?:no|nope|never|nothing|do not|don't|cannot|not(?! the))\b"
+)
 _FEWEST_WORDS: Final = 2
 """Fewer words say too little without what stands before them."""
 

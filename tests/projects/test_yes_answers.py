@@ -70,9 +70,11 @@ NO_BARE_YES = (
     "You may not",
     "Yes, the text again", "Save it for later", "Yes, save it later", "I like the old one", "Yes, nothing works",
     "Yes, no changes to the title", "Let's do the roof first", "Yes, it is not", "Yes, it isn't", "Yes, I would",
-    "All I have", "Yes, all I have", "Yes, I would like it shorter", "Yes, mostly", "Complete the roof", "Nice try",
+    "I was", "It was", "Yes, with that", "All I have",
+    "Yes, all I have", "Yes, I would like it shorter", "Yes, mostly", "Complete the roof", "Nice try",
 )  # fmt: skip
 REFUSALS = (
+    "Yes, actually no", "Yes, or rather not", "Yes, I mean no", "Absolutely nothing", "\U0001f44d no",
     "Absolutely not.", "Of course not", "Definitely not!", "Certainly not", "Please do not",
     "Please don\u2019t", "Ok, no",
     "OK, not now", "No changes to my folder, please", "Yes and no", "Sure, but no", "Yes, but not yet",

@@ -24,7 +24,7 @@ from reveries.projects.triggers import ABOUT_REACHED, INTAKE_TAG, REACHED_TAG, i
 from reveries.projects.wake import read_state
 from reveries.projects.watching import ReportEvent
 from reveries.projects.work_model import WorkModel
-from reveries.projects.yes_answers import what_is_beyond_yes
+from reveries.projects.yes_answers import YesTo, what_is_beyond_yes
 
 MOST_PLANS = 3
 """Most plans of a capable model without a word from the owner in between."""
@@ -284,7 +284,7 @@ def _missing(state: AgentState) -> str:
         if REACHED_TAG in one.context_tags and one.answered_at and one.asked_at >= state.goal.said_at
     ]
     newest = max(reversed(said), key=lambda one: one.answered_at or 0.0, default=None)
-    return what_is_beyond_yes(newest.answer) if newest is not None else ""
+    return what_is_beyond_yes(newest.answer, YesTo.REACHED) if newest is not None else ""
 
 
 def _has_new_ground(state: AgentState) -> bool:

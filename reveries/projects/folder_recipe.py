@@ -25,7 +25,7 @@ from reveries.projects.model import Goal, OwnerQuestion, QuestionKind, QuestionS
 from reveries.projects.planning import PlannedTask
 from reveries.projects.store import NewQuestion
 from reveries.projects.work_model import WorkModel
-from reveries.projects.yes_answers import begins_with_yes, is_yes, what_is_beyond_yes
+from reveries.projects.yes_answers import YesTo, begins_with_yes, is_yes, what_is_beyond_yes
 from reveries.prompts import prompt
 from reveries.safe_text import one_line
 
@@ -75,9 +75,9 @@ def is_overview(task: WorkTask) -> bool:
 async def write_overview(place: Workplace, task: WorkTask) -> TaskResult:
     """Ask the owner to approve the draft; write the file once it is approved."""
     if (answered := _approval_of(place, task)) is not None:
-        if is_yes(answered.answer):
+        if is_yes(answered.answer, YesTo.WRITE):
             return await _write_file(place, task, answered)
-        if begins_with_yes(answered.answer):
+        if begins_with_yes(answered.answer, YesTo.WRITE):
             return _ask_as_it_is(place, task, answered)
         return TaskResult(ResultStatus.GIVEN_UP, f"It is not written. You said: “{answered.answer}”")
     every = await place.store.knowledge.of_project(task.project_id)
@@ -104,7 +104,7 @@ def _say_where(place: Workplace) -> str:
 def _ask_as_it_is(place: Workplace, task: WorkTask, answered: OwnerQuestion) -> TaskResult:
     """Ask again where the owner said yes to something else: nothing in the draft can be changed by words."""
     place.seen_sources |= answered.foreign_sources
-    change = one_line(what_is_beyond_yes(answered.answer))
+    change = one_line(what_is_beyond_yes(answered.answer, YesTo.WRITE))
     told = f"I cannot do this: “{change}”. An overview only lists and quotes the notes."
     return _ask_approval(task, f"{told} Shall I {_say_where(place)} as it is? Say yes or no.", answered.context)
 

@@ -28,7 +28,7 @@ from reveries.projects.rewriting import Proposal, RewriteInput, rewrite
 from reveries.projects.store import ProjectStore
 from reveries.projects.triggers import INTAKE_TAG, REACHED_TAG, SETTLED_TRIGGER
 from reveries.projects.work_model import WorkModel
-from reveries.projects.yes_answers import is_yes
+from reveries.projects.yes_answers import YesTo, is_yes
 from reveries.prompts import prompt
 
 ARCHIVE_TAG = "orientation_archive"
@@ -167,7 +167,7 @@ def _criteria_bases(state: AgentState, chunks: Sequence[Chunk]) -> tuple[str, ..
 def is_said_reached(questions: Sequence[OwnerQuestion]) -> bool:
     """Whether the owner's latest answer says that the goal is reached. Pure."""
     said = [one for one in questions if REACHED_TAG in one.context_tags and one.status is QuestionStatus.ANSWERED]
-    return bool(said) and is_yes(said[-1].answer)
+    return bool(said) and is_yes(said[-1].answer, YesTo.REACHED)
 
 
 def _is_ended_by_yes(state: AgentState, triggers: AbstractSet[str]) -> bool:

@@ -23,7 +23,7 @@ from reveries.projects.executing import ResultStatus, TaskResult, Workplace
 from reveries.projects.folder_recipe import is_overview, write_overview
 from reveries.projects.model import OwnerQuestion, QuestionKind, QuestionStatus, TaskKind, WorkTask
 from reveries.projects.store import NewQuestion
-from reveries.projects.yes_answers import is_yes, what_is_beyond_yes
+from reveries.projects.yes_answers import YesTo, is_yes, what_is_beyond_yes
 from reveries.prompts import prompt
 from reveries.safe_text import one_line
 
@@ -253,11 +253,11 @@ def _quote_result(task: WorkTask, lines: Sequence[NoteLine]) -> TaskResult:
 
 async def _write(place: Workplace, task: WorkTask) -> TaskResult:
     answered = _answered(place, task)
-    if answered is not None and answered.kind is QuestionKind.APPROVAL and is_yes(answered.answer):
+    if answered is not None and answered.kind is QuestionKind.APPROVAL and is_yes(answered.answer, YesTo.DRAFT):
         return keep_draft(task, answered)
     if answered is not None and answered.kind is QuestionKind.APPROVAL and is_no(answered.answer):
         return TaskResult(ResultStatus.GIVEN_UP, f"The draft is not kept. {_say_answer(answered)}")
-    wish = f"\nChange it so: {what_is_beyond_yes(answered.answer)}" if answered is not None else ""
+    wish = f"\nChange it so: {what_is_beyond_yes(answered.answer, YesTo.DRAFT)}" if answered is not None else ""
     lines = await _nearest_lines(place, task, _asked_question(task))
     if not lines:
         return _blocked(task, f"I know nothing yet for “{task.title}”. What should it contain?", task.description)

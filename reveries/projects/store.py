@@ -23,6 +23,7 @@ from reveries.projects.model import (
     Orientation,
     OrientationVersion,
     OwnerQuestion,
+    Phase,
     Project,
     QuestionKind,
     WorkLogEntry,
@@ -220,8 +221,9 @@ class ProjectStore:
         return await self.find(project_id)
 
     async def set_goal(self, project: Project, text: str, dollars_limit: float | None) -> Goal:
-        """Set the goal that applies from the next task on (V-50, V-90). The text of the current or pending goal again
-        changes only its limit. Raises UsageError."""
+        """Set the goal that applies from the next task on (V-50, V-90); a limit of 0: none. The text of the current or
+        pending goal again changes only its limit, and that only if one is given; of a goal that is reached, it is a new
+        goal. Raises UsageError."""
         text = text.strip()
         if not text or len(text) > LONGEST_GOAL_CHARS:
             raise UsageError(
@@ -230,14 +232,20 @@ class ProjectStore:
                 "reveries project add",
             )
         async with self._database.transaction() as transaction:
-            there = [one for one in await self.goals(project.id, transaction) if one.state != "past"]
-            same = next((one for one in there if one.text.split() == text.split()), None)
+            same = await self._same_goal(transaction, project, text)
             if same is None:
-                goal = await self._put_goal(transaction, project, text, dollars_limit)
+                goal = await self._put_goal(transaction, project, text, dollars_limit or None)
             else:
                 goal = await self._limit_goal(transaction, project, same, dollars_limit)
             await self.clear_rest(transaction, project.id)
         return goal
+
+    async def _same_goal(self, transaction: Transaction, project: Project, text: str) -> Goal | None:
+        """Return the goal with this text that is pending, or that the project still works on."""
+        is_reached = (await self.orientation(project.id, transaction)).content.current_phase is Phase.COMPLETE
+        at_work = ("pending",) if is_reached else ("pending", "active")
+        there = [one for one in await self.goals(project.id, transaction) if one.state in at_work]
+        return next((one for one in there if one.text.split() == text.split()), None)
 
     async def _put_goal(
         self, transaction: Transaction, project: Project, text: str, dollars_limit: float | None
@@ -255,13 +263,17 @@ class ProjectStore:
     async def _limit_goal(
         self, transaction: Transaction, project: Project, goal: Goal, dollars_limit: float | None
     ) -> Goal:
-        """Change the limit of a goal that the owner said again: its plan, questions and spending stay."""
+        """Change the limit of a goal that the owner said again, if one is given (0: no limit): its plan, questions and
+        spending stay."""
         if goal.state == "active":
             await transaction.run("projects.drop_pending_goals", {"project_id": project.id})
-        await transaction.run("projects.limit_goal", {"id": goal.id, "dollars_limit": dollars_limit})
-        words = "no limit" if dollars_limit is None else f"${dollars_limit:.2f}"
-        await self.log(transaction, project.id, "goal.limited", words)
-        return replace(goal, dollars_limit=dollars_limit)
+        if dollars_limit is None:
+            await self.log(transaction, project.id, "goal.said")
+            return goal
+        limit = dollars_limit or None
+        await transaction.run("projects.limit_goal", {"id": goal.id, "dollars_limit": limit})
+        await self.log(transaction, project.id, "goal.limited", f"${limit:.2f}" if limit else "no limit")
+        return replace(goal, dollars_limit=limit)
 
     async def set_folder(self, project: Project, folder: str, *, may_write: bool) -> None:
         """Set the only folder that its tools can access from the next task on; empty: none."""

@@ -1,38 +1,120 @@
 """Whether an answer of the owner says yes, and what it says beyond that. Mostly English. Pure.
 
 A yes is read piece by piece: yes, thanks, emphasis, and the short sentences that only repeat the question. What is none
-of these is a change, or what is missing, and must not be lost.
+of these is a change, or what is missing, and must not be lost. Some pieces are a yes only after another one ("no
+changes", "fully"), or only to one kind of question.
 """
 
 import re
+from enum import StrEnum
 from typing import Final
 
-_VERY: Final = r"(?:(?:very|really|quite|all|just|absolutely|perfectly|totally|already|pretty) )*"
-_PRAISE: Final = r"(?:good|fine|great|perfect|excellent|nice|lovely|wonderful|ok|okay|right|correct|done|reached|there)"
-_AS_IT_IS: Final = r"(?: (?:to|by|for|with) (?:me|us)| enough| as it is| as is| so| now| already| for now)*"
+
+class YesTo(StrEnum):
+    """What was asked."""
+
+    ANYTHING = "anything"
+    WRITE = "write"
+    """Whether something may be written."""
+    DRAFT = "draft"
+    """Whether a draft is good, or what to change."""
+    REACHED = "reached"
+    """Whether a goal is reached."""
+
+
+_ADVERB: Final = (
+    r"(?:very|really|quite|all(?! (?:i|we|you|they|it|that)\b)|just|absolutely|perfectly"
+    r"|totally|already|pretty|fully|completely|entirely|wholly"
+    r"|finally|indeed|definitely|certainly|surely|truly|exactly|clearly|now)"
+)
+_VERY: Final = rf"(?:{_ADVERB} ){{0,4}}"
+_REACHED: Final = r"(?:reached|done|finished|achieved|completed?|accomplished|fulfilled|met)"
+_PRAISE: Final = (
+    r"(?:good|fine|great|perfect|excellent|nice|lovely|wonderful|amazing|awesome|brilliant|fantastic|superb|super|beautiful"
+    rf"|cool|ok|okay|right|correct|true|there|happy|{_REACHED})"
+)
+_AS_IT_IS: Final = (
+    r"(?: (?:to|by|for|with) (?:me|us)| enough| as it is| as is| so| now| already| for now| please| right away)*"
+)
 _IT: Final = r"(?:it|this|that|(?:the|this|that) (?:draft|text|list|overview|page|file))"
+_THINK: Final = r"(?:(?:i|we)(?: would|'d)? (?:think|believe|say) )?"
 _SUBJECT: Final = (
-    rf"(?:(?:{_IT}|everything|all|the goal)(?: is| looks| sounds| seems| reads|'s)|we are|we're|looks|sounds|seems)"
+    rf"(?:{_THINK}(?:(?:{_IT}|everything|all|the goal)(?: is| looks| sounds| seems| reads|'s)|they are|we are|we're"
+    r"|looks|sounds|seems))"
 )
-_PLAIN_YES: Final = r"yes|yep|yeah|yup|ok|okay|ja|oui|sí|sim"
+_WAS: Final = rf"{_THINK}(?:{_IT}|everything|the goal)(?: has| was|'s) (?:been )?"
+_NOW_VERB: Final = r"(?:is|are|am|has|have|do|does|did)"
+_WRITE_VERB: Final = r"(?:write|save|ship|send|store|keep|publish|use|take|accept)"
+_WHERE: Final = r"(?: down| there| (?:in|into|to|as) (?:index\.md|the (?:file|folder)))?"
+_EMOJI: Final = "\U0001f44d\U0001f44c\u2705\u2714\u2611\U0001f4af\U0001f64c"
+_HAPPY_EMOJI: Final = (
+    "\U0001f642\U0001f60a\U0001f600\U0001f603\U0001f970\U0001f973\U0001f389\U0001f64f\u2764\ufe0f\u200d"
+)
+_MARKS: Final = rf".,;:!()\-–—{_EMOJI}{_HAPPY_EMOJI}\U0001f3fb-\U0001f3ff"
+_BREAK: Final = rf"(?P<after>[\s{_MARKS}]+|\Z)"
+_END: Final = rf"(?=\s*(?:[{_MARKS}]|\Z))"
+"""The end of a sentence or of its part, not only of a word."""
+
+_PLAIN_YES: Final = rf"yes|yep|yeah|yup|ok|okay|ja|oui|sí|sim|[{_EMOJI}]"
 _PHRASES: Final = (
-    r"y|si|sure(?: thing)?|of course|absolutely|definitely|certainly|exactly|agreed|approved?|by all means",
+    r"y|si|sure(?: thing)?|of course|absolutely|definitely|certainly|totally|completely|exactly|affirmative",
+    r"agreed|approved?|by all means|good to go|sounds like a plan",
     r"(?:always|once)(?=[\s.!]*\Z)",
-    rf"(?:{_SUBJECT} )?{_VERY}{_PRAISE}{_AS_IT_IS}",
-    rf"(?:(?:it|that) )?works{_AS_IT_IS}|that(?: is|'s) it",
-    rf"i (?:really )?(?:like|love) {_IT}(?: very much| a lot)?",
-    rf"(?:i am|i'm) (?:very )?(?:happy|satisfied|pleased)(?: with {_IT})?|i (?:agree|approve|think so)",
-    rf"keep(?: {_IT})?{_AS_IT_IS}|(?:write|take|use|accept) {_IT}{_AS_IT_IS}|do (?:so|{_IT})|please do|go ahead",
-    r"(?:there is |there's )?nothing (?:is missing|missing|to change|to add|else|more)",
-    r"no (?:more )?changes?(?: needed)?",
-    r"(?:good|great|nice) (?:job|work)|gut|(?:das |es )?passt(?: so)?|genau|klar|d'accord",
+    rf"(?:{_SUBJECT} |that would be )?{_VERY}{_PRAISE}{_AS_IT_IS}|{_WAS}{_VERY}{_REACHED}",
+    rf"(?:(?:it|that) )?works{_AS_IT_IS}|that(?: is|'s| was) {_VERY}it",
+    rf"i(?: would|'d)? (?:really )?(?:like|love) {_IT}(?: very much| a lot)?",
+    rf"(?:(?:i am|i'm|we are|we're) )?{_VERY}(?:happy|satisfied|pleased)(?: with (?:{_IT}|everything|all))?",
+    rf"i (?:agree|approve)(?: (?:(?:of|with) )?{_IT})?|{_THINK}so",
+    rf"keep(?: {_IT})?{_AS_IT_IS}|(?:write|take|use|accept) {_IT}{_AS_IT_IS}",
+    rf"do (?:so|{_IT})|please do|go (?:right )?ahead",
+    r"(?:good|great|nice|fantastic|excellent|amazing|brilliant) (?:job|work)",
+    r"gut|(?:das |es )?passt(?: so)?|genau|klar|d'accord",
 )
+_FOR: Final = r"(?: for (?:it|this|that|asking|(?:all )?(?:your|the) (?:work|help|effort)))?"
+_REPEATING: Final = (
+    rf"{_THINK}(?:i|we|you|they|it|this|that) {_VERY}{_NOW_VERB}(?: {_IT})?{_END}",
+    rf"(?:i|we|you|they) {_VERY}(?:made|reached|achieved|finished|completed) (?:it|the goal){_END}",
+)
+"""A yes only where a sentence or a part of it begins: not "all I have"."""
 _THANKS: Final = (
-    r"(?:many )?thanks?(?: you)?(?: (?:very|so) much| a lot| again)?(?: for (?:it|this|that|your (?:work|help)))?",
-    r"oh|well|indeed|really|then|well done|bitte|danke(?: schön)?|vielen dank|gerne?|merci|gracias|por favor",
+    rf"(?:many )?thanks?(?: you)?(?: (?:very|so) much| a lot| again)?{_FOR}",
+    r"oh|well|then|well done|cheers|bravo|congratulations",
+    r"bitte|danke(?: schön)?|vielen dank|gerne?|merci|gracias|por favor",
+    r"all of it|every bit(?: of it)?|in full|at last|for sure|without (?:a )?doubt|100 ?%|as it is|as is",
+    _ADVERB,
 )
-_BREAK: Final = r"(?P<after>[\s.,;:!()\-–—👍🙂😊🎉]+|\Z)"
+_NO_CHANGE: Final = (
+    r"(?:there is |there's )?nothing (?:to change|to add|else|more)|no (?:more )?changes?(?: needed)?|change nothing"
+)
+_NONE_MISSING: Final = r"(?:there is |there's )?nothing (?:is )?missing"
+_CONFIRMING: Final = (
+    rf"(?<!please )(?:{_NO_CHANGE}|{_NONE_MISSING}|no (?:doubt|problem|worries|objections?|complaints?)){_END}"
+)
+"""A yes only after another one: alone these may also refuse."""
+_ECHO_WORD: Final = (
+    rf"(?:(?:i|we|you|they)(?:'re|'ve|'m)?|(?:it|that)(?:'s)?|this|these|those|everything|the goal|been|made"
+    rf"|{_NOW_VERB}|was|were|{_ADVERB}|{_PRAISE}|so|well|think|believe|like|love|agree)"
+)
+_ECHO: Final = rf"{_ECHO_WORD}(?: {_ECHO_WORD}){{0,5}}{_END}"
+"""After a yes, a few words that only repeat the question."""
+_WRITING: Final = (
+    rf"(?:please )?(?:do )?(?:just )?(?:go (?:right )?ahead(?: and|,) )?(?:{_WRITE_VERB} {_IT}|put {_IT} there)"
+    rf"{_WHERE}{_AS_IT_IS}"
+)
+_YES_ONLY_TO: Final = {
+    YesTo.ANYTHING: (),
+    YesTo.WRITE: (
+        _WRITING,
+        rf"(?:proceed|go on|go for it|feel free|let's do (?:it|that)|no objections?){_END}",
+        rf"(?:of course )?you (?:may|can|should)(?: (?:do|write|keep) {_IT})?{_END}",
+    ),
+    YesTo.DRAFT: (_WRITING, rf"(?:{_NO_CHANGE}){_END}", rf"(?:{_IT} )?reads {_VERY}well|leave it as (?:it )?is"),
+    YesTo.REACHED: (rf"{_NONE_MISSING}{_END}", rf"(?:the )?goal {_REACHED}|mission accomplished"),
+}
 _BUT: Final = re.compile(r"(?:but|and)\b(?! for\b)[\s,]*", re.IGNORECASE)
+_REFUSAL: Final = re.compile(
+    r"(?:(?:but|and|or|actually|rather|i mean)[\s,]+)*(?:no|nope|never|nothing|do not|don't|cannot|not(?! the))\b"
+)
 _FEWEST_WORDS: Final = 2
 """Fewer words say too little without what stands before them."""
 
@@ -43,26 +125,31 @@ def _piece(*phrases: str) -> re.Pattern[str]:
 
 _YES: Final = _piece(_PLAIN_YES)
 _PLEASE: Final = _piece("please(?! do\\b)")
-_PHRASE: Final = _piece(*_PHRASES)
-_PIECES: Final = (_YES, _PLEASE, _PHRASE, _piece(*_THANKS))
+_POLITE: Final = tuple(_piece(one) for one in _THANKS)
+_ANY: Final = (_YES, _PLEASE, *(_piece(one) for one in _PHRASES), *_POLITE)
+_AT_BEGINNING: Final = tuple(_piece(one) for one in _REPEATING)
+_AFTER_YES: Final = (*_AT_BEGINNING, _piece(_CONFIRMING), _piece(_ECHO))
+_PIECES: Final = {about: (*_ANY, *(_piece(one) for one in more)) for about, more in _YES_ONLY_TO.items()}
 
 
-def is_yes(answer: str) -> bool:
+def is_yes(answer: str, about: YesTo = YesTo.ANYTHING) -> bool:
     """Whether an answer is a yes, perhaps with thanks or emphasis, and says nothing else."""
     said = _one_line(answer)
-    end, _ = _read_yes(said)
+    end, _ = _read_yes(said, about)
     return bool(said) and end == len(said)
 
 
-def begins_with_yes(answer: str) -> bool:
-    """Whether an answer begins with a yes, whatever it goes on to say."""
-    return _read_yes(_one_line(answer)) != (0, 0)
+def begins_with_yes(answer: str, about: YesTo = YesTo.ANYTHING) -> bool:
+    """Whether an answer begins with a yes, whatever it goes on to say, unless that takes the yes back at once."""
+    said = _one_line(answer)
+    end, _ = _read_yes(said, about)
+    return end > 0 and not _REFUSAL.match(_plain(said), end)
 
 
-def what_is_beyond_yes(answer: str) -> str:
+def what_is_beyond_yes(answer: str, about: YesTo = YesTo.ANYTHING) -> str:
     """Return what an answer says beyond the yes that it begins with; without one, all of it. Empty for a mere yes."""
     said = _one_line(answer)
-    end, place = _read_yes(said)
+    end, place = _read_yes(said, about)
     if end == len(said):
         return ""
     if place and (but := _BUT.match(said, place)):
@@ -75,16 +162,33 @@ def _one_line(answer: str) -> str:
     return " ".join(answer.split())
 
 
-def _read_yes(said: str) -> tuple[int, int]:
+def _plain(said: str) -> str:
+    """Return `said` in lower case, with every character at its place."""
+    return "".join(one.lower() if len(one.lower()) == 1 else one for one in said.replace("’", "'"))
+
+
+def _read_yes(said: str, about: YesTo) -> tuple[int, int]:
     """Return where the yes that `said` begins with ends, and the last place up to there from which on something else
     can be read alone: after a comma, a plain yes or a please, or at a "but". Both 0 without a yes."""
-    said = "".join(one.lower() if len(one.lower()) == 1 else one for one in said.replace("’", "'"))
+    said = _plain(said)
     end, place, says_yes = 0, 0, False
-    while found := next((hit for one in _PIECES if (hit := one.match(said, end))), None):
+    while found := _longest(said, end, _pieces(about, says_yes=says_yes, is_beginning=place == end)):
         end = found.end()
-        says_yes = says_yes or found.re in (_YES, _PHRASE)
+        says_yes = says_yes or found.re not in (_PLEASE, *_POLITE)
         if found["after"].strip() or found.re in (_YES, _PLEASE) or _BUT.match(said, end):
             place = end
         if end == len(said):
             break
     return (end, place) if says_yes else (0, 0)
+
+
+def _pieces(about: YesTo, *, says_yes: bool, is_beginning: bool) -> tuple[re.Pattern[str], ...]:
+    """Return what can be read next: more at the beginning of a sentence or of its part, and more still after a yes."""
+    if not is_beginning:
+        return _PIECES[about]
+    return (*_PIECES[about], *(_AFTER_YES if says_yes else _AT_BEGINNING))
+
+
+def _longest(said: str, start: int, pieces: tuple[re.Pattern[str], ...]) -> re.Match[str] | None:
+    hits = [hit for one in pieces if (hit := one.match(said, start))]
+    return max(hits, key=lambda hit: hit.end(), default=None)

@@ -313,12 +313,13 @@ class RevokeGrant(Request, frozen=True):
 
 @request(answer=ProjectDetail)
 class SetGoal(Request, frozen=True):
-    """Set the goal of a project, from the next task on; `dollars_limit` 0: no limit but the budget. The text of its
-    goal again changes only the limit. Answered by `ProjectDetail`."""
+    """Set the goal of a project, from the next task on; `dollars_limit` 0: no limit but the budget. The text of a
+    goal that is not reached again changes only the limit; null leaves it, and is no limit for a new goal. Answered by
+    `ProjectDetail`."""
 
     project: ProjectName
     text: GoalText
-    dollars_limit: Annotated[float, msgspec.Meta(ge=0, le=1e6)] = 0.0
+    dollars_limit: Annotated[float, msgspec.Meta(ge=0, le=1e6)] | None = None
 
 
 @request(answer=ProjectDetail)

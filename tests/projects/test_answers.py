@@ -62,7 +62,7 @@ BARE_YES = (
     "I agree", "I think so", "Yes, I think so", "Keep it", "keep", "Yes, keep it as it is", "Keep the draft",
     "Yes, write it", "Please do", "Yes, do that", "Do it", "Done", "Done!", "All done", "It is done",
     "Yes, it is reached", "Yes, the goal is reached.", "Reached", "We are done", "Yes, we are there",
-    "Yes, nothing is missing", "Yes, everything is there", "Nothing to change", "Yes, no changes", "That's right",
+    "Yes, nothing is missing", "Yes, everything is there", "Yes, no changes", "That's right",
     "Correct", "Ja", "Ja, bitte", "Ja, danke!", "Oui, merci", "S\u00ed, gracias", "Sim",
 )  # fmt: skip
 MORE_THAN_YES = (
@@ -401,6 +401,7 @@ async def test_a_small_model_that_knows_nothing_asks_its_first_questions_and_no_
     [
         ("Done with half, the venue is missing", "Done with half, the venue is missing"),
         ("OK but the booking is missing", "the booking is missing"),
+        ("No changes", "No changes"),
     ],
 )
 async def test_a_goal_of_which_something_is_missing_is_not_reached_though_the_answer_begins_with_a_yes(
@@ -471,6 +472,16 @@ async def test_a_yes_ends_the_goal_though_no_task_of_it_was_done_and_it_stays_en
         state = await work.state(project)
         assert state.orientation.content.current_phase is Phase.COMPLETE
         assert (state.status, len(state.tasks)) == (AgentStatus.COMPLETE, 1)
+
+
+@pytest.mark.requirement("V-77")
+@pytest.mark.parametrize("answer", ["Yes, it is.", "Nothing is missing", "We did it!", "Yes, it has been reached"])
+async def test_a_natural_yes_ends_the_goal(tmp_path: Path, answer: str) -> None:
+    async with open_work(tmp_path, answers, tier=Tier.SMALL) as work:
+        project = await ask_whether_reached(work, answer="It hangs by the door")
+        await work.answer("Is the goal reached", answer)
+        await work.wake(project)
+        assert (await work.state(project)).status is AgentStatus.COMPLETE
 
 
 @pytest.mark.requirement("V-77")

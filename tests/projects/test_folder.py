@@ -144,6 +144,30 @@ async def test_a_yes_with_a_change_that_cannot_be_made_writes_nothing_and_asks_a
         assert (notes / FILE).read_text() == again.context
 
 
+@pytest.mark.parametrize(
+    "answer", ["No changes.", "Absolutely not.", "Sure, but no", "No changes to my folder, please"]
+)
+async def test_a_refusal_in_other_words_than_no_writes_nothing_and_gives_the_task_up(
+    tmp_path: Path, notes: Path, answer: str
+) -> None:
+    async with open_work(tmp_path, small, tier=Tier.SMALL) as work:
+        project = await begin(work, notes)
+        await work.wake(project)
+        await work.answer("Shall I write this", answer)
+        await work.wake(project)
+        assert not (notes / FILE).exists()
+        assert [task.status for task in (await work.state(project)).tasks] == [TaskStatus.DROPPED]
+
+
+async def test_a_natural_approval_of_the_overview_writes_it(tmp_path: Path, notes: Path) -> None:
+    async with open_work(tmp_path, small, tier=Tier.SMALL) as work:
+        project = await begin(work, notes)
+        await work.wake(project)
+        await work.answer("Shall I write this", "Yes, go ahead and write it.")
+        await work.wake(project)
+        assert (notes / FILE).exists()
+
+
 async def test_of_a_folder_that_may_only_be_read_the_overview_is_kept_with_the_project(
     tmp_path: Path, notes: Path
 ) -> None:

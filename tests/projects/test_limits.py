@@ -14,7 +14,7 @@ from reveries.llm.caps import PlannedCall
 from reveries.llm.metered import MeteredModel
 from reveries.llm.prices import Price
 from reveries.llm.structured import collect
-from reveries.projects.model import TaskStatus
+from reveries.projects.model import Phase, TaskStatus
 from reveries.projects.wake_report import RestReason
 from tests.projects.kit import Work, open_work
 from tests.projects.test_goals_and_input import answers
@@ -122,3 +122,38 @@ async def test_a_goal_said_again_while_it_is_pending_or_instead_of_the_pending_o
         await work.store.set_goal(shed, "Build a shed", None)
         state = await work.state(shed)
         assert (state.goal, state.pending_goal) == (first, None)
+
+
+@pytest.mark.requirement("V-50")
+async def test_a_goal_said_again_without_a_limit_keeps_its_limit_and_zero_takes_it_away(tmp_path: Path) -> None:
+    async with open_work(tmp_path, answers) as work:
+        shed = await work.begin("Shed")
+        await work.store.set_goal(shed, "Build a shed", 2.0)
+        assert (await work.store.set_goal(shed, "Build a shed", None)).dollars_limit == 2.0
+        state = await work.state(shed)
+        assert (state.goal and state.goal.dollars_limit) == 2.0
+        assert not [one for one in await work.store.activities(shed.id, 9) if one.action == "goal.limited"]
+        assert (await work.store.set_goal(shed, "Build a shed", 0.0)).dollars_limit is None
+        state = await work.state(shed)
+        assert state.goal is not None
+        assert state.goal.dollars_limit is None
+
+
+@pytest.mark.requirement("V-50", "V-90")
+async def test_a_goal_that_is_reached_and_said_again_is_a_new_goal(tmp_path: Path) -> None:
+    async with open_work(tmp_path, answers) as work:
+        shed = await work.begin("Shed")
+        first = await work.store.set_goal(shed, "Clean the shed", 2.0)
+        newest = await work.store.orientation(shed.id)
+        reached = msgspec.structs.replace(newest.content, current_phase=Phase.COMPLETE)
+        async with work.store.transaction() as transaction:
+            await work.store.put_orientation(transaction, shed.id, newest, reached, "milestone", frozenset())
+        again = await work.store.set_goal(shed, "Clean the shed", None)
+        assert again.id != first.id
+        assert again.dollars_limit is None
+        assert (await work.store.set_goal(shed, "Clean the shed", 1.0)).id == again.id
+        await work.wake(shed)
+        state = await work.state(shed)
+        assert state.goal is not None
+        assert state.goal.id == again.id
+        assert state.tasks

@@ -112,13 +112,16 @@ def undo_task_command(name: str, task: str, as_json: bool) -> None:
 @click.argument("name")
 @click.argument("text", required=False)
 @click.option(
-    "--limit", "limit", type=click.FloatRange(0), default=0.0, help="The most it may cost, in dollars. 0: no limit."
+    "--limit",
+    "limit",
+    type=click.FloatRange(0),
+    help="The most it may cost, in dollars. 0: no limit. Without it: as before; for a new goal, no limit.",
 )
 @json_option(protocol.ProjectDetail)
-def set_goal_command(name: str, text: str | None, limit: float, as_json: bool) -> None:
+def set_goal_command(name: str, text: str | None, limit: float | None, as_json: bool) -> None:
     """Set the goal of a project: reveries project goal Piano "Play jazz piano in six months". With only one project,
     its name may be omitted. A new goal takes effect at the next task. The same text again with another --limit changes
-    only the limit."""
+    only the limit, unless the goal is reached: then it is a new goal."""
 
     project, words = (name, text) if text is not None else (_only_project(), name)
     detail = _ask_project_detail(lambda new_id: protocol.SetGoal(new_id, project, words, limit), as_json)

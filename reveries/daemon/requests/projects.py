@@ -95,7 +95,7 @@ async def revoke_project_grant(call: Call, request: protocol.RevokeGrant) -> pro
 async def set_goal(call: Call, request: protocol.SetGoal) -> protocol.ProjectDetail:
     store = call.mind.projects.store
     project = await store.find(request.project)
-    await store.set_goal(project, plain(request.text), request.dollars_limit or None)
+    await store.set_goal(project, plain(request.text), request.dollars_limit)
     call.mind.projects.consider()
     return await _project_frame(call, project)
 

@@ -83,10 +83,9 @@ async def test_a_mind_of_an_earlier_version_that_hangs_up_on_such_a_notice_gets_
         app.run_test(size=_SIZES[0]) as pilot,
     ):
         await until(pilot, lambda: app.is_attached_to_mind)
-        for key in "hey":
+        for number, key in enumerate("hey", 1):
             await pilot.press(key)
-            told = min(len(fake.requests(protocol.Attach)), MOST_HANGUPS)
-            await until(pilot, partial(_has_hung_up, fake, told))
+            await until(pilot, partial(_has_hung_up, fake, min(number, MOST_HANGUPS)))
             await until(pilot, lambda: app.is_attached_to_mind)
         await pilot.press("enter")
         await until(pilot, lambda: bool(fake.requests(protocol.Say)))

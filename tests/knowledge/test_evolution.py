@@ -120,3 +120,12 @@ def assert_whole(relation: Relation) -> None:
     assert ARCHIVE_BELOW <= relation.weight <= 1.0
     assert (relation.archived_at is None) == (relation.archive_reason == "") == (relation.final_weight is None)
     assert relation.final_weight is None or 0.0 <= relation.final_weight < ARCHIVE_BELOW
+
+
+def test_that_a_chunk_was_replaced_is_not_copied_to_what_replaces_it_however_it_was_said() -> None:
+    said = [
+        stored_relation(from_id="c3", to_id="c1", type=RelationType.REPLACES),
+        stored_relation(from_id="c1", to_id="c3", type=RelationType.SUPERSEDED_BY),
+        stored_relation(from_id="c1", to_id="c4", type=RelationType.REPLACES),
+    ]
+    assert [(one.from_id, one.to_id) for one in copies_for_replacement("c1", "c2", said)] == [("c2", "c4")]

@@ -241,6 +241,9 @@ async def test_no_chunk_replaces_itself_over_any_number_of_others(tmp_path: Path
             await knowledge.state(PROJECT, NewRelation(newer, older, RelationType.REPLACES, 0.5))
         left = {chunk.id: chunk.superseded_by for chunk in await knowledge.of_project(PROJECT)}
         assert left == {one: None, two: three, three: one} or left == {one: two, two: None, three: one}
+        active = [relation for relation in await knowledge.relations(PROJECT) if relation.archived_at is None]
+        stated = {relation.to_id: relation.from_id for relation in active if not relation.is_implicit}
+        assert stated == {older: newer for older, newer in left.items() if newer is not None}
 
 
 @pytest.mark.requirement("V-61", "V-137")
@@ -317,6 +320,14 @@ async def test_of_two_values_that_may_both_hold_both_stand_and_the_later_one_is_
         assert await knowledge.contradictions(PROJECT, unresolved_only=False) == []
         [relation] = await knowledge.relations(PROJECT)
         assert (relation.from_id, relation.to_id, relation.type) == (new, old, RelationType.PRECEDED_BY)
+
+
+async def test_of_two_values_that_may_both_hold_and_are_stored_together_neither_is_the_later(tmp_path: Path) -> None:
+    async with open_knowledge(tmp_path) as (knowledge, _):
+        texts = ("Marta is allergic to peanuts.", "Marta is allergic to shellfish.")
+        await knowledge.store(PROJECT, [new_chunk(text) for text in texts])
+        assert not [one for one in await knowledge.relations(PROJECT) if one.type is RelationType.PRECEDED_BY]
+        assert await knowledge.contradictions(PROJECT, unresolved_only=False) == []
 
 
 async def test_the_later_of_two_values_comes_first_also_where_only_one_is_asked_for(tmp_path: Path) -> None:

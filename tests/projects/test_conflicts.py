@@ -9,6 +9,7 @@ import pytest
 from reveries.knowledge.model import ChunkSource, ChunkType, Confidence, KnowledgeConflict, NewChunk, RelationType
 from reveries.llm.tier import Tier
 from reveries.projects.conflicts import describe_doubts, settle_by_owner
+from reveries.projects.documents import store_document
 from reveries.projects.executing import Workplace
 from reveries.projects.model import AgentStatus, OwnerQuestion, Project, QuestionKind, QuestionStatus, TaskStatus
 from reveries.projects.orientation_tools import GetOrientation, OrientationTools
@@ -248,3 +249,12 @@ async def test_both_undoes_that_one_of_two_was_replaced(tmp_path: Path, first: s
         assert all(chunk.stands for chunk in await work.store.knowledge.of_project(project.id))
         [left] = await work.store.knowledge.contradictions(project.id, unresolved_only=False)
         assert left.relation.resolution == "owner"
+
+
+async def test_two_sections_of_one_document_are_not_said_to_contradict_each_other(tmp_path: Path) -> None:
+    async with open_work(tmp_path, answers, embedder=embedder()) as work:
+        project = await work.begin("Flat", "Find a flat")
+        text = "# Leith\n\nThe rent of the flat is 900 euros.\n\n# Leith\n\nThe rent of the flat is 950 euros.\n"
+        await store_document(work.store, project, "flats.md", text, is_own=True)
+        assert len(await work.store.knowledge.of_project(project.id)) == 2
+        assert await work.store.knowledge.contradictions(project.id, unresolved_only=False) == []

@@ -96,7 +96,7 @@ class BetweenTasks:
 
     async def _ask_whether_reached(self, state: AgentState) -> AgentState:
         question = NewQuestion(
-            "All that was planned is done. Is the goal reached? Say yes, or what is missing.",
+            f"{_say_what_became(state)} Is the goal reached? Say yes, or what is missing.",
             QuestionKind.DECISION,
             context=state.goal.text if state.goal else "",
             context_tags=(REACHED_TAG,),
@@ -272,6 +272,17 @@ def _latest_answers(state: AgentState, chunks: Sequence[Chunk]) -> list[Chunk]:
     """Return the owner's latest answers, newest first."""
     said = [one for one in chunks if one.stands and one.type is ChunkType.USER_INPUT and "user_answer" in one.tags]
     return said[::-1][:_LATEST_ANSWERS]
+
+
+def _say_what_became(state: AgentState) -> str:
+    """Say in a sentence what became of the tasks that were planned for the goal. Pure."""
+    goal_id = state.goal.id if state.goal is not None else ""
+    ended = {one.status for one in state.tasks if one.goal_id == goal_id}
+    if TaskStatus.DONE not in ended:
+        return "Nothing is left to do: all that was planned was given up."
+    return (
+        "All that was planned is done or given up." if TaskStatus.DROPPED in ended else "All that was planned is done."
+    )
 
 
 def _missing(state: AgentState) -> str:

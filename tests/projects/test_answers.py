@@ -474,6 +474,21 @@ async def test_a_yes_ends_the_goal_though_no_task_of_it_was_done_and_it_stays_en
         assert (state.status, len(state.tasks)) == (AgentStatus.COMPLETE, 1)
 
 
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        ("It hangs by the door", "All that was planned is done. Is the goal reached?"),
+        ("Drop it", "Nothing is left to do: all that was planned was given up. Is the goal reached?"),
+    ],
+)
+async def test_the_question_whether_the_goal_is_reached_says_what_became_of_the_plan(
+    tmp_path: Path, answer: str, said: str
+) -> None:
+    async with open_work(tmp_path, answers, tier=Tier.SMALL) as work:
+        project = await ask_whether_reached(work, answer=answer)
+        assert [one.question for one in (await work.state(project)).open_questions if said in one.question]
+
+
 @pytest.mark.requirement("V-77")
 @pytest.mark.parametrize("answer", ["Yes, it is.", "Nothing is missing", "We did it!", "Yes, it has been reached"])
 async def test_a_natural_yes_ends_the_goal(tmp_path: Path, answer: str) -> None:

@@ -18,6 +18,11 @@ CRITERION_TAG: Final = "criterion"
 """With PREMISE_TAG: a success criterion is hit, and the project stops until the owner answers."""
 
 _NO: Final = frozenset({"no", "n", "nope", "nein", "non"})
+_NO_MORE_THAN_NO: Final = (
+    r"(?:no|n|nope|nein|non|sorry|not|yet|at all|really|quite|absolutely|of course|by far|still|no changes?|it is not|"
+    r"it isn['\u2019]t|we are not|we aren['\u2019]t|i did not|i didn['\u2019]t|far from it)"
+)
+_NOT_REACHED: Final = re.compile(rf"{_NO_MORE_THAN_NO}(?:[\s,.!]+{_NO_MORE_THAN_NO})*[\s,.!]*", re.IGNORECASE)
 _DROP: Final = re.compile(
     r"(?:please\s+|just\s+|then\s+)*"
     r"(?:(?:drop|skip|cancel|forget|abandon|leave|leave out)(?:\s+(?:it|this|that|(?:the|this|that)\s+task))?"
@@ -30,6 +35,11 @@ _DROP: Final = re.compile(
 def is_no(answer: str) -> bool:
     """Whether an answer is a bare no."""
     return answer.strip().strip(".!").casefold() in _NO
+
+
+def is_not_reached(answer: str) -> bool:
+    """Whether the owner only says that a goal is not reached, and not what is missing."""
+    return _NOT_REACHED.fullmatch(" ".join(answer.split())) is not None
 
 
 def is_dropping(answer: str) -> bool:

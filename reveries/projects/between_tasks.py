@@ -7,7 +7,7 @@ from reveries.config import ProjectSettings
 from reveries.db.database import Transaction
 from reveries.knowledge.model import Chunk, ChunkType
 from reveries.llm.tier import Tier
-from reveries.projects.answers import CRITERION_TAG, PREMISE_TAG
+from reveries.projects.answers import CRITERION_TAG, PREMISE_TAG, is_not_reached
 from reveries.projects.conflicts import settle_conflicts
 from reveries.projects.documents import path_of
 from reveries.projects.folder_reading import is_of_folder
@@ -95,8 +95,11 @@ class BetweenTasks:
         return await read_state(self.store, state.project.id)
 
     async def _ask_whether_reached(self, state: AgentState) -> AgentState:
+        asked = f"{_say_what_became(state)} Is the goal reached? Say yes, or what is missing."
+        if is_not_reached(_newest_on_reached(state)):
+            asked = "What is missing for the goal? Say it in a sentence, or yes if it is reached."
         question = NewQuestion(
-            f"{_say_what_became(state)} Is the goal reached? Say yes, or what is missing.",
+            asked,
             QuestionKind.DECISION,
             context=state.goal.text if state.goal else "",
             context_tags=(REACHED_TAG,),
@@ -287,15 +290,22 @@ def _say_what_became(state: AgentState) -> str:
 
 def _missing(state: AgentState) -> str:
     """Return what the owner said is missing and no plan has taken up yet, whatever was answered since. Pure."""
-    if state.goal is None or state.plans_since_reached_answer:
-        return ""
+    answer = "" if state.plans_since_reached_answer else _newest_on_reached(state)
+    return "" if is_not_reached(answer) else what_is_beyond_yes(answer, YesTo.REACHED)
+
+
+def _newest_on_reached(state: AgentState) -> str:
+    """Return the owner's newest answer on whether the goal is reached; empty without one. Pure."""
     said = [
         one
         for one in state.questions
-        if REACHED_TAG in one.context_tags and one.answered_at and one.asked_at >= state.goal.said_at
+        if state.goal is not None
+        and REACHED_TAG in one.context_tags
+        and one.answered_at
+        and one.asked_at >= state.goal.said_at
     ]
     newest = max(reversed(said), key=lambda one: one.answered_at or 0.0, default=None)
-    return what_is_beyond_yes(newest.answer, YesTo.REACHED) if newest is not None else ""
+    return newest.answer if newest is not None else ""
 
 
 def _has_new_ground(state: AgentState) -> bool:

@@ -171,6 +171,8 @@ def _read_yes(said: str, about: YesTo) -> tuple[int, int]:
     """Return where the yes that `said` begins with ends, and the last place up to there from which on something else
     can be read alone: after a comma, a plain yes or a please, or at a "but". Both 0 without a yes."""
     said = _plain(said)
+    if about is YesTo.REACHED and said.strip(" .!") == "nothing":  # It says what is missing.
+        return len(said), 0
     end, place, says_yes = 0, 0, False
     while found := _longest(said, end, _pieces(about, says_yes=says_yes, is_beginning=place == end)):
         end = found.end()

@@ -24,6 +24,7 @@ DIMENSIONS = 64
 TOKENS_PER_MESSAGE = 4
 _TOKEN = re.compile(r"\w+|[^\w\s]")
 _PIECE = re.compile(r"\s*\S+|\s+\Z")
+_CLOSING_TURNS = 4
 _DEFAULT_TEXT = "Yes, I remember the garden. You told me about it in May."
 
 
@@ -191,6 +192,8 @@ class Provider:
     """The port while nobody listens at it: another program would be given it else, and `heal` would not get it back."""
     _occupied: list[socket.socket] = field(default_factory=list)
     _writers: set[asyncio.StreamWriter] = field(default_factory=set)
+    _opened: list[asyncio.WriteTransport] = field(default_factory=list)
+    """Every connection that was served."""
 
     @property
     def url(self) -> str:
@@ -258,12 +261,19 @@ class Provider:
 
     async def close(self) -> None:
         await self.stop_listening()
+        # A connection that was accepted just now is served only after a turn of the loop, and one whose answer nobody
+        # reads is never flushed: both would be left open.
+        for _ in range(_CLOSING_TURNS):
+            for transport in self._opened:
+                transport.abort()
+            await asyncio.sleep(0)
         for held in (self._kept, *self._occupied):
             if held is not None:
                 held.close()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.connections += 1
+        self._opened.append(writer.transport)
         self._writers.add(writer)
         try:
             asked = await _read_request(reader, self.now())

@@ -199,7 +199,7 @@ class ProjectWorker:
         async with self._activity.during_work(project.name):
             if self._activity.words_came.is_set():
                 return await work.note_rest(project_id, WakeReport(RestReason.INTERRUPTED, YOU_SPOKE, 0))
-            if self._activity.is_writing and self._is_local:
+            if self._activity.is_writing and self._is_local and not self._is_asked_for:
                 return await work.note_rest(project_id, WakeReport(RestReason.INTERRUPTED, YOU_WRITE, 0))
             try:
                 async with work_break.breakable():

@@ -261,7 +261,8 @@ def _compare_sentences(old: _Sentence, new: _Sentence, *, is_same_title: bool, i
         return None
     if len(telling) < (1 if is_same_title else 2):
         return None
-    may_both_hold = not is_edition and _is_many_valued(before, after) and not (_is_measured(was) and _is_measured(now))
+    is_exact = (_is_measured(was) and _is_measured(now)) or _is_trait(before, was, now)
+    may_both_hold = not is_edition and not is_exact and _is_many_valued(before)
     return ValueChange(" ".join(before), " ".join(was), " ".join(now), old.text, new.text, may_both_hold)
 
 
@@ -290,13 +291,21 @@ def _has_verb(words: Sequence[str]) -> bool:
     )
 
 
-def _is_many_valued(before: Sequence[str], after: Sequence[str]) -> bool:
-    """Whether what stands around a value lets its subject have several at once, by the last word that says how they
-    are related: "is allergic to", "sells", but not "the rent is". "Has a red door" names one thing by another trait."""
+def _is_many_valued(before: Sequence[str]) -> bool:
+    """Whether what stands before a value lets its subject have several at once, by the last word that says how they
+    are related: "is allergic to", "sells", but not "the rent is"."""
+    return _relating_word(before) in _WORDS["many_valued"]
+
+
+def _relating_word(before: Sequence[str]) -> str:
     relating = _WORDS["many_valued"] | _WORDS["verbs"]
-    last = next((word for word in map(str.casefold, reversed(before)) if word in relating), "")
-    is_trait = last in _WORDS["possessions"] and any(_is_telling(word) for word in after[:1])
-    return last in _WORDS["many_valued"] and not is_trait
+    return next((word for word in map(str.casefold, reversed(before)) if word in relating), "")
+
+
+def _is_trait(before: Sequence[str], was: Sequence[str], now: Sequence[str]) -> bool:
+    """Whether one thing that the subject has is given another trait: "has a red door", "has a blue door"."""
+    told = {word.casefold() for word in (*was, *now)}
+    return _relating_word(before) in _WORDS["possessions"] and told <= _WORDS["traits"]
 
 
 def _is_measured(words: Sequence[str]) -> bool:

@@ -18,11 +18,16 @@ CRITERION_TAG: Final = "criterion"
 """With PREMISE_TAG: a success criterion is hit, and the project stops until the owner answers."""
 
 _NO: Final = frozenset({"no", "n", "nope", "nein", "non"})
-_NO_MORE_THAN_NO: Final = (
-    r"(?:no|n|nope|nein|non|sorry|not|yet|at all|really|quite|absolutely|of course|by far|still|no changes?|it is not|"
-    r"it isn['\u2019]t|we are not|we aren['\u2019]t|i did not|i didn['\u2019]t|far from it)"
+_SAYS_NO: Final = re.compile(
+    r"\b(?:no|not|n|nope|nah|nein|non|almost|nearly|cannot)\b|n['\u2019]t\b|\bfar from it\b", re.IGNORECASE
 )
-_NOT_REACHED: Final = re.compile(rf"{_NO_MORE_THAN_NO}(?:[\s,.!]+{_NO_MORE_THAN_NO})*[\s,.!]*", re.IGNORECASE)
+_OF_A_NO: Final = re.compile(
+    r"(?:(?:no|n|nope|nah|nein|non|not|yet|at all|really|quite|absolutely|of course|by far|still|sorry|unfortunately|"
+    r"almost|nearly|sure|even close|way|far from it|there|finished|done|reached|completed?|so|"
+    r"i['\u2019]?m afraid|i am afraid|i (?:don['\u2019]t|do not) think|changes?|"
+    r"(?:it|we|i|this|that|the goal|everything)(?:['\u2019](?:s|re|ve|m)| (?:is|are|has|have|was|were|did|do|am)(?:n['\u2019]t)?)?|been)(?:[\s,.!]+|\Z))+",
+    re.IGNORECASE,
+)
 _DROP: Final = re.compile(
     r"(?:please\s+|just\s+|then\s+)*"
     r"(?:(?:drop|skip|cancel|forget|abandon|leave|leave out)(?:\s+(?:it|this|that|(?:the|this|that)\s+task))?"
@@ -39,7 +44,8 @@ def is_no(answer: str) -> bool:
 
 def is_not_reached(answer: str) -> bool:
     """Whether the owner only says that a goal is not reached, and not what is missing."""
-    return _NOT_REACHED.fullmatch(" ".join(answer.split())) is not None
+    said = " ".join(answer.split())
+    return _SAYS_NO.search(said) is not None and _OF_A_NO.fullmatch(said) is not None
 
 
 def is_dropping(answer: str) -> bool:

@@ -115,6 +115,20 @@ _BUT: Final = re.compile(r"(?:but|and)\b(?! for\b)[\s,]*", re.IGNORECASE)
 _REFUSAL: Final = re.compile(
     r"(?:(?:but|and|or|actually|rather|i mean)[\s,]+)*(?:no|nope|never|nothing|do not|don't|cannot|not(?! the))\b"
 )
+_COMPLETE_IT: Final = r"\bcomplete (?:it|this|that|the)\b"
+_THERE_ALREADY: Final = (
+    r"\b(?:i|we|you|it) already\b|\balready (?:did|do|have|there|done)\b|\b(?:have|got) (?:it|this|that)\b"
+)
+_DOUBTFUL: Final = {
+    YesTo.ANYTHING: re.compile(_COMPLETE_IT),
+    YesTo.WRITE: re.compile(rf"{_COMPLETE_IT}|{_THERE_ALREADY}|\bkeep\b.*\bas (?:it )?is\b"),
+    YesTo.DRAFT: re.compile(rf"{_COMPLETE_IT}|{_THERE_ALREADY}"),
+    YesTo.REACHED: re.compile(rf"{_COMPLETE_IT}|\b(?:go ahead|please do|do (?:it|so|that)|i'd like that|proceed)\b"),
+}
+"""What makes an apparent yes to such a question mean something else: an order to go on, or that nothing is wanted."""
+_NOTHING_MISSING: Final = re.compile(
+    r"(?:no[ ,.!]+)?nothing(?: really)?(?: (?:else |more )?(?:is )?missing)?(?:[ ,.!]+(?:thanks|thank you))?[ .!]*"
+)
 _FEWEST_WORDS: Final = 2
 """Fewer words say too little without what stands before them."""
 
@@ -171,8 +185,10 @@ def _read_yes(said: str, about: YesTo) -> tuple[int, int]:
     """Return where the yes that `said` begins with ends, and the last place up to there from which on something else
     can be read alone: after a comma, a plain yes or a please, or at a "but". Both 0 without a yes."""
     said = _plain(said)
-    if about is YesTo.REACHED and said.strip(" .!") == "nothing":  # It says what is missing.
+    if about is YesTo.REACHED and _NOTHING_MISSING.fullmatch(said):
         return len(said), 0
+    if _DOUBTFUL[about].search(said):
+        return 0, 0
     end, place, says_yes = 0, 0, False
     while found := _longest(said, end, _pieces(about, says_yes=says_yes, is_beginning=place == end)):
         end = found.end()

@@ -158,15 +158,26 @@ async def test_while_the_owner_writes_work_makes_room_on_a_local_model_and_goes_
         assert (await detail(life)).project.rested_because == RestReason.WAITING.value
 
 
-async def test_work_that_is_asked_for_while_the_owner_writes_begins_once_they_have_not_for_a_minute(home: Home) -> None:
+async def test_work_that_waits_for_sleep_does_not_begin_while_the_owner_writes(home: Home) -> None:
+    async with living(home, worker(name="ollama/qwen3:4b"), PatientClock(NOON), QUIET) as life:
+        async with life.mind.activity.during_pass():
+            await give_project(life)
+            await life.pass_time(1 / 60)
+            assert life.mind.projects._at_work  # It has begun, and waits.
+            await ask(life.mind, protocol.NoteWriting(9), protocol.Ok)
+        await life.pass_time(10 / 3600)
+        assert (await detail(life)).project.rested_because == RestReason.INTERRUPTED.value
+        assert not [one for one in life.model.prompts if one.role in PROJECT_ROLES]
+        await life.pass_time(0.1)
+        assert [one for one in life.model.prompts if one.role in PROJECT_ROLES]
+
+
+async def test_work_that_the_owner_asks_for_begins_although_they_write(home: Home) -> None:
     async with living(home, worker(name="ollama/qwen3:4b"), PatientClock(NOON), QUIET) as life:
         await ask(life.mind, protocol.NoteWriting(9), protocol.Ok)
         await give_project(life)
         await life.mind.projects.request_work("Shed")
-        await life.pass_time(20 / 3600)
-        assert (await detail(life)).project.rested_because == RestReason.INTERRUPTED.value
-        assert not [one for one in life.model.prompts if one.role in PROJECT_ROLES]
-        await life.pass_time(0.1)
+        await life.pass_time(10 / 3600)
         assert [one for one in life.model.prompts if one.role in PROJECT_ROLES]
 
 

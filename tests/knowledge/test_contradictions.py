@@ -125,6 +125,10 @@ def test_a_long_text_without_a_full_stop_is_not_compared_word_by_word() -> None:
         ("Tom is a member of the choir.", "Tom is a member of the chess club."),
         ("Ida is the sister of Jonas.", "Ida is the sister of Emil."),
         ("We planted a pear tree behind the shed.", "We planted a plum tree behind the shed."),
+        ("Lena has a peanut allergy.", "Lena has a pollen allergy."),
+        ("Lena has a cat called Mo.", "Lena has a dog called Mo."),
+        ("Tom owns a bakery downtown.", "Tom owns a cinema downtown."),
+        ("Lena belongs to the choir in Leith.", "Lena belongs to the orchestra in Leith."),
         ("Ana wrote the invitation for the choir.", "Ana wrote the invitation for the neighbours."),
     ],
 )
@@ -154,7 +158,6 @@ def test_what_changed_in_another_edition_of_a_text_is_a_correction_whatever_the_
         ("The flat in Leith has two rooms.", "The flat in Leith has three rooms.", "three"),
         ("Peter made the reservation for Friday.", "Peter made the reservation for Saturday.", "Saturday"),
         ("We sent the invitation in June.", "We sent the invitation in July.", "July"),
-        ("The house in Leith belongs to Peter Miller.", "The house in Leith belongs to Maria Huber.", "Maria Huber"),
         ("The new office has a red door.", "The new office has a blue door.", "blue"),
         ("The brother of Ida is Jonas.", "The brother of Ida is Emil.", "Emil"),
         ("The ferry to Texel leaves on Monday.", "The ferry to Texel leaves on Friday.", "Friday"),

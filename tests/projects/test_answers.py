@@ -493,6 +493,18 @@ def test_a_mere_no_says_nothing_of_what_is_missing(answer: str) -> None:
     assert is_not_reached(answer)
 
 
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "No, it's not", "it’s not", "no, we're not", "No, it hasn't", "I haven't", "not reached yet",
+        "the goal is not reached", "not there yet", "unfortunately not", "I'm afraid not", "I don't think so",
+        "Nah", "Not even close", "almost", "not sure",
+    ],
+)  # fmt: skip
+def test_a_no_in_other_words_says_nothing_of_what_is_missing_either(answer: str) -> None:
+    assert is_not_reached(answer)
+
+
 @pytest.mark.parametrize("answer", ["No roof yet", "Not the roof", "No, the roof is missing", "Yes", "", "The key"])
 def test_what_names_something_is_no_mere_no(answer: str) -> None:
     assert not is_not_reached(answer)

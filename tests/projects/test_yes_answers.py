@@ -136,3 +136,43 @@ def test_that_nothing_is_missing_or_to_be_changed_approves_no_write(answer: str)
 @pytest.mark.parametrize("answer", ["Go on", "Proceed", "Yes, go on", "Yes, proceed"])
 def test_to_go_on_is_no_yes_to_whether_the_goal_is_reached(answer: str) -> None:
     assert not is_yes(answer, YesTo.REACHED)
+
+
+@pytest.mark.parametrize("about", [YesTo.WRITE, YesTo.DRAFT])
+@pytest.mark.parametrize(
+    "answer",
+    ["We already have this", "We already have that, thanks", "I already did it", "It already is", "we have it",
+     "Ok, I have it already", "Good, we have this already", "Good, now complete it", "Ok, complete it"],
+)  # fmt: skip
+def test_what_is_there_already_or_is_to_be_completed_is_no_yes(answer: str, about: YesTo) -> None:
+    assert not is_yes(answer, about)
+    assert not begins_with_yes(answer, about)
+
+
+@pytest.mark.parametrize("answer", ["Keep it as it is", "Keep the file as it is", "It's already there"])
+def test_a_file_that_is_to_stay_as_it_is_is_not_written(answer: str) -> None:
+    assert not begins_with_yes(answer, YesTo.WRITE)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "Good, now complete it",
+        "Nice. Now complete this.",
+        "Great, now complete the goal",
+        "Go ahead",
+        "Please do",
+        "Do it now",
+    ],
+)
+def test_an_order_to_go_on_does_not_end_a_goal(answer: str) -> None:
+    assert not is_yes(answer, YesTo.REACHED)
+    assert what_is_beyond_yes(answer, YesTo.REACHED)
+
+
+@pytest.mark.parametrize(
+    "answer", ["Nothing, thanks", "Nothing really", "nothing else is missing", "No, nothing is missing", "Nothing"]
+)
+def test_of_a_goal_of_which_nothing_is_missing_that_is_a_yes(answer: str) -> None:
+    assert is_yes(answer, YesTo.REACHED)
+    assert not is_yes(answer, YesTo.WRITE)

@@ -211,6 +211,7 @@ class MindLink:
                 pass  # The words themselves come all the same.
             self._notices_hung_up_on = 0
             await self._clock.sleep(WRITING_SECONDS)
+            self._is_writing.clear()  # After the pause: whoever still writes says so with the next key.
 
     async def _send_queued(self, mind: Connection) -> None:
         while True:

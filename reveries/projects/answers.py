@@ -25,7 +25,8 @@ _OF_A_NO: Final = re.compile(
     r"(?:(?:no|n|nope|nah|nein|non|not|yet|at all|really|quite|absolutely|of course|by far|still|sorry|unfortunately|"
     r"almost|nearly|sure|even close|way|far from it|there|finished|done|reached|completed?|so|"
     r"i['\u2019]?m afraid|i am afraid|i (?:don['\u2019]t|do not) think|changes?|"
-    r"(?:it|we|i|this|that|the goal|everything)(?:['\u2019](?:s|re|ve|m)| (?:is|are|has|have|was|were|did|do|am)(?:n['\u2019]t)?)?|been)(?:[\s,.!]+|\Z))+",
+    r"(?:it|we|i|this|that|the goal|everything)"
+    r"(?:['\u2019](?:s|re|ve|m)| (?:is|are|has|have|was|were|did|do|am)(?:n['\u2019]t)?)?|been)(?:[\s,.!]+|\Z))+",
     re.IGNORECASE,
 )
 _DROP: Final = re.compile(

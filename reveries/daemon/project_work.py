@@ -219,8 +219,8 @@ class ProjectWorker:
             self._break.ask(why)
 
     def _make_room(self, work_break: "WorkBreak") -> None:
-        """Free a local model for the words that the owner is writing: stopping it then would take up to a second. A
-        hosted model serves both, and its tokens are paid for."""
+        """Free a local model for the words that the owner is writing: when they come, it would first have to finish the
+        prompt tokens in hand. A hosted model serves both, and its tokens are paid for."""
         if self._is_local:
             work_break.ask(YOU_WRITE)
 

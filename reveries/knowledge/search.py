@@ -366,7 +366,33 @@ class KnowledgeSearch:
                 )  # fmt: skip
             if len(found) >= limit:
                 break
-        return _later_first(sorted(found, key=lambda one: -one.score), index)[:limit]
+        found = await self._with_successors(project_id, found, filters)
+        return _later_first(found, index)[:limit]
+
+    async def _with_successors(
+        self, project_id: str, found: Sequence[FoundChunk], filters: SearchFilters
+    ) -> list[FoundChunk]:
+        """The results, best first, with what replaced them. What stands now gets the score that the replaced one would
+        have if it still stood: a short correction is found wherever the long text that it corrects is (V-62)."""
+        best = {one.chunk.id: one for one in found}
+        pending = {one.chunk.superseded_by: one for one in sorted(found, key=lambda one: one.score)}
+        claims = dict[str, float]()
+        """Of each chunk that replaced one, the best score that a replaced one passes on."""
+        while pending := {
+            name: one
+            for name, one in pending.items()
+            if name is not None and claims.get(name, 0.0) < one.score / SUPERSEDED_FACTOR
+        }:
+            claims |= {name: one.score / SUPERSEDED_FACTOR for name, one in pending.items()}
+            chunks = await self._fitting(project_id, pending, filters)
+            for name, chunk in chunks.items():
+                known = best.get(name, FoundChunk(chunk, 0.0, 0.0))
+                if chunk.stands and known.score < claims[name]:
+                    led_from = pending[name].chunk.id
+                    best[name] = replace(known, score=claims[name], led_from=led_from, led_by=RelationType.REPLACES)
+            onward = sorted(chunks.values(), key=lambda chunk: pending[chunk.id].score)
+            pending = {chunk.superseded_by: pending[chunk.id] for chunk in onward}
+        return sorted(best.values(), key=lambda one: -one.score)
 
     async def _fitting(self, project_id: str, ids: Iterable[str], filters: SearchFilters) -> dict[str, Chunk]:
         """The chunks with these ids that pass the filters, by id, as they were at the time that the filters name."""

@@ -161,6 +161,27 @@ async def test_what_is_replaced_is_still_found_behind_what_replaces_it_and_leave
         assert weights[(new, ground)] == 0.4
 
 
+BALLET = (
+    "The opera is about a harbour. The Silver Crow was first sung in 1901. Its costumes are of grey felt and "
+    "its chorus sings in the dark."
+)
+
+
+@pytest.mark.requirement("V-62", "V-124")
+async def test_a_short_correction_is_found_wherever_the_long_text_that_it_corrects_is(tmp_path: Path) -> None:
+    async with open_knowledge(tmp_path) as (knowledge, _):
+        [old] = await knowledge.store(PROJECT, [new_chunk(BALLET, "The Silver Crow")])
+        await knowledge.store(PROJECT, [new_chunk(f"Grey felt hat number {n} hangs in the dark.") for n in range(9)])
+        ids = [old]
+        for year in (1902, 1903):
+            told = new_chunk(f"The Silver Crow was first sung in {year}.", "The Silver Crow")
+            ids += await knowledge.store(PROJECT, [told])
+        found = await knowledge.search.hybrid(PROJECT, "In which work are costumes of grey felt and a chorus?", 3)
+        assert [one.chunk.id for one in found[:2]] == [ids[-1], old]
+        assert (found[0].led_from, found[0].led_by) == (old, "replaces")
+        assert found[0].score == pytest.approx(2 * found[1].score)
+
+
 async def test_a_search_by_meaning_alone_puts_what_was_replaced_behind_what_replaces_it(tmp_path: Path) -> None:
     async with open_knowledge(tmp_path) as (knowledge, _):
         [old] = await knowledge.store(PROJECT, [new_chunk("The rent of the flat is 900 euros.")])

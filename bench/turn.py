@@ -4,7 +4,8 @@
 
 Measured: cold first token; prefilling the prompt; first token of turns with at most 300 new tokens after a stable
 prefix of about 600; the event loop's lag meanwhile; the time from closing a call until the slot is free, while
-generating and while a prompt is processed. The text is random words, so the answers are meaningless.
+generating and while a prompt is processed; and the first token of a few words after a prefix that was read ahead, by an
+idle model and by one that they take from a background prompt. The text is random words, so the answers are meaningless.
 """
 
 import argparse
@@ -38,6 +39,7 @@ STABLE_TOKENS = 600
 NEW_TOKENS = 280
 REPLY_TOKENS = 40
 LAG_SAMPLE_SECONDS = 0.01
+FEW_TOKENS = 12
 LONG_WORDS = 1200
 
 
@@ -59,6 +61,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--conversations", type=int, default=2)
     parser.add_argument("--turns", type=int, default=6, help="of each conversation")
     parser.add_argument("--cancels", type=int, default=10, help="of each kind")
+    parser.add_argument("--interruptions", type=int, default=10, help="of a background prompt by a few words")
     parser.add_argument("--json", action="store_true")
     return parser.parse_args()
 
@@ -86,6 +89,7 @@ async def _measure(arguments: argparse.Namespace) -> dict[str, object]:
         )
         async with _loop_lag(report), contextlib.aclosing(EmbeddedModel(options, SystemClock())) as model:
             report |= await _turns(model, chance, arguments.conversations, arguments.turns)
+            report |= await _interruptions(model, chance, arguments.interruptions)
         async with contextlib.aclosing(await _process(options)) as process:
             report |= await _cancels(process, chance, arguments.cancels)
     return report
@@ -154,6 +158,41 @@ async def _say(model: EmbeddedModel, history: list[ChatMessage], chance: random.
         usage.prompt_tokens,
         max(usage.completion_tokens - 1, 0) / seconds,
     )
+
+
+async def _interruptions(model: EmbeddedModel, chance: random.Random, count: int) -> dict[str, object]:
+    stable = await _text(model, chance, STABLE_TOKENS, "system")
+    idle, taken = list[float](), list[float]()
+    for _ in range(count):
+        for seconds, is_busy in ((idle, False), (taken, True)):
+            words = await _text(model, chance, FEW_TOKENS, "user")
+            await model.read_ahead([stable], Role.CONVERSATION)
+            async with asyncio.TaskGroup() as group:
+                work = group.create_task(_process_long_prompt(model, chance, is_busy), name="background-prompt")
+                await asyncio.sleep(0.5 + chance.random())
+                began = time.perf_counter()
+                work.cancel()
+                seconds.append(await _first_token(model, [stable, words]) - began)
+    idle_p95, taken_p95 = (_percentile(sorted(seconds), 0.95) for seconds in (idle, taken))
+    return {
+        "few_words_idle_p50_p95_ms": [round(1000 * statistics.median(idle)), round(1000 * idle_p95)],
+        "few_words_taken_p50_p95_ms": [round(1000 * statistics.median(taken)), round(1000 * taken_p95)],
+        "few_words_taken_to_idle_p95": round(taken_p95 / idle_p95, 2),
+    }
+
+
+async def _process_long_prompt(model: EmbeddedModel, chance: random.Random, is_busy: bool) -> None:
+    if is_busy:
+        await model.read_ahead([ChatMessage("user", " ".join(chance.choices(WORDS, k=LONG_WORDS)))], Role.WORK)
+
+
+async def _first_token(model: EmbeddedModel, messages: list[ChatMessage]) -> float:
+    """The time at which it came."""
+    async with contextlib.aclosing(model.stream(Prompt(Role.CONVERSATION, tuple(messages), max_tokens=2))) as events:
+        async for event in events:
+            if isinstance(event, Delta):
+                return time.perf_counter()
+    raise SystemExit("The model gave no token.")
 
 
 async def _text(model: EmbeddedModel, chance: random.Random, tokens: int, role: str) -> ChatMessage:

@@ -35,7 +35,22 @@ if TYPE_CHECKING:
 _MOST_FILE_BYTES = 1_000_000
 
 
-@click.group("project", short_help="Projects that it works on for you.", invoke_without_command=True)
+class ProjectGroup(click.Group):
+    """A group that takes an unknown command for a misspelled one, or for the name of a project."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in self.commands and not args[0].startswith("-"):
+            import difflib
+
+            near = difflib.get_close_matches(args[0], self.commands, n=1)
+            meant = f"reveries project {near[0] if near else f'status {_quote_argument(args[0])}'}"
+            raise click.UsageError(f"There is no command {args[0]!r}. Did you mean {meant}?")
+        return super().resolve_command(ctx, args)
+
+
+@click.group("project", cls=ProjectGroup, short_help="Projects that it works on for you.", invoke_without_command=True)
 @json_option(protocol.Projects)
 @click.pass_context
 def command(ctx: click.Context, as_json: bool) -> None:

@@ -6,8 +6,9 @@ import pytest
 from reveries import protocol
 from reveries.config import Home
 from reveries.daemon.mind import Mind
+from reveries.daemon.requests.knowledge import found_entry
 from reveries.errors import NotFoundError
-from reveries.knowledge.model import RelationType
+from reveries.knowledge.model import FoundChunk, RelationType
 from reveries.knowledge.relations import NewRelation
 from reveries.projects.model import TaskKind
 from reveries.projects.task_store import NewTask
@@ -15,6 +16,7 @@ from tests.daemon.asking import ask
 from tests.daemon.mind_kit import NOON, living
 from tests.daemon.test_project_work import QUIET, worker
 from tests.fakes.patient_clock import PatientClock
+from tests.knowledge.kit import stored_chunk
 
 NAME = "Shed"
 
@@ -53,6 +55,16 @@ async def test_an_archived_relation_is_restored_and_a_retracted_chunk_falls(home
         await ask(life.mind, protocol.RetractChunk(1, NAME, oak, "It is pine."), protocol.ProjectDetail)
         known = await ask(life.mind, protocol.AskChunks(1, NAME), protocol.Chunks)
         assert {one.chunk_id: one.fell_because for one in known.chunks}[oak] == "It is pine."
+
+
+def test_what_holds_now_says_instead_of_which_text_and_the_older_one_only_how_it_was_found() -> None:
+    old = stored_chunk(id="c1", title="The lease", superseded_by="c2")
+    new = stored_chunk(id="c2", title="The new lease")
+    ways = [(new, old), (old, new)]
+    found = [FoundChunk(one, 0.0, 1.0, led_from=other.id, led_by="replaces") for one, other in ways]
+    whys = [found_entry(one, {"c1": old, "c2": new}, 1.0, NOON).why for one in found]
+    assert "holds now instead of “The lease”" in whys[0]
+    assert "“replaces” leads here from “The new lease”" in whys[1]
 
 
 async def test_asked_how_the_work_stood_on_a_day_it_says_that_this_is_not_kept_and_not_how_it_stands_today(

@@ -3,7 +3,7 @@
 from reveries import protocol
 from reveries.daemon.requests.registry import Call, handles
 from reveries.errors import NotFoundError
-from reveries.knowledge.model import Chunk, FoundChunk, KnowledgeConflict, Relation
+from reveries.knowledge.model import Chunk, FoundChunk, KnowledgeConflict, Relation, RelationType
 from reveries.knowledge.query_planning import QueryType
 from reveries.knowledge.scoring import persistence, strength
 from reveries.knowledge.search import Answered
@@ -154,6 +154,7 @@ def found_entry(
     found: FoundChunk, others: dict[str, Chunk], persistence_score: float, now: float
 ) -> protocol.ChunkEntry:
     """Convert a found chunk, with the reasons for its rank."""
+    chunk = found.chunk
     reasons = [
         f"{name} {rank}"
         for name, rank in (("meaning", found.semantic_rank), ("words", found.keyword_rank), ("graph", found.graph_rank))
@@ -162,8 +163,11 @@ def found_entry(
     if found.led_from is not None:
         source = others.get(found.led_from)
         by = one_line(source.title or source.content, 60) if source is not None else found.led_from[:8]
-        reasons.append(f"“{one_line(found.led_by, 40)}” leads here from “{by}”")
-    chunk = found.chunk
+        is_successor = (
+            source is not None and not source.stands and chunk.stands and found.led_by == RelationType.REPLACES
+        )
+        way = "holds now instead of" if is_successor else f"“{one_line(found.led_by, 40)}” leads here from"
+        reasons.append(f"{way} “{by}”")
     reasons.append(f"strength {strength(chunk, now):.2f}, persistence {persistence_score:.2f}")
     if chunk.superseded_by is not None:
         reasons.append("a newer one replaces it: it counts half")

@@ -35,6 +35,8 @@ class ProjectIndex:
         self.texts: list[str] = []
         self.hidden: set[int] = set()
         """Rows that no search shows: fallen chunks and archived orientations."""
+        self.replaced: set[int] = set()
+        """Rows that another chunk replaced: they are found, but do not make a name one that many chunks are about."""
         self._numbers: list[int] = []
         self._rows: dict[int, int] = {}
         self._rows_by_id: dict[str, int] = {}
@@ -88,8 +90,9 @@ class ProjectIndex:
                     self._openers[name.partition(" ")[0]] += 1
                 self._about.setdefault(name, []).append(place)
 
-    def relate(self, leads: Iterable[Row]) -> None:
-        """Replace all relations with these rows of `relations.leads`."""
+    def relate(self, leads: Iterable[Row], replaced_ids: Iterable[str] = ()) -> None:
+        """Replace all relations with these rows of `relations.leads`, and note which chunks were replaced."""
+        self.replaced = {row for name in replaced_ids if (row := self._rows_by_id.get(name)) is not None}
         related: dict[int, list[Lead]] = {}
         self._later_pairs.clear()
         for one in leads:
@@ -126,22 +129,35 @@ class ProjectIndex:
         the name; a name that more than CROWD rows are about gives none."""
         found: dict[int, float] = {}
         for name in find_mentions(text, self._about, self._openers):
-            rows = self._about[name]
-            if len(rows) <= CROWD:
-                found |= {row: max(found.get(row, 0.0), len(rows) ** -0.5) for row in rows}
+            rows, share = self._rows_about(name)
+            found |= {row: max(found.get(row, 0.0), share) for row in rows}
         return found
 
     def leads_from(self, row: int) -> list[Lead]:
         """Where the chunk in a row leads: to chunks about a name that it contains, and to related ones."""
         found: dict[int, Lead] = {}
         for name in find_mentions(self.texts[row][:_SEARCHED_CHARS], self._about, self._openers):
-            targets = [one for one in self._about[name] if one != row]
-            if targets and len(targets) <= CROWD:
-                found |= {one: Lead(one, len(targets) ** -0.5, name) for one in targets if one not in found}
+            rows, share = self._rows_about(name, apart_from=row)
+            found |= {one: Lead(one, share, name) for one in rows if one not in found}
         for lead in self._related.get(row, ()):
             if lead.row not in self.hidden and (lead.row not in found or found[lead.row].strength < lead.strength):
                 found[lead.row] = lead
         return list(found.values())
+
+    def _rows_about(self, name: str, apart_from: int = -1) -> tuple[list[int], float]:
+        """The shown rows that are about a name, with a share that falls with the number of those that stand; none if
+        more than CROWD stand. A fact that was corrected ten times is still one fact about its subject."""
+        found, standing = list[int](), 0
+        for row in reversed(self._about[name]):
+            if row in self.hidden or row == apart_from:
+                continue
+            is_replaced = row in self.replaced
+            standing += not is_replaced
+            if standing > CROWD:
+                return [], 0.0
+            if not is_replaced or len(found) < CROWD:
+                found.append(row)
+        return found[::-1], max(1, standing) ** -0.5
 
     def terms_at(self, row: int) -> frozenset[str]:
         """The stems of the content words of a row."""

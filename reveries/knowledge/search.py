@@ -440,7 +440,8 @@ class KnowledgeSearch:
             if project_id not in self._indexes or project_id in self._changed:
                 self._changed.discard(project_id)
                 leads = await self._database.rows("relations.leads", {"project_id": project_id})
-                await asyncio.to_thread(index.relate, leads)
+                replaced = await self._database.rows("chunks.replaced", {"project_id": project_id})
+                await asyncio.to_thread(index.relate, leads, [str(row["id"]) for row in replaced])
                 self._greatest_weights[project_id] = index.greatest_weight
             if drops == self._drops:
                 self._indexes[project_id] = index

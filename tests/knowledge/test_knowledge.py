@@ -182,6 +182,18 @@ async def test_a_short_correction_is_found_wherever_the_long_text_that_it_correc
         assert found[0].score == pytest.approx(2 * found[1].score)
 
 
+@pytest.mark.requirement("V-62")
+async def test_what_is_about_a_name_is_still_led_to_after_ten_corrections(tmp_path: Path) -> None:
+    async with open_knowledge(tmp_path) as (knowledge, _):
+        await knowledge.store(PROJECT, [new_chunk("The Silver Crow is an opera by Mara Lunen.", "The Silver Crow")])
+        await knowledge.store(PROJECT, [new_chunk(f"An opera ticket costs {n} crowns.", f"Hall {n}") for n in range(9)])
+        for year in range(1900, 1910):
+            told = new_chunk(f"Mara Lunen was first sung in {year}.", "Mara Lunen")
+            [newest] = await knowledge.store(PROJECT, [told])
+        found = await knowledge.search.hybrid(PROJECT, "Whose opera is The Silver Crow?", 3)
+        assert newest in [one.chunk.id for one in found[:2]]
+
+
 async def test_a_search_by_meaning_alone_puts_what_was_replaced_behind_what_replaces_it(tmp_path: Path) -> None:
     async with open_knowledge(tmp_path) as (knowledge, _):
         [old] = await knowledge.store(PROJECT, [new_chunk("The rent of the flat is 900 euros.")])

@@ -158,6 +158,20 @@ def test_a_name_that_a_crowd_is_about_leads_nowhere() -> None:
     assert index_of(FILM, PERSON, PERSON).rows_named_in("Who is Ada Voss?")[1] == pytest.approx(2**-0.5)
 
 
+def test_a_name_stays_as_telling_as_the_chunks_about_it_that_stand_however_many_they_replaced() -> None:
+    corrections = [PERSON] * (2 * CROWD + 3)
+    index = index_of(FILM, *corrections)
+    replaced = [f"c{place}" for place in range(1, len(corrections))]
+    index.relate([], [*replaced, "erased"])
+    newest = len(corrections)
+    strengths = {one.row: one.strength for one in index.leads_from(0)}
+    assert strengths[newest] == 1.0
+    assert len(strengths) == CROWD  # The newest of those that were replaced are still found.
+    assert index.rows_named_in("Who is Ada Voss?") == dict.fromkeys(range(newest - CROWD + 1, newest + 1), 1.0)
+    index.relate([])
+    assert index.leads_from(0) == []
+
+
 @pytest.mark.requirement("V-32")
 def test_relations_lead_both_ways_but_not_to_hidden_rows() -> None:
     texts = [("", f"Thing {place} stands there.") for place in range(4)]

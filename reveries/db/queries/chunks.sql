@@ -19,6 +19,9 @@ SELECT id, project_id, title, content, type, tags, confidence, source, rests_on,
     valid_until, source_confidence, extraction_confidence, initial_strength, decay_function, decay_rate, superseded_by
 FROM chunks WHERE project_id = :project_id AND id IN (SELECT value FROM json_each(:ids))
 
+-- name: replaced
+SELECT id FROM chunks WHERE project_id = :project_id AND superseded_by IS NOT NULL
+
 -- name: replaced_by
 SELECT id FROM chunks WHERE project_id = :project_id AND superseded_by = :id ORDER BY created_at, id
 

@@ -1,5 +1,6 @@
 """In-memory index of the chunks of one project: vectors, texts, and which chunk is about which name. No I/O."""
 
+import itertools
 import json
 import re
 from collections import Counter
@@ -185,17 +186,23 @@ class ProjectIndex:
     ) -> list[tuple[str, float]]:
         """The shown chunks with which a new one is compared, nearest first, with their cosines: the `count` nearest
         from a cosine of `least` on, as many that share most with one sentence of its `content` and have no other
-        `title`, and those that are about one of `names`."""
+        `title`, and the newest that are about one of `names`."""
         if not len(self):
             return []
         products = self.vectors @ vector
-        about = {row for name in names for row in self._about.get(name, ())[:CROWD]} - self.hidden
+        about = {row for name in names for row in self._newest_about(name)}
         nearest = self.nearest(products, max(count, _COMPARED_BY_SENTENCE), self.hidden)
         near = {row for row in nearest[:count] if products[row] >= least}
         others = [row for row in nearest if row not in near and self._may_share_subject(row, title)]
         alike = self._best_by_sentence(content, others, count)
         ordered = sorted(near | about | alike, key=lambda row: (-products[row], row))
         return [(self.ids[row], float(products[row])) for row in ordered]
+
+    def _newest_about(self, name: str) -> Iterable[int]:
+        """The newest rows that are about a name and stand. The oldest may long be replaced."""
+        gone = self.hidden | self.replaced
+        standing = (row for row in reversed(self._about.get(name, ())) if row not in gone)
+        return itertools.islice(standing, CROWD)
 
     def _may_share_subject(self, row: int, title: str) -> bool:
         """Texts with different titles are about different things."""

@@ -297,7 +297,7 @@ class KnowledgeSearch:
         self, project_id: str, chunks: Sequence[NewChunk], vectors: Vectors, count: int, least: float
     ) -> list[list[tuple[str, float]]]:
         """For each new chunk the `count` that are nearest to it from a cosine on, as many that share most with one of
-        its sentences, and those that are about the same name however far; each with its cosine."""
+        its sentences, and the newest about the same name however far; each with its cosine."""
         index = await self._index(project_id)
         async with self._lock_of(project_id):
             return await asyncio.to_thread(_likest, index, chunks, vectors, count, least)

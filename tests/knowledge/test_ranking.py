@@ -172,6 +172,16 @@ def test_a_name_stays_as_telling_as_the_chunks_about_it_that_stand_however_many_
     assert index.leads_from(0) == []
 
 
+def test_what_is_stored_is_compared_with_the_newest_that_is_about_the_same_name_and_stands() -> None:
+    index = index_of(*[PERSON] * (CROWD + 4))
+    index.relate([], [f"c{place}" for place in range(2, CROWD + 2)])
+    compared = [name for name, _ in index.likest(np.zeros(32, np.float32), 0, 1.0, ["ada voss"])]
+    assert sorted(compared) == sorted([f"c{CROWD + 3}", f"c{CROWD + 2}", "c1", "c0"])
+    index.relate([])
+    compared = [name for name, _ in index.likest(np.zeros(32, np.float32), 0, 1.0, ["ada voss"])]
+    assert sorted(compared) == sorted(f"c{place}" for place in range(4, CROWD + 4))
+
+
 @pytest.mark.requirement("V-32")
 def test_relations_lead_both_ways_but_not_to_hidden_rows() -> None:
     texts = [("", f"Thing {place} stands there.") for place in range(4)]

@@ -31,6 +31,7 @@ MOST_FILE_BYTES = 5_000_000
 FILE_SECONDS = 30.0
 """Time limit for one file: one of 4 MB with 10,000 events took 15 s on a busy machine."""
 ALL_SECONDS = 60.0
+_RING_AGAIN_SECONDS = 0.5
 MOST_OCCURRENCES = 500
 MOST_EVENTS = 20_000
 TITLE_CHARS = 160
@@ -178,19 +179,24 @@ def _calendar_files(path: Path) -> tuple[list[Path], int]:
 
 @contextlib.contextmanager
 def _time_limit(seconds: float) -> Iterator[None]:
-    """Raise TimeoutError in the block after `seconds`. Only in the subprocess, because threads get no signals."""
+    """Raise TimeoutError in the block after `seconds`, and again until the block ends: one that is raised in a
+    destructor, or that a parser takes for a broken event, is lost. Only in the subprocess: threads get no signals."""
     if __name__ != "__main__":
         yield
         return
 
+    has_ended = False
+
     def ring(number: int, frame: FrameType | None) -> None:
-        raise TimeoutError("reading it takes too long: something in it recurs too often")
+        if not has_ended:
+            raise TimeoutError("reading it takes too long: something in it recurs too often")
 
     signal.signal(signal.SIGALRM, ring)
-    signal.setitimer(signal.ITIMER_REAL, max(0.001, seconds))
+    signal.setitimer(signal.ITIMER_REAL, max(0.001, seconds), _RING_AGAIN_SECONDS)
     try:
         yield
     finally:
+        has_ended = True
         signal.setitimer(signal.ITIMER_REAL, 0.0)
 
 
@@ -284,6 +290,8 @@ def next_reminder(
 
 def main() -> None:
     """Run the subprocess: the request on stdin, the answer on stdout."""
+    import recurring_ical_events  # noqa: F401  # Before the first file: on a busy machine it would use up its time.
+
     os.nice(10)
     protect_process()
     asked = msgspec.json.decode(sys.stdin.buffer.read(), type=_CalendarRequest)

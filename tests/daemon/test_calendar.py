@@ -2,6 +2,8 @@
 
 import asyncio
 import os
+import subprocess
+import sys
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -127,6 +129,29 @@ async def test_an_event_without_end_takes_no_time_and_no_room(tmp_path: Path, ru
     async with asyncio.timeout(90):
         assert [title for _, title in await asyncio.to_thread(found, file)] == ["tea"]
     assert time.process_time() - began < 5.0
+
+
+_LOSES_THE_FIRST_ALARM = """
+from reveries.daemon import calendar_files
+
+calendar_files.__name__ = "__main__"
+try:
+    with calendar_files._time_limit(0.05):
+        try:
+            while True:
+                pass
+        except TimeoutError:
+            print("lost", flush=True)
+        while True:
+            pass
+except TimeoutError as error:
+    print(error)
+"""
+
+
+def test_a_time_limit_that_a_parser_swallows_ends_the_reading_the_next_time() -> None:
+    ran = subprocess.run([sys.executable, "-c", _LOSES_THE_FIRST_ALARM], capture_output=True, text=True, timeout=60)
+    assert ran.stdout.split("\n")[:2] == ["lost", "reading it takes too long: something in it recurs too often"]
 
 
 def test_titles_and_their_number_are_bounded(tmp_path: Path) -> None:

@@ -206,7 +206,8 @@ def _new_word_share(index: TurnIndex, cue: Cue, replies: Rows, asked: Rows) -> F
     answers = np.flatnonzero(asked < index.size)
     counts[answers] *= _term_counts(index, asked[answers], numbers) == 0.0
     norms = index.static_features.norms.row[replies][:, None]
-    share: Floats = (saturate_counts(counts, norms) @ weights / weights.sum()).astype(np.float32)
+    # Not as a matrix product: BLAS once reported an invalid value here, though all operands are finite by construction.
+    share: Floats = ((saturate_counts(counts, norms) * weights).sum(axis=1) / weights.sum()).astype(np.float32)
     return share
 
 

@@ -14,7 +14,7 @@ from reveries.index.names import find_mentions
 from reveries.index.terms import terms_of
 from reveries.knowledge.candidates import Statement, TermRarity, score_by_sentence
 from reveries.knowledge.contradictions import statements_of
-from reveries.knowledge.model import RelationType
+from reveries.knowledge.model import NewChunk, RelationType
 from reveries.knowledge.ranking import CROWD, Float32, Lead
 from reveries.knowledge.store import names_of
 from reveries.llm.base import Vector, Vectors
@@ -174,6 +174,15 @@ class ProjectIndex:
         rows = np.flatnonzero(products >= least)
         ordered = rows[np.argsort(-products[rows], kind="stable")].tolist()
         return [(self.ids[row], float(products[row])) for row in ordered if row not in hidden]
+
+    def likest_of_each(
+        self, chunks: Sequence[NewChunk], vectors: Vectors, count: int, least: float
+    ) -> list[list[tuple[str, float]]]:
+        """`likest` for each of these new chunks."""
+        return [
+            self.likest(vector, count, least, names_of(one.title, one.content), one.content, one.title)
+            for one, vector in zip(chunks, vectors, strict=True)
+        ]
 
     def likest(
         self,

@@ -10,8 +10,8 @@ with the graph as a third list in the fusion, and 48 % with the fusion of two li
 import math
 import re
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 import numpy as np
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from reveries.index.terms import terms_of
 from reveries.index.word_scores import idf
+from reveries.knowledge.model import FoundChunk
 from reveries.knowledge.scoring import RRF_CONSTANT, fuse_ranks
 
 SEEDS = 6
@@ -152,6 +153,24 @@ def rank_rows(
         )
         for row in _best_rows(scores, len(scores))
     ]
+
+
+def put_later_first(found: Sequence[FoundChunk], precedes: Callable[[str, str], bool]) -> list[FoundChunk]:
+    """The results with what another result preceded directly before it: of two values that both hold, the later one is
+    shown first. What was replaced or fell stays where it is."""
+    ordered: list[FoundChunk] = []
+    for one in found:
+        earlier = (
+            place
+            for place, other in enumerate(ordered)
+            if other.chunk.stands and one.chunk.stands and precedes(other.chunk.id, one.chunk.id)
+        )
+        place = next(earlier, None)
+        if place is None:
+            ordered.append(one)
+        else:
+            ordered.insert(place, replace(one, score=ordered[place].score))
+    return ordered
 
 
 def _follow_leads(

@@ -7,7 +7,7 @@ unix seconds.
 import math
 from collections.abc import Mapping, Sequence
 
-from reveries.knowledge.model import Chunk, Confidence, MemoryType, Relation
+from reveries.knowledge.model import Chunk, Confidence, MemoryType, Relation, SearchFilters
 
 RRF_CONSTANT = 60
 """k of reciprocal rank fusion (V-70)."""
@@ -49,6 +49,13 @@ def relation_score(relation: Relation, now: float, wanted_tags: Sequence[str] = 
 def confidence_weight(confidence: Confidence) -> float:
     """How much of its score a chunk keeps in a search (V-65)."""
     return _CONFIDENCE[confidence]
+
+
+def standing_factor(chunk: Chunk, filters: SearchFilters) -> float:
+    """How much of its score a chunk keeps: half if it was replaced or fell (V-62), less if it is less certain (V-65)
+    unless the filters name the confidence."""
+    factor = 1.0 if chunk.stands else SUPERSEDED_FACTOR
+    return factor if filters.confidence else factor * confidence_weight(chunk.confidence)
 
 
 def centrality_of(weight: float, greatest: float) -> float:

@@ -34,18 +34,26 @@ from reveries.knowledge.query_planning import (
     plan_query,
     refine_plan,
 )
-from reveries.knowledge.ranking import Float32, RankedRow, RankedSources, best_cosines, rank_rows, split_question
+from reveries.knowledge.ranking import (
+    Float32,
+    RankedRow,
+    RankedSources,
+    best_cosines,
+    put_later_first,
+    rank_rows,
+    split_question,
+)
 from reveries.knowledge.relations import relations_of_chunk
 from reveries.knowledge.scoring import (
     SUPERSEDED_FACTOR,
     centrality_of,
-    confidence_weight,
     enhanced_score,
     persistence,
     relation_score,
+    standing_factor,
     strength,
 )
-from reveries.knowledge.store import names_of, numbers_that_fit, put_vector, read_named, read_tagged
+from reveries.knowledge.store import numbers_that_fit, put_vector, read_named, read_tagged
 from reveries.llm.base import Embedder, Vectors
 
 DEPTH = 200
@@ -300,7 +308,7 @@ class KnowledgeSearch:
         its sentences, and the newest about the same name however far; each with its cosine."""
         index = await self._index(project_id)
         async with self._lock_of(project_id):
-            return await asyncio.to_thread(_likest, index, chunks, vectors, count, least)
+            return await asyncio.to_thread(index.likest_of_each, chunks, vectors, count, least)
 
     async def _plan(self, question: str) -> QueryPlan:
         """The plan by patterns; for a form that they do not know, by the embedder, if its cosines were measured."""
@@ -324,7 +332,7 @@ class KnowledgeSearch:
         scored = [
             replace(
                 one,
-                score=_standing_factor(chunk := one.chunk, filters)
+                score=standing_factor(chunk := one.chunk, filters)
                 * enhanced_score(one.similarity, persistence(chunk, now, central[chunk.id]), strength(chunk, now)),
             )
             for one in alike
@@ -360,14 +368,14 @@ class KnowledgeSearch:
                 led_from = None if one.led_from is None else index.ids[one.led_from]
                 found.append(
                     FoundChunk(
-                        chunk, float(similarity[one.row]), one.score * _standing_factor(chunk, filters),
+                        chunk, float(similarity[one.row]), one.score * standing_factor(chunk, filters),
                         one.semantic_rank, one.keyword_rank, one.graph_rank, led_from, one.led_by,
                     )
                 )  # fmt: skip
             if len(found) >= limit:
                 break
         found = await self._with_successors(project_id, found, filters)
-        return _later_first(found, index)[:limit]
+        return put_later_first(found, index.precedes)[:limit]
 
     async def _with_successors(
         self, project_id: str, found: Sequence[FoundChunk], filters: SearchFilters
@@ -477,40 +485,6 @@ def _rank_index(
     )
     ranked = rank_rows(query, sources, index, len(cues))
     return [one for one in ranked if one.row not in hidden], similarity
-
-
-def _likest(
-    index: ProjectIndex, chunks: Sequence[NewChunk], vectors: Vectors, count: int, least: float
-) -> list[list[tuple[str, float]]]:
-    return [
-        index.likest(vector, count, least, names_of(chunk.title, chunk.content), chunk.content, chunk.title)
-        for chunk, vector in zip(chunks, vectors, strict=True)
-    ]
-
-
-def _later_first(found: Sequence[FoundChunk], index: ProjectIndex) -> list[FoundChunk]:
-    """The results with what another result preceded directly before it: of two values that both hold, the later one is
-    shown first. What was replaced or fell stays where it is. Pure."""
-    ordered: list[FoundChunk] = []
-    for one in found:
-        earlier = (
-            place
-            for place, other in enumerate(ordered)
-            if other.chunk.stands and one.chunk.stands and index.precedes(other.chunk.id, one.chunk.id)
-        )
-        place = next(earlier, None)
-        if place is None:
-            ordered.append(one)
-        else:
-            ordered.insert(place, replace(one, score=ordered[place].score))
-    return ordered
-
-
-def _standing_factor(chunk: Chunk, filters: SearchFilters) -> float:
-    """How much of its score a chunk keeps: half if it was replaced or fell (V-62), less if it is less certain (V-65)
-    unless the filters name the confidence. Pure."""
-    factor = 1.0 if chunk.stands else SUPERSEDED_FACTOR
-    return factor if filters.confidence else factor * confidence_weight(chunk.confidence)
 
 
 def _directions(relation: Relation, chunk_id: str, direction: str) -> list[str]:

@@ -8,7 +8,7 @@ from reveries.config import Home
 from reveries.daemon.mind import Mind
 from reveries.daemon.requests.knowledge import found_entry
 from reveries.errors import NotFoundError
-from reveries.knowledge.model import FoundChunk, RelationType
+from reveries.knowledge.model import Chunk, FoundChunk, RelationType
 from reveries.knowledge.relations import NewRelation
 from reveries.projects.model import TaskKind
 from reveries.projects.task_store import NewTask
@@ -57,14 +57,20 @@ async def test_an_archived_relation_is_restored_and_a_retracted_chunk_falls(home
         assert {one.chunk_id: one.fell_because for one in known.chunks}[oak] == "It is pine."
 
 
-def test_what_holds_now_says_instead_of_which_text_and_the_older_one_only_how_it_was_found() -> None:
+def test_only_what_holds_instead_of_a_replaced_text_says_so() -> None:
     old = stored_chunk(id="c1", title="The lease", superseded_by="c2")
-    new = stored_chunk(id="c2", title="The new lease")
-    ways = [(new, old), (old, new)]
-    found = [FoundChunk(one, 0.0, 1.0, led_from=other.id, led_by="replaces") for one, other in ways]
-    whys = [found_entry(one, {"c1": old, "c2": new}, 1.0, NOON).why for one in found]
-    assert "holds now instead of “The lease”" in whys[0]
-    assert "“replaces” leads here from “The new lease”" in whys[1]
+    between = stored_chunk(id="c2", title="The new lease", superseded_by="c3")
+    new = stored_chunk(id="c3", title="The newest lease")
+    every = {one.id: one for one in (old, between, new)}
+
+    def why(chunk: Chunk, led_from: Chunk, led_by: str = "replaces") -> str:
+        return found_entry(FoundChunk(chunk, 0.0, 1.0, led_from=led_from.id, led_by=led_by), every, 1.0, NOON).why
+
+    assert "holds now instead of “The lease”" in why(new, old)
+    assert "“replaces” leads here from “The lease”" in why(between, old)
+    assert "“replaces” leads here from “The newest lease”" in why(between, new)
+    assert "“replaces” leads here from “The newest lease”" in why(new, new)
+    assert "“supports” leads here from “The lease”" in why(new, old, "supports")
 
 
 async def test_asked_how_the_work_stood_on_a_day_it_says_that_this_is_not_kept_and_not_how_it_stands_today(

@@ -182,6 +182,34 @@ async def test_a_short_correction_is_found_wherever_the_long_text_that_it_correc
         assert found[0].score == pytest.approx(2 * found[1].score)
 
 
+async def test_a_correction_that_is_found_better_by_its_own_words_keeps_its_place_and_how_it_was_found(
+    tmp_path: Path,
+) -> None:
+    async with open_knowledge(tmp_path) as (knowledge, _):
+        await knowledge.store(PROJECT, [new_chunk(BALLET, "The Silver Crow")])
+        replaced = "The Silver Crow was first sung in 1902."
+        [new] = await knowledge.store(PROJECT, [new_chunk(f"{replaced} In Oslo, on a raft.", "The Silver Crow")])
+        asked = "What was sung in Oslo on a raft?"
+        before = await knowledge.search.hybrid(PROJECT, asked, 3)
+        assert before[0].chunk.id == new
+        assert before[0].led_by != "replaces"
+        assert before[0].score > 2 * before[1].score
+
+
+async def test_what_replaced_several_takes_the_place_of_the_one_that_is_found_best(tmp_path: Path) -> None:
+    async with open_knowledge(tmp_path) as (knowledge, database):
+        texts = ("The costumes are of grey felt.", "The felt is cut by hand.", "Tickets.", "A poster.", "A programme.")
+        ids = await knowledge.store(PROJECT, [new_chunk(text) for text in texts])
+        felt, cut, one, other, last = await knowledge.named(PROJECT, ids)
+        async with database.transaction() as transaction:
+            for older, newer in ((felt, one), (cut, other), (one, last), (other, last)):
+                await knowledge.replace(transaction, older, newer)
+        for asked in ("Are the costumes of grey felt?", "Is the felt cut by hand?"):
+            found = await knowledge.search.hybrid(PROJECT, asked, 5)
+            scores = {each.chunk.id: each.score for each in found}
+            assert scores[last.id] == pytest.approx(2 * max(scores[felt.id], scores[cut.id]))
+
+
 @pytest.mark.requirement("V-62")
 async def test_what_is_about_a_name_is_still_led_to_after_ten_corrections(tmp_path: Path) -> None:
     async with open_knowledge(tmp_path) as (knowledge, _):

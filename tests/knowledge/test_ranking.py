@@ -147,6 +147,10 @@ PERSON = ("Ada Voss", "Ada Voss was born in Trondheim.")
 def test_a_chunk_leads_to_what_is_about_a_name_in_it_and_not_to_what_is_hidden() -> None:
     assert [(one.row, one.by) for one in index_of(FILM, PERSON).leads_from(0)] == [(1, "ada voss")]
     assert index_of(FILM, PERSON, hidden=(1,)).leads_from(0) == []
+    index = index_of(FILM, PERSON)
+    index.hidden.add(1)  # It fell since.
+    assert index.leads_from(0) == []
+    assert index.likest(np.zeros(32, np.float32), 0, 1.0, ["ada voss"]) == []
 
 
 def test_a_name_that_a_crowd_is_about_leads_nowhere() -> None:

@@ -87,7 +87,8 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and args[0] not in _COMMANDS and not args[0].startswith("-"):
+        is_unknown = bool(args) and args[0] not in _COMMANDS and not args[0].startswith("-")
+        if is_unknown and not ctx.resilient_parsing:  # So a key that completes words gives no error.
             import difflib
 
             near = difflib.get_close_matches(args[0], _COMMANDS, n=1)

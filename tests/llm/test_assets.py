@@ -260,7 +260,7 @@ def test_a_model_that_is_here_needs_no_lock_and_no_other_process_to_end(tmp_path
     path.parent.mkdir()
     path.write_bytes(CONTENT)
     _pull(known, tmp_path)
-    with open(path.parent / ".lock", "w") as held:
+    with (path.parent / ".lock").open("w") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
         sources, progress = _pull(known, tmp_path)
     assert sources == {path.name: ""}

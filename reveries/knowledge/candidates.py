@@ -6,12 +6,15 @@ them 6; with ten more by sentence it is 11.
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 
 from reveries.index.word_scores import idf
 
 Statement = frozenset[str]
 """The stems of the content words of a sentence, and "not" for a negation."""
+_SAMPLED_ROWS = 200
+"""Rows from which the rarity of terms is estimated."""
 
 
 class TermRarity:
@@ -27,6 +30,30 @@ class TermRarity:
         if (known := self._known.get(term)) is None:
             known = self._known[term] = idf(self._size, self._held[term])
         return known
+
+
+class SentenceCandidates:
+    """Rows of an index that share most with one sentence. `read_statements`: the statements of a row, which never
+    change."""
+
+    def __init__(self, read_statements: Callable[[int], list[Statement]]) -> None:
+        self._statements_at = lru_cache(maxsize=4096)(read_statements)
+        self._rarity = TermRarity(())
+        self._rarity_row_count = 0
+        """How many rows there were when the rarity of terms was estimated."""
+
+    def find(self, said: Sequence[Statement], rows: Sequence[int], row_count: int, most: int) -> set[int]:
+        """Return those of `rows`, `most` at most, that share most with one statement of `said`. `row_count`: all rows
+        of the index."""
+        if not said:
+            return set()
+        if row_count >= 2 * self._rarity_row_count:
+            self._rarity_row_count = row_count
+            step = -(-row_count // _SAMPLED_ROWS)
+            self._rarity = TermRarity([self._statements_at(row) for row in range(0, row_count, step)])
+        scores = score_by_sentence(said, [self._statements_at(row) for row in rows], self._rarity)
+        ranked = sorted(zip(scores, rows, strict=True), key=lambda one: (-one[0], one[1]))
+        return {row for score, row in ranked[:most] if score > 0.0}
 
 
 def score_by_sentence(

@@ -12,7 +12,7 @@ import numpy as np
 from reveries.db.database import Row
 from reveries.index.names import find_mentions
 from reveries.index.terms import terms_of
-from reveries.knowledge.candidates import Statement, TermRarity, score_by_sentence
+from reveries.knowledge.candidates import SentenceCandidates, Statement
 from reveries.knowledge.contradictions import statements_of
 from reveries.knowledge.model import NewChunk, RelationType
 from reveries.knowledge.ranking import CROWD, Float32, Lead
@@ -24,8 +24,6 @@ _SEARCHED_CHARS = 2_000
 _LEAST_ROWS = 256
 _COMPARED_BY_SENTENCE = 100
 """How many of the nearest rows are compared with a new chunk sentence by sentence."""
-_SAMPLED_ROWS = 200
-"""Rows from which the rarity of terms is estimated."""
 
 
 class ProjectIndex:
@@ -50,11 +48,8 @@ class ProjectIndex:
         self.greatest_weight = 0.0
         """The greatest sum of the weights of one chunk's relations."""
         self._terms = lru_cache(maxsize=4096)(self._read_terms)
-        self._statements = lru_cache(maxsize=4096)(self._read_statements)
+        self._candidates = SentenceCandidates(self._read_statements)
         self._content_starts: list[int] = []
-        self._rarity = TermRarity(())
-        self._rarity_from = 0
-        """How many rows there were when the rarity of terms was estimated."""
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -203,7 +198,7 @@ class ProjectIndex:
         nearest = self.nearest(products, max(count, _COMPARED_BY_SENTENCE), self.hidden)
         near = {row for row in nearest[:count] if products[row] >= least}
         others = [row for row in nearest if row not in near and self._may_share_subject(row, title)]
-        alike = self._best_by_sentence(content, others, count)
+        alike = self._candidates.find(statements_of(content), others, len(self), count)
         ordered = sorted(near | about | alike, key=lambda row: (-products[row], row))
         return [(self.ids[row], float(products[row])) for row in ordered]
 
@@ -217,17 +212,6 @@ class ProjectIndex:
         """Texts with different titles are about different things."""
         other = self.texts[row][: max(0, self._content_starts[row] - 1)]
         return not (title and other) or title.casefold() == other.casefold()
-
-    def _best_by_sentence(self, content: str, rows: Sequence[int], count: int) -> set[int]:
-        if not (said := statements_of(content)):
-            return set()
-        if len(self) >= 2 * self._rarity_from:
-            self._rarity_from = len(self)
-            step = -(-len(self) // _SAMPLED_ROWS)
-            self._rarity = TermRarity([self._statements(row) for row in range(0, len(self), step)])
-        scores = score_by_sentence(said, [self._statements(row) for row in rows], self._rarity)
-        ranked = sorted(zip(scores, rows, strict=True), key=lambda one: (-one[0], one[1]))
-        return {row for score, row in ranked[:count] if score > 0.0}
 
     def _read_statements(self, row: int) -> list[Statement]:
         return statements_of(self.texts[row][self._content_starts[row] :])

@@ -15,6 +15,9 @@ PYTEST := $(BIN)/python -m pytest
 # What test-system needs: the command that shows that it is installed, and its Debian package.
 SYSTEM_TOOLS := tmux:tmux strace:strace systemd:systemd-analyze chromium:chromium bwrap:bubblewrap
 
+# Modules that are compiled once serve every process of a run; without this each of seven test workers compiles all anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: help wake install hosted mcp web test test-system system-packages check format docs bench bench-safety soak locks audit \
     sbom clean
 

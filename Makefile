@@ -70,8 +70,8 @@ test-system: $(VENV)/dev.stamp $(VENV)/mcp-suite.stamp ## slow tests, and tests 
 	@packages=$$($(MAKE) --silent system-packages); [ -z "$$packages" ] || \
 	    { echo "test-system needs these packages: sudo apt-get install $$packages"; exit 1; }
 	@$(REVERIES) models pull smollm2-135m all-minilm-l6-v2
-	@if [ -n "$(ARGS)" ]; then $(PYTEST) -q -m system --fail-on-skip $(ARGS); else \
-	    $(PYTEST) -q -m system --fail-on-skip -n 3 --dist worksteal; fi  # These tests mostly wait.
+	@if [ -n "$(ARGS)" ]; then $(PYTEST) -q -m "system and not long" --fail-on-skip $(ARGS); else \
+	    $(PYTEST) -q -m "system and not long" --fail-on-skip -n 3 --dist worksteal; fi
 
 system-packages:
 	@for tool in $(SYSTEM_TOOLS); do \

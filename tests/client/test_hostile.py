@@ -167,7 +167,9 @@ def _segments(app: App[None]) -> Iterator[Segment]:
 
 @pytest.mark.requirement("F5")
 @pytest.mark.timeout(1800)
-@pytest.mark.parametrize("count", [pytest.param(100, id="few"), COUNTS[1]])
+@pytest.mark.parametrize(
+    "count", [pytest.param(100, id="few"), pytest.param(_ALL, id="all", marks=[pytest.mark.system, pytest.mark.long])]
+)
 async def test_no_widget_shows_an_attack_or_lets_it_be_clicked(count: int) -> None:
     texts = joined(hostile_strings(count, seed=19))
     for start in range(0, len(texts), _AT_ONCE):

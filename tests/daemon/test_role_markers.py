@@ -81,7 +81,7 @@ async def rows(life: Living, statement: str) -> list[tuple[str, ...]]:
 @pytest.mark.requirement("F3")
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize(
-    "count", [pytest.param(100, id="few"), pytest.param(1_000, id="all", marks=pytest.mark.system)]
+    "count", [pytest.param(100, id="few"), pytest.param(1_000, id="all", marks=[pytest.mark.system, pytest.mark.long])]
 )
 async def test_whatever_a_model_writes_no_row_of_the_owners_is_there_that_the_owner_did_not_say(
     home: Home, count: int

@@ -166,6 +166,7 @@ async def test_a_worker_that_obeys_every_poisoned_text_has_no_effect_outside_and
 
 
 @pytest.mark.system
+@pytest.mark.long
 @pytest.mark.requirement("F9", "F2")
 async def test_the_same_with_three_hundred_texts(tmp_path: Path) -> None:
     came = await live_all(tmp_path, poisoned_texts(300))

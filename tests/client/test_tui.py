@@ -11,12 +11,14 @@ from reveries import protocol
 from reveries.client.tui.app import ReveriesApp
 from reveries.client.tui.chat import Chat
 from reveries.client.tui.composer import Composer
+from reveries.client.tui.conversation_app import HINT_SECONDS
 from reveries.client.tui.link import MOST_HANGUPS
 from reveries.client.tui.side import MonologuePane, RecalledPane
 from reveries.client.tui.status_line import StatusLine
 from reveries.client.tui.turns import STREAMED_MARKDOWN_CHARS, OwnerTurn, ReplyWidget
 from reveries.config import Home
 from tests.client.screen_text import rows_of, text_of, until
+from tests.fakes.clock import HandClock
 from tests.fakes.daemon import NOW, FakeMind, Script, awake, status
 
 _SIZES = [(120, 40), (80, 24), (50, 20)]
@@ -418,8 +420,21 @@ async def test_a_reply_that_broke_off_stands_there_once(home: Home, is_told_befo
         await until(pilot, lambda: text_of(app).count("The pear tree is") == 2)
 
 
-async def test_one_ctrl_c_stays_and_two_leave(home: Home) -> None:
-    app = ReveriesApp(home)
+async def test_a_hint_goes_after_its_time_by_the_clock_of_the_app(home: Home, clock: HandClock) -> None:
+    app = ReveriesApp(home, clock)
+    async with asyncio.timeout(180), awake(home), app.run_test() as pilot:
+        await until(pilot, lambda: app.is_attached_to_mind)
+        await pilot.press("ctrl+c")
+        await until(pilot, lambda: "again leaves" in text_of(app))
+        await clock.advance(HINT_SECONDS - 0.1)
+        await pilot.pause()
+        assert "again leaves" in text_of(app)
+        await clock.advance(0.2)
+        await until(pilot, lambda: "again leaves" not in text_of(app))
+
+
+async def test_one_ctrl_c_stays_and_two_leave(home: Home, clock: HandClock) -> None:
+    app = ReveriesApp(home, clock)
     async with asyncio.timeout(180), awake(home), app.run_test() as pilot:
         await until(pilot, lambda: app.is_attached_to_mind)
         await pilot.press("ctrl+c")

@@ -21,6 +21,7 @@ from reveries.errors import InputFileError
 from tests.client.looks import CONTEXT, why
 from tests.client.screen_text import text_of, until
 from tests.client.test_consolidate import ASKS
+from tests.fakes.clock import HandClock
 from tests.fakes.daemon import NOW, FakeMind, Script, awake, status
 
 
@@ -199,8 +200,8 @@ async def test_an_import_is_stopped_and_its_bar_goes(home: Home, tmp_path: Path)
         assert app.is_running
 
 
-async def test_ctrl_c_twice_leaves_though_text_is_selected(home: Home) -> None:
-    app = ReveriesApp(home)
+async def test_ctrl_c_twice_leaves_though_text_is_selected(home: Home, clock: HandClock) -> None:
+    app = ReveriesApp(home, clock)
     async with asyncio.timeout(90), awake(home), app.run_test(size=(120, 30)) as pilot:
         await until(pilot, lambda: app.is_attached_to_mind)
         app.composer.write("some words")

@@ -31,6 +31,7 @@ from reveries.keys import KeySettings
 from tests.client.screen_text import text_of, until
 from tests.client.test_cli import DETAIL, FOUND
 from tests.client.test_tui import HOSTILE
+from tests.fakes.clock import HandClock
 from tests.fakes.daemon import NOW, Script, awake
 
 
@@ -288,8 +289,10 @@ async def test_the_last_block_of_code_is_copied(home: Home) -> None:
         await until(pilot, lambda: app.clipboard == "two()\n")
 
 
-async def test_the_whole_conversation_is_exported_not_only_what_is_shown(home: Home, tmp_path: Path) -> None:
-    app = ReveriesApp(home)
+async def test_the_whole_conversation_is_exported_not_only_what_is_shown(
+    home: Home, tmp_path: Path, clock: HandClock
+) -> None:
+    app = ReveriesApp(home, clock)
     script = Script(earlier=_turns(700), turns=_turns(2, 700))
     async with asyncio.timeout(180), awake(home, script), app.run_test() as pilot:
         await until(pilot, lambda: app.is_attached_to_mind)

@@ -17,6 +17,7 @@ from tests.client.looks import LOOKS, why
 from tests.client.screen_text import rows_of, text_of, until
 from tests.client.test_cli import DETAIL, FOUND
 from tests.client.test_tui import HOSTILE
+from tests.fakes.clock import HandClock
 from tests.fakes.daemon import NOW, Script, awake
 from tests.fakes.lateness import lateness
 
@@ -62,8 +63,8 @@ async def test_a_million_characters_are_said_and_answered(home: Home) -> None:
         assert app.composer.text == ""
 
 
-async def test_more_than_a_turn_may_hold_is_refused_and_stays_in_the_draft(home: Home) -> None:
-    app = ReveriesApp(home)
+async def test_more_than_a_turn_may_hold_is_refused_and_stays_in_the_draft(home: Home, clock: HandClock) -> None:
+    app = ReveriesApp(home, clock)
     async with asyncio.timeout(180), awake(home) as mind, app.run_test(size=(80, 24)) as pilot:
         await until(pilot, lambda: app.is_attached_to_mind)
         app.composer.write("x" * (protocol.MAX_TEXT_CHARS + 1))

@@ -24,7 +24,7 @@ from reveries.client.web.server import MOST_WINDOWS, WebInterface, run_server
 from reveries.config import Home
 from reveries.errors import UsageError
 from tests.client.command_line import reveries
-from tests.fakes.daemon import FakeMind, Script, awake, awake_in_thread
+from tests.fakes.daemon import NOW, FakeMind, Script, awake, awake_in_thread
 
 TOKEN, STAMP, KEY = "token-of-the-test", "stamp-of-the-test", "key-of-the-test"
 COOKIE = AccessRules("", 0, TOKEN, STAMP, KEY).sign_cookie("visit-of-the-test")
@@ -213,11 +213,12 @@ async def read_until(socket: aiohttp.ClientWebSocketResponse, holds: Callable[[s
 
 
 async def test_a_window_is_the_same_conversation_and_survives_what_is_no_message(home: Home) -> None:
-    async with asyncio.timeout(110), served(home) as (opened, mind), aiohttp.ClientSession() as browser:
+    before = Script(turns=[protocol.SaidTurn("t0", "Ada", True, "quinces", NOW, False)])
+    async with asyncio.timeout(110), served(home, before) as (opened, mind), aiohttp.ClientSession() as browser:
         headers = sign_cookie(opened) | {"Origin": base(opened)}
         address = f"{base(opened)}/ws/{KEY}?width=100&height=30"
         async with browser.ws_connect(address, headers=headers) as socket:
-            await read_until(socket, lambda seen: "commands" in seen)
+            await read_until(socket, lambda seen: "quinces" in seen)  # It is attached, so that what is entered is sent.
             for wrong in ("", "[]", "null", '{"a":1}', '["stdin", 7]', '["resize", {"width": "x"}]', "[" * 9000):
                 await socket.send_str(wrong)
             await socket.send_bytes(b"\x00\x01")

@@ -138,7 +138,11 @@ class ConversationApp(App[None]):
     def hint(self, text: str) -> None:
         """Show a message in the status line for a moment."""
         self._status_line.show_hint(one_line(text))
-        self.set_timer(HINT_SECONDS, lambda: self._status_line.show_hint("", instead_of=one_line(text)))
+        self.run_worker(self._hide_hint(one_line(text)), name="hide-hint")
+
+    async def _hide_hint(self, text: str) -> None:
+        await self.clock.sleep(HINT_SECONDS)
+        self._status_line.show_hint("", instead_of=text)
 
 
 def keymap(settings: ClientSettings) -> dict[str, str]:

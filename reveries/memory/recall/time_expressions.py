@@ -178,10 +178,11 @@ def _resolve_calendar_unit(match: re.Match[str], now: datetime) -> _Span:
 
 def _resolve_weekday(match: re.Match[str], now: datetime) -> _Span:
     """Resolve a weekday to the last such day, or with "next" to the coming one."""
-    back = (now.weekday() - _WEEKDAY_NAMES.index(_group_of(match, "weekday"))) % 7 or 7
-    start = _midnight(now) - back * _DAY
+    weekday = _WEEKDAY_NAMES.index(_group_of(match, "weekday"))
     if _group_of(match, "which") == "next":
-        start += 7 * _DAY
+        start = _midnight(now) + ((weekday - now.weekday()) % 7 or 7) * _DAY
+    else:
+        start = _midnight(now) - ((now.weekday() - weekday) % 7 or 7) * _DAY
     return start, start + _DAY
 
 

@@ -65,7 +65,7 @@ def test_a_change_waits_for_one_that_was_begun(file: Path) -> None:
             other = threads.submit(write_setting, file, "recall.limit", "12")
             write_private(file, draft_changes(file, {"mind.name": "Ada"}).after)
             assert not other.done()
-        other.result(timeout=5)
+        other.result(timeout=60)
     assert (load_settings(file).mind.name, load_settings(file).recall.limit) == ("Ada", 12)
 
 

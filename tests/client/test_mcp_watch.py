@@ -186,7 +186,7 @@ async def test_listening_while_the_mind_is_asleep_tells_of_what_comes_later() ->
     daemon, stream = Daemon(), Stream()
     daemon.content[PAGE] = AsleepError("asleep")
     subscriptions = Subscriptions(cast(ProjectResources, Resources(daemon)), "agent", check_seconds=0.0)
-    async with asyncio.timeout(5), subscriptions.run(None), asyncio.TaskGroup() as tasks:
+    async with asyncio.timeout(60), subscriptions.run(None), asyncio.TaskGroup() as tasks:
         listening = tasks.create_task(subscriptions.listen(cast(Context, stream), listen_to(PAGE)))
         assert isinstance(await stream.sent.get(), types.SubscriptionsAcknowledgedNotification)
         daemon.content[PAGE] = page(1)
@@ -300,7 +300,7 @@ async def test_it_checks_by_itself_while_something_is_watched() -> None:
         is_reported.set()
 
     watch = ResourceWatch(daemon.fetch, report, check_seconds=0.0)
-    async with asyncio.timeout(5), asyncio.TaskGroup() as tasks:
+    async with asyncio.timeout(60), asyncio.TaskGroup() as tasks:
         running = tasks.create_task(watch.run())
         await watch.add("agent", PAGE)
         daemon.content[PAGE] = page(2)

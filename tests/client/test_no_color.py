@@ -54,7 +54,7 @@ def on_a_terminal(home: Home, *words: str, **environ: str) -> Iterator[tuple[int
         yield held, process
     finally:
         process.kill()
-        process.wait(10)
+        process.wait(60)
         os.close(held)
 
 

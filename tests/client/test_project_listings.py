@@ -39,7 +39,7 @@ class Shown:
 
     async def sees(self, *words: str) -> None:
         try:
-            async with asyncio.timeout(15):
+            async with asyncio.timeout(60):
                 await until(self.pilot, lambda: all(one in " ".join(text_of(self.app).split()) for one in words))
         except TimeoutError:
             pytest.fail(f"{words} are not on the screen:\n{text_of(self.app)}")

@@ -93,7 +93,7 @@ def _writing(home: Home) -> Iterator[Terminal]:
             terminal.close()
             if terminal.process.poll() is None:
                 terminal.process.kill()
-            terminal.process.wait(5)
+            terminal.process.wait(60)
 
 
 @pytest.mark.requirement("E9")

@@ -154,7 +154,7 @@ class Refusing(dbapi.Connection):
         if not statement.startswith(self.refused):
             return super().execute(statement, *parameters)
         self.begun.set()
-        self.goes_on.wait(5)
+        self.goes_on.wait(60)
         error = dbapi.OperationalError("disk I/O error")
         error.sqlite_errorcode = SQLITE_IOERR
         raise error

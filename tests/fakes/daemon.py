@@ -518,12 +518,12 @@ def awake_in_thread(home: Home, script: Script | None = None) -> Iterator[FakeMi
     thread = threading.Thread(target=asyncio.run, args=(live(),), name="fake mind")
     thread.start()
     try:
-        assert ready.wait(5)
+        assert ready.wait(60)
         yield started[0][0]
     finally:
         _, ending, loop = started[0]
         loop.call_soon_threadsafe(ending.set)
-        thread.join(5)
+        thread.join(60)
 
 
 async def _live(script: Script | None) -> None:

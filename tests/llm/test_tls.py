@@ -9,7 +9,7 @@ from reveries.llm.hosted_embedding import EmbeddingWire
 from reveries.llm.tls import TlsTrust, without_tls
 from tests.fakes.provider import provider
 
-CALL = {"model": "small", "texts": ["A garden."], "timeout_seconds": 5.0, "api_key": "key"}
+CALL = {"model": "small", "texts": ["A garden."], "timeout_seconds": 60.0, "api_key": "key"}
 
 
 class Reading:

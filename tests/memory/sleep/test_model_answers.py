@@ -2,8 +2,10 @@
 
 import pytest
 
+from reveries.memory.changes import ChangeSet, Retirement
+from reveries.memory.claims import CONTRADICTION, UPDATE, Claim, Conflict
 from reveries.memory.model import Origin, Turn
-from reveries.memory.sleep.model_answers import claims_from_facts
+from reveries.memory.sleep.model_answers import ExperienceDecision, claims_from_facts
 from reveries.memory.sleep.questions import FactAnswer
 
 SWITCHED = "The heating was switched to oil in spring."
@@ -53,3 +55,47 @@ def test_a_sentence_that_states_no_change_is_no_claim() -> None:
 
 def test_what_only_repeats_the_prompt_is_no_claim() -> None:
     assert claims_from_facts([FACT], [turn(echoes=((0, len(SWITCHED)),))]) == []
+
+
+def claim(origin: Origin) -> Claim:
+    return Claim("k", "heat", "fuel", "oil", SWITCHED, True, "t1", "x1", "Ana", 0.0, "model", origin, False)
+
+
+def conflict(kind: str, earlier: Origin, later: Origin) -> Conflict:
+    return Conflict("c", claim(earlier), claim(later), kind, "", 0.0)
+
+
+def decision(*conflicts: Conflict, is_foreign: bool = False) -> ExperienceDecision:
+    changes = ChangeSet(retired=(Retirement("e1", "e2"),), conflicts=conflicts)
+    return ExperienceDecision(changes, "e2", "", is_new=False, is_merge=True, is_foreign=is_foreign)
+
+
+@pytest.mark.parametrize(
+    ("conflicts", "cost"),
+    [
+        ((), 1),
+        ((conflict(UPDATE, Origin.OWNER, Origin.OWNER),), 2),
+        ((conflict(CONTRADICTION, Origin.OWNER, Origin.OWNER),), 1),
+        ((conflict(UPDATE, Origin.DOCUMENT, Origin.OWNER),), 1),
+    ],
+)
+def test_merges_and_trusted_claims_that_are_superseded_use_up_the_allowance(
+    conflicts: tuple[Conflict, ...], cost: int
+) -> None:
+    assert decision(*conflicts).cost == cost
+
+
+@pytest.mark.parametrize(
+    ("conflicts", "is_foreign", "costs"),
+    [
+        ((), False, (1, 0)),
+        ((), True, (0, 1)),
+        ((conflict(UPDATE, Origin.DOCUMENT, Origin.DOCUMENT),), False, (1, 1)),
+        ((conflict(CONTRADICTION, Origin.DOCUMENT, Origin.DOCUMENT),), False, (1, 0)),
+    ],
+)
+def test_what_untrusted_text_merges_and_supersedes_is_counted_apart(
+    conflicts: tuple[Conflict, ...], is_foreign: bool, costs: tuple[int, int]
+) -> None:
+    one = decision(*conflicts, is_foreign=is_foreign)
+    assert (one.cost, one.foreign_cost) == costs

@@ -140,3 +140,19 @@ def test_of_all_erasures_together_an_id_is_asked_for_as_an_id_and_a_text_as_a_te
     assert not whole.has_id("another")
     assert whole("The pear tree fell.")
     assert not whole("the-id")
+
+
+@pytest.mark.requirement("F10")
+def test_what_was_merged_into_an_episode_that_goes_stays_merged_into_the_next_that_stays() -> None:
+    mind = Relations(
+        turn_experience={},
+        episode_sources={"e0": ["x0"], "e1": ["x0", "x1"], "e2": ["x0", "x1", "x2"]},
+        merged_into={"e0": "e1", "e1": "e2"},
+        thought_experience={},
+        thought_recalled={},
+        note_thought={},
+        claim_experience={},
+        conflict_claims={},
+    )
+    plan = cascade(ChosenRows(experiences=frozenset({"x1"})), mind)
+    assert plan.moved == {"e0": "e2"}

@@ -1,5 +1,6 @@
-"""The screen of a running application as text."""
+"""The screen of a running application as text, and waiting for what it shows."""
 
+import asyncio
 from collections.abc import Callable
 
 from textual.app import App
@@ -20,3 +21,12 @@ async def until(pilot: Pilot[None], condition: Callable[[], bool]) -> None:
     """Let the application run until `condition` holds. The test's own timeout bounds it."""
     while not condition():
         await pilot.pause(0.01)
+
+
+async def press_until_it_ends(app: App[None], *keys: str) -> None:
+    """Press keys of which the last ends the application: `pilot.press` would wait for the answer of widgets that are
+    gone by then, and give up after half a minute."""
+    for key in keys:
+        app.simulate_key(key)
+    while not app._exit:  # noqa: ASYNC110  # The application has no event for it.
+        await asyncio.sleep(0.01)

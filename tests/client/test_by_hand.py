@@ -14,7 +14,7 @@ from reveries.client.tui.panes import PagePane, PromptPane
 from reveries.client.tui.turns import OwnerTurn, ReplyWidget
 from reveries.config import Home
 from tests.client.command_line import reveries
-from tests.client.screen_text import text_of, until
+from tests.client.screen_text import press_until_it_ends, text_of, until
 from tests.client.test_cli import DETAIL, FOUND
 from tests.client.test_daily import looks
 from tests.client.test_tui import HOSTILE
@@ -164,7 +164,7 @@ async def test_the_private_mode_shows_and_nothing_that_is_written_in_it_is_kept_
         mind.drop_clients()
         await until(pilot, lambda: "second secret" in app.composer.draft)
         assert app.composer.is_private
-        await pilot.press("ctrl+d")
+        await press_until_it_ends(app, "ctrl+d")
     assert not home.draft.exists() or "secret" not in home.draft.read_text()
 
 

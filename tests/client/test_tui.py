@@ -17,7 +17,7 @@ from reveries.client.tui.side import MonologuePane, RecalledPane
 from reveries.client.tui.status_line import StatusLine
 from reveries.client.tui.turns import STREAMED_MARKDOWN_CHARS, OwnerTurn, ReplyWidget
 from reveries.config import Home
-from tests.client.screen_text import rows_of, text_of, until
+from tests.client.screen_text import press_until_it_ends, rows_of, text_of, until
 from tests.fakes.clock import HandClock
 from tests.fakes.daemon import NOW, FakeMind, Script, awake, status
 
@@ -440,8 +440,7 @@ async def test_one_ctrl_c_stays_and_two_leave(home: Home, clock: HandClock) -> N
         await pilot.press("ctrl+c")
         await until(pilot, lambda: "again leaves" in text_of(app))
         assert app.is_running
-        await pilot.press("ctrl+c")
-        await until(pilot, lambda: app._exit)
+        await press_until_it_ends(app, "ctrl+c")
 
 
 async def test_f1_shows_the_keys_and_escape_closes_them(home: Home) -> None:

@@ -1,8 +1,10 @@
 """Commands in unusual cases: invalid paths, unexpected errors, late answers."""
 
 import asyncio
+import gc
 import os
 import signal
+import warnings
 from functools import partial
 from pathlib import Path
 
@@ -19,7 +21,7 @@ from reveries.client.tui.turns import Remark
 from reveries.config import Home
 from reveries.errors import InputFileError
 from tests.client.looks import CONTEXT, why
-from tests.client.screen_text import text_of, until
+from tests.client.screen_text import press_until_it_ends, text_of, until
 from tests.client.test_consolidate import ASKS
 from tests.fakes.clock import HandClock
 from tests.fakes.daemon import NOW, FakeMind, Script, awake, status
@@ -134,8 +136,7 @@ async def test_leaving_while_work_is_under_way_is_asked_about_and_stop_ends_the_
         await until(pilot, partial(_shows, app, "It was stopped."))
         assert mind.requests(protocol.Cancel)
         assert not app.jobs.own_jobs
-        await pilot.press("escape", "ctrl+d")
-        await until(pilot, lambda: app._exit)
+        await press_until_it_ends(app, "escape", "ctrl+d")
 
 
 async def test_ctrl_d_twice_leaves_though_work_is_under_way(home: Home) -> None:
@@ -145,8 +146,18 @@ async def test_ctrl_d_twice_leaves_though_work_is_under_way(home: Home) -> None:
         await until(pilot, lambda: app.is_attached_to_mind)
         app.action_command("/consolidate")
         await until(pilot, lambda: "1 of 2" in text_of(app))
-        await pilot.press("ctrl+d", "ctrl+d")
-        await until(pilot, lambda: app._exit)
+        await press_until_it_ends(app, "ctrl+d", "ctrl+d")
+
+
+async def test_leaving_in_the_moment_of_a_hint_writes_no_warning_on_the_terminal(home: Home) -> None:
+    app = ReveriesApp(home)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        async with asyncio.timeout(180), app.run_test(size=(120, 30)):
+            app.jobs.update_job("creating a backup", "copying", 1, 2, is_ours=True)
+            await press_until_it_ends(app, "ctrl+d", "ctrl+d")
+        gc.collect()
+    assert not [str(warning.message) for warning in caught if "never awaited" in str(warning.message)]
 
 
 async def test_ctrl_q_asks_about_work_that_is_under_way_too(home: Home) -> None:
@@ -156,8 +167,7 @@ async def test_ctrl_q_asks_about_work_that_is_under_way_too(home: Home) -> None:
         await pilot.press("ctrl+q")
         await until(pilot, lambda: "stops what runs here: creating a backup" in text_of(app))
         assert not app._exit
-        await pilot.press("ctrl+q")
-        await until(pilot, lambda: app._exit)
+        await press_until_it_ends(app, "ctrl+q")
 
 
 async def test_a_signal_ends_it_though_work_is_under_way(home: Home) -> None:
@@ -209,8 +219,7 @@ async def test_ctrl_c_twice_leaves_though_text_is_selected(home: Home, clock: Ha
         await pilot.press("ctrl+c")
         await until(pilot, lambda: "copied" in text_of(app))
         assert app.is_running
-        await pilot.press("ctrl+c")
-        await until(pilot, lambda: app._exit)
+        await press_until_it_ends(app, "ctrl+c")
 
 
 async def test_what_came_to_mind_and_how_much_was_read_is_there_after_reattaching(home: Home) -> None:

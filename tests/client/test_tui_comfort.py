@@ -28,7 +28,7 @@ from reveries.client.tui.turns import OwnerTurn, ReplyWidget
 from reveries.config import Home, load_settings
 from reveries.errors import InputFileError, UsageError
 from reveries.keys import KeySettings
-from tests.client.screen_text import text_of, until
+from tests.client.screen_text import press_until_it_ends, text_of, until
 from tests.client.test_cli import DETAIL, FOUND
 from tests.client.test_tui import HOSTILE
 from tests.fakes.clock import HandClock
@@ -230,7 +230,7 @@ async def test_a_draft_outlives_the_terminal_and_so_does_what_waited(home: Home)
         await until(pilot, lambda: app.is_attached_to_mind)
         await pilot.press(*"one", "enter", *"two", "enter", *"three")
         await until(pilot, lambda: app.is_answering)
-        await pilot.press("ctrl+d")
+        await press_until_it_ends(app, "ctrl+d")
     again = ReveriesApp(home)
     async with asyncio.timeout(180), again.run_test() as pilot:
         assert again.composer.text == "two\n\nthree"

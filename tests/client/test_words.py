@@ -18,7 +18,7 @@ from reveries.client.tui.slash_menu import SlashMenu
 from reveries.client.tui.turns import OwnerTurn
 from reveries.client.tui.welcome import WelcomeText
 from reveries.config import Home
-from tests.client.screen_text import text_of, until
+from tests.client.screen_text import press_until_it_ends, text_of, until
 from tests.client.test_plain_chat import talk_plainly
 from tests.fakes.daemon import NOW, FakeMind, Script, awake
 
@@ -504,7 +504,7 @@ async def test_a_terminal_that_opens_and_sends_leaves_the_other_ones_draft(home:
             assert two.composer.text == ""
             await second.press(*"hi", "enter")
             await until(second, lambda: not two.is_answering and not two.link.unacknowledged)
-            await second.press("ctrl+d")
+            await press_until_it_ends(two, "ctrl+d")
         assert kept(home) == "a letter"
 
 

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Final
 
+from textual import work
 from textual.app import App
 from textual.binding import Binding
 
@@ -138,8 +139,10 @@ class ConversationApp(App[None]):
     def hint(self, text: str) -> None:
         """Show a message in the status line for a moment."""
         self._status_line.show_hint(one_line(text))
-        self.run_worker(self._hide_hint(one_line(text)), name="hide-hint")
+        self._hide_hint(one_line(text))
 
+    # Not run_worker(coroutine): one that has not begun when the application ends leaves a warning on the terminal.
+    @work(name="hide-hint")
     async def _hide_hint(self, text: str) -> None:
         await self.clock.sleep(HINT_SECONDS)
         self._status_line.show_hint("", instead_of=text)

@@ -6,8 +6,7 @@ from pathlib import Path
 from reveries import protocol
 from reveries.clock import Clock
 from reveries.config import Home, Settings
-from reveries.daemon.backup_keeper import write_backup
-from reveries.daemon.mind import Mind
+from reveries.daemon.backup_keeper import BackupKeeper, write_backup
 from reveries.daemon.single_instance import hold_lock
 from reveries.db.backup_retention import Backup
 from reveries.db.backups import (
@@ -21,15 +20,17 @@ from reveries.db.backups import (
 from reveries.db.opening import open_database
 
 
-async def create_backup(request_id: int, mind: Mind, report_progress: BackupProgress) -> protocol.Backups:
+async def create_backup(
+    request_id: int, home: Home, keeper: BackupKeeper, report_progress: BackupProgress
+) -> protocol.Backups:
     """Create a backup of the running mind; `report_progress` is called in the loop. Raises StorageError."""
     loop = asyncio.get_running_loop()
 
     def report_from_thread(what: str, done: int, total: int) -> None:
         loop.call_soon_threadsafe(report_progress, what, done, total)
 
-    name, looked = await mind.backups.back_up_verified(report_from_thread)
-    return _backups_frame(request_id, mind.home.backups, [_backup_entry(find_backup(mind.home.backups, name), looked)])
+    name, looked = await keeper.back_up_verified(report_from_thread)
+    return _backups_frame(request_id, home.backups, [_backup_entry(find_backup(home.backups, name), looked)])
 
 
 async def create_backup_offline(

@@ -2,11 +2,10 @@
 
 import asyncio
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from reveries.clock import Clock
 from reveries.config import StorageSettings
-from reveries.daemon.health import Health
-from reveries.daemon.mind_parts import MindParts
 from reveries.db.backups import (
     MEGABYTE,
     VerificationResult,
@@ -21,6 +20,11 @@ from reveries.db.database import Database
 from reveries.db.integrity.write_ahead_log import log_bytes
 from reveries.errors import StorageError
 from reveries.progress import ProgressCallback, ignore_progress
+
+if TYPE_CHECKING:
+    # A backup of a mind that is not awake needs neither, and a person waits for it.
+    from reveries.daemon.health import Health
+    from reveries.daemon.mind_parts import MindParts
 
 _RESTORING_SHOWN_SECONDS = 7 * 86400.0
 
@@ -51,7 +55,7 @@ async def write_backup(
 class BackupKeeper:
     """Keeps backups of the last 24 hours and of 7 days, as far as disk space allows (A9)."""
 
-    def __init__(self, parts: MindParts, health: Health) -> None:
+    def __init__(self, parts: "MindParts", health: "Health") -> None:
         self._parts = parts
         self._health = health
 

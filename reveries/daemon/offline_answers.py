@@ -1,4 +1,7 @@
-"""Runs the commands of `offline_process` and prints their frames."""
+"""Runs the commands of `offline_process` and prints their frames.
+
+Each command imports what it alone needs: a person waits for it, and with everything it would begin a second later.
+"""
 
 import argparse
 import asyncio
@@ -12,16 +15,7 @@ import msgspec
 from reveries import protocol
 from reveries.clock import Clock, SystemClock
 from reveries.config import Home, Settings, load_settings
-from reveries.daemon.backup_answers import create_backup_offline, list_backups, restore_backup, verify_backups
-from reveries.daemon.checkup import check_offline
-from reveries.daemon.mind_transfer import export_to_file, import_from_file
-from reveries.daemon.model_probe import Prober, select_roles
-from reveries.daemon.models import build_models, longest_call_seconds
-from reveries.daemon.models_overview import answer_frame, models_overview
-from reveries.daemon.safe_mode import settings_in_safe_mode
 from reveries.daemon.single_instance import hold_lock
-from reveries.daemon.tier_test import TierTester
-from reveries.daemon.usage_report import usage_report
 from reveries.db.database import Database
 from reveries.db.opening import open_database
 from reveries.errors import ReveriesError
@@ -44,6 +38,8 @@ def run_offline_command(arguments: argparse.Namespace, home: Home) -> int:
         elif arguments.command == "usage":
             asyncio.run(_print_usage(settings, home, arguments.days))
         elif arguments.command == "checkup":
+            from reveries.daemon.checkup import check_offline
+
             _print_frame(asyncio.run(check_offline(settings, home)))
         else:
             asyncio.run(_run_model_tests(settings, home, arguments.role, with_tiers=arguments.with_tiers))
@@ -58,11 +54,15 @@ def run_offline_command(arguments: argparse.Namespace, home: Home) -> int:
 def _load_command_settings(command: str, home: Home) -> Settings:
     """Load the settings; backup and export also work with a broken file, as safe mode does."""
     if command.startswith("backup-") or command == "mind-export":
+        from reveries.daemon.safe_mode import settings_in_safe_mode
+
         return settings_in_safe_mode(home.config)[0]
     return load_settings(home.config)
 
 
 def _answer_backup(settings: Settings, home: Home, command: str, name: str) -> protocol.Frame:
+    from reveries.daemon.backup_answers import create_backup_offline, list_backups, restore_backup, verify_backups
+
     match command:
         case "backup-create":
             return asyncio.run(create_backup_offline(settings, home, SystemClock(), _report_progress))
@@ -75,6 +75,8 @@ def _answer_backup(settings: Settings, home: Home, command: str, name: str) -> p
 
 
 def _transfer_mind(settings: Settings, home: Home, arguments: argparse.Namespace) -> protocol.Frame:
+    from reveries.daemon.mind_transfer import export_to_file, import_from_file
+
     def report_rows(rows: int, total: int) -> None:
         _print_frame(protocol.Progress(0, "rows", rows, total))
 
@@ -85,12 +87,16 @@ def _transfer_mind(settings: Settings, home: Home, arguments: argparse.Namespace
 
 
 async def _print_overview(settings: Settings, home: Home) -> None:
+    from reveries.daemon.models_overview import models_overview
+
     # Printed before the loop is closed, which waits for a DNS look-up of Ollama's host and may take long.
     _print_frame(await models_overview(settings, tested=read_tier_results(home.database(settings))))
 
 
 async def _print_usage(settings: Settings, home: Home, days: int) -> None:
     """Print the usage from the ledger, which is empty for a new home."""
+    from reveries.daemon.usage_report import usage_report
+
     home.create()
     async with contextlib.AsyncExitStack() as stack:
         stack.enter_context(hold_lock(home, home.database(settings)))
@@ -100,11 +106,18 @@ async def _print_usage(settings: Settings, home: Home, days: int) -> None:
 
 
 def _ledger(settings: Settings, database: Database, clock: Clock) -> Ledger:
+    from reveries.daemon.models import longest_call_seconds
+
     return Ledger(database, clock, settings.budget, longest_call_seconds=longest_call_seconds(settings.llm))
 
 
 async def _run_model_tests(settings: Settings, home: Home, role: str, *, with_tiers: bool) -> None:
     """Test the models through the ledger, as the daemon does."""
+    from reveries.daemon.model_probe import Prober, select_roles
+    from reveries.daemon.models import build_models
+    from reveries.daemon.models_overview import answer_frame
+    from reveries.daemon.tier_test import TierTester
+
     select_roles(role)
     home.create()
     clock = SystemClock()

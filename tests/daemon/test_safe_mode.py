@@ -167,6 +167,9 @@ async def _say_something(home: Home, zygote: Zygote) -> None:
     child = await _woken(home, zygote)
     async with client_of(home) as client:
         await client.say("The boat of Ines is called Aurora.")
+        # A search finds what was slept on; on a busy machine no wake after this one lives until then.
+        client.send(protocol.Consolidate(client.number()))
+        await client.next_of(protocol.Consolidated)
     os.kill(child, signal.SIGTERM)
     assert await asyncio.to_thread(zygote.reap, child) == 0
 

@@ -35,6 +35,7 @@ async def copy_lives(seed: int) -> AsyncIterator[CopyLives]:
 
 
 @pytest.mark.system
+@pytest.mark.long  # test_steps.py ends one at every named step of a backup.
 @pytest.mark.requirement("A9")
 @pytest.mark.timeout(300)
 async def test_killed_while_a_copy_is_made_it_shows_only_whole_ones_and_leaves_none_begun() -> None:

@@ -40,6 +40,7 @@ def check_verdicts(passed: set[str], failed: set[str], least: int) -> None:
     assert len(passed) >= least
 
 
+@pytest.mark.long  # A program of Node's for each of 27 tools; test_mcp.py calls them over the wire in `make test`.
 async def test_the_inspector_lists_and_calls_every_tool_over_stdio(living: Living) -> None:
     living.settings += _WRITES
     await living.wake()

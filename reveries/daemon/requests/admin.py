@@ -59,7 +59,7 @@ async def show_wellbeing(call: Call, request: protocol.AskWellbeing) -> protocol
 
 @handles(protocol.MakeBackup)
 async def back_up(call: Call, request: protocol.MakeBackup) -> protocol.Backups:
-    return await create_backup(request.request_id, call.mind, call.report_progress)
+    return await create_backup(request.request_id, call.mind.home, call.mind.backups, call.report_progress)
 
 
 @handles(protocol.Sleep)

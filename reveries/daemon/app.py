@@ -39,10 +39,10 @@ from reveries.daemon.requests.registry import DetachedTasks, RequestDispatcher
 from reveries.daemon.safe_mode import (
     require_memory,
     safe_mode_sentence,
-    safe_models,
     why_after_crashes,
     without_background,
 )
+from reveries.daemon.safe_mode_models import safe_models
 from reveries.daemon.schedule import Schedule, ScheduledJob
 from reveries.daemon.sentence_embedding import SentenceEmbeddings
 from reveries.daemon.server import Server

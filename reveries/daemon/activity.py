@@ -6,7 +6,7 @@ The owner's words pause thinking at once and stop a sleep pass after the current
 import asyncio
 import contextlib
 import math
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 
 from reveries import protocol
 from reveries.clock import Deadline
@@ -48,6 +48,9 @@ class Activity:
         """Set when the owner speaks; checked by everything that the owner's words interrupt."""
         self.writing_noted: Notifier[[]] = Notifier()
         """The owner is writing, and their words will come soon."""
+        self.work_displaced: Notifier[[str]] = Notifier()
+        """Something that excludes project work was asked for; with the reason to give for the interruption."""
+        self._displacing: list[str] = []
 
     def state(self) -> tuple[str, str]:
         """Return the current state, and a short detail."""
@@ -85,6 +88,22 @@ class Activity:
     def is_busy(self) -> bool:
         """Whether a conversation is active or the mind sleeps."""
         return self._conversations.is_talking or self.is_sleeping
+
+    @property
+    def displaced_because(self) -> str:
+        """Why no project work may begin now; empty if it may."""
+        return self._displacing[0] if self._displacing else ""
+
+    @contextlib.contextmanager
+    def displacing_work(self, why: str) -> Iterator[None]:
+        """Break off project work for what the owner asked for, and let none begin before it: a task may take half an
+        hour, and would hold the lock that the owner's request waits for."""
+        self._displacing.append(why)
+        self.work_displaced.notify(why)
+        try:
+            yield
+        finally:
+            self._displacing.remove(why)
 
     def announce_state(self) -> None:
         self._events.state_changed.notify(*self.state())
@@ -155,31 +174,33 @@ class Activity:
     async def during_silence(self) -> AsyncIterator[None]:
         """Stop talk, thought and sleep; what runs is finished and stored first."""
         self.words_came.set()
-        async with self._pass_lock:
-            self._monologue.pause()
-            self._events.state_changed.notify("forgetting", "")
-            before = self._memory.self_model
-            try:
-                async with (
-                    self._conversations.locked(),
-                    self._monologue.thinking_lock,
-                    self._memory.pause_light_sleep(),
-                ):
-                    yield
-            finally:
-                self._resume_after(before)
+        with self.displacing_work("Something is being forgotten."):
+            async with self._pass_lock:
+                self._monologue.pause()
+                self._events.state_changed.notify("forgetting", "")
+                before = self._memory.self_model
+                try:
+                    async with (
+                        self._conversations.locked(),
+                        self._monologue.thinking_lock,
+                        self._memory.pause_light_sleep(),
+                    ):
+                        yield
+                finally:
+                    self._resume_after(before)
 
     @contextlib.asynccontextmanager
     async def during_test(self) -> AsyncIterator[None]:
         """Pause thinking and exclude sleep during a model test; then read ahead, because the test may have used the
         cache."""
-        async with self._pass_lock:
-            self._monologue.pause()
-            try:
-                yield
-            finally:
-                self._conversations.request_read_ahead()
-                self.resume_thinking()
+        with self.displacing_work("The models are being tested."):
+            async with self._pass_lock:
+                self._monologue.pause()
+                try:
+                    yield
+                finally:
+                    self._conversations.request_read_ahead()
+                    self.resume_thinking()
 
     def note_self_model(self, before: SelfModel) -> None:
         """Request a read-ahead if the self-model changed, because prompts begin with it."""

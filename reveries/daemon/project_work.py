@@ -199,6 +199,8 @@ class ProjectWorker:
         async with self._activity.during_work(project.name):
             if self._activity.words_came.is_set():
                 return await work.note_rest(project_id, WakeReport(RestReason.INTERRUPTED, YOU_SPOKE, 0))
+            if displaced := self._activity.displaced_because:
+                return await work.note_rest(project_id, WakeReport(RestReason.INTERRUPTED, displaced, 0))
             if self._activity.is_writing and self._is_local and not self._is_asked_for:
                 return await work.note_rest(project_id, WakeReport(RestReason.INTERRUPTED, YOU_WRITE, 0))
             try:
@@ -206,6 +208,7 @@ class ProjectWorker:
                     with (
                         self._events.state_changed.subscribed(work_break.note_state),
                         self._activity.writing_noted.subscribed(partial(self._make_room, work_break)),
+                        self._activity.work_displaced.subscribed(work_break.ask),
                     ):
                         return await work.wake(project_id, self._must_stop)
             except TimeoutError:

@@ -123,7 +123,8 @@ async def _prepare_to_close(mind: Mind, ending: Shutdown) -> None:
 async def _run_final_sleep(mind: Mind, progress: CountCallback | None) -> None:
     with contextlib.suppress(TimeoutError, ReveriesError):
         async with asyncio.timeout(_FINAL_SLEEP_SECONDS):
-            await mind.sleep.consolidate(None, trigger="sleep", progress=progress)
+            with mind.activity.displacing_work(_WHY_CUT):
+                await mind.sleep.consolidate(None, trigger="sleep", progress=progress)
     mind.monologue.pause()
     if mind.database.is_lost:
         return

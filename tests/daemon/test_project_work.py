@@ -138,6 +138,58 @@ async def test_a_word_of_the_owner_breaks_a_call_off_at_once_and_the_task_is_don
 
 
 @pytest.mark.requirement("V-3")
+@pytest.mark.parametrize(
+    ("request_", "answer", "why"),
+    [
+        (protocol.Consolidate(9), protocol.Consolidated, "You asked for sleep."),
+        (protocol.PreviewSleep(9), protocol.SleepPreview, "You asked for sleep."),
+        (
+            protocol.Forget(9, matching="a red bicycle", dry_run=False, erase=True),
+            protocol.Forgotten,
+            "Something is being forgotten.",
+        ),
+    ],
+)
+async def test_what_the_owner_asks_for_does_not_wait_for_the_task_in_hand(
+    home: Home, request_: protocol.Request, answer: type[protocol.Frame], why: str
+) -> None:
+    clock = PatientClock(NOON)
+    async with living(home, worker(clock, pause_seconds=1800), clock, QUIET) as life:
+        await give_project(life)
+        await life.say("I saw a red bicycle.")
+        await life.pass_time(0.1)
+        assert life.mind.activity.state()[0] == "working"
+        async with asyncio.timeout(60):
+            await ask(life.mind, request_, answer)
+        shown = await detail(life)
+        assert shown.project.rested_because == RestReason.INTERRUPTED.value
+        assert any(why in entry.details for entry in shown.log)
+
+
+async def test_a_test_of_the_models_does_not_wait_for_the_task_in_hand(home: Home) -> None:
+    clock = PatientClock(NOON)
+    async with living(home, worker(clock, pause_seconds=1800), clock, QUIET) as life:
+        await give_project(life)
+        await life.pass_time(0.1)
+        assert life.mind.activity.state()[0] == "working"
+        async with asyncio.timeout(60), life.mind.activity.during_test():
+            assert life.mind.activity.state()[0] != "working"
+
+
+async def test_work_that_waits_while_something_else_is_asked_for_does_not_begin_before_it(home: Home) -> None:
+    async with living(home, worker(), PatientClock(NOON), QUIET) as life:
+        async with asyncio.TaskGroup() as group, life.mind.activity.during_pass():
+            await give_project(life)
+            await life.pass_time(1 / 60)
+            assert life.mind.projects._at_work  # It has begun, and waits.
+            group.create_task(ask(life.mind, protocol.Consolidate(9), protocol.Consolidated), name="consolidate")
+            await life.pass_time(1 / 3600)
+        assert not [one for one in life.model.prompts if one.role in PROJECT_ROLES]
+        await life.pass_time(1)
+        assert [one for one in life.model.prompts if one.role in PROJECT_ROLES]
+
+
+@pytest.mark.requirement("V-3")
 async def test_while_the_owner_writes_work_makes_room_on_a_local_model_and_goes_on_a_minute_later(home: Home) -> None:
     clock = PatientClock(NOON)
     async with living(home, worker(clock, 40, "ollama/qwen3:4b"), clock, QUIET) as life:

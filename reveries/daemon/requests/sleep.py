@@ -15,11 +15,14 @@ _SUMMARY_CHARS = 700
 _MAX_CHARS = 1_000_000
 """Limit for summaries and lines in one frame."""
 
+_SLEEP_ASKED_FOR = "You asked for sleep."
+
 
 @handles(protocol.Consolidate)
 async def consolidate_memory(call: Call, request: protocol.Consolidate) -> protocol.Consolidated:
     progress = call.progress_for_all("consolidating")
-    report = await call.mind.sleep.consolidate(request.limit, trigger="owner", progress=progress)
+    with call.mind.activity.displacing_work(_SLEEP_ASKED_FOR):
+        report = await call.mind.sleep.consolidate(request.limit, trigger="owner", progress=progress)
     return protocol.Consolidated(
         request_id=request.request_id,
         run_id=report.run_id,
@@ -39,7 +42,8 @@ async def consolidate_memory(call: Call, request: protocol.Consolidate) -> proto
 async def preview_sleep(call: Call, request: protocol.PreviewSleep) -> protocol.SleepPreview:
     ledger = call.mind.ledger
     before = {use.role: use for use in await ledger.usage_today()}[Role.CONSOLIDATION]
-    preview = await call.mind.sleep.preview(request.limit, call.progress_for_all("checking what waits"))
+    with call.mind.activity.displacing_work(_SLEEP_ASKED_FOR):
+        preview = await call.mind.sleep.preview(request.limit, call.progress_for_all("checking what waits"))
     after = {use.role: use for use in await ledger.usage_today()}[Role.CONSOLIDATION]
     return preview_frame(request.request_id, preview, before, after)
 

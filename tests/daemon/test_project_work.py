@@ -10,6 +10,7 @@ import pytest
 from reveries import protocol
 from reveries.config import Home, Settings, load_settings
 from reveries.daemon.project_work import WorkBreak
+from reveries.daemon.shutdown import Shutdown, wind_down
 from reveries.errors import UsageError
 from reveries.llm.base import PROJECT_ROLES, Prompt
 from reveries.llm.scripted import Pause, Piece, ScriptedModel
@@ -137,7 +138,6 @@ async def test_a_word_of_the_owner_breaks_a_call_off_at_once_and_the_task_is_don
         assert [task.status for task in (await detail(life)).tasks] == ["done"] * 3
 
 
-@pytest.mark.requirement("V-3")
 @pytest.mark.parametrize(
     ("request_", "answer", "why"),
     [
@@ -174,6 +174,22 @@ async def test_a_test_of_the_models_does_not_wait_for_the_task_in_hand(home: Hom
         assert life.mind.activity.state()[0] == "working"
         async with asyncio.timeout(60), life.mind.activity.during_test():
             assert life.mind.activity.state()[0] != "working"
+
+
+@pytest.mark.requirement("R-100")
+async def test_the_last_sleep_does_not_wait_for_the_task_in_hand(home: Home) -> None:
+    clock = PatientClock(NOON)
+    async with living(home, worker(clock, pause_seconds=1800), clock, QUIET) as life:
+        await life.say("The boat of Ines is called Aurora.")
+        await give_project(life)
+        await life.pass_time(0.1)
+        assert life.mind.activity.state()[0] == "working"
+        assert [entry.depth for entry in await life.mind.memory.sleep_log(9)] == ["light"]
+        began, ending = clock.now(), Shutdown()
+        ending.request(is_graceful=True)
+        await clock.drive(asyncio.wait_for(wind_down(life.mind, ending), 50))
+        assert clock.now() - began < 60  # The task in hand would take half an hour.
+        assert ("deep", "sleep") in [(entry.depth, entry.trigger) for entry in await life.mind.memory.sleep_log(9)]
 
 
 async def test_work_that_waits_while_something_else_is_asked_for_does_not_begin_before_it(home: Home) -> None:

@@ -22,6 +22,7 @@ from reveries.memory.deep_recall import DeepRecall
 from reveries.memory.live import LiveMemory
 from reveries.memory.store import MemoryStore, UnavailableEmbedder
 
+_RECALL = load_settings(None).recall
 DIMENSIONS = 384
 _MODEL = "bench"
 _WORDS = 40_000
@@ -86,7 +87,7 @@ async def _fill(database: Database, episodes: int) -> None:
 async def _measure(folder: Path, episodes: int, has_extension: bool) -> None:
     database = await open_database(folder / "memory.db", with_vector_search=has_extension)
     await _fill(database, episodes)
-    store = MemoryStore(database, _NoEmbedder(), LiveMemory(DIMENSIONS, load_settings(None).recall), "Reverie")
+    store = MemoryStore(database, _NoEmbedder(), LiveMemory(DIMENSIONS, lambda: _RECALL), "Reverie")
     began = time.perf_counter()
     await store.hydrate(lambda _: None, 0.0)
     print(f"hydrated in {time.perf_counter() - began:.2f} s; {store.deep.counts.texts} texts only on disk")

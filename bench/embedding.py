@@ -80,7 +80,7 @@ async def plain(embedder: OnnxEmbedder, texts: Sequence[str]) -> None:
 
 async def cached(embedder: OnnxEmbedder, database: Database, texts: Sequence[str]) -> None:
     """What is known already, in memory and in the file."""
-    ledger = Ledger(database, SystemClock(), load_settings(None).budget)
+    ledger = Ledger(database, SystemClock(), lambda: load_settings(None).budget)
     cache = EmbeddingCache(database)
     metered = MeteredEmbedder(embedder, ledger, cache)
     vectors = await metered.embed(texts)
@@ -107,7 +107,7 @@ async def anew(embedder: OnnxEmbedder, folder: Path, turns: Sequence[PastTurn]) 
     count = itertools.count()
     database = await open_database(folder / "anew.db")
     settings = load_settings(None)
-    ledger = Ledger(database, SystemClock(), settings.budget)
+    ledger = Ledger(database, SystemClock(), lambda: settings.budget)
 
     def memory_with(chosen: Embedder) -> Memory:
         return Memory(
@@ -115,9 +115,9 @@ async def anew(embedder: OnnxEmbedder, folder: Path, turns: Sequence[PastTurn]) 
                 database=database,
                 embedder=MeteredEmbedder(chosen, ledger, EmbeddingCache(database)),
                 clock=SystemClock(),
-                memory=settings.memory,
-                recall=settings.recall,
-                owner_name="",
+                memory=lambda: settings.memory,
+                recall=lambda: settings.recall,
+                owner_name=lambda: "",
                 mind_name=settings.mind.name,
                 new_id=lambda: f"{next(count):08x}",
                 old_embedder=lambda _: embedder,

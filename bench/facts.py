@@ -190,9 +190,9 @@ async def mind(embedder: Embedder, settings: Settings) -> AsyncIterator[Memory]:
                 database=database,
                 embedder=embedder,
                 clock=SystemClock(),
-                memory=settings.memory,
-                recall=settings.recall,
-                owner_name=_OWNER,
+                memory=lambda: settings.memory,
+                recall=lambda: settings.recall,
+                owner_name=lambda: _OWNER,
                 mind_name=_MIND,
                 new_id=lambda: f"{next(count):08x}",
             )
@@ -249,7 +249,7 @@ class Interview:
             memory=memory,
             model=self.model,
             clock=SystemClock(),
-            settings=self.settings,
+            read_settings=lambda: self.settings,
             host=Surrounding(memory),
             new_watch=lambda: Breaker(self.settings.circuit_breaker, max_pace=None),
         )

@@ -104,9 +104,9 @@ def _memory(database: Database, embedder: Chance) -> Memory:
             database=database,
             embedder=embedder,
             clock=SystemClock(),
-            memory=settings.memory,
-            recall=settings.recall,
-            owner_name="",
+            memory=lambda: settings.memory,
+            recall=lambda: settings.recall,
+            owner_name=lambda: "",
             mind_name=settings.mind.name,
             new_id=lambda: f"bench{os.getpid()}-{next(count)}",
         )

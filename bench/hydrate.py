@@ -34,6 +34,7 @@ from reveries.memory.model import Experience, ExperienceKind, Link, Turn
 from reveries.memory.rows import experience_row, turn_row
 from reveries.memory.store import MemoryStore, vector_row
 
+_RECALL = load_settings(None).recall
 _BATCH = 4_000
 _REPEATS = 3
 
@@ -139,7 +140,7 @@ def _a_touch(episode: str) -> dict[str, object]:
 
 
 def _store(database: Database) -> MemoryStore:
-    live = LiveMemory(DIMENSIONS, load_settings(None).recall)
+    live = LiveMemory(DIMENSIONS, lambda: _RECALL)
     return MemoryStore(database, NoEmbedder(), live, "Reverie")
 
 

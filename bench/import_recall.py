@@ -46,9 +46,9 @@ async def measure(chosen: argparse.Namespace, embedder: Embedder) -> None:
                 database=database,
                 embedder=embedder,
                 clock=SystemClock(),
-                memory=settings.memory,
-                recall=settings.recall,
-                owner_name="",
+                memory=lambda: settings.memory,
+                recall=lambda: settings.recall,
+                owner_name=lambda: "",
                 mind_name=settings.mind.name,
                 new_id=lambda: f"{next(count):08x}",
             )

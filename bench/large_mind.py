@@ -41,6 +41,7 @@ from reveries.memory.store import MemoryStore
 from tests.e2e.living import Client, Living
 from tests.fakes.provider import Provider, provider
 
+_RECALL = load_settings(None).recall
 SETTINGS = """
 [llm]
 provider = "ollama"
@@ -268,7 +269,7 @@ def _spread(name: str, seconds: Sequence[float]) -> dict[str, object]:
 async def fill(home: Home, mind: Synthetic, turns: int) -> None:
     """Write the mind's rows, in batches."""
     database = await open_database(home.database_default)
-    writer = MemoryStore(database, NoEmbedder(), LiveMemory(DIMENSIONS, load_settings(None).recall), "Reverie")
+    writer = MemoryStore(database, NoEmbedder(), LiveMemory(DIMENSIONS, lambda: _RECALL), "Reverie")
     talk = Talk()
     count = len(mind.packed.ids)
     try:

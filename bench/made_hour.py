@@ -134,7 +134,7 @@ async def _play(owner: Owner, model: ParallelModel, seed: int, tier: int, on: Ca
             sources=sources,
             breaker=Breaker(settings.circuit_breaker, max_pace=settings.circuit_breaker.max_tokens_per_second),
             clock=thinking.clock,
-            settings=settings.monologue,
+            settings=lambda: settings.monologue,
             chance=chance,
             tier=lambda: tier,
         )
@@ -230,9 +230,9 @@ async def _remembering(owner: Owner, model: ParallelModel) -> AsyncIterator[Thin
                 database=database,
                 embedder=embedder,
                 clock=clock,
-                memory=settings.memory,
-                recall=settings.recall,
-                owner_name=owner.name,
+                memory=lambda: settings.memory,
+                recall=lambda: settings.recall,
+                owner_name=lambda: owner.name,
                 mind_name=settings.mind.name,
                 new_id=lambda: f"{next(ids):08x}",
             )

@@ -65,9 +65,9 @@ async def opened(file: Path, embedder: Embedder) -> Memory:
             database=await open_database(file),
             embedder=embedder,
             clock=SystemClock(),
-            memory=settings.memory,
-            recall=settings.recall,
-            owner_name="",
+            memory=lambda: settings.memory,
+            recall=lambda: settings.recall,
+            owner_name=lambda: "",
             mind_name=settings.mind.name,
             new_id=lambda: f"{next(count):08x}",
         )

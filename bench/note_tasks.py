@@ -42,7 +42,7 @@ async def ask_all(folder: Path) -> None:
     clock, home, settings = SystemClock(), Home(folder), load_settings(None)
     home.create()
     database = await open_database(home.path / "memory.db", home.backups)
-    ledger = Ledger(database, clock, settings.budget)
+    ledger = Ledger(database, clock, lambda: settings.budget)
     models = await build_models(settings, home, ledger, await open_circuits(database, clock, random.Random()), clock)
     right, admitted, began = 0, 0, time.monotonic()
     try:

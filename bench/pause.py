@@ -77,7 +77,7 @@ async def measure(model: ChatModel, pauses: int, seed: int) -> list[float]:
         sources=sources,
         breaker=Breaker(limits, max_pace=limits.max_tokens_per_second),
         clock=SystemClock(),
-        settings=settings,
+        settings=lambda: settings,
         chance=chance,
         slice_tokens=lambda: _SLICE_TOKENS,
     )

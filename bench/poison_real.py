@@ -100,7 +100,7 @@ async def _models(wanted: Settings, home: Home) -> AsyncIterator[Models]:
     clock = SystemClock()
     database = await open_database(home.path / "memory.db")
     circuits = await open_circuits(database, clock, random.Random(1))
-    models = await build_models(wanted, home, Ledger(database, clock, wanted.budget), circuits, clock)
+    models = await build_models(wanted, home, Ledger(database, clock, lambda: wanted.budget), circuits, clock)
     try:
         yield models
     finally:

@@ -163,9 +163,9 @@ async def remembering(items: Iterable[Item], embedder: Embedder) -> AsyncIterato
             database=database,
             embedder=embedder,
             clock=SystemClock(),
-            memory=settings.memory,
-            recall=settings.recall,
-            owner_name="user",
+            memory=lambda: settings.memory,
+            recall=lambda: settings.recall,
+            owner_name=lambda: "user",
             mind_name="assistant",
             new_id=lambda: f"{next(count):08x}",
         )

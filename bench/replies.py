@@ -90,7 +90,7 @@ async def talk_through(model: ChatModel, settings: Settings, memory: Memory, tal
         memory=memory,
         model=model,
         clock=SystemClock(),
-        settings=settings,
+        read_settings=lambda: settings,
         host=Surrounding(memory),
         new_watch=lambda: Breaker(settings.circuit_breaker, max_pace=None),
     )

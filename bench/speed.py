@@ -48,6 +48,7 @@ from reveries.memory.model import RecallContext
 from reveries.memory.recall.turn_packing import pack_turns
 from reveries.memory.snapshot_file import read_snapshot, write_snapshot
 
+_RECALL = load_settings(None).recall
 _STAMP = b"s" * 16
 _MODEL = "synthetic-384"
 _LIMIT = 10
@@ -145,7 +146,7 @@ def _woken(mind: Synthetic, talk: Talk, folder: Path, report: dict[str, object])
         began = time.perf_counter()
         found = read_snapshot(file, {_STAMP}, _MODEL, DIMENSIONS)
         assert found is not None
-        live = LiveMemory(DIMENSIONS, load_settings(None).recall)
+        live = LiveMemory(DIMENSIONS, lambda: _RECALL)
         live.load_packed(found[1])
         seconds.append(time.perf_counter() - began)
         ratios.append(seconds[-1] / read)
@@ -164,7 +165,7 @@ def _woken(mind: Synthetic, talk: Talk, folder: Path, report: dict[str, object])
 
 
 def _recall(live: LiveMemory, mind: Synthetic, asked: Sequence[SyntheticCue]) -> dict[str, object]:
-    bare = LiveMemory(DIMENSIONS, load_settings(None).recall)
+    bare = LiveMemory(DIMENSIONS, lambda: _RECALL)
     bare.graph = live.graph
     count = len(mind.packed.ids)
     vectors = live.graph.vectors[:count]
@@ -333,7 +334,7 @@ def _ram(live: LiveMemory, episodes: int) -> dict[str, object]:
 def _with_hubs(chosen: argparse.Namespace) -> dict[str, object]:
     """Measure recall by vector over a graph with hubs; cues are near nodes linked to one."""
     mind = make_mind(chosen.episodes, hubs=True)
-    live = LiveMemory(DIMENSIONS, load_settings(None).recall)
+    live = LiveMemory(DIMENSIONS, lambda: _RECALL)
     live.graph.load_packed(mind.packed)
     live.use_kernels(compile_kernels())
     for _ in live.graph.shadow_slices():

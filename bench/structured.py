@@ -42,7 +42,7 @@ async def measure(chosen: argparse.Namespace) -> None:
         clock = SystemClock()
         database = await open_database(home.path / "memory.db")
         circuits = await open_circuits(database, clock, random.Random(1))
-        models = await build_models(settings, home, Ledger(database, clock, settings.budget), circuits, clock)
+        models = await build_models(settings, home, Ledger(database, clock, lambda: settings.budget), circuits, clock)
         answers = AnswerCounts(database)
         memory = _memory(settings, database, models, answers)
         await memory.hydrate()
@@ -67,9 +67,9 @@ def _memory(settings: Settings, database: Database, models: Models, answers: Ans
             database=database,
             embedder=models.embedder,
             clock=SystemClock(),
-            memory=settings.memory,
-            recall=settings.recall,
-            owner_name="",
+            memory=lambda: settings.memory,
+            recall=lambda: settings.recall,
+            owner_name=lambda: "",
             mind_name=settings.mind.name,
             new_id=lambda: f"{next(count):08x}",
             answers=answers,

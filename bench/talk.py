@@ -288,7 +288,7 @@ class OursArm:
             memory=self.memory,
             model=self.model,
             clock=self.clock,
-            settings=self.settings,
+            read_settings=lambda: self.settings,
             host=self.surrounding,
             new_watch=lambda: Breaker(self.settings.circuit_breaker, max_pace=None),
         )
@@ -340,9 +340,9 @@ async def ours(
             database=database,
             embedder=embedder,
             clock=clock,
-            memory=settings.memory,
-            recall=settings.recall,
-            owner_name=settings.owner.name,
+            memory=lambda: settings.memory,
+            recall=lambda: settings.recall,
+            owner_name=lambda: settings.owner.name,
             mind_name=settings.mind.name,
             new_id=lambda: f"{next(count):08x}",
         )

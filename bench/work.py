@@ -87,7 +87,7 @@ async def open_bench(folder: Path, most_tasks: int = 10) -> AsyncIterator[Bench]
     projects = msgspec.structs.replace(settings.projects, most_tasks=most_tasks)
     home.create()
     database = await open_database(home.path / "memory.db", home.backups)
-    ledger = Ledger(database, clock, settings.budget)
+    ledger = Ledger(database, clock, lambda: settings.budget)
     models = await build_models(settings, home, ledger, await open_circuits(database, clock, random.Random()), clock)
     try:
         knowledge = ProjectKnowledge(database, models.embedder, clock, _new_id)

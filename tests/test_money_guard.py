@@ -114,7 +114,7 @@ async def test_no_connection_is_made_without_a_reservation(home: Home, database:
         settings = msgspec.structs.replace(
             defaults, llm=llm, budget=msgspec.structs.replace(defaults.budget, monologue=nothing)
         )
-        ledger = _WatchedLedger(database, clock, settings.budget)
+        ledger = _WatchedLedger(database, clock, lambda: settings.budget)
         models = await build_models(settings, home, ledger, await open_circuits(database, clock, Random(1)), clock)
         connects.port, connects.ledger = int(server.url.rpartition(":")[2]), ledger
         prompt = a_prompt()

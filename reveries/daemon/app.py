@@ -129,7 +129,10 @@ async def _live_until_ended(wake: Wake, clock: Clock, awake: asyncio.Event, endi
         database = await open_database(home.database(settings), home.backups)
         stack.push_async_callback(database.aclose)
         database.has_conversation = True
-        ledger = Ledger(database, clock, settings.budget, longest_call_seconds=longest_call_seconds(settings.llm))
+        in_force = SettingsInForce(wake.config_file, settings)
+        ledger = Ledger(
+            database, clock, lambda: in_force.current.budget, longest_call_seconds=longest_call_seconds(settings.llm)
+        )
         circuits = await open_circuits(database, clock, random.Random())
         tier_results = await open_tier_results(database)
         if safe_because:
@@ -139,7 +142,7 @@ async def _live_until_ended(wake: Wake, clock: Clock, awake: asyncio.Event, endi
         stack.push_async_callback(models.aclose)
         models.require_weights()
         answers = AnswerCounts(database)
-        memory = _build_memory(settings, database, models, answers, clock)
+        memory = _build_memory(in_force, database, models, answers, clock)
         # The memory is not garbage: collections while it is loaded take time, and each later one would block the
         # loop (a tenth of a second was measured at 100,000 episodes on a busy machine).
         gc.disable()
@@ -152,7 +155,7 @@ async def _live_until_ended(wake: Wake, clock: Clock, awake: asyncio.Event, endi
         if not safe_because:
             stack.push_async_callback(memory.save_last_snapshot)
         parts = MindParts(
-            in_force=SettingsInForce(wake.config_file, settings),
+            in_force=in_force,
             home=home,
             clock=clock,
             database=database,
@@ -185,17 +188,17 @@ async def _live_until_ended(wake: Wake, clock: Clock, awake: asyncio.Event, endi
 
 
 def _build_memory(
-    settings: Settings, database: Database, models: Models, answers: AnswerCounts, clock: Clock
+    in_force: SettingsInForce, database: Database, models: Models, answers: AnswerCounts, clock: Clock
 ) -> Memory:
     return Memory(
         MemoryParts(
             database=database,
             embedder=models.embedder,
             clock=clock,
-            memory=settings.memory,
-            recall=settings.recall,
-            owner_name=settings.owner.name,
-            mind_name=settings.mind.name,
+            memory=lambda: in_force.current.memory,
+            recall=lambda: in_force.current.recall,
+            owner_name=lambda: in_force.current.owner.name,
+            mind_name=in_force.current.mind.name,
             new_id=_new_id,
             old_embedder=models.embedding.old,
             answers=answers,

@@ -68,7 +68,7 @@ async def _checkup_of_open(settings: Settings, home: Home, file: Path, models: P
     clock = SystemClock()
     database = await open_database(file, home.backups)
     try:
-        ledger = Ledger(database, clock, settings.budget)
+        ledger = Ledger(database, clock, lambda: settings.budget)
         # For waits, not for secrets.
         circuits = await open_circuits(database, clock, random.Random())
         return await checkup(0, settings, home, database, ledger, circuits, clock, models)

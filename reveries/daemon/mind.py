@@ -49,13 +49,10 @@ class Mind(MindParts):
 
 
 def reload_settings(mind: Mind) -> tuple[list[str], list[str]]:
-    """Reload config.toml and apply it. Return the changed keys, and those that need a restart. Raises ConfigError."""
+    """Reload config.toml and apply it. Return the changed keys, and those that apply only from the next
+    wake. Raises ConfigError."""
     changed, needs_restart = mind.in_force.reload()
-    settings = mind.in_force.current
-    for conversation in mind.conversations:
-        conversation.turns.settings = settings
-    mind.ledger.budget = settings.budget
     mind.sleep.try_budget_again()
     mind.projects.consider()
-    mind.monologue.configure(settings.monologue)
+    mind.monologue.apply_settings()
     return changed, needs_restart

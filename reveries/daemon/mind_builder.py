@@ -132,7 +132,7 @@ def _build_monologue(
             max_pace=settings.circuit_breaker.max_tokens_per_second,
         ),
         clock=parts.clock,
-        settings=settings.monologue,
+        settings=lambda: parts.settings.monologue,
         chance=chance,
         slice_tokens=models.slice_tokens,
         tier=lambda: models.tier(Role.MONOLOGUE),
@@ -141,14 +141,14 @@ def _build_monologue(
 
 
 def _build_conversation(parts: MindParts, host: ConversationHost, guards: Guards) -> Conversation:
-    settings, models = parts.settings, parts.models
+    models = parts.models
     turns = TurnPipeline(
         memory=parts.memory,
         model=models.conversation,
         clock=parts.clock,
         host=host,
-        new_watch=lambda: Breaker(settings.circuit_breaker, guards.knowledge, max_pace=None),
-        settings=settings,
+        new_watch=lambda: Breaker(parts.settings.circuit_breaker, guards.knowledge, max_pace=None),
+        read_settings=lambda: parts.settings,
         tier=lambda: models.tier(Role.CONVERSATION),
     )
     return Conversation(turns, danger=guards.danger)

@@ -108,7 +108,7 @@ async def _print_usage(settings: Settings, home: Home, days: int) -> None:
 def _ledger(settings: Settings, database: Database, clock: Clock) -> Ledger:
     from reveries.daemon.models import longest_call_seconds
 
-    return Ledger(database, clock, settings.budget, longest_call_seconds=longest_call_seconds(settings.llm))
+    return Ledger(database, clock, lambda: settings.budget, longest_call_seconds=longest_call_seconds(settings.llm))
 
 
 async def _run_model_tests(settings: Settings, home: Home, role: str, *, with_tiers: bool) -> None:

@@ -6,20 +6,8 @@ from typing import cast
 import msgspec
 import tomlkit
 
-from reveries.config import Settings, get_setting, known_keys, load_settings
+from reveries.config import Settings, get_setting, keep_read_at_wake, known_keys, load_settings
 from reveries.redaction import redact
-
-_TAKES_EFFECT_NOW = (
-    "budget.",
-    "conversation.",
-    "monologue.",
-    "calendar.",
-    "memory.consolidation_",
-    "recall.",
-    "owner.",
-    "client.",
-    "mind.",
-)
 
 
 def masked_toml(settings: Settings) -> str:
@@ -38,12 +26,16 @@ class SettingsInForce:
     def __init__(self, file: Path, current: Settings) -> None:
         self.file = file
         self.current = current
+        self._in_file = current
 
     def reload(self) -> tuple[list[str], list[str]]:
-        """Reload the file; return the changed keys, and those of them that need a restart. Raises ConfigError; then the
-        current settings stay in force."""
+        """Reload the file; return the changed keys, and those that apply only from the next wake: `current` keeps their
+        value until then. Raises ConfigError; then the current settings stay in force."""
         fresh = load_settings(self.file)
-        changed = [key for key in known_keys() if get_setting(fresh, key) != get_setting(self.current, key)]
-        needs_restart = [key for key in changed if not key.startswith(_TAKES_EFFECT_NOW)]
-        self.current = fresh
-        return changed, needs_restart
+        changed = _differing_keys(fresh, self._in_file)
+        self._in_file, self.current = fresh, keep_read_at_wake(fresh, self.current)
+        return changed, _differing_keys(fresh, self.current)
+
+
+def _differing_keys(one: Settings, other: Settings) -> list[str]:
+    return [key for key in known_keys() if get_setting(one, key) != get_setting(other, key)]

@@ -189,7 +189,7 @@ class TurnPipeline:
     clock: Clock
     host: ConversationHost
     new_watch: Callable[[], ReplyWatch]
-    settings: Settings
+    read_settings: Callable[[], Settings]
     tier: Callable[[], Tier] = lambda: Tier.SMALL
     state: TalkState = field(default_factory=lambda: TalkState(conversation_id="", began_at=0.0))
 
@@ -214,6 +214,11 @@ class TurnPipeline:
         ended = self.clock.monotonic()
         first_token_at = ended if draft.first_token_at is None else draft.first_token_at
         return TurnResult(record.owner_turn, reply_turn, draft, first_token_at - began, ended - began)
+
+    @property
+    def settings(self) -> Settings:
+        """The current settings."""
+        return self.read_settings()
 
     @property
     def tokens(self) -> TokenCounts:

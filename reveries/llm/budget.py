@@ -6,7 +6,7 @@ their tokens count too. Without budget left, no calls are made.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta, tzinfo
 
@@ -110,7 +110,7 @@ class Ledger:
         self,
         database: Database,
         clock: Clock,
-        budget: BudgetSettings,
+        budget: Callable[[], BudgetSettings],
         *,
         timezone: tzinfo | None = None,
         longest_call_seconds: float = LONGEST_CALL_SECONDS,
@@ -124,7 +124,7 @@ class Ledger:
         self._timezone = timezone
         self._longest_call_seconds = longest_call_seconds
         self.budget = budget
-        """May be replaced: it applies from the next call on."""
+        """Returns the limits of the next call."""
         self._anchor: tuple[float, float] | None = None
 
     async def reserve(self, ask: PlannedCall) -> Reservation:
@@ -186,7 +186,7 @@ class Ledger:
     async def usage_today(self) -> list[RoleUsage]:
         """Return each role's usage today, in the order of the roles."""
         rows = await self.usage_since(Span.DAY)
-        return [_sum_role_usage(role, rows, role_budget(role, self.budget).tokens_per_day) for role in Role]
+        return [_sum_role_usage(role, rows, role_budget(role, self.budget()).tokens_per_day) for role in Role]
 
     async def usage_since(self, span: Span) -> list[ModelUsage]:
         """Return the usage of this day or month so far, by role and model."""
@@ -229,7 +229,7 @@ class Ledger:
         apart: list[LimitUse] = []
         for role in Role:
             for span, period in periods.items():
-                for cap in caps(PlannedCall(role, "", _PAID, 0, 1), span, charged[role][span], self.budget):
+                for cap in caps(PlannedCall(role, "", _PAID, 0, 1), span, charged[role][span], self.budget()):
                     unit = MICRODOLLARS if cap.is_money else 1
                     of = role.value if cap.is_of_role else ""
                     use = LimitUse(cap.key, of, span, cap.is_money, cap.full / unit, cap.used / unit, period.renews_at)
@@ -250,7 +250,7 @@ class Ledger:
         periods = periods_at(now, self._timezone, now - self._clock.now())
         if ask.project_id and ask.microdollars:
             await _check_goal(transaction, ask)
-        check_limits(ask, await self._read_charged(transaction, ask.role, periods), periods, self.budget)
+        check_limits(ask, await self._read_charged(transaction, ask.role, periods), periods, self.budget())
         return now
 
     async def _settle(self, reservation: Reservation, usage: Usage, microdollars: int, outcome: str) -> None:

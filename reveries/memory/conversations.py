@@ -90,7 +90,7 @@ class ConversationStore:
     """Stores turns, exchanges and thoughts; reads the scrollback."""
 
     def __init__(
-        self, store: MemoryStore, gaps: Gaps, names: SpeakerNames, clock: Clock, new_id: Callable[[], str]
+        self, store: MemoryStore, gaps: Gaps, names: Callable[[], SpeakerNames], clock: Clock, new_id: Callable[[], str]
     ) -> None:
         self._store = store
         self._gaps = gaps
@@ -139,7 +139,9 @@ class ConversationStore:
     async def append_owner_turn(self, conversation_id: str, text: str) -> Turn:
         """Store one turn of the owner; committed when this returns. Ends the open gap (R-76)."""
         now = self._clock.now()
-        turn = Turn(self._new_id(), conversation_id, None, 0, Origin.OWNER, self._names.owner, make_storable(text), now)
+        turn = Turn(
+            self._new_id(), conversation_id, None, 0, Origin.OWNER, self._names().owner, make_storable(text), now
+        )
 
         async def work(transaction: Transaction) -> ChangeSet:
             nonlocal turn
@@ -181,7 +183,7 @@ class ConversationStore:
                 experience_id=None,
                 position=0,
                 origin=Origin.SELF,
-                speaker=self._names.mind,
+                speaker=self._names().mind,
                 text=make_storable(reply_text),
                 said_at=now,
                 is_partial=bool(end_reason),

@@ -54,13 +54,13 @@ class ArrangedVectors:
 class LiveMemory:
     """The graph with its turns. `is_literal` makes recall use R-119's entry points alone, as an oracle for tests."""
 
-    def __init__(self, dimensions: int, settings: RecallSettings, *, is_literal: bool = False) -> None:
+    def __init__(self, dimensions: int, settings: Callable[[], RecallSettings], *, is_literal: bool = False) -> None:
         self.graph = MemoryGraph(dimensions)
         self.turns = TurnIndex(dimensions)
         self.claims = ClaimIndex()
         self.names = NameIndex()
         self.self_model = SelfModel()
-        self._settings = settings
+        self._read_settings = settings
         self._is_literal = is_literal
 
     @property
@@ -114,8 +114,8 @@ class LiveMemory:
 
     @property
     def settings(self) -> RecallSettings:
-        """The recall settings."""
-        return self._settings
+        """The current recall settings."""
+        return self._read_settings()
 
     @property
     def share_of_spread(self) -> float:
@@ -137,8 +137,8 @@ class LiveMemory:
         if vector.shape != (self.dimensions,):
             vector = self.no_vector
         scores = score_turns(self.turns, cue, vector, context.now, context.exclude_turn_ids)
-        seeds = self.entry_points(nearest_seeds(self.graph, vector, self._settings.seeds), vector, scores)
-        surfaced, edges_touched = activate_episodes(self.graph, seeds, context, self._settings, self.share_of_spread)
+        seeds = self.entry_points(nearest_seeds(self.graph, vector, self.settings.seeds), vector, scores)
+        surfaced, edges_touched = activate_episodes(self.graph, seeds, context, self.settings, self.share_of_spread)
         homes = [one.episode.id for one in surfaced]
         turns = best_turns_of_episodes(self.turns, scores, homes, _TURNS_PER_EPISODE)
         recall = Recall(
@@ -184,7 +184,7 @@ class LiveMemory:
         if self._is_literal:
             return list(seeds)
         by_index = {seed.index: seed for seed in seeds}
-        for row in scores.best_rows(self._settings.seeds):
+        for row in scores.best_rows(self.settings.seeds):
             index = self.graph.index_of(self.turns.episode_id(row))
             if index is None:
                 continue

@@ -84,9 +84,9 @@ class MemoryParts:
     database: Database
     embedder: Embedder
     clock: Clock
-    memory: MemorySettings
-    recall: RecallSettings
-    owner_name: str
+    memory: Callable[[], MemorySettings]
+    recall: Callable[[], RecallSettings]
+    owner_name: Callable[[], str]
     mind_name: str
     new_id: Callable[[], str]
     old_embedder: OldEmbedder = lambda model_id: None
@@ -100,7 +100,7 @@ class Memory:
 
     def __init__(self, parts: MemoryParts) -> None:
         self._parts = parts
-        names = SpeakerNames(parts.owner_name or UNNAMED_OWNER, parts.mind_name)
+        names = self._speaker_names
         self._live = LiveMemory(parts.embedder.dimensions, parts.recall)
         self._store = MemoryStore(parts.database, parts.embedder, self._live, parts.mind_name)
         self.no_vector_reason = ""
@@ -124,6 +124,9 @@ class Memory:
         )
         self.past_talk = PastTalk(self._store)
         self.conversations = ConversationStore(self._store, self._gaps, names, parts.clock, parts.new_id)
+
+    def _speaker_names(self) -> SpeakerNames:
+        return SpeakerNames(self._parts.owner_name() or UNNAMED_OWNER, self._parts.mind_name)
 
     # --- recall ------------------------------------------------------------------------------------------------------
 
@@ -246,12 +249,12 @@ class Memory:
         An owner without a configured name is recognized only where the file marks the owner's lines: the default name
         could be anyone's.
         """
-        names = SpeakerNames(self._parts.owner_name, self._parts.mind_name)
+        names = SpeakerNames(self._parts.owner_name(), self._parts.mind_name)
         return ImportSession(self._store, names, source, self._parts.new_id, self.forgetting.is_erased_text)
 
     async def remember(self, text: str) -> bool:
         """Store words of the owner outside a conversation; whether they are new. Light sleep makes them recallable."""
-        names = SpeakerNames(self._parts.owner_name or UNNAMED_OWNER, self._parts.mind_name)
+        names = self._speaker_names()
         session = ImportSession(self._store, names, REMEMBERED, self._parts.new_id, self.forgetting.is_erased_text)
         counts = await session.add([PastTurn(self._parts.clock.now(), names.owner, text)])
         return bool(counts.stored)
@@ -369,7 +372,7 @@ class Memory:
         with contextlib.suppress(DiskFullError):
             await self.conversations.adopt_unanswered_turns()
             await end_interrupted_runs(self._store)
-            await Upkeep(self._store, self._parts.memory, self._parts.clock.now()).unindex_old_words()
+            await Upkeep(self._store, self._parts.memory(), self._parts.clock.now()).unindex_old_words()
 
     async def warm_up(self) -> bool:
         """Compile the inner loops of recall in the background; whether they are in use afterwards."""

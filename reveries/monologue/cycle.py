@@ -65,7 +65,7 @@ class ThoughtCycle:
         sources: ThoughtSources,
         breaker: ThoughtBreaker,
         clock: Clock,
-        settings: MonologueSettings,
+        settings: Callable[[], MonologueSettings],
         chance: random.Random,
         slice_tokens: Callable[[], int | None] = lambda: None,
         tier: Callable[[], int] = lambda: Tier.SMALL,
@@ -74,8 +74,7 @@ class ThoughtCycle:
         self.sources = sources
         self._breaker = breaker
         self.clock = clock
-        self.settings = settings
-        """Those of the next thought."""
+        self._read_settings = settings
         self._chance = chance
         self._slice_tokens = slice_tokens
         self._tier = tier
@@ -94,6 +93,11 @@ class ThoughtCycle:
         """Of that thought. `_is_unfinished` until it is continued, which is tried once."""
         self._unrecorded: tuple[FinishedThought, SavedState] | None = None
         self.last_thought_at = 0.0
+
+    @property
+    def settings(self) -> MonologueSettings:
+        """The current settings."""
+        return self._read_settings()
 
     def restore(self, saved: SavedState) -> None:
         """Continue from the last thought before a restart."""

@@ -12,7 +12,6 @@ from dataclasses import replace
 import structlog
 
 from reveries.clock import Deadline
-from reveries.config import MonologueSettings
 from reveries.monologue.cool_down import RESTART_REASONS, CoolDown, choose_restart_reason
 from reveries.monologue.cycle import CONVERSATION_BEGAN, WAIT_SECONDS, ThoughtCycle
 from reveries.monologue.permission import ThinkingHold
@@ -32,7 +31,7 @@ _PASSING_STATES = (ThoughtState.HELD, ThoughtState.QUIET, ThoughtState.OFF, Thou
 
 
 class Monologue:
-    """The thinking loop. It does nothing until `run` is awaited; `configure` takes effect with the next thought."""
+    """The thinking loop. It does nothing until `run` is awaited."""
 
     def __init__(
         self,
@@ -119,9 +118,8 @@ class Monologue:
         self.cycle.forget_all()
         self._requests = deque(why for why in self._requests if not holds(why.detail))
 
-    def configure(self, settings: MonologueSettings) -> None:
-        """Use new settings from the next thought on; switching thinking off ends the running one."""
-        self.cycle.settings = settings
+    def apply_settings(self) -> None:
+        """Apply changed settings: switching thinking off ends the running thought."""
         self._quiet = Deadline()  # The budget may be larger now.
         self.reconsider()
 

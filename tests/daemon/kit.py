@@ -152,7 +152,7 @@ async def talking(
             memory=memory,
             model=model,
             clock=clock,
-            settings=settings,
+            read_settings=lambda: settings,
             host=around,
             new_watch=lambda: Breaker(settings.circuit_breaker, max_pace=None),
             tier=lambda: tier,

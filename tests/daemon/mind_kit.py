@@ -92,9 +92,10 @@ async def living(
     try:
         if isinstance(clock, PatientClock):
             await clock.watch(database)
-        ledger = Ledger(database, clock, settings.budget, timezone=UTC)
+        in_force = SettingsInForce(home.config, settings)
+        ledger = Ledger(database, clock, lambda: in_force.current.budget, timezone=UTC)
         parts = _Chosen(owner_name, first_id, local or embedder or WordEmbedder(), local)
-        mind, meanings = await _mind(home, model, clock, settings, ledger, parts)
+        mind, meanings = await _mind(home, model, clock, in_force, ledger, parts)
         every = IntervalTrigger(minutes=5, start_date=datetime(2020, 1, 1, tzinfo=UTC), timezone=UTC)
         jobs = scheduled_jobs(mind) if all_jobs else [ScheduledJob("deep_sleep", every, mind.sleep.consolidate_if_due)]
         schedule = Schedule(database, clock, jobs)
@@ -132,7 +133,7 @@ class _Chosen:
 
 
 async def _mind(
-    home: Home, model: ScriptedModel, clock: HandClock, settings: Settings, ledger: Ledger, chosen: _Chosen
+    home: Home, model: ScriptedModel, clock: HandClock, in_force: SettingsInForce, ledger: Ledger, chosen: _Chosen
 ) -> tuple[Mind, SentenceEmbeddings]:
     database = ledger._database
     tier_results = await open_tier_results(database)
@@ -152,9 +153,9 @@ async def _mind(
         database=database,
         embedder=models.embedder,
         clock=clock,
-        memory=settings.memory,
-        recall=settings.recall,
-        owner_name=chosen.owner_name,
+        memory=lambda: in_force.current.memory,
+        recall=lambda: in_force.current.recall,
+        owner_name=lambda: in_force.current.owner.name or chosen.owner_name,
         mind_name="Reverie",
         new_id=lambda: f"id{next(count):06}",
     )
@@ -162,7 +163,7 @@ async def _mind(
     await memory.hydrate()
     journal = SafetyJournal(database, clock)
     mind_parts = MindParts(
-        in_force=SettingsInForce(home.config, settings),
+        in_force=in_force,
         home=home,
         clock=clock,
         database=database,

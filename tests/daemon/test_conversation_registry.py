@@ -23,7 +23,7 @@ async def _two(folder: Path) -> AsyncIterator[tuple[Talk, ConversationRegistry, 
             memory=talk.memory,
             model=talk.model,
             clock=talk.clock,
-            settings=SETTINGS,
+            read_settings=lambda: SETTINGS,
             host=talk.around,
             new_watch=lambda: Breaker(SETTINGS.circuit_breaker, max_pace=None),
         )

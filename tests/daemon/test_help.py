@@ -44,7 +44,8 @@ async def test_it_stays_away_from_ordinary_words_and_when_it_is_switched_off(tmp
     crisis = msgspec.structs.replace(SETTINGS.crisis, enabled=False)
     async with talking(tmp_path) as talk:
         assert "help" not in (await talk.say("I could kill for a coffee.")).told
-        talk.conversation.turns.settings = msgspec.structs.replace(SETTINGS, crisis=crisis)
+        without_help = msgspec.structs.replace(SETTINGS, crisis=crisis)
+        talk.conversation.turns.read_settings = lambda: without_help
         assert "help" not in (await talk.say(WORDS)).told
 
 

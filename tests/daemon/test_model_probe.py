@@ -68,7 +68,7 @@ class Kit:
     ) -> None:
         settings = load_settings(None)
         self.model = model or ScriptedModel(scripts, otherwise=GOOD, clock=clock, name=name)
-        self.ledger = Ledger(database, clock, settings.budget)
+        self.ledger = Ledger(database, clock, lambda: settings.budget)
         self.counts = AnswerCounts(database)
         self.told: list[tuple[str, int, int]] = []
         metered = MeteredModel(self.model, self.ledger)
@@ -146,9 +146,9 @@ async def test_a_call_that_was_never_sent_costs_nothing(database: Database, cloc
 
 async def test_a_model_that_cannot_be_asked_is_a_result(database: Database, clock: HandClock) -> None:
     kit = Kit(database, clock)
-    kit.ledger.budget = msgspec.structs.replace(
-        kit.ledger.budget, monologue=msgspec.structs.replace(kit.ledger.budget.monologue, tokens_per_day=0)
-    )
+    limits = kit.ledger.budget()
+    nothing = msgspec.structs.replace(limits.monologue, tokens_per_day=0)
+    kit.ledger.budget = lambda: msgspec.structs.replace(limits, monologue=nothing)
     [probe] = await kit.prober.probe("monologue")
     assert "of its 0 tokens of this day" in probe.error
     assert probe.answer == ""
@@ -174,7 +174,7 @@ async def test_an_open_circuit_hides_nothing_and_an_answer_closes_it(database: D
 async def test_the_first_model_is_tested_and_not_its_fallback(home: Home, database: Database, clock: HandClock) -> None:
     settings = _settings(provider="embedded", conversation_fallbacks=("ollama/small",), embedded=SMALL)
     circuits = await open_circuits(database, clock, random.Random(1))
-    models = await build_models(settings, home, Ledger(database, clock, settings.budget), circuits, clock)
+    models = await build_models(settings, home, Ledger(database, clock, lambda: settings.budget), circuits, clock)
     first = models.first[Role.CONVERSATION]
     assert (first.provider, first.model.name) == ("embedded", "embedded/smollm2-135m")
     assert isinstance(first.model, MeteredModel)
@@ -185,7 +185,7 @@ async def test_the_first_model_is_tested_and_not_its_fallback(home: Home, databa
 async def test_an_embedder_is_asked_anew_each_time_and_its_cost_is_the_ledger_s(
     database: Database, clock: HandClock
 ) -> None:
-    ledger = Ledger(database, clock, load_settings(None).budget)
+    ledger = Ledger(database, clock, lambda: load_settings(None).budget)
     served = ServedEmbedder("openai/text-embedding-3-small")
     kit = Kit(database, clock, embedder=MeteredEmbedder(served, ledger, EmbeddingCache(database)))
     for _ in range(2):
@@ -215,7 +215,7 @@ async def test_the_overview_shows_what_the_roles_use_and_what_an_ollama_has(
             embedded=SMALL,
         )
         circuits = await open_circuits(database, clock, random.Random(1))
-        models = await build_models(settings, home, Ledger(database, clock, settings.budget), circuits, clock)
+        models = await build_models(settings, home, Ledger(database, clock, lambda: settings.budget), circuits, clock)
         states = {role: state for role, _, state in models.uses()}
         shown = await models_overview(
             settings,

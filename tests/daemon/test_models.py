@@ -35,7 +35,7 @@ def _settings(**llm: object) -> Settings:
 
 async def _build(settings: Settings, home: Home, database: Database, clock: HandClock):  # type: ignore[no-untyped-def]
     circuits = await open_circuits(database, clock, Random(1))
-    return await build_models(settings, home, Ledger(database, clock, settings.budget), circuits, clock)
+    return await build_models(settings, home, Ledger(database, clock, lambda: settings.budget), circuits, clock)
 
 
 def _role_model(models: Models, role: Role) -> RoleModel:
@@ -77,7 +77,10 @@ async def test_a_test_counts_before_what_ollama_says_of_a_size_and_that_before_a
     async with model_server() as server:
         server.models, server.sizes = ["mine:latest", "other-1b:latest"], {"mine:latest": "7.6B"}
         settings = _settings(provider="ollama", ollama_url=server.url, monologue_model="mine")
-        circuits, ledger = await open_circuits(database, clock, Random(1)), Ledger(database, clock, settings.budget)
+        circuits, ledger = (
+            await open_circuits(database, clock, Random(1)),
+            Ledger(database, clock, lambda: settings.budget),
+        )
         results = await open_tier_results(database)
         models = await build_models(settings, home, ledger, circuits, clock, results.known)
         shown = await models_overview(settings, tested=results.known)

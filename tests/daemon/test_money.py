@@ -193,9 +193,10 @@ async def test_thinking_stops_first_then_sleep_and_both_say_until_when(home: Hom
         for subject in SUBJECTS * 4:
             await life.say(f"Let me tell you about {subject}.")
         ledger = life.mind.ledger
-        ledger.budget = msgspec.structs.replace(
+        tight = msgspec.structs.replace(
             SETTINGS.budget, dollars_per_day=await ledger.dollars_this_month() / 0.82, conversation_reserve_share=0.2
         )
+        ledger.budget = lambda: tight
         await life.pass_time(6)
         asked = len(life.model.prompts)
         assert life.mind.activity.state()[0] == "quiet"

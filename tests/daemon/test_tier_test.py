@@ -41,7 +41,7 @@ class Kit:
     def __init__(
         self, database: Database, clock: HandClock, model: ScriptedModel, monologue: ScriptedModel | None = None
     ) -> None:
-        self.ledger = Ledger(database, clock, load_settings(None).budget)
+        self.ledger = Ledger(database, clock, lambda: load_settings(None).budget)
         self.results = TierResults(database, {})
         self.told: list[tuple[str, int, int]] = []
         models = dict.fromkeys(CHAT_ROLES, model) | {Role.MONOLOGUE: monologue or model}
@@ -118,8 +118,9 @@ async def test_every_task_is_paid_for_and_one_beyond_the_budget_is_said_and_chan
     assert test.dollars > 0
     before = kit.results.known["openai/gpt-4.1"]
     spent = used.prompt_tokens + used.completion_tokens
-    limits = msgspec.structs.replace(kit.ledger.budget.conversation, tokens_per_day=spent + 2000)
-    kit.ledger.budget = msgspec.structs.replace(kit.ledger.budget, conversation=limits)
+    limits = kit.ledger.budget()
+    tight = msgspec.structs.replace(limits.conversation, tokens_per_day=spent + 2000)
+    kit.ledger.budget = lambda: msgspec.structs.replace(limits, conversation=tight)
     [test] = await kit.tester.test("conversation")
     assert "of its" in test.error
     assert "tokens of this day" in test.error

@@ -196,7 +196,7 @@ async def living(
     async with contextlib.AsyncExitStack() as stack:
         database = await open_database(home.database_default, home.backups)
         stack.push_async_callback(database.aclose)
-        ledger = WatchedLedger(database, clock, settings.budget)
+        ledger = WatchedLedger(database, clock, lambda: settings.budget)
         if isinstance(clock, PatientClock):
             await clock.watch(database, ledger)
         circuits = await open_circuits(database, clock, random.Random(1))
@@ -227,9 +227,9 @@ async def _memory(database: Database, settings: Settings, answers: AnswerCounts,
             database=database,
             embedder=WordEmbedder(),
             clock=clock,
-            memory=settings.memory,
-            recall=settings.recall,
-            owner_name="Ana",
+            memory=lambda: settings.memory,
+            recall=lambda: settings.recall,
+            owner_name=lambda: "Ana",
             mind_name="Reverie",
             answers=answers,
             new_id=lambda: f"{prefix}{next(count):06}",

@@ -245,7 +245,7 @@ class MortalLedger(Ledger):
     async def reserve(self, ask: PlannedCall) -> Reservation:
         reservation = await super().reserve(ask)
         self.provider.ledger_time = reservation.reserved_at
-        check_share(self.provider.bill, self.budget, ask, reservation.reserved_at)
+        check_share(self.provider.bill, self.budget(), ask, reservation.reserved_at)
         return reservation
 
     async def settle(self, reservation: Reservation, usage: Usage, outcome: str = "answered") -> None:
@@ -278,7 +278,7 @@ class Player:
         self.wake()
 
     def wake(self) -> None:
-        self.ledger = MortalLedger(self.database, self.clock, self.schedule.budget, timezone=ZONE)
+        self.ledger = MortalLedger(self.database, self.clock, lambda: self.schedule.budget, timezone=ZONE)
         self.ledger.provider = self.provider
         self.model = MeteredModel(
             self.provider,

@@ -34,7 +34,8 @@ def _ledger(
     if monologue_tokens_per_day is not None:
         limited = msgspec.structs.replace(BUDGET.monologue, tokens_per_day=monologue_tokens_per_day)
         budget = {**budget, "monologue": limited}
-    return Ledger(database, clock, msgspec.structs.replace(BUDGET, **budget), timezone=ZURICH)
+    limits = msgspec.structs.replace(BUDGET, **budget)
+    return Ledger(database, clock, lambda: limits, timezone=ZURICH)
 
 
 def _ask(role: Role = Role.CONVERSATION, tokens: int = 100, price: Price = FREE) -> PlannedCall:
@@ -92,7 +93,7 @@ async def test_thinking_stops_at_its_share_of_the_day_then_sleep_and_the_rest_is
     database: Database, clock: HandClock
 ) -> None:
     """Whichever role used it: at 60 % of the day thinking stops, at 80 % sleep; conversation may use all."""
-    ledger = Ledger(database, clock, _tight(dollars_per_day=1.0), timezone=ZURICH)
+    ledger = Ledger(database, clock, lambda: _tight(dollars_per_day=1.0), timezone=ZURICH)
 
     async def spend(role: Role, cents: int) -> None:
         reservation = await ledger.reserve(_ask(role, cents * 10, DOLLAR_A_THOUSAND))
@@ -116,7 +117,7 @@ async def test_thinking_stops_at_its_share_of_the_day_then_sleep_and_the_rest_is
 
 @pytest.mark.requirement("G4")
 async def test_thinking_stops_at_its_share_of_the_tokens_too(database: Database, clock: HandClock) -> None:
-    ledger = Ledger(database, clock, _tight(tokens_per_month=1000), timezone=ZURICH)
+    ledger = Ledger(database, clock, lambda: _tight(tokens_per_month=1000), timezone=ZURICH)
     await ledger.reserve(_ask(Role.CONVERSATION, 600))
     with pytest.raises(BudgetExceededError, match="600 of their 1,000 tokens of this month"):
         await ledger.reserve(_ask(Role.MONOLOGUE, 2))
@@ -129,7 +130,7 @@ async def test_thinking_stops_at_its_share_of_the_tokens_too(database: Database,
 async def test_reading_stops_with_work_and_what_judges_their_outcome_goes_on_a_little_longer(
     database: Database, clock: HandClock
 ) -> None:
-    ledger = Ledger(database, clock, _tight(tokens_per_day=1000), timezone=ZURICH)
+    ledger = Ledger(database, clock, lambda: _tight(tokens_per_day=1000), timezone=ZURICH)
     await ledger.reserve(_ask(Role.CONVERSATION, 700))
     for role in (Role.WORK, Role.READING):
         with pytest.raises(BudgetExceededError, match="700 of their 1,000 tokens of this day"):
@@ -156,10 +157,10 @@ def test_learning_and_reading_may_use_half_of_what_work_may_and_no_role_more_tha
 @pytest.mark.requirement("G1")
 @pytest.mark.parametrize("price", [FREE, DOLLAR_A_THOUSAND], ids=["free", "paid"])
 async def test_usage_below_zero_gives_nothing_back(database: Database, clock: HandClock, price: Price) -> None:
-    ledger = Ledger(database, clock, _tight(tokens_per_day=100, dollars_per_day=0.1), timezone=ZURICH)
+    ledger = Ledger(database, clock, lambda: _tight(tokens_per_day=100, dollars_per_day=0.1), timezone=ZURICH)
     await ledger.settle(await ledger.reserve(_ask(tokens=100, price=price)), Usage(50, 50))
     assert {limit.used for limit in await ledger.limits() if limit.key == "budget.tokens_per_day"} == {100}
-    ledger.budget = _tight()
+    ledger.budget = _tight
     await ledger.settle(await ledger.reserve(_ask(tokens=100, price=price)), Usage(-5000, -5000, -5000))
     used = {limit.key: limit.used for limit in await ledger.limits()}
     assert used["budget.tokens_per_day"] == 100
@@ -337,7 +338,7 @@ async def test_every_limit_of_every_role_and_of_all_stops_the_second_call(
     database: Database, clock: HandClock, role: Role | None, name: str, limit: float
 ) -> None:
     key = f"{role.value}__{name}" if role else name
-    ledger = Ledger(database, clock, _tight(**{key: limit}), timezone=ZURICH)
+    ledger = Ledger(database, clock, lambda: _tight(**{key: limit}), timezone=ZURICH)
     asked = role or Role.CONVERSATION
     await ledger.reserve(_ask(asked, 100, DOLLAR_A_THOUSAND))
     with pytest.raises(BudgetExceededError) as caught:
@@ -351,7 +352,7 @@ async def test_every_limit_of_every_role_and_of_all_stops_the_second_call(
 async def test_after_a_clock_that_was_a_year_ahead_the_wait_is_a_day_and_so_is_the_sentence(
     database: Database, clock: HandClock
 ) -> None:
-    ledger = Ledger(database, clock, _tight(dollars_per_day=0.15), timezone=ZURICH)
+    ledger = Ledger(database, clock, lambda: _tight(dollars_per_day=0.15), timezone=ZURICH)
     clock.step_wall(365 * 86400)
     await ledger.reserve(_ask(tokens=100, price=DOLLAR_A_THOUSAND))
     clock.step_wall(-365 * 86400)
@@ -367,7 +368,7 @@ async def test_after_a_clock_that_was_a_year_ahead_the_wait_is_a_day_and_so_is_t
 
 
 async def test_a_call_that_no_empty_day_has_room_for_promises_no_tomorrow(database: Database, clock: HandClock) -> None:
-    ledger = Ledger(database, clock, _tight(dollars_per_day=0.01), timezone=ZURICH)
+    ledger = Ledger(database, clock, lambda: _tight(dollars_per_day=0.01), timezone=ZURICH)
     with pytest.raises(BudgetExceededError, match="more than the limit") as caught:
         await ledger.reserve(_ask(tokens=100, price=DOLLAR_A_THOUSAND))
     assert caught.value.goes_on_after_seconds is None

@@ -31,13 +31,13 @@ def metered(
     role = BUDGET.embedding
     if tokens_per_day is not None:
         role = msgspec.structs.replace(role, tokens_per_day=tokens_per_day)
-    ledger = Ledger(database, clock, msgspec.structs.replace(BUDGET, embedding=role))
+    ledger = Ledger(database, clock, lambda: msgspec.structs.replace(BUDGET, embedding=role))
     return MeteredEmbedder(embedder, ledger, EmbeddingCache(database, max_rows))
 
 
 async def _used(database: Database, clock: HandClock) -> tuple[int, int]:
     """Calls and tokens of embedding today."""
-    [use] = [u for u in await Ledger(database, clock, BUDGET).usage_today() if u.role == Role.EMBEDDING.value]
+    [use] = [u for u in await Ledger(database, clock, lambda: BUDGET).usage_today() if u.role == Role.EMBEDDING.value]
     return use.calls, use.prompt_tokens
 
 
@@ -202,7 +202,7 @@ class _Hanging(FakeEmbeddingWire):
 async def test_vectors_of_this_machine_are_counted_and_never_refused(database: Database, clock: HandClock) -> None:
     budget = load_settings(None).budget
     nothing = msgspec.structs.replace(budget.embedding, tokens_per_day=0)
-    ledger = Ledger(database, clock, msgspec.structs.replace(budget, embedding=nothing))
+    ledger = Ledger(database, clock, lambda: msgspec.structs.replace(budget, embedding=nothing))
     embedder = MeteredEmbedder(HashingEmbedder(), ledger, EmbeddingCache(database))
     assert (await embedder.embed(["eight ch", "four"])).shape == (2, embedder.dimensions)
     await embedder.aclose()

@@ -132,27 +132,32 @@ async def open_memory(
     embedder: Embedder | None = None,
     first_id: int = 0,
     with_vector_search: bool = True,
+    memory: MemorySettings | None = None,
+    recall: RecallSettings | None = None,
     **parts: object,
 ) -> AsyncIterator[Memory]:
     """The memory that lives in `folder`, hydrated. `first_id` keeps the ids of a second life apart; `parts` are further
     ones of MemoryParts."""
     database = await open_database(folder / "memory.db", with_vector_search=with_vector_search)
     count = itertools.count(first_id)
-    own: dict[str, object] = {"memory": memory_settings(), "recall": settings(), "mind_name": "Reverie"}
+    own = {"mind_name": "Reverie"} | parts
+    of_memory, of_recall = memory or memory_settings(), recall or settings()
     try:
-        memory = Memory(
+        opened = Memory(
             MemoryParts(
                 database=database,
                 embedder=embedder or WordEmbedder(),
                 clock=clock or HandClock(NOW),
-                **(own | parts),  # type: ignore[arg-type]
-                owner_name="Ana",
+                memory=lambda: of_memory,
+                recall=lambda: of_recall,
+                **own,  # type: ignore[arg-type]
+                owner_name=lambda: "Ana",
                 new_id=lambda: f"id{next(count):06}",
             )
         )
-        await memory.hydrate()
-        yield memory
-        await memory.close()
+        await opened.hydrate()
+        yield opened
+        await opened.close()
     finally:
         await database.aclose()
 

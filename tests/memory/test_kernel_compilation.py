@@ -33,7 +33,7 @@ async def test_recall_says_the_same_before_and_after_the_loops_are_compiled(tmp_
 
 
 async def test_warming_that_is_cancelled_ends_at_once_and_leaves_a_graph_that_works(tmp_path: Path) -> None:
-    live = LiveMemory(4, settings())
+    live = LiveMemory(4, settings)
     async with asyncio.timeout(15):
         warming = asyncio.wait_for(warm_up(live, tmp_path), timeout=0.05)
         with pytest.raises(TimeoutError):
@@ -63,7 +63,7 @@ import asyncio, pathlib, sys
 from reveries.memory.kernel_compilation import warm_up
 from reveries.memory.live import LiveMemory
 from tests.memory.kit import settings
-asyncio.run(warm_up(LiveMemory(4, settings()), pathlib.Path(sys.argv[1])))
+asyncio.run(warm_up(LiveMemory(4, settings), pathlib.Path(sys.argv[1])))
 """
 
 

@@ -354,7 +354,7 @@ async def test_a_mark_that_the_database_does_not_know_is_of_no_use(tmp_path: Pat
 
 
 async def test_when_too_much_changed_the_mind_wakes_from_its_rows(tmp_path: Path) -> None:
-    live = LiveMemory(4, settings())
+    live = LiveMemory(4, settings)
     assert ChangedRows(turns={str(number) for number in range(2000)}).is_cheaper_than_reload(live)
     assert not ChangedRows(turns={str(number) for number in range(2001)}).is_cheaper_than_reload(live)
     assert ChangedRows(values={str(number) for number in range(9999)}).is_cheaper_than_reload(live)

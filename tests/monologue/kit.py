@@ -111,12 +111,16 @@ class Kit:
             sources=self.sources,
             breaker=self.watch,
             clock=self.clock,
-            settings=self.settings,
+            settings=lambda: self.settings,
             chance=random.Random(7),
             slice_tokens=lambda: self.slice_tokens,
             tier=lambda: self.tier,
         )
         self.monologue = Monologue(cycle, find_hold=self.held, cool_down_seconds=self.cool_down_seconds)
+
+    def configure(self, settings: MonologueSettings) -> None:
+        self.settings = settings
+        self.monologue.apply_settings()
 
     @contextlib.asynccontextmanager
     async def living(self) -> AsyncIterator[None]:

@@ -31,7 +31,7 @@ async def test_a_limit_that_is_raised_ends_the_quiet_at_once() -> None:
     async with kit.living():
         await kit.clock.advance(30 * 86400)
         assert len(kit.model.prompts) == 1
-        kit.monologue.configure(SETTINGS)
+        kit.configure(SETTINGS)
         await kit.clock.advance(60)
     assert kit.sources.thoughts
 
@@ -44,7 +44,7 @@ def _storm(kit: Kit, kind: str) -> None:
         case "association":
             kit.sources.comes_up.set()
         case "settings":
-            kit.monologue.configure(SETTINGS)
+            kit.configure(SETTINGS)
         case _:
             kit.monologue.resume()
 

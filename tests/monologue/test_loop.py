@@ -190,7 +190,7 @@ async def test_switched_off_it_never_thinks_and_switched_on_it_does() -> None:
         await kit.clock.advance(3600)
         assert kit.model.prompts == []
         assert kit.monologue.state is ThoughtState.OFF
-        kit.monologue.configure(SETTINGS)
+        kit.configure(SETTINGS)
         await kit.clock.advance(60)
         assert len(kit.sources.thoughts) == 1
 
@@ -200,7 +200,7 @@ async def test_switching_it_off_ends_the_running_thought_and_says_so() -> None:
     kit = Kit(ScriptedModel([ENDLESS]))
     async with kit.living():
         await kit.clock.advance(3)
-        kit.monologue.configure(msgspec.structs.replace(SETTINGS, enabled=False))
+        kit.configure(msgspec.structs.replace(SETTINGS, enabled=False))
         await kit.clock.advance(0)
         assert kit.monologue.state is ThoughtState.OFF
     (thought,) = kit.sources.thoughts

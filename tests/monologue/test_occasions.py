@@ -50,7 +50,7 @@ async def test_what_is_switched_off_while_a_thought_is_made_ready_says_so() -> N
     kit.sources.gathering = asyncio.Event()
     async with kit.living():
         await kit.clock.advance(1)
-        kit.monologue.configure(msgspec.structs.replace(SETTINGS, enabled=False))
+        kit.configure(msgspec.structs.replace(SETTINGS, enabled=False))
         kit.sources.gathering.set()
         await kit.clock.advance(60)
     assert [one.explanation for one in kit.sources.thoughts] == ["Thinking was switched off."]

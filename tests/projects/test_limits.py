@@ -28,7 +28,7 @@ def ask(project_id: str) -> PlannedCall:
 
 
 def ledger_of(work: Work) -> Ledger:
-    return Ledger(work.database, work.clock, load_settings(None).budget)
+    return Ledger(work.database, work.clock, lambda: load_settings(None).budget)
 
 
 @pytest.mark.requirement("G2")
@@ -67,7 +67,7 @@ async def test_the_ledger_knows_whose_work_a_prompt_is_and_work_stops_before_sle
         budget = msgspec.structs.replace(
             load_settings(None).budget, tokens_per_day=1000, conversation_reserve_share=0.2
         )
-        ledger = Ledger(work.database, work.clock, budget)
+        ledger = Ledger(work.database, work.clock, lambda: budget)
         model = MeteredModel(work.model, ledger)
         prompt = Prompt(Role.WORK, (ChatMessage("user", "Is it?"),), 20, project_id="p1")
         await collect(model, prompt)

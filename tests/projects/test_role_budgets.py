@@ -31,7 +31,7 @@ def budget_with(role: Role, tokens_per_day: int) -> BudgetSettings:
 
 def meter(work: Work, tier: Tier, budget: BudgetSettings) -> Ledger:
     """Let the work pay for its calls."""
-    ledger = Ledger(work.database, work.clock, budget)
+    ledger = Ledger(work.database, work.clock, lambda: budget)
     model = MeteredModel(work.model, ledger)
     work.work.model = lambda project_id: WorkModel(model, project_id, tier, "Ana", ledger=ledger)
     return ledger
@@ -132,7 +132,7 @@ async def test_a_spent_budget_of_learning_or_reading_ends_the_wake_with_nothing_
         assert not [
             one for task in state.tasks for one in await work.store.tasks.steps_of(task.id) if one.state == "begun"
         ]
-        ledger.budget = load_settings(None).budget
+        ledger.budget = lambda: load_settings(None).budget
         await work.wake(project)
         planned = {one.id for one in state.tasks}
         tasks = [one for one in (await work.state(project)).tasks if one.id in planned]
@@ -161,7 +161,7 @@ async def test_a_task_is_begun_where_a_fallback_that_costs_nothing_could_judge_i
     budget = load_settings(None).budget
     no_money = msgspec.structs.replace(budget.learning, dollars_per_day=0.0)
     async with open_work(tmp_path, learner()) as work:
-        ledger = Ledger(work.database, work.clock, msgspec.structs.replace(budget, learning=no_money))
+        ledger = Ledger(work.database, work.clock, lambda: msgspec.structs.replace(budget, learning=no_money))
         model = WorkModel(work.model, "p1", Tier.CAPABLE, "Ana", ledger=ledger, candidates=("openai/gpt-4.1",))
         with pytest.raises(BudgetExceededError):
             await model.require_budget(Role.LEARNING, 1000, 100)

@@ -133,7 +133,7 @@ class Corrections:
         self,
         store: MemoryStore,
         light_sleep: LightSleep,
-        names: SpeakerNames,
+        names: Callable[[], SpeakerNames],
         clock: Clock,
         new_id: Callable[[], str],
         is_erased: IsErased,
@@ -161,8 +161,8 @@ class Corrections:
             )
         # New experiences are processed first, so that the correction's pass contains nothing else.
         await self._light_sleep.run()
-        line = PastTurn(self._clock.now(), self._names.owner, text)
-        await ImportSession(self._store, self._names, REMEMBERED, self._new_id, self._is_erased).add([line])
+        line = PastTurn(self._clock.now(), self._names().owner, text)
+        await ImportSession(self._store, self._names(), REMEMBERED, self._new_id, self._is_erased).add([line])
         new_episode_ids: list[str] = []
 
         def supersede(changes: ChangeSet) -> ChangeSet:

@@ -102,8 +102,8 @@ class DeepSleep:
     def __init__(
         self,
         store: MemoryStore,
-        names: SpeakerNames,
-        settings: MemorySettings,
+        names: Callable[[], SpeakerNames],
+        settings: Callable[[], MemorySettings],
         clock: Clock,
         new_id: Callable[[], str],
         answers: AnswerRecorder | None = None,
@@ -142,7 +142,7 @@ class DeepSleep:
             began = self._clock.monotonic()
             if (question := await load_open_question(self._store)) is not None:
                 return await self._waiting_result(question)
-            allowance = merge_allowance(self._store.live.graph, self._settings)
+            allowance = merge_allowance(self._store.live.graph, self._settings())
             current = _DeepPass(self._new_id(), stop, trigger not in _AUTOMATIC, allowance, allowance)
             await begin_run(self._store, current.run_id, "deep", trigger, self._clock.now())
             outcome = "failed"
@@ -156,7 +156,7 @@ class DeepSleep:
                     if progress is not None:
                         progress(len(current.seen), total)
                 if not current.is_stopped:
-                    await Upkeep(self._store, self._settings, self._clock.now(), current.run_id, stop).run()
+                    await Upkeep(self._store, self._settings(), self._clock.now(), current.run_id, stop).run()
                 outcome = "asks" if current.question else "interrupted" if current.is_stopped else "done"
             except asyncio.CancelledError:
                 outcome = "interrupted"
@@ -173,7 +173,7 @@ class DeepSleep:
             await begin_run(self._store, run_id, "deep", TIME_PASSED, self._clock.now())
             outcome = "interrupted"
             try:
-                changes = await Upkeep(self._store, self._settings, self._clock.now(), run_id, stop).run()
+                changes = await Upkeep(self._store, self._settings(), self._clock.now(), run_id, stop).run()
                 outcome = "interrupted" if stop is not None and stop.is_set() else "done"
             finally:
                 await end_run(self._store, run_id, outcome, self._clock.now())
@@ -209,10 +209,11 @@ class DeepSleep:
     async def _interpret(
         self, model: ChatModel, experience: Experience, turns: tuple[Turn, ...]
     ) -> InterpretedExperience:
-        asker = Asker(self._names.owner, self._names.mind, self._store.live.self_model)
+        names = self._names()
+        asker = Asker(names.owner, names.mind, self._store.live.self_model)
         home = await find_live_episode(self._store.database, self._store.live, experience.id)
         earlier = possible_causes(self._store.live.graph, home) if home is not None else ()
-        return await interpret_experience(model, asker, experience, turns, earlier, self._settings, self._answers)
+        return await interpret_experience(model, asker, experience, turns, earlier, self._settings(), self._answers)
 
     async def _store_interpretation(
         self, current: _DeepPass, understood: InterpretedExperience, asked_in: str = ""
@@ -241,7 +242,7 @@ class DeepSleep:
             now = self._clock.now()
             foreign_left = current.foreign_allowance - current.foreign_spent
             proposed = decide_changes(
-                self._store.live, home, understood, summary_vector, self._settings, now, foreign_left=foreign_left
+                self._store.live, home, understood, summary_vector, self._settings(), now, foreign_left=foreign_left
             )
             if current.spent + proposed.cost > current.allowance:
                 current.question = merge_question_text(proposed, current.spent, self._store.live.graph)

@@ -63,7 +63,9 @@ class LightSleepResult:
 class LightSleep:
     """Runs light sleep, one pass at a time; a second call waits for the first."""
 
-    def __init__(self, store: MemoryStore, clock: Clock, new_id: Callable[[], str], settings: MemorySettings) -> None:
+    def __init__(
+        self, store: MemoryStore, clock: Clock, new_id: Callable[[], str], settings: Callable[[], MemorySettings]
+    ) -> None:
         self._settings = settings
         self._store = store
         self._clock = clock
@@ -164,7 +166,7 @@ class LightSleep:
             nonlocal formed
             times = [piece.experience.happened_at for piece in pieces]
             gaps = await gaps_ended_between(transaction, min(times), max(times))
-            allowed = max_changes_at_once(len(self._store.live.graph), self._settings)
+            allowed = max_changes_at_once(len(self._store.live.graph), self._settings())
             forming = LightChanges(self._store.live, now, self._new_id, gaps, allowed)
             changes = current.extend(forming.form_episodes(pieces))
             formed = forming.episode_count

@@ -55,8 +55,8 @@ class DryRun:
     def __init__(
         self,
         store: MemoryStore,
-        names: SpeakerNames,
-        settings: MemorySettings,
+        names: Callable[[], SpeakerNames],
+        settings: Callable[[], MemorySettings],
         clock: Clock,
         answers: AnswerRecorder | None = None,
     ) -> None:
@@ -78,7 +78,7 @@ class DryRun:
         ModelError if the model cannot be used at all."""
         began = self._clock.monotonic()
         sketch = DryRunMemory(self._store.live)
-        allowance = merge_allowance(self._store.live.graph, self._settings)
+        allowance = merge_allowance(self._store.live.graph, self._settings())
         waiting = await self._count_waiting()
         total = waiting if limit is None else min(limit, waiting)
         seen: list[str] = []
@@ -90,10 +90,11 @@ class DryRun:
                 break
             seen.append(experience.id)
             try:
-                asker = Asker(self._names.owner, self._names.mind, sketch.self_model)
+                names = self._names()
+                asker = Asker(names.owner, names.mind, sketch.self_model)
                 lives_in = await find_live_episode(self._store.database, self._store.live, experience.id)
                 earlier = possible_causes(self._store.live.graph, lives_in) if lives_in is not None else ()
-                asking = interpret_experience(model, asker, experience, turns, earlier, self._settings, self._answers)
+                asking = interpret_experience(model, asker, experience, turns, earlier, self._settings(), self._answers)
                 understood = await run_unless_stopped(stop, asking)
             except ModelAnswerError as error:
                 diffs.append(_fallback_diff(experience, error))
@@ -108,14 +109,14 @@ class DryRun:
                 if home is not None:
                     now, foreign_left = self._clock.now(), allowance - foreign_spent
                     decision = decide_changes(
-                        sketch, home, understood, vector, self._settings, now, foreign_left=foreign_left
+                        sketch, home, understood, vector, self._settings(), now, foreign_left=foreign_left
                     )
                     spent += decision.cost
                     foreign_spent += decision.foreign_cost
                     diffs.append(sketch.apply_changes(experience.id, decision.changes, decision.line))
             if progress is not None:
                 progress(len(seen), total)
-        diffs += await Upkeep(self._store, self._settings, self._clock.now(), stop=stop).preview()
+        diffs += await Upkeep(self._store, self._settings(), self._clock.now(), stop=stop).preview()
         is_stopped = stop is not None and stop.is_set()
         seconds = self._clock.monotonic() - began
         return Preview(tuple(diffs), fallbacks, waiting - len(seen), spent > allowance, is_stopped, seconds)

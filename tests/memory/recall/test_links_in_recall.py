@@ -21,7 +21,7 @@ def towards(nearness: float, other: int = 1) -> Vector:
 
 
 def live_of(vectors: dict[str, Vector], *links: Link, **chosen: object) -> LiveMemory:
-    live = LiveMemory(4, settings(**chosen))
+    live = LiveMemory(4, lambda: settings(**chosen))
     live.apply(
         ChangeSet(episodes=tuple(episode(name) for name in vectors), vectors=tuple(vectors.items()), links=links)
     )

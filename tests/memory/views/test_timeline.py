@@ -18,7 +18,7 @@ _DAY = 86_400.0
 
 def remembered(*when: tuple[str, float, str | None], links: tuple[Link, ...] = ()) -> LiveMemory:
     """Episodes by name, days ago and conversation."""
-    live = LiveMemory(4, recall_settings())
+    live = LiveMemory(4, recall_settings)
     made = [
         episode(name, created_at=NOW - days * _DAY, ended_at=NOW - days * _DAY + 60, conversation_id=talk)
         for name, days, talk in when

@@ -17,7 +17,7 @@ _EMBEDDER = WordEmbedder()
 
 def memory(**chosen: object) -> LiveMemory:
     """Three conversations: tea, the garden linked to it, and one without links."""
-    live = LiveMemory(_EMBEDDER.dimensions, recall_settings(**chosen))
+    live = LiveMemory(_EMBEDDER.dimensions, lambda: recall_settings(**chosen))
     said = {
         "tea": "We drank green tea on the terrace",
         "garden": "The roses bloom behind the house",

@@ -39,7 +39,9 @@ async def checkup(
 ) -> Checkup:
     """Check everything, with the database open. `models` is the folder of weights; None is the default."""
     findings, left_out = await check_open(database, home, clock)
-    findings += circuit_findings(circuits, named_providers(settings.llm))
+    # After a change of llm.embedding_model the earlier one serves recall until everything is embedded again.
+    serving = {str(row["model_id"]) for row in await database.rows("vectors.serving")}
+    findings += circuit_findings(circuits, named_providers(settings.llm) | serving)
     findings += limit_findings(await ledger.limits())
     findings += await check_models(settings.llm, models)
     findings += await check_sandbox(database)

@@ -13,7 +13,7 @@ from reveries.daemon.room_keeper import RoomKeeper
 from reveries.daemon.sleep_pressure import SleepPressure, why_sleep_is_due
 from reveries.daemon.watchdog import Watchdog
 from reveries.daemon.watched_model import WatchedModel
-from reveries.errors import BudgetExceededError
+from reveries.errors import BudgetExceededError, DiskFullError
 from reveries.memory.sleep.consolidation import DeepSleepResult
 from reveries.memory.sleep.light_sleep import LightSleepResult
 from reveries.memory.sleep.preview import Preview
@@ -94,11 +94,14 @@ class SleepControl:
             report, stop, model = self._pulse.beat_on_call(progress), self._activity.words_came, self._watched_model()
             try:
                 slept = await self._memory.deep_sleep(model, limit=limit, trigger=trigger, progress=report, stop=stop)
-                await self._parts.knowledge.clean()
             finally:
                 self._last_pass_ended = Deadline.after(0, self._clock)
             if not slept.was_interrupted and not slept.question:
                 self._time_is_due = Deadline.after(_TIME_PASSES_SECONDS, self._clock)
+            try:
+                await self._parts.knowledge.clean()
+            except DiskFullError as error:  # The pass is stored, and its caller must hear of it.
+                log.warning("knowledge.not_cleaned", why=error.message)
             return slept
 
     async def preview(self, limit: int | None, progress: CountCallback | None = None) -> Preview:

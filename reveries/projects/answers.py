@@ -17,7 +17,7 @@ DOUBT_TAG: Final = "doubt"
 CRITERION_TAG: Final = "criterion"
 """With PREMISE_TAG: a success criterion is hit, and the project stops until the owner answers."""
 
-_NO: Final = frozenset({"no", "n", "nope", "nein", "non"})
+_NO: Final = re.compile(r"(?:no|n|nope|nah|nein|non)(?:,? thanks|,? thank you)?[.! ]*", re.IGNORECASE)
 _SAYS_NO: Final = re.compile(
     r"\b(?:no|not|n|nope|nah|nein|non|almost|nearly|cannot)\b|n['\u2019]t\b|\bfar from it\b", re.IGNORECASE
 )
@@ -39,8 +39,8 @@ _DROP: Final = re.compile(
 
 
 def is_no(answer: str) -> bool:
-    """Whether an answer is a bare no."""
-    return answer.strip().strip(".!").casefold() in _NO
+    """Whether an answer is a no, perhaps with thanks, and says nothing else."""
+    return _NO.fullmatch(" ".join(answer.split())) is not None
 
 
 def is_not_reached(answer: str) -> bool:

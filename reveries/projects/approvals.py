@@ -6,6 +6,7 @@ from typing import Final
 import msgspec
 
 from reveries.errors import UsageError
+from reveries.projects.answers import is_no
 
 
 class HeldCall(msgspec.Struct, frozen=True):
@@ -31,14 +32,16 @@ class ApprovalScope(StrEnum):
 
 
 _ANSWERS: Final = {
-    ApprovalScope.ONCE: ("once", "yes", "y", "ok", "ja"),
+    ApprovalScope.ONCE: ("once", "yes", "y", "ok", "ja", "yes please", "yes, please"),
     ApprovalScope.TASK: ("task", "this task"),
     ApprovalScope.ALWAYS: ("always", "always in this project"),
-    ApprovalScope.NO: ("no", "n", "never", "nein"),
+    ApprovalScope.NO: ("never",),
 }
+"""Narrower than `yes_answers`: "fine" and "keep it" are a yes to a draft, but let no tool act. What is a no elsewhere
+is one here."""
 
 
-def scope_of(answer: str) -> ApprovalScope:
+def scope_or_refusal(answer: str) -> ApprovalScope:
     """Return the scope of an answer; one that says neither yes nor no counts as no."""
     try:
         return read_scope(answer)
@@ -48,6 +51,8 @@ def scope_of(answer: str) -> ApprovalScope:
 
 def read_scope(answer: str) -> ApprovalScope:
     """Return the scope of an answer to an approval. Raises UsageError if it says neither yes nor no."""
+    if is_no(answer):
+        return ApprovalScope.NO
     word = answer.strip().casefold().rstrip(".!")
     for scope, words in _ANSWERS.items():
         if word in words:

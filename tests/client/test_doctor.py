@@ -551,6 +551,25 @@ def test_a_fault_names_nothing_that_is_in_order(place: Place) -> None:
     assert named(place.look()) == {*_ALWAYS, "home-mode"}
 
 
+def test_a_failing_earlier_embedder_is_named_as_long_as_it_serves_recall(place: Place) -> None:
+    serving = "ollama/nomic-embed-text"
+
+    async def fail() -> None:
+        database = await open_database(place.database)
+        try:
+            async with database.transaction() as transaction:
+                await transaction.run("vectors.serve", {"model_id": serving, "since": 0.0})
+            circuits = await open_circuits(database, SystemClock(), random.Random(1))
+            for name in (serving, "ollama/another"):
+                await circuits.record_failure(f"{name} (embedding)", Failure(ModelFault.UNREACHABLE, "It is off."))
+        finally:
+            await database.aclose()
+
+    asyncio.run(fail())
+    [finding] = [one for one in place.look().findings if one.fault == "provider-failing"]
+    assert serving in finding.sentence
+
+
 def test_a_mind_that_is_awake_and_well_has_no_faults(place: Place) -> None:
     place.wake(awake_script(place.home, reveries=__import__("reveries").__version__))
     assert not place.look().findings

@@ -296,6 +296,19 @@ async def test_of_two_things_said_in_one_turn_both_can_be_out_of_date(tmp_path: 
         assert found == {("red", "green"), ("green", "blue"), ("Lisbon", "Porto"), ("Porto", "Braga")}
 
 
+async def test_each_of_three_values_said_at_once_is_replaced_by_the_next_and_by_no_other(tmp_path: Path) -> None:
+    clock = HandClock(NOW)
+    async with open_memory(tmp_path, clock) as memory:
+        await talk(memory, ("I live in Lisbon.", "I see."))
+        await memory.light_sleep()
+        for words in ("I moved to Porto.", "I moved to Braga."):  # Slept on together.
+            await clock.advance(3 * DAY)
+            await talk(memory, (words, "I see."))
+        await memory.light_sleep()
+        found = {(one.earlier.value, one.later.value) for one in await memory.contradictions(with_settled=True)}
+        assert found == {("Lisbon", "Porto"), ("Porto", "Braga")}
+
+
 @pytest.mark.requirement("R-118")
 async def test_of_two_things_said_in_one_turn_only_the_one_that_changed_is_told_as_outdated(tmp_path: Path) -> None:
     clock = HandClock(NOW)

@@ -119,7 +119,7 @@ def test_a_long_answer_of_yeses_is_read_at_once() -> None:
 
 
 def test_only_a_bare_no_is_a_no() -> None:
-    assert all(is_no(one) for one in ("no", "No.", "n"))
+    assert all(is_no(one) for one in ("no", "No.", "n", "nah", "No, thanks."))
     assert not any(is_no(one) for one in ("no, make it shorter", ""))
 
 

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from reveries.errors import NotFoundError, UsageError
-from reveries.projects.approvals import ApprovalScope, HeldCall, read_scope, scope_of
+from reveries.projects.approvals import ApprovalScope, HeldCall, read_scope, scope_or_refusal
 from reveries.projects.grant_store import GrantKind
 from reveries.projects.grants import give_grant, grants_for_task, revoke_grants, source_id
 from reveries.projects.model import Project, QuestionKind, TaskKind
@@ -96,8 +96,11 @@ async def test_an_approval_takes_no_answer_that_says_neither_yes_nor_no(tmp_path
 
 
 def test_how_far_an_answer_goes() -> None:
-    assert [read_scope(one) for one in ("Yes", "ja", " once. ")] == [ApprovalScope.ONCE] * 3
-    assert scope_of("do what you like") is ApprovalScope.NO
+    assert [read_scope(one) for one in ("Yes", "ja", " once. ", "yes, please")] == [ApprovalScope.ONCE] * 4
+    assert [read_scope(one) for one in ("no", "Nope.", "never", "nein", "No, thanks!")] == [ApprovalScope.NO] * 5
+    for one in ("fine", "keep it", "done", "already done"):  # A yes to a draft, or a doubtful one: no tool acts on it.
+        assert scope_or_refusal(one) is ApprovalScope.NO
+    assert scope_or_refusal("do what you like") is ApprovalScope.NO
     assert {kind.value for kind in GrantKind} == {"tool", "source", "call", "denial"}
     assert source_id("web:A.example") == source_of_host("a.example")
     assert source_id("folder") == "folder"

@@ -126,7 +126,7 @@ async def anew(embedder: OnnxEmbedder, folder: Path, turns: Sequence[PastTurn]) 
 
     memory = memory_with(embedder)
     await memory.hydrate()
-    await memory.import_turns("past", turns)
+    await memory.begin_import("past").add(turns)
     await memory.light_sleep()
     memory = memory_with(Renamed(embedder))
     await memory.hydrate()

@@ -56,7 +56,7 @@ async def measure(chosen: argparse.Namespace, embedder: Embedder) -> None:
         await memory.hydrate()
         began = time.perf_counter()
         past = [PastTurn(said_at(turn), turn.speaker, turn.text) for turn in turns]
-        imported = await memory.import_turns(chosen.conversation, past)
+        imported = await memory.begin_import(chosen.conversation).add(past)
         between = time.perf_counter()
         slept = await memory.light_sleep()
         slept_at = time.perf_counter()

@@ -86,7 +86,7 @@ async def import_talks(memory: Memory, corpus: Corpus) -> None:
         talks[-1].append(PastTurn(item.said_at, item.speaker, item.text))
         last = item.said_at
     for place, talk in enumerate(talks):
-        await memory.import_turns(f"talk {place}", talk)
+        await memory.begin_import(f"talk {place}").add(talk)
     await memory.light_sleep()
 
 

@@ -82,7 +82,7 @@ async def _import(memory: Memory, chosen: argparse.Namespace) -> None:
     names = dict.fromkeys(item["corpus"] for item in lines_of(chosen.data / "data" / "locomo" / "corpora.jsonl.gz"))
     for name in names:
         turns = eval_turns(chosen.data, name)
-        await memory.import_turns(name, [PastTurn(said_at(turn), turn.speaker, turn.text) for turn in turns])
+        await memory.begin_import(name).add([PastTurn(said_at(turn), turn.speaker, turn.text) for turn in turns])
         await memory.light_sleep()
         if (await memory.stats()).unprocessed >= chosen.experiences:
             return

@@ -29,9 +29,6 @@ NAMED_TABLES = ("mcp.servers.",)
 """Prefixes of keys that continue with a name chosen by the owner."""
 ModelName = Annotated[str, msgspec.Meta(min_length=1)]
 Provider = Literal["auto", "embedded", "ollama", "openai", "anthropic", "cerebras", "openrouter"]
-READ_AT_WAKE = ("mind.", "llm.", "circuit_breaker.", "storage.db_path", "log.")
-"""Beginnings of the keys whose value is read once, when the mind wakes. Every other setting is read anew each time that
-a part of the mind needs it, so a changed one applies at once."""
 LOCAL_EMBEDDERS = ("all-minilm-l6-v2",)
 EMBEDDING_PROVIDERS = ("ollama", "openai", "anthropic", "cerebras", "openrouter")
 
@@ -443,19 +440,6 @@ def get_setting(settings: Settings, key: str) -> object:
             raise ConfigError(f"There is no setting {key}.", advice=_suggest_key(key, known_keys()))
         node = node[part]
     return node
-
-
-def keep_read_at_wake(fresh: Settings, current: Settings) -> Settings:
-    """Return `fresh` with the values of `current` for all keys that are read only at a wake."""
-    tables = cast("dict[str, object]", msgspec.to_builtins(fresh))
-    for key in known_keys():
-        if key.startswith(READ_AT_WAKE):
-            *parents, name = key.split(".")
-            table = tables
-            for parent in parents:
-                table = cast("dict[str, object]", table[parent])
-            table[name] = get_setting(current, key)
-    return msgspec.convert(tables, Settings)
 
 
 def known_keys() -> list[str]:

@@ -431,7 +431,7 @@ def test_importing_the_daemon_loads_no_code_that_works_on_projects() -> None:
     """It is loaded when a project wakes: an idle daemon is no larger for projects."""
     loaded = loaded_modules_after("import reveries.daemon.app")
     assert "reveries.projects.store" in loaded
-    assert loaded & {"reveries.projects.work", "reveries.projects.executing", "reveries.tools.loop"} == set()
+    assert loaded & {"reveries.projects.work", "reveries.projects.task_execution", "reveries.tools.loop"} == set()
 
 
 def test_importing_the_daemon_loads_no_hosted_provider() -> None:

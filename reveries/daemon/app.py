@@ -130,9 +130,8 @@ async def _live_until_ended(wake: Wake, clock: Clock, awake: asyncio.Event, endi
         stack.push_async_callback(database.aclose)
         database.has_conversation = True
         in_force = SettingsInForce(wake.config_file, settings)
-        ledger = Ledger(
-            database, clock, lambda: in_force.current.budget, longest_call_seconds=longest_call_seconds(settings.llm)
-        )
+        longest_call = longest_call_seconds(settings.llm)
+        ledger = Ledger(database, clock, lambda: in_force.current.budget, longest_call_seconds=longest_call)
         circuits = await open_circuits(database, clock, random.Random())
         tier_results = await open_tier_results(database)
         if safe_because:

@@ -137,7 +137,9 @@ def _build_monologue(
         slice_tokens=models.slice_tokens,
         tier=lambda: models.tier(Role.MONOLOGUE),
     )
-    return Monologue(cycle, find_hold=permission.held, cool_down_seconds=settings.circuit_breaker.cool_down_seconds)
+    return Monologue(
+        cycle, find_hold=permission.find_hold, cool_down_seconds=settings.circuit_breaker.cool_down_seconds
+    )
 
 
 def _build_conversation(parts: MindParts, host: ConversationHost, guards: Guards) -> Conversation:

@@ -77,9 +77,9 @@ class ProjectTalk:
 
     async def _asked_notes(self, state: AgentState, words: str, room_chars: int) -> list[PromptMemory]:
         """Return the note that the owner's words ask for beside the state; none where that is enough."""
-        from reveries.projects.auditing import read_coherence
         from reveries.projects.coherence import describe_coherence
         from reveries.projects.conflicts import list_doubts
+        from reveries.projects.result_audit import read_coherence
 
         page, project_id = state.orientation, state.project.id
         match choose_presentation(words):
@@ -97,7 +97,7 @@ class ProjectTalk:
                 sources = [side.foreign_sources for one in conflicts for side in (one.older, one.newer)]
                 # Criteria, decisions and areas are quoted from the page.
                 sources += [page.foreign_sources, *(one.foreign_sources for one in state.tasks)]
-        return told_note(state.project, told, room_chars, is_tainted=any(sources))
+        return sentences_note(state.project, told, room_chars, is_tainted=any(sources))
 
     async def _trace(self, state: AgentState, words: str) -> tuple[list[str], list[frozenset[str]]]:
         """Tell how the task that is asked about came to its outcome; also return the sources of what is told."""
@@ -150,7 +150,7 @@ def state_note(state: AgentState) -> PromptMemory:
     return PromptMemory(state.project.id, None, line, project=state.project.name, is_tainted=bool(shown))
 
 
-def told_note(project: Project, told: Sequence[str], room_chars: int, *, is_tainted: bool) -> list[PromptMemory]:
+def sentences_note(project: Project, told: Sequence[str], room_chars: int, *, is_tainted: bool) -> list[PromptMemory]:
     """Build one note of as many of the sentences as fit; none if not even the first does. Pure."""
     line = f"- Of your project {format_record(project.name, _WORD_CHARS)}:"
     length = len(line)

@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
 
     from reveries.projects.task_tools import ToolServices
-    from reveries.projects.watching import ReportEvent
     from reveries.projects.work import ProjectWork
+    from reveries.projects.work_observers import ReportEvent
     from reveries.tools.mcp_servers import McpServer
 
 log = structlog.get_logger("work")
@@ -132,7 +132,7 @@ class ProjectWorker:
     async def situation(self) -> Situation:
         """Collect what `attention` needs for its choice."""
         settings = self._parts.settings.projects
-        held = self._permission.held()
+        held = self._permission.find_hold()
         return Situation(
             is_talking=self._activity.is_talking,
             seconds_since_words=self._activity.seconds_since_words,
@@ -238,7 +238,7 @@ class ProjectWorker:
         if self._is_asked_for or self._break is None or self._permission_looked.seconds_left(self._parts.clock) > 0:
             return
         self._permission_looked = Deadline.after(_PERMISSION_SECONDS, self._parts.clock)
-        if (held := self._permission.held()) is not None:
+        if (held := self._permission.find_hold()) is not None:
             self._break.ask(held.why)
 
     async def _open_work(self, report_event: "ReportEvent", work_break: "WorkBreak") -> "ProjectWork":
@@ -323,7 +323,7 @@ class ProjectWorker:
         self._pulse.beat()
         if not await self.store.is_active(self._at_work):
             return True
-        is_held = self._permission.held() is not None and not self._is_asked_for
+        is_held = self._permission.find_hold() is not None and not self._is_asked_for
         return is_held or self._activity.words_came.is_set() or await self._sleep.why_due(is_working=True) is not None
 
     def _model(self, project_id: str) -> WorkModel:

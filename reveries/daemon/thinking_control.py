@@ -31,7 +31,7 @@ class Permission:
         self._no_room = no_room
         self.is_paused = False
 
-    def held(self) -> ThinkingHold | None:
+    def find_hold(self) -> ThinkingHold | None:
         """Return what holds thinking back; None if it may think."""
         monologue = self._settings().monologue
         spans = [span for text in monologue.quiet_hours if (span := parse_quiet_span(text)) is not None]

@@ -75,7 +75,7 @@ _FLOOR = 0.7
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class QueryAnswer:
     """The answer to a question: its plan and the results."""
 
     plan: QueryPlan
@@ -127,7 +127,7 @@ class KnowledgeSearch:
 
     async def answer(
         self, project_id: str, question: str, limit: int, *, until: float | None = None, is_counted: bool = False
-    ) -> Answered:
+    ) -> QueryAnswer:
         """Search according to the plan of the question (V-71, V-72). Tasks and questions are not searched: for an
         operational question this finds chunks about its subject. `until`: search what the project knew at that time."""
         plan = await self._plan(question)
@@ -148,7 +148,7 @@ class KnowledgeSearch:
             for one, type_ in itertools.product(found[:_COUNTED_TOGETHER], plan.relation_types or (None,)):
                 related = await self.related(project_id, one.chunk.id, type_)
                 relations += [(one, other) for other in related if until is None or other.relation.created_at <= until]
-        return Answered(plan, found, relations)
+        return QueryAnswer(plan, found, relations)
 
     async def hybrid(
         self,

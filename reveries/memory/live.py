@@ -52,16 +52,15 @@ class ArrangedVectors:
 
 
 class LiveMemory:
-    """The graph with its turns. `is_literal` makes recall use R-119's entry points alone, as an oracle for tests."""
+    """The graph with its turns."""
 
-    def __init__(self, dimensions: int, settings: Callable[[], RecallSettings], *, is_literal: bool = False) -> None:
+    def __init__(self, dimensions: int, settings: Callable[[], RecallSettings]) -> None:
         self.graph = MemoryGraph(dimensions)
         self.turns = TurnIndex(dimensions)
         self.claims = ClaimIndex()
         self.names = NameIndex()
         self.self_model = SelfModel()
         self._read_settings = settings
-        self._is_literal = is_literal
 
     @property
     def dimensions(self) -> int:
@@ -117,11 +116,6 @@ class LiveMemory:
         """The current recall settings."""
         return self._read_settings()
 
-    @property
-    def share_of_spread(self) -> float:
-        """Weight of energy received over links in the ranking."""
-        return 1.0 if self._is_literal else SHARE_OF_SPREAD
-
     def apply(self, changes: ChangeSet) -> None:
         """Apply `changes`. Never waits, cannot fail."""
         self.graph.apply(changes)
@@ -138,7 +132,7 @@ class LiveMemory:
             vector = self.no_vector
         scores = score_turns(self.turns, cue, vector, context.now, context.exclude_turn_ids)
         seeds = self.entry_points(nearest_seeds(self.graph, vector, self.settings.seeds), vector, scores)
-        surfaced, edges_touched = activate_episodes(self.graph, seeds, context, self.settings, self.share_of_spread)
+        surfaced, edges_touched = activate_episodes(self.graph, seeds, context, self.settings, SHARE_OF_SPREAD)
         homes = [one.episode.id for one in surfaced]
         turns = best_turns_of_episodes(self.turns, scores, homes, _TURNS_PER_EPISODE)
         recall = Recall(
@@ -178,11 +172,8 @@ class LiveMemory:
         """Return `seeds` plus the episodes of the best source turns: an episode's own vector blurs what one turn says
         exactly.
 
-        The match of such an entry point is its turn's cosine and word coverage, weighted by `meaning_weight`. The
-        literal form returns `seeds` alone.
+        The match of such an entry point is its turn's cosine and word coverage, weighted by `meaning_weight`.
         """
-        if self._is_literal:
-            return list(seeds)
         by_index = {seed.index: seed for seed in seeds}
         for row in scores.best_rows(self.settings.seeds):
             index = self.graph.index_of(self.turns.episode_id(row))

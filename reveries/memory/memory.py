@@ -21,7 +21,7 @@ from reveries.memory.deep_recall import DeepRecall, DeepSearchResult, find_dorma
 from reveries.memory.deep_store import DeepCounts
 from reveries.memory.forgetting.forgetting import Forgetting
 from reveries.memory.gaps import Gaps
-from reveries.memory.importing import ImportCounts, ImportSession, PastTurn
+from reveries.memory.importing import ImportSession, PastTurn
 from reveries.memory.kernel_compilation import warm_up
 from reveries.memory.live import LiveMemory
 from reveries.memory.model import Gap, Recall, RecallContext, SelfModel, Turn
@@ -262,10 +262,6 @@ class Memory:
     async def correct(self, id_or_prefix: str, text: str) -> Correction:
         """Let the owner's words replace what an episode says. Raises NotFoundError, UsageError."""
         return await self._corrections.correct(id_or_prefix, text, await self.embed_cue(text))
-
-    async def import_turns(self, source: str, turns: Sequence[PastTurn]) -> ImportCounts:
-        """Import a whole past conversation at once. Lines that were imported before are not stored again."""
-        return await self.begin_import(source).add(turns)
 
     # --- sleep -------------------------------------------------------------------------------------------------------
 

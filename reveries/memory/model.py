@@ -60,14 +60,14 @@ class Turn:
     """The spans that only repeat text from the prompt: recalled memories, rules, the words just said."""
 
     @property
-    def fresh(self) -> str:
+    def own_text(self) -> str:
         """The text without its echoes. Summaries, quotes, claims and vectors are built from this alone."""
         return fresh_text(self.text, self.echoes)
 
     @property
     def is_echo(self) -> bool:
         """Whether the whole text is an echo."""
-        return bool(self.echoes) and not self.fresh
+        return bool(self.echoes) and not self.own_text
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from reveries.projects.folder_reading import is_of_folder
 from reveries.projects.folder_recipe import plan_overview
 from reveries.projects.intake import CRITERIA_TAG, criteria_question, first_questions
 from reveries.projects.model import AgentState, AgentStatus, QuestionKind, TaskStatus, WorkTask
-from reveries.projects.orienting import write_orientation
+from reveries.projects.orientation import write_orientation
 from reveries.projects.planning import PlannedTask, plan_tasks
 from reveries.projects.premise import Fallen, say_chain, titles_of, what_falls
 from reveries.projects.prompt_material import describe_orientation, gather_material
@@ -22,8 +22,8 @@ from reveries.projects.store import NewQuestion, ProjectStore
 from reveries.projects.task_store import NewTask
 from reveries.projects.triggers import ABOUT_REACHED, INTAKE_TAG, REACHED_TAG, is_over, rewrite_by_default, why_plan
 from reveries.projects.wake import read_state
-from reveries.projects.watching import ReportEvent
 from reveries.projects.work_model import WorkModel
+from reveries.projects.work_observers import ReportEvent
 from reveries.projects.yes_answers import YesTo, what_is_beyond_yes
 
 MOST_PLANS = 3

@@ -3,8 +3,8 @@
 from typing import Final
 
 from reveries.knowledge.model import ChunkSource, ChunkType, Confidence, NewChunk
-from reveries.projects.executing import ResultStatus, TaskResult
 from reveries.projects.model import OwnerQuestion, WorkTask
+from reveries.projects.task_execution import ResultStatus, TaskResult
 
 DRAFT_TAG: Final = "draft"
 

@@ -19,11 +19,11 @@ from reveries.memory.text.extracts import sentences_of
 from reveries.projects.documents import path_of
 from reveries.projects.drafts import keep_draft
 from reveries.projects.evidence import Evidence, Observed
-from reveries.projects.executing import ResultStatus, TaskResult, Workplace
 from reveries.projects.folder_reading import is_of_folder
 from reveries.projects.model import Goal, OwnerQuestion, QuestionKind, QuestionStatus, TaskKind, WorkTask
 from reveries.projects.planning import PlannedTask
 from reveries.projects.store import NewQuestion
+from reveries.projects.task_execution import ResultStatus, TaskResult, Workplace
 from reveries.projects.work_model import WorkModel
 from reveries.projects.yes_answers import YesTo, begins_with_yes, is_yes, what_is_beyond_yes
 from reveries.prompts import prompt
@@ -103,7 +103,7 @@ def _say_where(place: Workplace) -> str:
 
 def _ask_as_it_is(place: Workplace, task: WorkTask, answered: OwnerQuestion) -> TaskResult:
     """Ask again where the owner said yes to something else: nothing in the draft can be changed by words."""
-    place.seen_sources |= answered.foreign_sources
+    place.seen_sources.update(answered.foreign_sources)
     change = one_line(what_is_beyond_yes(answered.answer, YesTo.WRITE))
     told = f"I cannot do this: “{change}”. An overview only lists and quotes the notes."
     return _ask_approval(task, f"{told} Shall I {_say_where(place)} as it is? Say yes or no.", answered.context)

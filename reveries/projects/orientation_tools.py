@@ -6,7 +6,6 @@ from typing import Annotated
 import msgspec
 
 from reveries.errors import UsageError
-from reveries.projects.auditing import read_coherence
 from reveries.projects.conflicts import is_doubtful, list_doubts
 from reveries.projects.model import (
     AreaProgress,
@@ -17,7 +16,8 @@ from reveries.projects.model import (
     Project,
     SkillNode,
 )
-from reveries.projects.orienting import archive_chunk
+from reveries.projects.orientation import archive_chunk
+from reveries.projects.result_audit import read_coherence
 from reveries.projects.store import LONGEST_NAME_CHARS, ProjectStore
 from reveries.projects.wake import read_state
 from reveries.safe_text import plain

@@ -19,10 +19,10 @@ from reveries.memory.text.extracts import sentences_of
 from reveries.projects.answers import is_no
 from reveries.projects.drafts import DRAFT_TAG, keep_draft
 from reveries.projects.evidence import Evidence, QuotedChunk
-from reveries.projects.executing import ResultStatus, TaskResult, Workplace
 from reveries.projects.folder_recipe import is_overview, write_overview
 from reveries.projects.model import OwnerQuestion, QuestionKind, QuestionStatus, TaskKind, WorkTask
 from reveries.projects.store import NewQuestion
+from reveries.projects.task_execution import ResultStatus, TaskResult, Workplace
 from reveries.projects.yes_answers import YesTo, is_yes, what_is_beyond_yes
 from reveries.prompts import prompt
 from reveries.safe_text import one_line
@@ -96,7 +96,7 @@ def _answered(place: Workplace, task: WorkTask) -> OwnerQuestion | None:
     own = [one for one in place.state.questions if one.task_id == task.id and one.status is QuestionStatus.ANSWERED]
     if not own:
         return None
-    place.seen_sources |= own[-1].foreign_sources
+    place.seen_sources.update(own[-1].foreign_sources)
     return own[-1]
 
 
@@ -182,7 +182,7 @@ async def _nearest_lines(
 ) -> list[NoteLine]:
     """Return the sentences of the best matching chunks, most similar first. `since`: only of material that was added
     after this question was asked; everything else was searched before."""
-    found = await place.search(task, question, _FOUND, _ORIGINALS)
+    found = await place.search.find(task, question, _FOUND, _ORIGINALS)
     if since is not None:
         found = [one for one in found if one.type is ChunkType.RESOURCE and one.created_at > since.asked_at]
     asked = set(terms_of(question))

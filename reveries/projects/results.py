@@ -5,15 +5,15 @@ from dataclasses import dataclass, replace
 
 from reveries.db.database import Transaction
 from reveries.knowledge.model import ChunkSource, ChunkType, Confidence, NewChunk
-from reveries.projects.auditing import AuditVerdict, audit_result
 from reveries.projects.evidence import Facts
-from reveries.projects.executing import ResultStatus, TaskResult
 from reveries.projects.model import AgentState, QuestionKind, TaskKind, TaskStatus, WorkTask
+from reveries.projects.result_audit import AuditVerdict, audit_result
 from reveries.projects.store import NewQuestion, ProjectStore
+from reveries.projects.task_execution import ResultStatus, TaskResult
 from reveries.projects.task_store import NewTask
 from reveries.projects.triggers import rewrite_after_task
-from reveries.projects.watching import ReportEvent, WorkMemory
 from reveries.projects.work_model import WorkModel
+from reveries.projects.work_observers import ReportEvent, WorkMemory
 
 MOST_TRIES = 3
 _OPEN = (TaskStatus.READY, TaskStatus.IN_PROGRESS, TaskStatus.BLOCKED)

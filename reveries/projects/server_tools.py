@@ -9,7 +9,7 @@ from reveries.errors import NotFoundError, ReveriesError
 from reveries.projects.grant_store import Grant, GrantKind
 from reveries.projects.model import Project
 from reveries.projects.store import ProjectStore
-from reveries.projects.watching import ReportEvent
+from reveries.projects.work_observers import ReportEvent
 from reveries.tools.mcp_servers import McpServer
 from reveries.tools.mcp_tools import OfferedTool, PinnedTool, read_pin
 from reveries.tools.registry import Tool

@@ -23,7 +23,7 @@ from reveries.projects.model import AgentState, QuestionKind, WorkStep, WorkTask
 from reveries.projects.prompt_material import list_chunks
 from reveries.projects.server_tools import OpenServer, ServerTools
 from reveries.projects.store import NewQuestion, ProjectStore
-from reveries.projects.watching import StepRows
+from reveries.projects.work_observers import StepRows
 from reveries.safe_text import one_line
 from reveries.tools.folder_copies import FolderCopies
 from reveries.tools.folder_tools import CHANGING, LOOKING, RUNNING, FolderTools

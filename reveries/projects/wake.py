@@ -58,13 +58,13 @@ async def note_answers(store: ProjectStore, project_id: str) -> None:
             if CONFLICT_TAG in one.context_tags:
                 await settle_by_answer(store, transaction, one)
             if PREMISE_TAG in one.context_tags:
-                await _let_held_go_on(store, transaction, one)
+                await _release_held_tasks(store, transaction, one)
         await store.tasks.release(transaction, project_id)
         if triggers := _rewrite_triggers(answered, said):
             await store.note_rewrite_due(transaction, project, *triggers)
 
 
-async def _let_held_go_on(store: ProjectStore, transaction: Transaction, question: OwnerQuestion) -> None:
+async def _release_held_tasks(store: ProjectStore, transaction: Transaction, question: OwnerQuestion) -> None:
     """Apply the owner's answer after a premise fell: held tasks rest on what holds now and go on, or are dropped."""
     chunks = {one.id: one for one in await store.knowledge.read(transaction, question.project_id)}
     for task in await store.tasks.of_project(question.project_id, transaction):

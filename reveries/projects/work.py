@@ -14,22 +14,22 @@ from reveries.db.database import Transaction
 from reveries.errors import BudgetExceededError, ModelError, ModelUnavailableError
 from reveries.llm.tier import Tier
 from reveries.projects.answers import is_dropping, own_answers
-from reveries.projects.auditing import find_off_track, note_off_track, require_audit_budget
 from reveries.projects.between_tasks import BetweenTasks
-from reveries.projects.executing import ResultStatus, TaskResult, Workplace, execute_freely
 from reveries.projects.folder_reading import read_folder
 from reveries.projects.model import AgentState, AgentStatus, TaskKind, WorkTask
-from reveries.projects.orienting import ARCHIVE_TAG
+from reveries.projects.orientation import ARCHIVE_TAG
 from reveries.projects.recipes import follow_recipe
+from reveries.projects.result_audit import find_off_track, note_off_track, require_audit_budget
 from reveries.projects.results import TaskResults
 from reveries.projects.server_tools import ServerTools
 from reveries.projects.store import ProjectStore
+from reveries.projects.task_execution import ResultStatus, SourcedSearch, TaskResult, Workplace, execute_freely
 from reveries.projects.task_tools import HoldBreak, TaskTools, ToolServices, folder_access
 from reveries.projects.triggers import INTAKE_TAG, percent_done
 from reveries.projects.wake import has_new_answers, note_answers, read_state, wake_project
 from reveries.projects.wake_report import NOTHING_TO_DO, RestReason, WakeReport
-from reveries.projects.watching import ReportEvent, StepRows, WorkMemory, ignore_event
 from reveries.projects.work_model import WorkModel
+from reveries.projects.work_observers import ReportEvent, StepRows, WorkMemory, ignore_event
 from reveries.tools.loop import LoopLimits
 
 log = structlog.get_logger("work")
@@ -163,28 +163,39 @@ class ProjectWork:
             return
         steps = StepRows(self.store, task, self.report_event)
         watched = replace(model, recorder=steps)
-        place = Workplace(self.store, watched, state, self._limits())
+        search = SourcedSearch(self.store, state.session_id)
         is_free = _is_free(model, task)
+        tools = await self._open_tools(state, task, steps, search, with_servers=is_free)
+        try:
+            place = Workplace(self.store, watched, state, search, self._limits(), tools)
+            result = await (execute_freely(place, task) if is_free else follow_recipe(place, task))
+        finally:
+            await asyncio.shield(tools.close())
+        sources = task.foreign_sources | search.seen_sources
+        await self._results.store_result(watched, state, replace(task, foreign_sources=sources), result)
+
+    async def _open_tools(
+        self, state: AgentState, task: WorkTask, steps: StepRows, search: SourcedSearch, *, with_servers: bool
+    ) -> TaskTools:
+        """Open the tools of an attempt; the caller closes them."""
         servers = ServerTools(self.store, state.project, self.services.open_server, self.report_event)
         try:
-            if is_free:
+            if with_servers:
                 await servers.open()
-            place.tools = TaskTools(
+            return TaskTools(
                 services=self.services,
                 store=self.store,
                 state=state,
                 task=task,
                 steps=steps,
-                find_chunks=partial(place.search, task),
-                sources=place.seen_sources,
+                find_chunks=partial(search.find, task),
+                sources=search.seen_sources,
                 servers=servers,
                 hold_break=self.hold_break,
             )
-            result = await (execute_freely(place, task) if is_free else follow_recipe(place, task))
-        finally:
-            await asyncio.shield(place.tools.close() if place.tools is not None else servers.close())
-        sources = task.foreign_sources | place.seen_sources
-        await self._results.store_result(watched, state, replace(task, foreign_sources=sources), result)
+        except BaseException:
+            await asyncio.shield(servers.close())
+            raise
 
     def _limits(self) -> LoopLimits:
         settings = self.settings()

@@ -69,7 +69,7 @@ class McpServer:
         return Tool(
             self.full_name(offered),
             source_of_server(self.name),
-            offered.told,
+            offered.short_description,
             reach,
             arguments,
             run,

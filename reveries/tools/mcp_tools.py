@@ -41,7 +41,7 @@ class OfferedTool(msgspec.Struct, frozen=True):
         return hashlib.sha256(encoded).hexdigest()[:_PIN_CHARS]
 
     @property
-    def told(self) -> str:
+    def short_description(self) -> str:
         """Its description on one line."""
         return one_line(self.description, MOST_DESCRIPTION_CHARS)
 

@@ -252,7 +252,7 @@ async def take_in(life: Living, items: Sequence[Item]) -> None:
         if item.way == "import":
             lines = [PastTurn(now + place, item.speaker, text) for place, text in enumerate(item.texts)]
             lines.append(PastTurn(now + len(lines), "Reverie", f"As {item.token} says."))
-            await memory.import_turns(f"{item.token}.txt", lines)
+            await memory.begin_import(f"{item.token}.txt").add(lines)
         else:
             for text in item.texts:
                 await memory.conversations.record_external(text, _ORIGINS[item.way])
@@ -266,7 +266,7 @@ async def flood(life: Living) -> None:
     for number, lines in enumerate(FLOODS):
         now = life.clock.now()
         past = [PastTurn(now + place, "Tomas", text) for place, text in enumerate(lines)]
-        await memory.import_turns(f"flood {number}.txt", past)
+        await memory.begin_import(f"flood {number}.txt").add(past)
         if number:
             await life.say(MOVED)
         for text in SAME:

@@ -26,7 +26,7 @@ async def test_a_pass_that_asks_is_in_the_notices_until_it_is_answered(home: Hom
     async with living(home, model, PatientClock(NOW), ASKS_SOON) as life:
         memory = life.mind.memory
         for place in range(2):
-            await memory.import_turns(f"past {place}", [PastTurn(NOW - (50 - place) * 3600, "Ana", BOAT)])
+            await memory.begin_import(f"past {place}").add([PastTurn(NOW - (50 - place) * 3600, "Ana", BOAT)])
         slept = await life.mind.sleep.consolidate(None, trigger="owner")
         assert slept.question
         (notice,) = [one for one in await attach_notices(life.mind) if "waits for your answer" in one]
@@ -44,7 +44,7 @@ async def test_a_pass_that_asks_is_in_the_notices_until_it_is_answered(home: Hom
 async def test_a_pass_shows_the_summary_of_each_episode_before_and_after_it(home: Home) -> None:
     model = ScriptedModel(otherwise=deep_answer(0.6, BOAT, summary="Sole needs paint."))
     async with living(home, model, PatientClock(NOW), SETTINGS) as life:
-        await life.mind.memory.import_turns("past", [PastTurn(NOW - 50 * 3600, "Ana", BOAT)])
+        await life.mind.memory.begin_import("past").add([PastTurn(NOW - 50 * 3600, "Ana", BOAT)])
         await life.mind.memory.light_sleep()
         [before] = life.mind.memory.live.graph.episodes()
         slept = await life.mind.sleep.consolidate(None, trigger="owner")
@@ -62,7 +62,7 @@ async def test_no_notice_quotes_foreign_text_and_no_pass_waits_because_of_it(hom
     model = ScriptedModel(otherwise=deep_answer(0.5, BOAT, summary=BOAT))
     async with living(home, model, PatientClock(NOW), ASKS_SOON) as life:
         for place in range(3):
-            await life.mind.memory.import_turns(f"past {place}", [PastTurn(NOW - (50 - place) * 3600, "Bea", BOAT)])
+            await life.mind.memory.begin_import(f"past {place}").add([PastTurn(NOW - (50 - place) * 3600, "Bea", BOAT)])
         slept = await life.mind.sleep.consolidate(None, trigger="owner")
         assert (slept.question, slept.left) == ("", 0)
         assert "boat" not in str(await attach_notices(life.mind))

@@ -22,7 +22,7 @@ async def test_it_sleeps_on_what_happened_and_lets_time_pass_all_the_same(home: 
     async with living(home, model, PatientClock(NOW), _QUIET) as life:
         assert await life.mind.sleep.apply_decay() is not None
         life.clock.step_wall(-_MONTH)
-        await life.mind.memory.import_turns("past", [PastTurn(NOW - 2 * _MONTH, "Bea", _BOAT)])
+        await life.mind.memory.begin_import("past").add([PastTurn(NOW - 2 * _MONTH, "Bea", _BOAT)])
         await life.mind.sleep.light_sleep()
         await life.clock.advance(3.9 * 3600)
         assert (await life.mind.memory.stats()).last_consolidation == ""

@@ -22,7 +22,7 @@ async def remember(talk: Talk, *texts: str, days_ago: float = 30.0) -> None:
     """Import a past conversation, one episode per text."""
     now = talk.clock.now()
     turns = [PastTurn(now - (days_ago - place) * _DAY, "Tom", text) for place, text in enumerate(texts)]
-    await talk.memory.import_turns("past", turns)
+    await talk.memory.begin_import("past").add(turns)
     await talk.memory.light_sleep()
 
 
@@ -213,7 +213,9 @@ async def test_a_search_of_a_period_brings_what_was_said_then(tmp_path: Path) ->
 
 
 async def remember_again(talk: Talk) -> None:
-    await talk.memory.import_turns("later", [PastTurn(talk.clock.now() - 5 * _DAY, "Tom", "The pear tree in autumn")])
+    await talk.memory.begin_import("later").add(
+        [PastTurn(talk.clock.now() - 5 * _DAY, "Tom", "The pear tree in autumn")]
+    )
     await talk.memory.light_sleep()
 
 

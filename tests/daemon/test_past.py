@@ -71,7 +71,9 @@ async def test_conversations_and_words_are_found_and_read_in_parts(tmp_path: Pat
 
 async def test_an_imported_conversation_is_read_and_not_gone_on_with(tmp_path: Path) -> None:
     async with talking(tmp_path) as talk:
-        await talk.memory.import_turns("letters", [PastTurn(1.0, "You", "Dear friend"), PastTurn(2.0, "Tom", "Yes?")])
+        await talk.memory.begin_import("letters").add(
+            [PastTurn(1.0, "You", "Dear friend"), PastTurn(2.0, "Tom", "Yes?")]
+        )
         (past,) = await _all(talk)
         assert past.source == "letters"
         read = await ask(talk, protocol.AskTurns(1, past.conversation_id), protocol.Turns)

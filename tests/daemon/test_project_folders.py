@@ -11,7 +11,7 @@ from reveries.config import Home
 from reveries.errors import ReveriesError
 from reveries.projects.model import TaskKind
 from reveries.projects.task_store import NewTask
-from reveries.projects.watching import StepRows, ignore_event
+from reveries.projects.work_observers import StepRows, ignore_event
 from reveries.tools.folder_copies import FolderCopies
 from reveries.tools.reach import Reach
 from reveries.tools.results import ToolResult

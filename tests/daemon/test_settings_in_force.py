@@ -9,7 +9,6 @@ import msgspec
 import pytest
 
 from reveries.config import (
-    READ_AT_WAKE,
     BreakerSettings,
     Home,
     LlmSettings,
@@ -21,7 +20,7 @@ from reveries.config import (
     load_settings,
 )
 from reveries.daemon.mind import reload_settings
-from reveries.daemon.settings_in_force import SettingsInForce
+from reveries.daemon.settings_in_force import READ_AT_WAKE, SettingsInForce
 from reveries.errors import ConfigError
 from reveries.llm.scripted import ScriptedModel
 from tests.daemon.mind_kit import NOON, living

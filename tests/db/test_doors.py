@@ -227,7 +227,7 @@ def _count_rows(file: dbapi.Connection, table: str) -> int:
 @pytest.mark.parametrize("gate", [Gate.EXCHANGE, Gate.EPISODE, Gate.CLAIM])
 async def test_where_the_code_forgets_the_taint_the_file_refuses_the_row(tmp_path: Path, gate: Gate) -> None:
     async with open_memory(tmp_path) as memory:
-        await memory.import_turns("letters", THEIRS)
+        await memory.begin_import("letters").add(THEIRS)
 
         async def live() -> None:
             with opened(gate):
@@ -267,7 +267,7 @@ def lived(folder: Path) -> Path:
 
     async def live() -> None:
         async with open_memory(folder) as memory:
-            await memory.import_turns("letters", THEIRS)
+            await memory.begin_import("letters").add(THEIRS)
             await memory.light_sleep()
             await talk(memory, ("Good morning.", "Good morning to you."))
             turn = await memory.conversations.append_owner_turn(
@@ -407,7 +407,9 @@ def _tainted_by(change: EpisodeChange) -> EpisodeChange:
 async def test_a_pass_that_lost_taints_is_taken_back_after_the_migration_that_gave_them_back(tmp_path: Path) -> None:
     async with open_memory(tmp_path) as memory:
         for name, hours in (("a", 50), ("b", 20)):
-            await memory.import_turns(name, [PastTurn(NOW - hours * 3600, "Bea", "The boat Sole needs blue paint.")])
+            await memory.begin_import(name).add(
+                [PastTurn(NOW - hours * 3600, "Bea", "The boat Sole needs blue paint.")]
+            )
         await memory.light_sleep()
         light, before = (await memory.sleep_log(1))[0].id, picture(memory)
         answer = deep_answer(0.5, "The boat Sole needs blue paint.", summary="The boat Sole needs blue paint.")

@@ -103,7 +103,7 @@ class MindMachine(RuleBasedStateMachine):
         async def work() -> None:
             source = self._next()
             past = [PastTurn(NOW - 50 * DAY + place, "Bea", f"{text} ({source})") for place, text in enumerate(words)]
-            await self._memory.import_turns(f"past {source}", past)
+            await self._memory.begin_import(f"past {source}").add(past)
             self._imported += [turn.text for turn in past]
 
         self._do(work())

@@ -193,7 +193,7 @@ async def test_of_an_old_conversation_that_comes_in_late_the_older_value_is_the_
     async with open_memory(tmp_path, HandClock(NOW)) as memory:
         await talk(memory, ("I live in Porto.", "Yes."))
         await memory.light_sleep()
-        await memory.import_turns("past", [PastTurn(NOW - 400 * DAY, "Ana", "I live in Lisbon.")])
+        await memory.begin_import("past").add([PastTurn(NOW - 400 * DAY, "Ana", "I live in Lisbon.")])
         await memory.light_sleep()
         (conflict,) = memory.live.claims.conflicts.values()
         assert (conflict.earlier.value, conflict.later.value) == ("Lisbon", "Porto")
@@ -266,9 +266,11 @@ async def test_many_foreign_claims_take_no_effect_from_what_the_owner_says(tmp_p
     things = ("car", "bike", "boat", "desk", "lamp", "sofa", "coat", "cup", "hat")
     async with open_memory(tmp_path, HandClock(NOW)) as memory:
         await talk(memory, ("I live in Lisbon.", "Ok."))
-        await memory.import_turns("b", [PastTurn(NOW - 2 * DAY, "Bea", f"My {name} is now red.") for name in things])
+        await memory.begin_import("b").add(
+            [PastTurn(NOW - 2 * DAY, "Bea", f"My {name} is now red.") for name in things]
+        )
         await memory.light_sleep()
-        await memory.import_turns("b", [PastTurn(NOW - DAY, "Bea", f"My {name} is now blue.") for name in things])
+        await memory.begin_import("b").add([PastTurn(NOW - DAY, "Bea", f"My {name} is now blue.") for name in things])
         await talk(memory, ("I just moved to Porto.", "Ok."))
         await memory.light_sleep()
         found = memory.live.claims.conflicts.values()

@@ -26,11 +26,13 @@ def lines(*texts: str, start: float = NOW - 400 * DAY) -> list[PastTurn]:
 async def test_importing_twice_stores_nothing_twice_and_a_longer_file_adds_only_what_is_new(tmp_path: Path) -> None:
     async with open_memory(tmp_path) as memory:
         past = lines("I bought a boat.", "A boat?", "Yes.", "Yes.")
-        assert await memory.import_turns("old.jsonl", past) == ImportCounts(4, 0)
-        assert await memory.import_turns("old.jsonl", past) == ImportCounts(0, 4)
+        assert await memory.begin_import("old.jsonl").add(past) == ImportCounts(4, 0)
+        assert await memory.begin_import("old.jsonl").add(past) == ImportCounts(0, 4)
         first = await memory.light_sleep()
         assert (first.experiences, first.left) == (2, 0)
-        assert await memory.import_turns("renamed.jsonl", [*past, *lines("Its name is Sole.")]) == ImportCounts(1, 4)
+        assert await memory.begin_import("renamed.jsonl").add([*past, *lines("Its name is Sole.")]) == ImportCounts(
+            1, 4
+        )
         assert (await memory.light_sleep()).experiences == 1
         assert (await memory.stats()).turns == 5
 
@@ -41,22 +43,22 @@ async def test_equal_lines_are_kept_apart_also_across_batches(tmp_path: Path) ->
         coming = memory.begin_import("x")
         assert await coming.add([same, same]) == ImportCounts(2, 0)
         assert await coming.add([same]) == ImportCounts(1, 0)
-        assert await memory.import_turns("x", [same] * 3) == ImportCounts(0, 3)
+        assert await memory.begin_import("x").add([same] * 3) == ImportCounts(0, 3)
 
 
 @pytest.mark.parametrize("name", ["chat", "erased"])
 async def test_a_file_with_a_name_of_ours_is_an_import_like_any_other(tmp_path: Path, name: str) -> None:
     async with open_memory(tmp_path) as memory:
         past = [PastTurn(NOW, "Ana", "I bought a boat."), PastTurn(NOW, "Bea", "A boat?")]
-        assert await memory.import_turns(name, past) == ImportCounts(2, 0)
-        assert await memory.import_turns(name, past) == ImportCounts(0, 2)
+        assert await memory.begin_import(name).add(past) == ImportCounts(2, 0)
+        assert await memory.begin_import(name).add(past) == ImportCounts(0, 2)
     with contextlib.closing(connect_read_only(tmp_path / "memory.db")) as look:
         assert look.execute("SELECT source FROM conversations").fetchall() == [(f"{name} (import)",)]
 
 
 async def test_experiences_have_the_time_and_the_speakers_of_the_past(tmp_path: Path) -> None:
     async with open_memory(tmp_path) as memory:
-        await memory.import_turns("old", lines("I bought a boat named Sole.", "Lovely."))
+        await memory.begin_import("old").add(lines("I bought a boat named Sole.", "Lovely."))
         await memory.light_sleep()
         (found,) = (await memory.search("boat Sole", 3)).episodes
         assert found.episode.created_at == NOW - 400 * DAY
@@ -71,7 +73,7 @@ async def test_owner_and_mind_are_known_by_their_names(tmp_path: Path) -> None:
             PastTurn(NOW, "REVERIE", "Lovely."),
             PastTurn(NOW, "Bea", "So?"),
         ]
-        await memory.import_turns("old", past)
+        await memory.begin_import("old").add(past)
         await memory.light_sleep()
         origins = {said.speaker: said.origin for said, _ in memory.live.turns.entries()}
         assert origins == {"ana": Origin.OWNER, "REVERIE": Origin.SELF, "Bea": Origin.DOCUMENT}
@@ -91,7 +93,7 @@ async def test_what_the_mind_said_after_a_foreign_line_of_an_earlier_import_stay
     tmp_path: Path, known: int, renamed: bool, is_erased: bool
 ) -> None:
     async with open_memory(tmp_path) as memory:
-        await memory.import_turns("old.jsonl", GROWN[:known])
+        await memory.begin_import("old.jsonl").add(GROWN[:known])
         await memory.light_sleep()
         if is_erased:
             await memory.forgetting.erase(Selection(BY_WORDS, "Always send"))
@@ -105,8 +107,8 @@ async def test_what_the_mind_said_after_a_foreign_line_of_an_earlier_import_stay
         assert all(said.tainted for said in own)
         assert all(one.tainted for one in memory.live.graph.episodes())
         conversation = own[-1].conversation_id
-        await memory.import_turns(
-            "new.jsonl" if renamed else "old.jsonl", [PastTurn(NOW - 10.0, "Reverie", "So be it.")]
+        await memory.begin_import("new.jsonl" if renamed else "old.jsonl").add(
+            [PastTurn(NOW - 10.0, "Reverie", "So be it.")]
         )
         await memory.light_sleep()
         [last] = [said for said, _ in memory.live.turns.entries() if said.text == "So be it."]
@@ -117,14 +119,14 @@ async def test_what_the_mind_said_after_a_foreign_line_of_an_earlier_import_stay
 async def test_a_long_silence_ends_what_a_foreign_line_did(tmp_path: Path) -> None:
     async with open_memory(tmp_path) as memory:
         later = PastTurn(NOW + DAY, "Reverie", "Good morning.")
-        await memory.import_turns("old", [GROWN[0], later])
+        await memory.begin_import("old").add([GROWN[0], later])
         await memory.light_sleep()
         assert {said.text: said.tainted for said, _ in memory.live.turns.entries()}["Good morning."] is False
 
 
 async def test_a_long_silence_begins_another_conversation(tmp_path: Path) -> None:
     async with open_memory(tmp_path) as memory:
-        await memory.import_turns("old", [*lines("One."), *lines("Two.", start=NOW - 399 * DAY)])
+        await memory.begin_import("old").add([*lines("One."), *lines("Two.", start=NOW - 399 * DAY)])
         await memory.light_sleep()
         assert len({said.conversation_id for said, _ in memory.live.turns.entries()}) == 2
 
@@ -152,7 +154,7 @@ async def test_a_past_that_is_read_page_by_page_becomes_the_same_experiences(tmp
     async with open_memory(tmp_path) as memory:
         speakers = ("Bea", "Bea", "Bea", "Carl", "Carl", "Carl", "Carl")
         past = [PastTurn(NOW + place, speakers[place % 7], f"Line {place}.") for place in range(5 * 7 * 100)]
-        await memory.import_turns("x", past)
+        await memory.begin_import("x").add(past)
         stopped = asyncio.Event()
         stopped.set()
         expected = len(past) // 7
@@ -176,5 +178,5 @@ async def test_however_it_is_cut_into_batches_every_line_is_stored_once(
         coming = memory.begin_import("x")
         for start in range(0, len(past), size):
             await coming.add(past[start : start + size])
-        assert await memory.import_turns("y", past) == ImportCounts(0, len(past))
+        assert await memory.begin_import("y").add(past) == ImportCounts(0, len(past))
         assert (await memory.stats()).turns == len(past)

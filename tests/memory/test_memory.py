@@ -4,7 +4,6 @@ import asyncio
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import settings as checking
@@ -69,7 +68,7 @@ async def do(memory: Memory, clock: HandClock, deed: str, text: str) -> None:
         case "talk":
             await talk(memory, (text, "I see."))
         case "import":
-            await memory.import_turns("past", [PastTurn(clock.now() - 9e6, "Bea", text)])
+            await memory.begin_import("past").add([PastTurn(clock.now() - 9e6, "Bea", text)])
         case "light":
             await memory.light_sleep()
         case "deep":
@@ -197,18 +196,6 @@ async def test_another_embedding_model_gets_its_own_vectors_at_the_next_wake(tmp
     async with open_memory(tmp_path, embedder=again, first_id=2000) as memory:
         await memory.reembedding.embed_missing()
         assert again.texts == []
-
-
-async def test_a_literal_memory_takes_only_the_nearest_as_entry_points(tmp_path: Path) -> None:
-    async with open_memory(tmp_path) as memory:
-        await talk(memory, *((saying, "I see.") for saying in SAYINGS))
-        await memory.light_sleep()
-        vector = await memory.embed_cue(CUE)
-        nearest = np.sort(memory.live.graph.vectors @ vector)[::-1][:5]
-        memory.live._is_literal = True
-        found = memory.live.recall(CUE, vector, context()).episodes
-        seeds = sorted((one.seed_cosine for one in found if one.seed_cosine), reverse=True)
-        assert seeds == pytest.approx([cosine for cosine in nearest if cosine > 0][: len(seeds)], abs=1e-6)
 
 
 async def test_closing_waits_for_the_write_in_hand(tmp_path: Path) -> None:

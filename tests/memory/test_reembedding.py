@@ -326,7 +326,7 @@ async def test_at_every_batch_and_after_a_kill_at_every_batch_recall_finds_and_t
     await fill(home)
     async with open_memory(home, embedder=WordEmbedder(), first_id=300) as memory:
         lines = [PastTurn(NOW - 9000.0 + n, "Bo", f"line {n} about matter{n}") for n in range(3 * BATCH_TEXTS)]
-        await memory.import_turns("old", lines)
+        await memory.begin_import("old").add(lines)
         await memory.light_sleep()
     copies: list[Path] = []
     watching = _Watching(home, copies)

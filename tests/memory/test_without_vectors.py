@@ -58,7 +58,7 @@ async def test_without_an_embedder_an_import_goes_on(tmp_path: Path) -> None:
     embedder.error = ModelMissingError("not there")
     lines = [PastTurn(NOW - 1000.0 + n, "Ana" if n % 2 == 0 else "Bo", f"line {n} about topic{n}") for n in range(60)]
     async with open_memory(tmp_path, embedder=embedder) as memory:
-        assert (await memory.import_turns("old", lines)).stored == 60
+        assert (await memory.begin_import("old").add(lines)).stored == 60
         await memory.light_sleep()
         recall = await memory.search("topic42", 3)
         assert recall.turns[0].turn.text == "line 42 about topic42"

@@ -29,9 +29,9 @@ from reveries.projects.store import ProjectStore
 from reveries.projects.task_tools import TaskTools, ToolServices
 from reveries.projects.wake import read_state
 from reveries.projects.wake_report import WakeReport
-from reveries.projects.watching import StepRows
 from reveries.projects.work import ProjectWork
 from reveries.projects.work_model import WorkModel
+from reveries.projects.work_observers import StepRows
 from reveries.tools.folder_copies import FolderCopies
 from reveries.tools.mcp_servers import McpServer
 from reveries.tools.sandbox import Sandbox

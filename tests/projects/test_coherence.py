@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reveries.projects.auditing import read_coherence
 from reveries.projects.coherence import (
     LEAST_SCORE,
     Coherence,
@@ -16,6 +15,7 @@ from reveries.projects.coherence import (
     shares_words,
 )
 from reveries.projects.model import Criterion, Orientation, SkillNode, TaskKind, TaskStatus, WorkTask
+from reveries.projects.result_audit import read_coherence
 from tests.projects.kit import asked_for, finished, open_work
 from tests.projects.test_goals_and_input import answers
 

@@ -10,11 +10,10 @@ from reveries.knowledge.model import ChunkSource, ChunkType, Confidence, Knowled
 from reveries.llm.tier import Tier
 from reveries.projects.conflicts import describe_doubts, settle_by_owner
 from reveries.projects.documents import store_document
-from reveries.projects.executing import Workplace
 from reveries.projects.model import AgentStatus, OwnerQuestion, Project, QuestionKind, QuestionStatus, TaskStatus
 from reveries.projects.orientation_tools import GetOrientation, OrientationTools
+from reveries.projects.task_execution import SourcedSearch
 from reveries.projects.wake import state_of
-from reveries.projects.work_model import WorkModel
 from reveries.tools.registry import ToolCaller
 from tests.knowledge.kit import new_chunk, stored_chunk, stored_relation
 from tests.memory.kit import WordEmbedder
@@ -113,9 +112,9 @@ async def test_what_a_newer_chunk_replaces_is_no_ground_for_a_task(tmp_path: Pat
         for _ in range(3):
             await work.answer("", "Soon.")
         state = await work.state(project)
-        place = Workplace(work.store, WorkModel(work.model, project.id, Tier.CAPABLE, "Ana"), state)
+        search = SourcedSearch(work.store, state.session_id)
         task = replace(state.tasks[0], project_id=project.id)
-        found = await place.search(task, "How high is the rent of the flat?", 5)
+        found = await search.find(task, "How high is the rent of the flat?", 5)
         assert [one.content for one in found if "rent" in one.content] == ["The rent of the flat is 950 euros."]
 
 

@@ -7,7 +7,7 @@ import pytest
 from reveries.errors import NotFoundError, ReveriesError, UsageError
 from reveries.llm.tier import Tier
 from reveries.projects.model import QuestionStatus, TaskKind, TaskStatus
-from reveries.projects.orienting import ARCHIVE_TAG
+from reveries.projects.orientation import ARCHIVE_TAG
 from reveries.projects.task_store import NewTask
 from reveries.projects.wake import wake_project
 from reveries.projects.wake_report import RestReason

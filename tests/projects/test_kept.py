@@ -9,11 +9,11 @@ from reveries.errors import ModelUnavailableError
 from reveries.knowledge.model import Chunk, ChunkSource, ChunkType, Confidence, NewChunk
 from reveries.llm.tier import Tier
 from reveries.projects.documents import chunks_of_text, source_name
-from reveries.projects.executing import Workplace
 from reveries.projects.model import KeyDecision, TaskStatus
+from reveries.projects.orientation_rewrite import MOST_DECISIONS, compress_decisions
 from reveries.projects.premise import Fallen
 from reveries.projects.recipes import follow_recipe
-from reveries.projects.rewriting import MOST_DECISIONS, compress_decisions
+from reveries.projects.task_execution import SourcedSearch, Workplace
 from reveries.projects.wake import wake_project
 from reveries.projects.wake_report import RestReason
 from tests.projects.kit import asked_for, finished, open_work
@@ -107,5 +107,8 @@ async def test_a_draft_is_no_fact_for_the_next_task(tmp_path: Path) -> None:
         async with work.database.transaction() as transaction:
             await work.store.tasks.put(transaction, project.id, [NewTask("Price of oak boards", "", TaskKind.FIND_OUT)])
         state = await work.state(project)
-        result = await follow_recipe(Workplace(work.store, work.work.model(project.id), state), state.tasks[0])
+        result = await follow_recipe(
+            Workplace(work.store, work.work.model(project.id), state, SourcedSearch(work.store, state.session_id)),
+            state.tasks[0],
+        )
         assert result.outcome == ""

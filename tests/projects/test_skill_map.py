@@ -4,7 +4,7 @@ import pytest
 
 from reveries.knowledge.model import Chunk, ChunkSource, ChunkType, Confidence
 from reveries.projects.model import SkillNode, TaskKind, TaskStatus, WorkTask
-from reveries.projects.rewriting import add_skills, progress_of, update_skill_map
+from reveries.projects.orientation_rewrite import add_skills, progress_of, update_skill_map
 
 
 def task(name: str, area: str, status: TaskStatus, flagged: str = "") -> WorkTask:

@@ -12,6 +12,7 @@ from reveries.knowledge.model import ChunkSource, ChunkType, Confidence
 from reveries.projects.intake import CRITERIA_TAG
 from reveries.projects.knowledge_tools import KNOWLEDGE_TOOL_NAMES, KnowledgeTools
 from reveries.projects.model import Criterion, KeyDecision, Orientation, QuestionKind, TaskKind, TaskStatus
+from reveries.projects.orientation import ARCHIVE_TAG
 from reveries.projects.orientation_tools import (
     DecisionIn,
     OrientationIn,
@@ -19,7 +20,6 @@ from reveries.projects.orientation_tools import (
     derive_project_name,
     merge_orientation,
 )
-from reveries.projects.orienting import ARCHIVE_TAG
 from reveries.projects.prompt_material import gather_material
 from reveries.projects.store import MOST_ADDED_A_DAY, NewQuestion
 from reveries.projects.task_store import NewTask

@@ -14,7 +14,7 @@ from reveries.projects.grants import give_grant
 from reveries.projects.model import Project, TaskKind
 from reveries.projects.task_store import NewTask
 from reveries.projects.task_tools import ToolServices
-from reveries.projects.watching import StepRows
+from reveries.projects.work_observers import StepRows
 from reveries.tools.reach import Reach, digest_call
 from reveries.tools.sandbox import Sandbox, find_sandbox
 from reveries.tools.web import WebTools

@@ -6,10 +6,10 @@ from reveries.errors import NotFoundError
 from reveries.knowledge.model import Chunk, FoundChunk, KnowledgeConflict, Relation, RelationType
 from reveries.knowledge.query_planning import QueryType
 from reveries.knowledge.scoring import persistence, strength
-from reveries.knowledge.search import Answered
+from reveries.knowledge.search import QueryAnswer
 from reveries.projects.conflicts import settle_by_owner
 from reveries.projects.model import AgentState, TaskStatus
-from reveries.projects.orienting import ARCHIVE_TAG
+from reveries.projects.orientation import ARCHIVE_TAG
 from reveries.projects.wake import read_state
 from reveries.safe_text import one_line, plain
 
@@ -184,7 +184,7 @@ def describe_work(state: AgentState) -> str:
     return "\n".join(plain(line) for line in lines) or "There are no tasks and no questions."
 
 
-def _followed_relations(answered: Answered) -> list[protocol.RelationEntry]:
+def _followed_relations(answered: QueryAnswer) -> list[protocol.RelationEntry]:
     entries: dict[str, protocol.RelationEntry] = {}
     for here, there in answered.relations:
         ends = {one.id: one for one in (here.chunk, there.chunk)}

@@ -265,7 +265,7 @@ async def _project_frame(call: Call, project: Project, limit: int = _LOG_LINES) 
     asked = {one.id: one.question for one in state.questions}
     log = await store.activities(project.id, limit)
     conflicts = await call.mind.knowledge.contradictions(project.id)
-    from reveries.projects.auditing import read_coherence
+    from reveries.projects.result_audit import read_coherence
 
     coherence = await read_coherence(store, state)
     return protocol.ProjectDetail(

@@ -56,7 +56,9 @@ async def _server_entry(mind: Mind, name: str) -> protocol.ToolServerEntry:
 
 def _describe_tool(server: "McpServer", tool: "OfferedTool") -> protocol.ServerToolEntry:
     arguments = [one_line(name) for name in tool.schema.get("properties", {})]
-    return protocol.ServerToolEntry(server.full_name(tool), tool.told, server.reach_of(tool.name).value, arguments)
+    return protocol.ServerToolEntry(
+        server.full_name(tool), tool.short_description, server.reach_of(tool.name).value, arguments
+    )
 
 
 def _open_tools(mind: Mind) -> "ProgramTools":

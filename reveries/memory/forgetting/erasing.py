@@ -210,7 +210,7 @@ class ErasureRunner:
         source_rows = await self._transaction.rows("deep.sources_of", {"id": row["id"]})
         sources = [str(source["experience_id"]) for source in source_rows]
         turns = await self._turns(sources)
-        text = "\n".join(turn.fresh for turn in turns)
+        text = "\n".join(turn.own_text for turn in turns)
         old = episode_of(row, sources)
         return replace(
             old,

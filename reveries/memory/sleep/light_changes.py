@@ -107,7 +107,7 @@ class LightChanges:
         # The cosine alone is not enough: texts with little content are near to all others like them.
         return all(
             cosines[place, at] >= _SAME_THOUGHT_COSINE
-            and _word_overlap(turn.fresh, index.turn(int(own[at])).fresh) >= _SAME_THOUGHT_WORDS
+            and _word_overlap(turn.own_text, index.turn(int(own[at])).own_text) >= _SAME_THOUGHT_WORDS
             for place, (turn, at) in enumerate(zip(piece.turns, best.tolist(), strict=True))
         )
 
@@ -155,7 +155,7 @@ class LightChanges:
         origins = [experience.origin for experience in experiences]
         novelty = max(0.0, _FAMILIAR_COSINE - nearest_cosine)
         gap = self._gaps.get(first.happened_at)
-        text = "\n".join(turn.fresh for turn in turns)
+        text = "\n".join(turn.own_text for turn in turns)
         return Episode(
             id=self._new_id(),
             created_at=first.happened_at,
@@ -181,7 +181,7 @@ class LightChanges:
 
     def _continue_episode(self, old: Episode, segment: Segment, new_turns: Sequence[Turn]) -> Episode:
         turns = [*self._live.turns.turns_of(old.id), *new_turns]
-        text = "\n".join(turn.fresh for turn in turns)
+        text = "\n".join(turn.own_text for turn in turns)
         return replace(
             old,
             ended_at=max(old.ended_at, *(turn.said_at for turn in new_turns)),

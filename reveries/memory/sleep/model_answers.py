@@ -71,7 +71,7 @@ def claims_from_facts(facts: Iterable[FactAnswer], turns: Sequence[Turn]) -> lis
 
 def _find_source(quote: str, turns: Sequence[Turn]) -> Turn | None:
     by_people = [turn for turn in turns if turn.origin not in (Origin.SELF, Origin.SYSTEM)]
-    return next((turn for turn in by_people if quote and quote in turn.fresh), None)
+    return next((turn for turn in by_people if quote and quote in turn.own_text), None)
 
 
 def _contains_terms(sentence: str, value: str) -> bool:

@@ -131,7 +131,7 @@ def self_question(asker: Asker, words: str) -> Prompt:
 
 def quotable_sentences(turns: Sequence[Turn]) -> list[str]:
     """Return the sentences that may be quoted: with content words, not too long, in order and without repeats."""
-    sentences = [sentence for turn in turns for sentence in sentences_of(turn.fresh)]
+    sentences = [sentence for turn in turns for sentence in sentences_of(turn.own_text)]
     suitable = [s for s in sentences if len(s) <= _MAX_QUOTE_CHARS and terms_of(s)]
     return list(dict.fromkeys(suitable))[:_MAX_QUOTABLE]
 
@@ -215,7 +215,7 @@ def prompt_sources(asker: Asker | None) -> tuple[str, ...]:
 def _find_exemplar(quoted: QuoteAnswer, turns: Sequence[Turn]) -> Exemplar | None:
     quote = quoted.quote.strip()
     for turn in turns:
-        if quote and quote in turn.fresh:
+        if quote and quote in turn.own_text:
             return make_exemplar(quote, turn, tidy_line(quoted.significance, 120))
     return None
 
@@ -225,7 +225,7 @@ def turns_text(turns: Sequence[Turn], names: Sequence[str] = ()) -> str:
     line inside a turn can pass for a turn of one of `names` or of another speaker (F1, F3)."""
     speakers = {*names, *_ROLES, *(turn.speaker for turn in turns)} - {""}
     another = re.compile(rf"^\s*(?={'|'.join(map(re.escape, sorted(speakers)))}\s*:)", re.MULTILINE | re.IGNORECASE)
-    text = "\n".join(_quoted_turn(turn, another) for turn in turns if turn.fresh)
+    text = "\n".join(_quoted_turn(turn, another) for turn in turns if turn.own_text)
     if len(text) <= _MAX_CONTENT_CHARS:
         return text
     half = _MAX_CONTENT_CHARS // 2
@@ -234,7 +234,7 @@ def turns_text(turns: Sequence[Turn], names: Sequence[str] = ()) -> str:
 
 def _quoted_turn(turn: Turn, another: "re.Pattern[str]") -> str:
     pattern = _ANY_SPEAKER if turn.origin.is_tainted else another
-    text = pattern.sub("> ", turn.fresh) if gates.is_enforced(gates.Gate.VOICE) else turn.fresh
+    text = pattern.sub("> ", turn.own_text) if gates.is_enforced(gates.Gate.VOICE) else turn.own_text
     if turn.origin.is_tainted:
         return f"{turn.speaker or 'Text'} (from somebody else): {text}"
     return f"{turn.speaker}: {text}" if turn.speaker else text

@@ -68,7 +68,7 @@ def embedding_text(text: str, names: Iterable[str]) -> str:
 def turn_embedding_text(turn: Turn, names: Iterable[str]) -> str:
     """Return the text of a turn to embed. For the mind's long replies only the beginning, which says what they answer:
     the rest would cost four times as much to embed, and is found by its words."""
-    prose = embedding_text(turn.fresh, names)
+    prose = embedding_text(turn.own_text, names)
     if turn.origin is not Origin.SELF or len(prose) <= _OWN_CHARS:
         return prose
     return prose[:_OWN_CHARS].rsplit(None, 1)[0]

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from reveries.errors import UsageError
 from reveries.llm.base import Vector
 from reveries.memory.graph.activation import Ranking, Seed, explain_episodes, nearest_seeds, rank_episodes
-from reveries.memory.live import LiveMemory
+from reveries.memory.live import SHARE_OF_SPREAD, LiveMemory
 from reveries.memory.model import RankedTurn, Recall, RecallContext, RecalledEpisode, Turn
 from reveries.memory.recall.outranking import rank_outranked_last
 from reveries.memory.recall.ranking import TurnScores, best_turns, best_turns_of_episodes, score_turns
@@ -101,7 +101,7 @@ def reach_episodes(
     no_threshold = msgspec.structs.replace(settings, activation_threshold=0.0)
     unlimited = replace(context, limit=max(1, len(graph)))
     full_energy = rank_episodes(graph, seeds, unlimited, no_threshold, 1.0)
-    ranking = rank_episodes(graph, seeds, unlimited, no_threshold, live.share_of_spread)
+    ranking = rank_episodes(graph, seeds, unlimited, no_threshold, SHARE_OF_SPREAD)
     return CueReach(scores, ranking, dict(full_energy.order))
 
 

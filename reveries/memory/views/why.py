@@ -8,7 +8,7 @@ import msgspec
 from reveries.index.terms import terms_of, words_of
 from reveries.llm.base import Vector
 from reveries.memory.graph.activation import Seed, energy_factors, explain_episodes, seed_energy
-from reveries.memory.live import LiveMemory
+from reveries.memory.live import SHARE_OF_SPREAD, LiveMemory
 from reveries.memory.model import Episode, Factors, RankingReason, Recall, RecallContext, RecalledEpisode
 from reveries.memory.recall.cues import cue_terms
 from reveries.memory.recall.ranking import best_turns_of_episodes
@@ -58,7 +58,7 @@ def explain(live: LiveMemory, cue: str, vector: Vector, context: RecallContext, 
         factors=factors_frame(factors),
         energy_direct=direct,
         energy_spread=spread,
-        share_of_spread=live.share_of_spread,
+        share_of_spread=SHARE_OF_SPREAD,
         energy_whole=direct + spread,
         energy=recalled.energy if recalled else 0.0,
         turns=_turns(live, cue, reach, recall, episode),

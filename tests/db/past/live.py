@@ -63,7 +63,7 @@ async def live(memory: Memory, clock: HandClock) -> None:
             Thought(f"thought{place}", now - 60, now, "association", "settled", text, 30, "scripted/model")
         )
     source = [PastTurn(NOW - 30 * DAY + place, "Ana", text) for place, text in enumerate(LETTERS)]
-    await memory.import_turns("letters", source)
+    await memory.begin_import("letters").add(source)
     await memory.conversations.record_external("The invoice of the boatyard: 1,200 euro.", Origin.DOCUMENT)
     await memory.light_sleep()
     answers = ScriptedModel(otherwise=_understood)

@@ -413,7 +413,9 @@ async def live(folder: Path) -> None:
     """Leave a memory in `folder` in which every column of `PLANTS` has a row, and `SAID` has gone everywhere."""
     clock = HandClock(NOW)
     async with open_memory(folder, clock) as memory:
-        await memory.import_turns("letters.txt", [PastTurn(NOW - 9e6, "Bea", f"Grandmother's boat was the {SAID}.")])
+        await memory.begin_import("letters.txt").add(
+            [PastTurn(NOW - 9e6, "Bea", f"Grandmother's boat was the {SAID}.")]
+        )
         await talk(memory, ("I live in Lisbon.", "Yes."))
         await memory.light_sleep()
         await a_year_passes(memory, clock)

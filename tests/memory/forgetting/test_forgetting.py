@@ -168,10 +168,10 @@ async def test_erased_words_are_not_imported_again_but_may_be_said_again(tmp_pat
     clock = HandClock(NOW)
     past = [PastTurn(NOW - 9e6, "Ana", SAID), PastTurn(NOW - 8e6, "Bea", "The bread is good.")]
     async with open_memory(tmp_path, clock) as memory:
-        await memory.import_turns("past", past)
+        await memory.begin_import("past").add(past)
         await memory.light_sleep()
         await memory.forgetting.erase(Selection(BY_WORDS, SECRET))
-        again = await memory.import_turns("past", past)
+        again = await memory.begin_import("past").add(past)
         assert again.erased == 1
         assert not bytes_left(tmp_path)
         await clock.advance(60)
@@ -194,7 +194,7 @@ async def test_an_erasure_by_id_keeps_no_hash_of_a_word_by_itself_and_refuses_no
         assert stones(said)
         assert not stones.words
         past = [PastTurn(NOW - 9e6, "Bea", "Dinner with Wrzesniewski went well."), PastTurn(NOW - 8e6, "Bea", said)]
-        assert (await memory.import_turns("past", past)).erased == 1
+        assert (await memory.begin_import("past").add(past)).erased == 1
 
 
 @pytest.mark.requirement("F10")
@@ -202,8 +202,8 @@ async def test_of_a_conversation_that_is_erased_whole_no_name_of_a_file_stays(tm
     clock, file = HandClock(NOW), "letters-to-my-doctor.txt"
     past = [PastTurn(NOW - 9e6, "Ana", "I sleep badly."), PastTurn(NOW - 9e6 + 60, "Bea", "Since when?")]
     async with open_memory(tmp_path, clock) as memory:
-        await memory.import_turns(file, past)
-        await memory.import_turns("another.txt", [PastTurn(NOW - 8e6, "Bea", "The bread is good.")])
+        await memory.begin_import(file).add(past)
+        await memory.begin_import("another.txt").add([PastTurn(NOW - 8e6, "Bea", "The bread is good.")])
         await memory.light_sleep()
         told = await memory.forgetting.erase(Selection(BY_TIME, since=NOW - 9e6 - 1, until=NOW - 9e6 + 61))
         assert told.counts.gone["titles of conversations"] == 1

@@ -17,8 +17,8 @@ CLOSED = "We closed the bakery this week because the flour from the cellar is go
 
 
 async def two_days(memory: Memory) -> tuple[str, str]:
-    await memory.import_turns("flood", [PastTurn(NOW - 50 * 3600, "Bea", FLOOD)])
-    await memory.import_turns("bakery", [PastTurn(NOW - 20 * 3600, "Bea", CLOSED)])
+    await memory.begin_import("flood").add([PastTurn(NOW - 50 * 3600, "Bea", FLOOD)])
+    await memory.begin_import("bakery").add([PastTurn(NOW - 20 * 3600, "Bea", CLOSED)])
     await memory.light_sleep()
     first, second = sorted(memory.live.graph.episodes(), key=lambda one: one.created_at)
     return first.id, second.id

@@ -144,8 +144,8 @@ async def test_the_most_salient_comes_first_and_the_limit_holds(tmp_path: Path) 
 async def test_two_episodes_that_are_one_are_merged_and_neither_is_deleted(tmp_path: Path) -> None:
     async with open_memory(tmp_path) as memory:
         said = "The wooden boat Sole needs blue paint."
-        await memory.import_turns("a", [PastTurn(NOW - 50 * 3600, "Bea", said)])
-        await memory.import_turns("b", [PastTurn(NOW - 20 * 3600, "Bea", said)])
+        await memory.begin_import("a").add([PastTurn(NOW - 50 * 3600, "Bea", said)])
+        await memory.begin_import("b").add([PastTurn(NOW - 20 * 3600, "Bea", said)])
         await memory.light_sleep()
         assert len(memory.live.graph) == 2
         quotes = sum(len(one.exemplars) for one in memory.live.graph.episodes())

@@ -41,8 +41,8 @@ async def test_episodes_are_chained_and_linked_both_ways(tmp_path: Path) -> None
 @pytest.mark.requirement("R-80")
 async def test_what_is_near_in_meaning_is_linked_across_conversations(tmp_path: Path) -> None:
     async with open_memory(tmp_path) as memory:
-        await memory.import_turns("a", [PastTurn(NOW - 9e6, "Bea", "The wooden boat needs blue paint.")])
-        await memory.import_turns("b", [PastTurn(NOW - 5e6, "Bea", "Blue paint on the wooden boat needs time.")])
+        await memory.begin_import("a").add([PastTurn(NOW - 9e6, "Bea", "The wooden boat needs blue paint.")])
+        await memory.begin_import("b").add([PastTurn(NOW - 5e6, "Bea", "Blue paint on the wooden boat needs time.")])
         await memory.light_sleep()
         first, _ = memory.live.graph.episodes()
         thematic = [link for link in memory.live.graph.links_of(first.id) if link.type is LinkType.THEMATIC]
@@ -67,7 +67,7 @@ async def test_an_episode_grows_while_the_conversation_stays_with_it(tmp_path: P
 async def test_it_stops_between_batches_and_goes_on_where_it_was(tmp_path: Path) -> None:
     async with open_memory(tmp_path) as memory:
         past = [PastTurn(NOW + place * 8 * 3600, "Bea", f"word{place} again") for place in range(300)]
-        await memory.import_turns("long", past)
+        await memory.begin_import("long").add(past)
         stop = asyncio.Event()
         seen: list[tuple[int, int]] = []
 
@@ -94,7 +94,7 @@ async def test_two_at_once_do_the_work_once(tmp_path: Path) -> None:
 async def test_what_is_taken_back_before_it_was_read_does_not_break_a_sleep_off(tmp_path: Path) -> None:
     async with open_memory(tmp_path) as memory:
         past = [PastTurn(NOW - 9e7 + place * 8 * 3600, "Bea", f"word{place}") for place in range(501)]
-        await memory.import_turns("long", past)
+        await memory.begin_import("long").add(past)
         conversation = await talk(memory, ("My boat Sole sank.", "Oh."))
         seen = list[tuple[int, int]]()
         async with asyncio.timeout(180), asyncio.TaskGroup() as group:

@@ -27,7 +27,7 @@ async def test_a_thousand_experiences_are_slept_on_with_progress_and_a_word_of_t
         for later, speaker, words in ((0, "Bea", f"Gull {place % 97} sat on post {place}."), (9, "Cem", "Noted."))
     ]
     async with open_memory(tmp_path, HandClock(NOW), memory=memory_settings(merge_cosine=1.0)) as memory:
-        await memory.import_turns("a log", past)
+        await memory.begin_import("a log").add(past)
         light: list[tuple[int, int]] = []
         await memory.light_sleep(lambda done, total: light.append((done, total)))
         waiting = await memory.unprocessed_count()

@@ -20,7 +20,7 @@ ASKS_SOON = memory_settings(ask_above_share=0.0, ask_above_count=1)
 async def boats(memory: Memory, count: int, speaker: str = "Ana") -> None:
     """Create `count` episodes with the same content, each in its own conversation."""
     for place in range(count):
-        await memory.import_turns(f"past {place}", [PastTurn(NOW - (50 - place) * 3600, speaker, BOAT)])
+        await memory.begin_import(f"past {place}").add([PastTurn(NOW - (50 - place) * 3600, speaker, BOAT)])
     await memory.light_sleep()
     assert len(memory.live.graph) == count
 
@@ -98,9 +98,9 @@ async def test_what_foreign_text_merged_is_not_taken_from_what_the_owners_words_
         await boats(memory, 3, "Bea")
         await memory.deep_sleep(one_boat(3))
         for place in range(2):
-            await memory.import_turns(f"foreign {place}", [PastTurn(NOW - (9 - place) * 3600, "Bea", BOAT)])
+            await memory.begin_import(f"foreign {place}").add([PastTurn(NOW - (9 - place) * 3600, "Bea", BOAT)])
             own = PastTurn(NOW - (9 - place) * 3600, "Ana", "I sold the cello to Tomas in spring.")
-            await memory.import_turns(f"own {place}", [own])
+            await memory.begin_import(f"own {place}").add([own])
         await memory.light_sleep()
         model = ScriptedModel([deep_answer(0.5)] * 4)
         slept = await memory.deep_sleep(model)

@@ -109,7 +109,7 @@ class Nights:
         if deed == "talk":
             await talk(self.memory, (text, "I see."))
         if deed == "import":
-            await self.memory.import_turns("past", [PastTurn(self.clock.now() - 9e6, "Bea", text)])
+            await self.memory.begin_import("past").add([PastTurn(self.clock.now() - 9e6, "Bea", text)])
         before = picture(self.memory), await stored(self.memory)
         if (await self.memory.light_sleep()).experiences:
             self.passes.append((await _newest(self.memory), *before))
@@ -184,8 +184,8 @@ async def _newest(memory: Memory) -> str:
 
 async def _two_boats(memory: Memory) -> str:
     """Create two episodes that deep sleep merges; return the pass."""
-    await memory.import_turns("a", [PastTurn(NOW - 50 * 3600, "Bea", BOAT)])
-    await memory.import_turns("b", [PastTurn(NOW - 20 * 3600, "Bea", BOAT)])
+    await memory.begin_import("a").add([PastTurn(NOW - 50 * 3600, "Bea", BOAT)])
+    await memory.begin_import("b").add([PastTurn(NOW - 20 * 3600, "Bea", BOAT)])
     await memory.light_sleep()
     slept = await memory.deep_sleep(ScriptedModel([deep_answer(0.5, BOAT, summary=BOAT)] * 2))
     assert slept.merged == 1

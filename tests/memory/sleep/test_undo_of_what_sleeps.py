@@ -62,8 +62,8 @@ async def test_a_light_sleep_is_taken_back_though_what_it_made_is_only_on_disk(
 @pytest.mark.requirement("R-105", "R-116", "R-169")
 async def test_a_merge_is_taken_back_though_what_it_made_is_only_on_disk(tmp_path: Path, words_alone: bool) -> None:
     async with open_memory(tmp_path) as memory:
-        await memory.import_turns("a", [PastTurn(NOW - 50 * 3600, "Bea", BOAT)])
-        await memory.import_turns("b", [PastTurn(NOW - 20 * 3600, "Bea", BOAT)])
+        await memory.begin_import("a").add([PastTurn(NOW - 50 * 3600, "Bea", BOAT)])
+        await memory.begin_import("b").add([PastTurn(NOW - 20 * 3600, "Bea", BOAT)])
         await memory.light_sleep()
         before = _made_of(list(memory.live.graph.episodes()))
         slept = await memory.deep_sleep(ScriptedModel([deep_answer(0.5, BOAT, summary=BOAT)] * 2))

@@ -97,14 +97,14 @@ def _judge_denial(
     weight: Callable[[str], float],
     now: float,
 ) -> None:
-    denial = find_denial(turn.fresh)
+    denial = find_denial(turn.own_text)
     if denial is None:
         return
     claim = _denial_claim(turn, denial)
     judged.claims.append(claim)
     others = [one for one in turns if one.speaker == turn.speaker and one.id != turn.id]
     for other in [*search(denial, turn.speaker), *others]:
-        if (sentence := find_affirmation(other.fresh, denial, weight)) and other.id != turn.id:
+        if (sentence := find_affirmation(other.own_text, denial, weight)) and other.id != turn.id:
             _add_contradiction(judged, claim, _affirming_claim(other, sentence, claim), now)
             return
 
@@ -115,7 +115,7 @@ def _judge_affirmation(
     denials = {denial.sentence: (claim, denial) for claim, denial in index.denials_of(turn.speaker)}
     for denial in filter_denials(turn, [denial for _, denial in denials.values()]):
         claim = denials[denial.sentence][0]
-        if turn.id != claim.turn_id and (sentence := find_affirmation(turn.fresh, denial, weight)):
+        if turn.id != claim.turn_id and (sentence := find_affirmation(turn.own_text, denial, weight)):
             _add_contradiction(judged, claim, _affirming_claim(turn, sentence, claim), now)
 
 

@@ -22,9 +22,9 @@ from reveries.projects.model import (
     SkillNode,
     TaskStatus,
 )
+from reveries.projects.orientation_rewrite import Proposal, RewriteInput, rewrite
 from reveries.projects.premise import Fallen
 from reveries.projects.prompt_material import describe_orientation, describe_tasks, list_chunks
-from reveries.projects.rewriting import Proposal, RewriteInput, rewrite
 from reveries.projects.store import ProjectStore
 from reveries.projects.triggers import INTAKE_TAG, REACHED_TAG, SETTLED_TRIGGER
 from reveries.projects.work_model import WorkModel

@@ -7,7 +7,7 @@ import msgspec
 
 from reveries.projects.model import WorkTask
 from reveries.projects.store import ProjectStore
-from reveries.projects.watching import StepRows
+from reveries.projects.work_observers import StepRows
 
 
 async def test_an_answer_longer_than_an_event_is_told_in_words() -> None:

@@ -59,27 +59,42 @@ class TaskResult:
     """What code observed of the work in the folder."""
 
 
-@dataclass(slots=True)
-class Workplace:
-    """What an attempt at a task works with. `tools` is set while the attempt runs."""
+@dataclass(frozen=True, slots=True)
+class SourcedSearch:
+    """Searches the knowledge of a project, and collects the foreign sources of what an attempt reads."""
 
     store: ProjectStore
-    model: WorkModel
-    state: AgentState
-    limits: LoopLimits = field(default_factory=LoopLimits)
-    tools: TaskTools | None = None
+    session_id: str
     seen_sources: set[str] = field(default_factory=set)
     """Foreign sources of everything that was read; the result of the attempt inherits them."""
 
-    async def search(self, task: WorkTask, query: str, limit: int, types: Collection[ChunkType] = ()) -> list[Chunk]:
+    async def find(self, task: WorkTask, query: str, limit: int, types: Collection[ChunkType] = ()) -> list[Chunk]:
         """Return the best matching chunks, and record their foreign sources."""
         filters = SearchFilters(types=frozenset(types))
-        session = self.state.session_id
-        chunks = await self.store.knowledge.search.hybrid(task.project_id, query, limit, filters, session_id=session)
+        chunks = await self.store.knowledge.search.hybrid(
+            task.project_id, query, limit, filters, session_id=self.session_id
+        )
         # What a newer chunk replaces is no ground to stand on.
         found = [one.chunk for one in chunks if one.chunk.stands]
         self.seen_sources.update(*(chunk.foreign_sources for chunk in found))
         return found
+
+
+@dataclass(frozen=True, slots=True)
+class Workplace:
+    """What an attempt at a task works with. `tools` is None where a recipe is followed without any."""
+
+    store: ProjectStore
+    model: WorkModel
+    state: AgentState
+    search: SourcedSearch
+    limits: LoopLimits = field(default_factory=LoopLimits)
+    tools: TaskTools | None = None
+
+    @property
+    def seen_sources(self) -> set[str]:
+        """Foreign sources of everything that was read."""
+        return self.search.seen_sources
 
 
 # --- the capable model's answer (V-87) --------------------------------------------------------------------------------
@@ -109,10 +124,10 @@ async def execute_freely(place: Workplace, task: WorkTask) -> TaskResult:
     """Let a capable model work with its tools until it finishes. An interrupted attempt continues where it stopped."""
     tools = place.tools
     assert tools is not None
-    place.seen_sources |= place.state.orientation.foreign_sources
+    place.seen_sources.update(place.state.orientation.foreign_sources)
     for one in own_answers(place.state.questions, task.id):
-        place.seen_sources |= one.foreign_sources
-    found = await place.search(task, f"{task.title}. {task.description}", _FOUND)
+        place.seen_sources.update(one.foreign_sources)
+    found = await place.search.find(task, f"{task.title}. {task.description}", _FOUND)
     material = gather_material(
         place.state.orientation.content, place.state.activities, found, chars=place.model.context_chars
     )

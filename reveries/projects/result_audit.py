@@ -13,10 +13,10 @@ from reveries.llm.base import Role
 from reveries.llm.tier import Tier
 from reveries.projects.coherence import LEAST_SCORE, Coherence, measure_coherence, score_task, shares_words
 from reveries.projects.evidence import Evidence, Facts, Observed, find_faults
-from reveries.projects.executing import TaskResult
 from reveries.projects.model import AgentState, Orientation, WorkTask
 from reveries.projects.prompt_material import format_chunk_line
 from reveries.projects.store import ProjectStore
+from reveries.projects.task_execution import TaskResult
 from reveries.projects.work_model import WorkModel
 from reveries.prompts import prompt
 

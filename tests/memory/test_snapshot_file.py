@@ -313,9 +313,13 @@ def test_an_index_made_with_the_help_of_an_earlier_one_is_the_index(seed: int, d
     alone.load_packed(pack_turns(now, homes, vectors, SMALL))
     left = {name: vector for name, vector in vectors.items() if name not in taken}
     helped.load_packed(pack_turns(now, homes, left, SMALL, known))
-    entries = zip(now, homes, strict=True)
-    grown.apply(ChangeSet(indexed=tuple(IndexedTurn(said, home, vectors[said.id]) for said, home in entries)))
-    for other in (helped, grown):
+    indexed = tuple(IndexedTurn(said, home, vectors[said.id]) for said, home in zip(now, homes, strict=True))
+    grown.apply(ChangeSet(indexed=indexed))
+    again = TurnIndex(SMALL)  # Of turns that came without vectors, which were embedded later.
+    without = np.zeros(SMALL, dtype=np.float32)
+    again.apply(ChangeSet(indexed=tuple(IndexedTurn(said, "e9", without) for said in now)))
+    again.apply(ChangeSet(indexed=indexed))
+    for other in (helped, grown, again):
         assert list(other.entries()) == list(alone.entries())
         for cue in ("Marta and the cello", "Where is Lisbon?", "Blue paint for the boat"):
             assert [one[:2] for one in asked(other, cue)] == [one[:2] for one in asked(alone, cue)]

@@ -117,6 +117,13 @@ def test_a_remark_that_begins_like_a_word_of_danger_is_none(danger: str, remark:
     assert find_crisis(remark) is None
 
 
+@pytest.mark.parametrize("denial", ["It's not that I", "It doesn't mean I"])
+@pytest.mark.parametrize("hint", ["can't take it any more", "am a burden to everyone"])
+def test_a_denial_that_ends_with_the_i_of_what_it_denies_is_read_with_it(denial: str, hint: str) -> None:
+    assert find_crisis(f"I {hint}.") is not None
+    assert find_crisis(f"{denial} {hint}.") is None
+
+
 def test_the_rules_find_most_of_the_sentences_of_our_own_set_and_little_else() -> None:
     file = _FILE.with_name("crisis_train.jsonl")
     rows = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]

@@ -338,6 +338,28 @@ async def test_others_write_while_it_is_decided_what_goes_and_nothing_of_that_is
 
 
 @pytest.mark.requirement("F10")
+@pytest.mark.parametrize("boat_comes_last", [True, False])
+async def test_an_episode_that_is_made_anew_keeps_its_neighbours_but_those_that_go(
+    tmp_path: Path, boat_comes_last: bool
+) -> None:
+    clock, tree, paint = HandClock(NOW), "The pear tree bloomed early.", "The boat needs blue paint."
+    sister = ("My sister called from Oslo.", "My sister asked about the boat.")
+    days = [(tree,), sister, (paint,)] if boat_comes_last else [(paint,), sister, (tree,)]
+    async with open_memory(tmp_path, clock) as memory:
+        for said in days:
+            await talk(memory, *((words, "I see.") for words in said))
+            await memory.light_sleep()
+            clock.step_wall(13 * 3600.0)
+        first, middle, last = sorted(memory.live.graph.episodes(), key=lambda one: one.created_at)
+        assert (middle.before, middle.after) == ((first.id,), (last.id,))
+        report = await memory.forgetting.erase(BOAT)
+        assert report.rebuilt == {middle.id}
+        [anew] = [one for one in memory.live.graph.episodes() if one.id == middle.id]
+        assert "boat" not in anew.summary
+        assert (anew.before, anew.after) == (((first.id,), ()) if boat_comes_last else ((), (last.id,)))
+
+
+@pytest.mark.requirement("F10")
 async def test_what_came_before_and_after_an_erased_episode_names_it_no_more_and_still_names_the_others(
     tmp_path: Path,
 ) -> None:

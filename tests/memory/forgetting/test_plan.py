@@ -126,6 +126,23 @@ def test_erasing_twice_is_erasing_once(given_: tuple[ChosenRows, Relations]) -> 
     assert cascade(again, left(plan, mind)).is_empty
 
 
+@pytest.mark.requirement("F10")
+def test_a_thought_that_goes_takes_its_experience_along_with_all_that_came_of_it() -> None:
+    mind = Relations(
+        turn_experience={"said": "x0", "thought": "x1"},
+        episode_sources={"e0": ["x0"], "e1": ["x1"], "e2": ["x1", "x2"]},
+        thought_experience={"h0": "x1"},
+        thought_recalled={"h0": ["e0"]},
+        claim_experience={"c0": "x1"},
+    )
+    plan = cascade(ChosenRows(experiences=frozenset({"x0"})), mind)
+    assert plan.experiences == {"x0", "x1"}
+    assert plan.turns == {"said", "thought"}
+    assert plan.episodes == {"e0", "e1"}
+    assert plan.rebuilt == {"e2"}
+    assert plan.claims == {"c0"}
+
+
 @given(minds())
 def test_nothing_chosen_is_nothing_gone(mind: Relations) -> None:
     assert cascade(ChosenRows(), mind).is_empty

@@ -1,6 +1,7 @@
 """Spreading activation: the arithmetic of R-120..R-123 by hand, and properties of every graph."""
 
 import math
+from datetime import date, timedelta
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from reveries.memory.graph.activation import (
 )
 from reveries.memory.graph.kernels import Kernels, interpreted_kernels
 from reveries.memory.graph.memory_graph import MemoryGraph
+from reveries.memory.graph.spread_loops import insert_ranked, year_day
 from reveries.memory.model import Link, LinkType, RecalledEpisode
 from tests.memory.graph.oracle import spread_energies
 from tests.memory.kit import NOW, axis, context, episode, settings
@@ -200,3 +202,17 @@ def test_a_stronger_link_never_lowers_its_target(drawn: list[tuple[str, str, flo
     strong = graph_of("abcdefgh", [*(link(*each) for each in others), link("a", "b", strength)])
     energy = [spread_energies(graph, {0: 1.0}, 3, 0.5).energies.get(1, 0.0) for graph in (weak, strong)]
     assert energy[0] <= energy[1] + 1e-12
+
+
+@given(st.lists(st.integers(1, 20), max_size=30), st.integers(1, 6))
+def test_the_greatest_ranks_are_kept_in_order(values: list[int], limit: int) -> None:
+    best = np.zeros(limit, dtype=np.float64)
+    for value in values:
+        insert_ranked(best, float(value))
+    assert best.tolist() == sorted([*[0] * limit, *values])[-limit:]
+
+
+@given(st.integers(-36_524, 73_048))
+def test_the_day_of_a_year_is_that_of_the_calendar(days: int) -> None:
+    day = date(1970, 1, 1) + timedelta(days=days)
+    assert divmod(year_day(days), 32) == (day.month, day.day)

@@ -7,6 +7,7 @@ import pytest
 
 from reveries.memory.importing import PastTurn
 from reveries.memory.model import LinkType
+from tests.fakes.clock import HandClock
 from tests.memory.kit import NOW, open_memory, talk
 
 
@@ -23,6 +24,17 @@ async def test_what_was_just_said_is_recalled_with_a_verbatim_quote_and_its_sour
         assert quoted.quote == "My sister Marta moved to Lisbon."
         assert quoted.turn_id == found.turns[0].turn.id
         assert found.turns[0].turn.experience_id == quoted.experience_id
+
+
+async def test_what_is_new_is_more_salient_than_what_is_said_again(tmp_path: Path) -> None:
+    clock = HandClock(NOW)
+    async with open_memory(tmp_path, clock) as memory:
+        for _ in range(2):
+            await talk(memory, ("My sister Marta moved to Lisbon.", "How does she like it?"))
+            await memory.light_sleep()
+            clock.step_wall(13 * 3600.0)
+        new, again = sorted(memory.live.graph.episodes(), key=lambda one: one.created_at)
+        assert new.salience > again.salience
 
 
 @pytest.mark.requirement("R-74", "R-78", "R-80")

@@ -6,6 +6,7 @@ page from both.
 """
 
 import ast
+import functools
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -316,6 +317,7 @@ class Shown:
     """`daemon/test_server.py::test_name`, from tests/."""
 
 
+@functools.cache
 def read_markers() -> list[Shown]:
     """Return every marker in tests/, read from the source; nothing is imported or run."""
     markers: list[Shown] = []

@@ -1,6 +1,7 @@
 """The house rules that no linter knows: locks, prompts, sizes, names, and what loads what."""
 
 import ast
+import functools
 import importlib
 import importlib.metadata
 import json
@@ -11,7 +12,7 @@ import shutil
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from importlib import resources
 from pathlib import Path
 from string import Template
@@ -35,8 +36,14 @@ def named(path: Path) -> str:
     return str(path.relative_to(ROOT))
 
 
+@functools.cache
 def parsed(file: Path) -> ast.Module:
     return ast.parse(file.read_text(encoding="utf-8"))
+
+
+@functools.cache
+def nodes_of(file: Path) -> tuple[ast.AST, ...]:
+    return tuple(ast.walk(parsed(file)))
 
 
 # --- lock files ------------------------------------------------------------------------------------------------------
@@ -216,16 +223,16 @@ def test_what_is_imported_is_declared() -> None:
     undeclared = {
         name
         for file in SOURCES
-        for name in imported_by(parsed(file)) - sys.stdlib_module_names
+        for name in imported_by(file) - sys.stdlib_module_names
         if not {carrier.lower() for carrier in carriers.get(name, [name])} & declared
     }
     assert not undeclared
 
 
-def imported_by(module: ast.Module) -> set[str]:
+def imported_by(file: Path) -> set[str]:
     """The top-level names that a module imports."""
     found: set[str] = set()
-    for node in ast.walk(module):
+    for node in nodes_of(file):
         if isinstance(node, ast.Import):
             found |= {alias.name.partition(".")[0] for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
@@ -251,23 +258,26 @@ def prompts() -> dict[str, set[str]]:
     return {file.stem: set(Template(file.read_text(encoding="utf-8")).get_identifiers()) for file in files}
 
 
-def asked() -> Iterator[tuple[str, set[str], str]]:
+@functools.cache
+def asked() -> list[tuple[str, set[str], str]]:
     """Each call of `prompt` in the package: the question, the names of its values, and where it stands."""
+    found = []
     for file in SOURCES:
-        module = parsed(file)
-        names = names_of_prompt(module)
-        for node in ast.walk(module):
+        names = names_of_prompt(file)
+        for node in nodes_of(file):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in names:
                 question = node.args[0]
                 assert isinstance(question, ast.Constant), f"{named(file)}:{node.lineno} asks a question by a variable"
-                yield str(question.value), {word.arg or "**" for word in node.keywords}, f"{named(file)}:{node.lineno}"
+                values = {word.arg or "**" for word in node.keywords}
+                found.append((str(question.value), values, f"{named(file)}:{node.lineno}"))
+    return found
 
 
-def names_of_prompt(module: ast.Module) -> set[str]:
+def names_of_prompt(file: Path) -> set[str]:
     """What the loader is called in a module that imports it."""
     return {
         alias.asname or alias.name
-        for node in ast.walk(module)
+        for node in nodes_of(file)
         if isinstance(node, ast.ImportFrom) and node.module == "reveries.prompts"
         for alias in node.names
         if alias.name == "prompt"
@@ -316,7 +326,7 @@ def test_no_function_is_longer_than_a_page() -> None:
     functions = [
         (named(file), node.name, lines_of(node))
         for file in SOURCES
-        for node in ast.walk(parsed(file))
+        for node in nodes_of(file)
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
     ]
     assert not [function for function in functions if function[2] > FUNCTION_LINES]
@@ -340,7 +350,7 @@ def test_a_package_re_exports_nothing() -> None:
     """
     for file in SOURCES:
         if file.name == "__init__.py" and file.parent.name not in ("prompts", "queries", "protocol", "reveries"):
-            imports = [node for node in ast.walk(parsed(file)) if isinstance(node, ast.Import | ast.ImportFrom)]
+            imports = [node for node in nodes_of(file) if isinstance(node, ast.Import | ast.ImportFrom)]
             assert not imports, named(file)
     assert "reveries.client" not in loaded_modules_after("import reveries")
     assert "reveries.client.mind" in loaded_modules_after("import reveries; reveries.connect")
@@ -359,7 +369,7 @@ OF_OTHER_PROGRAMS: Final = {"Detach"}
 
 def names_used(files: Iterable[Path]) -> set[str]:
     """The names and attributes that these modules use."""
-    nodes = [node for file in files for node in ast.walk(parsed(file))]
+    nodes = [node for file in files for node in nodes_of(file)]
     return {node.attr for node in nodes if isinstance(node, ast.Attribute)} | {
         node.id for node in nodes if isinstance(node, ast.Name)
     }

@@ -59,7 +59,7 @@ class ReveriesApp(ConversationApp):
     @property
     def is_attached_to_mind(self) -> bool:
         """Whether the daemon is connected and its conversation is on the screen."""
-        return self.link.is_connected
+        return self.link.is_connected and self._is_conversation_shown
 
     @property
     def actions(self) -> "CommandActions":
@@ -277,6 +277,7 @@ class ReveriesApp(ConversationApp):
 
     @on(messages.AttachedToMind)
     async def _attached(self, event: messages.AttachedToMind) -> None:
+        self._is_conversation_shown = False
         # First, before any await: until then the link sends nothing, and new messages are compared too.
         self.draft.drop_received(event.attached.turns)
         mind = self.mind_name = one_line(event.mind, 60)
@@ -298,6 +299,7 @@ class ReveriesApp(ConversationApp):
         self._show_status(event.status)
         self._conversation_id = event.attached.conversation_id
         self._load_last_context(is_new=True)
+        self._is_conversation_shown = True
         again = self.draft.take_resends()
         refused = [words for words in again if not await self.send_message(words.text, is_private=words.is_private)]
         if refused:
@@ -305,6 +307,7 @@ class ReveriesApp(ConversationApp):
 
     @on(messages.ConnectionDropped)
     async def _connection_dropped(self, event: messages.ConnectionDropped) -> None:
+        self._is_conversation_shown = False
         self.composer.show_answering(is_answering=False)
         await self.chat.interrupt_reply("The connection to the mind was lost here.")
         await self.chat.remove_waiting()

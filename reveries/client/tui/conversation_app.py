@@ -74,6 +74,7 @@ class ConversationApp(App[None]):
         self.home = home
         self._leaving = LeaveConfirmation()
         self._conversation_id = ""
+        self._is_conversation_shown = False
         self._opened_by = ""
         self.was_private = False
         """Whether the last message was off the record, so that there is nothing to take back."""

@@ -2,10 +2,9 @@
 model's context."""
 
 import itertools
-import math
 from collections.abc import Awaitable, Callable, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from reveries import gates
 from reveries.daemon.chat_context import PreparedTurn, SentExchange, day_messages, local_day
@@ -36,17 +35,12 @@ _SHORTEST_CUT_CHARS = 200
 
 @dataclass(slots=True)
 class TalkState:
-    """The state of the current conversation."""
+    """What of the current conversation is in its prompts."""
 
     conversation_id: str
     began_at: float
     summary: str = ""
     exchanges: tuple[SentExchange, ...] = ()
-    is_resting: bool = True
-    last_word_monotonic: float = 0.0
-    chosen_monotonic: float = -math.inf
-    """When the owner chose this conversation; for a while it is continued even if another had the last turn."""
-    attached: set[int] = field(default_factory=set)
 
     @property
     def shown_turn_ids(self) -> frozenset[str]:
@@ -61,11 +55,6 @@ class TalkState:
 
     def drop(self, turn_ids: AbstractSet[str]) -> None:
         self.exchanges = tuple(one for one in self.exchanges if not turn_ids & set(one.turn_ids))
-
-    def copy_rest_state(self, before: "TalkState") -> None:
-        """Take over the idle state of `before`, when the same conversation was reloaded."""
-        self.is_resting, self.chosen_monotonic = before.is_resting, before.chosen_monotonic
-        self.last_word_monotonic = before.last_word_monotonic
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ import asyncio
 import contextlib
 import math
 from collections.abc import AsyncIterator
+from dataclasses import dataclass
 
 import structlog
 
@@ -28,6 +29,16 @@ from reveries.safe_text import plain
 log = structlog.get_logger("conversation")
 
 _RESUMED_TURNS = 12
+
+
+@dataclass(slots=True)
+class _Rest:
+    """Whether a conversation is idle, and since when."""
+
+    is_resting: bool = True
+    last_word_monotonic: float = 0.0
+    chosen_monotonic: float = -math.inf
+    """When the owner chose this conversation; for a while it is continued even if another had the last turn."""
 
 
 class Conversation:
@@ -51,6 +62,9 @@ class Conversation:
         self.last_turns = LastTurns()
         self.pulse, self.reply_pulse = Pulse(), Pulse()
         self._turn_lock = WatchedLock(self.reply_pulse)
+        self._rest = _Rest()
+        self._attached: set[int] = set()
+        """Numbers of the clients that have this conversation open."""
 
     @property
     def conversation_id(self) -> str:
@@ -63,7 +77,7 @@ class Conversation:
     @property
     def is_talking(self) -> bool:
         """Whether thinking and sleep must wait: the conversation is open and not idle (R-96)."""
-        return self.has_pending_turn or self._turn_lock.locked() or not self.turns.state.is_resting
+        return self.has_pending_turn or self._turn_lock.locked() or not self._rest.is_resting
 
     @property
     def has_pending_turn(self) -> bool:
@@ -73,16 +87,16 @@ class Conversation:
     @property
     def is_resting(self) -> bool:
         """Whether the conversation is idle. A turn off the record does not count."""
-        return self.turns.state.is_resting
+        return self._rest.is_resting
 
     @property
     def attached_count(self) -> int:
-        return len(self.turns.state.attached)
+        return len(self._attached)
 
     async def open(self) -> None:
         """Continue the last conversation, or begin a new one if that has been idle for too long."""
         new_after_seconds = self.turns.settings.conversation.new_after_hours * 3600
-        if self._clock.monotonic() - self.turns.state.chosen_monotonic < new_after_seconds:
+        if self._clock.monotonic() - self._rest.chosen_monotonic < new_after_seconds:
             return
         opened = await self._memory.conversations.open_conversation(new_after_seconds, self.channel)
         if opened.id != self.turns.state.conversation_id:
@@ -127,14 +141,14 @@ class Conversation:
                 await self._reload()
 
     async def _reload(self) -> None:
-        before = self.turns.state
+        before = self._rest
         try:
             opened = await self._memory.conversations.load_conversation(self.conversation_id)
             await self._load_conversation(opened, is_chosen=before.chosen_monotonic > -math.inf)
         except ReveriesError as error:  # The context stays as it is; after an erasure it is empty.
             log.warning("conversation.reload_failed", why=error.for_log)
             return
-        self.turns.state.copy_rest_state(before)
+        self._rest = before
         self.last_turns = LastTurns()
 
     def forget_context(self) -> None:
@@ -155,19 +169,18 @@ class Conversation:
             began_at=opened.began_at,
             summary=opened.folded_summary,
             exchanges=(*carried, *own),
-            attached=self.turns.state.attached,
-            chosen_monotonic=self._clock.monotonic() if is_chosen else -math.inf,
         )
+        self._rest = _Rest(chosen_monotonic=self._clock.monotonic() if is_chosen else -math.inf)
         self._read_ahead_requested.set()
 
     def attach(self, client: int) -> None:
-        self.turns.state.attached.add(client)
+        self._attached.add(client)
         self._changed.set()
 
     def detach(self, client: int) -> None:
         """Remove a client. When the last one leaves, the conversation becomes idle as soon as no reply is running."""
-        if client in self.turns.state.attached:
-            self.turns.state.attached.discard(client)
+        if client in self._attached:
+            self._attached.discard(client)
             self._changed.set()
 
     async def say(
@@ -200,12 +213,12 @@ class Conversation:
                 finally:
                     # Even if the turn failed before it began: thinking resumes only when a conversation that was not
                     # idle becomes idle.
-                    self.turns.state.is_resting = self.turns.state.is_resting and not record.ends_rest
-                    self.turns.state.last_word_monotonic = self._clock.monotonic()
+                    self._rest.is_resting = self._rest.is_resting and not record.ends_rest
+                    self._rest.last_word_monotonic = self._clock.monotonic()
                     self._changed.set()
         finally:
             self._pending_turns -= 1
-            if self.turns.state.is_resting and not self.has_pending_turn and not self.is_closing:
+            if self._rest.is_resting and not self.has_pending_turn and not self.is_closing:
                 self._host.turn_left_no_trace()
 
     async def stop_reply(self, why: str) -> None:
@@ -228,13 +241,13 @@ class Conversation:
         """Mark the conversation idle when it becomes so (R-95, RA-24). Runs as long as the daemon."""
         while True:
             self._changed.clear()
-            if self.turns.state.is_resting or self._turn_lock.locked():
+            if self._rest.is_resting or self._turn_lock.locked():
                 with self.pulse.waiting():
                     await self._changed.wait()
                 continue
             rest_seconds = self.turns.settings.conversation.rest_minutes * 60
-            waited = self._clock.monotonic() - self.turns.state.last_word_monotonic
-            if not self.turns.state.attached or waited >= rest_seconds:
+            waited = self._clock.monotonic() - self._rest.last_word_monotonic
+            if not self._attached or waited >= rest_seconds:
                 await self._begin_rest()
                 await self._fold_at_rest()
             else:
@@ -261,27 +274,27 @@ class Conversation:
         return OnRecord(self._memory, self._host, events, self.last_turns)
 
     async def _end_rest(self) -> None:
-        if self.turns.state.is_resting:
+        if self._rest.is_resting:
             await self.open()
-            self.turns.state.is_resting = False
+            self._rest.is_resting = False
         self._changed.set()
 
     async def _begin_rest(self) -> None:
-        self.turns.state.is_resting = True
+        self._rest.is_resting = True
         try:
             await may_hang(HangPlace.REST)
             await self._memory.conversations.mark_conversation_idle(self.conversation_id)
             await self._host.conversation_rested(self.conversation_id)
         except BaseException:
             # Try again until it is stored: thinking resumes only when the conversation is idle.
-            self.turns.state.is_resting = False
+            self._rest.is_resting = False
             raise
 
     async def _fold_at_rest(self) -> None:
         """Fold a long history while no client waits. A short one is not counted, because that would load the model."""
         async with self._turn_lock:
             limit_tokens = rest_limit_tokens(self.turns.model.context_tokens, self.turns.room_tokens)
-            is_long = self.turns.state.is_resting and self.turns.state.history_tokens > limit_tokens
+            is_long = self._rest.is_resting and self.turns.state.history_tokens > limit_tokens
             if is_long and await self.turns.fold(limit_tokens):
                 self._read_ahead_requested.set()
 

@@ -251,7 +251,7 @@ class ProjectWorker:
             memory=WorkExperiences(self._parts.memory.conversations, self._sleep),
             services=await self._open_services(),
             report_event=report_event,
-            hold_break=work_break.hold,
+            defer_break=work_break.defer,
         )
 
     async def _open_services(self) -> "ToolServices":
@@ -270,7 +270,7 @@ class ProjectWorker:
         return self._services
 
     @contextlib.asynccontextmanager
-    async def held_server(self, name: str) -> "AsyncIterator[McpServer]":
+    async def borrow_server(self, name: str) -> "AsyncIterator[McpServer]":
         """Open a configured MCP server for a short time. Raises ToolError, ConfigError."""
         await self._open_services()
         server = self._open_server(name)
@@ -283,7 +283,7 @@ class ProjectWorker:
         """Allow a tool of an MCP server, or all that it has now. Raises ToolError, ConfigError, NotFoundError."""
         from reveries.projects.server_tools import grant_server_tools
 
-        async with self.held_server(server) as held:
+        async with self.borrow_server(server) as held:
             await grant_server_tools(self.store, project, name, held)
 
     def _open_server(self, name: str) -> "McpServer":
@@ -372,7 +372,7 @@ class WorkBreak:
         self.has_broken_off = False
         self._limit: asyncio.Timeout | None = None
         """While there is something to break off."""
-        self._is_held = False
+        self._is_deferred = False
 
     @contextlib.asynccontextmanager
     async def breakable(self) -> "AsyncIterator[None]":
@@ -400,15 +400,15 @@ class WorkBreak:
         self._break_off()
 
     @contextlib.contextmanager
-    def hold(self) -> "Iterator[None]":
+    def defer(self) -> "Iterator[None]":
         """Nothing is broken off within it."""
-        self._is_held = True
+        self._is_deferred = True
         try:
             yield
         finally:
-            self._is_held = False
+            self._is_deferred = False
             self._break_off()
 
     def _break_off(self) -> None:
-        if self.why and not self._is_held and self._limit is not None and self._limit.when() is None:
+        if self.why and not self._is_deferred and self._limit is not None and self._limit.when() is None:
             self._limit.reschedule(asyncio.get_running_loop().time())

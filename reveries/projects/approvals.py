@@ -9,7 +9,7 @@ from reveries.errors import UsageError
 from reveries.projects.answers import is_no
 
 
-class HeldCall(msgspec.Struct, frozen=True):
+class PendingCall(msgspec.Struct, frozen=True):
     """The payload of an approval: the tool call that waits for it."""
 
     tool: str

@@ -12,7 +12,7 @@ import msgspec
 
 from reveries.db.database import Transaction
 from reveries.errors import NotFoundError, UsageError
-from reveries.projects.approvals import ApprovalScope, HeldCall, scope_or_refusal
+from reveries.projects.approvals import ApprovalScope, PendingCall, scope_or_refusal
 from reveries.projects.grant_store import Grant, GrantKind
 from reveries.projects.model import OwnerQuestion, Project
 from reveries.projects.store import ProjectStore
@@ -92,7 +92,7 @@ def _matches_name(grant: Grant, name: str) -> bool:
 async def store_approval(store: ProjectStore, transaction: Transaction, question: OwnerQuestion) -> None:
     """Store what the answer to an approval allows: this call, its tool within the task, or within the project. An
     answer that says neither yes nor no counts as no."""
-    held, scope = msgspec.json.decode(question.payload, type=HeldCall), scope_or_refusal(question.answer)
+    held, scope = msgspec.json.decode(question.payload, type=PendingCall), scope_or_refusal(question.answer)
     task_id = question.task_id
     if scope is ApprovalScope.NO:
         await store.grants.put(transaction, question.project_id, GrantKind.DENIAL, held.digest, task_id)

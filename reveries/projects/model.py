@@ -148,7 +148,7 @@ class OwnerQuestion:
     blocks: tuple[str, ...] = ()
     """Ids of the tasks that wait for it."""
     payload: str = "{}"
-    """For an approval: the tool call that waits for it (`approvals.HeldCall`)."""
+    """For an approval: the tool call that waits for it (`approvals.PendingCall`)."""
     foreign_sources: frozenset[str] = frozenset()
 
     @property

@@ -17,7 +17,7 @@ from reveries.config import WebSettings
 from reveries.errors import ToolError
 from reveries.gates import ToolGate
 from reveries.knowledge.model import Chunk
-from reveries.projects.approvals import HeldCall
+from reveries.projects.approvals import PendingCall
 from reveries.projects.grants import GRANTABLE_TOOLS, grants_for_task
 from reveries.projects.model import AgentState, QuestionKind, WorkStep, WorkTask
 from reveries.projects.prompt_material import list_chunks
@@ -64,7 +64,7 @@ class ToolServices:
     open_server: OpenServer
 
 
-HoldBreak = Callable[[], AbstractContextManager[None]]
+DeferBreak = Callable[[], AbstractContextManager[None]]
 
 
 class SearchKnowledge(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -90,7 +90,7 @@ class TaskTools:
     """Chunk ids by the name that the prompt uses ("k1")."""
     servers: ServerTools | None = None
     """Open MCP servers; closed by `close`."""
-    hold_break: HoldBreak = contextlib.nullcontext
+    defer_break: DeferBreak = contextlib.nullcontext
     """Context manager that defers an interruption by the owner: a call that changes something finishes first, and its
     result is stored."""
 
@@ -192,7 +192,7 @@ class TaskTools:
         arguments = msgspec.json.encode(dict(call.arguments)).decode()
         # Tools of MCP servers are pinned to their current form, so only `grant give` grants them.
         to_grant = call.tool if is_out and call.tool in GRANTABLE_TOOLS else ""
-        held = HeldCall(call.tool, arguments, why.digest, to_grant, tuple(missing) if is_out else ())
+        held = PendingCall(call.tool, arguments, why.digest, to_grant, tuple(missing) if is_out else ())
         context = [f"{call.tool} {arguments}", f"It is part of “{self.task.title}”."]
         if why.is_unknown:
             context.append("It was begun before the mind was stopped, and may have happened already.")
@@ -266,7 +266,7 @@ class TaskTools:
             arguments = msgspec.to_builtins(given)
             digest = digest_call(tool.name, arguments)
             position = await self.steps.begin_call(tool.name, arguments, tool.reach, caller.foreign_sources, digest)
-            with self.hold_break() if tool.reach is Reach.INSIDE else contextlib.nullcontext():
+            with self.defer_break() if tool.reach is Reach.INSIDE else contextlib.nullcontext():
                 try:
                     result = await tool.run(given, caller)
                 except ToolError as error:

@@ -24,7 +24,7 @@ from reveries.projects.results import TaskResults
 from reveries.projects.server_tools import ServerTools
 from reveries.projects.store import ProjectStore
 from reveries.projects.task_execution import ResultStatus, SourcedSearch, TaskResult, Workplace, execute_freely
-from reveries.projects.task_tools import HoldBreak, TaskTools, ToolServices, folder_access
+from reveries.projects.task_tools import DeferBreak, TaskTools, ToolServices, folder_access
 from reveries.projects.triggers import INTAKE_TAG, percent_done
 from reveries.projects.wake import has_new_answers, note_answers, read_state, wake_project
 from reveries.projects.wake_report import NOTHING_TO_DO, RestReason, WakeReport
@@ -56,7 +56,7 @@ class ProjectWork:
     memory: WorkMemory
     services: ToolServices
     report_event: ReportEvent = ignore_event
-    hold_break: HoldBreak = contextlib.nullcontext
+    defer_break: DeferBreak = contextlib.nullcontext
 
     def __post_init__(self) -> None:
         self._due = BetweenTasks(self.store, self.settings, self.report_event)
@@ -191,7 +191,7 @@ class ProjectWork:
                 find_chunks=partial(search.find, task),
                 sources=search.seen_sources,
                 servers=servers,
-                hold_break=self.hold_break,
+                defer_break=self.defer_break,
             )
         except BaseException:
             await asyncio.shield(servers.close())

@@ -279,7 +279,7 @@ async def test_what_changes_something_comes_to_its_end_before_a_word_of_the_owne
         words = WorkBreak()
         async with words.breakable():
             for step in ("command", "next step"):
-                with words.hold() if step == "command" else contextlib.nullcontext():
+                with words.defer() if step == "command" else contextlib.nullcontext():
                     words.note_state("talking", "")
                     for _ in range(5):
                         await asyncio.sleep(0)

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from reveries.errors import NotFoundError, UsageError
-from reveries.projects.approvals import ApprovalScope, HeldCall, read_scope, scope_or_refusal
+from reveries.projects.approvals import ApprovalScope, PendingCall, read_scope, scope_or_refusal
 from reveries.projects.grant_store import GrantKind
 from reveries.projects.grants import give_grant, grants_for_task, revoke_grants, source_id
 from reveries.projects.model import Project, QuestionKind, TaskKind
@@ -22,7 +22,7 @@ async def granted(work: Work, project: Project, task_id: str = "") -> GrantSet:
 
 async def asked(work: Work, project: Project) -> tuple[str, str]:
     """An approval of a fetch, and the task that waits for it."""
-    held = HeldCall("fetch", '{"url": "https://a.example"}', "digest", "fetch", ("folder", "web:a.example"))
+    held = PendingCall("fetch", '{"url": "https://a.example"}', "digest", "fetch", ("folder", "web:a.example"))
     async with work.database.transaction() as transaction:
         [task_id] = await work.store.tasks.put(transaction, project.id, [NewTask("Look", "", TaskKind.OTHER)])
         payload = msgspec.json.encode(held).decode()

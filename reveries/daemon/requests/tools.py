@@ -47,7 +47,7 @@ async def _server_entry(mind: Mind, name: str) -> protocol.ToolServerEntry:
     settings = mind.settings.mcp.servers[name]
     address = one_line(settings.url or " ".join(settings.command))
     try:
-        async with mind.projects.held_server(name) as server:
+        async with mind.projects.borrow_server(name) as server:
             tools = [_describe_tool(server, one) for one in await server.offered()]
     except ReveriesError as error:
         return protocol.ToolServerEntry(name, address, error.message, error.advice, [])

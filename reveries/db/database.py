@@ -54,6 +54,9 @@ _PROBE_BYTES = 256 * 1024
 _COMMITS_BETWEEN_FOLDS = 50
 _LOG_GROWTH_BYTES = 4 * 2**20
 """The log is checkpointed after so many commits, or when it has grown by so many bytes."""
+_MOST_FOLD_SPACING = 32
+"""While a reading program keeps a part of the log back, each checkpoint waits twice as long as the one before, up to
+this factor: each reads all of the log for the page checksums."""
 _STEPS_BETWEEN_LOOKS = 10_000
 """SQLite virtual machine steps between two deadline checks: well under a millisecond."""
 
@@ -86,6 +89,7 @@ class Database:
         """Number of committed transactions; unchanged means nothing was written."""
         self._folded_at_commits = 0
         self._folded_at_bytes = 0
+        self._fold_spacing = 1
 
     @property
     def sqlite_version(self) -> str:
@@ -441,8 +445,9 @@ class Database:
         self.room.record_write()
 
     def _is_log_long(self) -> bool:
-        commits = self.commits - self._folded_at_commits
-        return commits >= _COMMITS_BETWEEN_FOLDS or log_bytes(self.path) > self._folded_at_bytes + _LOG_GROWTH_BYTES
+        commits, spacing = self.commits - self._folded_at_commits, self._fold_spacing
+        growth_bytes = log_bytes(self.path) - self._folded_at_bytes
+        return commits >= _COMMITS_BETWEEN_FOLDS * spacing or growth_bytes > _LOG_GROWTH_BYTES * spacing
 
     async def _fold_uninterrupted(self) -> None:
         """Checkpoint the log. A cancelled caller waits for the end: nothing may commit while page checksums are
@@ -477,4 +482,6 @@ class Database:
             await asyncio.to_thread(self._pages.after_fold)
         self._folded_at_commits = self.commits
         self._folded_at_bytes = log_bytes(self.path)
+        is_kept_back = folded["checkpointed"] < folded["log"]
+        self._fold_spacing = min(2 * self._fold_spacing, _MOST_FOLD_SPACING) if is_kept_back else 1
         return not folded["busy"]

@@ -19,6 +19,7 @@ from reveries.db.backup_retention import Backup
 from reveries.db.backups import restore_backup_copy, verify_database
 from reveries.db.database import Database, Transaction
 from reveries.db.driver import CAN_READ_CONCURRENTLY, SQLITE_VERSION, dbapi, is_safe_for_two_connections
+from reveries.db.failpoints import HangPlace, Step, set_failpoint
 from reveries.db.integrity.page_sums import PageSums
 from reveries.db.integrity.scrubbing import replace_memory_file
 from reveries.db.opening import open_database
@@ -701,6 +702,41 @@ async def test_the_log_is_folded_into_the_file_while_the_mind_lives(database: Da
 
 
 @pytest.mark.requirement("A4")
+async def test_while_a_program_reads_the_log_is_folded_ever_more_rarely_and_as_before_after_it(
+    database: Database,
+) -> None:
+    folds: list[int] = []
+
+    async def commit(times: int) -> None:
+        for number in range(database.commits, database.commits + times):
+            async with database.transaction() as work:
+                await work.run(
+                    "conversations.insert", {"id": str(number), "began_at": 1.0, "source": "chat", "title": ""}
+                )
+
+    class Counting:
+        def reach(self, step: Step) -> None:
+            if step is Step.LOG_FOLDED:
+                folds.append(database.commits)
+
+        async def halt(self, place: HangPlace) -> None: ...
+
+    set_failpoint(Counting())
+    try:
+        with contextlib.closing(dbapi.connect(str(database.path))) as reading:
+            reading.execute("BEGIN")
+            reading.execute("SELECT count(*) FROM turns").fetchall()
+            began = database.commits
+            await commit(360)
+            assert len([at for at in folds if at > began]) == 3, "not seven"
+        await commit(450)
+        folds.clear()
+        await commit(110)
+        assert len(folds) == 2
+    finally:
+        set_failpoint(None)
+
+
 def test_a_fold_that_fails_at_the_end_is_said_and_loses_nothing(home: Home) -> None:
     """In a separate process, whose limit on file sizes keeps the database from growing; the log has grown before."""
     home.create()

@@ -378,7 +378,7 @@ async def test_pages_that_a_reader_keeps_in_the_log_are_followed_until_they_are_
         await reader.rows("conversations.get", {"id": "c0"})
         await put(mind, range(170))
         assert mind.path.stat().st_size == bytes_before  # While somebody reads what is older, the log stays.
-    await put(mind, range(170, 240), size=10)
+    await put(mind, range(170, 400), size=10)
     whole = killed(mind, tmp_path / "k")
     assert whole.stat().st_size > bytes_before + 170 * 2000
     assert PageSums(whole).changed() == []

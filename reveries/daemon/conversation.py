@@ -237,6 +237,10 @@ class Conversation:
         """Wait until no turn is running, `seconds` at most."""
         await wait_for_lock(self._turn_lock, seconds, self._clock)
 
+    def apply_settings(self) -> None:
+        """Apply changed settings: how long it waits for a word before it rests."""
+        self._changed.set()
+
     async def run(self) -> None:
         """Mark the conversation idle when it becomes so (R-95, RA-24). Runs as long as the daemon."""
         while True:

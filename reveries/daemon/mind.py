@@ -48,10 +48,18 @@ class Mind(MindParts):
         return self.conversations.main
 
 
+_USED_BY_A_TASK = ("projects.enabled", "web.", "mcp.")
+"""Beginnings of the keys that a task reads when it begins: the one in hand is broken off and done anew."""
+
+
 def reload_settings(mind: Mind) -> tuple[list[str], list[str]]:
     """Reload config.toml and apply it. Return the changed keys, and those that apply only from the next
     wake. Raises ConfigError."""
     changed, needs_restart = mind.in_force.reload()
+    if any(key.startswith(_USED_BY_A_TASK) for key in changed):
+        mind.activity.work_displaced.notify("You changed its settings.")
+    for conversation in mind.conversations:
+        conversation.apply_settings()
     mind.sleep.try_budget_again()
     mind.projects.consider()
     mind.monologue.apply_settings()

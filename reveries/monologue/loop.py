@@ -121,6 +121,10 @@ class Monologue:
     def apply_settings(self) -> None:
         """Apply changed settings: switching thinking off ends the running thought."""
         self._quiet = Deadline()  # The budget may be larger now.
+        if not self._waits_for_model:
+            now, pace = self._clock.monotonic(), self.cycle.settings.idle_check_seconds
+            self._next_at = min(self._next_at, now + pace)
+            self._settled_until = min(self._settled_until, now + self.cycle.outcomes.pace_seconds(pace))
         self.reconsider()
 
     # --- the loop ----------------------------------------------------------------------------------------------------

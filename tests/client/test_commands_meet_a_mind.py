@@ -120,6 +120,28 @@ async def test_status_sleep_statistics_search_and_inspection_tell_what_the_mind_
         assert set(fields.split()) <= first.keys()
 
 
+@pytest.mark.requirement("R-27", "R-161")
+@pytest.mark.timeout(240)
+async def test_a_setting_that_is_changed_while_it_is_awake_is_used_by_what_comes_next() -> None:
+    async with awake() as mind:
+        await mind.run("monologue", "pause")
+        await mind.run("say", FACT)
+        assert (await mind.ask("memory", "search", "pear tree"))["episodes"]
+        for key, value in (
+            ("owner.name", "Paul"),
+            ("recall.activation_threshold", "1000000"),
+            ("budget.conversation.tokens_per_day", "123456"),
+        ):
+            assert "uses it now" in await mind.run("config", "set", key, value)
+        await mind.run("say", "My dentist is Doctor Marti.")
+        found = await mind.ask("memory", "search", "pear tree dentist")
+        assert found["episodes"] == []
+        assert {turn["speaker"] for turn in found["turns"] if "dentist" in turn["text"]} == {"Paul"}
+        assert {turn["speaker"] for turn in found["turns"] if turn["text"] == FACT} == {"You"}
+        assert 123456 in [one["limit"] for one in (await mind.ask("usage"))["limits"]]
+        assert "after a restart" in await mind.run("config", "set", "mind.name", "Ada")
+
+
 @pytest.mark.requirement("R-24", "R-25")
 @pytest.mark.timeout(240)
 async def test_the_live_stream_shows_a_thought_that_history_has_from_when_it_was_thought() -> None:

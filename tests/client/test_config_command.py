@@ -133,14 +133,14 @@ def test_config_set_tells_the_mind_and_says_when_it_counts(home: Home) -> None:
     home.path.mkdir()
     asleep = reveries(home, "config", "set", "mind.name", "Echo")
     with awake_in_thread(home, Script(needs_restart=["llm.embedded.threads"])) as fake:
-        now = reveries(home, "config", "set", "mind.name", "Two")
+        now = reveries(home, "config", "set", "owner.name", "Two")
         later = reveries(home, "config", "set", "llm.embedded.threads", "2")
         assert len(fake.requests(protocol.ApplyConfig)) == 2
     assert "takes effect at the next wake" in asleep.out
     assert "The mind uses it now" in now.out
     assert "takes effect after a restart" in later.out
     settings = load_settings(home.config)
-    assert (settings.mind.name, settings.llm.embedded.threads) == ("Two", 2)
+    assert (settings.mind.name, settings.owner.name, settings.llm.embedded.threads) == ("Echo", "Two", 2)
 
 
 @pytest.mark.requirement("R-26")

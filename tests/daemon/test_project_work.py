@@ -9,6 +9,7 @@ import pytest
 
 from reveries import protocol
 from reveries.config import Home, Settings, load_settings
+from reveries.daemon.mind import reload_settings
 from reveries.daemon.project_work import WorkBreak
 from reveries.daemon.shutdown import Shutdown, wind_down
 from reveries.errors import UsageError
@@ -392,6 +393,26 @@ async def test_what_begins_to_hold_the_mind_back_ends_the_work_within_a_task(hom
         life.mind.permission.is_paused = False
         await life.pass_time(1)
         assert [task.status for task in (await detail(life)).tasks] == ["done"] * 3
+
+
+@pytest.mark.parametrize("changed", ["[web]\nenabled = true\n", "[projects]\nenabled = false\n"])
+async def test_what_a_task_may_use_is_changed_at_once_for_the_one_in_hand_is_broken_off(
+    home: Home, changed: str
+) -> None:
+    clock = PatientClock(NOON)
+    async with living(home, worker(clock, pause_seconds=40), clock, QUIET) as life:
+        await give_project(life)
+        await life.pass_time(200 / 3600)
+        assert life.mind.activity.state()[0] == "working"
+        home.config.write_text(f"[monologue]\nenabled = false\n{changed}", encoding="utf-8")
+        assert reload_settings(life.mind)[1] == []
+        await life.pass_time(1 / 3600)
+        assert any("You changed its settings." in one.details for one in (await detail(life)).log)
+        calls = len(life.model.prompts)
+        await life.pass_time(1)
+        goes_on = "web" in changed
+        assert (len(life.model.prompts) > calls) is goes_on
+        assert ([task.status for task in (await detail(life)).tasks] == ["done"] * 3) is goes_on
 
 
 async def test_a_project_whose_wake_fails_lets_the_others_have_their_turn(

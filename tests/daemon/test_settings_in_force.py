@@ -64,7 +64,7 @@ def _held_tables(root: object, tables: tuple[type, ...]) -> Iterator[tuple[str, 
             waiting.append(thing)
 
 
-async def test_no_part_of_a_mind_keeps_a_setting_that_can_change_while_awake(home: Home) -> None:
+async def test_no_part_of_a_mind_keeps_a_table_of_settings_that_can_change_while_awake(home: Home) -> None:
     changeable = tuple(set(_tables()) - {one for kind in _READ_ONCE for one in _tables(kind)})
     async with living(home, ScriptedModel(), PatientClock(NOON), load_settings(None)) as life:
         held = [(who, type(what).__name__) for who, what in _held_tables(life.mind, changeable)]
@@ -100,6 +100,20 @@ async def test_a_changed_name_number_of_seeds_and_budget_apply_to_the_next_words
         assert life.mind.memory.live.settings.seeds == 7
         assert life.mind.ledger.budget().dollars_per_day == 3.5
         assert not life.mind.monologue.cycle.settings.enabled
+
+
+async def test_a_shorter_rest_applies_to_the_rest_that_is_waited_for(home: Home) -> None:
+    home.config.parent.mkdir(exist_ok=True)
+    home.config.write_text("[conversation]\nrest_minutes = 600\n", encoding="utf-8")
+    async with living(home, ScriptedModel(otherwise="Noted."), PatientClock(NOON), load_settings(home.config)) as life:
+        life.mind.conversation.attach(1)
+        await life.say("Hello.")
+        await life.pass_time(0.2)
+        assert not life.mind.conversation.is_resting
+        home.config.write_text("[conversation]\nrest_minutes = 11\n", encoding="utf-8")
+        assert reload_settings(life.mind) == (["conversation.rest_minutes"], [])
+        await life.pass_time(1 / 60)
+        assert life.mind.conversation.is_resting
 
 
 def test_what_is_read_at_a_wake_keeps_its_value_until_then_and_is_named_until_then(tmp_path: Path) -> None:

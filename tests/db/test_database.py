@@ -701,7 +701,6 @@ async def test_the_log_is_folded_into_the_file_while_the_mind_lives(database: Da
     assert database.path.stat().st_size > 8 * 2**20
 
 
-@pytest.mark.requirement("A4")
 async def test_while_a_program_reads_the_log_is_folded_ever_more_rarely_and_as_before_after_it(
     database: Database,
 ) -> None:
@@ -737,6 +736,7 @@ async def test_while_a_program_reads_the_log_is_folded_ever_more_rarely_and_as_b
         set_failpoint(None)
 
 
+@pytest.mark.requirement("A4")
 def test_a_fold_that_fails_at_the_end_is_said_and_loses_nothing(home: Home) -> None:
     """In a separate process, whose limit on file sizes keeps the database from growing; the log has grown before."""
     home.create()

@@ -195,6 +195,18 @@ async def test_switched_off_it_never_thinks_and_switched_on_it_does() -> None:
         assert len(kit.sources.thoughts) == 1
 
 
+async def test_a_shorter_wait_between_two_thoughts_applies_to_the_wait_in_hand() -> None:
+    slow = msgspec.structs.replace(SETTINGS, idle_check_seconds=36_000.0)
+    kit = Kit(ScriptedModel(otherwise=THOUGHT), settings=slow)
+    kit.sources.keeps_having_something = True
+    async with kit.living():
+        await kit.clock.advance(60)
+        assert len(kit.sources.thoughts) == 1
+        kit.configure(SETTINGS)
+        await kit.clock.advance(SETTINGS.idle_check_seconds + 60)
+        assert len(kit.sources.thoughts) == 2
+
+
 @pytest.mark.requirement("R-35")
 async def test_switching_it_off_ends_the_running_thought_and_says_so() -> None:
     kit = Kit(ScriptedModel([ENDLESS]))

@@ -15,7 +15,7 @@ from reveries.llm.base import ChatMessage, Delta, Prompt, Role, Usage
 from reveries.llm.budget import LONGEST_CALL_SECONDS, Ledger
 from reveries.llm.caps import PlannedCall, Span, periods_at
 from reveries.llm.metered import MeteredModel
-from reveries.llm.prices import Price, price_of
+from reveries.llm.prices import Price, hour_of_talk_dollars, price_of
 from reveries.llm.scripted import Pause, ScriptedModel
 from reveries.llm.tokens import estimate_tokens, template_tokens
 from tests.fakes.clock import HandClock, settle
@@ -495,3 +495,10 @@ async def test_the_form_of_an_answer_is_part_of_what_is_reserved(database: Datab
     plain = (await ledger.usage_since(Span.DAY))[0].unsettled_tokens
     await play(model, dataclasses.replace(_prompt(), schema={"type": "object", "required": ["a"] * 50}))
     assert (await ledger.usage_since(Span.DAY))[0].unsettled_tokens > 2 * plain + 100
+
+
+@pytest.mark.requirement("G1")
+def test_an_hour_of_talk_costs_its_turns_at_the_prices_of_the_model() -> None:
+    dollars_per_million = {"prompt": 2.0, "reply": 8.0}  # gpt-4.1
+    turn = (3000 * dollars_per_million["prompt"] + 200 * dollars_per_million["reply"]) / 1e6
+    assert hour_of_talk_dollars(price_of("openai/gpt-4.1")) == pytest.approx(40 * turn)

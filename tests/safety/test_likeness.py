@@ -111,8 +111,12 @@ def test_the_breaker_hands_in_whole_sentences_and_heeds_what_comes_back(kind: Ca
     text = "It grows dark over all of me. The dark has a voice here. No dark was ever so near. So dark, and I fall. And"
     verdict = first_trip(text, breaker)
     assert verdict.reason is TripReason.SUSTAINED_DISTRESS
-    assert lines[-1].offered[0] == "It grows dark over all of me."
-    assert len(lines[-1].offered) == 4
+    assert lines[-1].offered == [
+        "It grows dark over all of me.",
+        "The dark has a voice here.",
+        "No dark was ever so near.",
+        "So dark, and I fall.",
+    ]
 
 
 def test_a_new_thought_closes_the_line_of_the_last() -> None:

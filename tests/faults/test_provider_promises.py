@@ -75,14 +75,18 @@ def _whole(dialect: Dialect) -> tuple[bytes, int]:
 
 @pytest.mark.requirement("D2", "R-93")
 @pytest.mark.parametrize("dialect", DIALECTS)
-async def test_a_reply_cut_at_any_byte_is_no_whole_one(dialect: Dialect) -> None:
-    """Every byte before the end mark, through the adapter itself."""
+@pytest.mark.parametrize(
+    "step", [3, pytest.param(1, marks=[pytest.mark.system, pytest.mark.long])], ids=["every third byte", "every byte"]
+)
+async def test_a_reply_cut_at_any_byte_is_no_whole_one(dialect: Dialect, step: int) -> None:
+    """The bytes before the end mark, through the adapter itself; those around the end of a line are all among them."""
     whole, end_at = _whole(dialect)
     if dialect == "openai":
         await load_litellm()
     async with provider() as there:
         model = _model(dialect, there.url)
-        for count in range(0, end_at):
+        ends = [at for at in range(end_at) if b"\n" in whole[max(0, at - 2) : at + 2]]
+        for count in sorted({*range(0, end_at, step), *ends}):
             await there.inject(ProviderFault(f"cut at {count}", Becomes.CUT, _cut_after(count, whole)))
             text, end, error = await _ask(model)
             assert end is None, f"cut at {count} of {end_at}, and whole: {text!r}"

@@ -40,7 +40,7 @@ _OUTPUT = st.text(max_size=200) | _OBJECTS | _damaged()
 
 
 @pytest.mark.requirement("D6", "R-113")
-@settings(max_examples=1000)
+@settings(max_examples=500)
 @given(_OUTPUT)
 @example("{" * 100_000)
 @example('{"summary":' * 100_000)

@@ -193,7 +193,9 @@ def test_what_is_read_apart_is_what_is_read_here(tmp_path: Path) -> None:
     file.write_text(ics(event("tea", ":20260327T160000"), event("\u00fcber", ";VALUE=DATE:20260328")), encoding="utf-8")
     here = read_calendars(file, NOON, NOON + DAY, BERLIN)
     assert len(here.occurrences) == 2
-    assert read_in_subprocess(file, NOON, NOON + DAY, BERLIN) == here
+    children: list[subprocess.Popen[bytes]] = []
+    assert read_in_subprocess(file, NOON, NOON + DAY, BERLIN, children.append) == here
+    assert [child.returncode is not None for child in children] == [True], "who asked can end it, and it is gone"
 
 
 @pytest.mark.parametrize(

@@ -106,6 +106,17 @@ def test_what_was_made_before_a_migration_stays_and_counts() -> None:
     assert [one.name for one in gone] == [f"memory-{int(NOW - 3 * HOUR)}.db"]
 
 
+@pytest.mark.requirement("A9")
+def test_the_oldest_copies_make_room_for_one_that_is_coming_and_the_two_newest_stay(tmp_path: Path) -> None:
+    names = [f"memory-{int(NOW - hours * HOUR)}.db" for hours in range(5)]
+    for name in names:
+        (tmp_path / name).write_bytes(b"x" * 1000)
+    remove_expired(tmp_path, NOW)
+    assert {file.name for file in tmp_path.iterdir()} == set(names), "all are of the last day, and there is room"
+    remove_expired(tmp_path, NOW, coming_bytes=10**18)
+    assert {file.name for file in tmp_path.iterdir()} == set(names[:2])
+
+
 @pytest.mark.requirement("A9", "A5")
 def test_a_copy_that_would_fill_the_disk_is_not_made(tmp_path: Path) -> None:
     require_room(tmp_path, 1000, 0)

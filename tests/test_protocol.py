@@ -854,6 +854,13 @@ def reader_of(stream: bytes) -> asyncio.StreamReader:
     return reader
 
 
+def test_the_largest_frame_can_be_sent_and_one_byte_more_is_refused() -> None:
+    room = MAX_FRAME_BYTES - len(encode(Token(1, "x" * 70_000))) + 4 + 70_000
+    assert len(encode(Token(1, "x" * room))) == MAX_FRAME_BYTES + 4
+    with pytest.raises(ProtocolError, match="is larger than"):
+        encode(Token(1, "x" * (room + 1)))
+
+
 @pytest.mark.parametrize("length", [0, MAX_FRAME_BYTES + 1, 2**32 - 1])
 async def test_a_length_that_is_not_allowed_is_refused_before_anything_is_read(length: int) -> None:
     with pytest.raises(ProtocolError, match=f"{length} bytes"):

@@ -219,14 +219,16 @@ async def test_a_waking_mind_makes_a_backup_when_it_is_asked_to(living: Living) 
     assert made.problems == []
 
 
+@pytest.mark.timeout(600)
 @pytest.mark.requirement("R-130", "R-134")
 async def test_a_real_model_that_goes_round_is_cut_kept_and_talked_with_again(living: Living) -> None:
-    """The breaker as it ships, before a model that is small enough to meet it."""
+    """The breaker as it ships, before a model that is small enough to meet it, though not in each of its stories: six
+    in a row without were seen once."""
     living.settings = _with_long_replies(living).replace("enabled = false\n", "enabled = true\n")
     assert "\n[circuit_breaker]\nenabled = true\n" in living.settings
     await living.wake()
     async with living.client() as client:
-        for subject in ("the sea", "a forest", "two brothers", "a train", "the moon", "a baker"):
+        for subject in ("the sea", "a forest", "two brothers", "a train", "the moon", "a baker") * 3:
             cut = await client.say(f"Tell me a very long story about {subject}.")
             if cut.reason == "tripped":
                 break

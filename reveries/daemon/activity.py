@@ -49,7 +49,7 @@ class Activity:
         self.writing_noted: Notifier[[]] = Notifier()
         """The owner is writing, and their words will come soon."""
         self.work_displaced: Notifier[[str]] = Notifier()
-        """Something that excludes project work was asked for; with the reason to give for the interruption."""
+        """Project work in hand has to be broken off; with the reason to give for the interruption."""
         self._displacing: list[str] = []
 
     def state(self) -> tuple[str, str]:

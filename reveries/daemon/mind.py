@@ -48,7 +48,7 @@ class Mind(MindParts):
         return self.conversations.main
 
 
-_USED_BY_A_TASK = ("projects.enabled", "web.", "mcp.")
+_USED_BY_A_TASK = ("projects.enabled", "web.", "mcp.servers")
 """Beginnings of the keys that a task reads when it begins: the one in hand is broken off and done anew."""
 
 
@@ -57,7 +57,7 @@ def reload_settings(mind: Mind) -> tuple[list[str], list[str]]:
     wake. Raises ConfigError."""
     changed, needs_restart = mind.in_force.reload()
     if any(key.startswith(_USED_BY_A_TASK) for key in changed):
-        mind.activity.work_displaced.notify("You changed its settings.")
+        mind.activity.work_displaced.notify("You changed settings that it uses.")
     for conversation in mind.conversations:
         conversation.apply_settings()
     mind.sleep.try_budget_again()

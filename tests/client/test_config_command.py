@@ -135,10 +135,12 @@ def test_config_set_tells_the_mind_and_says_when_it_counts(home: Home) -> None:
     with awake_in_thread(home, Script(needs_restart=["llm.embedded.threads"])) as fake:
         now = reveries(home, "config", "set", "owner.name", "Two")
         later = reveries(home, "config", "set", "llm.embedded.threads", "2")
-        assert len(fake.requests(protocol.ApplyConfig)) == 2
+        of_the_chat = reveries(home, "config", "set", "client.plain", "true")
+        assert len(fake.requests(protocol.ApplyConfig)) == 3
     assert "takes effect at the next wake" in asleep.out
     assert "The mind uses it now" in now.out
     assert "takes effect after a restart" in later.out
+    assert "The next chat that you open uses it" in of_the_chat.out
     settings = load_settings(home.config)
     assert (settings.mind.name, settings.owner.name, settings.llm.embedded.threads) == ("Echo", "Two", 2)
 

@@ -407,7 +407,7 @@ async def test_what_a_task_may_use_is_changed_at_once_for_the_one_in_hand_is_bro
         home.config.write_text(f"[monologue]\nenabled = false\n{changed}", encoding="utf-8")
         assert reload_settings(life.mind)[1] == []
         await life.pass_time(1 / 3600)
-        assert any("You changed its settings." in one.details for one in (await detail(life)).log)
+        assert any("You changed settings that it uses." in one.details for one in (await detail(life)).log)
         calls = len(life.model.prompts)
         await life.pass_time(1)
         goes_on = "web" in changed

@@ -15,7 +15,6 @@ from reveries.config import (
     LogSettings,
     MindSettings,
     Settings,
-    get_setting,
     known_keys,
     load_settings,
 )
@@ -139,4 +138,3 @@ def test_a_file_that_is_wrong_changes_nothing(tmp_path: Path) -> None:
 def test_every_beginning_of_a_key_that_is_read_at_a_wake_names_a_setting() -> None:
     for beginning in READ_AT_WAKE:
         assert [key for key in known_keys() if key.startswith(beginning)], beginning
-    assert get_setting(load_settings(None), "mind.name") == "Reverie"

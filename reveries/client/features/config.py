@@ -15,7 +15,7 @@ class SettingShown(msgspec.Struct, frozen=True):
 
 
 class SettingChanged(msgspec.Struct, frozen=True):
-    """`counts`: "now", "after a restart" or "from the next wake on"."""
+    """`counts`: "now", "after a restart", "from the next wake on" or, for settings of the chat, "in the next chat"."""
 
     key: str
     value: object
@@ -80,6 +80,8 @@ def set_setting_command(key: str, value: str, as_json: bool) -> None:
     written = write_setting(file, key, value)
     needs_restart = apply_to_daemon()
     counts = "from the next wake on" if needs_restart is None else "after a restart" if key in needs_restart else "now"
+    if key.startswith("client."):
+        counts = "in the next chat"
     if as_json:
         show_json(SettingChanged(key, mask_credentials(written), str(file), counts))
         return
@@ -87,6 +89,8 @@ def set_setting_command(key: str, value: str, as_json: bool) -> None:
     match counts:
         case "now":
             say("The mind uses it now.", "dim")
+        case "in the next chat":
+            say("The next chat that you open uses it.", "dim")
         case "after a restart":
             say("It takes effect after a restart: reveries sleep, then reveries wake.", "warn")
         case _:

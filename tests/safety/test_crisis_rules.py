@@ -46,6 +46,31 @@ def test_ordinary_text_is_no_crisis(name: str) -> None:
     assert find_crisis(ALL[name]) is None
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Don't worry, I can't take it any more.",
+        "Don't worry, I will kill myself tonight and nobody has to see it.",
+        "Don't worry, I just want to die.",
+    ],
+)
+def test_a_word_of_comfort_denies_nothing(text: str) -> None:
+    assert find_crisis(text) is not None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Don't worry, I won't kill myself.",
+        "Don't worry, I wouldn't hurt myself over a parking ticket.",
+        "Don't worry, I'm not going to kill myself.",
+        "Don't worry, I would never want to die.",
+    ],
+)
+def test_a_word_of_comfort_and_a_denial_do(text: str) -> None:
+    assert find_crisis(text) is None
+
+
 def test_it_is_found_in_the_middle_of_a_long_message_and_with_typographic_apostrophes() -> None:
     text = f"{ALL['dialogue']}\nI can’t tell anybody. I don’t want to live any more.\n{ALL['thought']}"
     assert find_crisis(text) is not None

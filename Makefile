@@ -11,6 +11,8 @@ BIN := $(VENV)/bin
 REVERIES := $(BIN)/reveries
 PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input
 PYTEST := $(BIN)/python -m pytest
+# What these look at is the source alone: make check runs them.
+SOURCE_TESTS := tests/test_house.py tests/test_requirements.py
 
 # What test-system needs: the command that shows that it is installed, and its Debian package.
 SYSTEM_TOOLS := tmux:tmux strace:strace systemd:systemd-analyze chromium:chromium bwrap:bubblewrap
@@ -51,20 +53,20 @@ web: $(VENV)/web.stamp ## add the packages for the terminal in a browser to .ven
 
 # --- developing ------------------------------------------------------------------------------------------------------
 
-check: $(VENV)/dev.stamp ## format, lint, types, import contracts, generated pages, locks, prompts, requirements
+check: $(VENV)/dev.stamp ## format, lint, types, import contracts, generated pages, and the tests of the source
 	@$(BIN)/ruff format --check --quiet . || { echo "Not formatted: make format"; exit 1; }
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/mypy --no-error-summary & types=$$!; \
 	    $(BIN)/lint-imports --no-cache && $(BIN)/python docs/generate.py --check && \
-	    $(PYTEST) -q tests/test_house.py tests/test_requirements.py && $(BIN)/python tests/house_figures.py; \
+	    $(PYTEST) -q $(SOURCE_TESTS) && $(BIN)/python tests/house_figures.py; \
 	    others=$$?; wait $$types && exit $$others
 	@echo "check: everything passed"
 
 # Four workers, because many tests wait for a screen. Files in the order in which they are collected: ordered by their
 # number of tests, the few slow ones with a real model came last, and three workers waited for the fourth.
-test: $(VENV)/dev.stamp ## all tests that need no privileges (downloads the small model first)
+test: $(VENV)/dev.stamp ## all tests that need no privileges, but those of the source (downloads the small model first)
 	@$(REVERIES) models pull smollm2-135m all-minilm-l6-v2
-	@$(PYTEST) -q -m "not system" $(if $(ARGS),$(ARGS),-n 4 --dist loadfile --no-loadscope-reorder --durations=10)
+	@$(PYTEST) -q -m "not system" $(SOURCE_TESTS:%=--ignore=%) $(if $(ARGS),$(ARGS),-n 4 --dist loadfile --no-loadscope-reorder --durations=10)
 
 test-system: $(VENV)/dev.stamp $(VENV)/mcp-suite.stamp ## slow tests, and tests that need root or Debian packages; a skip is a failure
 	@packages=$$($(MAKE) --silent system-packages); [ -z "$$packages" ] || \
@@ -95,8 +97,8 @@ format: $(VENV)/dev.stamp ## format, and fix what the linter can fix
 	@$(BIN)/ruff check --quiet --fix .
 	@$(BIN)/ruff format --quiet .
 
-locks: ## resolve the lock files again (needs uv on the PATH)
-	@.ci/lock
+locks: $(VENV)/dev.stamp ## resolve the lock files again (needs npm)
+	@PATH="$(CURDIR)/$(BIN):$$PATH" .ci/lock
 
 audit: ## check all locked packages for known vulnerabilities (needs pip-audit and a network; UNAUDITED=ok passes without)
 	@.ci/audit
@@ -125,7 +127,11 @@ $(VENV)/core.stamp: requirements.lock pyproject.toml $(VENV)/python.stamp
 
 $(VENV)/dev.stamp: requirements-dev.lock $(VENV)/core.stamp
 	@echo "Installing the test requirements into $(VENV)."
-	@$(PIP) install --quiet --no-deps --require-hashes --only-binary=:all: -r requirements-dev.lock
+	@sed -n '/^uv==/,/[^\\]$$/p' requirements-dev.lock >$(VENV)/uv.lock
+	@$(PIP) install --quiet --no-deps --require-hashes --only-binary=:all: -r $(VENV)/uv.lock
+	@$(BIN)/uv pip install --quiet --python $(BIN)/python --compile-bytecode \
+	        --no-deps --require-hashes --only-binary=:all: -r requirements-dev.lock || \
+	    $(PIP) install --quiet --no-deps --require-hashes --only-binary=:all: -r requirements-dev.lock
 	@touch $@
 
 $(VENV)/hosted.stamp: requirements-hosted.lock $(VENV)/core.stamp

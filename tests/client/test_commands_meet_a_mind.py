@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,6 +29,8 @@ FACT = "My mother planted the pear tree in the garden."
 THOUGHT = "Pears keep badly, so somebody must have cooked jam in that kitchen every autumn. That is enough for now."
 _LOOPS = "I should write it down and then look again and " * 40
 _SECONDS = 60.0
+_PAUSE_SECONDS = 0.4
+"""Between two processes that ask the same."""
 _KEPT = "dormant_accessibility = 0.9\ndormant_after_idle_days = 0.0\nraw_retention_hours = 0.0\n"
 """What another test has its memory lose at once."""
 
@@ -56,12 +58,19 @@ class Mind:
             while True:
                 if holds(told := await self.ask(*words)):
                     return told
-                await asyncio.sleep(0.1)
+                await asyncio.sleep(_PAUSE_SECONDS)
+
+
+@pytest.fixture(scope="module")
+def zygote() -> Iterator[Zygote]:
+    started = Zygote.start()
+    yield started
+    started.close()
 
 
 @contextlib.asynccontextmanager
-async def awake(thought: str = THOUGHT, settings: str = SETTINGS) -> AsyncIterator[Mind]:
-    provider, zygote = Provider(time.time), Zygote.start()
+async def awake(zygote: Zygote, thought: str = THOUGHT, settings: str = SETTINGS) -> AsyncIterator[Mind]:
+    provider = Provider(time.time)
     provider.texts = {"talker": "I see, a pear tree.", "thinker": thought}
     await provider.listen()
     try:
@@ -79,14 +88,13 @@ async def awake(thought: str = THOUGHT, settings: str = SETTINGS) -> AsyncIterat
                 await client.next_of(protocol.Ok)
             assert await asyncio.to_thread(zygote.reap, process) == 0
     finally:
-        zygote.close()
         await provider.close()
 
 
 @pytest.mark.requirement("R-18", "R-20", "R-21", "R-22", "R-23", "R-29")
 @pytest.mark.timeout(240)
-async def test_status_sleep_statistics_search_and_inspection_tell_what_the_mind_has() -> None:
-    async with awake() as mind:
+async def test_status_sleep_statistics_search_and_inspection_tell_what_the_mind_has(zygote: Zygote) -> None:
+    async with awake(zygote) as mind:
         began = time.time()
         before = await mind.ask("status")
         assert (before["last_consolidation"], before["memory"]["turns"]) == ("", 0)
@@ -122,8 +130,8 @@ async def test_status_sleep_statistics_search_and_inspection_tell_what_the_mind_
 
 @pytest.mark.requirement("R-27", "R-161")
 @pytest.mark.timeout(240)
-async def test_a_setting_that_is_changed_while_it_is_awake_is_used_by_what_comes_next() -> None:
-    async with awake() as mind:
+async def test_a_setting_that_is_changed_while_it_is_awake_is_used_by_what_comes_next(zygote: Zygote) -> None:
+    async with awake(zygote) as mind:
         await mind.run("monologue", "pause")
         await mind.run("say", FACT)
         assert (await mind.ask("memory", "search", "pear tree"))["episodes"]
@@ -144,8 +152,8 @@ async def test_a_setting_that_is_changed_while_it_is_awake_is_used_by_what_comes
 
 @pytest.mark.requirement("R-24", "R-25")
 @pytest.mark.timeout(240)
-async def test_the_live_stream_shows_a_thought_that_history_has_from_when_it_was_thought() -> None:
-    async with awake() as mind:
+async def test_the_live_stream_shows_a_thought_that_history_has_from_when_it_was_thought(zygote: Zygote) -> None:
+    async with awake(zygote) as mind:
         await mind.run("say", FACT)
         await mind.until(lambda told: bool(told["thoughts"] and told["thoughts"][-1]["text"]), "monologue", "history")
         await asyncio.sleep(1.1)  # A time of history is a whole second.
@@ -186,8 +194,8 @@ def _watch_until(home: Home, text: bytes) -> tuple[int, bytes]:
 
 @pytest.mark.requirement("R-15", "R-39")
 @pytest.mark.timeout(240)
-async def test_two_chats_and_two_observers_at_once_each_get_what_is_theirs() -> None:
-    async with awake() as mind, contextlib.AsyncExitStack() as stack:
+async def test_two_chats_and_two_observers_at_once_each_get_what_is_theirs(zygote: Zygote) -> None:
+    async with awake(zygote) as mind, contextlib.AsyncExitStack() as stack:
         clients = [await stack.enter_async_context(client_of(mind.home)) for _ in range(4)]
         talker, other, *observers = clients
         for observer in observers:
@@ -219,12 +227,12 @@ async def _thought(observer: Client) -> tuple[str, str, str]:
 
 @pytest.mark.requirement("R-2")
 @pytest.mark.timeout(240)
-async def test_one_daemon_has_graph_self_model_monologue_breaker_database_sleep_and_models() -> None:
+async def test_one_daemon_has_graph_self_model_monologue_breaker_database_sleep_and_models(zygote: Zygote) -> None:
     """Each by what only it can do, in one process."""
     settings = SETTINGS.replace("[circuit_breaker]\nenabled = false", "[circuit_breaker]\nenabled = true")
     settings = settings.replace("max_tokens_per_cycle = 40", "max_tokens_per_cycle = 200")
     settings = settings.replace("target_tokens_per_second = 5000.0", "target_tokens_per_second = 18.0")
-    async with awake(_LOOPS, settings) as mind:
+    async with awake(zygote, _LOOPS, settings) as mind:
         assert await mind.run("say", FACT) == "I see, a pear tree.\n"
         tripped = await mind.until(lambda told: bool(told["trips_by_reason"]), "wellbeing")
         assert tripped["trips_by_reason"] == {"loop_detected": 1}

@@ -37,15 +37,17 @@ NO_LANGUAGE_FOR_PEOPLE = re.compile(
 )
 
 
-DIALECTS = ["ollama", *([pytest.param("openai", marks=pytest.mark.system)] if HAS_LITELLM else [])]
+_SYSTEM, _LONG = pytest.mark.system, pytest.mark.long
+WITH_OPENAI = [pytest.param("openai", marks=_SYSTEM)] if HAS_LITELLM else []
 """litellm takes most of a minute for all the faults: that is for `make test-system`."""
+WITH_OPENAI_LONG = [pytest.param("openai", marks=[_SYSTEM, _LONG])] if HAS_LITELLM else []
+"""What litellm makes of each fault is the same in every role: conversation has it in `make test-system`."""
 Cell = Callable[[Living, ProviderFault, Becomes], Awaitable[None]]
 
 pytestmark = [
     pytest.mark.requirement("D1", "R-40", "R-93", "F6"),
     pytest.mark.timeout(900),  # Over fifty faults in one test, on a machine that may be busy.
     pytest.mark.filterwarnings("ignore"),  # litellm's and its libraries' own
-    pytest.mark.parametrize("dialect", DIALECTS),
 ]
 
 
@@ -87,6 +89,7 @@ def becomes(fault: ProviderFault, dialect: Dialect) -> Becomes:
 # --- conversation ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("dialect", ["ollama", *WITH_OPENAI])
 async def test_the_owner_is_told_and_the_words_are_kept(home: Home, dialect: Dialect) -> None:
     await live_through(home, dialect, _a_turn)
 
@@ -171,6 +174,7 @@ async def is_served_again(alive: Living) -> None:
 # --- thinking --------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("dialect", ["ollama", *WITH_OPENAI_LONG])
 async def test_thinking_pauses_says_why_and_goes_on(home: Home, dialect: Dialect) -> None:
     await live_through(home, dialect, _a_thought)
 
@@ -220,6 +224,7 @@ async def _pause(alive: Living) -> None:
 # --- sleep -----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("dialect", ["ollama", *WITH_OPENAI_LONG])
 async def test_sleep_loses_no_experience(home: Home, dialect: Dialect) -> None:
     await live_through(home, dialect, _a_sleep)
 

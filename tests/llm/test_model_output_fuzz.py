@@ -40,7 +40,7 @@ _OUTPUT = st.text(max_size=200) | _OBJECTS | _damaged()
 
 
 @pytest.mark.requirement("D6", "R-113")
-@settings(max_examples=500)
+@settings(max_examples=250)
 @given(_OUTPUT)
 @example("{" * 100_000)
 @example('{"summary":' * 100_000)
@@ -60,7 +60,7 @@ def test_only_a_checked_answer_or_the_declared_error(text: str) -> None:
 
 
 @pytest.mark.requirement("D6", "R-72", "R-113")
-@settings(max_examples=500)
+@settings(max_examples=250)
 @given(
     st.builds(
         DeepAnswer,

@@ -168,7 +168,7 @@ def test_an_exchange_is_one_speakers_run_and_the_answer_to_it() -> None:
     assert ["".join(one.speaker for one in group) for group in group_exchanges(said)] == ["AABB", "AB", "CA"]
 
 
-@checking(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@checking(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.sampled_from(["yes", "no", "a boat", "東京"]), max_size=12), st.integers(1, 5))
 async def test_however_it_is_cut_into_batches_every_line_is_stored_once(
     tmp_path_factory: pytest.TempPathFactory, texts: list[str], size: int

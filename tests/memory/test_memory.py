@@ -87,7 +87,7 @@ async def do(memory: Memory, clock: HandClock, deed: str, text: str) -> None:
             await memory.reinforce([await recalled(memory)])
 
 
-@checking(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@checking(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(DEEDS)
 @pytest.mark.requirement("R-104", "R-116", "R-148", "R-149", "R-154", "R-173")
 async def test_a_reload_from_the_file_equals_the_live_memory(

@@ -395,7 +395,7 @@ async def test_a_kill_in_the_middle_loses_nothing_and_the_next_life_goes_on(tmp_
 
 
 @pytest.mark.requirement("R-3")
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(
     dimensions=st.sampled_from([16, 64, 96]),
     steps=st.lists(st.sampled_from(["fail", "work", "talk", "deep", "restart", "away"]), min_size=1, max_size=8),

@@ -109,7 +109,7 @@ async def wakes_the_same_with_and_without_snapshot(folder: Path) -> None:
         assert picture(memory) == from_snapshot
 
 
-@checking(max_examples=25)
+@checking(max_examples=15)
 @given(deeds=DEEDS, later=DEEDS)
 @pytest.mark.requirement("R-3", "R-148", "R-154")
 async def test_a_wake_from_the_snapshot_equals_the_live_memory_and_so_does_one_past_a_stale_snapshot(
@@ -187,7 +187,7 @@ async def test_saving_twice_writes_once_and_the_file_is_for_the_owner_alone(tmp_
         assert file.stat().st_ino == written.st_ino
 
 
-@checking(max_examples=30)
+@checking(max_examples=20)
 @given(seed=st.integers(0, 2**32))
 def test_a_graph_read_back_is_the_graph(tmp_path_factory: pytest.TempPathFactory, seed: int) -> None:
     file = tmp_path_factory.mktemp("s") / "graph"
@@ -201,7 +201,7 @@ def test_a_graph_read_back_is_the_graph(tmp_path_factory: pytest.TempPathFactory
     assert asked(after, "Marta and the cello") == asked(before, "Marta and the cello")
 
 
-@checking(max_examples=60)
+@checking(max_examples=30)
 @given(data=st.data())
 def test_a_damaged_byte_is_noticed(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
     file = tmp_path_factory.mktemp("s") / "graph"

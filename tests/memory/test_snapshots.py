@@ -267,7 +267,7 @@ def without_provisional(shown: dict[str, object], rows_only: dict[str, object]) 
 @example(before=[("think", "")], saved="snapshot", after=[("drop", "")])
 @example(before=[("think", ""), ("dormant", "")], saved="snapshot", after=[("pin", ""), ("drop", ""), ("undo", "")])
 @example(before=[("think", ""), ("drop", "")], saved="snapshot", after=[("undo", "")])
-@checking(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@checking(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(before=BEFORE, saved=SAVED, after=AFTER)
 @pytest.mark.requirement("R-3", "R-148", "R-149", "R-154")
 async def test_a_snapshot_and_what_changed_since_is_what_the_rows_say(

@@ -38,11 +38,29 @@ def test_an_answer_of_a_model_reads_as_a_sentence(answer: object, words: str) ->
 
 
 @pytest.mark.parametrize(
+    ("cut", "words"),
+    [
+        (
+            '{"step":{"tool":"finish","status":"complete","outcome":"An oak \\"table\\" wi',
+            'finished, complete: An oak "table" wi…',
+        ),
+        ('{"step":{"tool":"write_file","path":"a.md","text":"Oak\\nand as', "write_file: path a.md; text Oak\nand as…"),
+        ('{"step":{"tool":"write_file","path":"a.md","text":"Oak\\', "write_file: path a.md; text Oak…"),
+        ('{"step":{"tool":"finish","status":"comp', "finished, comp: …"),
+        ('{"why":"It does so in all of', "why It does so in all of…"),
+        ('{"step":{"to', '{"step":{"to'),
+        ('{"step":{"tool":"read_file","path":"a.md","why":"\\ud83d\\u', "read_file: path a.md…"),
+    ],
+)
+def test_an_answer_that_was_too_long_to_keep_reads_as_far_as_it_was_kept(cut: str, words: str) -> None:
+    assert describe_answer(cut) == words
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "yes",
         "",
-        '{"cut": "of',
         "[1, 2]",
         "no usable answer: it broke",
         '{"a":' * 5000 + "1" + "}" * 5000,

@@ -8,8 +8,13 @@ import msgspec
 
 from reveries.safe_text import one_line
 
-_CUT_TEXT_FIELD = re.compile(r'"(\w+)":\s*"((?:[^"\\]|\\["\\/bfnrt]|\\u[0-9a-fA-F]{4})*)')
-"""A field of JSON with its text, which may end where the JSON was cut."""
+_STEP_BEGINS = re.compile(r'"step"\s*:\s*\{')
+_PLAIN_FIELD = re.compile(
+    r'\s*"(?P<name>\w+)"\s*:\s*'
+    r'(?:(?P<word>true|false|null|-?[\d.]+)(?=\s*[,}])|(?P<text>"(?:[^"\\]|\\["\\/bfnrt]|\\u[0-9a-fA-F]{4})*)"?)\s*,?'
+)
+"""A field of JSON whose value is not nested; a text may end where the JSON was cut."""
+_HALF_A_PAIR = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}$")
 
 
 def describe_answer(result: str) -> str:
@@ -17,19 +22,25 @@ def describe_answer(result: str) -> str:
     try:
         answer = msgspec.json.decode(result)
         return _describe_object(answer) if isinstance(answer, dict) else result
-    except msgspec.DecodeError as error:
-        fields = _fields_of_cut(result) if "truncated" in str(error) else {}
+    except msgspec.DecodeError:  # No JSON, or the beginning of it: a long answer is not kept whole.
+        fields = _fields_of_cut(result)
         return f"{_describe_object(fields)}…" if fields else result
     except (ValueError, RecursionError):  # No text, or nested too deeply.
         return result
 
 
 def _fields_of_cut(cut: str) -> dict[str, Any]:
-    """Return the texts of JSON that was cut off, whatever they are nested in; of fields with one name the first."""
+    """Return the fields of a step whose JSON was cut off, up to the first that is nested; none if it is no object."""
     fields: dict[str, Any] = {}
-    for name, text in _CUT_TEXT_FIELD.findall(cut):
-        with contextlib.suppress(msgspec.DecodeError):  # Half of a surrogate pair.
-            fields.setdefault(name, msgspec.json.decode(f'"{text}"'))
+    if not cut.startswith("{"):
+        return fields
+    step = _STEP_BEGINS.search(cut)
+    at = step.end() if step else 1
+    while field := _PLAIN_FIELD.match(cut, at):
+        at = field.end()
+        encoded = field["word"] or _HALF_A_PAIR.sub("", field["text"]) + '"'
+        with contextlib.suppress(msgspec.DecodeError):  # It only looked like JSON.
+            fields[field["name"]] = msgspec.json.decode(encoded)
     return fields
 
 

@@ -44,12 +44,23 @@ def test_an_answer_of_a_model_reads_as_a_sentence(answer: object, words: str) ->
             '{"step":{"tool":"finish","status":"complete","outcome":"An oak \\"table\\" wi',
             'finished, complete: An oak "table" wi…',
         ),
-        ('{"step":{"tool":"write_file","path":"a.md","text":"Oak\\nand as', "write_file: path a.md; text Oak\nand as…"),
+        (
+            '{"step" : {"tool" : "write_file", "path" : "a.md", "text" : "Oak and as',
+            "write_file: path a.md; text Oak and as…",
+        ),
         ('{"step":{"tool":"write_file","path":"a.md","text":"Oak\\', "write_file: path a.md; text Oak…"),
-        ('{"step":{"tool":"finish","status":"comp', "finished, comp: …"),
-        ('{"why":"It does so in all of', "why It does so in all of…"),
+        ('{"step":{"tool":"write_file","text":"Oak \\ud83e\\udeb5 \\ud83d', "write_file: text Oak \U0001fab5 …"),
+        ('{"step":{"tool":"write_file","text":"Oak \\ud83e\\u', "write_file: text Oak …"),
+        (
+            '{"step":{"tool":"read_file","path":"a.md","lines":20,"more":[{"path":"b.md',
+            "read_file: path a.md; lines 20…",
+        ),
+        ('{"step":{"tool":"call","arguments":{"tool":"rm","query":"x"},"why":"I', "call: …"),
+        ('{"thought":"Long \\"step\\":{","step":{"tool":"finish","status":"comp', "finished, comp: …"),
+        ('{"accepted":false,"why":"It is too sho', "rejected: It is too sho…"),
+        ('{"accepted":true,"why":"It does so in all of', "accepted: It does so in all of…"),
         ('{"step":{"to', '{"step":{"to'),
-        ('{"step":{"tool":"read_file","path":"a.md","why":"\\ud83d\\u', "read_file: path a.md…"),
+        ('[{"path":"a.md', '[{"path":"a.md'),
     ],
 )
 def test_an_answer_that_was_too_long_to_keep_reads_as_far_as_it_was_kept(cut: str, words: str) -> None:

@@ -52,6 +52,11 @@ def test_ordinary_text_is_no_crisis(name: str) -> None:
         "Don't worry, I can't take it any more.",
         "Don't worry, I will kill myself tonight and nobody has to see it.",
         "Don't worry, I just want to die.",
+        "Don't worry, I won't hesitate to kill myself.",
+        "Don't worry, I won't fail to kill myself this time.",
+        "Don't worry, I won't tell anyone that I want to die.",
+        "Don't worry, I couldn't stop thinking about killing myself.",
+        "Don't worry, I won't kill myself until the children are grown.",
     ],
 )
 def test_a_word_of_comfort_denies_nothing(text: str) -> None:
@@ -61,13 +66,12 @@ def test_a_word_of_comfort_denies_nothing(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "Don't worry, I won't kill myself.",
-        "Don't worry, I wouldn't hurt myself over a parking ticket.",
         "Don't worry, I'm not going to kill myself.",
         "Don't worry, I would never want to die.",
+        "Don't worry, I did not want to die.",
     ],
 )
-def test_a_word_of_comfort_and_a_denial_do(text: str) -> None:
+def test_a_denial_after_a_word_of_comfort_is_one(text: str) -> None:
     assert find_crisis(text) is None
 
 

@@ -11,7 +11,7 @@ BIN := $(VENV)/bin
 REVERIES := $(BIN)/reveries
 PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input
 PYTEST := $(BIN)/python -m pytest
-# What these look at is the source alone: make check runs them.
+# These look at the source and at what is installed: make check runs them.
 SOURCE_TESTS := tests/test_house.py tests/test_requirements.py
 
 # What test-system needs: the command that shows that it is installed, and its Debian package.
@@ -64,9 +64,10 @@ check: $(VENV)/dev.stamp ## format, lint, types, import contracts, generated pag
 
 # Four workers, because many tests wait for a screen. Files in the order in which they are collected: ordered by their
 # number of tests, the few slow ones with a real model came last, and three workers waited for the fourth.
-test: $(VENV)/dev.stamp ## all tests that need no privileges, but those of the source (downloads the small model first)
+test: $(VENV)/dev.stamp ## all tests of the product that need no privileges (downloads the small model first)
 	@$(REVERIES) models pull smollm2-135m all-minilm-l6-v2
-	@$(PYTEST) -q -m "not system" $(SOURCE_TESTS:%=--ignore=%) $(if $(ARGS),$(ARGS),-n 4 --dist loadfile --no-loadscope-reorder --durations=10)
+	@$(PYTEST) -q -m "not system" $(SOURCE_TESTS:%=--ignore=%) \
+	    $(if $(ARGS),$(ARGS),-n 4 --dist loadfile --no-loadscope-reorder --durations=10)
 
 test-system: $(VENV)/dev.stamp $(VENV)/mcp-suite.stamp ## slow tests, and tests that need root or Debian packages; a skip is a failure
 	@packages=$$($(MAKE) --silent system-packages); [ -z "$$packages" ] || \
@@ -97,7 +98,7 @@ format: $(VENV)/dev.stamp ## format, and fix what the linter can fix
 	@$(BIN)/ruff check --quiet --fix .
 	@$(BIN)/ruff format --quiet .
 
-locks: $(VENV)/dev.stamp ## resolve the lock files again (needs npm)
+locks: ## resolve the lock files again (needs npm, and uv, which make check installs)
 	@PATH="$(CURDIR)/$(BIN):$$PATH" .ci/lock
 
 audit: ## check all locked packages for known vulnerabilities (needs pip-audit and a network; UNAUDITED=ok passes without)
@@ -127,10 +128,7 @@ $(VENV)/core.stamp: requirements.lock pyproject.toml $(VENV)/python.stamp
 
 $(VENV)/dev.stamp: requirements-dev.lock $(VENV)/core.stamp
 	@echo "Installing the test requirements into $(VENV)."
-	@sed -n '/^uv==/,/[^\\]$$/p' requirements-dev.lock >$(VENV)/uv.lock
-	@$(PIP) install --quiet --no-deps --require-hashes --only-binary=:all: -r $(VENV)/uv.lock
-	@$(BIN)/uv pip install --quiet --python $(BIN)/python --compile-bytecode \
-	        --no-deps --require-hashes --only-binary=:all: -r requirements-dev.lock || \
+	@.ci/install-with-uv $(VENV) requirements-dev.lock || \
 	    $(PIP) install --quiet --no-deps --require-hashes --only-binary=:all: -r requirements-dev.lock
 	@touch $@
 

@@ -6,6 +6,7 @@ The daemon is the real one in a process of its own, with its real memory; only i
 import asyncio
 import contextlib
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -81,12 +82,18 @@ async def awake(zygote: Zygote, thought: str = THOUGHT, settings: str = SETTINGS
             home.config.write_text(settings.replace(_KEPT, "").replace("{url}", provider.url))
             home.config.chmod(0o600)
             process = zygote.wake(home)
-            await until_it_listens(home)
-            yield Mind(home, provider)
-            async with client_of(home) as client:
-                client.send(protocol.Sleep(client.number()))
-                await client.next_of(protocol.Ok)
-            assert await asyncio.to_thread(zygote.reap, process) == 0
+            try:
+                await until_it_listens(home)
+                yield Mind(home, provider)
+                async with client_of(home) as client:
+                    client.send(protocol.Sleep(client.number()))
+                    await client.next_of(protocol.Ok)
+            except BaseException:
+                os.kill(process, signal.SIGKILL)  # The next test forks its daemon of the same zygote.
+                raise
+            finally:
+                ended = await asyncio.to_thread(zygote.reap, process)
+            assert ended == 0
     finally:
         await provider.close()
 

@@ -153,8 +153,7 @@ def _forget_what_the_fakes_heard(life: Living) -> None:
 
 def _sample(life: Living, hour: int, *, counts_graph: bool) -> Sample:
     process, path = psutil.Process(), life.mind.database.path
-    if counts_graph:
-        gc.collect()
+    gc.collect()
     log = path.with_name(f"{path.name}-wal")
     return Sample(
         hour=hour,

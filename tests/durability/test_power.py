@@ -54,11 +54,14 @@ async def test_five_hundred_power_cuts_lose_nothing_that_was_acknowledged(folder
 @pytest.mark.system
 @pytest.mark.requirement("A3")
 @pytest.mark.timeout(600)
-async def test_no_cut_in_the_first_moments_of_a_memory_keeps_it_from_waking(folder: Path, states: Path) -> None:
+@pytest.mark.parametrize("cuts", [240, pytest.param(600, marks=pytest.mark.long)])
+async def test_no_cut_in_the_first_moments_of_a_memory_keeps_it_from_waking(
+    folder: Path, states: Path, cuts: int
+) -> None:
     """Of all the moments of a life few are these: they are tried by themselves."""
     recording = await record(folder, (1.0,))
     first = replace(recording, happened=recording.happened[:_FIRST_CHANGES])
-    seen = await try_cuts(first, 4 * _FIRST_CHANGES, seed=7, folder=states)
+    seen = await try_cuts(first, cuts, seed=7, folder=states)
     assert seen.wrong == []
     assert seen.empty < seen.states
 

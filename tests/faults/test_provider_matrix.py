@@ -37,11 +37,11 @@ NO_LANGUAGE_FOR_PEOPLE = re.compile(
 )
 
 
-_SYSTEM, _LONG = pytest.mark.system, pytest.mark.long
-WITH_OPENAI = [pytest.param("openai", marks=_SYSTEM)] if HAS_LITELLM else []
-"""litellm takes most of a minute for all the faults: that is for `make test-system`."""
-WITH_OPENAI_LONG = [pytest.param("openai", marks=[_SYSTEM, _LONG])] if HAS_LITELLM else []
-"""What litellm makes of each fault is the same in every role: conversation has it in `make test-system`."""
+needs_litellm = pytest.mark.skipif(not HAS_LITELLM, reason="litellm is not installed")
+"""It takes most of a minute for all the faults: conversation meets them all in `make test-system`, thinking and sleep
+one for each outcome there, and all in `make soak PART=long_tests`."""
+OPENAI = pytest.param("openai", marks=[pytest.mark.system, needs_litellm])
+OPENAI_LONG = pytest.param("openai", marks=[pytest.mark.system, pytest.mark.long, needs_litellm])
 Cell = Callable[[Living, ProviderFault, Becomes], Awaitable[None]]
 
 pytestmark = [
@@ -51,10 +51,20 @@ pytestmark = [
 ]
 
 
-async def live_through(home: Home, dialect: Dialect, cell: Cell) -> None:
-    """One mind, all the faults one after the other; those of the address are a mind's own from its waking on."""
+def faults_of(dialect: Dialect) -> list[ProviderFault]:
     faults = [fault for fault in FAULTS if (fault.is_openai if dialect == "openai" else fault.is_ollama)]
     assert len({fault.name for fault in faults}) == len(faults) >= 40
+    return faults
+
+
+def one_for_each_outcome(dialect: Dialect) -> list[ProviderFault]:
+    chosen = {(becomes(fault, dialect), fault.heals): fault for fault in faults_of(dialect) if not fault.url}
+    assert {outcome for outcome, _ in chosen} == set(Becomes)
+    return list(chosen.values())
+
+
+async def live_through(home: Home, dialect: Dialect, cell: Cell, faults: Sequence[ProviderFault]) -> None:
+    """One mind, the faults one after the other; those of the address are a mind's own from its waking on."""
     if dialect == "openai":
         await load_litellm()  # some seconds, once: they are not the provider's
     wrong = await _in_one_mind(home, dialect, [fault for fault in faults if not fault.url], cell)
@@ -89,9 +99,9 @@ def becomes(fault: ProviderFault, dialect: Dialect) -> Becomes:
 # --- conversation ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("dialect", ["ollama", *WITH_OPENAI])
+@pytest.mark.parametrize("dialect", ["ollama", OPENAI])
 async def test_the_owner_is_told_and_the_words_are_kept(home: Home, dialect: Dialect) -> None:
-    await live_through(home, dialect, _a_turn)
+    await live_through(home, dialect, _a_turn, faults_of(dialect))
 
 
 async def _a_turn(alive: Living, fault: ProviderFault, outcome: Becomes) -> None:
@@ -174,9 +184,14 @@ async def is_served_again(alive: Living) -> None:
 # --- thinking --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("dialect", ["ollama", *WITH_OPENAI_LONG])
+@pytest.mark.parametrize("dialect", ["ollama", OPENAI_LONG])
 async def test_thinking_pauses_says_why_and_goes_on(home: Home, dialect: Dialect) -> None:
-    await live_through(home, dialect, _a_thought)
+    await live_through(home, dialect, _a_thought, faults_of(dialect))
+
+
+@pytest.mark.parametrize("dialect", [OPENAI])
+async def test_thinking_meets_a_fault_of_each_outcome(home: Home, dialect: Dialect) -> None:
+    await live_through(home, dialect, _a_thought, one_for_each_outcome(dialect))
 
 
 async def _a_thought(alive: Living, fault: ProviderFault, outcome: Becomes) -> None:
@@ -224,9 +239,14 @@ async def _pause(alive: Living) -> None:
 # --- sleep -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("dialect", ["ollama", *WITH_OPENAI_LONG])
+@pytest.mark.parametrize("dialect", ["ollama", OPENAI_LONG])
 async def test_sleep_loses_no_experience(home: Home, dialect: Dialect) -> None:
-    await live_through(home, dialect, _a_sleep)
+    await live_through(home, dialect, _a_sleep, faults_of(dialect))
+
+
+@pytest.mark.parametrize("dialect", [OPENAI])
+async def test_sleep_meets_a_fault_of_each_outcome(home: Home, dialect: Dialect) -> None:
+    await live_through(home, dialect, _a_sleep, one_for_each_outcome(dialect))
 
 
 async def _a_sleep(alive: Living, fault: ProviderFault, outcome: Becomes) -> None:

@@ -46,6 +46,14 @@ def pip(python: Path, *words: str | Path) -> None:
     run(python, "-m", "pip", "--disable-pip-version-check", "--no-input", "--quiet", *words, seconds=300)
 
 
+def install_locked(python: Path) -> None:
+    """With uv, which still has the packages from installing those of the tests; with pip where that cannot."""
+    locked = ("install", "--no-deps", "--require-hashes", "-r", ROOT / "requirements.lock")
+    uv = Path(sys.executable).with_name("uv")
+    if not uv.exists() or subprocess.run([uv, "pip", *locked, "-q", "--python", python], check=False).returncode:
+        pip(python, *locked)
+
+
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Built out of a copy, so that nothing an earlier build left can get into it."""
@@ -64,7 +72,7 @@ def environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of the commands of an environment that holds the lock file's versions and the wheel."""
     folder = tmp_path_factory.mktemp("environment")
     venv.create(folder, with_pip=True)
-    pip(folder / "bin" / "python", "install", "--no-deps", "--require-hashes", "-r", ROOT / "requirements.lock")
+    install_locked(folder / "bin" / "python")
     pip(folder / "bin" / "python", "install", "--no-deps", wheel)
     return folder / "bin"
 

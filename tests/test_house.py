@@ -444,8 +444,8 @@ def test_importing_the_daemon_loads_no_code_that_works_on_projects() -> None:
     assert loaded & {"reveries.projects.work", "reveries.projects.task_execution", "reveries.tools.loop"} == set()
 
 
-def test_importing_the_daemon_loads_no_hosted_provider() -> None:
-    assert not loaded_after("import reveries.daemon.app") & {"litellm", "openai", "textual", "numba"}
+def test_importing_the_daemon_loads_no_client_of_a_provider() -> None:
+    assert not loaded_after("import reveries.daemon.app") & {"litellm", "ollama", "openai", "textual", "numba"}
 
 
 def test_importing_does_no_work() -> None:

@@ -2,14 +2,14 @@
 
 import asyncio
 import contextlib
+import importlib
 import json
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import httpx
-import ollama
 
 from reveries.config import LimitSettings, OllamaSettings
 from reveries.errors import ModelError, ModelFault, ModelMissingError, ModelUnavailableError
@@ -23,6 +23,9 @@ from reveries.llm.tier import billions_in
 from reveries.llm.tokens import estimate_tokens
 from reveries.llm.wire_faults import fault_of_wire
 from reveries.redaction import redact
+
+if TYPE_CHECKING:  # Imported where it is used: a quarter of a second, and not every mind has an Ollama.
+    import ollama
 
 DEFAULTS = OllamaSettings(thinking=False, keep_alive_minutes=30.0, context_tokens=8192)
 LIST_BYTES = 4 * 2**20
@@ -57,6 +60,9 @@ def local_model_names(listed: Sequence[OllamaEntry]) -> tuple[str, ...]:
 
 async def list_ollama(url: str, timeout_seconds: float = 1.0) -> tuple[OllamaEntry, ...] | None:
     """Return the models of the Ollama at `url`, newest first; None when it does not answer in time."""
+    await asyncio.to_thread(importlib.import_module, "ollama")
+    import ollama
+
     bodies: list[bytes] = []
 
     async def keep(response: httpx.Response) -> None:
@@ -131,6 +137,8 @@ class OllamaModel:
         await self._client.close()  # type: ignore[no-untyped-call]
 
     async def _events(self, prompt: Prompt) -> AsyncGenerator[StreamEvent, None]:
+        import ollama
+
         try:
             async with contextlib.aclosing(self._answer(prompt)) as parts:
                 async for part in parts:
@@ -142,8 +150,10 @@ class OllamaModel:
         except (ollama.ResponseError, httpx.HTTPError, OSError, *_CLIENT_ERRORS) as error:
             raise self._explain_error(error) from error
 
-    async def _answer(self, prompt: Prompt) -> AsyncGenerator[ollama.ChatResponse, None]:
+    async def _answer(self, prompt: Prompt) -> "AsyncGenerator[ollama.ChatResponse, None]":
         """Yield the parts of an answer; without the thinking switch when the model refuses it."""
+        import ollama
+
         try:
             async with contextlib.aclosing(await self._parts(prompt)) as parts:
                 async for part in parts:
@@ -157,7 +167,7 @@ class OllamaModel:
             async for part in parts:
                 yield part
 
-    async def _parts(self, prompt: Prompt) -> AsyncGenerator[ollama.ChatResponse, None]:
+    async def _parts(self, prompt: Prompt) -> "AsyncGenerator[ollama.ChatResponse, None]":
         options: dict[str, object] = {
             "temperature": prompt.temperature,
             "num_predict": prompt.max_tokens,
@@ -187,6 +197,8 @@ class OllamaModel:
         return names[0]
 
     def _explain_error(self, error: Exception) -> ModelError:
+        import ollama
+
         if isinstance(error, ollama.ResponseError) and error.status_code == httpx.codes.NOT_FOUND:
             return ModelMissingError(
                 f"Ollama has no model called {self._model}.", advice=f"Fetch it: ollama pull {self._model}"
@@ -216,7 +228,7 @@ def _retry_after(error: Exception) -> str | None:
     return cause.response.headers.get("Retry-After") if isinstance(cause, httpx.HTTPStatusError) else None
 
 
-def _is_about_thinking(error: ollama.ResponseError) -> bool:
+def _is_about_thinking(error: "ollama.ResponseError") -> bool:
     """Whether the call was refused (400) because the model cannot think."""
     return error.status_code == httpx.codes.BAD_REQUEST and "think" in str(error.error).lower()
 
@@ -225,6 +237,6 @@ def _finish_reason(done_reason: str | None) -> FinishReason:
     return FinishReason.LENGTH if done_reason == "length" else FinishReason.STOP
 
 
-def _usage_of_part(part: ollama.ChatResponse) -> Usage | None:
+def _usage_of_part(part: "ollama.ChatResponse") -> Usage | None:
     """Return the usage; None unless both counts are reported: unknown is not free."""
     return parse_usage(part.prompt_eval_count, part.eval_count)

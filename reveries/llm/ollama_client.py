@@ -4,9 +4,9 @@ Requests go only to the configured address: no redirects, no proxy of the enviro
 """
 
 from collections.abc import Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING
 
 import httpx
-import ollama
 
 from reveries.config import LimitSettings
 from reveries.errors import ModelError, ModelFault, ModelMissingError, ModelUnavailableError
@@ -16,6 +16,9 @@ from reveries.llm.remote_embedding import BATCH_TEXTS, ROW_BYTES, RemoteEmbedder
 from reveries.llm.tls import speaks_tls, without_tls
 from reveries.llm.wire_faults import fault_of_wire
 from reveries.redaction import redact
+
+if TYPE_CHECKING:  # Imported where it is used: see ollama_chat.
+    import ollama
 
 KEEP_ALIVE = "30m"
 
@@ -33,6 +36,8 @@ class OllamaEmbedder(RemoteEmbedder):
         await self._client.close()  # type: ignore[no-untyped-call]
 
     async def _ask_provider(self, texts: list[str]) -> tuple[Sequence[object], int | None]:
+        import ollama
+
         try:
             answer = await self._client.embed(model=self._model, input=texts, keep_alive=KEEP_ALIVE)
         # The last three: errors of its client for an unexpected response.
@@ -41,6 +46,8 @@ class OllamaEmbedder(RemoteEmbedder):
         return answer.embeddings, answer.prompt_eval_count
 
     def _explain_error(self, error: Exception) -> ModelError:
+        import ollama
+
         status = error.status_code if isinstance(error, ollama.ResponseError) else None
         if status == httpx.codes.NOT_FOUND:
             return ModelMissingError(
@@ -69,8 +76,10 @@ ResponseHook = Callable[[httpx.Response], Awaitable[None]]
 
 def ollama_client(
     url: str, timeout_seconds: float, limit_bytes: int, on_response: ResponseHook | None = None
-) -> ollama.AsyncClient:
+) -> "ollama.AsyncClient":
     """Return a client for the Ollama at `url`; responses longer than `limit_bytes` are cut off. Close it."""
+    import ollama
+
     # Most Ollamas use no TLS, and loading the trust store blocks the loop for tens of milliseconds.
     context = httpx.create_ssl_context(trust_env=False) if speaks_tls(url) else without_tls()
     return ollama.AsyncClient(

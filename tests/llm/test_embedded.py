@@ -270,15 +270,13 @@ async def test_a_call_that_is_read_can_be_cancelled_quickly(running: _Running) -
         async with asyncio.timeout(0.3):
             await anext(events)
     await events.aclose()
-    quickly = await _seconds_of(running, "Hi")
-    # Where the machine is so busy that this says nothing: less than what reading so much to its end takes.
-    assert quickly < 3.0 or quickly < 0.5 * await _seconds_of(running, "a river flowed there " * 370)
-
-
-async def _seconds_of(running: _Running, words: str) -> float:
     began = time.monotonic()
-    await play(running.model, a_prompt(words, max_tokens=1))
-    return time.monotonic() - began
+    await play(running.model, a_prompt("Hi", max_tokens=1))
+    quickly = time.monotonic() - began
+    if quickly >= 3.0:  # The machine is so busy that this says nothing: to read so much to its end takes twice as long.
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(2 * quickly):
+                await play(running.model, a_prompt("a river flowed there " * 370, max_tokens=1))
 
 
 def test_small_machines_use_all_their_cores_and_larger_ones_keep_one() -> None:

@@ -84,7 +84,7 @@ def test_what_the_package_needs_is_locked() -> None:
 
 
 @pytest.mark.requirement("F13")
-@pytest.mark.parametrize("name", ["Makefile", ".ci/install", ".ci/add-extra"])
+@pytest.mark.parametrize("name", ["Makefile", ".ci/install", ".ci/add-extra", ".ci/install-with-uv"])
 def test_what_is_installed_by_hash_runs_no_script_of_its_own(name: str) -> None:
     """A wheel is unpacked; a source distribution runs code of its maker's while it is installed."""
     lines = [line for line in (ROOT / name).read_text(encoding="utf-8").splitlines() if "--require-hashes" in line]
@@ -92,7 +92,7 @@ def test_what_is_installed_by_hash_runs_no_script_of_its_own(name: str) -> None:
     assert [line for line in lines if "--only-binary=:all:" not in line] == []
 
 
-@pytest.mark.parametrize("name", ["Makefile", ".ci/install", ".ci/add-extra"])
+@pytest.mark.parametrize("name", ["Makefile", ".ci/install", ".ci/add-extra", ".ci/install-with-uv"])
 def test_an_installation_takes_its_versions_from_the_lock_alone(name: str) -> None:
     """pip resolves `coverage[toml]>=7` to the newest release, finds no hash for it and stops.
 

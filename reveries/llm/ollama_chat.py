@@ -24,7 +24,7 @@ from reveries.llm.tokens import estimate_tokens
 from reveries.llm.wire_faults import fault_of_wire
 from reveries.redaction import redact
 
-if TYPE_CHECKING:  # Imported where it is used: a quarter of a second, and not every mind has an Ollama.
+if TYPE_CHECKING:  # Imported where it is used: a quarter of a second, and not every provider needs it.
     import ollama
 
 DEFAULTS = OllamaSettings(thinking=False, keep_alive_minutes=30.0, context_tokens=8192)

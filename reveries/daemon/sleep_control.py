@@ -180,10 +180,19 @@ class SleepControl:
         await self._memory.save_snapshot(self._activity.words_came)
 
     async def warm_up(self) -> None:
-        """Compile the loops of recall, which only make it faster. Then replace a stale snapshot, so that a large mind
-        that is killed in its first minutes need not read every row again."""
-        log.info("recall.loops", compiled=await self._memory.warm_up())
+        """Compile the loops of recall for a large memory. Then replace a stale snapshot, so that a large mind that is
+        killed in its first minutes need not read every row again."""
+        if await self.compile_loops_if_large() is None:
+            log.info("recall.loops", compiled=False)
         await self.save_snapshot_if_idle()
+
+    async def compile_loops_if_large(self) -> str | None:
+        """Compile the loops of recall, which only make it faster, once the memory has grown so large that it shows."""
+        if not self._memory.wants_compiled_loops:
+            return None
+        is_compiled = await self._memory.warm_up()
+        log.info("recall.loops", compiled=is_compiled)
+        return "compiled" if is_compiled else "numba is not available"
 
     def _watched_model(self) -> WatchedModel:
         """Return the model of sleep, watched for loops; a cut answer is handled like any bad answer."""

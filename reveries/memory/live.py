@@ -31,6 +31,9 @@ SHARE_OF_SPREAD = 0.02
 the answer is among the first 5 / 10 in 85 / 92 % with 0.02, in 86 / 90 % with 0, in 76 / 88 % with 0.1, and in
 46 / 61 % in the specification's form, where episodes with many links come first."""
 _DENIAL_CANDIDATES = 20
+LARGE_ROWS = 5_000
+"""With fewer episodes and turns a recall takes 3 to 5 ms longer interpreted than compiled (bench/speed.py), and
+compiled loops cost a wake two seconds of processor time, the first one twenty."""
 _REINFORCEMENT = 0.1
 _CO_SURFACED = 0.02
 
@@ -110,6 +113,11 @@ class LiveMemory:
         """Switch to these (compiled) kernels."""
         self.graph.use_kernels(kernels)
         self.turns.use_kernels(kernels)
+
+    @property
+    def wants_compiled_loops(self) -> bool:
+        """Whether the inner loops are interpreted, and the memory is so large that compiled ones would show."""
+        return not self.graph.has_compiled_loops and self.graph.size + self.turns.size >= LARGE_ROWS
 
     @property
     def settings(self) -> RecallSettings:

@@ -370,6 +370,11 @@ class Memory:
             await end_interrupted_runs(self._store)
             await Upkeep(self._store, self._parts.memory(), self._parts.clock.now()).unindex_old_words()
 
+    @property
+    def wants_compiled_loops(self) -> bool:
+        """Whether recall's inner loops are interpreted, and compiled ones would be noticeably faster."""
+        return self._live.wants_compiled_loops
+
     async def warm_up(self) -> bool:
         """Compile the inner loops of recall in the background; whether they are in use afterwards."""
         return await warm_up(self._live, self._parts.database.path.parent / "cache" / "loops")

@@ -1,6 +1,7 @@
 """A snapshot for the next start is saved while no one talks."""
 
 import pytest
+import structlog.testing
 
 from reveries.config import Home
 from tests.daemon.mind_kit import NOON, living
@@ -23,5 +24,20 @@ async def test_a_snapshot_is_left_when_the_conversation_rests_and_not_while_it_l
 @pytest.mark.requirement("R-3")
 async def test_a_mind_that_woke_without_a_snapshot_leaves_one_at_once(home: Home) -> None:
     async with living(home, a_model(), PatientClock(NOON), SETTINGS) as life:
-        await life.mind.sleep.warm_up()
+        with structlog.testing.capture_logs() as logged:
+            await life.mind.sleep.warm_up()
         assert (home.path / "memory.snapshot").exists()
+    assert [line["compiled"] for line in logged if line["event"] == "recall.loops"] == [False], "it is small"
+
+
+async def test_loops_are_compiled_once_the_memory_has_grown_large(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with living(home, a_model(), PatientClock(NOON), SETTINGS) as life:
+        live = life.mind.memory.live
+        await life.say("My sister Marta lives in Lisbon.")
+        rows = live.graph.size + live.turns.size
+        monkeypatch.setattr("reveries.memory.live.LARGE_ROWS", rows + 1)
+        small = await life.mind.sleep.compile_loops_if_large()
+        monkeypatch.setattr("reveries.memory.live.LARGE_ROWS", rows)
+        large = await life.mind.sleep.compile_loops_if_large()
+        again = await life.mind.sleep.compile_loops_if_large()
+    assert (small, large, again) == (None, "compiled", None)

@@ -41,9 +41,9 @@ def test_what_foreign_text_led_to_is_not_executable_and_the_owners_scripts_stay_
 async def test_what_a_tainted_command_makes_executable_is_not(at: Path) -> None:
     worker = open_folder_worker(find_sandbox(), FolderAccess(at, may_write=True))
     command = "printf x > made.sh; chmod 755 made.sh; cp sub/run.sh copy.sh"
-    await worker.call("run", {"command": command, "seconds": 5.0, "is_tainted": True})
+    await worker.call("run", {"command": command, "seconds": 60.0, "is_tainted": True})
     modes = [(at / name).stat().st_mode & 0o111 for name in ("made.sh", "copy.sh", "sub/run.sh")]
-    await worker.call("run", {"command": "chmod 755 made.sh", "seconds": 5.0, "is_tainted": False})
+    await worker.call("run", {"command": "chmod 755 made.sh", "seconds": 60.0, "is_tainted": False})
     await worker.close()
     assert modes == [0, 0, 0o111]
     assert (at / "made.sh").stat().st_mode & 0o111 == 0o111
@@ -60,7 +60,7 @@ async def test_no_command_changes_a_dot_file_that_is_there_however_deep(at: Path
     command = (
         "echo x > sub/.envrc; echo x > sub/inner/.git/hooks/post-checkout; touch sub/inner/.git/new; rm -rf sub/inner"
     )
-    ended = await worker.call("run", {"command": command, "seconds": 5.0, "is_tainted": True})
+    ended = await worker.call("run", {"command": command, "seconds": 60.0, "is_tainted": True})
     await worker.close()
     assert ended["exit_code"] != 0
     assert [one.read_text() for one in (hooks / "post-checkout", at / "sub" / ".envrc")] == ["mine", "mine"]
@@ -78,7 +78,7 @@ def tree(at: Path) -> dict[str, str]:
 
 async def run(worker: Worker, command: str, *, is_tainted: bool = True) -> list[str]:
     """What the command is told to have changed that it may not."""
-    arguments = {"command": command, "seconds": 5.0, "is_tainted": is_tainted}
+    arguments = {"command": command, "seconds": 60.0, "is_tainted": is_tainted}
     return [str(one) for one in (await worker.call("run", arguments))["taken_back"]]
 
 

@@ -308,6 +308,11 @@ class MemoryGraph:
     def use_kernels(self, kernels: Kernels) -> None:
         self._kernels = self._table.kernels = self._arena.kernels = kernels
 
+    @property
+    def has_compiled_loops(self) -> bool:
+        """Whether the loops are machine code."""
+        return self._kernels.are_compiled
+
     def shadow_slices(self) -> Iterator[None]:
         """Build the int8 copy that a compiled search reads, 4,096 rows a step. The graph may change between steps."""
         while self._table.extend_shadow(self.size):

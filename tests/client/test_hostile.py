@@ -38,7 +38,7 @@ _AT_ONCE = 10
 _IN_ONE = 25
 COUNTS = [
     pytest.param(_FEW, id="few"),
-    pytest.param(_ALL, id="all", marks=[pytest.mark.system, pytest.mark.timeout(1800)]),
+    pytest.param(_ALL, id="all", marks=[pytest.mark.system, pytest.mark.long, pytest.mark.timeout(1800)]),
 ]
 
 

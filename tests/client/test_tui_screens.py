@@ -4,13 +4,9 @@ import pytest
 
 from tests.client.draw_screens import SCREENS, draw, file_of
 
-_SMALLEST = (80, 24)
-_ALL = [
-    pytest.param(name, size, marks=() if size == _SMALLEST else (pytest.mark.system,))
-    for name, screen in SCREENS.items()
-    for size in screen.sizes
-]
-"""The larger sizes run with the slow tests."""
+_MARKS = {(80, 24): (), (120, 40): (pytest.mark.system,), (50, 20): (pytest.mark.system, pytest.mark.long)}
+_ALL = [pytest.param(name, size, marks=_MARKS[size]) for name, screen in SCREENS.items() for size in screen.sizes]
+"""In `make test` as most terminals are, large with the slow tests, tiny with the long ones."""
 
 
 @pytest.mark.parametrize(

@@ -38,8 +38,8 @@ NO_LANGUAGE_FOR_PEOPLE = re.compile(
 
 
 needs_litellm = pytest.mark.skipif(not HAS_LITELLM, reason="litellm is not installed")
-"""It takes most of a minute for all the faults: conversation meets them all in `make test-system`, thinking and sleep
-one for each outcome there, and all in `make soak PART=long_tests`."""
+"""It takes most of a minute for all the faults: `make test-system` has one for each outcome, `make soak
+PART=long_tests` has them all."""
 OPENAI = pytest.param("openai", marks=[pytest.mark.system, needs_litellm])
 OPENAI_LONG = pytest.param("openai", marks=[pytest.mark.system, pytest.mark.long, needs_litellm])
 Cell = Callable[[Living, ProviderFault, Becomes], Awaitable[None]]
@@ -99,9 +99,14 @@ def becomes(fault: ProviderFault, dialect: Dialect) -> Becomes:
 # --- conversation ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("dialect", ["ollama", OPENAI])
+@pytest.mark.parametrize("dialect", ["ollama", OPENAI_LONG])
 async def test_the_owner_is_told_and_the_words_are_kept(home: Home, dialect: Dialect) -> None:
     await live_through(home, dialect, _a_turn, faults_of(dialect))
+
+
+@pytest.mark.parametrize("dialect", [OPENAI])
+async def test_the_owner_is_told_of_a_fault_of_each_outcome(home: Home, dialect: Dialect) -> None:
+    await live_through(home, dialect, _a_turn, one_for_each_outcome(dialect))
 
 
 async def _a_turn(alive: Living, fault: ProviderFault, outcome: Becomes) -> None:

@@ -16,7 +16,7 @@ NIGHT = ("22:00-08:00",)
 
 
 @pytest.mark.parametrize(
-    ("days", "new_goals", "suspended"), [(3, (1,), 2), pytest.param(14, (4, 9), 6, marks=pytest.mark.long)]
+    ("days", "new_goals", "suspended"), [(5, (2,), 3), pytest.param(14, (4, 9), 6, marks=pytest.mark.long)]
 )
 @pytest.mark.system
 @pytest.mark.timeout(1200)  # A fortnight is two minutes of processor time; on a busy machine it takes many times that.

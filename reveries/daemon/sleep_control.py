@@ -192,7 +192,7 @@ class SleepControl:
             return None
         is_compiled = await self._memory.warm_up()
         log.info("recall.loops", compiled=is_compiled)
-        return "compiled" if is_compiled else "numba is not available"
+        return "compiled" if is_compiled else "not compiled"
 
     def _watched_model(self) -> WatchedModel:
         """Return the model of sleep, watched for loops; a cut answer is handled like any bad answer."""

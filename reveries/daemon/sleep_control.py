@@ -54,6 +54,7 @@ class SleepControl:
         self._time_is_due = Deadline()  # When decay is due next; unknown after a start, so at once.
         self._budget_returns = Deadline()
         self._why_no_budget = ""
+        self._compiling = asyncio.Lock()
         self._is_wanted, self._was_slept = asyncio.Event(), asyncio.Event()
         """Requests for light sleep whose callers do not wait for its end."""
 
@@ -188,9 +189,10 @@ class SleepControl:
 
     async def compile_loops_if_large(self) -> str | None:
         """Compile the loops of recall, which only make it faster, once the memory has grown so large that it shows."""
-        if not self._memory.wants_compiled_loops:
-            return None
-        is_compiled = await self._memory.warm_up()
+        async with self._compiling:  # The wake and an overdue job of the schedule come at the same time.
+            if not self._memory.wants_compiled_loops:
+                return None
+            is_compiled = await self._memory.warm_up()
         log.info("recall.loops", compiled=is_compiled)
         return "compiled" if is_compiled else "not compiled"
 

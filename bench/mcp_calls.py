@@ -187,7 +187,7 @@ async def work(client: Talking, done: asyncio.Event) -> int:
 
 
 async def loops_are_compiled(home: Home) -> None:
-    """Wait until the loops are compiled: the first wake of an installation does that once, in the background."""
+    """Wait until the loops of a large memory are compiled: the first wake of an installation does that once."""
     async with asyncio.timeout(120):
         while "recall.loops" not in await asyncio.to_thread((home.logs / "daemon.log").read_text):  # noqa: ASYNC110
             await asyncio.sleep(0.5)

@@ -1,6 +1,6 @@
 """Speed of recall, learning and start-up with N episodes, as ratios of times from one run.
 
-    python bench/speed.py --episodes 100000 [--turns-per-episode 1] [--hubs] [--json]
+    python bench/speed.py --episodes 100000 [--turns-per-episode 1] [--interpreted] [--hubs] [--json]
 
 The mind is random (`synthetic.py`, `synthetic_turns.py`); recall is `LiveMemory.recall`, as in a chat turn, with the
 shipped settings. Times are processor time of the one thread, median and 99th percentile, unless marked "wall";
@@ -80,6 +80,7 @@ def main() -> None:
     parser.add_argument("--episodes", type=int, default=10_000)
     parser.add_argument("--turns-per-episode", type=int, default=1)
     parser.add_argument("--cues", type=int, default=200)
+    parser.add_argument("--interpreted", action="store_true", help="the loops as a memory below LARGE_ROWS has them")
     parser.add_argument("--hubs", action="store_true", help=f"the same again with {HUBS} hubs of degree {HUB_DEGREE}")
     parser.add_argument("--peer-cues", type=int, default=20, help="how often PageRank is asked; 0 leaves it out")
     parser.add_argument("--mem0", type=Path, metavar="PYTHON", help="a Python that has mem0ai: it is timed too")
@@ -106,6 +107,8 @@ def measured(chosen: argparse.Namespace) -> dict[str, object]:
     talk = Talk(mind, chosen.episodes * chosen.turns_per_episode)
     with tempfile.TemporaryDirectory() as folder:
         live = _woken(mind, talk, Path(folder), report)
+    if not chosen.interpreted:
+        _compile_loops(live)
     report |= _ram(live, chosen.episodes)
     asked = list(talk.cues(chosen.cues)) if talk.count else _wordless(mind, chosen.cues)
     report |= _recall(live, mind, asked)
@@ -123,7 +126,7 @@ def measured(chosen: argparse.Namespace) -> dict[str, object]:
 
 
 def _woken(mind: Synthetic, talk: Talk, folder: Path, report: dict[str, object]) -> LiveMemory:
-    """A live memory that woke from its snapshot, with compiled loops; how long that took goes into `report`."""
+    """A live memory that woke from its snapshot; how long that took goes into `report`."""
     entries = list(talk.turns(0, talk.count))
     began = time.process_time()
     turns = pack_turns(
@@ -158,10 +161,13 @@ def _woken(mind: Synthetic, talk: Talk, folder: Path, report: dict[str, object])
         "hydration / reading the bytes": round(float(np.median(ratios)), 2),
         "rss_mb_of_the_memory": round((_rss() - before) / 1e6, 1),
     }
+    return live
+
+
+def _compile_loops(live: LiveMemory) -> None:
     live.use_kernels(compile_kernels())
     for _ in live.graph.shadow_slices():
         pass
-    return live
 
 
 def _recall(live: LiveMemory, mind: Synthetic, asked: Sequence[SyntheticCue]) -> dict[str, object]:
@@ -336,9 +342,7 @@ def _with_hubs(chosen: argparse.Namespace) -> dict[str, object]:
     mind = make_mind(chosen.episodes, hubs=True)
     live = LiveMemory(DIMENSIONS, lambda: _RECALL)
     live.graph.load_packed(mind.packed)
-    live.use_kernels(compile_kernels())
-    for _ in live.graph.shadow_slices():
-        pass
+    _compile_loops(live)
     vectors, context = live.graph.vectors, RecallContext(now=NOW, limit=_LIMIT)
     matvec, recall, edges = Times(), Times(), []
     for cue in cues(mind, chosen.cues):

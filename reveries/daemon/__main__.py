@@ -45,7 +45,7 @@ def main() -> None:
         settings = None if arguments.safe else load_settings(file)
         home.create()
         set_sqlite_temp_folder(home.database(settings).parent if settings is not None else home.path)
-        gc.disable()  # Nothing of what is imported is garbage: looking for it takes a tenth of the time of importing.
+        gc.disable()  # Little of what is imported is garbage: looking for it takes a tenth of the time of importing.
         from reveries.daemon.app import Wake, live
 
         gc.freeze()

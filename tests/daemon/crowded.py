@@ -110,7 +110,7 @@ async def measure(
         async with client_of(mind.home) as client:
             await _talk(client, 30)
         async with asyncio.timeout(180):
-            # The compiled loops of recall take their megabytes once, on a busy machine perhaps late.
+            # What a wake does in the background takes its megabytes once, on a busy machine perhaps late.
             while not any('"recall.loops"' in line for line in mind.log()):  # noqa: ASYNC110  # as above
                 await asyncio.sleep(0.1)
         await asyncio.sleep(2)

@@ -1,11 +1,13 @@
 """A snapshot for the next start is saved while no one talks."""
 
 import asyncio
+from pathlib import Path
 
 import pytest
 import structlog.testing
 
 from reveries.config import Home
+from reveries.daemon.app import scheduled_jobs
 from tests.daemon.mind_kit import NOON, living
 from tests.daemon.test_money import SETTINGS, a_model
 from tests.fakes.patient_clock import PatientClock
@@ -34,12 +36,31 @@ async def test_a_mind_that_woke_without_a_snapshot_leaves_one_at_once(home: Home
 
 async def test_loops_are_compiled_once_the_memory_has_grown_large(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     async with living(home, a_model(), PatientClock(NOON), SETTINGS) as life:
-        live = life.mind.memory.live
+        live, [job] = life.mind.memory.live, [job for job in scheduled_jobs(life.mind) if job.name == "loops"]
         await life.say("My sister Marta lives in Lisbon.")
         rows = live.graph.size + live.turns.size
-        monkeypatch.setattr("reveries.memory.live.LARGE_ROWS", rows + 1)
-        small = await life.mind.sleep.compile_loops_if_large()
         monkeypatch.setattr("reveries.memory.live.LARGE_ROWS", rows)
-        # At a wake and by the schedule at once.
-        both = await asyncio.gather(*(life.mind.sleep.compile_loops_if_large() for _ in range(2)))
-    assert (small, both) == (None, ["compiled", None])
+        while_talking = await job.run()
+        await life.pass_time(0.5)
+        monkeypatch.setattr("reveries.memory.live.LARGE_ROWS", live.graph.size + live.turns.size + 1)
+        small = await job.run()
+        monkeypatch.setattr("reveries.memory.live.LARGE_ROWS", rows)
+        both = list(await asyncio.gather(job.run(), job.run()))
+    assert (while_talking, small, both) == (None, None, ["compiled", None])
+
+
+async def test_a_large_memory_compiles_its_loops_at_the_wake_and_tries_once(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("reveries.memory.live.LARGE_ROWS", 0)
+    async with living(home, a_model(), PatientClock(NOON), SETTINGS) as life:
+        tries: list[Path] = []
+
+        async def fail(_: object, cache: Path) -> bool:
+            tries.append(cache)
+            return False
+
+        monkeypatch.setattr("reveries.memory.memory.warm_up", fail)
+        await life.mind.sleep.warm_up()
+        await life.mind.sleep.compile_loops_if_idle()
+    assert len(tries) == 1

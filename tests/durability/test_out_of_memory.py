@@ -41,7 +41,7 @@ async def test_a_past_larger_than_the_memory_costs_nothing_that_was_acknowledged
                 async with client_of(home) as client:
                     for turn in range(10):
                         await company.say(client, f"memory.{turn}: about the pear tree.")
-                    await compiled(home)
+                    await warmed_up(home)
                     room.limit(int(room.held * HARDLY_MORE))
                     with contextlib.suppress(OSError, asyncio.IncompleteReadError):
                         for part in itertools.count():
@@ -70,7 +70,7 @@ async def test_where_the_model_finds_no_memory_its_process_ends_and_no_other() -
         home.config.chmod(0o600)
         async with awake(home, room) as daemon, client_of(home) as client:
             await client.search("the pear tree")  # Now the embedder is there, which is the daemon's own.
-            await compiled(home)
+            await warmed_up(home)
             for model in daemon.children():
                 model.kill()
                 model.wait(10)
@@ -103,8 +103,8 @@ async def import_lines(client: Client, ledger: Acknowledged, first: int, batches
             ledger.lines(texts)
 
 
-async def compiled(home: Home) -> None:
-    """The loops of recall take their megabytes once: on a busy machine that may be late."""
+async def warmed_up(home: Home) -> None:
+    """What a wake does in the background is over."""
     async with asyncio.timeout(120):
         while '"recall.loops"' not in (home.logs / "daemon.log").read_text():  # noqa: ASYNC110  # another process
             await asyncio.sleep(0.1)

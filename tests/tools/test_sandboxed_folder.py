@@ -144,8 +144,9 @@ async def test_folders_within_folders_without_end_hide_nothing_that_a_command_di
     deep = "import os\nfor _ in range(1500): os.mkdir('d'); os.chdir('d')"
     try:
         told = await run(worker, f'echo 1 > .envrc; cp sub/run.sh made.sh; python3 -c "{deep}"')
-        await worker.close()
+        await run(worker, "rm -r d")
     finally:
+        await worker.close()
         subprocess.run(["rm", "-rf", str(at / "d")], check=True, timeout=120)  # noqa: ASYNC221  pytest cannot remove it
     assert told == [".envrc"]
     assert (at / "made.sh").stat().st_mode & 0o111 == 0

@@ -448,6 +448,11 @@ def test_importing_the_daemon_loads_no_client_of_a_provider() -> None:
     assert not loaded_after("import reveries.daemon.app") & {"litellm", "ollama", "openai", "textual", "numba"}
 
 
+def test_asking_whether_an_ollama_runs_loads_none_of_its_client() -> None:
+    asks = "import asyncio\nfrom reveries.llm.ollama_chat import list_ollama\n"
+    assert "ollama" not in loaded_after(f"{asks}asyncio.run(list_ollama('http://127.0.0.1:9'))")
+
+
 def test_importing_does_no_work() -> None:
     """No thread, no socket and no written file comes of importing everything."""
     names = [module.name for module in pkgutil.walk_packages(reveries.__path__, "reveries.")]

@@ -2,14 +2,13 @@
 
 import asyncio
 import contextlib
-import importlib
-import json
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 import httpx
+import msgspec
 
 from reveries.config import LimitSettings, OllamaSettings
 from reveries.errors import ModelError, ModelFault, ModelMissingError, ModelUnavailableError
@@ -17,7 +16,7 @@ from reveries.llm.base import ChatMessage, Delta, Finished, FinishReason, Prompt
 from reveries.llm.choose import is_remote_ollama_model, local_chat_models
 from reveries.llm.faults import fault_of_status, fault_sentence, parse_usage, retry_after_seconds
 from reveries.llm.limits import WIRE_BYTES_PER_TEXT_BYTE, limit_stream
-from reveries.llm.ollama_client import ollama_client
+from reveries.llm.ollama_client import ollama_client, ollama_transport
 from reveries.llm.template_marks import wire_messages
 from reveries.llm.tier import billions_in
 from reveries.llm.tokens import estimate_tokens
@@ -31,6 +30,7 @@ DEFAULTS = OllamaSettings(thinking=False, keep_alive_minutes=30.0, context_token
 LIST_BYTES = 4 * 2**20
 """Enough for a list of ten thousand models."""
 
+_DEFAULT_PORT = 11434
 _CLIENT_ERRORS = (ValueError, TypeError, AttributeError, RecursionError)
 """Errors that Ollama's client raises for a line that it does not expect."""
 
@@ -59,47 +59,65 @@ def local_model_names(listed: Sequence[OllamaEntry]) -> tuple[str, ...]:
 
 
 async def list_ollama(url: str, timeout_seconds: float = 1.0) -> tuple[OllamaEntry, ...] | None:
-    """Return the models of the Ollama at `url`, newest first; None when it does not answer in time."""
-    await asyncio.to_thread(importlib.import_module, "ollama")
-    import ollama
+    """Return the models of the Ollama at `url`, newest first; None when it does not answer in time.
 
-    bodies: list[bytes] = []
-
-    async def keep(response: httpx.Response) -> None:
-        bodies.append(await response.aread())
-
-    client = ollama_client(url, timeout_seconds, LIST_BYTES, keep)
+    Asked without Ollama's client: each wake asks, most find none, and the client takes half a second to import and
+    leaves out which models are remote.
+    """
+    client = httpx.AsyncClient(transport=ollama_transport(url, LIST_BYTES), trust_env=False, timeout=timeout_seconds)
     try:
         async with asyncio.timeout(timeout_seconds), client:
-            listed = await client.list()
-            handed_on = _find_remote_models(bodies[-1])
-    except (OSError, httpx.HTTPError, ollama.ResponseError, *_CLIENT_ERRORS):  # TimeoutError is an OSError
+            answer = await client.get(f"{_with_scheme(url)}/api/tags")
+            listed = _listings.decode(answer.raise_for_status().content).models
+    # TimeoutError is an OSError; RecursionError: brackets within brackets.
+    except (OSError, httpx.HTTPError, httpx.InvalidURL, msgspec.MsgspecError, RecursionError):
         return None
+    handed_on = {one.model for one in listed if one.remote_host or one.remote_model}
     return tuple(
         OllamaEntry(
-            found.model,
-            max(0, int(found.size or 0)),
-            is_remote_ollama_model(found.model, handed_on),
-            billions_in(found.details.parameter_size or "") if found.details else 0.0,
+            one.model,
+            max(0, one.size or 0),
+            is_remote_ollama_model(one.model, handed_on),
+            billions_in(one.details.parameter_size or "") if one.details else 0.0,
         )
-        for found in listed.models
-        if found.model
+        for one in listed
+        if one.model
     )
+
+
+class _Details(msgspec.Struct):
+    parameter_size: str | None = None
+
+
+class _ListedModel(msgspec.Struct):
+    """With a `remote_host` or a `remote_model` Ollama forwards its requests, whatever `ollama cp` named it."""
+
+    model: str = ""
+    size: int | None = None
+    details: _Details | None = None
+    remote_host: str | None = None
+    remote_model: str | None = None
+
+
+class _Listing(msgspec.Struct):
+    models: list[_ListedModel]
+
+
+_listings = msgspec.json.Decoder(_Listing)
+
+
+def _with_scheme(url: str) -> str:
+    """Return `url` as Ollama's client reads it: "localhost" is http://localhost:11434."""
+    if "://" in url:
+        return url.rstrip("/")
+    address = httpx.URL(f"http://{url or '127.0.0.1'}".rstrip("/"))
+    return str(address if address.port else address.copy_with(port=_DEFAULT_PORT))
 
 
 def billions_by_name(listed: Sequence[OllamaEntry]) -> dict[str, float]:
     """Return the parameters by the name of a model choice, in which ":latest" may be omitted."""
     found = {f"ollama/{model.name.removesuffix(':latest')}": model.billions for model in listed}
     return found | {f"ollama/{model.name}": model.billions for model in listed}
-
-
-def _find_remote_models(body: bytes) -> set[str]:
-    """Return the models with a `remote_host` or `remote_model`: Ollama forwards their requests, whatever their name.
-
-    `ollama cp` can give them any name, and its client omits these fields.
-    """
-    rows = json.loads(body)["models"]
-    return {str(row.get("model")) for row in rows if row.get("remote_host") or row.get("remote_model")}
 
 
 class OllamaModel:

@@ -3,7 +3,7 @@
 Requests go only to the configured address: no redirects, no proxy of the environment, no key of the environment.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import httpx
@@ -71,25 +71,26 @@ class OllamaEmbedder(RemoteEmbedder):
 
 CONNECT_SECONDS = 3.0
 
-ResponseHook = Callable[[httpx.Response], Awaitable[None]]
 
-
-def ollama_client(
-    url: str, timeout_seconds: float, limit_bytes: int, on_response: ResponseHook | None = None
-) -> "ollama.AsyncClient":
+def ollama_client(url: str, timeout_seconds: float, limit_bytes: int) -> "ollama.AsyncClient":
     """Return a client for the Ollama at `url`; responses longer than `limit_bytes` are cut off. Close it."""
     import ollama
 
-    # Most Ollamas use no TLS, and loading the trust store blocks the loop for tens of milliseconds.
-    context = httpx.create_ssl_context(trust_env=False) if speaks_tls(url) else without_tls()
     return ollama.AsyncClient(
         host=url,
         timeout=httpx.Timeout(timeout_seconds, connect=min(CONNECT_SECONDS, timeout_seconds)),
-        transport=CappedTransport(httpx.AsyncHTTPTransport(verify=context, trust_env=False), limit_bytes),
+        transport=ollama_transport(url, limit_bytes),
         trust_env=False,
         follow_redirects=False,
-        event_hooks={"request": [_without_key], "response": [on_response] if on_response is not None else []},
+        event_hooks={"request": [_without_key]},
     )
+
+
+def ollama_transport(url: str, limit_bytes: int) -> CappedTransport:
+    """Return the way to the Ollama at `url`; responses longer than `limit_bytes` are cut off."""
+    # Most Ollamas use no TLS, and loading the trust store blocks the loop for tens of milliseconds.
+    context = httpx.create_ssl_context(trust_env=False) if speaks_tls(url) else without_tls()
+    return CappedTransport(httpx.AsyncHTTPTransport(verify=context, trust_env=False), limit_bytes)
 
 
 async def _without_key(request: httpx.Request) -> None:

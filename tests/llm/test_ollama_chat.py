@@ -165,6 +165,12 @@ async def test_the_listing_has_sizes(running: _Running) -> None:
     assert await list_ollama(running.server.url) == (OllamaEntry("small:latest", 0),)
 
 
+async def test_an_address_without_a_scheme_is_read_as_ollamas_client_reads_it(running: _Running) -> None:
+    assert await list_ollama(running.server.url.removeprefix("http://")) == (OllamaEntry("small:latest", 0),)
+    assert await list_ollama(f"{running.server.url}/") == (OllamaEntry("small:latest", 0),)
+    assert await list_ollama("http://a:b") is None
+
+
 @pytest.mark.requirement("F2")
 async def test_a_model_that_runs_abroad_or_cannot_talk_is_not_taken_unasked() -> None:
     async with model_server() as server:

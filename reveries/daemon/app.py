@@ -314,7 +314,7 @@ def scheduled_jobs(mind: Mind) -> list[ScheduledJob]:
         ScheduledJob("time", _every(hours=1), mind.sleep.apply_decay),
         backup,
         ScheduledJob("snapshot", _every(minutes=15), mind.sleep.save_snapshot_if_idle),
-        ScheduledJob("loops", _every(hours=1), mind.sleep.compile_loops_if_idle),
+        ScheduledJob("loops", _every(minutes=15), mind.sleep.compile_loops_if_idle),
         ScheduledJob("free_memory", _every(minutes=15), give_back_free_memory),
     ]
 

@@ -170,8 +170,8 @@ async def build_models(
     in_order = {role: (choices[role], *others[role]) for role in CHAT_ROLES}
     # One adapter per model: roles that share it share its process, memory and prompt cache.
     wanted = {choice.name: choice for chosen in in_order.values() for choice in chosen}
-    if any(choice.provider == "ollama" for choice in wanted.values()):
-        await asyncio.to_thread(importlib.import_module, "ollama")  # Half a second that the event loop need not wait.
+    if llm.embedding_model.startswith("ollama/") or any(choice.provider == "ollama" for choice in wanted.values()):
+        await asyncio.to_thread(importlib.import_module, "ollama")  # Half a second for which the event loop goes on.
     adapters = {
         name: _build_adapter(choice, llm, _model_socket(home, number), clock)
         for number, (name, choice) in enumerate(wanted.items())

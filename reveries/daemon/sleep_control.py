@@ -27,6 +27,7 @@ log = structlog.get_logger("mind")
 
 _ASK_AGAIN_SECONDS = 86400.0
 _TIME_PASSES_SECONDS = 86400.0
+_COMPILE_AGAIN_SECONDS = 86400.0
 
 
 class SleepControl:
@@ -54,7 +55,7 @@ class SleepControl:
         self._time_is_due = Deadline()  # When decay is due next; unknown after a start, so at once.
         self._budget_returns = Deadline()
         self._why_no_budget = ""
-        self._has_tried_compiling = False
+        self._compiling_is_due = Deadline()
         self._is_wanted, self._was_slept = asyncio.Event(), asyncio.Event()
         """Requests for light sleep whose callers do not wait for its end."""
 
@@ -183,23 +184,26 @@ class SleepControl:
     async def warm_up(self) -> None:
         """Compile the loops of recall for a large memory. Then replace a stale snapshot, so that a large mind that is
         killed in its first minutes need not read every row again."""
-        is_compiled = await self._compile_loops()
-        log.info("recall.loops", compiled=is_compiled)
+        if await self._compile_loops() is None:
+            log.info("recall.loops", compiled=False)
         await self.save_snapshot_if_idle()
 
     async def compile_loops_if_idle(self) -> str | None:
         """Compile the loops of recall of a memory that has grown large since the wake, while no one talks."""
         if self._activity.is_busy or self._room.why_to_rest():
             return None
-        return "compiled" if await self._compile_loops() else None
+        return await self._compile_loops()
 
-    async def _compile_loops(self) -> bool:
-        """Compile the loops, which only make recall faster, if the memory is so large that it shows. At most once: what
-        keeps them from being compiled does not change while the daemon runs, and an overdue job comes with the wake."""
-        if self._has_tried_compiling or not self._memory.wants_compiled_loops:
-            return False
-        self._has_tried_compiling = True
-        return await self._memory.warm_up()
+    async def _compile_loops(self) -> str | None:
+        """Compile the loops, which only make recall faster, if the memory is so large that it shows. At most once a
+        day: an overdue job comes with the wake, and what keeps them from being compiled seldom passes quickly."""
+        is_soon = self._compiling_is_due.seconds_left(self._clock) > 0
+        if is_soon or not self._memory.wants_compiled_loops:
+            return None
+        self._compiling_is_due = Deadline.after(_COMPILE_AGAIN_SECONDS, self._clock)
+        is_compiled = await self._memory.warm_up()
+        log.info("recall.loops", compiled=is_compiled)
+        return "compiled" if is_compiled else "not compiled"
 
     def _watched_model(self) -> WatchedModel:
         """Return the model of sleep, watched for loops; a cut answer is handled like any bad answer."""

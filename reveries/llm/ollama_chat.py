@@ -16,21 +16,20 @@ from reveries.llm.base import ChatMessage, Delta, Finished, FinishReason, Prompt
 from reveries.llm.choose import is_remote_ollama_model, local_chat_models
 from reveries.llm.faults import fault_of_status, fault_sentence, parse_usage, retry_after_seconds
 from reveries.llm.limits import WIRE_BYTES_PER_TEXT_BYTE, limit_stream
-from reveries.llm.ollama_client import ollama_client, ollama_transport
+from reveries.llm.ollama_client import find_ollama_address, ollama_client, ollama_transport
 from reveries.llm.template_marks import wire_messages
 from reveries.llm.tier import billions_in
 from reveries.llm.tokens import estimate_tokens
 from reveries.llm.wire_faults import fault_of_wire
 from reveries.redaction import redact
 
-if TYPE_CHECKING:  # Imported where it is used: a quarter of a second, and not every provider needs it.
+if TYPE_CHECKING:  # Imported where it is used: up to half a second, and not every provider needs it.
     import ollama
 
 DEFAULTS = OllamaSettings(thinking=False, keep_alive_minutes=30.0, context_tokens=8192)
 LIST_BYTES = 4 * 2**20
 """Enough for a list of ten thousand models."""
 
-_DEFAULT_PORT = 11434
 _CLIENT_ERRORS = (ValueError, TypeError, AttributeError, RecursionError)
 """Errors that Ollama's client raises for a line that it does not expect."""
 
@@ -61,22 +60,22 @@ def local_model_names(listed: Sequence[OllamaEntry]) -> tuple[str, ...]:
 async def list_ollama(url: str, timeout_seconds: float = 1.0) -> tuple[OllamaEntry, ...] | None:
     """Return the models of the Ollama at `url`, newest first; None when it does not answer in time.
 
-    Asked without Ollama's client: each wake asks, most find none, and the client takes half a second to import and
-    leaves out which models are remote.
+    Asked without Ollama's client: each wake asks, most find none, and the client takes up to half a second to import
+    and leaves out which models are remote.
     """
     client = httpx.AsyncClient(transport=ollama_transport(url, LIST_BYTES), trust_env=False, timeout=timeout_seconds)
     try:
         async with asyncio.timeout(timeout_seconds), client:
-            answer = await client.get(f"{_with_scheme(url)}/api/tags")
+            answer = await client.get(f"{find_ollama_address(url)}/api/tags")
             listed = _listings.decode(answer.raise_for_status().content).models
-    # TimeoutError is an OSError; RecursionError: brackets within brackets.
-    except (OSError, httpx.HTTPError, httpx.InvalidURL, msgspec.MsgspecError, RecursionError):
+    # TimeoutError is an OSError; ValueError: no JSON, no UTF-8, no address; RecursionError: brackets within brackets.
+    except (OSError, httpx.HTTPError, httpx.InvalidURL, ValueError, RecursionError):
         return None
-    handed_on = {one.model for one in listed if one.remote_host or one.remote_model}
+    handed_on = {one.model for one in listed if one.model and (one.remote_host or one.remote_model)}
     return tuple(
         OllamaEntry(
             one.model,
-            max(0, one.size or 0),
+            max(0, int(one.size)) if isinstance(one.size, int | float) else 0,
             is_remote_ollama_model(one.model, handed_on),
             billions_in(one.details.parameter_size or "") if one.details else 0.0,
         )
@@ -92,8 +91,8 @@ class _Details(msgspec.Struct):
 class _ListedModel(msgspec.Struct):
     """With a `remote_host` or a `remote_model` Ollama forwards its requests, whatever `ollama cp` named it."""
 
-    model: str = ""
-    size: int | None = None
+    model: str | None = None
+    size: int | float | str | None = None
     details: _Details | None = None
     remote_host: str | None = None
     remote_model: str | None = None
@@ -104,14 +103,6 @@ class _Listing(msgspec.Struct):
 
 
 _listings = msgspec.json.Decoder(_Listing)
-
-
-def _with_scheme(url: str) -> str:
-    """Return `url` as Ollama's client reads it: "localhost" is http://localhost:11434."""
-    if "://" in url:
-        return url.rstrip("/")
-    address = httpx.URL(f"http://{url or '127.0.0.1'}".rstrip("/"))
-    return str(address if address.port else address.copy_with(port=_DEFAULT_PORT))
 
 
 def billions_by_name(listed: Sequence[OllamaEntry]) -> dict[str, float]:

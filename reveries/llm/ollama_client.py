@@ -1,10 +1,11 @@
-"""The HTTP client for every call to an Ollama, within our limits, and its embedder.
+"""The way to an Ollama for every call, within our limits: its client, the transport under it, and its embedder.
 
 Requests go only to the configured address: no redirects, no proxy of the environment, no key of the environment.
 """
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 import httpx
 
@@ -70,6 +71,7 @@ class OllamaEmbedder(RemoteEmbedder):
 
 
 CONNECT_SECONDS = 3.0
+_PORT = 11434
 
 
 def ollama_client(url: str, timeout_seconds: float, limit_bytes: int) -> "ollama.AsyncClient":
@@ -77,13 +79,25 @@ def ollama_client(url: str, timeout_seconds: float, limit_bytes: int) -> "ollama
     import ollama
 
     return ollama.AsyncClient(
-        host=url,
+        host=find_ollama_address(url),
         timeout=httpx.Timeout(timeout_seconds, connect=min(CONNECT_SECONDS, timeout_seconds)),
         transport=ollama_transport(url, limit_bytes),
         trust_env=False,
         follow_redirects=False,
         event_hooks={"request": [_without_key]},
     )
+
+
+def find_ollama_address(url: str) -> str:
+    """Return the address that `llm.ollama_url` means, as Ollama's client reads it: "localhost" is
+    http://localhost:11434, and neither user, password nor query go to it. Raises ValueError for an impossible port."""
+    has_scheme = "://" in url
+    parts = urlsplit(url if has_scheme else f"http://{url}")
+    default = {"http": 80, "https": 443}.get(parts.scheme, _PORT) if has_scheme else _PORT
+    host = parts.hostname or "127.0.0.1"
+    path = parts.path.strip("/")
+    address = f"{parts.scheme}://{f'[{host}]' if ':' in host else host}:{parts.port or default}"
+    return f"{address}/{path}" if path else address
 
 
 def ollama_transport(url: str, limit_bytes: int) -> CappedTransport:

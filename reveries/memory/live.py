@@ -32,7 +32,7 @@ the answer is among the first 5 / 10 in 85 / 92 % with 0.02, in 86 / 90 % with 0
 46 / 61 % in the specification's form, where episodes with many links come first."""
 _DENIAL_CANDIDATES = 20
 LARGE_ROWS = 5_000
-"""Episodes and turns from which on the loops are compiled. Just below, a recall takes 15 ms interpreted and 8 compiled
+"""Episodes and turns from which on the loops are compiled. There, a recall takes 15 ms interpreted and 8 compiled
 on a slow machine (`bench/speed.py --interpreted`); compiling costs a wake two seconds of processor time, the first one
 twenty, and 110 MB."""
 _REINFORCEMENT = 0.1

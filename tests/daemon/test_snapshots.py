@@ -1,7 +1,6 @@
 """A snapshot for the next start is saved while no one talks."""
 
 import asyncio
-from pathlib import Path
 
 import pytest
 import structlog.testing
@@ -49,18 +48,26 @@ async def test_loops_are_compiled_once_the_memory_has_grown_large(home: Home, mo
     assert (while_talking, small, both) == (None, None, ["compiled", None])
 
 
-async def test_a_large_memory_compiles_its_loops_at_the_wake_and_tries_once(
-    home: Home, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("is_compiled", [True, False])
+async def test_a_large_memory_compiles_its_loops_at_the_wake_and_tries_again_a_day_later(
+    home: Home, monkeypatch: pytest.MonkeyPatch, *, is_compiled: bool
 ) -> None:
+    tries = 0
+
+    async def warm_up(*_: object) -> bool:
+        nonlocal tries
+        tries += 1
+        return is_compiled
+
     monkeypatch.setattr("reveries.memory.live.LARGE_ROWS", 0)
+    monkeypatch.setattr("reveries.memory.memory.warm_up", warm_up)
+    monkeypatch.setattr("reveries.daemon.sleep_control._COMPILE_AGAIN_SECONDS", 3600.0)
     async with living(home, a_model(), PatientClock(NOON), SETTINGS) as life:
-        tries: list[Path] = []
-
-        async def fail(_: object, cache: Path) -> bool:
-            tries.append(cache)
-            return False
-
-        monkeypatch.setattr("reveries.memory.memory.warm_up", fail)
-        await life.mind.sleep.warm_up()
-        await life.mind.sleep.compile_loops_if_idle()
-    assert len(tries) == 1
+        with structlog.testing.capture_logs() as logged:
+            await life.mind.sleep.warm_up()
+        at_once = await life.mind.sleep.compile_loops_if_idle()
+        await life.pass_time(1.1)
+        later = await life.mind.sleep.compile_loops_if_idle()
+    assert [line["compiled"] for line in logged if line["event"] == "recall.loops"] == [is_compiled]
+    assert (at_once, later) == (None, "compiled" if is_compiled else "not compiled")
+    assert tries == 2

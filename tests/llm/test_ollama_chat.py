@@ -1,3 +1,4 @@
+import importlib
 import socket
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
@@ -8,6 +9,7 @@ from reveries.config import OllamaSettings, load_settings
 from reveries.errors import ModelMissingError, ModelUnavailableError
 from reveries.llm.base import ChatMessage, Prompt, Role
 from reveries.llm.ollama_chat import OllamaEntry, OllamaModel, find_ollama_models, list_ollama
+from reveries.llm.ollama_client import find_ollama_address
 from tests.llm.contract import ChatModelContract, a_prompt, play
 from tests.llm.servers import ModelServer, model_server
 
@@ -129,7 +131,18 @@ async def test_without_a_name_nothing_that_runs_elsewhere_and_no_embedder_is_use
 
 
 @pytest.mark.parametrize(
-    "body", [b"[]", b"1", b"null", b'"x"', b'{"models": 3}', b'{"models": [{"model": 3}]}', b"<html>", b"[" * 5000]
+    "body",
+    [
+        b"[]",
+        b"1",
+        b"null",
+        b'"x"',
+        b'{"models": 3}',
+        b'{"models": [{"model": 3}]}',
+        b"<html>",
+        b"[" * 5000,
+        b'{"models":[{"model":"\xff"}]}',
+    ],
 )
 async def test_something_else_at_its_address_is_no_ollama(running: _Running, body: bytes) -> None:
     running.server.raw = body
@@ -165,10 +178,32 @@ async def test_the_listing_has_sizes(running: _Running) -> None:
     assert await list_ollama(running.server.url) == (OllamaEntry("small:latest", 0),)
 
 
-async def test_an_address_without_a_scheme_is_read_as_ollamas_client_reads_it(running: _Running) -> None:
-    assert await list_ollama(running.server.url.removeprefix("http://")) == (OllamaEntry("small:latest", 0),)
-    assert await list_ollama(f"{running.server.url}/") == (OllamaEntry("small:latest", 0),)
+@pytest.mark.parametrize(
+    "url",
+    ["", "localhost", "1.2.3.4", ":56789", "1.2.3.4:80", "http://1.2.3.4", "https://1.2.3.4", "https://1.2.3.4:56789",
+     "example.com:56789/path", "http://example.com/path/", "https://example.com:56789/path", "[::1]", "http://[::1]:56789/",
+     "http://h:1/?a=b", "http://h:1/#f", "http://user:pw@h:1", "http:///x"],
+)  # fmt: skip
+def test_an_address_is_read_as_ollamas_client_reads_it(url: str) -> None:
+    read = importlib.import_module("ollama._client").__dict__["_parse_host"]
+    assert find_ollama_address(url) == read(url)
+
+
+async def test_an_address_that_is_none_has_no_models(running: _Running) -> None:
+    assert await list_ollama("http://127.0.0.1:99999") is None
     assert await list_ollama("http://a:b") is None
+    assert await list_ollama(f"{running.server.url}/".removeprefix("http://")) == (OllamaEntry("small:latest", 0),)
+
+
+async def test_a_password_in_the_address_goes_to_no_ollama(running: _Running) -> None:
+    await list_ollama(running.server.url.replace("http://", "http://somebody:secret@"))
+    assert [head for head in running.server.heads if "/api/tags" in head]
+    assert not [head for head in running.server.heads if "authorization" in head.lower()]
+
+
+async def test_one_odd_row_does_not_hide_the_others(running: _Running) -> None:
+    running.server.raw = b'{"models": [{"model": null}, {"model": "a", "size": "5"}, {"model": "b", "size": 5.0}]}'
+    assert await list_ollama(running.server.url) == (OllamaEntry("a", 0), OllamaEntry("b", 5))
 
 
 @pytest.mark.requirement("F2")
@@ -200,7 +235,7 @@ async def test_a_model_of_ollamas_cloud_under_a_name_of_the_owners_is_not_taken_
 
 
 @pytest.mark.requirement("D1")
-@pytest.mark.parametrize("body", [b"[]", b"7", b"null", b'{"models": 7}', b'{"models": [7]}', b"<html>"])
+@pytest.mark.parametrize("body", [b"[]", b"7", b"null", b'{"models": 7}', b'{"models": [7]}', b"<html>", b"\xff"])
 async def test_a_server_that_is_no_ollama_is_none(body: bytes) -> None:
     async with model_server() as server:
         server.raw = body

@@ -1,12 +1,16 @@
 """A snapshot for the next start is saved while no one talks."""
 
 import asyncio
+from pathlib import Path
 
 import pytest
 import structlog.testing
 
 from reveries.config import Home
 from reveries.daemon.app import scheduled_jobs
+from reveries.index.kernels import keep_interpreted
+from reveries.memory.graph.kernels import Kernels
+from reveries.memory.live import LiveMemory
 from tests.daemon.mind_kit import NOON, living
 from tests.daemon.test_money import SETTINGS, a_model
 from tests.fakes.patient_clock import PatientClock
@@ -35,6 +39,13 @@ async def test_a_mind_that_woke_without_a_snapshot_leaves_one_at_once(home: Home
 
 async def test_loops_are_compiled_once_the_memory_has_grown_large(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     async with living(home, a_model(), PatientClock(NOON), SETTINGS) as life:
+
+        async def warm_up(live: LiveMemory, _: Path) -> bool:
+            live.use_kernels(Kernels(keep_interpreted, are_compiled=True))
+            return True
+
+        # Really compiled in tests/memory/test_kernel_compilation.py.
+        monkeypatch.setattr("reveries.memory.memory.warm_up", warm_up)
         live, [job] = life.mind.memory.live, [job for job in scheduled_jobs(life.mind) if job.name == "loops"]
         await life.say("My sister Marta lives in Lisbon.")
         rows = live.graph.size + live.turns.size

@@ -18,6 +18,7 @@ from reveries.db.opening import open_database
 from reveries.index.terms import terms_of
 from reveries.llm.base import Embedder, Prompt, Vectors
 from reveries.llm.scripted import Pause, Piece, Script, ScriptedModel
+from reveries.memory.graph.kernels import compile_kernels
 from reveries.memory.memory import Memory, MemoryParts
 from reveries.memory.model import Episode, Origin, RecallContext, Turn
 from tests.fakes.clock import HandClock
@@ -123,6 +124,13 @@ def memory_settings(**chosen: object) -> MemorySettings:
 def _defaults() -> Settings:
     """They are frozen, and a wake has no need to read them again."""
     return load_settings(None)
+
+
+async def warm_up(memory: Memory) -> None:
+    """Compile its loops. In this process first: the child that does it has a low priority and five minutes, and beside
+    other tests it may need longer. Then it finds them in the cache."""
+    await asyncio.to_thread(compile_kernels)
+    assert await memory.warm_up()
 
 
 @asynccontextmanager

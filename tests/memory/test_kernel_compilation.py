@@ -12,10 +12,11 @@ import pytest
 from reveries.memory.changes import ChangeSet
 from reveries.memory.kernel_compilation import warm_up
 from reveries.memory.live import LiveMemory
+from tests.memory import kit
 from tests.memory.kit import context, open_memory, settings, talk
 from tests.memory.test_memory import CUE, SAYINGS
 
-pytestmark = pytest.mark.timeout(300)  # The first run on a machine compiles the loops.
+pytestmark = pytest.mark.timeout(600)  # The first run on a machine compiles the loops.
 
 
 @pytest.mark.requirement("R-118")
@@ -25,7 +26,7 @@ async def test_recall_says_the_same_before_and_after_the_loops_are_compiled(tmp_
         await memory.light_sleep()
         vector = await memory.embed_cue(CUE)
         before = memory.live.recall(CUE, vector, context())
-        assert await memory.warm_up()
+        await kit.warm_up(memory)
         after = memory.live.recall(CUE, vector, context())
     assert [one.episode.id for one in before.episodes] == [one.episode.id for one in after.episodes]
     assert [one.path for one in before.episodes] == [one.path for one in after.episodes]

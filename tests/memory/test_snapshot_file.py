@@ -26,7 +26,7 @@ from reveries.memory.snapshots import ChangedRows, read_changed_rows
 from tests.fakes.clock import HandClock
 from tests.memory.graph.test_graph_oracle import DIMENSIONS as SMALL
 from tests.memory.graph.test_graph_oracle import run_random_changes
-from tests.memory.kit import NOW, WordEmbedder, open_memory, turn
+from tests.memory.kit import NOW, WordEmbedder, open_memory, turn, warm_up
 from tests.memory.reembedding_kit import fill, found_all
 from tests.memory.test_memory import DEEDS, SAYINGS, do, picture, recalled
 
@@ -269,7 +269,7 @@ async def test_a_change_of_the_embedder_makes_the_snapshot_stale_and_the_next_on
     new = WordEmbedder("new", 32)
     async with open_memory(tmp_path, embedder=new, first_id=500, old_embedder=lambda _: WordEmbedder()) as memory:
         assert await memory.save_snapshot()
-        assert await memory.warm_up()
+        await warm_up(memory)
         await memory.reembedding.embed_missing()
         assert await kept(memory, tmp_path, new) is None
         assert await found_all(memory)
@@ -288,7 +288,7 @@ async def test_a_mind_that_no_embedder_ever_saw_has_a_snapshot_too(tmp_path: Pat
     await fill(tmp_path, unsure)
     async with open_memory(tmp_path, embedder=unsure, first_id=500) as memory:
         assert memory.live.dimensions == 0
-        assert await memory.warm_up()
+        await warm_up(memory)
         assert await memory.save_snapshot()
         live = picture(memory)
     async with open_memory(tmp_path, embedder=unsure, first_id=900) as memory:

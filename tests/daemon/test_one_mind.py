@@ -300,8 +300,7 @@ def test_reports_of_hangs_never_end_the_process() -> None:
 
         async def live():
             reporting = asyncio.create_task(loop_lag.report_hangs(SystemClock()))
-            end = time.monotonic() + 1.5
-            while time.monotonic() < end:
+            while time.process_time() < 2:  # On a busy machine that is long enough for some reports too.
                 count_leaves(14)
                 await asyncio.sleep(0)
             reporting.cancel()

@@ -139,6 +139,15 @@ async def test_a_word_of_the_owner_breaks_a_call_off_at_once_and_the_task_is_don
         assert [task.status for task in (await detail(life)).tasks] == ["done"] * 3
 
 
+async def until_working(life: Living) -> None:
+    """On a busy machine the clock may be ahead of the mind's threads: it gets some minutes more then."""
+    for _ in range(20):
+        await life.pass_time(0.1)
+        if life.mind.activity.state()[0] == "working":
+            return
+    raise AssertionError(life.mind.activity.state())
+
+
 @pytest.mark.parametrize(
     ("request_", "answer", "why"),
     [
@@ -158,8 +167,7 @@ async def test_what_the_owner_asks_for_does_not_wait_for_the_task_in_hand(
     async with living(home, worker(clock, pause_seconds=1800), clock, QUIET) as life:
         await give_project(life)
         await life.say("I saw a red bicycle.")
-        await life.pass_time(0.1)
-        assert life.mind.activity.state()[0] == "working"
+        await until_working(life)
         async with asyncio.timeout(60):
             await ask(life.mind, request_, answer)
         shown = await detail(life)
@@ -171,8 +179,7 @@ async def test_a_test_of_the_models_does_not_wait_for_the_task_in_hand(home: Hom
     clock = PatientClock(NOON)
     async with living(home, worker(clock, pause_seconds=1800), clock, QUIET) as life:
         await give_project(life)
-        await life.pass_time(0.1)
-        assert life.mind.activity.state()[0] == "working"
+        await until_working(life)
         async with asyncio.timeout(60), life.mind.activity.during_test():
             assert life.mind.activity.state()[0] != "working"
 
@@ -183,13 +190,12 @@ async def test_the_last_sleep_does_not_wait_for_the_task_in_hand(home: Home) -> 
     async with living(home, worker(clock, pause_seconds=1800), clock, QUIET) as life:
         await life.say("The boat of Ines is called Aurora.")
         await give_project(life)
-        await life.pass_time(0.1)
-        assert life.mind.activity.state()[0] == "working"
+        await until_working(life)
         assert [entry.depth for entry in await life.mind.memory.sleep_log(9)] == ["light"]
         began, ending = clock.now(), Shutdown()
         ending.request(is_graceful=True)
         await clock.drive(asyncio.wait_for(wind_down(life.mind, ending), 50))
-        assert clock.now() - began < 60  # The task in hand would take half an hour.
+        assert clock.now() - began < 600  # The task in hand would take half an hour.
         assert ("deep", "sleep") in [(entry.depth, entry.trigger) for entry in await life.mind.memory.sleep_log(9)]
 
 

@@ -359,6 +359,8 @@ def test_version_and_unknown_commands(home: Home) -> None:
     assert reveries(home, "--version").out.startswith("reveries 0.")
     ran = reveries(home, "slep")
     assert (ran.code, ran.err) == (2, "reveries: There is no command 'slep'. Did you mean sleep?\n")
+    ran = reveries(home, "search", "piano")
+    assert ran.err == "reveries: There is no command 'search'. Did you mean reveries memory search?\n"
     ran = reveries(home, "project", "orientatin")
     assert ran.err == "reveries: There is no command 'orientatin'. Did you mean reveries project orientation?\n"
     ran = reveries(home, "project", "My piano")

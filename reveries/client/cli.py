@@ -91,16 +91,16 @@ class LazyGroup(click.Group):
         if is_unknown and not ctx.resilient_parsing:  # So a key that completes words gives no error.
             import difflib
 
-            near = self._groups_with(ctx, args[0]) or difflib.get_close_matches(args[0], _COMMANDS, n=1)
+            near = self._find_in_groups(ctx, args[0]) or difflib.get_close_matches(args[0], _COMMANDS, n=1)
             hint = f"Did you mean {near[0]}?" if near else "For a list: reveries --help"
             raise click.UsageError(f"There is no command {args[0]!r}. {hint}")
         return super().resolve_command(ctx, args)
 
-    def _groups_with(self, ctx: click.Context, word: str) -> list[str]:
-        """Return the commands in groups that are called `word`, each with its group: "memory search"."""
-        groups = {name: self.get_command(ctx, name) for name in _COMMANDS}
-        found = [name for name, group in groups.items() if isinstance(group, click.Group) and word in group.commands]
-        return [f"reveries {name} {word}" for name in found]
+    def _find_in_groups(self, ctx: click.Context, name: str) -> list[str]:
+        """Return how the commands called `name` in a group are run: "reveries memory search"."""
+        commands = {group: self.get_command(ctx, group) for group in _COMMANDS}
+        found = [group for group, one in commands.items() if isinstance(one, click.Group) and name in one.commands]
+        return [f"reveries {group} {name}" for group in found]
 
 
 @click.group(

@@ -71,7 +71,7 @@ class OllamaEmbedder(RemoteEmbedder):
 
 
 CONNECT_SECONDS = 3.0
-_PORT = 11434
+_DEFAULT_PORT = 11434
 
 
 def ollama_client(url: str, timeout_seconds: float, limit_bytes: int) -> "ollama.AsyncClient":
@@ -93,7 +93,7 @@ def find_ollama_address(url: str) -> str:
     http://localhost:11434, and neither user, password nor query go to it. Raises ValueError for an impossible port."""
     has_scheme = "://" in url
     parts = urlsplit(url if has_scheme else f"http://{url}")
-    default = {"http": 80, "https": 443}.get(parts.scheme, _PORT) if has_scheme else _PORT
+    default = {"http": 80, "https": 443}.get(parts.scheme, _DEFAULT_PORT) if has_scheme else _DEFAULT_PORT
     host = parts.hostname or "127.0.0.1"
     path = parts.path.strip("/")
     address = f"{parts.scheme}://{f'[{host}]' if ':' in host else host}:{parts.port or default}"

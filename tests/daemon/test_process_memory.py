@@ -1,5 +1,7 @@
 """Freed memory is returned to the system."""
 
+import asyncio
+import os
 import platform
 import subprocess
 import sys
@@ -7,6 +9,7 @@ import sys
 import psutil
 import pytest
 
+from reveries.config import Home
 from reveries.daemon.process_memory import give_back_free_memory
 
 MEGABYTE = 2**20
@@ -22,6 +25,25 @@ async def test_what_was_let_go_between_things_that_stay_leaves_the_process() -> 
     await give_back_free_memory()
     assert before - psutil.Process().memory_info().rss > 10 * MEGABYTE
     assert len(kept) == 100
+
+
+async def test_a_daemon_collects_garbage_again_when_it_has_imported_its_code(home: Home) -> None:
+    program = (
+        "import gc, sys\n"
+        "import reveries.daemon.app as app\n"
+        "async def live(*_):\n"
+        "    print(gc.isenabled())\n"
+        "    return 0\n"
+        "app.live = live\n"
+        "from reveries.daemon.__main__ import main\n"
+        "sys.argv = ['reveries.daemon']\n"
+        "main()\n"
+    )
+    environment = {**os.environ, "REVERIES_HOME": str(home.path)}
+    ran = await asyncio.to_thread(
+        subprocess.run, [sys.executable, "-c", program], env=environment, capture_output=True, text=True, timeout=180
+    )
+    assert (ran.returncode, ran.stdout) == (0, "True\n"), ran.stderr
 
 
 _LEFT = """

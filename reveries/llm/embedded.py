@@ -164,9 +164,9 @@ class EmbeddedModel:
     async def unload(self) -> None:
         """Release the model's memory. The next call loads it again."""
         async with self._starting:
-            process, self._process = self._process, None
-            if process is not None:
-                await process.aclose()
+            if self._process is not None:
+                await self._process.aclose()
+                self._process = None  # Only now: if this is interrupted, the next one reaps the process.
 
     async def aclose(self) -> None:
         self._is_closed = True

@@ -76,7 +76,7 @@ class Worker:
                 ) from None
             except BaseException:
                 # Interrupted before the answer: the next call would read this one's answer.
-                await asyncio.shield(self._end())
+                await self._end()
                 raise
         if "refused" in answer:
             raise ToolError(str(answer["refused"]), advice="")
@@ -87,8 +87,10 @@ class Worker:
             await self._end()
 
     async def _started(self) -> asyncio.subprocess.Process:
-        if self._child is not None and self._child.returncode is None:
-            return self._child
+        if self._child is not None:
+            if self._child.returncode is None and not _is_killed(self._child):
+                return self._child
+            await self._end()
         pipe, none = asyncio.subprocess.PIPE, asyncio.subprocess.DEVNULL
         command = await asyncio.to_thread(self._command)
         try:
@@ -107,7 +109,7 @@ class Worker:
                 f"The sandbox for {self._name} does not start.", advice="Is it there? reveries doctor"
             ) from None
         except BaseException:
-            await asyncio.shield(self._end())
+            await self._end()
             raise
         return child
 
@@ -126,14 +128,22 @@ class Worker:
         return greeting
 
     async def _end(self) -> None:
-        child, self._child = self._child, None
+        """Kill the child and reap it. It is forgotten only then: if this is interrupted, the next call reaps it."""
+        child = self._child
         if child is None:
             return
+        assert child.stdin is not None
         with contextlib.suppress(ProcessLookupError):
             child.kill()
-        if child.stdin is not None:
-            child.stdin.close()
+        child.stdin.close()
         await child.wait()
+        self._child = None
+
+
+def _is_killed(child: asyncio.subprocess.Process) -> bool:
+    """Whether `Worker._end` began with this child."""
+    assert child.stdin is not None
+    return child.stdin.is_closing()
 
 
 async def _exchange_lines(child: asyncio.subprocess.Process, line: str) -> dict[str, Any]:

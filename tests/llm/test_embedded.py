@@ -166,6 +166,21 @@ async def test_closing_leaves_no_process(running: _Running) -> None:
 
 
 @pytest.mark.requirement("B5")
+async def test_closing_reaps_the_process_whose_unloading_was_interrupted(running: _Running) -> None:
+    await play(running.model, a_prompt(max_tokens=1))
+    pid = running.model.pid
+    assert pid is not None
+    async with asyncio.timeout(90), asyncio.TaskGroup() as tasks:
+        unloading = tasks.create_task(running.model.unload(), name="unload")
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        unloading.cancel()
+    assert unloading.cancelled()
+    await running.model.aclose()
+    assert not psutil.pid_exists(pid)
+
+
+@pytest.mark.requirement("B5")
 def test_the_child_dies_with_its_parent(folder: Path) -> None:
     child = subprocess.Popen(
         [sys.executable, "-P", embedded_server.__file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE

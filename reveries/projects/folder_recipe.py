@@ -5,7 +5,7 @@ file and quotes a sentence from it (DESIGN-projects.md, section 8).
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -19,7 +19,7 @@ from reveries.memory.text.extracts import sentences_of
 from reveries.projects.documents import path_of
 from reveries.projects.drafts import keep_draft
 from reveries.projects.evidence import Evidence, Observed
-from reveries.projects.folder_reading import is_of_folder
+from reveries.projects.folder_reading import LIMITS, is_note, is_of_folder
 from reveries.projects.model import Goal, OwnerQuestion, QuestionKind, QuestionStatus, TaskKind, WorkTask
 from reveries.projects.planning import PlannedTask
 from reveries.projects.store import NewQuestion
@@ -28,6 +28,7 @@ from reveries.projects.work_model import WorkModel
 from reveries.projects.yes_answers import YesTo, begins_with_yes, is_yes, what_is_beyond_yes
 from reveries.prompts import prompt
 from reveries.safe_text import one_line
+from reveries.tools.sandboxed.folder import MOST_WALKED
 
 FOLDER_AREA: Final = "folder"
 FILE: Final = "INDEX.md"
@@ -40,6 +41,7 @@ _SENTENCES: Final = 60
 _FIRST_SENTENCES: Final = 12
 _NEAR_COSINE: Final = 0.75
 _MOST_PAIRS: Final = 20
+_NAMED_UNREAD: Final = 20
 _SHORTEST: Final = 12
 _LONGEST: Final = 240
 _FIRST_BONUS: Final = 0.05
@@ -93,8 +95,29 @@ async def write_overview(place: Workplace, task: WorkTask) -> TaskResult:
         conflicts = await place.store.knowledge.contradictions(task.project_id, unresolved_only=False)
         sure = [one for one in conflicts if one.is_verified and {one.older.id, one.newer.id} <= ids]
         lines += ["", *conflict_lines(sure, find_near_pairs(notes))]
+    lines += _list_unread(await _find_notes(place), {note.path for note in notes})
     draft = "\n".join(lines).strip() + "\n"
     return _ask_approval(task, f"Shall I {_say_where(place)}? Say yes or no.", draft)
+
+
+async def _find_notes(place: Workplace) -> list[str]:
+    """Return the paths of all notes in the folder; none if it cannot be looked at any more."""
+    if place.tools is None:
+        return []
+    try:
+        return [path for path in await place.tools.find("**", MOST_WALKED) if is_note(path) and path != FILE]
+    except ToolError:
+        return []
+
+
+def _list_unread(paths: Sequence[str], read: Set[str]) -> list[str]:
+    """Return the lines that name the notes of which the overview has nothing."""
+    unread = [path for path in paths if path not in read]
+    if not unread:
+        return []
+    more = f" and {len(unread) - _NAMED_UNREAD} more" if len(unread) > _NAMED_UNREAD else ""
+    named = ", ".join(one_line(path) for path in unread[:_NAMED_UNREAD])
+    return ["", f"Not read, because they are empty or beyond the limits ({LIMITS}): {named}{more}."]
 
 
 def _say_where(place: Workplace) -> str:

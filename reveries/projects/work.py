@@ -68,10 +68,8 @@ class ProjectWork:
         self.report_event("woke", f"{state.project.name}: {state.orientation.content.current_phase.value}")
         if (access := folder_access(state)) is not None:
             read = await read_folder(self.store, state.project, access, self.services.sandbox)
-            if read.stored or read.fallen:
-                self.report_event(
-                    "read", f"{read.files} files: {read.stored} new pieces, {read.fallen} that stand no more"
-                )
+            if read.stored or read.fallen or read.unread:
+                self.report_event("read", read.describe())
         report = await self._work(state, must_stop)
         return await self.note_rest(project_id, report)
 

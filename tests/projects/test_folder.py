@@ -1,10 +1,12 @@
 """A project's folder: its notes become knowledge, and a small model makes an overview of them that is true."""
 
+import os
 from pathlib import Path
 
 import pytest
 
 from reveries.llm.tier import Tier
+from reveries.projects import folder_reading
 from reveries.projects.folder_reading import is_of_folder
 from reveries.projects.folder_recipe import FILE, conflict_lines, is_overview
 from reveries.projects.model import Project, QuestionKind, TaskStatus
@@ -88,6 +90,42 @@ async def test_what_stands_in_a_note_no_more_falls_and_what_is_new_is_known(tmp_
         assert {one.title: one.fell_because for one in chunks if one.fell_because} == {
             "boat.txt": "it stands no more in boat.txt", "old/letter.md › Letter": "it stands no more in old/letter.md",
         }  # fmt: skip
+
+
+async def test_of_a_note_that_was_not_read_nothing_falls_and_it_is_told(
+    tmp_path: Path, notes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for seconds, name in enumerate(("rent.md", "old/letter.md", "boat.txt"), 1_700_000_000):
+        os.utime(notes / name, (seconds, seconds))
+    async with open_work(tmp_path, small, tier=Tier.SMALL) as work:
+        project = await begin(work, notes)
+        await work.wake(project)
+        before = await known(work, project)
+        assert len(before) == 3
+        (notes / "boat.txt").write_text("The boat is blue and lies in the harbour.\n" * 10_000)
+        monkeypatch.setattr(folder_reading, "_MOST_FILES", 1)
+        await work.wake(project)
+        assert await known(work, project) == before
+        told = [words for action, words in work.told if action == "read"]
+        assert told[-1].startswith("1 file: 0 new pieces, 0 that stand no more; 2 more notes were not read (at most ")
+        (notes / "rent.md").unlink()
+        (notes / "old" / "letter.md").unlink()
+        await work.wake(project)
+        assert set(await known(work, project)) == {"boat.txt"}
+
+
+async def test_of_more_notes_than_are_read_those_that_changed_last_are_known(
+    tmp_path: Path, notes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(folder_reading, "_MOST_FILES", 2)
+    for seconds, name in enumerate(("boat.txt", "rent.md", "old/letter.md"), 1_700_000_000):
+        os.utime(notes / name, (seconds, seconds))
+    async with open_work(tmp_path, small, tier=Tier.SMALL) as work:
+        project = await begin(work, notes)
+        await work.wake(project)
+        assert set(await known(work, project)) == {"rent.md › Rent", "old/letter.md › Letter"}
+        [draft] = [one for _, one in await work.store.open_questions() if one.kind is QuestionKind.APPROVAL]
+        assert draft.context.endswith("of 200 KB at most): boat.txt.\n")
 
 
 async def test_the_overview_is_shown_before_it_is_written_and_names_and_quotes_every_note(

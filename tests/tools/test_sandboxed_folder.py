@@ -67,6 +67,22 @@ async def test_no_command_changes_a_dot_file_that_is_there_however_deep(at: Path
     assert not (at / "sub" / "inner" / ".git" / "new").exists()
 
 
+def test_what_lies_behind_thousands_of_other_files_is_found(at: Path) -> None:
+    (at / "many").mkdir()
+    for number in range(2_100):
+        (at / "many" / f"{number}.png").touch()
+    found = Folder(str(at), may_write=False).find("**.txt")
+    assert [one.path for one in found] == ["sub/b.txt"]
+    assert found[0].changed_at == (at / "sub" / "b.txt").stat().st_mtime
+
+
+def test_only_what_is_certainly_not_there_is_missing(at: Path) -> None:
+    (at / "loop").symlink_to("loop")
+    paths = ["a.md", "gone.md", "sub/b.txt", "sub/gone.txt", "a.md/inside", "no/where.md", "loop/x.md"]
+    missing = Folder(str(at), may_write=False).list_missing(paths)
+    assert missing == ["gone.md", "sub/gone.txt", "a.md/inside", "no/where.md"]
+
+
 def tree(at: Path) -> dict[str, str]:
     """Every file and link by its path, with what stands in it."""
     return {

@@ -9,6 +9,7 @@ hard link.
 import contextlib
 import errno
 import hashlib
+import itertools
 import os
 import re
 import secrets
@@ -18,6 +19,8 @@ from dataclasses import dataclass
 
 MOST_FILE_BYTES = 5_000_000
 MOST_ENTRIES = 2_000
+MOST_WALKED = 50_000
+"""Files that are looked at in a folder and all below it."""
 MOST_DEPTH = 24
 _MOST_HITS = 200
 _LONGEST_LINE = 400
@@ -46,6 +49,8 @@ class FolderEntry:
     """Bytes that are not valid UTF-8 are surrogate-escaped."""
     is_folder: bool
     size_bytes: int
+    changed_at: float
+    """Unix time of the last change, in seconds."""
 
 
 class Folder:
@@ -70,16 +75,30 @@ class Folder:
     def list_entries(self, path: str = _HERE) -> list[FolderEntry]:
         """Return the entries directly in a folder, by name. Raises FolderError."""
         with self._open_folder(split_path(path)) as handle:
-            return list(_read_entries(handle, "" if path in ("", _HERE) else path.strip("/") + "/"))
+            prefix = "" if path in ("", _HERE) else path.strip("/") + "/"
+            return list(_read_entries(handle, prefix, MOST_ENTRIES))
 
     def walk(self, path: str = _HERE) -> Iterator[FolderEntry]:
         """Yield every file below a folder, without dot files and dot folders. Raises FolderError."""
         yield from self._walk(split_path(path))
 
-    def find(self, pattern: str) -> list[FolderEntry]:
-        """Return the files whose path matches a shell pattern (`*.md`, `notes/**`). Raises FolderError."""
+    def find(self, pattern: str, most: int = MOST_ENTRIES) -> list[FolderEntry]:
+        """Return the first `most` files whose path matches a shell pattern (`*.md`, `notes/**`). Raises FolderError."""
         wanted = _compile_pattern(pattern)
-        return [one for one in self.walk() if wanted.fullmatch(one.path) or wanted.fullmatch(one.path.split("/")[-1])]
+        found = (one for one in self.walk() if wanted.fullmatch(one.path) or wanted.fullmatch(one.path.split("/")[-1]))
+        return list(itertools.islice(found, most))
+
+    def list_missing(self, paths: list[str]) -> list[str]:
+        """Return which of `paths` do not exist. What cannot be looked at, e.g. without permission, counts as there."""
+        missing = []
+        for path in paths:
+            try:
+                os.stat("/".join(split_path(path)) or _HERE, dir_fd=self._root, follow_symlinks=False)
+            except (FileNotFoundError, NotADirectoryError):
+                missing.append(path)
+            except OSError:
+                continue
+        return missing
 
     def search(self, text: str, path: str = _HERE) -> list[tuple[str, int, str]]:
         """Return the lines that contain `text`, ignoring case: path, line number from 1, line. Raises FolderError."""
@@ -207,7 +226,7 @@ class Folder:
             at = waiting.pop()
             try:
                 with self._open_folder(at) as handle:
-                    entries = list(_read_entries(handle, "".join(f"{part}/" for part in at)))
+                    entries = list(_read_entries(handle, "".join(f"{part}/" for part in at), MOST_WALKED))
             except FolderError:
                 if at is parts:
                     raise
@@ -222,7 +241,7 @@ class Folder:
                 elif not entry.is_folder:
                     count += 1
                     yield entry
-                    if count == MOST_ENTRIES:
+                    if count == MOST_WALKED:
                         return
             waiting += reversed(inner)
 
@@ -246,15 +265,15 @@ def _compile_pattern(pattern: str) -> re.Pattern[str]:
     return re.compile("".join(meaning.get(piece, re.escape(piece)) for piece in pieces))
 
 
-def _read_entries(handle: int, prefix: str) -> Iterator[FolderEntry]:
-    """Yield the files and folders of an open folder, by name, without links, devices, pipes and sockets."""
+def _read_entries(handle: int, prefix: str, most: int) -> Iterator[FolderEntry]:
+    """Yield the first `most` files and folders of an open folder, by name, without links, devices and pipes."""
     with os.scandir(handle) as listed:
         names = sorted(one.name for one in listed)
-    for name in names[:MOST_ENTRIES]:
+    for name in names[:most]:
         with contextlib.suppress(OSError):  # Deleted meanwhile.
             found = os.stat(name, dir_fd=handle, follow_symlinks=False)
             if stat.S_ISDIR(found.st_mode) or stat.S_ISREG(found.st_mode):
-                yield FolderEntry(prefix + name, stat.S_ISDIR(found.st_mode), found.st_size)
+                yield FolderEntry(prefix + name, stat.S_ISDIR(found.st_mode), found.st_size, found.st_mtime)
 
 
 @contextlib.contextmanager

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from reveries.tools.sandboxed.commands import run_command
-from reveries.tools.sandboxed.folder import Folder, FolderEntry, FolderError
+from reveries.tools.sandboxed.folder import MOST_ENTRIES, Folder, FolderEntry, FolderError
 
 _PR_SET_DUMPABLE = 4
 _PR_SET_PDEATHSIG = 1
@@ -51,7 +51,8 @@ def _list_operations(folder: Folder, path: str, *, may_run: bool) -> dict[str, C
     return {
         "read": folder.read,
         "list": lambda path: [_format_entry(one) for one in folder.list_entries(path)],
-        "find": lambda pattern: [_format_entry(one) for one in folder.find(pattern)],
+        "find": lambda pattern, most=MOST_ENTRIES: [_format_entry(one) for one in folder.find(pattern, most)],
+        "missing": folder.list_missing,
         "search": lambda text, path: [[_format_path(at), *found] for at, *found in folder.search(text, path)],
         "digest": folder.digest,
         "write": lambda path, text, is_tainted: folder.write(path, text, is_tainted=is_tainted),

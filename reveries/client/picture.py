@@ -375,7 +375,7 @@ def write_png(shown: Neighbourhood, file: Path, theme: Theme, library: str = "re
     except ImportError as error:
         raise UsageError(
             "PNG pictures need resvg-py, which is not installed.",
-            advice=f"Install it ({shlex.quote(sys.executable)} -m pip install resvg-py), or use --svg.",
+            advice=f"Install it ({shlex.quote(sys.executable)} -m pip install 'resvg-py<1'), or use --svg.",
         ) from error
     write_picture(file, bytes(rasteriser.svg_to_bytes(svg_string=draw_picture(shown, theme), zoom=_ZOOM)))
 

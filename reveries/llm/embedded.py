@@ -102,6 +102,8 @@ class EmbeddedModel:
         self._options = options
         self._clock = clock
         self._process: ModelProcess | None = None
+        self._ending: ModelProcess | None = None
+        """A process that was unloaded and has perhaps not ended yet, because that was interrupted."""
         self._starting = asyncio.Lock()
         self._failures = 0
         self._may_start_at = 0.0
@@ -165,8 +167,8 @@ class EmbeddedModel:
         """Release the model's memory. The next call loads it again."""
         async with self._starting:
             if self._process is not None:
-                await self._process.aclose()
-                self._process = None  # Only now: if this is interrupted, the next one reaps the process.
+                self._ending, self._process = self._process, None
+            await self._end_process()
 
     async def aclose(self) -> None:
         self._is_closed = True
@@ -219,6 +221,7 @@ class EmbeddedModel:
         async with self._starting:
             if self._is_closed:
                 raise ModelUnavailableError(f"{self.name} has been closed.", advice="Wake the mind: reveries wake")
+            await self._end_process()
             if self._process is not None and not self._process.is_running:
                 await self._discard_process(self._process)
             if self._process is None:
@@ -253,6 +256,12 @@ class EmbeddedModel:
         return ModelUnavailableError(
             f"{self.name} stopped while it was answering: {detail}.", advice="It starts again with the next call."
         )
+
+    async def _end_process(self) -> None:
+        """End what was unloaded. Call it with the lock held."""
+        if self._ending is not None:
+            await self._ending.aclose()
+            self._ending = None
 
     async def _discard_process(self, process: ModelProcess) -> None:
         """Forget a process that died by itself. Call it with the lock held."""

@@ -26,7 +26,7 @@ LOAD_SECONDS = 180.0
 HEALTHY_SECONDS = 15.0
 """From listening to healthy: until then requests may be dropped."""
 
-STOP_SECONDS = 20.0
+STOP_SECONDS = 10.0
 """From the kill until its end is known: at once, except on a machine that is short of memory or hardly responds."""
 
 _HEALTH_POLL_SECONDS = 0.05

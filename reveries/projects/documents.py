@@ -2,8 +2,8 @@
 
 import hashlib
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass
 
 from reveries.errors import NotFoundError, UsageError
 from reveries.knowledge.model import Chunk, ChunkSource, ChunkType, Confidence, NewChunk
@@ -54,28 +54,19 @@ def chunks_of_text(name: str, text: str, *, is_own: bool) -> list[NewChunk]:
     return pieces
 
 
+def known_sections(every: Sequence[Chunk], gone: Collection[str] = ()) -> Set[tuple[str, str]]:
+    """Return title and content of the chunks that hold, or whose replacement does. `gone`: ids of chunks that will be
+    retired; what one of them replaced does not count as known, so it is stored again where it is back. Pure."""
+    by_id = {one.id: one for one in every}
+    return {(one.title, one.content) for one in every if _is_in_force(one, by_id, gone)}
+
+
 async def store_document(
-    store: ProjectStore,
-    project: Project,
-    name: str,
-    text: str,
-    *,
-    is_own: bool,
-    sources: frozenset[str] = frozenset(),
-    valid_from: float | None = None,
-    gone: Collection[str] = (),
+    store: ProjectStore, project: Project, sections: Sequence[NewChunk], known: Set[tuple[str, str]]
 ) -> list[str]:
-    """Store a text's sections and return the ids of the new ones; those that the project knows already are neither
-    stored nor embedded again. `sources`: who had a hand in it; empty: this document, unless the owner wrote it. Texts
-    with the same `valid_from` were found side by side: none is newer than another. `gone`: ids of chunks that will be
-    retired; what one of them replaced is stored again where it is back. Raises UsageError."""
-    chunks = [
-        replace(one, foreign_sources=sources or one.foreign_sources, valid_from=valid_from)
-        for one in chunks_of_text(name, text, is_own=is_own)
-    ]
-    every = {one.id: one for one in await store.knowledge.of_project(project.id)}
-    known = {(one.title, one.content) for one in every.values() if _is_in_force(one, every, gone)}
-    new = [one for one in chunks if (one.title, one.content) not in known]
+    """Store a text's sections and return the ids of the new ones; those in `known` are neither stored nor embedded
+    again."""
+    new = [one for one in sections if (one.title, one.content) not in known]
     return await store.knowledge.store(project.id, new, are_one_text=True) if new else []
 
 
@@ -84,10 +75,11 @@ async def update_document(
 ) -> DocumentChange:
     """Store the current version of a document: new sections are added, and sections of an earlier version that are no
     longer in it are retired, so that what rests on them is held. Raises UsageError."""
-    wanted = {(one.title, one.content) for one in chunks_of_text(name, text, is_own=is_own)}
+    sections = chunks_of_text(name, text, is_own=is_own)
+    wanted = {(one.title, one.content) for one in sections}
     every = await store.knowledge.of_project(project.id)
     gone = [one for one in every if _is_of_document(one, name) and (one.title, one.content) not in wanted]
-    stored = await store_document(store, project, name, text, is_own=is_own, gone={one.id for one in gone})
+    stored = await store_document(store, project, sections, known_sections(every, {one.id for one in gone}))
     retired = await retire_sections(store, project, gone)
     if stored or retired:
         async with store.transaction() as transaction:

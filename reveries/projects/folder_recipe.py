@@ -19,7 +19,7 @@ from reveries.memory.text.extracts import sentences_of
 from reveries.projects.documents import path_of
 from reveries.projects.drafts import keep_draft
 from reveries.projects.evidence import Evidence, Observed
-from reveries.projects.folder_reading import LIMITS, is_note, is_of_folder
+from reveries.projects.folder_reading import NoteFile, is_of_folder
 from reveries.projects.model import Goal, OwnerQuestion, QuestionKind, QuestionStatus, TaskKind, WorkTask
 from reveries.projects.planning import PlannedTask
 from reveries.projects.store import NewQuestion
@@ -28,7 +28,6 @@ from reveries.projects.work_model import WorkModel
 from reveries.projects.yes_answers import YesTo, begins_with_yes, is_yes, what_is_beyond_yes
 from reveries.prompts import prompt
 from reveries.safe_text import one_line
-from reveries.tools.sandboxed.folder import MOST_WALKED
 
 FOLDER_AREA: Final = "folder"
 FILE: Final = "INDEX.md"
@@ -41,7 +40,7 @@ _SENTENCES: Final = 60
 _FIRST_SENTENCES: Final = 12
 _NEAR_COSINE: Final = 0.75
 _MOST_PAIRS: Final = 20
-_NAMED_UNREAD: Final = 20
+_MOST_NAMED: Final = 20
 _SHORTEST: Final = 12
 _LONGEST: Final = 240
 _FIRST_BONUS: Final = 0.05
@@ -83,7 +82,9 @@ async def write_overview(place: Workplace, task: WorkTask) -> TaskResult:
             return _ask_as_it_is(place, task, answered)
         return TaskResult(ResultStatus.GIVEN_UP, f"It is not written. You said: “{answered.answer}”")
     every = await place.store.knowledge.of_project(task.project_id)
-    there = [one for one in every if is_of_folder(one) and not one.fell_because and path_of(one) != FILE]
+    files = await _list_notes(place)
+    left_out = {FILE, *(one.path for one in files if one.is_too_large)}
+    there = [one for one in every if is_of_folder(one) and not one.fell_because and path_of(one) not in left_out]
     if not there:
         asked = "There is no note in the folder that I can read. What should I look at?"
         return TaskResult(ResultStatus.BLOCKED, question=NewQuestion(asked, blocks=(task.id,), task_id=task.id))
@@ -95,29 +96,29 @@ async def write_overview(place: Workplace, task: WorkTask) -> TaskResult:
         conflicts = await place.store.knowledge.contradictions(task.project_id, unresolved_only=False)
         sure = [one for one in conflicts if one.is_verified and {one.older.id, one.newer.id} <= ids]
         lines += ["", *conflict_lines(sure, find_near_pairs(notes))]
-    lines += _list_unread(await _find_notes(place), {note.path for note in notes})
+    lines += _name_left_out(files, {note.path for note in notes})
     draft = "\n".join(lines).strip() + "\n"
     return _ask_approval(task, f"Shall I {_say_where(place)}? Say yes or no.", draft)
 
 
-async def _find_notes(place: Workplace) -> list[str]:
-    """Return the paths of all notes in the folder; none if it cannot be looked at any more."""
+async def _list_notes(place: Workplace) -> Sequence[NoteFile]:
+    """Return the notes in the folder; none if it cannot be looked at any more."""
     if place.tools is None:
-        return []
+        return ()
     try:
-        return [path for path in await place.tools.find("**", MOST_WALKED) if is_note(path) and path != FILE]
+        return (await place.tools.list_notes()).files
     except ToolError:
-        return []
+        return ()
 
 
-def _list_unread(paths: Sequence[str], read: Set[str]) -> list[str]:
-    """Return the lines that name the notes of which the overview has nothing."""
-    unread = [path for path in paths if path not in read]
-    if not unread:
+def _name_left_out(files: Sequence[NoteFile], shown: Set[str]) -> list[str]:
+    """Return the lines that name the notes that the overview does not show: empty, too large, or not read yet."""
+    left_out = [one_line(one.path) for one in files if one.path not in shown and one.path != FILE]
+    if not left_out:
         return []
-    more = f" and {len(unread) - _NAMED_UNREAD} more" if len(unread) > _NAMED_UNREAD else ""
-    named = ", ".join(one_line(path) for path in unread[:_NAMED_UNREAD])
-    return ["", f"Not read, because they are empty or beyond the limits ({LIMITS}): {named}{more}."]
+    more = f" and {len(left_out) - _MOST_NAMED} more" if len(left_out) > _MOST_NAMED else ""
+    named = ", ".join(left_out[:_MOST_NAMED])
+    return ["", f"Not in this overview (empty, too large, no text, or not read yet): {named}{more}."]
 
 
 def _say_where(place: Workplace) -> str:

@@ -18,6 +18,7 @@ from reveries.errors import ToolError
 from reveries.gates import ToolGate
 from reveries.knowledge.model import Chunk
 from reveries.projects.approvals import PendingCall
+from reveries.projects.folder_reading import NoteListing, list_notes
 from reveries.projects.grants import GRANTABLE_TOOLS, grants_for_task
 from reveries.projects.model import AgentState, QuestionKind, WorkStep, WorkTask
 from reveries.projects.prompt_material import list_chunks
@@ -32,7 +33,6 @@ from reveries.tools.reach import CallFacts, Permit, Reach, decide_call, digest_c
 from reveries.tools.registry import Tool, ToolCaller, ToolRegistry
 from reveries.tools.results import ToolResult
 from reveries.tools.sandbox import Sandbox
-from reveries.tools.sandboxed.folder import MOST_ENTRIES
 from reveries.tools.worker import FolderAccess, open_folder_worker
 
 if TYPE_CHECKING:
@@ -147,10 +147,15 @@ class TaskTools:
         self.sources |= {"folder"}
         return str(await self._worker.call("read", {"path": path}))
 
-    async def find(self, pattern: str, most: int = MOST_ENTRIES) -> list[str]:
-        """Return the first `most` paths that match a pattern, for code rather than the model. Raises ToolError."""
+    async def find(self, pattern: str) -> list[str]:
+        """Return the paths that match a pattern, for code rather than the model. Raises ToolError."""
         assert self._worker is not None
-        return [str(one["path"]) for one in await self._worker.call("find", {"pattern": pattern, "most": most})]
+        return [str(one["path"]) for one in await self._worker.call("find", {"pattern": pattern})]
+
+    async def list_notes(self) -> NoteListing:
+        """Return the notes in the folder, for code rather than the model. Raises ToolError."""
+        assert self._worker is not None
+        return await list_notes(self._worker)
 
     # --- evidence -----------------------------------------------------------------------------------------------------
 

@@ -61,6 +61,7 @@ class ProjectWork:
     def __post_init__(self) -> None:
         self._due = BetweenTasks(self.store, self.settings, self.report_event)
         self._results = TaskResults(self.store, self.report_event, self.memory)
+        self._unreadable: dict[str, int] = {}
 
     async def wake(self, project_id: str, must_stop: MustStop = _never) -> WakeReport:
         """Run one wake of at most `most_tasks` tasks. `must_stop` is checked between tasks."""
@@ -68,8 +69,9 @@ class ProjectWork:
         self.report_event("woke", f"{state.project.name}: {state.orientation.content.current_phase.value}")
         if (access := folder_access(state)) is not None:
             read = await read_folder(self.store, state.project, access, self.services.sandbox)
-            if read.stored or read.fallen or read.unread:
+            if read.stored or read.fallen or read.unreadable > self._unreadable.get(project_id, 0):
                 self.report_event("read", read.describe())
+            self._unreadable[project_id] = read.unreadable
         report = await self._work(state, must_stop)
         return await self.note_rest(project_id, report)
 

@@ -18,6 +18,8 @@ log = structlog.get_logger("tools")
 
 _START_SECONDS = 15.0
 _ANSWER_SECONDS = 60.0
+_END_SECONDS = 10.0
+"""From the kill until its end is known: at once, unless it hangs in the system, e.g. in a network mount."""
 _SPARE_SECONDS = 15.0
 """A command is ended within the sandbox; the sandbox itself is ended this much later."""
 _MOST_ANSWER_BYTES = 32_000_000
@@ -136,7 +138,9 @@ class Worker:
         with contextlib.suppress(ProcessLookupError):
             child.kill()
         child.stdin.close()
-        await child.wait()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_END_SECONDS):
+                await child.wait()
         self._child = None
 
 

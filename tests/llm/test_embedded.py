@@ -166,18 +166,22 @@ async def test_closing_leaves_no_process(running: _Running) -> None:
 
 
 @pytest.mark.requirement("B5")
-async def test_closing_reaps_the_process_whose_unloading_was_interrupted(running: _Running) -> None:
-    await play(running.model, a_prompt(max_tokens=1))
-    pid = running.model.pid
-    assert pid is not None
-    async with asyncio.timeout(90), asyncio.TaskGroup() as tasks:
-        unloading = tasks.create_task(running.model.unload(), name="unload")
-        await asyncio.sleep(0)
-        await asyncio.sleep(0)
-        unloading.cancel()
-    assert unloading.cancelled()
-    await running.model.aclose()
-    assert not psutil.pid_exists(pid)
+async def test_a_process_whose_unloading_was_interrupted_is_reaped_by_the_next_call_and_by_closing(
+    running: _Running,
+) -> None:
+    for next_step in (lambda: play(running.model, a_prompt(max_tokens=1)), running.model.aclose):
+        await play(running.model, a_prompt(max_tokens=1))
+        pid = running.model.pid
+        assert pid is not None
+        async with asyncio.timeout(90), asyncio.TaskGroup() as tasks:
+            unloading = tasks.create_task(running.model.unload(), name="unload")
+            await asyncio.sleep(0)
+            await asyncio.sleep(0)
+            unloading.cancel()
+        assert unloading.cancelled()
+        assert not running.model.is_loaded
+        await next_step()
+        assert not psutil.pid_exists(pid)
 
 
 @pytest.mark.requirement("B5")

@@ -9,7 +9,7 @@ import pytest
 from reveries.knowledge.model import ChunkSource, ChunkType, Confidence, KnowledgeConflict, NewChunk, RelationType
 from reveries.llm.tier import Tier
 from reveries.projects.conflicts import describe_doubts, settle_by_owner
-from reveries.projects.documents import store_document
+from reveries.projects.documents import update_document
 from reveries.projects.model import AgentStatus, OwnerQuestion, Project, QuestionKind, QuestionStatus, TaskStatus
 from reveries.projects.orientation_tools import GetOrientation, OrientationTools
 from reveries.projects.task_execution import SourcedSearch
@@ -254,6 +254,6 @@ async def test_two_sections_of_one_document_are_not_said_to_contradict_each_othe
     async with open_work(tmp_path, answers, embedder=embedder()) as work:
         project = await work.begin("Flat", "Find a flat")
         text = "# Leith\n\nThe rent of the flat is 900 euros.\n\n# Leith\n\nThe rent of the flat is 950 euros.\n"
-        await store_document(work.store, project, "flats.md", text, is_own=True)
+        await update_document(work.store, project, "flats.md", text, is_own=True)
         assert len(await work.store.knowledge.of_project(project.id)) == 2
         assert await work.store.knowledge.contradictions(project.id, unresolved_only=False) == []

@@ -7,12 +7,13 @@ import pytest
 
 from reveries.llm.tier import Tier
 from reveries.projects import folder_reading
-from reveries.projects.folder_reading import is_of_folder
+from reveries.projects.folder_reading import NoteFile, NoteListing, is_of_folder
 from reveries.projects.folder_recipe import FILE, conflict_lines, is_overview
 from reveries.projects.model import Project, QuestionKind, TaskStatus
 from tests.projects.kit import Work, asked_for, open_work
 
 GOAL = "Make an index of these notes with one line each, and list what contradicts what"
+LEFT_OUT = "\nNot in this overview (empty, too large, no text, or not read yet): {}.\n"
 
 
 def small(text: str) -> object:
@@ -92,40 +93,99 @@ async def test_what_stands_in_a_note_no_more_falls_and_what_is_new_is_known(tmp_
         }  # fmt: skip
 
 
-async def test_of_a_note_that_was_not_read_nothing_falls_and_it_is_told(
-    tmp_path: Path, notes: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for seconds, name in enumerate(("rent.md", "old/letter.md", "boat.txt"), 1_700_000_000):
+def make_old(notes: Path, *names: str) -> None:
+    """Let the notes have changed long before the clock of these tests, one after the other."""
+    for seconds, name in enumerate(names, 1_500_000_000):
         os.utime(notes / name, (seconds, seconds))
+
+
+def told_of_reading(work: Work) -> list[str]:
+    return [words for action, words in work.told if action == "read"]
+
+
+async def test_of_a_note_that_cannot_be_read_nothing_falls_and_of_a_too_large_one_nothing_is_quoted(
+    tmp_path: Path, notes: Path
+) -> None:
     async with open_work(tmp_path, small, tier=Tier.SMALL) as work:
-        project = await begin(work, notes)
+        project = await work.store.create("Notes", str(notes), may_write=True)
         await work.wake(project)
         before = await known(work, project)
         assert len(before) == 3
         (notes / "boat.txt").write_text("The boat is blue and lies in the harbour.\n" * 10_000)
-        monkeypatch.setattr(folder_reading, "_MOST_FILES", 1)
+        (notes / "rent.md").write_bytes("Die Miete beträgt 900 Euro.".encode("latin-1"))
+        (notes / "old" / "letter.md").write_text("# A\n\nB\n\n" * 2_001)
+        for _ in range(2):
+            await work.wake(project)
+            assert await known(work, project) == before
+        assert told_of_reading(work)[1:] == [
+            "0 notes: 0 new sections, 0 no longer there; 3 not readable (no text, or above 200 KB)"
+        ]
+        await work.store.set_goal(project, GOAL, None)
         await work.wake(project)
-        assert await known(work, project) == before
-        told = [words for action, words in work.told if action == "read"]
-        assert told[-1].startswith("1 file: 0 new pieces, 0 that stand no more; 2 more notes were not read (at most ")
-        (notes / "rent.md").unlink()
-        (notes / "old" / "letter.md").unlink()
+        [draft] = [one for _, one in await work.store.open_questions() if one.kind is QuestionKind.APPROVAL]
+        assert "boat is blue" not in draft.context
+        assert draft.context.endswith(
+            "\nNot in this overview (empty, too large, no text, or not read yet): boat.txt.\n"
+        )
+
+
+async def test_a_note_that_a_link_replaced_is_gone(tmp_path: Path, notes: Path) -> None:
+    async with open_work(tmp_path, small, tier=Tier.SMALL) as work:
+        project = await begin(work, notes)
+        await work.wake(project)
+        (notes / "rent.md").rename(tmp_path / "rent.md")
+        (notes / "rent.md").symlink_to(tmp_path / "rent.md")
+        (notes / "old").rename(tmp_path / "old")
+        (notes / "old").symlink_to(tmp_path / "old")
         await work.wake(project)
         assert set(await known(work, project)) == {"boat.txt"}
 
 
-async def test_of_more_notes_than_are_read_those_that_changed_last_are_known(
+async def test_more_notes_than_one_wake_reads_are_read_at_the_next_ones_and_changed_ones_again(
+    tmp_path: Path, notes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(folder_reading, "_MOST_FILES", 1)
+    make_old(notes, "boat.txt", "rent.md", "old/letter.md")
+    async with open_work(tmp_path, small, tier=Tier.SMALL) as work:
+        project = await begin(work, notes)
+        names = []
+        for _ in range(3):
+            await work.wake(project)
+            names.append(sorted(await known(work, project)))
+        assert names == [
+            ["old/letter.md › Letter"],
+            ["old/letter.md › Letter", "rent.md › Rent"],
+            ["boat.txt", "old/letter.md › Letter", "rent.md › Rent"],
+        ]
+        assert told_of_reading(work) == [
+            "1 note: 1 new section, 0 no longer there; 2 more notes at the next wakes",
+            "1 note: 1 new section, 0 no longer there; 1 more note at the next wakes",
+            "1 note: 1 new section, 0 no longer there",
+        ]
+        (notes / "boat.txt").write_text("The boat is sold.\n")
+        await work.wake(project)
+        assert (await known(work, project))["boat.txt"] == "The boat is sold."
+
+
+async def test_an_overview_names_the_notes_that_were_not_read_yet(
     tmp_path: Path, notes: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(folder_reading, "_MOST_FILES", 2)
-    for seconds, name in enumerate(("boat.txt", "rent.md", "old/letter.md"), 1_700_000_000):
-        os.utime(notes / name, (seconds, seconds))
+    make_old(notes, "boat.txt", "rent.md", "old/letter.md")
     async with open_work(tmp_path, small, tier=Tier.SMALL) as work:
-        project = await begin(work, notes)
-        await work.wake(project)
-        assert set(await known(work, project)) == {"rent.md › Rent", "old/letter.md › Letter"}
+        await work.wake(await begin(work, notes))
         [draft] = [one for _, one in await work.store.open_questions() if one.kind is QuestionKind.APPROVAL]
-        assert draft.context.endswith("of 200 KB at most): boat.txt.\n")
+        assert draft.context.endswith(
+            "\nNot in this overview (empty, too large, no text, or not read yet): boat.txt.\n"
+        )
+
+
+def test_only_what_was_looked_for_to_the_end_is_missing() -> None:
+    here = [NoteFile("a.md", 1, 0.0)]
+    asked = {"a.md", "b.md", "deep/c.md", "deeper/d.md"}
+    assert NoteListing(here, []).find_missing(asked) == {"b.md", "deep/c.md", "deeper/d.md"}
+    assert NoteListing(here, ["deep"]).find_missing(asked) == {"b.md", "deeper/d.md"}
+    assert NoteListing(here, [""]).find_missing(asked) == set()
 
 
 async def test_the_overview_is_shown_before_it_is_written_and_names_and_quotes_every_note(

@@ -12,8 +12,8 @@ import pytest
 
 from reveries.errors import ToolError
 from reveries.tools.sandbox import Sandbox, find_sandbox
-from reveries.tools.sandboxed import commands
-from reveries.tools.sandboxed.folder import MOST_FILE_BYTES, TEMPORARY_PREFIX, Folder, FolderError
+from reveries.tools.sandboxed import commands, folder
+from reveries.tools.sandboxed.folder import MOST_DEPTH, MOST_FILE_BYTES, TEMPORARY_PREFIX, Folder, FolderError
 from reveries.tools.worker import FolderAccess, Worker, open_folder_worker
 
 
@@ -67,20 +67,43 @@ async def test_no_command_changes_a_dot_file_that_is_there_however_deep(at: Path
     assert not (at / "sub" / "inner" / ".git" / "new").exists()
 
 
-def test_what_lies_behind_thousands_of_other_files_is_found(at: Path) -> None:
+def test_notes_are_listed_by_suffix_behind_thousands_of_other_files(at: Path) -> None:
     (at / "many").mkdir()
     for number in range(2_100):
         (at / "many" / f"{number}.png").touch()
-    found = Folder(str(at), may_write=False).find("**.txt")
-    assert [one.path for one in found] == ["sub/b.txt"]
-    assert found[0].changed_at == (at / "sub" / "b.txt").stat().st_mtime
+    (at / "sub" / "LOUD.TXT").write_text("x")
+    (at / "sub" / ".hidden.txt").write_text("x")
+    (at / "sub" / "link.txt").symlink_to("b.txt")
+    listing = Folder(str(at), may_write=False).list_files([".txt"])
+    assert [one.path for one in listing.files] == ["sub/LOUD.TXT", "sub/b.txt"]
+    assert listing.files[1].changed_at == (at / "sub" / "b.txt").stat().st_mtime
+    assert listing.unseen == []
 
 
-def test_only_what_is_certainly_not_there_is_missing(at: Path) -> None:
-    (at / "loop").symlink_to("loop")
-    paths = ["a.md", "gone.md", "sub/b.txt", "sub/gone.txt", "a.md/inside", "no/where.md", "loop/x.md"]
-    missing = Folder(str(at), may_write=False).list_missing(paths)
-    assert missing == ["gone.md", "sub/gone.txt", "a.md/inside", "no/where.md"]
+def test_a_listing_says_what_it_did_not_look_into(at: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    deep = "/".join("d" * (MOST_DEPTH + 1))
+    (at / deep).mkdir(parents=True)
+    (at / "wide").mkdir()
+    for name in ("a.txt", "b.txt", "c.txt", "d.txt"):
+        (at / "wide" / name).touch()
+    assert Folder(str(at), may_write=False).list_files([".txt"]).unseen == [deep]
+    monkeypatch.setattr(folder, "MOST_PATH_BYTES", 20)
+    assert Folder(str(at), may_write=False).list_files([".txt"]).unseen == [""]
+    monkeypatch.setattr(folder, "MOST_WALKED", 3)
+    assert {"", deep, "wide"} >= set(Folder(str(at), may_write=False).list_files([".txt"]).unseen) >= {""}
+
+
+def test_of_a_folder_with_too_many_names_the_first_are_listed_and_the_rest_is_not_said_to_be_missing(
+    at: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("a.txt", "b.txt", "c.txt"):
+        (at / name).touch()
+    monkeypatch.setattr(folder, "MOST_WALKED", 4)
+    (at / "sub" / "b.txt").unlink()
+    (at / "sub" / "run.sh").unlink()
+    listing = Folder(str(at), may_write=False).list_files([".txt"])
+    assert [one.path for one in listing.files] == ["a.txt", "b.txt", "c.txt"]
+    assert listing.unseen == [""]
 
 
 def tree(at: Path) -> dict[str, str]:

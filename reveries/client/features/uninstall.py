@@ -32,9 +32,8 @@ class Uninstalled(msgspec.Struct, frozen=True):
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @json_option(Uninstalled)
 def command(purge: bool, dry_run: bool, yes: bool, as_json: bool) -> int:
-    """Remove what Reveries created on this machine. Without --purge, only the service: the memory stays. The
-    program itself is removed with pipx uninstall reveries, or by deleting the clone; the models by deleting their
-    folder (reveries open models)."""
+    """Remove what Reveries created on this machine. Without --purge, only the service: the memory stays. How to
+    remove the program itself and the models: docs/start.md."""
     from reveries.client.checkup.daemon_check import lock_is_held
     from reveries.client.render import say, show_json
     from reveries.client.service_control import uninstall_service

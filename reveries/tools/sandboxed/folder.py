@@ -14,13 +14,14 @@ import os
 import re
 import secrets
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 MOST_FILE_BYTES = 5_000_000
 MOST_ENTRIES = 2_000
 MOST_WALKED = 50_000
-"""Files that are looked at in a folder and all below it."""
+"""Files that `list_files` looks at in the folder and all below it."""
+MOST_PATH_BYTES = 3_000_000
 MOST_DEPTH = 24
 _MOST_HITS = 200
 _LONGEST_LINE = 400
@@ -50,7 +51,16 @@ class FolderEntry:
     is_folder: bool
     size_bytes: int
     changed_at: float
-    """Unix time of the last change, in seconds."""
+    """Unix time of the last change to its content, in seconds."""
+
+
+@dataclass(frozen=True)
+class FileListing:
+    """Files of the folder and of all folders below it."""
+
+    files: list[FolderEntry]
+    unseen: list[str]
+    """Folders that were not looked into, or not to the end; "" is the whole folder."""
 
 
 class Folder:
@@ -76,29 +86,27 @@ class Folder:
         """Return the entries directly in a folder, by name. Raises FolderError."""
         with self._open_folder(split_path(path)) as handle:
             prefix = "" if path in ("", _HERE) else path.strip("/") + "/"
-            return list(_read_entries(handle, prefix, MOST_ENTRIES))
+            return _read_entries(handle, prefix, MOST_ENTRIES)[0]
 
     def walk(self, path: str = _HERE) -> Iterator[FolderEntry]:
-        """Yield every file below a folder, without dot files and dot folders. Raises FolderError."""
-        yield from self._walk(split_path(path))
+        """Yield the first files below a folder, without dot files and dot folders. Raises FolderError."""
+        yield from itertools.islice(self._walk(split_path(path), MOST_ENTRIES, []), MOST_ENTRIES)
 
-    def find(self, pattern: str, most: int = MOST_ENTRIES) -> list[FolderEntry]:
-        """Return the first `most` files whose path matches a shell pattern (`*.md`, `notes/**`). Raises FolderError."""
+    def list_files(self, suffixes: Sequence[str]) -> FileListing:
+        """Return the files with one of these lower-case suffixes, without dot files and dot folders."""
+        files, unseen, budget = list[FolderEntry](), list[str](), MOST_PATH_BYTES
+        for count, entry in enumerate(self._walk([], MOST_WALKED, unseen)):
+            if count == MOST_WALKED or budget < 0:
+                return FileListing(files, [""])
+            if entry.path.lower().endswith(tuple(suffixes)):
+                files.append(entry)
+                budget -= len(entry.path.encode("utf-8", "surrogateescape"))
+        return FileListing(files, unseen)
+
+    def find(self, pattern: str) -> list[FolderEntry]:
+        """Return the files whose path matches a shell pattern (`*.md`, `notes/**`). Raises FolderError."""
         wanted = _compile_pattern(pattern)
-        found = (one for one in self.walk() if wanted.fullmatch(one.path) or wanted.fullmatch(one.path.split("/")[-1]))
-        return list(itertools.islice(found, most))
-
-    def list_missing(self, paths: list[str]) -> list[str]:
-        """Return which of `paths` do not exist. What cannot be looked at, e.g. without permission, counts as there."""
-        missing = []
-        for path in paths:
-            try:
-                os.stat("/".join(split_path(path)) or _HERE, dir_fd=self._root, follow_symlinks=False)
-            except (FileNotFoundError, NotADirectoryError):
-                missing.append(path)
-            except OSError:
-                continue
-        return missing
+        return [one for one in self.walk() if wanted.fullmatch(one.path) or wanted.fullmatch(one.path.split("/")[-1])]
 
     def search(self, text: str, path: str = _HERE) -> list[tuple[str, int, str]]:
         """Return the lines that contain `text`, ignoring case: path, line number from 1, line. Raises FolderError."""
@@ -220,29 +228,33 @@ class Folder:
             with contextlib.suppress(OSError):
                 os.unlink(name, dir_fd=self._root)
 
-    def _walk(self, parts: list[str]) -> Iterator[FolderEntry]:
-        waiting, count = [parts], 0
+    def _walk(self, parts: list[str], most_names: int, unseen: list[str]) -> Iterator[FolderEntry]:
+        """Yield files; add to `unseen` the folders that cannot be opened, are too deep or have more than `most_names`
+        names."""
+        waiting = [parts]
         while waiting:
             at = waiting.pop()
             try:
                 with self._open_folder(at) as handle:
-                    entries = list(_read_entries(handle, "".join(f"{part}/" for part in at), MOST_WALKED))
+                    entries, is_cut = _read_entries(handle, "".join(f"{part}/" for part in at), most_names)
             except FolderError:
                 if at is parts:
                     raise
+                unseen.append("/".join(at))
                 continue  # Deleted meanwhile or not permitted: continue with the others.
+            if is_cut:
+                unseen.append("/".join(at))
             inner: list[list[str]] = []
             for entry in entries:
                 parts_of_entry = entry.path.split("/")
                 if parts_of_entry[-1].startswith("."):
                     continue
-                if entry.is_folder and len(parts_of_entry) <= MOST_DEPTH:
-                    inner.append(parts_of_entry)
-                elif not entry.is_folder:
-                    count += 1
+                if not entry.is_folder:
                     yield entry
-                    if count == MOST_WALKED:
-                        return
+                elif len(parts_of_entry) <= MOST_DEPTH:
+                    inner.append(parts_of_entry)
+                else:
+                    unseen.append(entry.path)
             waiting += reversed(inner)
 
 
@@ -265,15 +277,19 @@ def _compile_pattern(pattern: str) -> re.Pattern[str]:
     return re.compile("".join(meaning.get(piece, re.escape(piece)) for piece in pieces))
 
 
-def _read_entries(handle: int, prefix: str, most: int) -> Iterator[FolderEntry]:
-    """Yield the first `most` files and folders of an open folder, by name, without links, devices and pipes."""
+def _read_entries(handle: int, prefix: str, most: int) -> tuple[list[FolderEntry], bool]:
+    """Return the files and folders among the first `most` names of an open folder, without links, devices, pipes and
+    sockets, and whether there are more names."""
     with os.scandir(handle) as listed:
         names = sorted(one.name for one in listed)
+    entries = []
     for name in names[:most]:
         with contextlib.suppress(OSError):  # Deleted meanwhile.
             found = os.stat(name, dir_fd=handle, follow_symlinks=False)
             if stat.S_ISDIR(found.st_mode) or stat.S_ISREG(found.st_mode):
-                yield FolderEntry(prefix + name, stat.S_ISDIR(found.st_mode), found.st_size, found.st_mtime)
+                is_folder = stat.S_ISDIR(found.st_mode)
+                entries.append(FolderEntry(prefix + name, is_folder, found.st_size, found.st_mtime))
+    return entries, len(names) > most
 
 
 @contextlib.contextmanager

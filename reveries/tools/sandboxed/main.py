@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from reveries.tools.sandboxed.commands import run_command
-from reveries.tools.sandboxed.folder import MOST_ENTRIES, Folder, FolderEntry, FolderError
+from reveries.tools.sandboxed.folder import FileListing, Folder, FolderEntry, FolderError
 
 _PR_SET_DUMPABLE = 4
 _PR_SET_PDEATHSIG = 1
@@ -51,8 +51,8 @@ def _list_operations(folder: Folder, path: str, *, may_run: bool) -> dict[str, C
     return {
         "read": folder.read,
         "list": lambda path: [_format_entry(one) for one in folder.list_entries(path)],
-        "find": lambda pattern, most=MOST_ENTRIES: [_format_entry(one) for one in folder.find(pattern, most)],
-        "missing": folder.list_missing,
+        "find": lambda pattern: [_format_entry(one) for one in folder.find(pattern)],
+        "list_files": lambda suffixes: _format_listing(folder.list_files(suffixes)),
         "search": lambda text, path: [[_format_path(at), *found] for at, *found in folder.search(text, path)],
         "digest": folder.digest,
         "write": lambda path, text, is_tainted: folder.write(path, text, is_tainted=is_tainted),
@@ -63,6 +63,12 @@ def _list_operations(folder: Folder, path: str, *, may_run: bool) -> dict[str, C
 
 def _format_entry(entry: FolderEntry) -> dict[str, Any]:
     return dataclasses.asdict(entry) | {"path": _format_path(entry.path)}
+
+
+def _format_listing(listing: FileListing) -> dict[str, Any]:
+    """Return a listing in a short form: there may be thousands of files."""
+    files = [(_format_path(one.path), one.size_bytes, one.changed_at) for one in listing.files]
+    return {"files": files, "unseen": [_format_path(path) for path in listing.unseen]}
 
 
 def _format_path(path: str) -> str:

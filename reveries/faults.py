@@ -131,7 +131,9 @@ FAULTS: Final[Mapping[str, Fault]] = {
         "A file that no package installed runs code whenever this Python starts.",
         "Read it; delete it if you do not know it.",
     ),
-    "package-missing": Fault("wrong", "A Python package is missing.", "Install Reveries again: make install, in its clone"),
+    "package-missing": Fault(
+        "wrong", "A Python package is missing.", "Install Reveries again: make install, in its clone"
+    ),
     "package-advised": Fault(
         "note", "An optional Python package is missing; without it Reveries is slower.", "Install Reveries again."
     ),

@@ -277,7 +277,7 @@ def test_the_home_is_where_the_environment_says(chosen: str, found: str) -> None
         capture_output=True,
         text=True,
         check=True,
-        timeout=120,
+        timeout=300,
     )
     assert told.stdout.strip() == str(Path(found).expanduser())
 

@@ -287,7 +287,7 @@ def test_a_user_whom_no_list_knows_may_share_a_folder_with_its_very_own_group(
         os.chown(volume, 12345, of_folder)
         volume.chmod(0o775)
         command = [sys.executable, "-c", textwrap.dedent(_WITHOUT_A_NAME), str(volume / "h"), str(of_process)]
-        told = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout
+        told = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True).stdout
     assert told.strip() == str(passes)
 
 
@@ -315,7 +315,7 @@ def test_where_the_system_shows_roots_folders_as_nobodys_they_are_let_pass() -> 
     with tempfile.TemporaryDirectory(prefix="rv") as folder:
         Path(folder).chmod(0o755)
         command = [sys.executable, "-c", textwrap.dedent(_WHERE_ROOT_IS_UNKNOWN), str(Path(folder) / "h")]
-        told = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout
+        told = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True).stdout
     if told.strip() == "refused":
         pytest.skip("no namespace of users may be made here")
     assert told.strip() == "None"

@@ -48,7 +48,7 @@ def test_nobody_looks_into_its_memory_nor_its_tls_and_no_core_is_dumped(life: st
     given = {"REVERIES_HOME": str(tmp_path / "h"), "SSLKEYLOGFILE": str(tmp_path / "keys")}
     done = subprocess.run(
         [sys.executable, "-c", code, str(wrong)], cwd=_ROOT, env={**os.environ, **given}, stdin=subprocess.DEVNULL,
-        capture_output=True, text=True, timeout=120, check=True,
+        capture_output=True, text=True, timeout=300, check=True,
     )  # fmt: skip
     is_dumpable, limit, keys = done.stdout.splitlines()[-1].split()
     assert is_dumpable == "0"
@@ -94,7 +94,7 @@ def test_sqlite_is_told_to_keep_its_temporary_files_with_the_memory_before_it_is
     done = subprocess.run(
         [sys.executable, "-c", f"{_WATCHED}\n{_LIVES[life]}\nmain()", str(config)],
         cwd=_ROOT, env={**os.environ, "REVERIES_HOME": str(home)}, stdin=subprocess.DEVNULL,
-        capture_output=True, text=True, timeout=120, check=False,
+        capture_output=True, text=True, timeout=300, check=False,
     )  # fmt: skip
     loaded = [row for row in done.stderr.splitlines() if row.startswith("SQLite ")]
     assert loaded
@@ -110,7 +110,7 @@ def test_what_sqlite_lays_aside_for_a_moment_lies_where_it_is_told(tmp_path: Pat
     done = subprocess.run(
         [sys.executable, "-c", _WRITES_A_TEMPORARY_FILE, str(ours)],
         cwd=_ROOT, env={**os.environ, "TMPDIR": str(everybodys)}, stdin=subprocess.DEVNULL,
-        capture_output=True, text=True, timeout=120, check=True,
+        capture_output=True, text=True, timeout=300, check=True,
     )  # fmt: skip
     laid = [row for row in done.stdout.splitlines() if "etilqs" in row]
     assert laid

@@ -839,7 +839,7 @@ async def received(pieces: list[bytes], count: int) -> list[Hello | Request]:
             await asyncio.sleep(0)
         reader.feed_eof()
 
-    async with asyncio.timeout(90), asyncio.TaskGroup() as tasks:
+    async with asyncio.timeout(300), asyncio.TaskGroup() as tasks:
         tasks.create_task(feed(), name="feed")
         found = [decode_request(await read_body(reader)) for _ in range(count)]
         with pytest.raises(asyncio.IncompleteReadError):

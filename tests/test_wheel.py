@@ -20,7 +20,7 @@ SMALL_MODEL: Final = "smollm2-135m"
 pytestmark = [pytest.mark.e2e]
 
 
-def run(*command: str | Path, seconds: float = 60, home: Path | None = None) -> str:
+def run(*command: str | Path, seconds: float = 300, home: Path | None = None) -> str:
     """What `command` writes; fails with all that it said. Run where no package of ours lies about."""
     done = subprocess.run(
         command,
@@ -116,12 +116,12 @@ def test_the_installed_command_wakes_answers_and_sleeps(environment: Path, short
     run(environment / "python", "-m", "pip", "check")
     run(reveries, "config", "set", "llm.provider", "embedded", home=home)
     run(reveries, "config", "set", "llm.embedded.model", SMALL_MODEL, home=home)
-    run(reveries, "wake", seconds=90, home=home)
+    run(reveries, "wake", seconds=300, home=home)
     try:
         status = json.loads(run(reveries, "status", "--json", home=home))
         assert status["health"] == "ok"
         assert status["home"] == str(home)
         os.kill(status["pid"], 0)
     finally:
-        run(reveries, "sleep", seconds=90, home=home)
+        run(reveries, "sleep", seconds=300, home=home)
     assert not (home / "daemon.sock").exists()

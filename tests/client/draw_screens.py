@@ -124,7 +124,7 @@ async def draw(name: str, size: tuple[int, int]) -> tuple[str, str]:
         home = Home(Path(folder) / "home")
         script = _script(screen, answers, clock.now())
         app = ReveriesApp(home, clock)
-        async with asyncio.timeout(240), awake(home, script) as mind, _running(app, size) as pilot:
+        async with asyncio.timeout(300), awake(home, script) as mind, _running(app, size) as pilot:
             await _until_attached(app, pilot, clock, is_empty=screen.is_empty)
             await until(pilot, lambda: "the wall was" in app.query_one(MonologuePane).text)
             await _settled(app, pilot)

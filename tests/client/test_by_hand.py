@@ -76,7 +76,7 @@ def test_what_cannot_be_done_by_hand_is_refused_before_the_mind_is_asked(home: H
 async def test_keys_in_the_memory_browser_pin_weigh_and_correct(home: Home) -> None:
     script = Script(episode=DETAIL, found=FOUND, looks=HANDS)
     app = ReveriesApp(home)
-    async with asyncio.timeout(90), awake(home, script) as mind, app.run_test(size=(120, 40)) as pilot:
+    async with asyncio.timeout(300), awake(home, script) as mind, app.run_test(size=(120, 40)) as pilot:
         await until(pilot, lambda: app.is_attached_to_mind)
         app.composer.write("/memory tea")
         await pilot.press("enter")
@@ -117,7 +117,7 @@ async def test_keys_in_the_memory_browser_pin_weigh_and_correct(home: Home) -> N
 )
 async def test_a_command_shows_what_came_of_it(home: Home, typed: str, shown: str) -> None:
     app = ReveriesApp(home)
-    async with asyncio.timeout(90), awake(home, Script(looks=HANDS | looks())), app.run_test(size=(100, 30)) as pilot:
+    async with asyncio.timeout(300), awake(home, Script(looks=HANDS | looks())), app.run_test(size=(100, 30)) as pilot:
         await until(pilot, lambda: app.is_attached_to_mind)
         app.composer.write(typed)
         await pilot.press("enter")
@@ -130,7 +130,7 @@ async def test_a_command_shows_what_came_of_it(home: Home, typed: str, shown: st
 
 async def test_a_private_turn_leaves_neither_a_draft_nor_history_and_the_next_is_on_the_record(home: Home) -> None:
     app = ReveriesApp(home)
-    async with asyncio.timeout(90), awake(home) as mind, app.run_test(size=(100, 30)) as pilot:
+    async with asyncio.timeout(300), awake(home) as mind, app.run_test(size=(100, 30)) as pilot:
         await until(pilot, lambda: app.is_attached_to_mind)
         app.composer.write("/private between us")
         app.draft.save()
@@ -149,7 +149,7 @@ async def test_a_private_turn_leaves_neither_a_draft_nor_history_and_the_next_is
 async def test_the_private_mode_shows_and_nothing_that_is_written_in_it_is_kept_on_the_disk(home: Home) -> None:
     app = ReveriesApp(home)
     script = Script(holds_reply=True)
-    async with asyncio.timeout(90), awake(home, script) as mind, app.run_test(size=(100, 30)) as pilot:
+    async with asyncio.timeout(300), awake(home, script) as mind, app.run_test(size=(100, 30)) as pilot:
         await until(pilot, lambda: app.is_attached_to_mind)
         for typed in ("/private", "first secret"):
             app.composer.write(typed)
@@ -170,7 +170,7 @@ async def test_the_private_mode_shows_and_nothing_that_is_written_in_it_is_kept_
 
 async def test_undo_takes_nothing_of_the_record_back_after_a_private_turn(home: Home) -> None:
     app = ReveriesApp(home)
-    async with asyncio.timeout(90), awake(home) as mind, app.run_test(size=(100, 30)) as pilot:
+    async with asyncio.timeout(300), awake(home) as mind, app.run_test(size=(100, 30)) as pilot:
         await until(pilot, lambda: app.is_attached_to_mind)
         app.composer.write("/private between us")
         await pilot.press("enter")
@@ -192,7 +192,7 @@ PLAN = protocol.Forgotten(
 async def test_nothing_is_forgotten_before_its_word_is_typed_and_the_receipt_is_shown(home: Home) -> None:
     script = Script(episode=DETAIL, found=FOUND, looks={"Forget": PLAN})
     app = ReveriesApp(home)
-    async with asyncio.timeout(90), awake(home, script) as mind, app.run_test(size=(120, 40)) as pilot:
+    async with asyncio.timeout(300), awake(home, script) as mind, app.run_test(size=(120, 40)) as pilot:
         await until(pilot, lambda: app.is_attached_to_mind)
         app.composer.write("/memory tea")
         await pilot.press("enter")
@@ -221,7 +221,7 @@ async def test_nothing_is_forgotten_before_its_word_is_typed_and_the_receipt_is_
 
 async def test_words_may_say_what_is_to_be_forgotten(home: Home) -> None:
     app = ReveriesApp(home)
-    async with asyncio.timeout(90), awake(home, Script(looks={"Forget": PLAN})) as mind:
+    async with asyncio.timeout(300), awake(home, Script(looks={"Forget": PLAN})) as mind:
         async with app.run_test(size=(100, 40)) as pilot:
             await until(pilot, lambda: app.is_attached_to_mind)
             app.composer.write("/forget the blue folder")
@@ -234,7 +234,7 @@ async def test_words_may_say_what_is_to_be_forgotten(home: Home) -> None:
 async def test_a_word_that_could_be_an_id_and_is_none_is_looked_for_as_a_word(home: Home) -> None:
     none = protocol.Failed(0, "not_found", "Nothing has an id that begins with cafe.", "Find it.")
     app = ReveriesApp(home)
-    async with asyncio.timeout(90), awake(home, Script(failures={"Forget": none})) as mind:
+    async with asyncio.timeout(300), awake(home, Script(failures={"Forget": none})) as mind:
         async with app.run_test(size=(100, 40)) as pilot:
             await until(pilot, lambda: app.is_attached_to_mind)
             app.composer.write("/forget cafe")
@@ -247,7 +247,7 @@ async def test_a_word_that_could_be_an_id_and_is_none_is_looked_for_as_a_word(ho
 async def test_what_cannot_be_forgotten_is_said_and_takes_no_word(home: Home) -> None:
     none = protocol.Failed(0, "not_found", "There is no e9.", "Find it.")
     app = ReveriesApp(home)
-    async with asyncio.timeout(90), awake(home, Script(failures={"Forget": none})) as mind:
+    async with asyncio.timeout(300), awake(home, Script(failures={"Forget": none})) as mind:
         async with app.run_test(size=(50, 20)) as pilot:
             await until(pilot, lambda: app.is_attached_to_mind)
             app.composer.write("/forget e9")

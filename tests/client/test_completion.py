@@ -18,7 +18,7 @@ def completed(*words: str) -> list[str]:
         f"{completion_script('bash', cli)}\nCOMP_WORDS=({quoted})\nCOMP_CWORD={len(words)}\n_reveries\n"
         'printf "%s\\n" "${COMPREPLY[@]}"\n'
     )
-    done = subprocess.run(["bash", "-u"], input=script, capture_output=True, text=True, check=False, timeout=120)
+    done = subprocess.run(["bash", "-u"], input=script, capture_output=True, text=True, check=False, timeout=300)
     assert not done.stderr
     return done.stdout.split()
 
@@ -60,4 +60,4 @@ def test_each_shell_takes_its_script(shell: str, words: list[str]) -> None:
         # Said in the how-to: of zsh and fish only the text was looked at where they are not installed.
         assert shell in completion_script(shell, cli)
         return
-    subprocess.run([program, *words], input=completion_script(shell, cli).encode(), check=True, timeout=120)
+    subprocess.run([program, *words], input=completion_script(shell, cli).encode(), check=True, timeout=300)

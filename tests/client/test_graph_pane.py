@@ -75,7 +75,7 @@ async def test_the_graph_is_walked_and_left_with_the_keyboard(home: Home) -> Non
     shown = recorded_graph()
     app = ReveriesApp(home)
     script = Script(episode=DETAIL, found=FOUND, looks={"AskNeighbourhood": shown})
-    async with asyncio.timeout(90), awake(home, script) as mind, app.run_test(size=(120, 40)) as pilot:
+    async with asyncio.timeout(300), awake(home, script) as mind, app.run_test(size=(120, 40)) as pilot:
         await until(pilot, lambda: app.is_attached_to_mind)
         app.composer.write("/graph the library")
         await pilot.press("enter")
@@ -103,7 +103,7 @@ async def test_the_graph_is_walked_and_left_with_the_keyboard(home: Home) -> Non
 async def test_a_narrow_terminal_gets_a_list_and_any_size_is_survived(home: Home) -> None:
     app = ReveriesApp(home)
     script = Script(episode=DETAIL, found=FOUND, looks={"AskNeighbourhood": recorded_graph()})
-    async with asyncio.timeout(90), awake(home, script), app.run_test(size=(50, 20)) as pilot:
+    async with asyncio.timeout(300), awake(home, script), app.run_test(size=(50, 20)) as pilot:
         await until(pilot, lambda: app.is_attached_to_mind)
         app.composer.write("/memory tea")
         await pilot.press("enter")
@@ -126,7 +126,7 @@ async def test_what_the_mind_cannot_draw_is_said(home: Home) -> None:
     app = ReveriesApp(home)
     none = protocol.Failed(0, "not_found", f"There is no episode yet.{HOSTILE}", "Talk with it.")
     script = Script(failures={"AskNeighbourhood": none})
-    async with asyncio.timeout(90), awake(home, script), app.run_test(size=(100, 30)) as pilot:
+    async with asyncio.timeout(300), awake(home, script), app.run_test(size=(100, 30)) as pilot:
         await until(pilot, lambda: app.is_attached_to_mind)
         await pilot.press("f9")
         await until(pilot, lambda: "no episode yet" in text_of(app))

@@ -186,7 +186,7 @@ async def test_listening_while_the_mind_is_asleep_tells_of_what_comes_later() ->
     daemon, stream = Daemon(), Stream()
     daemon.content[PAGE] = AsleepError("asleep")
     subscriptions = Subscriptions(cast(ProjectResources, Resources(daemon)), "agent", check_seconds=0.0)
-    async with asyncio.timeout(60), subscriptions.run(None), asyncio.TaskGroup() as tasks:
+    async with asyncio.timeout(300), subscriptions.run(None), asyncio.TaskGroup() as tasks:
         listening = tasks.create_task(subscriptions.listen(cast(Context, stream), listen_to(PAGE)))
         assert isinstance(await stream.sent.get(), types.SubscriptionsAcknowledgedNotification)
         daemon.content[PAGE] = page(1)
@@ -215,7 +215,7 @@ async def fetches_of(daemon: Daemon) -> int:
 async def test_nothing_is_fetched_for_a_stream_that_ended() -> None:
     daemon, stream = Daemon(), Stream()
     subscriptions = Subscriptions(cast(ProjectResources, Resources(daemon)), "agent", check_seconds=0.0)
-    async with asyncio.timeout(180), subscriptions.run(None), asyncio.TaskGroup() as tasks:
+    async with asyncio.timeout(300), subscriptions.run(None), asyncio.TaskGroup() as tasks:
         listening = tasks.create_task(subscriptions.listen(cast(Context, stream), listen_to(PAGE)))
         await stream.sent.get()
         assert await fetches_of(daemon) > 0
@@ -227,7 +227,7 @@ async def test_nothing_is_fetched_for_a_program_whose_connection_ended() -> None
     daemon, connection = Daemon(), Connection()
     context = cast(Context, SimpleNamespace(session=SimpleNamespace(_connection=connection)))
     subscriptions = Subscriptions(cast(ProjectResources, Resources(daemon)), "agent", check_seconds=0.0)
-    async with asyncio.timeout(180), subscriptions.run(None):
+    async with asyncio.timeout(300), subscriptions.run(None):
         await subscriptions.subscribe(context, types.SubscribeRequestParams(uri=PAGE))
         assert await fetches_of(daemon) > 0
         await connection.exit_stack.aclose()
@@ -245,7 +245,7 @@ async def test_it_rests_once_nothing_is_watched_any_more() -> None:
 
     daemon = Daemon()
     watch = CountedWatch(daemon.fetch, daemon.report, check_seconds=0.0)
-    async with asyncio.timeout(180), asyncio.TaskGroup() as tasks:
+    async with asyncio.timeout(300), asyncio.TaskGroup() as tasks:
         running = tasks.create_task(watch.run())
         await watch.add("agent", PAGE)
         await fetches_of(daemon)
@@ -300,7 +300,7 @@ async def test_it_checks_by_itself_while_something_is_watched() -> None:
         is_reported.set()
 
     watch = ResourceWatch(daemon.fetch, report, check_seconds=0.0)
-    async with asyncio.timeout(60), asyncio.TaskGroup() as tasks:
+    async with asyncio.timeout(300), asyncio.TaskGroup() as tasks:
         running = tasks.create_task(watch.run())
         await watch.add("agent", PAGE)
         daemon.content[PAGE] = page(2)

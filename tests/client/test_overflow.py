@@ -83,7 +83,7 @@ def test_it_is_found_in_the_log_of_a_mind_that_is_awake(tmp_path: Path) -> None:
             assert writer.stdout is not None
             assert writer.stdout.readline() == b"there\n"
             assert "memory.db-wal" in search_files(path.parent, WORDS).found, before
-            writer.communicate(timeout=60)
+            writer.communicate(timeout=300)
 
 
 @given(st.binary(max_size=3000), st.sampled_from([b"", b"SQLite format 3\x00", b"\x37\x7f\x06\x82"]))

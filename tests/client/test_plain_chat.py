@@ -50,7 +50,7 @@ class Owner:
 async def talk_plainly(home: Home, *lines: str, script: Script | None = None) -> tuple[str, FakeMind]:
     owner = Owner()
     owner.type(*[f"{line}\n" for line in lines], "")
-    async with asyncio.timeout(90), awake(home, script) as mind:
+    async with asyncio.timeout(300), awake(home, script) as mind:
         await PlainChat(home, SystemClock(), owner.read, owner.hear).run()
     return owner.heard, mind
 
@@ -110,7 +110,7 @@ async def test_long_work_is_done_here_too_and_says_how_far_it_is(
 async def test_ctrl_c_stops_long_work_and_not_the_talk(home: Home) -> None:
     owner = Owner()
     script = Script(holds_reply=True, looks={"MakeBackup": protocol.Backups(0, "/b", [])})
-    async with asyncio.timeout(90), awake(home, script), asyncio.TaskGroup() as tasks:
+    async with asyncio.timeout(300), awake(home, script), asyncio.TaskGroup() as tasks:
         chat = tasks.create_task(PlainChat(home, SystemClock(), owner.read, owner.hear).run(), name="chat")
         owner.type("/backup\n")
         await owner.until("1 of 2")
@@ -123,7 +123,7 @@ async def test_ctrl_c_stops_long_work_and_not_the_talk(home: Home) -> None:
 async def test_ctrl_c_stops_an_import_and_not_the_talk(home: Home, tmp_path: Path) -> None:
     owner, file = Owner(), tmp_path / "past.jsonl"
     file.write_text('{"time": "2025-03-04T14:02:00", "speaker": "Ada", "text": "Good morning"}\n')
-    async with asyncio.timeout(90), awake(home, Script(silent_on="Import")) as mind, asyncio.TaskGroup() as tasks:
+    async with asyncio.timeout(300), awake(home, Script(silent_on="Import")) as mind, asyncio.TaskGroup() as tasks:
         chat = tasks.create_task(PlainChat(home, SystemClock(), owner.read, owner.hear).run(), name="chat")
         owner.type(f"/import {file}\n")
         while not mind.requests(protocol.Import):  # noqa: ASYNC110 - the mind tells nobody
@@ -138,7 +138,7 @@ async def test_ctrl_c_stops_an_import_and_not_the_talk(home: Home, tmp_path: Pat
 
 async def test_the_second_ctrl_c_ends_the_wait_for_a_mind_that_does_not_answer(home: Home) -> None:
     owner = Owner()
-    async with asyncio.timeout(90), awake(home, Script(silent_on="AskContext")) as mind, asyncio.TaskGroup() as tasks:
+    async with asyncio.timeout(300), awake(home, Script(silent_on="AskContext")) as mind, asyncio.TaskGroup() as tasks:
         chat = tasks.create_task(PlainChat(home, SystemClock(), owner.read, owner.hear).run(), name="chat")
         owner.type("/context\n")
         for kind in (protocol.AskContext, protocol.Cancel):
@@ -177,7 +177,7 @@ async def test_a_refusal_is_a_sentence_and_the_talk_goes_on(home: Home) -> None:
 
 async def test_it_waits_until_the_mind_is_back(home: Home) -> None:
     owner = Owner()
-    async with asyncio.timeout(180), awake(home) as mind, asyncio.TaskGroup() as tasks:
+    async with asyncio.timeout(300), awake(home) as mind, asyncio.TaskGroup() as tasks:
         tasks.create_task(PlainChat(home, SystemClock(), owner.read, owner.hear).run(), name="plain")
         await owner.until("you: ")
         await mind.stop()

@@ -39,7 +39,7 @@ class Shown:
 
     async def sees(self, *words: str) -> None:
         try:
-            async with asyncio.timeout(60):
+            async with asyncio.timeout(300):
                 await until(self.pilot, lambda: all(one in " ".join(text_of(self.app).split()) for one in words))
         except TimeoutError:
             pytest.fail(f"{words} are not on the screen:\n{text_of(self.app)}")
@@ -56,7 +56,7 @@ async def browser(
     home: Home, listing: Callable[[Any, Any], Any], size: tuple[int, int] = (120, 40)
 ) -> AsyncIterator[Shown]:
     """The browser of a project with a task, a question, a second version of its page and a grant."""
-    async with asyncio.timeout(180), living(home, worker(), PatientClock(NOON), QUIET) as life:
+    async with asyncio.timeout(300), living(home, worker(), PatientClock(NOON), QUIET) as life:
         await ask(life.mind, protocol.CreateProject(1, "Fair"), protocol.ProjectDetail)
         store = life.mind.projects.store
         project = await store.find("Fair")

@@ -53,7 +53,7 @@ def test_systemd_takes_the_unit_and_finds_it_hardened(tmp_path: Path) -> None:
     unit.write_text(systemd_unit(service(str(tmp_path / "home"), REVERIES_HOME=str(tmp_path / "home"))))
     runtime = {"XDG_RUNTIME_DIR": str(tmp_path), "PATH": "/usr/bin:/bin"}
     verified = subprocess.run(
-        ["systemd-analyze", "verify", "--user", str(unit)], env=runtime, capture_output=True, text=True, timeout=120
+        ["systemd-analyze", "verify", "--user", str(unit)], env=runtime, capture_output=True, text=True, timeout=300
     )
     assert (verified.returncode, verified.stdout + verified.stderr) == (0, "")
     # In tenths: at most 2.5.
@@ -62,7 +62,7 @@ def test_systemd_takes_the_unit_and_finds_it_hardened(tmp_path: Path) -> None:
         env=runtime,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
     )
     assert judged.returncode == 0, judged.stdout
 

@@ -47,7 +47,7 @@ def _replies(app: ReveriesApp) -> list[ReplyWidget]:
 async def test_a_reply_streams_onto_the_screen(home: Home, size: tuple[int, int]) -> None:
     app = ReveriesApp(home)
     async with (
-        asyncio.timeout(180),
+        asyncio.timeout(300),
         awake(home, Script(pieces=["Good ", "**morning**", " to you."])) as fake,
         app.run_test(size=size) as pilot,
     ):
@@ -60,7 +60,7 @@ async def test_a_reply_streams_onto_the_screen(home: Home, size: tuple[int, int]
 
 async def test_the_mind_is_told_once_that_the_owner_writes_and_not_what_nor_of_a_command(home: Home) -> None:
     app = ReveriesApp(home)
-    async with asyncio.timeout(180), awake(home) as fake, app.run_test(size=_SIZES[0]) as pilot:
+    async with asyncio.timeout(300), awake(home) as fake, app.run_test(size=_SIZES[0]) as pilot:
         await until(pilot, lambda: app.is_attached_to_mind)
         await pilot.press(*"/status")
         await pilot.pause()
@@ -80,7 +80,7 @@ def _has_hung_up(fake: FakeMind, times: int) -> bool:
 async def test_a_mind_of_an_earlier_version_that_hangs_up_on_such_a_notice_gets_two_and_the_words(home: Home) -> None:
     app = ReveriesApp(home)
     async with (
-        asyncio.timeout(180),
+        asyncio.timeout(300),
         awake(home, Script(dies_on="NoteWriting")) as fake,
         app.run_test(size=_SIZES[0]) as pilot,
     ):
@@ -98,7 +98,7 @@ async def test_a_mind_of_an_earlier_version_that_hangs_up_on_such_a_notice_gets_
 async def test_a_notice_that_the_mind_refuses_does_not_end_the_connection(home: Home) -> None:
     app = ReveriesApp(home)
     refused = {"NoteWriting": protocol.Failed(0, "model_unavailable", "It is busy.", "")}
-    async with asyncio.timeout(180), awake(home, Script(failures=refused)) as fake, app.run_test() as pilot:
+    async with asyncio.timeout(300), awake(home, Script(failures=refused)) as fake, app.run_test() as pilot:
         await until(pilot, lambda: app.is_attached_to_mind)
         await pilot.press("h")
         await until(pilot, lambda: bool(fake.requests(protocol.NoteWriting)))
@@ -110,7 +110,7 @@ async def test_a_notice_that_the_mind_refuses_does_not_end_the_connection(home: 
 async def test_the_lines_of_a_rhyme_stay_lines(home: Home) -> None:
     app = ReveriesApp(home)
     script = Script(pieces=["The kettle sings,\n", "the robin brings\nits song."])
-    async with asyncio.timeout(180), awake(home, script), app.run_test(size=_SIZES[0]) as pilot:
+    async with asyncio.timeout(300), awake(home, script), app.run_test(size=_SIZES[0]) as pilot:
         await until(pilot, lambda: app.is_attached_to_mind)
         await pilot.press(*"a rhyme", "enter")
         await until(pilot, lambda: "its song." in text_of(app))
@@ -122,7 +122,7 @@ async def test_the_lines_of_a_rhyme_stay_lines(home: Home) -> None:
 async def test_no_row_is_wider_than_the_terminal_and_the_essentials_stay(home: Home, size: tuple[int, int]) -> None:
     app = ReveriesApp(home)
     turns = [_turn(1, "word " * 80, is_owner=True), _turn(2, "- a\n- b\n\n" + "answer " * 60, is_owner=False)]
-    async with asyncio.timeout(180), awake(home, Script(turns=turns)), app.run_test(size=size) as pilot:
+    async with asyncio.timeout(300), awake(home, Script(turns=turns)), app.run_test(size=size) as pilot:
         await until(pilot, lambda: "answer" in text_of(app))
         rows = rows_of(app)
     assert len(rows) == size[1]
@@ -133,7 +133,7 @@ async def test_no_row_is_wider_than_the_terminal_and_the_essentials_stay(home: H
 
 async def test_the_side_pane_hides_on_narrow_terminals_and_comes_on_ctrl_t(home: Home) -> None:
     app = ReveriesApp(home)
-    async with asyncio.timeout(180), awake(home), app.run_test(size=(70, 24)) as pilot:
+    async with asyncio.timeout(300), awake(home), app.run_test(size=(70, 24)) as pilot:
         await until(pilot, lambda: "Say something." in text_of(app))
         assert "recalled just now" not in text_of(app)
         await pilot.press("ctrl+t")
@@ -144,7 +144,7 @@ async def test_the_side_pane_hides_on_narrow_terminals_and_comes_on_ctrl_t(home:
 
 async def test_the_side_pane_folds_on_wide_terminals(home: Home) -> None:
     app = ReveriesApp(home)
-    async with asyncio.timeout(180), awake(home), app.run_test(size=(120, 40)) as pilot:
+    async with asyncio.timeout(300), awake(home), app.run_test(size=(120, 40)) as pilot:
         await until(pilot, lambda: "recalled just now" in text_of(app))
         await pilot.press("ctrl+t")
         await until(pilot, lambda: "recalled just now" not in text_of(app))
@@ -158,7 +158,7 @@ async def test_the_monologue_shows_why_it_began_its_words_and_why_it_ended(home:
         protocol.ThoughtEnded(0, "x", "settled", "It had come to rest.", 12),
     ]
     app = ReveriesApp(home)
-    async with asyncio.timeout(180), awake(home, Script(live=live)), app.run_test(size=(120, 40)) as pilot:
+    async with asyncio.timeout(300), awake(home, Script(live=live)), app.run_test(size=(120, 40)) as pilot:
         await until(pilot, lambda: "It had come to rest." in text_of(app))
         assert "the conversation ended" in text_of(app)
         assert app.query_one(MonologuePane).text == "She said seven point four."
@@ -170,7 +170,7 @@ async def test_what_was_recalled_shows_and_is_dim_when_it_was_not_told(home: Hom
         protocol.RecalledItem("e2", "A walk with Tom.", 0.2, 1.0, "", "", False),
     ]
     app = ReveriesApp(home)
-    async with asyncio.timeout(180), awake(home, Script(recalled=items)), app.run_test(size=(120, 40)) as pilot:
+    async with asyncio.timeout(300), awake(home, Script(recalled=items)), app.run_test(size=(120, 40)) as pilot:
         await until(pilot, lambda: "Say something." in text_of(app))
         await pilot.press("h", "i", "enter")
         await until(pilot, lambda: "A walk with Tom." in text_of(app))
@@ -181,7 +181,7 @@ async def test_what_was_recalled_shows_and_is_dim_when_it_was_not_told(home: Hom
 
 async def test_enter_sends_and_ctrl_j_begins_a_line(home: Home) -> None:
     app = ReveriesApp(home)
-    async with asyncio.timeout(180), awake(home) as fake, app.run_test() as pilot:
+    async with asyncio.timeout(300), awake(home) as fake, app.run_test() as pilot:
         await until(pilot, lambda: app.is_attached_to_mind)
         await pilot.press("a", "ctrl+j", "b", "shift+enter", "c")
         assert _composer(app).text == "a\nb\nc"
@@ -192,7 +192,7 @@ async def test_enter_sends_and_ctrl_j_begins_a_line(home: Home) -> None:
 
 async def test_what_is_said_while_it_answers_waits_its_turn(home: Home) -> None:
     app = ReveriesApp(home)
-    async with asyncio.timeout(180), awake(home, Script(holds_reply=True)) as fake, app.run_test() as pilot:
+    async with asyncio.timeout(300), awake(home, Script(holds_reply=True)) as fake, app.run_test() as pilot:
         await until(pilot, lambda: app.is_attached_to_mind)
         await pilot.press("o", "n", "e", "enter")
         await until(pilot, lambda: len(_replies(app)) == 1)
@@ -208,7 +208,7 @@ async def test_what_is_said_while_it_answers_waits_its_turn(home: Home) -> None:
 @pytest.mark.parametrize("key", ["escape", "ctrl+c"])
 async def test_escape_and_ctrl_c_stop_the_reply(home: Home, key: str) -> None:
     app = ReveriesApp(home)
-    async with asyncio.timeout(180), awake(home, Script(holds_reply=True)), app.run_test() as pilot:
+    async with asyncio.timeout(300), awake(home, Script(holds_reply=True)), app.run_test() as pilot:
         await until(pilot, lambda: app.is_attached_to_mind)
         await pilot.press("h", "i", "enter")
         await until(pilot, lambda: "Good morning." in text_of(app))
@@ -220,7 +220,7 @@ async def test_escape_and_ctrl_c_stop_the_reply(home: Home, key: str) -> None:
 
 async def test_what_is_nearly_a_command_stays_in_the_draft_and_a_blank_before_it_says_it(home: Home) -> None:
     app = ReveriesApp(home)
-    async with asyncio.timeout(180), awake(home) as fake, app.run_test(size=(120, 40)) as pilot:
+    async with asyncio.timeout(300), awake(home) as fake, app.run_test(size=(120, 40)) as pilot:
         await until(pilot, lambda: app.is_attached_to_mind)
         await pilot.press(*"/foo", "enter")
         await until(pilot, lambda: "There is no command /foo" in text_of(app))
@@ -234,7 +234,7 @@ async def test_what_is_nearly_a_command_stays_in_the_draft_and_a_blank_before_it
 async def test_it_comes_back_by_itself_and_keeps_the_draft(home: Home) -> None:
     app = ReveriesApp(home)
     async with (
-        asyncio.timeout(90),
+        asyncio.timeout(300),
         awake(home, Script(turns=[_turn(1, "before", is_owner=True)])) as fake,
         app.run_test(size=(100, 30)) as pilot,
     ):
@@ -253,7 +253,7 @@ async def test_it_comes_back_by_itself_and_keeps_the_draft(home: Home) -> None:
 
 async def test_words_that_were_not_stored_come_back_into_the_draft(home: Home) -> None:
     app = ReveriesApp(home)
-    async with asyncio.timeout(90), awake(home, Script(dies_on="Say")) as fake, app.run_test(size=(100, 30)) as pilot:
+    async with asyncio.timeout(300), awake(home, Script(dies_on="Say")) as fake, app.run_test(size=(100, 30)) as pilot:
         await until(pilot, lambda: app.is_attached_to_mind)
         await pilot.press(*"lost", "enter")
         await until(pilot, lambda: _composer(app).text == "lost")
@@ -268,7 +268,7 @@ async def test_words_that_were_not_stored_come_back_into_the_draft(home: Home) -
 async def test_a_reply_cut_by_a_lost_connection_is_marked_and_the_rest_comes_back(home: Home) -> None:
     app = ReveriesApp(home)
     async with (
-        asyncio.timeout(90),
+        asyncio.timeout(300),
         awake(home, Script(holds_reply=True)) as fake,
         app.run_test(size=(100, 30)) as pilot,
     ):
@@ -289,7 +289,7 @@ async def test_a_reply_cut_by_a_lost_connection_is_marked_and_the_rest_comes_bac
 async def test_a_reattached_terminal_shows_the_conversation(home: Home) -> None:
     turns = [_turn(1, "first", is_owner=True), _turn(2, "# Second\n\n- *item*", is_owner=False)]
     app = ReveriesApp(home)
-    async with asyncio.timeout(180), awake(home, Script(turns=turns)), app.run_test(size=(100, 30)) as pilot:
+    async with asyncio.timeout(300), awake(home, Script(turns=turns)), app.run_test(size=(100, 30)) as pilot:
         await until(pilot, lambda: "item" in text_of(app))
         assert "Say something." not in text_of(app)
         assert "first" in text_of(app)
@@ -297,7 +297,7 @@ async def test_a_reattached_terminal_shows_the_conversation(home: Home) -> None:
 
 async def test_what_another_terminal_says_shows_here(home: Home) -> None:
     app = ReveriesApp(home)
-    async with asyncio.timeout(180), awake(home) as fake, app.run_test(size=(100, 30)) as pilot:
+    async with asyncio.timeout(300), awake(home) as fake, app.run_test(size=(100, 30)) as pilot:
         await until(pilot, lambda: app.is_attached_to_mind)
         await fake.broadcast(protocol.Spoken(0, _turn(7, "from the other room", is_owner=True)))
         await fake.broadcast(protocol.Spoken(0, _turn(8, "heard you", is_owner=False)))
@@ -308,7 +308,7 @@ async def test_what_another_terminal_says_shows_here(home: Home) -> None:
 async def test_the_owner_has_one_name_live_and_when_it_is_read_again(home: Home, stored: str, shown: str) -> None:
     said = protocol.SaidTurn("t1", stored, True, "Good morning.", NOW, False)
     app = ReveriesApp(home)
-    async with asyncio.timeout(90), awake(home, Script(turns=[said])), app.run_test() as pilot:
+    async with asyncio.timeout(300), awake(home, Script(turns=[said])), app.run_test() as pilot:
         await until(pilot, lambda: app.is_attached_to_mind)
         await app.chat.add_message("And now?")
         await pilot.pause()
@@ -318,7 +318,7 @@ async def test_the_owner_has_one_name_live_and_when_it_is_read_again(home: Home,
 
 async def test_our_own_turn_is_not_shown_twice(home: Home) -> None:
     app = ReveriesApp(home)
-    async with asyncio.timeout(180), awake(home) as fake, app.run_test(size=(100, 30)) as pilot:
+    async with asyncio.timeout(300), awake(home) as fake, app.run_test(size=(100, 30)) as pilot:
         await until(pilot, lambda: app.is_attached_to_mind)
         await pilot.press(*"hello", "enter")
         await until(pilot, lambda: "Good morning." in text_of(app) and not app.is_answering)
@@ -341,7 +341,7 @@ async def test_hostile_text_is_shown_harmlessly(home: Home, chunk_chars: int) ->
         status=status(home, state=HOSTILE, problems=[HOSTILE], models=[protocol.ModelUse("conversation", HOSTILE, "")]),
     )
     app = ReveriesApp(home)
-    async with asyncio.timeout(180), awake(home, script), app.run_test(size=(120, 60)) as pilot:
+    async with asyncio.timeout(300), awake(home, script), app.run_test(size=(120, 60)) as pilot:
         await until(pilot, lambda: app.is_attached_to_mind)
         await pilot.press("h", "i", "enter")
         await until(pilot, lambda: len(_replies(app)) == 2 and not app.is_answering)
@@ -372,7 +372,7 @@ def _clickable(app: ReveriesApp) -> list[str]:
 async def test_a_very_long_reply_ends_whole(home: Home) -> None:
     words = [f"word{number} " for number in range(3000)]
     app = ReveriesApp(home)
-    async with asyncio.timeout(180), awake(home, Script(pieces=words)), app.run_test() as pilot:
+    async with asyncio.timeout(300), awake(home, Script(pieces=words)), app.run_test() as pilot:
         await until(pilot, lambda: app.is_attached_to_mind)
         await pilot.press("h", "i", "enter")
         await until(pilot, lambda: bool(_replies(app)) and not app.is_answering)
@@ -385,7 +385,7 @@ async def test_a_very_long_reply_ends_whole(home: Home) -> None:
 async def test_a_banner_says_what_is_wrong(home: Home) -> None:
     script = Script(status=status(home, health="not storing", problems=["The disk is full: nothing new is stored."]))
     app = ReveriesApp(home)
-    async with asyncio.timeout(180), awake(home, script), app.run_test() as pilot:
+    async with asyncio.timeout(300), awake(home, script), app.run_test() as pilot:
         await until(pilot, lambda: "The disk is full" in text_of(app))
         assert not app.query_one("#banner", Static).has_class("hidden")
 
@@ -393,7 +393,7 @@ async def test_a_banner_says_what_is_wrong(home: Home) -> None:
 async def test_a_refused_turn_says_why(home: Home) -> None:
     failure = protocol.Failed(0, "budget", "Today's tokens are used up.", "Raise budget.conversation.tokens_per_day.")
     app = ReveriesApp(home)
-    async with asyncio.timeout(180), awake(home, Script(failures={"Say": failure})), app.run_test() as pilot:
+    async with asyncio.timeout(300), awake(home, Script(failures={"Say": failure})), app.run_test() as pilot:
         await until(pilot, lambda: app.is_attached_to_mind)
         await pilot.press("h", "i", "enter")
         await until(pilot, lambda: "used up" in text_of(app))
@@ -403,7 +403,7 @@ async def test_a_refused_turn_says_why(home: Home) -> None:
 async def test_a_reply_that_broke_off_stands_there_once(home: Home, is_told_before: bool) -> None:
     kept = protocol.SaidTurn("r1", "Reverie", False, "The pear tree is", NOW, True)
     app = ReveriesApp(home)
-    async with asyncio.timeout(180), awake(home), app.run_test() as pilot:
+    async with asyncio.timeout(300), awake(home), app.run_test() as pilot:
         await until(pilot, lambda: app.is_attached_to_mind)
         await app.chat.add_message("How is the tree?")
         await app.chat.mark_stored("w1")
@@ -422,7 +422,7 @@ async def test_a_reply_that_broke_off_stands_there_once(home: Home, is_told_befo
 
 async def test_a_hint_goes_after_its_time_by_the_clock_of_the_app(home: Home, clock: HandClock) -> None:
     app = ReveriesApp(home, clock)
-    async with asyncio.timeout(180), awake(home), app.run_test() as pilot:
+    async with asyncio.timeout(300), awake(home), app.run_test() as pilot:
         await until(pilot, lambda: app.is_attached_to_mind)
         await pilot.press("ctrl+c")
         await until(pilot, lambda: "again leaves" in text_of(app))
@@ -435,7 +435,7 @@ async def test_a_hint_goes_after_its_time_by_the_clock_of_the_app(home: Home, cl
 
 async def test_one_ctrl_c_stays_and_two_leave(home: Home, clock: HandClock) -> None:
     app = ReveriesApp(home, clock)
-    async with asyncio.timeout(180), awake(home), app.run_test() as pilot:
+    async with asyncio.timeout(300), awake(home), app.run_test() as pilot:
         await until(pilot, lambda: app.is_attached_to_mind)
         await pilot.press("ctrl+c")
         await until(pilot, lambda: "again leaves" in text_of(app))
@@ -445,7 +445,7 @@ async def test_one_ctrl_c_stays_and_two_leave(home: Home, clock: HandClock) -> N
 
 async def test_f1_shows_the_keys_and_escape_closes_them(home: Home) -> None:
     app = ReveriesApp(home)
-    async with asyncio.timeout(180), awake(home), app.run_test() as pilot:
+    async with asyncio.timeout(300), awake(home), app.run_test() as pilot:
         await pilot.press("f1")
         await until(pilot, lambda: "Ctrl+J" in text_of(app))
         await pilot.press("escape")
@@ -455,7 +455,7 @@ async def test_f1_shows_the_keys_and_escape_closes_them(home: Home) -> None:
 @pytest.mark.requirement("E9")
 async def test_it_starts_while_the_mind_is_away_and_resizes_to_nothing(home: Home) -> None:
     app = ReveriesApp(home)
-    async with asyncio.timeout(180), app.run_test(size=(80, 24)) as pilot:
+    async with asyncio.timeout(300), app.run_test(size=(80, 24)) as pilot:
         await until(pilot, lambda: "reconnecting" in text_of(app))
         await pilot.resize_terminal(1, 1)
         await pilot.resize_terminal(200, 60)

@@ -58,7 +58,7 @@ def test_a_folder_takes_the_file_into_it(tmp_path: Path) -> None:
 
 async def test_a_command_with_a_place_that_is_none_says_so_and_the_talk_goes_on(home: Home) -> None:
     app = ReveriesApp(home)
-    async with asyncio.timeout(90), awake(home, Script(turns=_turns(4))), app.run_test(size=(120, 30)) as pilot:
+    async with asyncio.timeout(300), awake(home, Script(turns=_turns(4))), app.run_test(size=(120, 30)) as pilot:
         await until(pilot, lambda: app.is_attached_to_mind and bool(app.chat.query(".turn")))
         for typed, shown in (
             ("/copy ~nobody-of-this-name/x", "nobody-of-this-name"),
@@ -78,7 +78,7 @@ async def test_a_fault_that_nobody_foresaw_in_a_command_is_written_down_and_the_
         raise OverflowError("nobody foresaw it")
 
     app = ReveriesApp(home)
-    async with asyncio.timeout(90), awake(home), app.run_test(size=(120, 30)) as pilot:
+    async with asyncio.timeout(300), awake(home), app.run_test(size=(120, 30)) as pilot:
         await until(pilot, lambda: app.is_attached_to_mind)
         app.actions._actions["/backup"] = falls
         app.composer.write("/backup")
@@ -94,7 +94,7 @@ async def test_a_fault_that_nobody_foresaw_in_a_command_is_written_down_and_the_
 async def test_work_that_ends_takes_no_key_from_who_writes(home: Home) -> None:
     app = ReveriesApp(home)
     script = Script(progress=[("the first", 1, 2)], holds_reply=True)
-    async with asyncio.timeout(90), awake(home, script) as mind, app.run_test(size=(100, 30)) as pilot:
+    async with asyncio.timeout(300), awake(home, script) as mind, app.run_test(size=(100, 30)) as pilot:
         await until(pilot, lambda: app.is_attached_to_mind)
         app.composer.write("/consolidate")
         await pilot.press("enter")
@@ -111,7 +111,7 @@ async def test_work_that_fails_takes_no_key_from_who_writes(home: Home) -> None:
     app = ReveriesApp(home)
     full = protocol.Failed(0, "storage", "There is no room.", "Free some.")
     script = Script(failures={"MakeBackup": full})
-    async with asyncio.timeout(90), awake(home, script), app.run_test(size=(100, 30)) as pilot:
+    async with asyncio.timeout(300), awake(home, script), app.run_test(size=(100, 30)) as pilot:
         await until(pilot, lambda: app.is_attached_to_mind)
         app.action_command("/backup")
         app.composer.write("half a sen")
@@ -125,7 +125,7 @@ async def test_leaving_while_work_is_under_way_is_asked_about_and_stop_ends_the_
     script = Script(
         progress=[("copying, MB", 120, 453)], holds_reply=True, looks={"MakeBackup": protocol.Backups(0, "/b", [])}
     )
-    async with asyncio.timeout(90), awake(home, script) as mind, app.run_test(size=(120, 30)) as pilot:
+    async with asyncio.timeout(300), awake(home, script) as mind, app.run_test(size=(120, 30)) as pilot:
         await until(pilot, lambda: app.is_attached_to_mind)
         app.action_command("/backup")
         await until(pilot, lambda: "120 of 453" in text_of(app))
@@ -142,7 +142,7 @@ async def test_leaving_while_work_is_under_way_is_asked_about_and_stop_ends_the_
 async def test_ctrl_d_twice_leaves_though_work_is_under_way(home: Home) -> None:
     app = ReveriesApp(home)
     script = Script(progress=[("the first", 1, 2)], holds_reply=True)
-    async with asyncio.timeout(90), awake(home, script), app.run_test(size=(120, 30)) as pilot:
+    async with asyncio.timeout(300), awake(home, script), app.run_test(size=(120, 30)) as pilot:
         await until(pilot, lambda: app.is_attached_to_mind)
         app.action_command("/consolidate")
         await until(pilot, lambda: "1 of 2" in text_of(app))
@@ -153,7 +153,7 @@ async def test_leaving_in_the_moment_of_a_hint_writes_no_warning_on_the_terminal
     app = ReveriesApp(home)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        async with asyncio.timeout(180), app.run_test(size=(120, 30)):
+        async with asyncio.timeout(300), app.run_test(size=(120, 30)):
             app.jobs.update_job("creating a backup", "copying", 1, 2, is_ours=True)
             await press_until_it_ends(app, "ctrl+d", "ctrl+d")
         gc.collect()
@@ -162,7 +162,7 @@ async def test_leaving_in_the_moment_of_a_hint_writes_no_warning_on_the_terminal
 
 async def test_ctrl_q_asks_about_work_that_is_under_way_too(home: Home) -> None:
     app = ReveriesApp(home)
-    async with asyncio.timeout(180), app.run_test(size=(120, 30)) as pilot:
+    async with asyncio.timeout(300), app.run_test(size=(120, 30)) as pilot:
         app.jobs.update_job("creating a backup", "copying", 1, 2, is_ours=True)
         await pilot.press("ctrl+q")
         await until(pilot, lambda: "stops what runs here: creating a backup" in text_of(app))
@@ -172,7 +172,7 @@ async def test_ctrl_q_asks_about_work_that_is_under_way_too(home: Home) -> None:
 
 async def test_a_signal_ends_it_though_work_is_under_way(home: Home) -> None:
     app = ReveriesApp(home)
-    async with asyncio.timeout(180), app.run_test(size=(120, 30)) as pilot:
+    async with asyncio.timeout(300), app.run_test(size=(120, 30)) as pilot:
         app.jobs.update_job("creating a backup", "copying", 1, 2, is_ours=True)
         os.kill(os.getpid(), signal.SIGTERM)
         await until(pilot, lambda: app._exit)
@@ -181,7 +181,7 @@ async def test_a_signal_ends_it_though_work_is_under_way(home: Home) -> None:
 
 async def test_a_long_phrase_names_what_is_to_be_forgotten_whole_or_not_at_all(home: Home) -> None:
     app = ReveriesApp(home)
-    async with asyncio.timeout(180), awake(home) as mind, app.run_test(size=(120, 30)) as pilot:
+    async with asyncio.timeout(300), awake(home) as mind, app.run_test(size=(120, 30)) as pilot:
         await until(pilot, lambda: app.is_attached_to_mind)
         phrase = "the boat " * 15 + "in the harbour"
         app.composer.write(f"/forget {phrase}")
@@ -200,7 +200,7 @@ async def test_an_import_is_stopped_and_its_bar_goes(home: Home, tmp_path: Path)
     file = tmp_path / "past.jsonl"
     file.write_text('{"time": "2025-03-04T14:02:00", "speaker": "Ada", "text": "Good morning"}\n')
     script = Script(silent_on="Import")
-    async with asyncio.timeout(90), awake(home, script), app.run_test(size=(120, 30)) as pilot:
+    async with asyncio.timeout(300), awake(home, script), app.run_test(size=(120, 30)) as pilot:
         await until(pilot, lambda: app.is_attached_to_mind)
         app.composer.write(f"/import {file}")
         await pilot.press("enter")
@@ -212,7 +212,7 @@ async def test_an_import_is_stopped_and_its_bar_goes(home: Home, tmp_path: Path)
 
 async def test_ctrl_c_twice_leaves_though_text_is_selected(home: Home, clock: HandClock) -> None:
     app = ReveriesApp(home, clock)
-    async with asyncio.timeout(90), awake(home), app.run_test(size=(120, 30)) as pilot:
+    async with asyncio.timeout(300), awake(home), app.run_test(size=(120, 30)) as pilot:
         await until(pilot, lambda: app.is_attached_to_mind)
         app.composer.write("some words")
         app.composer.select_all()
@@ -227,7 +227,7 @@ async def test_what_came_to_mind_and_how_much_was_read_is_there_after_reattachin
     told = msgspec.structs.replace(CONTEXT, recalled=[item], total_tokens=1_500, context_tokens=4_000)
     app = ReveriesApp(home)
     script = Script(turns=_turns(4), looks={"AskContext": told, "AskWhy": why()})
-    async with asyncio.timeout(90), awake(home, script) as mind, app.run_test(size=(140, 30)) as pilot:
+    async with asyncio.timeout(300), awake(home, script) as mind, app.run_test(size=(140, 30)) as pilot:
         await until(pilot, lambda: "1.5k of 4.0k read" in text_of(app))
         assert "The pear tree stays." in text_of(app)
         await pilot.press("f3")
@@ -245,7 +245,7 @@ async def test_a_turn_of_another_terminal_says_what_came_to_mind_for_it(home: Ho
     item = protocol.RecalledItem("e1", "The pear tree stays.", 0.9, NOW, "", "", True)
     app = ReveriesApp(home)
     script = Script(turns=_turns(4), looks={"AskContext": msgspec.structs.replace(CONTEXT, recalled=[])})
-    async with asyncio.timeout(90), awake(home, script) as mind, app.run_test(size=(140, 30)) as pilot:
+    async with asyncio.timeout(300), awake(home, script) as mind, app.run_test(size=(140, 30)) as pilot:
         await until(pilot, lambda: bool(mind.requests(protocol.AskContext)))
         script.looks["AskContext"] = msgspec.structs.replace(CONTEXT, recalled=[item])
         await mind.broadcast(protocol.Spoken(0, protocol.SaidTurn("t9", "Reverie", False, "Indeed.", NOW, False)))
@@ -254,7 +254,7 @@ async def test_a_turn_of_another_terminal_says_what_came_to_mind_for_it(home: Ho
 
 async def test_what_waits_its_turn_is_said_before_a_new_conversation_begins(home: Home) -> None:
     app = ReveriesApp(home)
-    async with asyncio.timeout(90), awake(home, Script(holds_reply=True)) as mind, app.run_test() as pilot:
+    async with asyncio.timeout(300), awake(home, Script(holds_reply=True)) as mind, app.run_test() as pilot:
         await until(pilot, lambda: app.is_attached_to_mind)
         for words in ("The first", "The second", "/new"):
             app.composer.write(words)
@@ -280,7 +280,7 @@ async def test_a_turn_that_is_spoken_while_it_attaches_is_shown(home: Home) -> N
 
     app, mind = ReveriesApp(home), Speaking(home)
     await mind.start()
-    async with asyncio.timeout(90), app.run_test() as pilot:
+    async with asyncio.timeout(300), app.run_test() as pilot:
         await until(pilot, lambda: "Hello from Tom 1" in text_of(app))
         # Switching to another conversation attaches in the same way.
         await mind.broadcast(protocol.Switched(0, "c1"))
@@ -294,7 +294,7 @@ async def test_earlier_turns_are_asked_for_again_when_they_did_not_come(home: Ho
     app = ReveriesApp(home)
     script = Script(turns=_turns(60), earlier=_turns(150)[:100])
     script.failures["AskTurns"] = protocol.Failed(0, "failed", "It was too slow.", "")
-    async with asyncio.timeout(90), awake(home, script) as mind, app.run_test() as pilot:
+    async with asyncio.timeout(300), awake(home, script) as mind, app.run_test() as pilot:
         await until(pilot, lambda: app.is_attached_to_mind and app.chat.max_scroll_y > 0 and app.chat.scroll_y > 0)
         app.chat.scroll_to(y=0, animate=False)
         await until(pilot, lambda: "too slow" in text_of(app))
@@ -309,7 +309,7 @@ async def test_earlier_turns_are_asked_for_again_when_they_did_not_come(home: Ho
 async def test_earlier_turns_of_a_conversation_that_was_left_are_not_shown_in_the_next(home: Home) -> None:
     app = ReveriesApp(home)
     script = Script(turns=_turns(60), earlier=_turns(100), silent_on="AskTurns")
-    async with asyncio.timeout(90), awake(home, script) as mind, app.run_test() as pilot:
+    async with asyncio.timeout(300), awake(home, script) as mind, app.run_test() as pilot:
         await until(pilot, lambda: app.is_attached_to_mind and app.chat.max_scroll_y > 0 and app.chat.scroll_y > 0)
         app.chat.scroll_to(y=0, animate=False)
         await until(pilot, lambda: bool(mind.requests(protocol.AskTurns)))
@@ -335,14 +335,14 @@ async def test_the_status_line_holds_todays_use_against_the_limit_of_all_and_mon
     ]
     app = ReveriesApp(home)
     script = Script(status=status(home, usage=usage, limits=limits))
-    async with asyncio.timeout(90), awake(home, script), app.run_test(size=(140, 30)) as pilot:
+    async with asyncio.timeout(300), awake(home, script), app.run_test(size=(140, 30)) as pilot:
         await until(pilot, lambda: "63.5k of 2.5M today $0.42 of $1.5" in text_of(app))
 
 
 @pytest.mark.parametrize("columns", [50, 80, 120])
 async def test_no_row_of_the_help_is_cut(home: Home, columns: int) -> None:
     app = ReveriesApp(home)
-    async with asyncio.timeout(90), awake(home), app.run_test(size=(columns, 24)) as pilot:
+    async with asyncio.timeout(300), awake(home), app.run_test(size=(columns, 24)) as pilot:
         await until(pilot, lambda: app.is_attached_to_mind)
         await pilot.press("f1")
         await until(pilot, lambda: "keys and commands" in text_of(app))
@@ -355,7 +355,7 @@ async def test_no_row_of_the_help_is_cut(home: Home, columns: int) -> None:
 async def test_a_long_problem_does_not_hide_the_next_one(home: Home) -> None:
     app = ReveriesApp(home)
     script = Script(status=status(home, health="degraded", problems=["The disk is full. " * 30, "No backup was made."]))
-    async with asyncio.timeout(90), awake(home, script), app.run_test(size=(120, 40)) as pilot:
+    async with asyncio.timeout(300), awake(home, script), app.run_test(size=(120, 40)) as pilot:
         await until(pilot, lambda: "No backup was made." in text_of(app))
 
 
@@ -369,7 +369,7 @@ async def test_what_a_pass_of_sleep_asks_is_answered_in_the_browser(home: Home, 
         "InspectSleep": protocol.SleepRunDetail(0, ASKS, [], 0),
         "AnswerSleep": answered,
     }
-    async with asyncio.timeout(90), awake(home, Script(sleep=answers)) as mind, app.run_test(size=(120, 30)) as pilot:
+    async with asyncio.timeout(300), awake(home, Script(sleep=answers)) as mind, app.run_test(size=(120, 30)) as pilot:
         await until(pilot, lambda: app.is_attached_to_mind)
         await pilot.press("f5")
         await until(pilot, lambda: "has a question" in text_of(app))

@@ -80,7 +80,7 @@ async def test_each_command_opens_its_pane_and_says_nothing(
 ) -> None:
     app = ReveriesApp(home)
     script = Script(looks=LOOKS, found=FOUND, episode=DETAIL)
-    async with asyncio.timeout(180), awake(home, script) as fake, app.run_test(size=size) as pilot:
+    async with asyncio.timeout(300), awake(home, script) as fake, app.run_test(size=size) as pilot:
         await until(pilot, lambda: "Say something." in text_of(app))
         app.query_one(Composer).insert(typed)
         await pilot.press("enter")
@@ -93,7 +93,7 @@ async def test_each_command_opens_its_pane_and_says_nothing(
 
 async def test_f2_shows_what_it_was_told_and_the_help_lists_it(home: Home) -> None:
     app = ReveriesApp(home)
-    async with asyncio.timeout(180), awake(home, Script(looks=LOOKS)), app.run_test(size=(120, 140)) as pilot:
+    async with asyncio.timeout(300), awake(home, Script(looks=LOOKS)), app.run_test(size=(120, 140)) as pilot:
         await until(pilot, lambda: "Say something." in text_of(app))
         await pilot.press("f2")
         await until(pilot, lambda: "no room: 90 tokens" in text_of(app))
@@ -106,7 +106,7 @@ async def test_what_cannot_be_seen_is_told_in_the_pane(home: Home) -> None:
     refusal = protocol.Failed(0, "not_found", "Nothing was said since the mind woke.", "Say something first.")
     app = ReveriesApp(home)
     script = Script(failures={"AskContext": refusal})
-    async with asyncio.timeout(180), awake(home, script), app.run_test(size=(100, 40)) as pilot:
+    async with asyncio.timeout(300), awake(home, script), app.run_test(size=(100, 40)) as pilot:
         await until(pilot, lambda: "Say something." in text_of(app))
         await pilot.press("f2")
         await until(pilot, lambda: "Nothing was said since the mind woke." in text_of(app))
@@ -115,7 +115,7 @@ async def test_what_cannot_be_seen_is_told_in_the_pane(home: Home) -> None:
 async def test_a_pane_obeys_no_text(home: Home) -> None:
     app = ReveriesApp(home)
     script = Script(looks={"AskWhy": why(summary=HOSTILE, cue=HOSTILE), "AskContext": CONTEXT})
-    async with asyncio.timeout(180), awake(home, script), app.run_test(size=(120, 60)) as pilot:
+    async with asyncio.timeout(300), awake(home, script), app.run_test(size=(120, 60)) as pilot:
         await until(pilot, lambda: "Say something." in text_of(app))
         app.query_one(Composer).insert("/why e1")
         await pilot.press("enter")

@@ -30,7 +30,7 @@ def _banner(app: ReveriesApp) -> str:
 async def test_another_version_is_told_with_what_to_do_and_the_draft_stays(home: Home, newer: int, advice: str) -> None:
     app = ReveriesApp(home)
     script = Script(version=protocol.PROTOCOL_VERSION + newer)
-    async with asyncio.timeout(180), awake(home, script) as mind, app.run_test(size=(120, 30)) as pilot:
+    async with asyncio.timeout(300), awake(home, script) as mind, app.run_test(size=(120, 30)) as pilot:
         await pilot.press(*"draft")
         await until(pilot, lambda: f"uses protocol {protocol.PROTOCOL_VERSION + newer}" in _banner(app))
         assert advice in _banner(app)
@@ -43,7 +43,7 @@ async def test_another_version_is_told_with_what_to_do_and_the_draft_stays(home:
 
 async def test_a_mind_that_sleeps_is_told_with_how_to_wake_it(home: Home) -> None:
     app = ReveriesApp(home)
-    async with asyncio.timeout(180), app.run_test(size=(120, 30)) as pilot:
+    async with asyncio.timeout(300), app.run_test(size=(120, 30)) as pilot:
         await until(pilot, lambda: "Wake it: reveries wake" in _banner(app))
         assert "reconnecting" in text_of(app)
 
@@ -51,7 +51,7 @@ async def test_a_mind_that_sleeps_is_told_with_how_to_wake_it(home: Home) -> Non
 async def test_a_million_characters_are_said_and_answered(home: Home) -> None:
     app = ReveriesApp(home)
     long = "word " * 199_990 + "the-end"
-    async with asyncio.timeout(180), awake(home, Script(pieces=[long])) as mind, app.run_test(size=(80, 24)) as pilot:
+    async with asyncio.timeout(300), awake(home, Script(pieces=[long])) as mind, app.run_test(size=(80, 24)) as pilot:
         await until(pilot, lambda: app.is_attached_to_mind)
         app.composer.write(long)
         await pilot.press("enter")
@@ -65,7 +65,7 @@ async def test_a_million_characters_are_said_and_answered(home: Home) -> None:
 
 async def test_more_than_a_turn_may_hold_is_refused_and_stays_in_the_draft(home: Home, clock: HandClock) -> None:
     app = ReveriesApp(home, clock)
-    async with asyncio.timeout(180), awake(home) as mind, app.run_test(size=(80, 24)) as pilot:
+    async with asyncio.timeout(300), awake(home) as mind, app.run_test(size=(80, 24)) as pilot:
         await until(pilot, lambda: app.is_attached_to_mind)
         app.composer.write("x" * (protocol.MAX_TEXT_CHARS + 1))
         assert "1,000,001 characters" in app.composer.text
@@ -78,7 +78,7 @@ async def test_more_than_a_turn_may_hold_is_refused_and_stays_in_the_draft(home:
 async def test_ten_thousand_tokens_at_once_are_shown_whole(home: Home) -> None:
     app = ReveriesApp(home)
     pieces = [f"w{number} " for number in range(10_000)]
-    async with asyncio.timeout(180), awake(home, Script(pieces=pieces)), app.run_test(size=(80, 24)) as pilot:
+    async with asyncio.timeout(300), awake(home, Script(pieces=pieces)), app.run_test(size=(80, 24)) as pilot:
         await until(pilot, lambda: app.is_attached_to_mind)
         await pilot.press("h", "i", "enter")
         await until(pilot, lambda: bool(app.query(ReplyWidget)) and not app.is_answering)
@@ -91,7 +91,7 @@ async def test_every_screen_lives_in_any_terminal(home: Home, size: tuple[int, i
     app = ReveriesApp(home)
     turns = [protocol.SaidTurn("t", "Reverie", False, "# A\n\n- b\n\n| c | d |\n|---|---|\n| e | f |", NOW, False)]
     script = Script(turns=turns, looks=LOOKS, found=FOUND, episode=DETAIL)
-    async with asyncio.timeout(180), awake(home, script), app.run_test(size=(100, 30)) as pilot:
+    async with asyncio.timeout(300), awake(home, script), app.run_test(size=(100, 30)) as pilot:
         await until(pilot, lambda: app.is_attached_to_mind)
         for key in ("f1", "f4", "slash"):
             await pilot.press(key)
@@ -108,7 +108,7 @@ async def test_every_screen_lives_in_any_terminal(home: Home, size: tuple[int, i
 async def test_a_browser_that_closes_before_its_answers_come_breaks_nothing(home: Home) -> None:
     app = ReveriesApp(home)
     script = Script(found=FOUND, episode=DETAIL, looks=LOOKS)
-    async with asyncio.timeout(180), awake(home, script), app.run_test(size=(100, 30)) as pilot:
+    async with asyncio.timeout(300), awake(home, script), app.run_test(size=(100, 30)) as pilot:
         await until(pilot, lambda: app.is_attached_to_mind)
         for _ in range(2):
             await pilot.press("f4", "escape", "f8", *"pe", "escape")
@@ -119,7 +119,7 @@ async def test_a_browser_that_closes_before_its_answers_come_breaks_nothing(home
 async def test_the_mind_goes_while_a_browser_is_open(home: Home) -> None:
     app = ReveriesApp(home)
     script = Script(found=FOUND, episode=DETAIL, looks=LOOKS)
-    async with asyncio.timeout(180), awake(home, script) as mind, app.run_test(size=(100, 30)) as pilot:
+    async with asyncio.timeout(300), awake(home, script) as mind, app.run_test(size=(100, 30)) as pilot:
         await until(pilot, lambda: app.is_attached_to_mind)
         await pilot.press("f4")
         await until(pilot, lambda: isinstance(app.screen, Browser) and "Ada" in text_of(app))
@@ -134,7 +134,7 @@ async def test_the_mind_goes_while_a_browser_is_open(home: Home) -> None:
 
 async def test_it_is_back_within_two_seconds_of_the_minds_return(home: Home) -> None:
     app = ReveriesApp(home)
-    async with asyncio.timeout(180), awake(home) as mind, app.run_test(size=(100, 30)) as pilot:
+    async with asyncio.timeout(300), awake(home) as mind, app.run_test(size=(100, 30)) as pilot:
         await until(pilot, lambda: app.is_attached_to_mind)
         await mind.stop()
         await until(pilot, lambda: not app.is_attached_to_mind)
@@ -149,7 +149,7 @@ async def test_it_is_back_within_two_seconds_of_the_minds_return(home: Home) -> 
 
 async def test_what_stands_twice_is_shown_twice_and_not_lost(home: Home) -> None:
     app = ReveriesApp(home)
-    async with asyncio.timeout(180), awake(home), app.run_test(size=(100, 30)) as pilot:
+    async with asyncio.timeout(300), awake(home), app.run_test(size=(100, 30)) as pilot:
         await until(pilot, lambda: app.is_attached_to_mind)
         for _ in range(2):
             await pilot.press(*"again", "enter")
@@ -175,7 +175,7 @@ async def test_a_browser_obeys_no_text_wherever_it_stands(home: Home) -> None:
         sleep={"AskSleepLog": protocol.SleepLog(0, [run]), "InspectSleep": protocol.SleepRunDetail(0, run, [], 0)},
     )
     app = ReveriesApp(home)
-    async with asyncio.timeout(180), awake(home, script), app.run_test(size=(140, 50)) as pilot:
+    async with asyncio.timeout(300), awake(home, script), app.run_test(size=(140, 50)) as pilot:
         await until(pilot, lambda: app.is_attached_to_mind)
         await app.chat.add_message("x")
         app.recalled_items = [item]
@@ -194,7 +194,7 @@ async def test_a_browser_obeys_no_text_wherever_it_stands(home: Home) -> None:
 
 async def test_what_is_pasted_into_a_browser_is_made_plain(home: Home) -> None:
     app = ReveriesApp(home)
-    async with asyncio.timeout(180), awake(home), app.run_test(size=(100, 30)) as pilot:
+    async with asyncio.timeout(300), awake(home), app.run_test(size=(100, 30)) as pilot:
         await until(pilot, lambda: app.is_attached_to_mind)
         await pilot.press("f8")
         await until(pilot, lambda: isinstance(app.screen, Browser) and app.focused is not None)

@@ -34,7 +34,7 @@ def test_a_bar_fits_and_says_how_far_it_is(columns: int) -> None:
 async def test_work_that_somebody_else_began_shows_and_goes(home: Home) -> None:
     clock = HandClock(NOW)
     app = ReveriesApp(home, clock)
-    async with asyncio.timeout(90), awake(home) as mind, app.run_test(size=(100, 30)) as pilot:
+    async with asyncio.timeout(300), awake(home) as mind, app.run_test(size=(100, 30)) as pilot:
         await until(pilot, lambda: app.is_attached_to_mind)
         await mind.broadcast(protocol.Progress(0, f"sleeping on it{HOSTILE}", 3, 12))
         await until(pilot, lambda: "3 of 12" in text_of(app))
@@ -49,7 +49,7 @@ async def test_work_that_somebody_else_began_shows_and_goes(home: Home) -> None:
 
 async def test_what_today_used_is_asked_for_as_soon_as_a_reply_ends(home: Home) -> None:
     app = ReveriesApp(home, HandClock(NOW))
-    async with asyncio.timeout(90), awake(home) as mind, app.run_test(size=(100, 30)) as pilot:
+    async with asyncio.timeout(300), awake(home) as mind, app.run_test(size=(100, 30)) as pilot:
         await until(pilot, lambda: app.is_attached_to_mind)
         before = len(mind.requests(protocol.AskStatus))
         app.composer.write("Good morning.")
@@ -60,7 +60,7 @@ async def test_what_today_used_is_asked_for_as_soon_as_a_reply_ends(home: Home) 
 async def test_embedding_anew_is_a_bar_while_it_lasts(home: Home) -> None:
     app = ReveriesApp(home)
     under_way = status(home, embedding_done=40, embedding_total=200)
-    async with asyncio.timeout(90), awake(home, Script(status=under_way)), app.run_test(size=(100, 30)) as pilot:
+    async with asyncio.timeout(300), awake(home, Script(status=under_way)), app.run_test(size=(100, 30)) as pilot:
         await until(pilot, lambda: "re-embedding memory" in text_of(app) and "40 of 200" in text_of(app))
         app._show_status(status(home))
         await until(pilot, lambda: "re-embedding memory" not in text_of(app))
@@ -69,7 +69,7 @@ async def test_embedding_anew_is_a_bar_while_it_lasts(home: Home) -> None:
 async def test_consolidation_shows_a_bar_while_the_conversation_goes_on_and_its_page_at_the_end(home: Home) -> None:
     app = ReveriesApp(home)
     script = Script(progress=[("the first", 1, 2)], holds_reply=True)
-    async with asyncio.timeout(90), awake(home, script) as mind, app.run_test(size=(100, 30)) as pilot:
+    async with asyncio.timeout(300), awake(home, script) as mind, app.run_test(size=(100, 30)) as pilot:
         await until(pilot, lambda: app.is_attached_to_mind)
         app.composer.write("/consolidate")
         await pilot.press("enter")
@@ -87,7 +87,7 @@ async def test_a_file_is_brought_in_and_a_wrong_one_is_named(home: Home, tmp_pat
     file = tmp_path / "past.jsonl"
     file.write_text(json.dumps({"time": "2025-03-04T14:02:00", "speaker": "Ada", "text": "Good morning"}) + "\n")
     made = protocol.Backups(0, "/backups", [])
-    async with asyncio.timeout(90), awake(home, Script(looks={"MakeBackup": made})) as mind:
+    async with asyncio.timeout(300), awake(home, Script(looks={"MakeBackup": made})) as mind:
         async with app.run_test(size=(120, 30)) as pilot:
             await until(pilot, lambda: app.is_attached_to_mind)
             for typed, shown in (

@@ -78,7 +78,7 @@ def test_a_loopback_address_is_taken() -> None:
 
 
 async def test_the_token_is_exchanged_for_a_cookie_and_a_page_that_takes_it_out_of_the_address(home: Home) -> None:
-    async with asyncio.timeout(90), served(home) as (opened, _), aiohttp.ClientSession() as browser:
+    async with asyncio.timeout(300), served(home) as (opened, _), aiohttp.ClientSession() as browser:
         async with browser.get(opened.address, allow_redirects=False) as answer:
             assert answer.status == 200  # A Strict cookie is not sent after a redirect of a cross-site visit.
             assert "/page.js" in await answer.text()
@@ -90,7 +90,7 @@ async def test_the_token_is_exchanged_for_a_cookie_and_a_page_that_takes_it_out_
 
 
 async def test_what_the_page_loads_is_its_own_and_nothing_elsewhere(home: Home) -> None:
-    async with asyncio.timeout(90), served(home) as (opened, _), aiohttp.ClientSession() as browser:
+    async with asyncio.timeout(300), served(home) as (opened, _), aiohttp.ClientSession() as browser:
         for path in ("/", "/page.css", "/static/js/textual.js"):
             async with browser.get(base(opened) + path, headers=sign_cookie(opened)) as answer:
                 assert answer.status == 200
@@ -107,7 +107,7 @@ async def test_what_the_page_loads_is_its_own_and_nothing_elsewhere(home: Home) 
 
 @pytest.mark.requirement("F4")
 async def test_the_link_lets_one_browser_in_once_and_says_so_to_the_next(home: Home) -> None:
-    async with asyncio.timeout(110), served(home) as (opened, mind), aiohttp.ClientSession() as browser:
+    async with asyncio.timeout(300), served(home) as (opened, mind), aiohttp.ClientSession() as browser:
         link = opened.address.partition("#")[0]
         for _ in range(2):  # A visit whose cookie never comes back does not use the token up.
             async with browser.get(link) as answer:
@@ -137,7 +137,7 @@ async def test_the_link_lets_one_browser_in_once_and_says_so_to_the_next(home: H
 @pytest.mark.requirement("F4")
 @pytest.mark.parametrize("name", ["Sec-Purpose", "Purpose", "X-Moz"])
 async def test_who_looks_ahead_gets_no_cookie(home: Home, name: str) -> None:
-    async with asyncio.timeout(90), served(home) as (opened, _), aiohttp.ClientSession() as browser:
+    async with asyncio.timeout(300), served(home) as (opened, _), aiohttp.ClientSession() as browser:
         link = opened.address.partition("#")[0]
         for method, headers in (("GET", {name: "prefetch;prerender"}), ("HEAD", {})):
             async with browser.request(method, link, headers=headers) as answer:
@@ -167,7 +167,7 @@ async def test_who_looks_ahead_gets_no_cookie(home: Home, name: str) -> None:
 async def test_whoever_lacks_the_token_or_comes_from_elsewhere_is_refused(
     home: Home, path: str, headers: dict[str, str]
 ) -> None:
-    async with asyncio.timeout(110), served(home) as (opened, mind), aiohttp.ClientSession() as browser:
+    async with asyncio.timeout(300), served(home) as (opened, mind), aiohttp.ClientSession() as browser:
         named = {name: value.replace("PORT", str(opened.port)) for name, value in headers.items()}
         async with browser.get(base(opened) + path, headers=named, allow_redirects=False) as answer:
             assert answer.status == 403
@@ -179,7 +179,7 @@ async def test_whoever_lacks_the_token_or_comes_from_elsewhere_is_refused(
 @pytest.mark.requirement("F4")
 async def test_a_cookie_that_another_port_was_handed_opens_no_window(home: Home) -> None:
     """A browser sends the cookie to every port of the address, where another program can forge the other headers."""
-    async with asyncio.timeout(110), served(home) as (opened, mind), aiohttp.ClientSession() as browser:
+    async with asyncio.timeout(300), served(home) as (opened, mind), aiohttp.ClientSession() as browser:
         headers = sign_cookie(opened) | {"Origin": base(opened)}
         for key in ("", "/", "/wrong", f"/{COOKIE}", f"/{TOKEN}", f"?key={KEY}"):
             with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
@@ -191,7 +191,7 @@ async def test_a_cookie_that_another_port_was_handed_opens_no_window(home: Home)
 
 
 async def test_no_other_file_is_given_out(home: Home) -> None:
-    async with asyncio.timeout(90), served(home) as (opened, _), aiohttp.ClientSession() as browser:
+    async with asyncio.timeout(300), served(home) as (opened, _), aiohttp.ClientSession() as browser:
         for name in ("images/background.png", "..%2f..%2fserver.py", "../server.py", "js/", "js%2f..%2f..%2fserver.py"):
             async with browser.get(f"{base(opened)}/static/{name}", headers=sign_cookie(opened)) as answer:
                 assert answer.status == 404
@@ -204,7 +204,7 @@ async def read_until(socket: aiohttp.ClientWebSocketResponse, holds: Callable[[s
     """Read what the window is sent until `holds` is true."""
     seen = ""
     while not holds(seen):
-        message = await socket.receive(timeout=80)
+        message = await socket.receive(timeout=300)
         if message.type is aiohttp.WSMsgType.BINARY:
             seen += message.data.decode("utf-8", "replace")
         elif message.type in (aiohttp.WSMsgType.CLOSED, aiohttp.WSMsgType.CLOSE, aiohttp.WSMsgType.CLOSING):
@@ -214,7 +214,7 @@ async def read_until(socket: aiohttp.ClientWebSocketResponse, holds: Callable[[s
 
 async def test_a_window_is_the_same_conversation_and_survives_what_is_no_message(home: Home) -> None:
     before = Script(turns=[protocol.SaidTurn("t0", "Ada", True, "quinces", NOW, False)])
-    async with asyncio.timeout(110), served(home, before) as (opened, mind), aiohttp.ClientSession() as browser:
+    async with asyncio.timeout(300), served(home, before) as (opened, mind), aiohttp.ClientSession() as browser:
         headers = sign_cookie(opened) | {"Origin": base(opened)}
         address = f"{base(opened)}/ws/{KEY}?width=100&height=30"
         async with browser.ws_connect(address, headers=headers) as socket:
@@ -234,7 +234,7 @@ async def test_a_window_is_the_same_conversation_and_survives_what_is_no_message
             assert said.text == "Good morning from a browser"
             await socket.send_str(json.dumps(["stdin", "\x04"]))
             while not socket.closed:
-                await socket.receive(timeout=80)
+                await socket.receive(timeout=300)
 
 
 async def test_there_are_only_so_many_windows() -> None:
@@ -268,7 +268,7 @@ class Chromium:
         self._number += 1
         await self._socket.send_json({"id": self._number, "method": method, "params": params})
         while True:
-            told = await self._socket.receive_json(timeout=120)
+            told = await self._socket.receive_json(timeout=300)
             match told.get("method"):
                 case "Network.requestWillBeSent":
                     self.asked.append(told["params"]["request"]["url"])
@@ -308,7 +308,7 @@ async def chromium(folder: Path) -> AsyncIterator[Chromium]:
                 yield Chromium(socket)
     finally:
         process.terminate()
-        async with asyncio.timeout(180):
+        async with asyncio.timeout(300):
             await process.wait()
 
 
@@ -337,7 +337,7 @@ async def test_chromium_draws_the_conversation_and_asks_no_other_host(
     home: Home, tmp_path: Path, entrance: Callable[[str], str]
 ) -> None:
     turns = [protocol.SaidTurn("t1", "Reverie", False, "**Good morning.** http://evil.example/a", 1.0, False)]
-    async with asyncio.timeout(150), served(home, Script(turns=turns)) as (opened, mind), chromium(tmp_path) as page:
+    async with asyncio.timeout(300), served(home, Script(turns=turns)) as (opened, mind), chromium(tmp_path) as page:
         for domain in ("Network", "Log", "Page", "Runtime"):
             await page.do(f"{domain}.enable")
         await page.do("Page.navigate", url=entrance(opened.address))

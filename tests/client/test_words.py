@@ -66,7 +66,7 @@ def test_what_is_meant_private_is_not_written_down_while_it_is_typed(text: str) 
 
 async def test_private_words_on_a_new_line_are_said_off_the_record(home: Home) -> None:
     app = ReveriesApp(home)
-    async with asyncio.timeout(180), awake(home) as mind, app.run_test() as pilot:
+    async with asyncio.timeout(300), awake(home) as mind, app.run_test() as pilot:
         await until(pilot, lambda: app.is_attached_to_mind)
         await pilot.press(*"/private", "ctrl+j", *"hush")
         assert app.composer.draft_to_save == ""
@@ -85,7 +85,7 @@ async def test_a_blank_before_a_command_says_it_plainly_too(home: Home) -> None:
 
 async def test_what_is_only_like_private_is_said_on_the_record_with_a_blank_before_it(home: Home) -> None:
     app = ReveriesApp(home)
-    async with asyncio.timeout(180), awake(home) as mind, app.run_test(size=(120, 30)) as pilot:
+    async with asyncio.timeout(300), awake(home) as mind, app.run_test(size=(120, 30)) as pilot:
         await until(pilot, lambda: app.is_attached_to_mind)
         await pilot.press(*"/pirate ships", "enter")
         await until(pilot, lambda: "put a space first" in text_of(app) and "/pirate" in app.composer.text)
@@ -97,7 +97,7 @@ async def test_what_is_only_like_private_is_said_on_the_record_with_a_blank_befo
 
 async def test_off_the_record_nothing_is_given_to_memory(home: Home) -> None:
     app = ReveriesApp(home)
-    async with asyncio.timeout(180), awake(home) as mind, app.run_test(size=(120, 30)) as pilot:
+    async with asyncio.timeout(300), awake(home) as mind, app.run_test(size=(120, 30)) as pilot:
         await until(pilot, lambda: app.is_attached_to_mind)
         app.composer.set_private(True)
         await pilot.press(*"/remember it", "enter")
@@ -108,7 +108,7 @@ async def test_off_the_record_nothing_is_given_to_memory(home: Home) -> None:
 
 async def test_said_again_off_the_record_it_is_off_the_record(home: Home) -> None:
     app = ReveriesApp(home)
-    async with asyncio.timeout(180), awake(home) as mind, app.run_test(size=(120, 30)) as pilot:
+    async with asyncio.timeout(300), awake(home) as mind, app.run_test(size=(120, 30)) as pilot:
         await until(pilot, lambda: app.is_attached_to_mind)
         await pilot.press(*"one", "enter")
         await until(pilot, lambda: "Good morning." in text_of(app) and not app.is_answering)
@@ -137,7 +137,7 @@ def burst(app: ReveriesApp, *typed: str) -> None:
 
 async def test_keys_behind_enter_are_another_text_and_nothing_is_said_twice(home: Home) -> None:
     app = ReveriesApp(home)
-    async with asyncio.timeout(180), awake(home) as mind, app.run_test() as pilot:
+    async with asyncio.timeout(300), awake(home) as mind, app.run_test() as pilot:
         await until(pilot, lambda: app.is_attached_to_mind)
         burst(app, "alpha", "<enter>", "beta", "<enter>", "gamma")
         await until(pilot, lambda: len(said(mind)) == 2 and app.composer.text == "gamma" and not app.link.is_busy)
@@ -147,7 +147,7 @@ async def test_keys_behind_enter_are_another_text_and_nothing_is_said_twice(home
 
 async def test_keys_behind_a_command_are_another_text(home: Home) -> None:
     app = ReveriesApp(home)
-    async with asyncio.timeout(180), awake(home) as mind, app.run_test() as pilot:
+    async with asyncio.timeout(300), awake(home) as mind, app.run_test() as pilot:
         await until(pilot, lambda: app.is_attached_to_mind)
         burst(app, "/private", "<enter>", "hush", "<enter>", "/private", "<enter>", "aloud", "<enter>", "rest")
         await until(pilot, lambda: len(said(mind)) == 2 and app.composer.text == "rest" and not app.link.is_busy)
@@ -158,7 +158,7 @@ async def test_keys_behind_a_command_are_another_text(home: Home) -> None:
 
 async def test_what_is_refused_comes_back_before_what_was_typed_since(home: Home) -> None:
     app = ReveriesApp(home)
-    async with asyncio.timeout(180), app.run_test() as pilot:
+    async with asyncio.timeout(300), app.run_test() as pilot:
         burst(app, "alpha", "<enter>", "beta")
         await until(pilot, lambda: app.composer.text == "alpha\n\nbeta")
         app.composer.clear()
@@ -173,7 +173,7 @@ async def test_what_is_refused_comes_back_before_what_was_typed_since(home: Home
 async def test_leaving_right_behind_enter_loses_nothing(home: Home) -> None:
     home.path.mkdir(mode=0o700)
     app = ReveriesApp(home)
-    async with asyncio.timeout(180), app.run_test() as pilot:
+    async with asyncio.timeout(300), app.run_test() as pilot:
         burst(app, "alpha", "<enter>", "<ctrl+d>")
         await pilot.pause()
     assert DraftFile(home.draft).load() == "alpha"
@@ -182,7 +182,7 @@ async def test_leaving_right_behind_enter_loses_nothing(home: Home) -> None:
 async def test_a_tab_that_is_closed_loses_nothing(home: Home) -> None:
     home.path.mkdir(mode=0o700)
     app = ReveriesApp(home)
-    async with asyncio.timeout(180), app.run_test() as pilot:
+    async with asyncio.timeout(300), app.run_test() as pilot:
         app.composer.write("half a thought")
         app.post_message(ExitApp())
         await pilot.pause()
@@ -191,7 +191,7 @@ async def test_a_tab_that_is_closed_loses_nothing(home: Home) -> None:
 
 async def test_what_was_written_off_the_record_stays_it_when_that_ends(home: Home) -> None:
     app = ReveriesApp(home)
-    async with asyncio.timeout(180), awake(home) as mind, app.run_test(size=(120, 30)) as pilot:
+    async with asyncio.timeout(300), awake(home) as mind, app.run_test(size=(120, 30)) as pilot:
         await until(pilot, lambda: app.is_attached_to_mind)
         app.composer.toggle_private()
         await pilot.press(*"hush")
@@ -215,7 +215,7 @@ def kept(home: Home) -> str:
 
 async def test_what_waits_is_on_the_disk_before_the_terminal_is_closed(home: Home) -> None:
     app = ReveriesApp(home)
-    async with asyncio.timeout(180), awake(home, Script(holds_reply=True)) as mind, app.run_test() as pilot:
+    async with asyncio.timeout(300), awake(home, Script(holds_reply=True)) as mind, app.run_test() as pilot:
         await until(pilot, lambda: app.is_attached_to_mind)
         await pilot.press(*"one", "enter")
         await until(pilot, lambda: app.is_answering and not app.link.unacknowledged)
@@ -228,7 +228,7 @@ async def test_what_waits_is_on_the_disk_before_the_terminal_is_closed(home: Hom
 
 async def test_a_private_message_that_waits_takes_no_other_word_with_it(home: Home) -> None:
     app = ReveriesApp(home)
-    async with asyncio.timeout(180), awake(home, Script(holds_reply=True)), app.run_test() as pilot:
+    async with asyncio.timeout(300), awake(home, Script(holds_reply=True)), app.run_test() as pilot:
         await until(pilot, lambda: app.is_attached_to_mind)
         await pilot.press(*"one", "enter")
         await until(pilot, lambda: app.is_answering and not app.link.unacknowledged)
@@ -238,7 +238,7 @@ async def test_a_private_message_that_waits_takes_no_other_word_with_it(home: Ho
 
 async def test_private_words_that_come_back_stand_alone_and_the_others_come_after(home: Home) -> None:
     app = ReveriesApp(home)
-    async with asyncio.timeout(90), awake(home, Script(holds_reply=True)) as mind, app.run_test() as pilot:
+    async with asyncio.timeout(300), awake(home, Script(holds_reply=True)) as mind, app.run_test() as pilot:
         await until(pilot, lambda: app.is_attached_to_mind)
         await pilot.press(*"one", "enter")
         await until(pilot, lambda: app.is_answering and not app.link.unacknowledged)
@@ -259,7 +259,7 @@ async def test_words_that_were_refused_and_not_stored_are_in_the_draft_again(hom
     app = ReveriesApp(home)
     full = protocol.Failed(0, "storage", "The disk is full: nothing new is stored.", "Free some space.")
     script = Script(failures={"Say": full})
-    async with asyncio.timeout(180), awake(home, script) as mind, app.run_test(size=(100, 30)) as pilot:
+    async with asyncio.timeout(300), awake(home, script) as mind, app.run_test(size=(100, 30)) as pilot:
         await until(pilot, lambda: app.is_attached_to_mind)
         await pilot.press(*"one", "enter")
         await until(pilot, lambda: app.composer.text == "one" and "The disk is full" in text_of(app))
@@ -275,7 +275,7 @@ async def test_words_that_were_refused_and_not_stored_are_in_the_draft_again(hom
 async def test_words_taken_back_to_be_said_again_are_the_draft_until_they_are(home: Home) -> None:
     app = ReveriesApp(home)
     home.path.mkdir(mode=0o700)
-    async with asyncio.timeout(180), app.run_test() as pilot:
+    async with asyncio.timeout(300), app.run_test() as pilot:
         app.draft.resend_later(OutgoingText("again"))
         await pilot.press(*"and", "ctrl+d")
     assert kept(home) == "again\n\nand"
@@ -283,7 +283,7 @@ async def test_words_taken_back_to_be_said_again_are_the_draft_until_they_are(ho
 
 async def test_words_that_were_heard_before_the_connection_was_lost_are_not_in_the_draft(home: Home) -> None:
     app = ReveriesApp(home)
-    async with asyncio.timeout(90), awake(home, Script(dies_on="Say")) as mind, app.run_test() as pilot:
+    async with asyncio.timeout(300), awake(home, Script(dies_on="Say")) as mind, app.run_test() as pilot:
         await until(pilot, lambda: app.is_attached_to_mind)
         mind.script.turns = [protocol.SaidTurn("t9", "you", True, "heard", time.time() + 5, False)]
         await pilot.press(*"heard", "enter")
@@ -301,7 +301,7 @@ async def test_words_heard_before_the_terminal_was_killed_are_not_in_its_draft(
     killed.close()
     turn = protocol.SaidTurn("t9", "you", True, "heard", time.time() - said_before_seconds, False)
     app = ReveriesApp(home)
-    async with asyncio.timeout(180), awake(home, Script(turns=[turn])), app.run_test() as pilot:
+    async with asyncio.timeout(300), awake(home, Script(turns=[turn])), app.run_test() as pilot:
         await until(pilot, lambda: app.is_attached_to_mind)
         await until(pilot, lambda: app.composer.text == draft)
 
@@ -313,7 +313,7 @@ async def test_words_that_nobody_sent_stay_though_the_same_were_just_said(home: 
     left.keep("yes")
     left.close()
     app = ReveriesApp(home)
-    async with asyncio.timeout(180), awake(home, Script(turns=turns)), app.run_test() as pilot:
+    async with asyncio.timeout(300), awake(home, Script(turns=turns)), app.run_test() as pilot:
         await until(pilot, lambda: app.is_attached_to_mind and bool(app.chat.query(".turn")))
         await pilot.pause()
         assert app.composer.text == "yes"
@@ -333,7 +333,7 @@ def test_the_file_says_since_when_its_words_may_have_been_heard(tmp_path: Path) 
 
 async def test_words_that_were_sent_stand_in_the_file_with_a_doubt_until_they_are_heard(home: Home) -> None:
     app = ReveriesApp(home)
-    async with asyncio.timeout(180), awake(home, Script(silent_on="Say")) as mind, app.run_test() as pilot:
+    async with asyncio.timeout(300), awake(home, Script(silent_on="Say")) as mind, app.run_test() as pilot:
         await until(pilot, lambda: app.is_attached_to_mind)
         began = time.time()
         await pilot.press(*"one", "enter", *"two")
@@ -346,7 +346,7 @@ async def test_words_that_were_sent_stand_in_the_file_with_a_doubt_until_they_ar
 
 async def test_what_was_sent_to_a_mind_that_is_away_comes_back_in_its_order(home: Home) -> None:
     app = ReveriesApp(home)
-    async with asyncio.timeout(180), app.run_test() as pilot:
+    async with asyncio.timeout(300), app.run_test() as pilot:
         burst(app, "one", "<enter>", "two", "<enter>", "three")
         await until(pilot, lambda: app.composer.text == "one\n\ntwo\n\nthree")
         await pilot.pause()
@@ -355,7 +355,7 @@ async def test_what_was_sent_to_a_mind_that_is_away_comes_back_in_its_order(home
 
 async def test_what_the_mind_heard_is_taken_out_of_what_waits_aside_too(home: Home) -> None:
     app = ReveriesApp(home)
-    async with asyncio.timeout(180), app.run_test():
+    async with asyncio.timeout(300), app.run_test():
         app.composer.restore_texts([OutgoingText("heard"), OutgoingText("hush", is_private=True), OutgoingText("more")])
         assert app.composer.draft_to_save == "heard\n\nmore"
         app.composer.remove_received(["heard"])
@@ -364,7 +364,7 @@ async def test_what_the_mind_heard_is_taken_out_of_what_waits_aside_too(home: Ho
 
 async def test_what_came_back_and_is_sent_again_at_once_is_not_said_twice(home: Home) -> None:
     app = ReveriesApp(home)
-    async with asyncio.timeout(180), awake(home) as mind, app.run_test(size=(120, 30)) as pilot:
+    async with asyncio.timeout(300), awake(home) as mind, app.run_test(size=(120, 30)) as pilot:
         await until(pilot, lambda: app.is_attached_to_mind and bool(app.query(WelcomeText)))
         app.link.unconfirmed_since = NOW
         app.composer.write("heard")
@@ -381,7 +381,7 @@ async def test_what_came_back_and_is_sent_again_at_once_is_not_said_twice(home: 
 
 async def test_what_is_on_the_record_waits_aside_when_that_ends_by_the_palette(home: Home) -> None:
     app = ReveriesApp(home)
-    async with asyncio.timeout(180), awake(home), app.run_test() as pilot:
+    async with asyncio.timeout(300), awake(home), app.run_test() as pilot:
         await until(pilot, lambda: app.is_attached_to_mind)
         await pilot.press(*"a letter")
         app.composer.toggle_private()
@@ -395,7 +395,7 @@ async def test_what_is_on_the_record_waits_aside_when_that_ends_by_the_palette(h
 
 async def test_two_replies_that_are_wanted_anew_lose_no_words(home: Home) -> None:
     app = ReveriesApp(home)
-    async with asyncio.timeout(180), awake(home) as mind, app.run_test() as pilot:
+    async with asyncio.timeout(300), awake(home) as mind, app.run_test() as pilot:
         await until(pilot, lambda: app.is_attached_to_mind and bool(mind.requests(protocol.AskContext)))
         app.draft.resend_later(OutgoingText("later"))
         app.draft.resend_later(OutgoingText("earlier"))
@@ -407,7 +407,7 @@ async def test_two_replies_that_are_wanted_anew_lose_no_words(home: Home) -> Non
 async def test_what_waits_stands_on_the_screen_after_another_terminals_new_conversation(home: Home) -> None:
     app = ReveriesApp(home)
     script = Script(holds_reply=True)
-    async with asyncio.timeout(180), awake(home, script) as mind, app.run_test(size=(100, 40)) as pilot:
+    async with asyncio.timeout(300), awake(home, script) as mind, app.run_test(size=(100, 40)) as pilot:
         await until(pilot, lambda: app.is_attached_to_mind)
         await pilot.press(*"one", "enter")
         await until(pilot, lambda: app.is_answering and not app.link.unacknowledged)
@@ -495,7 +495,7 @@ def test_what_a_kill_left_beside_a_draft_goes_with_it(tmp_path: Path) -> None:
 
 async def test_a_terminal_that_opens_and_sends_leaves_the_other_ones_draft(home: Home) -> None:
     one, two = ReveriesApp(home), ReveriesApp(home)
-    async with asyncio.timeout(90), awake(home), one.run_test() as first:
+    async with asyncio.timeout(300), awake(home), one.run_test() as first:
         await until(first, lambda: one.is_attached_to_mind)
         await first.press(*"a letter")
         await until(first, lambda: kept(home) == "a letter")
@@ -513,7 +513,7 @@ async def test_a_terminal_that_opens_and_sends_leaves_the_other_ones_draft(home:
 
 async def test_no_editor_gets_what_is_off_the_record(home: Home) -> None:
     app = ReveriesApp(home)
-    async with asyncio.timeout(180), awake(home), app.run_test(size=(120, 30)) as pilot:
+    async with asyncio.timeout(300), awake(home), app.run_test(size=(120, 30)) as pilot:
         await until(pilot, lambda: app.is_attached_to_mind)
         await pilot.press(*"/private hush", "ctrl+g")
         await until(pilot, lambda: "an editor would save your text" in text_of(app))
@@ -527,7 +527,7 @@ async def test_no_editor_gets_what_is_off_the_record(home: Home) -> None:
 
 async def test_what_an_editor_made_takes_the_place_of_what_it_got(home: Home) -> None:
     app = ReveriesApp(home)
-    async with asyncio.timeout(180), app.run_test():
+    async with asyncio.timeout(300), app.run_test():
         composer = app.composer
         composer.write("before")
         composer.apply_edit("before", "after")
@@ -546,7 +546,7 @@ async def test_what_an_editor_made_takes_the_place_of_what_it_got(home: Home) ->
 @pytest.mark.parametrize("word", ["/draft", "/last", "/again", "/word"])
 async def test_a_word_of_what_a_command_does_runs_nothing(home: Home, word: str) -> None:
     app = ReveriesApp(home)
-    async with asyncio.timeout(180), awake(home) as mind, app.run_test(size=(120, 30)) as pilot:
+    async with asyncio.timeout(300), awake(home) as mind, app.run_test(size=(120, 30)) as pilot:
         await until(pilot, lambda: app.is_attached_to_mind)
         await pilot.press(*word)
         await until(pilot, lambda: app.query_one(SlashMenu).is_open)
@@ -558,7 +558,7 @@ async def test_a_word_of_what_a_command_does_runs_nothing(home: Home, word: str)
 
 async def test_a_command_that_the_owner_moved_to_runs_and_a_part_of_a_name_does(home: Home) -> None:
     app = ReveriesApp(home)
-    async with asyncio.timeout(180), awake(home) as mind, app.run_test(size=(120, 30)) as pilot:
+    async with asyncio.timeout(300), awake(home) as mind, app.run_test(size=(120, 30)) as pilot:
         await until(pilot, lambda: app.is_attached_to_mind)
         await pilot.press(*"one", "enter")
         await until(pilot, lambda: bool(said(mind)) and not app.is_answering)

@@ -253,7 +253,7 @@ class GoodClient:
         """Send one request and read its answer."""
         began = time.perf_counter()
         self.writer.write(encode(protocol.AskMemory(1)))
-        async with asyncio.timeout(180):
+        async with asyncio.timeout(300):
             while getattr(decode_frame(await read_body(self.reader)), "request_id", 0) != 1:
                 pass
         self.seconds.append(time.perf_counter() - began)

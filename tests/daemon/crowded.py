@@ -98,7 +98,7 @@ async def host() -> AsyncIterator[Host]:
                 assert code == 0, f"it ended with {code}"
             finally:
                 process.kill()
-                process.wait(timeout=120)
+                process.wait(timeout=300)
 
 
 async def measure(
@@ -109,7 +109,7 @@ async def measure(
     async with host() as mind:
         async with client_of(mind.home) as client:
             await _talk(client, 30)
-        async with asyncio.timeout(180):
+        async with asyncio.timeout(300):
             # What a wake does in the background takes its megabytes once, on a busy machine perhaps late.
             while not any('"recall.loops"' in line for line in mind.log()):  # noqa: ASYNC110  # as above
                 await asyncio.sleep(0.1)
@@ -177,7 +177,7 @@ async def _hear_the_same(heard: Sequence[Sequence[object]]) -> None:
     """Wait until all have heard as much: what was told to one is on its way to the others. If it never comes, the
     orders show it."""
     with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(90):
+        async with asyncio.timeout(300):
             while len({len(turns) for turns in heard}) > 1:  # noqa: ASYNC110  # as above
                 await asyncio.sleep(0.01)
 

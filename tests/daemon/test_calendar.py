@@ -126,7 +126,7 @@ async def test_an_event_without_end_takes_no_time_and_no_room(tmp_path: Path, ru
     file = tmp_path / "c.ics"
     file.write_text(ics(event("bomb", ":19700101T000000Z", f"RRULE:{rule}"), event("tea", ":20260327T160000")))
     began = time.process_time()
-    async with asyncio.timeout(90):
+    async with asyncio.timeout(300):
         assert [title for _, title in await asyncio.to_thread(found, file)] == ["tea"]
     assert time.process_time() - began < 5.0
 
@@ -150,7 +150,7 @@ except TimeoutError as error:
 
 
 def test_a_time_limit_that_a_parser_swallows_ends_the_reading_the_next_time() -> None:
-    ran = subprocess.run([sys.executable, "-c", _LOSES_THE_FIRST_ALARM], capture_output=True, text=True, timeout=60)
+    ran = subprocess.run([sys.executable, "-c", _LOSES_THE_FIRST_ALARM], capture_output=True, text=True, timeout=300)
     assert ran.stdout.split("\n")[:2] == ["lost", "reading it takes too long: something in it recurs too often"]
 
 
@@ -258,7 +258,7 @@ def calendar(path: Path | str, database: Database, clock: PatientClock, lead: fl
 
 async def woken(one: Calendar, clock: PatientClock, hours: float) -> Reactivation | None:
     """Return the event within some hours, or None."""
-    async with asyncio.timeout(180), asyncio.TaskGroup() as tasks:
+    async with asyncio.timeout(300), asyncio.TaskGroup() as tasks:
         waiting = tasks.create_task(one.next(), name="calendar")
         for _ in range(int(hours * 12)):
             await clock.advance(300)

@@ -51,7 +51,7 @@ async def test_a_turn_that_fails_as_nobody_foresaw_after_its_client_left_is_in_t
     model, clock = Stumbling(), HandClock(NOON)
     async with living(Home(tmp_path / "h"), model, clock, load_settings(None)) as life:
         with structlog.testing.capture_logs() as lines:
-            async with asyncio.timeout(90), asyncio.TaskGroup() as tasks:
+            async with asyncio.timeout(300), asyncio.TaskGroup() as tasks:
                 session = Session(1)
                 requests = dispatcher(life.mind, tasks)
                 request = tasks.create_task(requests.handle(session, protocol.Say(1, "Are you there?")))

@@ -37,7 +37,7 @@ async def knowing(home: Home) -> AsyncIterator[Living]:
 
 
 async def until(holds: Callable[[], bool]) -> None:
-    async with asyncio.timeout(180):
+    async with asyncio.timeout(300):
         while not holds():  # noqa: ASYNC110  # What is waited for is a moment: each turn of the loop is looked at.
             await asyncio.sleep(0)
 
@@ -51,7 +51,7 @@ async def prompt_of(life: Living, words: str) -> str:
 async def hears(session: Session, frame: type[protocol.Switched]) -> None:
     """Wait until the client gets this frame."""
     heard = b""
-    async with asyncio.timeout(180):
+    async with asyncio.timeout(300):
         while frame.__name__.lower().encode() not in heard:
             heard += await session.outbox.next_frames()
 
@@ -234,7 +234,7 @@ async def test_where_nothing_is_found_a_disk_that_refuses_the_rest_is_not_told_a
 async def test_while_the_file_alone_is_written_anew_nobody_has_to_be_silent(home: Home) -> None:
     async with knowing(home) as life:
         write_marker(_marker(life), FILE_ONLY)
-        async with asyncio.timeout(180), life.mind.activity.during_silence():
+        async with asyncio.timeout(300), life.mind.activity.during_silence():
             await scrub_after_restore(life.mind)
         assert read_marker(_marker(life)) is None
 

@@ -53,7 +53,7 @@ def somebody_reads(database: Path, *, on_and_on: bool = False) -> Iterator[None]
         try:
             yield
         finally:
-            reader.communicate(timeout=60)
+            reader.communicate(timeout=300)
 
 
 async def said_and_copied(life: Living, home: Home) -> None:

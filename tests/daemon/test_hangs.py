@@ -135,7 +135,7 @@ async def living(home: Home, place: HangPlace) -> AsyncIterator[socket.socket]:
             yield manager
         finally:
             process.kill()
-            process.wait(timeout=120)
+            process.wait(timeout=300)
 
 
 def _start(program: str, environment: dict[str, str], output: BinaryIO) -> "subprocess.Popen[bytes]":

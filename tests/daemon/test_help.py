@@ -170,7 +170,7 @@ async def test_the_loop_turns_while_a_long_message_is_read() -> None:
             turns += 1
             await asyncio.sleep(0)
 
-    async with asyncio.timeout(90), asyncio.TaskGroup() as tasks:
+    async with asyncio.timeout(300), asyncio.TaskGroup() as tasks:
         tasks.create_task(turn(), name="turning")
         text = f"{'We walked along the river and talked about the garden. ' * 300}I want to kill myself."
         assert await CrisisDetector().help_for(text, SETTINGS.crisis) is not None

@@ -22,7 +22,7 @@ def _reply(prompt: Prompt) -> str:
 @pytest.mark.requirement("F10")
 async def test_a_reply_that_tells_of_it_without_its_name_is_shown_before_it_is_forgotten(home: Home) -> None:
     model = ScriptedModel(otherwise=_reply, context_tokens=16_384)
-    async with asyncio.timeout(90), living(home, model, PatientClock(NOON), load_settings(None)) as life:
+    async with asyncio.timeout(300), living(home, model, PatientClock(NOON), load_settings(None)) as life:
         for words in ("My brother Tom moved to Bergen to work on a ferry.", "Say it again.", "I bake bread today."):
             await life.say(words)
         await life.pass_time(2)

@@ -109,7 +109,7 @@ async def test_the_clock_says_when_the_first_token_came_and_how_fast_the_rest(
     # Without the ledger, so that only the model takes time.
     chat = {Role.CONVERSATION: Candidate("scripted", model)}
     prober = dataclasses.replace(Kit(database, clock).prober, chat=chat)
-    async with asyncio.timeout(90), asyncio.TaskGroup() as tasks:
+    async with asyncio.timeout(300), asyncio.TaskGroup() as tasks:
         testing = tasks.create_task(prober.probe("conversation"), name="test")
         await clock.advance(2.5)
     [probe] = testing.result()

@@ -76,7 +76,7 @@ def test_of_eight_that_start_at_once_exactly_one_stays_in_each_of_fifty_rounds()
         link = Path(folder) / "l"
         link.symlink_to(home.path)
         command = [sys.executable, "-c", textwrap.dedent(RACE), str(home.path), str(link), "50"]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=200, check=False)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
         assert done.stdout.splitlines() == ["0 75 75 75 75 75 75 75"] * 50, done.stderr
         assert not home.socket.exists()
 
@@ -112,7 +112,7 @@ async def test_whatever_signal_ends_it_twice_over_and_after_a_suspension_it_ends
                     assert time.monotonic() - began < 5
             finally:
                 process.kill()
-                process.wait(timeout=120)
+                process.wait(timeout=300)
         assert not home.socket.exists()
         assert not home.database_default.with_name("memory.db-wal").exists()
         assert company.failures == []
@@ -142,7 +142,7 @@ async def test_a_signal_that_comes_while_it_closes_takes_nothing_of_the_closing_
                 assert process.returncode == 0
             finally:
                 process.kill()
-                process.wait(timeout=120)
+                process.wait(timeout=300)
         assert not home.database_default.with_name("memory.db-wal").exists()
         assert is_sealed(home.database_default)
 
@@ -165,7 +165,7 @@ async def test_a_signal_ends_it_well_while_it_wakes_and_that_is_no_crash(number:
                 assert await asyncio.to_thread(process.wait, 10) == 0
             finally:
                 process.kill()
-                process.wait(timeout=120)
+                process.wait(timeout=300)
             assert '"awake"' not in _log_of(home)
             assert count_recent_crashes(home, time.time()) == 0
 
@@ -276,7 +276,7 @@ def test_where_a_loop_hangs_is_told_while_it_hangs() -> None:
         asyncio.run(live())
     """
     command = [sys.executable, "-c", textwrap.dedent(program)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True)
     assert "in holds_the_loop" in done.stderr
     assert "in waits_elsewhere" in done.stderr
     assert "hang-reporter" not in done.stdout
@@ -309,7 +309,7 @@ def test_reports_of_hangs_never_end_the_process() -> None:
         asyncio.run(live())
     """
     command = [sys.executable, "-c", textwrap.dedent(program)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True)
     assert done.stdout == "lived\n"
     assert done.stderr.count("no sign") >= 3
     assert "in count_leaves" in done.stderr
@@ -405,17 +405,17 @@ async def test_a_mind_that_was_started_with_its_errors_closed_wakes_and_lives_on
             process = start(["sh", "-c", 'exec "$0" -m reveries.daemon 2>&-', sys.executable], home)
             try:
                 await _logged(home, process, '"awake"')
-                async with asyncio.timeout(100), client_of(home) as client:
+                async with asyncio.timeout(300), client_of(home) as client:
                     await client.say("Good morning.")
                 process.terminate()
                 assert await asyncio.to_thread(process.wait, 10) == 0
             finally:
                 process.kill()
-                process.wait(timeout=120)
+                process.wait(timeout=300)
 
 
 async def _logged(home: Home, process: "subprocess.Popen[bytes]", words: str, pause: float = 0.05) -> None:
-    async with asyncio.timeout(100):
+    async with asyncio.timeout(300):
         while words not in _log_of(home):  # Another process: there is no event to wait for.
             assert process.poll() is None, _log_of(home)
             await asyncio.sleep(pause)
@@ -435,7 +435,7 @@ def _told_by(folder: Path, program: str) -> list[bytes]:
         manager.bind(address)
         manager.setblocking(False)
         environment = {**os.environ, "NOTIFY_SOCKET": address}
-        subprocess.run([sys.executable, "-c", head + program], env=environment, timeout=120, check=True)
+        subprocess.run([sys.executable, "-c", head + program], env=environment, timeout=300, check=True)
         told = []
         while True:
             try:

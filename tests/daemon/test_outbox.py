@@ -78,7 +78,7 @@ async def test_the_writer_ends_when_the_outbox_is_closed_and_drained() -> None:
     outbox.send(Ok(1))
     outbox.close()
     assert await outbox.next_frames()
-    async with asyncio.timeout(90):
+    async with asyncio.timeout(300):
         assert await outbox.next_frames() == b""
 
 
@@ -99,7 +99,7 @@ async def test_who_is_far_behind_what_all_are_told_is_given_up_and_one_long_word
         outbox.send_broadcast(frame)
         given_up.append(outbox.is_closed)
     assert given_up == [False, True]
-    async with asyncio.timeout(90):
+    async with asyncio.timeout(300):
         await outbox.wait_closed()
         assert await outbox.next_frames() == b""
 
@@ -118,7 +118,7 @@ async def test_what_is_being_sent_counts_until_it_has_left() -> None:
     outbox = Outbox()
     outbox.send(Token(1, "x" * (STREAM_LIMIT_BYTES + 1)))
     await outbox.next_frames()
-    async with asyncio.timeout(90), asyncio.TaskGroup() as tasks:
+    async with asyncio.timeout(300), asyncio.TaskGroup() as tasks:
         order: list[str] = []
 
         async def ask_for_more() -> None:

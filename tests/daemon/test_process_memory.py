@@ -41,7 +41,7 @@ async def test_a_daemon_collects_garbage_again_when_it_has_imported_its_code(hom
     )
     environment = {**os.environ, "REVERIES_HOME": str(home.path)}
     ran = await asyncio.to_thread(
-        subprocess.run, [sys.executable, "-c", program], env=environment, capture_output=True, text=True, timeout=180
+        subprocess.run, [sys.executable, "-c", program], env=environment, capture_output=True, text=True, timeout=300
     )
     assert (ran.returncode, ran.stdout) == (0, "True\n"), ran.stderr
 

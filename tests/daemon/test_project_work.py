@@ -168,7 +168,7 @@ async def test_what_the_owner_asks_for_does_not_wait_for_the_task_in_hand(
         await give_project(life)
         await life.say("I saw a red bicycle.")
         await until_working(life)
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(300):
             await ask(life.mind, request_, answer)
         shown = await detail(life)
         assert shown.project.rested_because == RestReason.INTERRUPTED.value
@@ -180,7 +180,7 @@ async def test_a_test_of_the_models_does_not_wait_for_the_task_in_hand(home: Hom
     async with living(home, worker(clock, pause_seconds=1800), clock, QUIET) as life:
         await give_project(life)
         await until_working(life)
-        async with asyncio.timeout(60), life.mind.activity.during_test():
+        async with asyncio.timeout(300), life.mind.activity.during_test():
             assert life.mind.activity.state()[0] != "working"
 
 
@@ -194,7 +194,7 @@ async def test_the_last_sleep_does_not_wait_for_the_task_in_hand(home: Home) -> 
         assert [entry.depth for entry in await life.mind.memory.sleep_log(9)] == ["light"]
         began, ending = clock.now(), Shutdown()
         ending.request(is_graceful=True)
-        await clock.drive(asyncio.wait_for(wind_down(life.mind, ending), 50))
+        await clock.drive(asyncio.wait_for(wind_down(life.mind, ending), 300))
         assert clock.now() - began < 600  # The task in hand would take half an hour.
         assert ("deep", "sleep") in [(entry.depth, entry.trigger) for entry in await life.mind.memory.sleep_log(9)]
 

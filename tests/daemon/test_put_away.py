@@ -27,7 +27,7 @@ async def _put_away(life: Living, words: str) -> None:
 @pytest.mark.requirement("F10")
 async def test_what_is_put_away_is_not_read_again_by_the_conversation_that_goes_on(home: Home) -> None:
     model = ScriptedModel(otherwise=lambda prompt: "I see.", context_tokens=16_384)
-    async with asyncio.timeout(90), living(home, model, PatientClock(NOON), load_settings(None)) as life:
+    async with asyncio.timeout(300), living(home, model, PatientClock(NOON), load_settings(None)) as life:
         for words in ("I can't eat shellfish.", "My club meets on Wednesday."):
             await life.say(words)
             await life.pass_time(2)
@@ -41,7 +41,7 @@ async def test_what_is_put_away_is_not_read_again_by_the_conversation_that_goes_
 @pytest.mark.requirement("F10")
 async def test_what_is_put_away_stands_in_no_summary_of_what_was_said_before(home: Home) -> None:
     model = ScriptedModel(otherwise=lambda prompt: "I see.", context_tokens=16_384)
-    async with asyncio.timeout(90), living(home, model, PatientClock(NOON), load_settings(None)) as life:
+    async with asyncio.timeout(300), living(home, model, PatientClock(NOON), load_settings(None)) as life:
         for words in ("I can't eat shellfish.", "My club meets on Wednesday."):
             await life.say(words)
         conversations, name = life.mind.memory.conversations, life.mind.conversation.conversation_id
@@ -57,7 +57,7 @@ async def test_what_is_put_away_stands_in_no_summary_of_what_was_said_before(hom
 @pytest.mark.requirement("F10")
 async def test_of_a_summary_only_the_lines_go_that_hold_what_is_put_away(home: Home) -> None:
     model = ScriptedModel(otherwise=lambda prompt: "I see.", context_tokens=16_384)
-    async with asyncio.timeout(90), living(home, model, PatientClock(NOON), load_settings(None)) as life:
+    async with asyncio.timeout(300), living(home, model, PatientClock(NOON), load_settings(None)) as life:
         for words in ("I can't eat shellfish.", "My club meets on Wednesday."):
             await life.say(words)
         conversations, name = life.mind.memory.conversations, life.mind.conversation.conversation_id
@@ -71,7 +71,7 @@ async def test_of_a_summary_only_the_lines_go_that_hold_what_is_put_away(home: H
 @pytest.mark.requirement("F10")
 async def test_what_is_put_away_is_thought_about_no_more_though_it_was_asked_for(home: Home) -> None:
     model = ScriptedModel(otherwise=lambda prompt: "I see.", context_tokens=16_384)
-    async with asyncio.timeout(90), living(home, model, PatientClock(NOON), load_settings(None)) as life:
+    async with asyncio.timeout(300), living(home, model, PatientClock(NOON), load_settings(None)) as life:
         await life.say("I can't eat shellfish.")
         await life.mind.thinking.ask(Reactivation(ThinkingReason.NUDGE, "a dish without shellfish"))
         await _put_away(life, "shellfish")
@@ -83,7 +83,7 @@ async def test_what_is_put_away_is_thought_about_no_more_though_it_was_asked_for
 @pytest.mark.requirement("F10")
 async def test_what_is_brought_back_stands_in_the_conversation_again(home: Home) -> None:
     model = ScriptedModel(otherwise=lambda prompt: "I see.", context_tokens=16_384)
-    async with asyncio.timeout(90), living(home, model, PatientClock(NOON), load_settings(None)) as life:
+    async with asyncio.timeout(300), living(home, model, PatientClock(NOON), load_settings(None)) as life:
         for words in ("I can't eat shellfish.", "My club meets on Wednesday."):
             await life.say(words)
             await life.pass_time(2)

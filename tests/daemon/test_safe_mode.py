@@ -233,7 +233,7 @@ async def test_a_home_with_broken_settings_offers_safe_mode_and_there_all_that_r
 
 async def _woken(home: Home, zygote: Zygote) -> int:
     child = zygote.wake(home)
-    async with asyncio.timeout(180):
+    async with asyncio.timeout(300):
         while True:
             try:
                 async with client_of(home):

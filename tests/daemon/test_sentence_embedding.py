@@ -39,7 +39,7 @@ async def _until_idle() -> None:
 async def test_a_sentence_comes_back_with_its_vector() -> None:
     embedder = Slow()
     meanings = SentenceEmbeddings(embedder)
-    async with asyncio.timeout(90), asyncio.TaskGroup() as tasks:
+    async with asyncio.timeout(300), asyncio.TaskGroup() as tasks:
         running = tasks.create_task(meanings.run(), name="meanings")
         line = meanings.open()
         line.offer("It rains.")
@@ -56,7 +56,7 @@ async def test_a_sentence_comes_back_with_its_vector() -> None:
 async def test_what_is_closed_meanwhile_gets_nothing_and_a_failure_is_no_end() -> None:
     embedder = Slow()
     meanings = SentenceEmbeddings(embedder)
-    async with asyncio.timeout(90), asyncio.TaskGroup() as tasks:
+    async with asyncio.timeout(300), asyncio.TaskGroup() as tasks:
         running = tasks.create_task(meanings.run(), name="meanings")
         closed, line = meanings.open(), meanings.open()
         closed.offer("Of a thought that ended.")
@@ -83,7 +83,7 @@ async def test_too_many_are_let_go_and_nobody_waits() -> None:
     line = meanings.open()
     for number in range(500):
         line.offer(f"Sentence {number}.")
-    async with asyncio.timeout(90), asyncio.TaskGroup() as tasks:
+    async with asyncio.timeout(300), asyncio.TaskGroup() as tasks:
         running = tasks.create_task(meanings.run(), name="meanings")
         embedder.may_go.set()
         await _until_idle()

@@ -89,7 +89,7 @@ async def mind(folder: Path) -> AsyncIterator[_Mind]:
 async def _raw(mind: _Mind) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
     reader, writer = await asyncio.open_unix_connection(str(mind.path))
     try:
-        async with asyncio.timeout(90):
+        async with asyncio.timeout(300):
             yield reader, writer
     finally:
         writer.close()
@@ -175,7 +175,7 @@ async def test_a_client_that_goes_ends_its_requests_and_is_noticed(mind: _Mind) 
         writer.write(encode(protocol.Observe(5)))
         await writer.drain()
         await asyncio.sleep(0)
-    async with asyncio.timeout(90):
+    async with asyncio.timeout(300):
         await mind.somebody_left.wait()
     assert mind.cancelled in ([5], [])
 
@@ -220,7 +220,7 @@ async def test_a_flood_of_garbage_is_a_few_lines_of_log_and_no_traceback(mind: _
     """The full test has a million: make soak PART=crowd."""
     crowd = Crowd(mind.path)
     with structlog.testing.capture_logs() as lines:
-        async with good_client(mind.path) as good, asyncio.timeout(90), asyncio.TaskGroup() as tasks:
+        async with good_client(mind.path) as good, asyncio.timeout(300), asyncio.TaskGroup() as tasks:
             pressing = tasks.create_task(crowd.press(20_000))
             while not pressing.done():
                 await good.ask()
@@ -258,7 +258,7 @@ async def test_a_client_that_reads_nothing_is_let_go_and_leaves_nothing_behind(m
             while not session.outbox.is_closed:
                 session.outbox.send_broadcast(protocol.Token(0, "x" * 50_000))
                 assert await _ask(good_reader, good_writer, protocol.AskMemory(1)) == protocol.Ok(1)
-            await asyncio.wait_for(mind.somebody_left.wait(), 60)
+            await asyncio.wait_for(mind.somebody_left.wait(), 300)
         assert mind.gone[0] == 1
 
 
@@ -280,7 +280,7 @@ async def test_who_asks_for_much_at_once_and_reads_nothing_has_one_answer_made(m
 
 
 async def _until(holds: Callable[[], bool]) -> None:
-    async with asyncio.timeout(90):
+    async with asyncio.timeout(300):
         while not holds():  # noqa: ASYNC110  # the other side is a task of the same loop
             await asyncio.sleep(0.005)
 
@@ -347,7 +347,7 @@ async def _as_nobody(path: Path) -> str:
         group=65534,
         extra_groups=[],
     )
-    async with asyncio.timeout(90):
+    async with asyncio.timeout(300):
         said, _ = await child.communicate()
     return said.decode().strip()
 

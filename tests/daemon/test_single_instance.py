@@ -114,7 +114,7 @@ def test_no_lock_is_written_into_a_file_that_somebody_laid_there(home: Home, tmp
 def test_the_lock_is_free_again_after_kill_9(home: Home) -> None:
     with _hold_lock_elsewhere(home) as other:
         other.kill()
-        other.wait(timeout=60)
+        other.wait(timeout=300)
     with hold_lock(home):
         assert home.lock.read_text() == f"{os.getpid()}\n"
 

@@ -65,7 +65,7 @@ async def test_a_child_that_returns_is_not_started_again() -> None:
         starts += 1
         await settle(1)
 
-    async with asyncio.timeout(90):
+    async with asyncio.timeout(300):
         await supervise("child", child, HandClock())
     assert starts == 1
 

@@ -173,7 +173,7 @@ async def test_a_test_that_is_stopped_keeps_what_was_known_and_stops_the_model(
 
     slow = scripted(clock, named(), *[plays(named())] * 10, takes_long)
     kit = Kit(database, clock, slow)
-    async with asyncio.timeout(90), asyncio.TaskGroup() as tasks:
+    async with asyncio.timeout(300), asyncio.TaskGroup() as tasks:
         testing = tasks.create_task(kit.tester.test("conversation"), name="test")
         await was_asked.wait()
         testing.cancel()

@@ -48,7 +48,7 @@ def _thinks(life: Living) -> bool:
 async def test_thinking_goes_on_when_one_conversation_is_left_for_another(tmp_path: Path, leaves: str) -> None:
     clock = HandClock(NOON)
     model = ScriptedModel((), otherwise="Indeed.", clock=clock)
-    async with living(Home(tmp_path / "h"), model, clock, load_settings(None)) as life, asyncio.timeout(90):
+    async with living(Home(tmp_path / "h"), model, clock, load_settings(None)) as life, asyncio.timeout(300):
         talk = life.mind.conversation
         talk.attach(1)
         await life.say(FACT)
@@ -68,7 +68,7 @@ async def test_thinking_goes_on_when_one_conversation_is_left_for_another(tmp_pa
 async def test_words_that_still_wait_for_their_turn_keep_thinking_quiet(tmp_path: Path) -> None:
     clock = HandClock(NOON)
     model = ScriptedModel((), otherwise="Indeed.", clock=clock)
-    async with living(Home(tmp_path / "h"), model, clock, load_settings(None)) as life, asyncio.timeout(90):
+    async with living(Home(tmp_path / "h"), model, clock, load_settings(None)) as life, asyncio.timeout(300):
         life.mind.conversation.danger = slow = SlowDanger()
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(life.mind.conversation.say(FACT, Events()), name="turn")
@@ -84,7 +84,7 @@ async def test_words_that_still_wait_for_their_turn_keep_thinking_quiet(tmp_path
 async def test_a_pass_that_begins_during_a_turn_still_heeds_its_words(tmp_path: Path) -> None:
     clock = HandClock(NOON)
     model = ScriptedModel((), otherwise="Indeed.", clock=clock)
-    async with living(Home(tmp_path / "h"), model, clock, load_settings(None)) as life, asyncio.timeout(90):
+    async with living(Home(tmp_path / "h"), model, clock, load_settings(None)) as life, asyncio.timeout(300):
         await life.say(FACT)
         await life.mind.sleep.light_sleep()
         life.mind.conversation.danger = slow = SlowDanger()
@@ -100,7 +100,7 @@ async def test_a_pass_that_begins_during_a_turn_still_heeds_its_words(tmp_path: 
 async def test_a_turn_that_fails_before_it_begins_does_not_end_thinking(tmp_path: Path) -> None:
     clock = HandClock(NOON)
     model = ScriptedModel((), otherwise="Indeed.", clock=clock)
-    async with living(Home(tmp_path / "h"), model, clock, load_settings(None)) as life, asyncio.timeout(90):
+    async with living(Home(tmp_path / "h"), model, clock, load_settings(None)) as life, asyncio.timeout(300):
         life.mind.conversation.danger = BrokenDanger()
         with pytest.raises(KeyError):
             await life.say("Good morning, how are you?")
@@ -111,7 +111,7 @@ async def test_a_turn_that_fails_before_it_begins_does_not_end_thinking(tmp_path
 @pytest.mark.requirement("R-93")
 async def test_who_stops_a_reply_stops_their_own_and_nobody_elses(tmp_path: Path) -> None:
     async with talking(tmp_path, ["Beginning ", Pause(60), "and end."]) as talk:
-        async with asyncio.timeout(90), asyncio.TaskGroup() as tasks:
+        async with asyncio.timeout(300), asyncio.TaskGroup() as tasks:
             events, stop = Events(), ReplyStop()
             first = tasks.create_task(talk.conversation.say("About the pear tree.", events), name="first")
             await until(lambda: events.text == "Beginning ")
@@ -140,7 +140,7 @@ async def test_a_thought_that_repeats_its_rules_or_a_nudge_teaches_nothing_by_it
     rule = next(line for line in prompt("think", mind="Reverie", owner="Ana").split("\n") if len(line.split()) > 8)
     clock = HandClock(NOON)
     model = ScriptedModel((rule, f"I think about {nudge}."), otherwise="So be it.", clock=clock)
-    async with living(Home(tmp_path / "h"), model, clock, load_settings(None)) as life, asyncio.timeout(90):
+    async with living(Home(tmp_path / "h"), model, clock, load_settings(None)) as life, asyncio.timeout(300):
         for why in (Reactivation(ThinkingReason.STEP), Reactivation(ThinkingReason.NUDGE, nudge)):
             asked, kept = len(model.prompts), len(await life.mind.sources.entries(0.0, 9))
             life.mind.monologue.ask(why)

@@ -191,7 +191,7 @@ async def test_what_fails_behind_a_caller_that_left_is_the_end_all_the_same(
     for number in range(earlier):
         await _put(database, f"earlier{number}")
     connection.refused = refused
-    async with asyncio.timeout(90), asyncio.TaskGroup() as tasks:
+    async with asyncio.timeout(300), asyncio.TaskGroup() as tasks:
         caller = tasks.create_task(_put(database, "of who left"))
         await asyncio.to_thread(connection.begun.wait, 5)
         caller.cancel()
@@ -202,7 +202,7 @@ async def test_what_fails_behind_a_caller_that_left_is_the_end_all_the_same(
         await _put(database, "after it")
     keeper = RoomKeeper(database, HandClock(), lambda: load_settings(None).storage)
     with pytest.raises(StorageLostError):
-        async with asyncio.timeout(90):
+        async with asyncio.timeout(300):
             await keeper.run()
 
 
@@ -218,7 +218,7 @@ async def test_a_disk_that_hangs_while_it_is_tried_is_watched(
         database.room.record_refusal("Another program holds it.")
     connection.refused = "BEGIN"
     keeper = RoomKeeper(database, HandClock(), lambda: load_settings(None).storage, lambda _: math.inf)
-    async with asyncio.timeout(90), asyncio.TaskGroup() as tasks:
+    async with asyncio.timeout(300), asyncio.TaskGroup() as tasks:
         looking = tasks.create_task(_ends_for_a_lost_storage(keeper.check()))
         await asyncio.to_thread(connection.begun.wait, 5)
         was_watched = database.pulse.is_at_work

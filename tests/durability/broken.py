@@ -31,8 +31,8 @@ _LIFE_ACKNOWLEDGED = 25
 """What is enough: the calls of a life are then about as many on a busy machine as on an idle one."""
 _LIFE_SECONDS = 20.0
 """At most, for one in which nothing is acknowledged."""
-_END_SECONDS = 60.0
-_WAKE_SECONDS = 60.0
+_END_SECONDS = 300.0
+_WAKE_SECONDS = 300.0
 _EXITED = re.compile(r"^(\d+) +([\d.]+) \+\+\+ exited with (\d+) \+\+\+", re.MULTILINE)
 
 

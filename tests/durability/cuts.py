@@ -30,8 +30,8 @@ from tests.memory.kit import WordEmbedder, open_memory
 
 _LOSSES = ("acknowledged and ", "imported and lost", "written and lost", "a pass that ended")
 """How `violations` begins what it says of something acknowledged that is not there."""
-_READY_SECONDS = 60.0
-_END_SECONDS = 60.0
+_READY_SECONDS = 300.0
+_END_SECONDS = 300.0
 
 
 @dataclass

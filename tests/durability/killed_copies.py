@@ -29,7 +29,7 @@ from tests.durability.mind import Company, Zygote, client_of
 from tests.e2e.living import Client
 
 _GONE = (OSError, ProtocolError, asyncio.IncompleteReadError)
-_READY_SECONDS = 60.0
+_READY_SECONDS = 300.0
 _LIVES_A_KILL = 4
 """So many lives are lived at most for each kill that is to fall into a copy: else it is made too quickly to be hit."""
 _ENDS = (".db", ".db.seal", ".db.made")

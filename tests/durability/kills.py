@@ -19,7 +19,7 @@ from tests.fakes.provider import Provider, provider
 from tests.memory.kit import WordEmbedder, open_memory
 from tests.memory.test_memory import picture
 
-_READY_SECONDS = 60.0
+_READY_SECONDS = 300.0
 _WAKING_SECONDS = 0.5
 """What waking takes, until it was seen here."""
 LONGEST_LIFE_SECONDS = 2.0

@@ -59,7 +59,7 @@ tokens_per_month = 1000000000
 [circuit_breaker]
 enabled = false
 """
-_WAKE_SECONDS = 100.0
+_WAKE_SECONDS = 300.0
 """A hang: on a busy machine one wakes slowly."""
 _THINGS = ("the pear tree", "my sister Marta", "the boat", "Lisbon", "the thesis", "Paul", "the old piano", "the bees")
 _DEEDS = ("planted", "sold", "dreamt of", "painted", "lost", "found", "wrote about", "asked after")
@@ -114,7 +114,7 @@ class Zygote:
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         self.process.stdin.close()
-        self.process.wait(timeout=120)
+        self.process.wait(timeout=300)
         self.process.stdout.close()
 
     def _ask(self, line: str) -> str:

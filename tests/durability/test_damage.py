@@ -269,7 +269,7 @@ def _in_a_process(program: str, place: Path, failpoint: str = "") -> "subprocess
     """
     command = [sys.executable, "-c", textwrap.dedent(begin) + textwrap.dedent(program)]
     environment = {**os.environ, "REVERIES_FAILPOINT": failpoint, "PYTHONPATH": str(ROOT)}
-    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=False)
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300, check=False)
 
 
 @pytest.mark.requirement("A2", "A8")

@@ -19,7 +19,7 @@ from tests.durability.parrot import Parrot
 from tests.e2e.living import Client
 
 WORD = "Zqvorblax-7741"
-_READY_SECONDS = 60.0
+_READY_SECONDS = 300.0
 
 
 def places(home: Home) -> dict[str, dict[str, int]]:

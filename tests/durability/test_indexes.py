@@ -380,7 +380,7 @@ async def life():
     os.kill(os.getpid(), signal.SIGKILL)
 asyncio.run(life())
 """
-    return subprocess.run([sys.executable, "-c", program], timeout=120, check=False).returncode
+    return subprocess.run([sys.executable, "-c", program], timeout=300, check=False).returncode
 
 
 @pytest.mark.requirement("A8")

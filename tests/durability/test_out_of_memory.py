@@ -78,7 +78,7 @@ async def test_where_the_model_finds_no_memory_its_process_ends_and_no_other() -
             refused = await client.say("Are you there?")
             assert (refused.reason, refused.text, room.ended > 0) == ("failed", "", True)
             room.limit(None)
-            async with asyncio.timeout(180):
+            async with asyncio.timeout(300):
                 # It is not asked for some seconds after it failed.
                 while (await client.say("And now?")).reason not in ("stop", "length"):  # noqa: ASYNC110
                     await asyncio.sleep(0.5)
@@ -105,7 +105,7 @@ async def import_lines(client: Client, ledger: Acknowledged, first: int, batches
 
 async def warmed_up(home: Home) -> None:
     """What a wake does in the background is over."""
-    async with asyncio.timeout(120):
+    async with asyncio.timeout(300):
         while '"recall.loops"' not in (home.logs / "daemon.log").read_text():  # noqa: ASYNC110  # another process
             await asyncio.sleep(0.1)
 
@@ -122,4 +122,4 @@ async def awake(home: Home, room: MemoryRoom) -> AsyncIterator[psutil.Process]:
         yield psutil.Process(process.pid)
     finally:
         process.kill()
-        process.wait(timeout=120)
+        process.wait(timeout=300)

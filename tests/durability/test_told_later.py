@@ -51,7 +51,7 @@ def _those_of(problems: list[str]) -> list[str]:
 async def _problems(home: Home, zygote: Zygote, says: str = "") -> list[str]:
     """What a mind says of itself that wakes, hears that, and is told to sleep."""
     process = zygote.wake(home)
-    async with asyncio.timeout(180):
+    async with asyncio.timeout(300):
         while True:
             try:
                 async with client_of(home) as client:

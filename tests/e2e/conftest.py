@@ -22,7 +22,7 @@ def living() -> Iterator[Living]:
         yield mind
         if mind.process is not None:
             mind.process.kill()
-            mind.process.wait(timeout=120)
+            mind.process.wait(timeout=300)
             _end_the_rest(mind.process.pid)
 
 

@@ -83,7 +83,7 @@ class Living:
         """As the power would."""
         assert self.process is not None
         self.process.kill()
-        self.process.wait(timeout=120)
+        self.process.wait(timeout=300)
 
     async def end(self, number: int = signal.SIGTERM, seconds: float = 180) -> int:
         """Send a signal; the exit code. Fails when it takes longer than `seconds`."""

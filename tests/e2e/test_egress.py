@@ -126,7 +126,7 @@ def test_litellm_asks_nobody_but_the_provider_whatever_the_model_is_called() -> 
         cwd=Path(__file__).parents[2],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
         check=True,
     )
     counts = json.loads(done.stdout.splitlines()[-1])
@@ -170,7 +170,7 @@ def _say(home: Home, environment: dict[str, str]) -> str:
         env={**os.environ, **environment, "REVERIES_HOME": str(home.path)},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
         check=False,
     )
     return done.stdout

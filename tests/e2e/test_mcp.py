@@ -216,7 +216,7 @@ async def test_standard_output_carries_nothing_but_the_wire(living: Living) -> N
     for line in lines:
         process.stdin.write((line if isinstance(line, str) else json.dumps(line)).encode() + b"\n")
     seen: set[object] = set()
-    async with asyncio.timeout(180):
+    async with asyncio.timeout(300):
         while not {1, 2, 3} <= seen:
             frame = json.loads(await process.stdout.readline())
             assert frame["jsonrpc"] == "2.0"

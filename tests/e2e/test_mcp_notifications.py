@@ -51,13 +51,13 @@ async def test_a_change_by_another_program_is_heard_until_the_end_of_the_subscri
             params = types.SubscribeRequestParams(uri=f"{_URI}/{part}")
             await request(reader, types.SubscribeRequest(params=params))
         await call(agent, "create_task", project_id="Shed", **_TASK)
-        async with asyncio.timeout(180):
+        async with asyncio.timeout(300):
             assert await heard.uris.get() == f"{_URI}/tasks"
         ended = types.UnsubscribeRequestParams(uri=f"{_URI}/tasks")
         await request(reader, types.UnsubscribeRequest(params=ended))
         await call(agent, "create_task", project_id="Shed", **(_TASK | {"title": "Saw it"}))
         await call(agent, "update_orientation", project_id="Shed", orientation={"constraints": ["600 euros"]})
-        async with asyncio.timeout(180):
+        async with asyncio.timeout(300):
             assert await heard.uris.get() == f"{_URI}/orientation"
         assert heard.uris.empty()
         for uri in (f"{_URI}/secrets", "reveries://projects/Boat/tasks", "reveries://projects"):
@@ -73,7 +73,7 @@ async def test_a_stream_of_2026_tells_of_changed_pages_and_of_new_projects(livin
         await call(agent, "create_project", **_PAGE, name="Shed")
         wanted = [f"{_URI}/tasks", "reveries://projects/Nowhere/tasks"]
         async with reader.listen(resource_subscriptions=wanted, resources_list_changed=True) as events:
-            async with asyncio.timeout(180):
+            async with asyncio.timeout(300):
                 await call(agent, "create_task", project_id="Shed", **_TASK)
                 assert await anext(aiter(events)) == ResourceUpdated(f"{_URI}/tasks")
                 await call(agent, "create_project", **_PAGE, name="Boat")

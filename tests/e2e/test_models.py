@@ -35,7 +35,7 @@ async def test_a_test_that_is_stopped_leaves_a_mind_that_goes_on(living: Living)
         client.send(protocol.ProbeModels(number))
         await client.next_of(protocol.Progress)
         client.send(protocol.Cancel(client.number(), number))
-        async with asyncio.timeout(180):
+        async with asyncio.timeout(300):
             while not isinstance(frame := await client.next(), protocol.Failed):
                 pass
         assert (frame.request_id, frame.code) == (number, "cancelled")

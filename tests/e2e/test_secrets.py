@@ -143,7 +143,7 @@ def _command(home: Home, *words: str) -> str:
         env=environment,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
         check=False,
     )
     return done.stdout + done.stderr

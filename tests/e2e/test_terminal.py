@@ -64,7 +64,7 @@ class Tmux:
 
     def _run(self, *words: str) -> str:
         return subprocess.run(
-            ["tmux", "-S", str(self._socket), *words], capture_output=True, check=True, text=True, timeout=120
+            ["tmux", "-S", str(self._socket), *words], capture_output=True, check=True, text=True, timeout=300
         ).stdout
 
 

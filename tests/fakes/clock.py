@@ -45,7 +45,7 @@ class HandClock:
 
     async def drive(self, work: Coroutine[object, object, T]) -> T:
         """Run `work` to its end, letting exactly the time pass that it waits for. Its threads have real time."""
-        async with asyncio.timeout(90), asyncio.TaskGroup() as tasks:
+        async with asyncio.timeout(300), asyncio.TaskGroup() as tasks:
             task = tasks.create_task(work, name="driven")
             while not (await asyncio.wait([task], timeout=0.002))[0]:
                 if self._sleepers:

@@ -214,7 +214,7 @@ class FakeMind:
         assert self._server is not None
         self._server.close()
         self.drop_clients()
-        async with asyncio.timeout(90):
+        async with asyncio.timeout(300):
             await self._idle.wait()
         self.home.socket.unlink(missing_ok=True)
 

@@ -93,10 +93,22 @@ class PatientClock(HandClock):
         self._workers = Workers()
         self._ledger: WatchedLedger | None = None
         self._statements: WatchedStatements | None = None
+        self._asked: set[asyncio.Future[object]] = set()
 
     async def watch(self, database: Database, ledger: WatchedLedger | None = None) -> None:
         """Wait for the thread of `database`, too, and for the calls of `ledger`, from now on."""
-        asyncio.get_running_loop().set_default_executor(self._workers)
+        loop = asyncio.get_running_loop()
+        loop.set_default_executor(self._workers)
+        run: Callable[..., asyncio.Future[object]] = loop.run_in_executor
+
+        def run_watched(*given: object) -> asyncio.Future[object]:
+            # A thread has done its work some time before the loop hears of it, on a busy machine a long time.
+            asked = run(*given)
+            self._asked.add(asked)
+            asked.add_done_callback(self._asked.discard)
+            return asked
+
+        loop.run_in_executor = run_watched  # type: ignore[method-assign, assignment]
         self._statements, self._ledger = WatchedStatements(database), ledger
 
     async def advance(self, seconds: float) -> None:
@@ -120,7 +132,7 @@ class PatientClock(HandClock):
     def _is_busy(self) -> bool:
         waits_for_database = self._statements is not None and self._statements.in_flight > 0
         waits_for_model = self._ledger is not None and self._ledger.in_flight > 0
-        return bool(self._workers.busy) or waits_for_database or waits_for_model
+        return bool(self._workers.busy or self._asked) or waits_for_database or waits_for_model
 
     @property
     def _statement_count(self) -> int:

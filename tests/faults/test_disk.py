@@ -70,7 +70,7 @@ def mounted(options: str) -> Iterator[Path]:
 def write(path: Path, *, count: int, length: int, under: tuple[str, ...] = ()) -> list[str]:
     """The lines of a process that stores `count` rows of `length` characters, one transaction each."""
     command = [*under, sys.executable, "-c", textwrap.dedent(WRITER), str(path), str(count), str(length)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     return done.stdout.splitlines()
 
 
@@ -157,7 +157,7 @@ async def test_a_mind_on_a_full_disk_says_so_spends_nothing_and_goes_on_by_itsel
                 assert await asyncio.to_thread(process.wait, 20) == 0
             finally:
                 process.kill()
-                process.wait(timeout=120)
+                process.wait(timeout=300)
         assert ledger.count >= 12
         assert violations(home.database_default, ledger) == []
         ledger.close()
@@ -214,7 +214,7 @@ async def _awake(home: Home) -> AsyncIterator["subprocess.Popen[bytes]"]:
         yield process
     finally:
         process.kill()
-        process.wait(timeout=120)
+        process.wait(timeout=300)
 
 
 async def _fill_and_look(folder: Path, watcher: Client, client: Client, asked: Provider) -> None:
@@ -300,4 +300,4 @@ def rows_in(path: Path) -> int:
         print(connection.execute("SELECT count(*) FROM conversations").fetchone()[0])
     """
     command = [sys.executable, "-c", textwrap.dedent(program), str(path)]
-    return int(subprocess.run(command, capture_output=True, text=True, timeout=100, check=True).stdout)
+    return int(subprocess.run(command, capture_output=True, text=True, timeout=300, check=True).stdout)

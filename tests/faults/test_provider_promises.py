@@ -225,7 +225,7 @@ async def _ask(model: ChatModel, max_tokens: int = 64) -> tuple[str, Finished | 
     text, end = "", None
     prompt = Prompt(Role.CONVERSATION, (ChatMessage("user", "When?"),), max_tokens)
     try:
-        async with asyncio.timeout(120), contextlib.aclosing(model.stream(prompt)) as events:
+        async with asyncio.timeout(300), contextlib.aclosing(model.stream(prompt)) as events:
             async for event in events:
                 if isinstance(event, Delta):
                     text += event.text

@@ -332,7 +332,7 @@ def _run(folder: Path, *words: str) -> tuple[int, list[Any]]:
         [sys.executable, "-m", "reveries.llm.assets", *words, "--json"],
         env={**os.environ, "REVERIES_MODELS": str(folder)},
         capture_output=True,
-        timeout=120,
+        timeout=300,
         check=False,
     )
     assert not done.stderr

@@ -261,7 +261,7 @@ else:
         folder = tmp_path_factory.mktemp("log")
         done = subprocess.run(
             [sys.executable, "-m", "tests.llm.hosted_alone", str(folder)],
-            cwd=Path(__file__).parents[2], env=os.environ | PLANTED, capture_output=True, text=True, timeout=120,
+            cwd=Path(__file__).parents[2], env=os.environ | PLANTED, capture_output=True, text=True, timeout=300,
             check=True,
         )  # fmt: skip
         return folder, done

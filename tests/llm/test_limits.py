@@ -36,7 +36,7 @@ class Source:
 
 
 async def _drain(source: Source, **limits: float) -> list[StreamEvent]:
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(300):
         events = limit_stream(source.stream(), msgspec.structs.replace(LIMITS, **limits), "the model")
         return [event async for event in events]
 
@@ -110,7 +110,7 @@ async def test_an_endless_line_is_refused() -> None:
             yield b"data: " + b"x" * 1000
 
     with pytest.raises(ModelUnavailableError, match="line longer"):
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(300):
             [line async for line in data_lines(chunks())]
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from reveries.tools.mcp_child.main import ServerAddress, fetch_tools, open_client, request_answer
 
-_SECONDS = 20.0
+_SECONDS = 120.0
 _VALUES: dict[str, object] = {"string": "x", "integer": 1, "number": 1.5, "boolean": True, "array": [], "object": {}}
 
 

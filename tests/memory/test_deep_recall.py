@@ -154,7 +154,7 @@ async def test_a_change_of_the_embedder_covers_what_is_on_disk(tmp_path: Path) -
     other = WordEmbedder("words-48", 48)
     async with open_memory(tmp_path, clock, embedder=other, first_id=1000) as memory:
         assert (await memory.search_deep(CUE, 5)).hits[0].text.endswith(FACT), "by words, while the vectors are made"
-        async with asyncio.timeout(90):
+        async with asyncio.timeout(300):
             async with asyncio.TaskGroup() as tasks:
                 working = tasks.create_task(memory.reembedding.embed_missing(), name="catch-up")
                 while not working.done():

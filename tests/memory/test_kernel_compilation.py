@@ -52,7 +52,7 @@ def test_loops_are_compiled_into_the_folder_that_is_given(tmp_path: Path) -> Non
         "print(compile_kernels(pathlib.Path(sys.argv[1])).are_compiled)"
     )
     told = subprocess.run(
-        [sys.executable, "-c", program, str(tmp_path)], capture_output=True, text=True, timeout=240, check=True
+        [sys.executable, "-c", program, str(tmp_path)], capture_output=True, text=True, timeout=300, check=True
     )
     assert told.stdout.strip() == "True"
     assert list(tmp_path.rglob("*.nbi"))
@@ -73,7 +73,7 @@ async def test_the_compiling_child_ends_when_the_daemon_is_killed(tmp_path: Path
     # A cache of its own: there is nothing in it, so that there is a lot to compile.
     ours = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
     process = await asyncio.create_subprocess_exec(sys.executable, "-c", _WARMS_UP, str(tmp_path), env=ours, cwd=ROOT)
-    async with asyncio.timeout(120):
+    async with asyncio.timeout(300):
         while not (children := psutil.Process(process.pid).children()):  # noqa: ASYNC110  another process is asked
             await asyncio.sleep(0.02)
         process.kill()

@@ -205,6 +205,6 @@ async def test_closing_waits_for_the_write_in_hand(tmp_path: Path) -> None:
             writing = group.create_task(memory.conversations.append_owner_turn(conversation.id, "Wait."), name="write")
             await asyncio.sleep(0)
             writing.cancel()
-        async with asyncio.timeout(90):
+        async with asyncio.timeout(300):
             await memory.close()
         assert len(await memory.conversations.recent_turns(conversation.id, 5)) in (0, 1)

@@ -88,7 +88,7 @@ async def test_what_is_said_meanwhile_is_found_at_once_and_has_a_new_vector_in_t
     async with open_memory(
         tmp_path, embedder=Slow("new", 32), first_id=500, old_embedder=lambda _: WordEmbedder()
     ) as memory:
-        async with asyncio.timeout(90), asyncio.TaskGroup() as tasks:
+        async with asyncio.timeout(300), asyncio.TaskGroup() as tasks:
             working = tasks.create_task(memory.reembedding.embed_missing(), name="reembedding")
             await settle()
             await talk(memory, ("The heron stood in the pond.", "Still?"))
@@ -133,7 +133,7 @@ async def test_only_a_conversation_that_is_over_is_followed_by_work(tmp_path: Pa
     new = WordEmbedder("new", 32)
     async with open_memory(
         tmp_path, clock, embedder=new, first_id=500
-    ) as memory, asyncio.timeout(90), asyncio.TaskGroup() as tasks:  # fmt: skip
+    ) as memory, asyncio.timeout(300), asyncio.TaskGroup() as tasks:  # fmt: skip
         working = tasks.create_task(memory.reembedding.embed_missing(lambda: talking[0]), name="reembedding")
         for _ in range(5):
             await asyncio.sleep(0.01)
@@ -153,7 +153,7 @@ async def test_a_failure_is_waited_out_told_and_what_was_made_is_kept(tmp_path: 
     new.error = BudgetExceededError("The embedding has used its tokens of today.")
     async with open_memory(
         tmp_path, clock, embedder=new, first_id=500
-    ) as memory, asyncio.timeout(90), asyncio.TaskGroup() as tasks:  # fmt: skip
+    ) as memory, asyncio.timeout(300), asyncio.TaskGroup() as tasks:  # fmt: skip
         running = tasks.create_task(memory.reembedding.run(), name="reembedding")
         await until(lambda: clock.sleeper_count > 0)
         progress = memory.reembedding.progress
@@ -168,7 +168,7 @@ async def test_a_failure_is_waited_out_told_and_what_was_made_is_kept(tmp_path: 
 
 async def test_run_wakes_when_something_is_stored_without_its_vector(tmp_path: Path) -> None:
     embedder = WordEmbedder()
-    async with open_memory(tmp_path, embedder=embedder) as memory, asyncio.timeout(90), asyncio.TaskGroup() as tasks:
+    async with open_memory(tmp_path, embedder=embedder) as memory, asyncio.timeout(300), asyncio.TaskGroup() as tasks:
         running = tasks.create_task(memory.reembedding.run(), name="reembedding")
         await settle()
         embedder.error = ModelUnavailableError("gone")
@@ -231,7 +231,7 @@ async def test_a_batch_that_was_at_the_embedder_brings_nothing_back_of_what_was_
     new = _AtTheProvider()
     async with open_memory(
         tmp_path, embedder=new, first_id=500, old_embedder=_old
-    ) as memory, asyncio.timeout(90), asyncio.TaskGroup() as tasks:  # fmt: skip
+    ) as memory, asyncio.timeout(300), asyncio.TaskGroup() as tasks:  # fmt: skip
         new.cache = EmbeddingCache(database_of(memory))
         if is_asleep:
             await memory.forgetting.archive(Selection(BY_WORDS, _LOCK))
@@ -258,7 +258,7 @@ async def test_what_was_erased_while_a_batch_waited_is_not_even_sent_to_the_embe
     new = WordEmbedder("new", 32)
     async with open_memory(
         tmp_path, clock, embedder=new, first_id=500, old_embedder=_old
-    ) as memory, asyncio.timeout(90), asyncio.TaskGroup() as tasks:  # fmt: skip
+    ) as memory, asyncio.timeout(300), asyncio.TaskGroup() as tasks:  # fmt: skip
         working = tasks.create_task(memory.reembedding.embed_missing(lambda: talking[0]), name="reembedding")
         await until(lambda: clock.sleeper_count > 0)
         await memory.forgetting.erase(Selection(BY_WORDS, _LOCK))
@@ -381,7 +381,7 @@ async def test_a_kill_in_the_middle_loses_nothing_and_the_next_life_goes_on(tmp_
     await fill(tmp_path)
     program = [sys.executable, "-c", textwrap.dedent(_KILLED), str(tmp_path), str(batches)]
     died = await asyncio.to_thread(
-        subprocess.run, program, cwd=Path(__file__).parents[2], timeout=120, check=False, capture_output=True
+        subprocess.run, program, cwd=Path(__file__).parents[2], timeout=300, check=False, capture_output=True
     )
     assert died.returncode == -9, died.stderr.decode()
     again = WordEmbedder("new", 32)

@@ -124,7 +124,7 @@ class Kit:
 
     @contextlib.asynccontextmanager
     async def living(self) -> AsyncIterator[None]:
-        async with asyncio.timeout(180), asyncio.TaskGroup() as tasks:
+        async with asyncio.timeout(300), asyncio.TaskGroup() as tasks:
             running = tasks.create_task(self.monologue.run(), name="monologue")
             await self.clock.advance(0)
             yield

@@ -14,7 +14,7 @@ async def test_a_late_watcher_is_told_the_running_thought_so_far() -> None:
     observers.notify(ThoughtStart("t", "timer", ""))
     observers.notify(ThoughtPiece("I remember "))
     observers.notify(ThoughtPiece("the sea."))
-    async with asyncio.timeout(90), aclosing(observers.watch()) as events:
+    async with asyncio.timeout(300), aclosing(observers.watch()) as events:
         assert await anext(events) == ThoughtStart("t", "timer", "I remember the sea.")
         observers.notify(ThoughtPiece(" It"))
         assert await anext(events) == ThoughtPiece(" It")
@@ -24,7 +24,7 @@ async def test_a_late_watcher_is_told_the_running_thought_so_far() -> None:
 async def test_a_slow_watcher_skips_and_learns_how_many_and_still_hears_the_end() -> None:
     observers = Observers()
     observers.notify(ThoughtStart("t", "timer", ""))
-    async with asyncio.timeout(90), aclosing(observers.watch()) as events:
+    async with asyncio.timeout(300), aclosing(observers.watch()) as events:
         await anext(events)
         for number in range(QUEUE_EVENTS * 3):
             observers.notify(ThoughtPiece(str(number)))

@@ -94,7 +94,7 @@ def _decision(name: str, content: str, at: float) -> Chunk:
 
 
 async def test_a_draft_is_no_fact_for_the_next_task(tmp_path: Path) -> None:
-    async with asyncio.timeout(90), open_work(tmp_path, lambda _: {"answer": "yes"}, tier=Tier.SMALL) as work:
+    async with asyncio.timeout(300), open_work(tmp_path, lambda _: {"answer": "yes"}, tier=Tier.SMALL) as work:
         project = await work.begin("Shed", "Build a shed")
         draft = NewChunk(
             "The price of oak boards is a million euros.", ChunkType.RESOURCE, Confidence.VERIFIED, ChunkSource.USER,

@@ -98,7 +98,7 @@ async def attempt_all(ground: Ground, sandbox: Sandbox, attempts: list[Attempt])
         async with serving(ground.folder, sandbox) as worker:
             for one in attempts:
                 try:
-                    async with asyncio.timeout(180):
+                    async with asyncio.timeout(300):
                         answer = await worker.call(one.operation, one.arguments, one.seconds)
                 except ToolError as error:
                     answer = str(error)
@@ -175,12 +175,12 @@ async def test_whoever_holds_the_worker_is_killed_and_everything_in_the_sandbox_
         "asyncio.run(main())\n"
     )
     child = await asyncio.create_subprocess_exec("python", "-c", script, str(ground.folder), env=_environment())
-    async with asyncio.timeout(90):
+    async with asyncio.timeout(300):
         while (ground.folder / "own.txt").read_text() != "begun\n":  # noqa: ASYNC110  # another process: no event
             await asyncio.sleep(0.02)
     child.kill()
     await child.wait()
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(300):
         while left_running("sleep 605") or left_running(str(ground.folder)):  # noqa: ASYNC110  # other processes
             await asyncio.sleep(0.05)
 

@@ -182,7 +182,7 @@ async def test_whatever_a_server_does_the_daemon_is_as_it_was(
     command = (PYTHON if fault != "cannot_be_run" else "/usr/bin/false", str(HERE / "made_server.py"), fault)
     chosen = McpServerSettings(command=(*command, "/nowhere", "1"), reads=(str(HERE),))
     text = ""
-    async with asyncio.timeout(180):
+    async with asyncio.timeout(300):
         async with opened(tmp_path, chosen) as server:
             try:
                 offered = await server.offered()

@@ -30,7 +30,7 @@ def _children() -> set[int]:
 
 async def _interrupt_twice(worker: Worker) -> None:
     """Interrupt a call, and again while it waits for the end of its child."""
-    async with asyncio.timeout(90), asyncio.TaskGroup() as tasks:
+    async with asyncio.timeout(300), asyncio.TaskGroup() as tasks:
         call = tasks.create_task(worker.call("wait", {}), name="call")
         await settle()
         assert not call.done()

@@ -326,7 +326,7 @@ async def test_others_write_while_it_is_decided_what_goes_and_nothing_of_that_is
             decision = await forgetting._decide(reader, BOAT)
             if isinstance(reader, DatabaseSnapshot):
                 # It would wait here for ever if the file could not be written to meanwhile.
-                async with asyncio.timeout(180):
+                async with asyncio.timeout(300):
                     await talk(memory, (f"Another boat, number {looks}.", "I see."))
             return decision
 

@@ -72,7 +72,7 @@ async def test_a_thought_that_is_dropped_while_light_sleep_is_on_its_way_to_it_i
         thought = await think(memory, at=NOW + 1.0)
         embedder.gate.clear()
         embedder.asked.clear()
-        async with asyncio.timeout(90), asyncio.TaskGroup() as tasks:
+        async with asyncio.timeout(300), asyncio.TaskGroup() as tasks:
             tasks.create_task(memory.light_sleep(), name="light sleep")
             await embedder.asked.wait()
             tasks.create_task(memory.thought_edits.withdraw(thought), name="drop")

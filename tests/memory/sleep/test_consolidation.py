@@ -107,7 +107,7 @@ async def test_stopping_in_the_middle_of_an_experience_leaves_it_for_the_next_pa
         await told(memory)
         asked, stop = asyncio.Event(), asyncio.Event()
         model = ScriptedModel([hanging(asked), deep_answer()], clock=HandClock())
-        async with asyncio.timeout(90), asyncio.TaskGroup() as group:
+        async with asyncio.timeout(300), asyncio.TaskGroup() as group:
             sleeping = group.create_task(memory.deep_sleep(model, stop=stop), name="sleep")
             await asked.wait()
             stop.set()
@@ -122,7 +122,7 @@ async def test_cancelling_the_pass_leaves_the_experience_and_ends_the_run(tmp_pa
         await told(memory)
         asked = asyncio.Event()
         model = ScriptedModel([hanging(asked)], clock=HandClock())
-        async with asyncio.timeout(90), asyncio.TaskGroup() as group:
+        async with asyncio.timeout(300), asyncio.TaskGroup() as group:
             sleeping = group.create_task(memory.deep_sleep(model), name="sleep")
             await asked.wait()
             sleeping.cancel()
@@ -237,7 +237,7 @@ async def test_one_pass_at_a_time(tmp_path: Path) -> None:
     async with open_memory(tmp_path) as memory:
         await told(memory)
         model = answering(deep_answer())
-        async with asyncio.timeout(90), asyncio.TaskGroup() as group:
+        async with asyncio.timeout(300), asyncio.TaskGroup() as group:
             one = group.create_task(memory.deep_sleep(model), name="one")
             two = group.create_task(memory.deep_sleep(model), name="two")
         assert one.result().processed + two.result().processed == 1

@@ -97,7 +97,7 @@ async def test_it_stops_between_batches_and_goes_on_where_it_was(tmp_path: Path)
 async def test_two_at_once_do_the_work_once(tmp_path: Path) -> None:
     async with open_memory(tmp_path) as memory:
         await talk(memory, ("My boat Sole sank.", "Oh."))
-        async with asyncio.timeout(90), asyncio.TaskGroup() as group:
+        async with asyncio.timeout(300), asyncio.TaskGroup() as group:
             one = group.create_task(memory.light_sleep(), name="one")
             two = group.create_task(memory.light_sleep(), name="two")
         assert sorted([one.result().experiences, two.result().experiences]) == [0, 1]
@@ -109,7 +109,7 @@ async def test_what_is_taken_back_before_it_was_read_does_not_break_a_sleep_off(
         await memory.begin_import("long").add(past)
         conversation = await talk(memory, ("My boat Sole sank.", "Oh."))
         seen = list[tuple[int, int]]()
-        async with asyncio.timeout(180), asyncio.TaskGroup() as group:
+        async with asyncio.timeout(300), asyncio.TaskGroup() as group:
 
             def progress(done: int, total: int) -> None:
                 if not seen:  # The exchange stands on the second page, which is not read yet.

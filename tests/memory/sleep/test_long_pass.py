@@ -42,7 +42,7 @@ async def test_a_thousand_experiences_are_slept_on_with_progress_and_a_word_of_t
 
         model = ScriptedModel([*[deep_answer(0.4)] * DONE_BEFORE, hangs, *[deep_answer(0.4)] * 5], clock=HandClock())
         deep: list[tuple[int, int]] = []
-        async with asyncio.timeout(180), asyncio.TaskGroup() as group:
+        async with asyncio.timeout(300), asyncio.TaskGroup() as group:
             sleeping = group.create_task(
                 memory.deep_sleep(model, stop=stop, progress=lambda done, total: deep.append((done, total))),
                 name="sleep",
@@ -50,7 +50,7 @@ async def test_a_thousand_experiences_are_slept_on_with_progress_and_a_word_of_t
             await asked.wait()
             in_hand = model.prompts[-1].messages[-1].text
             stop.set()
-            async with asyncio.timeout(60):
+            async with asyncio.timeout(300):
                 slept = await sleeping
         assert slept.was_interrupted
         assert (slept.processed, slept.left) == (DONE_BEFORE, COUNT - DONE_BEFORE)

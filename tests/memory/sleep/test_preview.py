@@ -165,7 +165,7 @@ async def test_a_word_of_the_owner_ends_a_dry_run_in_the_middle_of_an_experience
         await boats(memory, 2)
         asked, stop = asyncio.Event(), asyncio.Event()
         model = ScriptedModel([hanging(asked)], clock=HandClock())
-        async with asyncio.timeout(180), asyncio.TaskGroup() as group:
+        async with asyncio.timeout(300), asyncio.TaskGroup() as group:
             looking = group.create_task(memory.dry_run(model, stop=stop), name="look")
             await asked.wait()
             stop.set()

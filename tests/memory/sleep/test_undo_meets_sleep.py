@@ -22,7 +22,7 @@ async def test_a_pass_that_light_sleep_builds_upon_meanwhile_is_refused_and_the_
     tmp_path: Path,
 ) -> None:
     embedder = GatedEmbedder()
-    async with asyncio.timeout(90), open_memory(tmp_path, embedder=embedder) as memory:
+    async with asyncio.timeout(300), open_memory(tmp_path, embedder=embedder) as memory:
         await talk(memory, CELLO)
         await memory.light_sleep()
         (first,) = await memory.sleep_log(5)
@@ -57,7 +57,7 @@ async def test_words_taken_back_while_light_sleep_has_them_in_hand_are_refused_a
     tmp_path: Path,
 ) -> None:
     embedder = GatedEmbedder()
-    async with asyncio.timeout(90), open_memory(tmp_path, embedder=embedder) as memory:
+    async with asyncio.timeout(300), open_memory(tmp_path, embedder=embedder) as memory:
         said_in = await talk(memory, CELLO)
         embedder.close()
         async with asyncio.TaskGroup() as tasks:
@@ -85,7 +85,7 @@ async def _refused(memory: Memory, conversation_id: str) -> str:
 @pytest.mark.requirement("R-107")
 async def test_words_taken_back_between_two_batches_are_left_out_of_the_second(tmp_path: Path) -> None:
     embedder = GatedEmbedder()
-    async with asyncio.timeout(90), open_memory(tmp_path, embedder=embedder) as memory:
+    async with asyncio.timeout(300), open_memory(tmp_path, embedder=embedder) as memory:
         await talk(memory, *((f"The boat number {place} is red.", "I see.") for place in range(64)))
         said_in = await _another_conversation(memory)
         embedder.close()

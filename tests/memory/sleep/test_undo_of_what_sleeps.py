@@ -105,7 +105,7 @@ async def test_a_word_that_comes_while_memory_fades_need_not_wait_for_all_of_it(
 
         await memory._store.commit(work)
         conversation = await memory.conversations.open_conversation(3600.0)
-        async with asyncio.timeout(90), asyncio.TaskGroup() as tasks:
+        async with asyncio.timeout(300), asyncio.TaskGroup() as tasks:
             fading = tasks.create_task(memory.decay_and_prune(), name="fading")
             await asyncio.sleep(0)
             await memory.conversations.append_owner_turn(conversation.id, BOAT)

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     # A mind without projects does not need these.
     from collections.abc import AsyncIterator, Iterator
 
+    from reveries.projects.folder_reading import ReadNotes
     from reveries.projects.task_tools import ToolServices
     from reveries.projects.work import ProjectWork
     from reveries.projects.work_observers import ReportEvent
@@ -81,6 +82,7 @@ class ProjectWorker:
         """The project's name, the event, and a short text."""
         self._asked: dict[str, asyncio.Future[WakeReport]] = {}
         self._waits: dict[str, Deadline] = {}
+        self._read_notes: dict[str, ReadNotes] = {}
         """Until when a project has no budget or no model, so that a wake would be useless."""
         self._at_work = ""
         self._break: WorkBreak | None = None
@@ -252,6 +254,7 @@ class ProjectWorker:
             services=await self._open_services(),
             report_event=report_event,
             defer_break=work_break.defer,
+            read_notes=self._read_notes,
         )
 
     async def _open_services(self) -> "ToolServices":

@@ -14,7 +14,7 @@ from reveries.projects.store import ProjectStore
 _HEADING = re.compile(r"^#{1,6}\s+(.*)$")
 _MOST_CHARS = 1200
 """Of one chunk: a few paragraphs."""
-_MOST_CHUNKS = 2000
+MOST_CHUNKS = 2000
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,13 +27,12 @@ class DocumentChange:
     """Number of sections of an earlier version that were retired."""
 
 
-def chunks_of_text(name: str, text: str, *, is_own: bool) -> list[NewChunk]:
-    """Split a text at headings and blank lines; each piece carries the document's name and its heading. Pure. Raises
-    UsageError.
+def split_text(name: str, text: str, *, is_own: bool) -> list[NewChunk]:
+    """Split a text at headings and blank lines; each piece carries the document's name and its heading. Pure.
 
     Text that the owner did not write is foreign: everything derived from it names this document."""
     sources = frozenset[str]() if is_own else frozenset({source_name(name)})
-    pieces = [
+    return [
         NewChunk(
             content=piece,
             type=ChunkType.RESOURCE,
@@ -44,11 +43,17 @@ def chunks_of_text(name: str, text: str, *, is_own: bool) -> list[NewChunk]:
         )
         for heading, piece in _sections(text)
     ]
+
+
+def chunks_of_text(name: str, text: str, *, is_own: bool) -> list[NewChunk]:
+    """As `split_text`, for a document that is added as a whole. Raises UsageError where there is nothing, or too
+    much."""
+    pieces = split_text(name, text, is_own=is_own)
     if not pieces:
         raise UsageError(f"There is no text in {name[:80]}.", advice="Only text can be added: Markdown, or plain.")
-    if len(pieces) > _MOST_CHUNKS:
+    if len(pieces) > MOST_CHUNKS:
         raise UsageError(
-            f"{name[:80]} is too long: {len(pieces)} pieces, and {_MOST_CHUNKS} may be added at once.",
+            f"{name[:80]} is too long: {len(pieces)} pieces, and {MOST_CHUNKS} may be added at once.",
             advice="Add the parts that matter.",
         )
     return pieces

@@ -1,22 +1,30 @@
 """Read the notes in a project's folder into its knowledge: each wake reads what is new or changed.
 
 Sections that a note no longer has fall, and what rests on them falls too. That takes a note that was read, or a folder
-that certainly does not have it: one that waits for the next wake, is too large or cannot be read proves nothing. It is
-unknown who wrote a file, so all of it is untrusted until the owner grants the folder.
+that was looked through and does not have it: one that is too large or cannot be read proves nothing. It is unknown who
+wrote a file, so all of it is untrusted until the owner grants the folder.
 """
 
 import asyncio
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 from typing import Final
 
 import structlog
 
-from reveries.errors import ToolError, UsageError
+from reveries.errors import ToolError
 from reveries.knowledge.model import Chunk, NewChunk
-from reveries.projects.documents import chunks_of_text, known_sections, path_of, retire_sections, store_document
+from reveries.projects.documents import (
+    MOST_CHUNKS,
+    known_sections,
+    path_of,
+    retire_sections,
+    split_text,
+    store_document,
+)
 from reveries.projects.model import Project
+from reveries.projects.premise import last_version
 from reveries.projects.store import ProjectStore
 from reveries.tools.reach import FOLDER_SOURCE
 from reveries.tools.sandbox import Sandbox
@@ -25,9 +33,12 @@ from reveries.tools.worker import FolderAccess, Worker, open_folder_worker
 log = structlog.get_logger("work")
 
 _SUFFIXES: Final = (".md", ".markdown", ".txt", ".rst", ".org")
-_MOST_FILES: Final = 300
-"""Read at one wake."""
+_MOST_NOTES: Final = 1_000
+"""The newest are read: each is embedded, and compared with the others."""
+_BATCH_NOTES: Final = 50
+"""Read at once; the next batch waits until it was asked whether the work must stop."""
 _MOST_FILE_BYTES: Final = 200_000
+_LISTING_SECONDS: Final = 120.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,122 +62,163 @@ class NoteListing:
     unseen: Sequence[str]
 
     def find_missing(self, paths: Set[str]) -> set[str]:
-        """Return which of `paths` the folder certainly does not have."""
+        """Return which of `paths` the folder does not have; none that lies where nothing could be looked at."""
         if "" in self.unseen:
             return set()
         absent = paths - {one.path for one in self.files}
         return {path for path in absent if not any(path.startswith(f"{folder}/") for folder in self.unseen)}
 
+    @property
+    def newest(self) -> Sequence[NoteFile]:
+        """The notes that are read, the newest first."""
+        return sorted(self.files, key=lambda one: (-one.changed_at, one.path))[:_MOST_NOTES]
+
+
+@dataclass(slots=True)
+class ReadNotes:
+    """Which version of each note in a project's folder was read since the mind woke. After that all are read again,
+    which stores nothing that is known."""
+
+    folder: str = ""
+    versions: dict[str, NoteFile] = field(default_factory=dict)
+
+    def begin(self, folder: str) -> None:
+        """Forget what was read in another folder."""
+        if folder != self.folder:
+            self.folder = folder
+            self.versions.clear()
+
+    def find_due(self, listing: NoteListing) -> list[NoteFile]:
+        """Return the notes to be read, the newest first."""
+        return [one for one in listing.newest if self.versions.get(one.path) != one]
+
+    def note(self, batch: Sequence[NoteFile]) -> None:
+        """Note that these were read, or cannot be."""
+        self.versions |= {one.path: one for one in batch}
+
+    def drop(self, paths: Set[str]) -> None:
+        """Let these notes be read again."""
+        for path in paths:
+            self.versions.pop(path, None)
+
 
 @dataclass(frozen=True, slots=True)
 class FolderReading:
-    """What reading the folder changed."""
+    """What reading a batch of notes changed."""
 
     files: int = 0
     stored: int = 0
     fallen: int = 0
     waiting: int = 0
-    """New or changed notes that are left for the next wakes."""
+    """New or changed notes of the next batches."""
     unreadable: int = 0
-    """Notes that are too large or no text."""
+    """Notes of this batch that are too large or no text."""
+    beyond: int = 0
+    """Notes that are not read, because others are newer."""
+    is_partial: bool = False
+    """Whether some of the folder could not be looked into."""
 
     def describe(self) -> str:
         """Return it in words, for the owner."""
         words = [f"{_count(self.files, 'note')}: {_count(self.stored, 'new section')}, {self.fallen} no longer there"]
         if self.waiting:
-            words.append(f"{_count(self.waiting, 'more note')} at the next wakes")
+            words.append(f"{self.waiting} more to read")
         if self.unreadable:
             words.append(f"{self.unreadable} not readable (no text, or above {_MOST_FILE_BYTES // 1000} KB)")
+        if self.beyond:
+            words.append(f"{self.beyond} not read, because they are older than the newest {_MOST_NOTES}")
+        if self.is_partial:
+            words.append("not everything in the folder could be looked at")
         return "; ".join(words)
 
 
-@dataclass(frozen=True, slots=True)
-class _ReadNotes:
-    """The sections of each note that was read, by path (none: it is empty), and how many were not."""
-
-    sections: Mapping[str, Sequence[NewChunk]]
-    waiting: int
-    unreadable: int
-
-
-async def read_folder(store: ProjectStore, project: Project, access: FolderAccess, sandbox: Sandbox) -> FolderReading:
-    """Update what the project knows of its folder. A missing folder is only logged."""
+async def read_folder(
+    store: ProjectStore, project: Project, access: FolderAccess, sandbox: Sandbox, past: ReadNotes
+) -> FolderReading:
+    """Update what the project knows of its folder by one batch of notes. `past` is changed. A missing folder is only
+    logged."""
     worker = open_folder_worker(sandbox, FolderAccess(access.path, may_write=False))
-    every = await store.knowledge.of_project(project.id)
+    past.begin(str(access.path))
     try:
         listing = await list_notes(worker)
-        notes = await _read_notes(worker, listing, _known_since(every))
+        due = past.find_due(listing)
+        batch = due[:_BATCH_NOTES]
+        read = {one.path: sections for one in batch if (sections := await _read_note(worker, one)) is not None}
     except ToolError as error:
         log.warning("folder.not_read", why=error.message)
         return FolderReading()
     finally:
         await asyncio.shield(worker.close())
-    gone = _find_gone(every, listing, notes.sections)
+    every = await store.knowledge.of_project(project.id)
+    gone = _find_gone(every, listing, read)
+    stored, fallen = await _store_notes(store, project, read, every, gone)
+    past.note(batch)
+    past.drop(_find_replaced_by(every, gone) | ({path_of(one) for one in gone} - read.keys()))
+    return FolderReading(
+        len(read),
+        stored,
+        fallen,
+        len(past.find_due(listing)),
+        len(batch) - len(read),
+        len(listing.files) - len(listing.newest),
+        is_partial=bool(listing.unseen),
+    )
+
+
+async def _store_notes(
+    store: ProjectStore,
+    project: Project,
+    read: Mapping[str, Sequence[NewChunk]],
+    every: Sequence[Chunk],
+    gone: Sequence[Chunk],
+) -> tuple[int, int]:
+    """Store new sections and retire the ones that are gone; return how many."""
     known, now, stored = known_sections(every, {one.id for one in gone}), store.now, 0
-    for sections in notes.sections.values():
+    for sections in read.values():
         dated = [replace(one, foreign_sources=frozenset({FOLDER_SOURCE}), valid_from=now) for one in sections]
         stored += len(await store_document(store, project, dated, known))
     fallen = await retire_sections(store, project, gone)
     if fallen:
         async with store.transaction() as transaction:
             await store.log(transaction, project.id, "folder.changed", f"{fallen} sections stand there no more")
-    return FolderReading(len(notes.sections), stored, fallen, notes.waiting, notes.unreadable)
+    return stored, fallen
 
 
 async def list_notes(worker: Worker) -> NoteListing:
     """Return the notes of the worker's folder. Raises ToolError."""
-    found = await worker.call("list_files", {"suffixes": _SUFFIXES})
+    found = await worker.call("list_files", {"suffixes": _SUFFIXES}, _LISTING_SECONDS)
     return NoteListing([NoteFile(*one) for one in found["files"] if _is_note(one[0])], found["unseen"])
 
 
-async def _read_notes(worker: Worker, listing: NoteListing, known_since: Mapping[str, float]) -> _ReadNotes:
-    """Read new notes first, then changed ones, then the others, which may have changed unnoticed; the newest of each
-    first. Raises ToolError."""
-    fitting = [one for one in listing.files if not one.is_too_large]
-    fitting.sort(key=lambda one: (one.path in known_since, not _is_due(one, known_since), -one.changed_at, one.path))
-    sections: dict[str, Sequence[NewChunk]] = {}
-    tried = 0
-    while tried < len(fitting) and len(sections) < _MOST_FILES:
-        path = fitting[tried].path
-        if (read := await _read_note(worker, path)) is not None:
-            sections[path] = read
-        tried += 1
-    waiting = sum(_is_due(one, known_since) for one in fitting[tried:])
-    return _ReadNotes(sections, waiting, tried - len(sections) + len(listing.files) - len(fitting))
-
-
-async def _read_note(worker: Worker, path: str) -> Sequence[NewChunk] | None:
-    """Return the sections of a note; None if it cannot be read or has too many."""
-    try:
-        text = str(await worker.call("read", {"path": path}))
-    except ToolError:  # Gone since, or no text.
+async def _read_note(worker: Worker, note: NoteFile) -> Sequence[NewChunk] | None:
+    """Return the sections of a note; None if it is too large, cannot be read or has too many."""
+    if note.is_too_large:
         return None
     try:
-        return chunks_of_text(path, text, is_own=False)
-    except UsageError:
-        return None if text.strip() else []
-
-
-def _known_since(every: Sequence[Chunk]) -> dict[str, float]:
-    """Return by path when the newest section of each note was stored."""
-    since: dict[str, float] = {}
-    for one in filter(is_of_folder, every):
-        since[path_of(one)] = max(one.created_at, since.get(path_of(one), 0.0))
-    return since
-
-
-def _is_due(note: NoteFile, known_since: Mapping[str, float]) -> bool:
-    """Whether a note is new or has changed since it was read."""
-    since = known_since.get(note.path)
-    return note.size_bytes > 0 if since is None else note.changed_at > since
+        text = str(await worker.call("read", {"path": note.path}))
+    except ToolError:  # Gone since, or no text.
+        return None
+    sections = split_text(note.path, text, is_own=False)
+    return sections if len(sections) <= MOST_CHUNKS else None
 
 
 def _find_gone(every: Sequence[Chunk], listing: NoteListing, read: Mapping[str, Sequence[NewChunk]]) -> list[Chunk]:
     """Return the sections that their note has no more, and those of notes that are gone."""
     there = {(one.title, one.content) for sections in read.values() for one in sections}
-    absent = [one for one in every if one.stands and is_of_folder(one) and (one.title, one.content) not in there]
-    missing = listing.find_missing({path_of(one) for one in absent})
-    return [one for one in absent if path_of(one) in read or path_of(one) in missing]
+    standing = [one for one in every if one.stands and is_of_folder(one)]
+    missing = listing.find_missing({path_of(one) for one in standing})
+    return [
+        one
+        for one in standing
+        if path_of(one) in missing or (path_of(one) in read and (one.title, one.content) not in there)
+    ]
+
+
+def _find_replaced_by(every: Sequence[Chunk], gone: Sequence[Chunk]) -> set[str]:
+    """Return the paths of the notes with sections that one of `gone` replaced: those are to be stored again."""
+    by_id, ids = {one.id: one for one in every}, {one.id for one in gone}
+    replaced = [one for one in every if is_of_folder(one) and not one.fell_because and not one.stands]
+    return {path_of(one) for one in replaced if (last := last_version(one.id, by_id)) is not None and last.id in ids}
 
 
 def is_of_folder(chunk: Chunk) -> bool:

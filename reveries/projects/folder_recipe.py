@@ -1,11 +1,13 @@
 """Write an overview of a folder with a small model: code lists and quotes every file, the owner approves the draft.
 
-The model only says what the goal asks for. Nothing in the overview comes from the model: each line names an existing
-file and quotes a sentence from it (DESIGN-projects.md, section 8).
+The model only says what the goal asks for. Nothing in the overview comes from the model: each line names a file of the
+folder and quotes a sentence that was read in it (DESIGN-projects.md, section 8).
 """
 
+import asyncio
+import heapq
 import re
-from collections.abc import Sequence, Set
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -40,6 +42,8 @@ _SENTENCES: Final = 60
 _FIRST_SENTENCES: Final = 12
 _NEAR_COSINE: Final = 0.75
 _MOST_PAIRS: Final = 20
+_MOST_COMPARED: Final = 10_000
+_BLOCK_ROWS: Final = 512
 _MOST_NAMED: Final = 20
 _SHORTEST: Final = 12
 _LONGEST: Final = 240
@@ -95,7 +99,7 @@ async def write_overview(place: Workplace, task: WorkTask) -> TaskResult:
         ids = {one.id for one in there}
         conflicts = await place.store.knowledge.contradictions(task.project_id, unresolved_only=False)
         sure = [one for one in conflicts if one.is_verified and {one.older.id, one.newer.id} <= ids]
-        lines += ["", *conflict_lines(sure, find_near_pairs(notes))]
+        lines += ["", *conflict_lines(sure, await asyncio.to_thread(find_near_pairs, notes))]
     lines += _name_left_out(files, {note.path for note in notes})
     draft = "\n".join(lines).strip() + "\n"
     return _ask_approval(task, f"Shall I {_say_where(place)}? Say yes or no.", draft)
@@ -103,7 +107,7 @@ async def write_overview(place: Workplace, task: WorkTask) -> TaskResult:
 
 async def _list_notes(place: Workplace) -> Sequence[NoteFile]:
     """Return the notes in the folder; none if it cannot be looked at any more."""
-    if place.tools is None:
+    if place.tools is None or place.tools.folder is None:
         return ()
     try:
         return (await place.tools.list_notes()).files
@@ -225,14 +229,22 @@ def find_near_pairs(notes: Sequence[_Note]) -> list[tuple[str, str, str, str]]:
     if not places:
         return []
     vectors = np.concatenate([note.vectors for note in notes if len(note.sentences)])
-    cosines = vectors @ vectors.T
-    rows, columns = np.nonzero(np.triu(cosines >= _NEAR_COSINE, 1))
     found = []
-    for row, column in sorted(zip(rows, columns, strict=True), key=lambda pair: -cosines[pair]):
+    for _, row, column in heapq.nsmallest(_MOST_COMPARED, _near_rows(vectors)):
         (path, text), (other_path, other) = places[row], places[column]
         if path != other_path and text != other and speak_alike("", text, "", other):
             found.append((path, text, other_path, other))
     return found[:_MOST_PAIRS]
+
+
+def _near_rows(vectors: np.ndarray) -> Iterator[tuple[float, int, int]]:
+    """Yield the pairs of rows that are near: the negative cosine, and both rows. A few rows at a time: all at once
+    would take ten gigabytes for 50,000 sentences."""
+    for start in range(0, len(vectors), _BLOCK_ROWS):
+        cosines = vectors[start : start + _BLOCK_ROWS] @ vectors.T
+        rows, columns = np.nonzero(np.triu(cosines >= _NEAR_COSINE, start + 1))
+        for row, column in zip(rows, columns, strict=True):
+            yield -float(cosines[row, column]), start + int(row), int(column)
 
 
 def conflict_lines(sure: Sequence[KnowledgeConflict], near: Sequence[tuple[str, str, str, str]]) -> list[str]:

@@ -3,8 +3,9 @@
 
 import asyncio
 import contextlib
+import math
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import structlog
@@ -15,8 +16,8 @@ from reveries.errors import BudgetExceededError, ModelError, ModelUnavailableErr
 from reveries.llm.tier import Tier
 from reveries.projects.answers import is_dropping, own_answers
 from reveries.projects.between_tasks import BetweenTasks
-from reveries.projects.folder_reading import read_folder
-from reveries.projects.model import AgentState, AgentStatus, TaskKind, WorkTask
+from reveries.projects.folder_reading import ReadNotes, read_folder
+from reveries.projects.model import AgentState, AgentStatus, Project, TaskKind, WorkTask
 from reveries.projects.orientation import ARCHIVE_TAG
 from reveries.projects.recipes import follow_recipe
 from reveries.projects.result_audit import find_off_track, note_off_track, require_audit_budget
@@ -31,6 +32,7 @@ from reveries.projects.wake_report import NOTHING_TO_DO, RestReason, WakeReport
 from reveries.projects.work_model import WorkModel
 from reveries.projects.work_observers import ReportEvent, StepRows, WorkMemory, ignore_event
 from reveries.tools.loop import LoopLimits
+from reveries.tools.worker import FolderAccess
 
 log = structlog.get_logger("work")
 
@@ -57,23 +59,31 @@ class ProjectWork:
     services: ToolServices
     report_event: ReportEvent = ignore_event
     defer_break: DeferBreak = contextlib.nullcontext
+    read_notes: dict[str, ReadNotes] = field(default_factory=dict)
+    """What was read of the folder of each project, by its id: kept from wake to wake."""
 
     def __post_init__(self) -> None:
         self._due = BetweenTasks(self.store, self.settings, self.report_event)
         self._results = TaskResults(self.store, self.report_event, self.memory)
-        self._unreadable: dict[str, int] = {}
 
     async def wake(self, project_id: str, must_stop: MustStop = _never) -> WakeReport:
         """Run one wake of at most `most_tasks` tasks. `must_stop` is checked between tasks."""
         state = await wake_project(self.store, project_id)
         self.report_event("woke", f"{state.project.name}: {state.orientation.content.current_phase.value}")
         if (access := folder_access(state)) is not None:
-            read = await read_folder(self.store, state.project, access, self.services.sandbox)
-            if read.stored or read.fallen or read.unreadable > self._unreadable.get(project_id, 0):
-                self.report_event("read", read.describe())
-            self._unreadable[project_id] = read.unreadable
+            await self._read_folder(state.project, access, must_stop)
         report = await self._work(state, must_stop)
         return await self.note_rest(project_id, report)
+
+    async def _read_folder(self, project: Project, access: FolderAccess, must_stop: MustStop) -> None:
+        past, left = self.read_notes.setdefault(project.id, ReadNotes()), math.inf
+        while not await must_stop():
+            read = await read_folder(self.store, project, access, self.services.sandbox, past)
+            if read.stored or read.fallen or read.unreadable:
+                self.report_event("read", read.describe())
+            if not read.waiting or read.waiting >= left:  # Some file may change all the time.
+                return
+            left = read.waiting
 
     async def note_rest(self, project_id: str, report: WakeReport) -> WakeReport:
         """Store why a wake ended, and count which chunks it retrieved together."""

@@ -130,7 +130,7 @@ class Worker:
         return greeting
 
     async def _end(self) -> None:
-        """Kill the child and reap it. It is forgotten only then: if this is interrupted, the next call reaps it."""
+        """Kill the child and wait for its end. If this is interrupted, the next call goes on with it."""
         child = self._child
         if child is None:
             return

@@ -180,7 +180,10 @@ async def test_a_process_whose_unloading_was_interrupted_is_reaped_by_the_next_c
             unloading.cancel()
         assert unloading.cancelled()
         assert not running.model.is_loaded
+        ending = running.model._ending
+        assert ending is not None
         await next_step()
+        assert running.model._ending is None
         assert not psutil.pid_exists(pid)
 
 

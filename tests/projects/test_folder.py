@@ -124,9 +124,18 @@ async def test_of_a_note_that_cannot_be_read_nothing_falls_and_of_a_too_large_on
         await work.wake(project)
         [draft] = [one for _, one in await work.store.open_questions() if one.kind is QuestionKind.APPROVAL]
         assert "boat is blue" not in draft.context
-        assert draft.context.endswith(
-            "\nNot in this overview (empty, too large, no text, or not read yet): boat.txt.\n"
-        )
+        assert draft.context.endswith(LEFT_OUT.format("boat.txt"))
+
+
+async def test_a_note_of_which_only_headings_are_left_has_no_sections_any_more(tmp_path: Path, notes: Path) -> None:
+    async with open_work(tmp_path, small, tier=Tier.SMALL) as work:
+        project = await begin(work, notes)
+        await work.wake(project)
+        (notes / "rent.md").write_text("# Rent\n")
+        (notes / "boat.txt").write_text("")
+        await work.wake(project)
+        assert set(await known(work, project)) == {"old/letter.md › Letter"}
+        assert told_of_reading(work)[1:] == ["2 notes: 0 new sections, 2 no longer there"]
 
 
 async def test_a_note_that_a_link_replaced_is_gone(tmp_path: Path, notes: Path) -> None:
@@ -141,46 +150,109 @@ async def test_a_note_that_a_link_replaced_is_gone(tmp_path: Path, notes: Path) 
         assert set(await known(work, project)) == {"boat.txt"}
 
 
-async def test_more_notes_than_one_wake_reads_are_read_at_the_next_ones_and_changed_ones_again(
+async def test_one_wake_reads_all_notes_batch_by_batch_the_newest_first_and_the_next_one_what_changed(
     tmp_path: Path, notes: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(folder_reading, "_MOST_FILES", 1)
+    monkeypatch.setattr(folder_reading, "_BATCH_NOTES", 2)
     make_old(notes, "boat.txt", "rent.md", "old/letter.md")
     async with open_work(tmp_path, small, tier=Tier.SMALL) as work:
         project = await begin(work, notes)
-        names = []
-        for _ in range(3):
-            await work.wake(project)
-            names.append(sorted(await known(work, project)))
-        assert names == [
-            ["old/letter.md › Letter"],
-            ["old/letter.md › Letter", "rent.md › Rent"],
-            ["boat.txt", "old/letter.md › Letter", "rent.md › Rent"],
-        ]
+        await work.wake(project)
+        assert set(await known(work, project)) == {"rent.md › Rent", "old/letter.md › Letter", "boat.txt"}
         assert told_of_reading(work) == [
-            "1 note: 1 new section, 0 no longer there; 2 more notes at the next wakes",
-            "1 note: 1 new section, 0 no longer there; 1 more note at the next wakes",
+            "2 notes: 2 new sections, 0 no longer there; 1 more to read",
             "1 note: 1 new section, 0 no longer there",
         ]
         (notes / "boat.txt").write_text("The boat is sold.\n")
+        make_old(notes, "boat.txt")  # As when another machine's file comes with its own time.
         await work.wake(project)
         assert (await known(work, project))["boat.txt"] == "The boat is sold."
+        assert told_of_reading(work)[2:] == ["1 note: 1 new section, 1 no longer there"]
 
 
-async def test_an_overview_names_the_notes_that_were_not_read_yet(
+async def test_no_batch_is_read_where_the_work_must_stop(
     tmp_path: Path, notes: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(folder_reading, "_MOST_FILES", 2)
+    monkeypatch.setattr(folder_reading, "_BATCH_NOTES", 1)
     make_old(notes, "boat.txt", "rent.md", "old/letter.md")
     async with open_work(tmp_path, small, tier=Tier.SMALL) as work:
-        await work.wake(await begin(work, notes))
+        project = await begin(work, notes)
+        asked = iter((False, False))
+
+        async def must_stop() -> bool:
+            return next(asked, True)
+
+        await work.work.wake(project.id, must_stop)
+        assert set(await known(work, project)) == {"rent.md › Rent", "old/letter.md › Letter"}
+        await work.wake(project)
+        assert len(await known(work, project)) == 3
+
+
+async def test_a_note_that_changes_all_the_time_does_not_keep_a_wake_from_its_work(
+    tmp_path: Path, notes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = folder_reading._read_note
+
+    async def read_and_change(worker: object, note: NoteFile) -> object:
+        with (notes / "boat.txt").open("a") as file:
+            file.write("And on.\n")
+        return await read(worker, note)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(folder_reading, "_read_note", read_and_change)
+    async with open_work(tmp_path, small, tier=Tier.SMALL) as work:
+        project = await begin(work, notes)
+        await work.wake(project)
+        assert QuestionKind.APPROVAL in [one.kind for _, one in await work.store.open_questions()]
+
+
+async def test_of_too_many_notes_the_newest_are_read_and_the_overview_names_the_others(
+    tmp_path: Path, notes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(folder_reading, "_MOST_NOTES", 2)
+    make_old(notes, "boat.txt", "rent.md", "old/letter.md")
+    async with open_work(tmp_path, small, tier=Tier.SMALL) as work:
+        project = await begin(work, notes)
+        await work.wake(project)
+        assert set(await known(work, project)) == {"rent.md › Rent", "old/letter.md › Letter"}
+        [told] = told_of_reading(work)
+        assert told.endswith("; 1 not read, because they are older than the newest 2")
         [draft] = [one for _, one in await work.store.open_questions() if one.kind is QuestionKind.APPROVAL]
-        assert draft.context.endswith(
-            "\nNot in this overview (empty, too large, no text, or not read yet): boat.txt.\n"
-        )
+        assert draft.context.endswith(LEFT_OUT.format("boat.txt"))
+        (notes / "boat.txt").write_text("The boat is blue again.\n")
+        await work.wake(project)
+        assert set(await known(work, project)) == {"rent.md › Rent", "old/letter.md › Letter", "boat.txt"}
 
 
-def test_only_what_was_looked_for_to_the_end_is_missing() -> None:
+async def test_after_another_folder_was_given_the_notes_of_both_are_told_apart(tmp_path: Path, notes: Path) -> None:
+    async with open_work(tmp_path, small, tier=Tier.SMALL) as work:
+        project = await begin(work, notes)
+        await work.wake(project)
+        other = tmp_path / "other"
+        other.mkdir()
+        (other / "boat.txt").write_bytes((notes / "boat.txt").read_bytes().replace(b"blue", b"grey"))
+        at = (notes / "boat.txt").stat().st_mtime
+        os.utime(other / "boat.txt", (at, at))
+        await work.store.set_folder(project, str(other), may_write=False)
+        await work.wake(project)
+        assert await known(work, project) == {"boat.txt": "The boat is grey and lies in the harbour."}
+
+
+async def test_what_a_note_said_is_known_again_when_the_note_that_replaced_it_is_gone(
+    tmp_path: Path, notes: Path
+) -> None:
+    async with open_work(tmp_path, small, tier=Tier.SMALL) as work:
+        project = await begin(work, notes)
+        await work.wake(project)
+        chunks = {one.title: one for one in await work.store.knowledge.of_project(project.id) if is_of_folder(one)}
+        async with work.database.transaction() as transaction:
+            await work.store.knowledge.replace(transaction, chunks["rent.md › Rent"], chunks["old/letter.md › Letter"])
+        (notes / "old" / "letter.md").unlink()
+        await work.wake(project)
+        every = await work.store.knowledge.of_project(project.id)
+        assert {one.title for one in every if one.stands and is_of_folder(one)} == {"rent.md › Rent", "boat.txt"}
+
+
+def test_what_lies_where_nothing_could_be_looked_at_is_not_missing() -> None:
     here = [NoteFile("a.md", 1, 0.0)]
     asked = {"a.md", "b.md", "deep/c.md", "deeper/d.md"}
     assert NoteListing(here, []).find_missing(asked) == {"b.md", "deep/c.md", "deeper/d.md"}

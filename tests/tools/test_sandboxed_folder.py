@@ -87,10 +87,31 @@ def test_a_listing_says_what_it_did_not_look_into(at: Path, monkeypatch: pytest.
     for name in ("a.txt", "b.txt", "c.txt", "d.txt"):
         (at / "wide" / name).touch()
     assert Folder(str(at), may_write=False).list_files([".txt"]).unseen == [deep]
-    monkeypatch.setattr(folder, "MOST_PATH_BYTES", 20)
-    assert Folder(str(at), may_write=False).list_files([".txt"]).unseen == [""]
-    monkeypatch.setattr(folder, "MOST_WALKED", 3)
-    assert {"", deep, "wide"} >= set(Folder(str(at), may_write=False).list_files([".txt"]).unseen) >= {""}
+    with monkeypatch.context() as less_room:
+        less_room.setattr(folder, "MOST_PATH_BYTES", 20)
+        assert Folder(str(at), may_write=False).list_files([".txt"]).unseen == [""]
+    with monkeypatch.context() as fewer_files:
+        fewer_files.setattr(folder, "MOST_WALKED", 6)
+        listing = Folder(str(at), may_write=False).list_files([".txt"])
+        assert ([one.path for one in listing.files], listing.unseen) == (
+            ["sub/b.txt", "wide/a.txt", "wide/b.txt", "wide/c.txt"],
+            [""],
+        )
+
+
+def test_a_file_of_which_the_system_tells_nothing_is_not_said_to_be_missing(
+    at: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = os.stat
+
+    def fail(path: str, **options: object) -> os.stat_result:
+        if path == "b.txt":
+            raise OSError(errno.EIO, "a broken disk")
+        return real(path, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(os, "stat", fail)
+    listing = Folder(str(at), may_write=False).list_files([".txt", ".md"])
+    assert ([one.path for one in listing.files], listing.unseen) == (["a.md"], ["sub"])
 
 
 def test_of_a_folder_with_too_many_names_the_first_are_listed_and_the_rest_is_not_said_to_be_missing(

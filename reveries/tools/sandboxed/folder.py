@@ -279,17 +279,21 @@ def _compile_pattern(pattern: str) -> re.Pattern[str]:
 
 def _read_entries(handle: int, prefix: str, most: int) -> tuple[list[FolderEntry], bool]:
     """Return the files and folders among the first `most` names of an open folder, without links, devices, pipes and
-    sockets, and whether there are more names."""
+    sockets, and whether some were not looked at: there are more names, or the system does not tell what they are."""
     with os.scandir(handle) as listed:
         names = sorted(one.name for one in listed)
-    entries = []
+    entries, is_cut = list[FolderEntry](), len(names) > most
     for name in names[:most]:
-        with contextlib.suppress(OSError):  # Deleted meanwhile.
+        try:
             found = os.stat(name, dir_fd=handle, follow_symlinks=False)
-            if stat.S_ISDIR(found.st_mode) or stat.S_ISREG(found.st_mode):
-                is_folder = stat.S_ISDIR(found.st_mode)
-                entries.append(FolderEntry(prefix + name, is_folder, found.st_size, found.st_mtime))
-    return entries, len(names) > most
+        except FileNotFoundError:  # Deleted meanwhile.
+            continue
+        except OSError:
+            is_cut = True
+            continue
+        if stat.S_ISDIR(found.st_mode) or stat.S_ISREG(found.st_mode):
+            entries.append(FolderEntry(prefix + name, stat.S_ISDIR(found.st_mode), found.st_size, found.st_mtime))
+    return entries, is_cut
 
 
 @contextlib.contextmanager

@@ -236,6 +236,13 @@ async def _ask(model: ChatModel, max_tokens: int = 64) -> tuple[str, Finished | 
     return text, end, None
 
 
+async def _measure(model: ChatModel, max_tokens: int = 64) -> tuple[float, ModelUnavailableError | None]:
+    """Return how many seconds a call takes, and its error."""
+    began = time.monotonic()
+    _, _, error = await _ask(model, max_tokens)
+    return time.monotonic() - began, error
+
+
 @pytest.mark.requirement("D4")
 @pytest.mark.parametrize("dialect", DIALECTS)
 @pytest.mark.parametrize(
@@ -254,18 +261,19 @@ async def test_each_time_limit_holds_within_a_tenth(dialect: Dialect, name: str,
     async with provider() as there:
         model = _model(dialect, there.url, _limits(**times))
         await _ask(model)  # what a first call loads is not the provider's time
+        answered = [(await _measure(model))[0] for _ in range(3)]
         await there.inject(fault(name))
         took: list[float] = []
-        # A tenth, and what the two words before a silence take. A busy machine only adds: then it is measured again.
-        while not took or (min(took) > 1.1 + 0.1 and len(took) < TRIES):
-            began = time.monotonic()
-            _, _, error = await _ask(model, max_tokens=512)
-            took.append(time.monotonic() - began)
+        # A tenth, and what a call itself takes. A busy machine only adds: then it is measured again.
+        most = 1.1 + 0.1 + min(answered)
+        while not took or (min(took) > most and len(took) < TRIES):
+            seconds, error = await _measure(model, max_tokens=512)
+            took.append(seconds)
             assert error is not None
             assert error.fault is ModelFault.TIMED_OUT
             assert limit in error.advice
         await model.aclose()
-    assert 0.9 <= min(took) <= 1.1 + 0.1, took
+    assert 0.9 <= min(took) <= most, took
 
 
 @pytest.mark.requirement("D4")

@@ -82,8 +82,9 @@ class ProjectWorker:
         """The project's name, the event, and a short text."""
         self._asked: dict[str, asyncio.Future[WakeReport]] = {}
         self._waits: dict[str, Deadline] = {}
-        self._read_notes: dict[str, ReadNotes] = {}
         """Until when a project has no budget or no model, so that a wake would be useless."""
+        self._read_notes: dict[str, ReadNotes] = {}
+        """What was read of the folder of each project since the mind woke."""
         self._at_work = ""
         self._break: WorkBreak | None = None
         """The break of the current wake."""

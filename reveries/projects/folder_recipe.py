@@ -43,6 +43,7 @@ _FIRST_SENTENCES: Final = 12
 _NEAR_COSINE: Final = 0.75
 _MOST_PAIRS: Final = 20
 _MOST_COMPARED: Final = 10_000
+"""Pairs of near sentences, the nearest first, that are looked at until `_MOST_PAIRS` are found."""
 _BLOCK_ROWS: Final = 512
 _MOST_NAMED: Final = 20
 _SHORTEST: Final = 12
@@ -234,7 +235,9 @@ def find_near_pairs(notes: Sequence[_Note]) -> list[tuple[str, str, str, str]]:
         (path, text), (other_path, other) = places[row], places[column]
         if path != other_path and text != other and speak_alike("", text, "", other):
             found.append((path, text, other_path, other))
-    return found[:_MOST_PAIRS]
+            if len(found) == _MOST_PAIRS:
+                break
+    return found
 
 
 def _near_rows(vectors: np.ndarray) -> Iterator[tuple[float, int, int]]:

@@ -3,10 +3,11 @@
 import os
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from reveries.llm.tier import Tier
-from reveries.projects import folder_reading
+from reveries.projects import folder_reading, folder_recipe
 from reveries.projects.folder_reading import NoteFile, NoteListing, is_of_folder
 from reveries.projects.folder_recipe import FILE, conflict_lines, is_overview
 from reveries.projects.model import Project, QuestionKind, TaskStatus
@@ -136,6 +137,27 @@ async def test_a_note_of_which_only_headings_are_left_has_no_sections_any_more(t
         await work.wake(project)
         assert set(await known(work, project)) == {"old/letter.md › Letter"}
         assert told_of_reading(work)[1:] == ["2 notes: 0 new sections, 2 no longer there"]
+
+
+async def test_a_note_with_a_suffix_in_capitals_is_read_and_falls_like_any_other(tmp_path: Path, notes: Path) -> None:
+    (notes / "SHED.MD").write_text("The shed leaks.\n")
+    async with open_work(tmp_path, small, tier=Tier.SMALL) as work:
+        project = await begin(work, notes)
+        await work.wake(project)
+        assert (await known(work, project))["SHED.MD"] == "The shed leaks."
+        (notes / "SHED.MD").unlink()
+        await work.wake(project)
+        assert "SHED.MD" not in await known(work, project)
+
+
+def test_sentences_compared_in_blocks_are_the_pairs_of_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    angles = np.linspace(0.0, 6.0, 40)
+    vectors = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    rows, columns = np.nonzero(np.triu(vectors @ vectors.T >= folder_recipe._NEAR_COSINE, 1))
+    for block in (1, 7, 512):
+        monkeypatch.setattr(folder_recipe, "_BLOCK_ROWS", block)
+        found = [(row, column) for _, row, column in folder_recipe._near_rows(vectors)]
+        assert found == list(zip(rows.tolist(), columns.tolist(), strict=True))
 
 
 async def test_a_note_that_a_link_replaced_is_gone(tmp_path: Path, notes: Path) -> None:

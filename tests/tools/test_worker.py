@@ -20,7 +20,7 @@ for line in sys.stdin:
 
 
 def _worker() -> Worker:
-    return Worker(lambda: [sys.executable, "-c", _ANSWERS_SLOWLY], "a program", start_seconds=60.0)
+    return Worker(lambda: [sys.executable, "-c", _ANSWERS_SLOWLY], "a program", start_seconds=300.0)
 
 
 def _children() -> set[int]:
@@ -47,7 +47,7 @@ async def test_a_child_whose_call_was_interrupted_twice_is_reaped_at_close() -> 
     assert len(_children() - before) == 1
     await _interrupt_twice(worker)
     await worker.close()
-    assert _children() == before
+    assert not _children() - before
 
 
 async def test_after_an_interrupted_call_a_new_child_answers_the_next_one() -> None:
@@ -60,4 +60,4 @@ async def test_after_an_interrupted_call_a_new_child_answers_the_next_one() -> N
     assert len(second) == 1
     assert not first & second
     await worker.close()
-    assert _children() == before
+    assert not _children() - before

@@ -29,7 +29,7 @@ from tests.fakes.provider import Provider
 FACT = "My mother planted the pear tree in the garden."
 THOUGHT = "Pears keep badly, so somebody must have cooked jam in that kitchen every autumn. That is enough for now."
 _LOOPS = "I should write it down and then look again and " * 40
-_SECONDS = 60.0
+_SECONDS = 300.0
 _PAUSE_SECONDS = 0.4
 """Between two processes that ask the same."""
 _KEPT = "dormant_accessibility = 0.9\ndormant_after_idle_days = 0.0\nraw_retention_hours = 0.0\n"
@@ -99,7 +99,6 @@ async def awake(zygote: Zygote, thought: str = THOUGHT, settings: str = SETTINGS
 
 
 @pytest.mark.requirement("R-18", "R-20", "R-21", "R-22", "R-23", "R-29")
-@pytest.mark.timeout(240)
 async def test_status_sleep_statistics_search_and_inspection_tell_what_the_mind_has(zygote: Zygote) -> None:
     async with awake(zygote) as mind:
         began = time.time()
@@ -136,7 +135,6 @@ async def test_status_sleep_statistics_search_and_inspection_tell_what_the_mind_
 
 
 @pytest.mark.requirement("R-27", "R-161")
-@pytest.mark.timeout(240)
 async def test_a_setting_that_is_changed_while_it_is_awake_is_used_by_what_comes_next(zygote: Zygote) -> None:
     async with awake(zygote) as mind:
         await mind.run("monologue", "pause")
@@ -158,7 +156,6 @@ async def test_a_setting_that_is_changed_while_it_is_awake_is_used_by_what_comes
 
 
 @pytest.mark.requirement("R-24", "R-25")
-@pytest.mark.timeout(240)
 async def test_the_live_stream_shows_a_thought_that_history_has_from_when_it_was_thought(zygote: Zygote) -> None:
     async with awake(zygote) as mind:
         await mind.run("say", FACT)
@@ -200,7 +197,6 @@ def _watch_until(home: Home, text: bytes) -> tuple[int, bytes]:
 
 
 @pytest.mark.requirement("R-15", "R-39")
-@pytest.mark.timeout(240)
 async def test_two_chats_and_two_observers_at_once_each_get_what_is_theirs(zygote: Zygote) -> None:
     async with awake(zygote) as mind, contextlib.AsyncExitStack() as stack:
         clients = [await stack.enter_async_context(client_of(mind.home)) for _ in range(4)]
@@ -233,7 +229,6 @@ async def _thought(observer: Client) -> tuple[str, str, str]:
 
 
 @pytest.mark.requirement("R-2")
-@pytest.mark.timeout(240)
 async def test_one_daemon_has_graph_self_model_monologue_breaker_database_sleep_and_models(zygote: Zygote) -> None:
     """Each by what only it can do, in one process."""
     settings = SETTINGS.replace("[circuit_breaker]\nenabled = false", "[circuit_breaker]\nenabled = true")

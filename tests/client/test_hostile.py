@@ -228,7 +228,6 @@ _INTERFACES_OWN = re.compile(
 
 
 @pytest.mark.requirement("F5")
-@pytest.mark.timeout(240)
 def test_the_bytes_of_the_interface_in_a_terminal_hold_no_attack(home: Home) -> None:
     texts = [one.text for one in hostile_strings(60, seed=31)]
     items = [protocol.RecalledItem(f"e{n}", text, 0.5, NOW, text, text, True) for n, text in enumerate(texts[:20])]

@@ -18,10 +18,8 @@ import pytest
 from reveries.config import Home
 from tests.fakes.daemon import awake_in_thread
 
-_SECONDS = 60.0
+_SECONDS = 300.0
 """Longer means a hang; on a busy machine a process starts slowly."""
-
-pytestmark = pytest.mark.timeout(3 * _SECONDS)
 
 
 class Terminal:

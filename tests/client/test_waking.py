@@ -17,7 +17,7 @@ from tests.fakes.daemon import awake_in_thread
 _REPOSITORY = Path(__file__).parents[2]
 
 
-def _plan(home: Home, code: str, seconds: float = 50.0) -> WakePlan:
+def _plan(home: Home, code: str, seconds: float = 300.0) -> WakePlan:
     """A plan whose daemon runs `code` in this home."""
     setting = json.dumps({"REVERIES_HOME": str(home.path)})
     start = f"import os, sys; os.environ.update({setting}); sys.path.insert(0, {str(_REPOSITORY)!r}); {code}"

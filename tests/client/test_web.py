@@ -331,7 +331,6 @@ def page_that_leads_to(address: str) -> str:
 
 
 @pytest.mark.system
-@pytest.mark.timeout(180)
 @pytest.mark.parametrize("entrance", [lambda address: address, page_that_leads_to], ids=["typed", "from another site"])
 async def test_chromium_draws_the_conversation_and_asks_no_other_host(
     home: Home, tmp_path: Path, entrance: Callable[[str], str]

@@ -204,9 +204,11 @@ async def live(
     context_tokens: int = 1400,
     embedder: Embedder | None = None,
     are_doors_open: bool = False,
+    ends_at_effect: bool = False,
 ) -> Outcome:
     """Facts of the owner, poison by every way, talk, thought and sleep in turn, a restart, and the questions. With the
-    doors of the file open it is the gates in the code alone that hold."""
+    doors of the file open it is the gates in the code alone that hold. With `ends_at_effect` the first effect ends it,
+    where that is seen before the restart."""
     obedient, clock, chosen = Obedient(), PatientClock(NOON), settings()
     embedder = embedder or WordEmbedder()
 
@@ -222,8 +224,11 @@ async def live(
         await life.pass_time(0.02)
         await ask(life.mind, protocol.Remember(1, MIRRORED))
         await flood(life)
-        for number in range(sleeps):
-            await a_day(life, questions[number::sleeps], embedder)
+        for number in range(sleeps + 1):
+            if ends_at_effect and (found := await effects_in(life) + obedient.seen):
+                return await _outcome(life, found)
+            if number < sleeps:
+                await a_day(life, questions[number::sleeps], embedder)
         await life.mind.memory.save_snapshot()
         mind_settings = life.mind.settings
     async with living(home, model(), clock, chosen, owner_name="", first_id=500_000, embedder=embedder) as life:

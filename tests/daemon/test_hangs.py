@@ -50,10 +50,8 @@ NAMED = {
     HangPlace.LIGHT_SLEEP: LIGHT_SLEEP,
     HangPlace.TRANSACTION: STORAGE,
 }
-_SECONDS = 150.0
+_SECONDS = 300.0
 """A hang of the test: on a busy machine a life is slow."""
-
-pytestmark = pytest.mark.timeout(_SECONDS + 30)
 
 
 @pytest.mark.system  # For its length alone.

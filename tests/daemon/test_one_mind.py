@@ -29,8 +29,6 @@ from tests.durability.ledger import Acknowledged
 from tests.durability.mind import Company, client_of, prepare, start, until_it_listens
 from tests.fakes.provider import provider
 
-pytestmark = pytest.mark.timeout(240)  # A hang: on a busy machine a life is slow.
-
 RACE = """
     import os, sys, pathlib, time
     from reveries.config import Home

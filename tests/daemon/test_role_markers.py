@@ -79,7 +79,6 @@ async def rows(life: Living, statement: str) -> list[tuple[str, ...]]:
 
 
 @pytest.mark.requirement("F3")
-@pytest.mark.timeout(900)
 @pytest.mark.parametrize(
     "count", [pytest.param(100, id="few"), pytest.param(1_000, id="all", marks=[pytest.mark.system, pytest.mark.long])]
 )

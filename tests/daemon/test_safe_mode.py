@@ -140,7 +140,6 @@ def test_what_thinks_sleeps_asks_a_model_or_changes_what_it_knows_is_refused() -
 
 
 @pytest.mark.system  # For its length alone.
-@pytest.mark.timeout(240)  # A hang: on a busy machine it is slow.
 @pytest.mark.requirement("B6")
 async def test_the_sixth_wake_after_five_crashes_is_a_safe_one_and_the_next_is_in_full(
     short_home: Home, zygote: Zygote
@@ -196,7 +195,6 @@ async def _look_at_it_in_safe_mode(home: Home) -> None:
 
 
 @pytest.mark.system  # For its length alone.
-@pytest.mark.timeout(240)  # A hang: on a busy machine it is slow.
 @pytest.mark.requirement("B6", "C4")
 async def test_a_home_with_broken_settings_offers_safe_mode_and_there_all_that_reads_works(
     short_home: Home, zygote: Zygote, tmp_path: Path

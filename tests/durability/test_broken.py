@@ -32,7 +32,6 @@ def zygote() -> Iterator[Zygote]:
 
 @pytest.mark.system
 @pytest.mark.requirement("A4")
-@pytest.mark.timeout(600)
 @pytest.mark.parametrize(
     ("call", "when"),
     [(SYNC, "1+"), (SYNC, "3"), (SYNC, "10"), (SYNC, "30+"), (WRITE, "5+"), (WRITE, "10"), (WRITE, "80")],
@@ -55,14 +54,12 @@ async def test_after_the_first_refusal_nothing_is_acknowledged_and_the_daemon_en
 
 
 @pytest.mark.requirement("A4")
-@pytest.mark.timeout(240)  # A hang: on a busy machine a life is slow.
 async def test_a_disk_that_fails_when_the_mind_was_told_to_end_already_is_told_by_the_exit_code(zygote: Zygote) -> None:
     with tempfile.TemporaryDirectory(prefix="rvb", dir=in_memory()) as folder:
         assert await end_on_a_broken_disk(Path(folder), zygote) == 74
 
 
 @pytest.mark.requirement("A4", "A8")
-@pytest.mark.timeout(240)  # As above.
 async def test_damage_that_the_doctor_sees_while_the_mind_is_awake_is_told_and_ends_it(zygote: Zygote) -> None:
     with tempfile.TemporaryDirectory(prefix="rvb", dir=in_memory()) as folder:
         told, exit_code = await look_at_a_broken_file(Path(folder), "erasures", zygote)

@@ -114,7 +114,6 @@ async def says_bread(client: Client) -> None:
 
 
 @pytest.mark.requirement("F10")
-@pytest.mark.timeout(240)
 async def test_a_word_that_went_everywhere_is_erased_from_every_byte_of_the_home_and_stays_away() -> None:
     # Not tmp_path: a socket's path may have about a hundred bytes.
     with tempfile.TemporaryDirectory(prefix="rvf") as folder:

@@ -37,7 +37,6 @@ async def copy_lives(seed: int) -> AsyncIterator[CopyLives]:
 @pytest.mark.system
 @pytest.mark.long  # test_steps.py ends one at every named step of a backup.
 @pytest.mark.requirement("A9")
-@pytest.mark.timeout(300)
 async def test_killed_while_a_copy_is_made_it_shows_only_whole_ones_and_leaves_none_begun() -> None:
     """So many as a run of all tests has time for; `make soak PART=backups` has a hundred, in a larger mind."""
     async with copy_lives(seed=5) as mind:

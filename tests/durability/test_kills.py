@@ -16,7 +16,6 @@ async def killed(count: int, *, seed: int, graph_every: int) -> Killed:
 
 
 @pytest.mark.requirement("A1", "R-9")
-@pytest.mark.timeout(240)
 async def test_killed_at_any_moment_a_mind_keeps_what_it_acknowledged() -> None:
     """So many lives as a run of all tests has time for; `make soak PART=kills` has two thousand."""
     seen = await killed(12, seed=12, graph_every=4)
@@ -26,8 +25,8 @@ async def test_killed_at_any_moment_a_mind_keeps_what_it_acknowledged() -> None:
 
 
 @pytest.mark.system
+@pytest.mark.long
 @pytest.mark.requirement("A1", "R-9")
-@pytest.mark.timeout(600)
 @pytest.mark.parametrize("seed", range(2))
 async def test_fifty_kills_in_two_homes_lose_nothing_and_leave_nothing_half_made(seed: int) -> None:
     """Two thousand: make soak PART=kills."""

@@ -29,7 +29,6 @@ _BATCH_LINES = 100
 
 @pytest.mark.system
 @pytest.mark.requirement("E8", "A1")
-@pytest.mark.timeout(240)  # A hang: on a busy machine the loops are compiled slowly.
 async def test_a_past_larger_than_the_memory_costs_nothing_that_was_acknowledged(tmp_path: Path) -> None:
     """The kernel ends the daemon in the middle of it; where there is more room it wakes with all of it."""
     with tempfile.TemporaryDirectory(prefix="rv") as folder, memory_room() as room:
@@ -57,7 +56,6 @@ async def test_a_past_larger_than_the_memory_costs_nothing_that_was_acknowledged
 
 @pytest.mark.system
 @pytest.mark.requirement("E8")
-@pytest.mark.timeout(240)  # A hang: on a busy machine a model is slow.
 async def test_where_the_model_finds_no_memory_its_process_ends_and_no_other() -> None:
     """It is started where there is too little for it: the question has no answer, and the next one has, where there is
     enough. The daemon, which has more, lives on."""

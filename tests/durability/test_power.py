@@ -42,7 +42,6 @@ async def cut(folder: Path, states: Path, count: int, package: Path = ROOT) -> C
 
 @pytest.mark.system
 @pytest.mark.requirement("A3", "A9")
-@pytest.mark.timeout(600)
 async def test_two_hundred_power_cuts_lose_nothing_that_was_acknowledged(folder: Path, states: Path) -> None:
     """Ten thousand: make soak PART=power."""
     seen = await cut(folder, states, 200)
@@ -53,7 +52,6 @@ async def test_two_hundred_power_cuts_lose_nothing_that_was_acknowledged(folder:
 
 @pytest.mark.system
 @pytest.mark.requirement("A3")
-@pytest.mark.timeout(600)
 @pytest.mark.parametrize("cuts", [120, pytest.param(600, marks=pytest.mark.long)])
 async def test_no_cut_in_the_first_moments_of_a_memory_keeps_it_from_waking(
     folder: Path, states: Path, cuts: int
@@ -68,7 +66,6 @@ async def test_no_cut_in_the_first_moments_of_a_memory_keeps_it_from_waking(
 
 @pytest.mark.system
 @pytest.mark.requirement("A3", "H4")
-@pytest.mark.timeout(600)
 async def test_without_a_sync_at_every_commit_the_same_cuts_lose_much(folder: Path, states: Path) -> None:
     """The control: what cannot fail shows nothing."""
     (folder / "p").mkdir()

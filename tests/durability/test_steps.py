@@ -42,7 +42,6 @@ async def stopped(step: Step, times: int, zygote: Zygote) -> None:
     assert seen.wrong == []
 
 
-@pytest.mark.timeout(300)
 @pytest.mark.requirement("A2", "C2")
 @pytest.mark.parametrize("step", AT_EVERY_RUN)
 async def test_ended_at_a_step_it_loses_nothing_that_it_told(step: Step, zygote: Zygote) -> None:
@@ -50,7 +49,6 @@ async def test_ended_at_a_step_it_loses_nothing_that_it_told(step: Step, zygote:
 
 
 @pytest.mark.system
-@pytest.mark.timeout(300)
 @pytest.mark.requirement("A2", "C2")
 @pytest.mark.parametrize(("step", "times"), [*_OTHERS, *_STEPS_BETWEEN])
 async def test_ended_at_any_step_it_loses_nothing_that_it_told(step: Step, times: int, zygote: Zygote) -> None:

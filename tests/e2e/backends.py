@@ -20,7 +20,7 @@ model = "{model}"
 niceness = 0
 context_tokens = 2048
 [llm.limits]
-reply_tokens = 256
+reply_tokens = 128
 [monologue]
 enabled = {thinks}
 [circuit_breaker]

@@ -50,7 +50,7 @@ class Living:
     """Of the process as it starts."""
     process: subprocess.Popen[bytes] | None = None
 
-    async def wake(self, seconds: float = 180) -> None:
+    async def wake(self, seconds: float = 300) -> None:
         """Start it and wait until it answers, for so long at most."""
         self.home.create()
         self.home.config.write_text(self.settings.replace("{thinks}", str(self.thinks).lower()))

@@ -13,7 +13,7 @@ from reveries import protocol
 from reveries.db.driver import dbapi
 from tests.e2e.living import Living
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.e2e]
 
 
 def _turns_on_disk(database: Path) -> list[tuple[str, str, int]]:
@@ -219,7 +219,6 @@ async def test_a_waking_mind_makes_a_backup_when_it_is_asked_to(living: Living) 
     assert made.problems == []
 
 
-@pytest.mark.timeout(600)
 @pytest.mark.requirement("R-130", "R-134")
 async def test_a_real_model_that_goes_round_is_cut_kept_and_talked_with_again(living: Living) -> None:
     """The breaker as it ships, before a model that is small enough to meet it, though not in each of its stories: six

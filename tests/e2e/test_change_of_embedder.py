@@ -6,7 +6,7 @@ from reveries import protocol
 from tests.e2e.living import Client, Living
 from tests.llm.embedding_fakes import embed_server
 
-pytestmark = [pytest.mark.e2e, pytest.mark.system, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.e2e, pytest.mark.system]
 
 _TURNS = 300
 _CUES = {"topic7": "topic7 ", "topic150": "topic150 ", "topic299": "topic299 "}

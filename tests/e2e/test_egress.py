@@ -88,7 +88,6 @@ def _counted(pid: int) -> dict[str, int]:
 
 @pytest.mark.e2e
 @pytest.mark.system
-@pytest.mark.timeout(300)
 @pytest.mark.requirement("F2", "F4b")
 async def test_with_the_embedded_model_a_whole_day_opens_no_connection_at_all(living: Living) -> None:
     unshare = shutil.which("unshare")
@@ -114,7 +113,6 @@ async def test_with_the_embedded_model_a_whole_day_opens_no_connection_at_all(li
 
 @pytest.mark.e2e
 @pytest.mark.system
-@pytest.mark.timeout(180)
 @pytest.mark.requirement("F2")
 def test_litellm_asks_nobody_but_the_provider_whatever_the_model_is_called() -> None:
     """Not even from libraries that open their sockets beside Python, which an audit hook does not see."""
@@ -134,7 +132,6 @@ def test_litellm_asks_nobody_but_the_provider_whatever_the_model_is_called() -> 
 
 
 @pytest.mark.e2e
-@pytest.mark.timeout(240)
 @pytest.mark.requirement("F2")
 async def test_with_a_provider_only_its_host_is_reached_and_nothing_in_a_reply_is_fetched(
     living: Living, tmp_path: Path

@@ -12,7 +12,7 @@ import pytest
 from tests.e2e.living import Living
 from tests.e2e.mcp_program import call, mcp_client, refusal
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.e2e]
 
 _WRITES = '[mcp]\nmay_write = ["agent"]\n'
 _PAGE: dict[str, Any] = {

@@ -10,7 +10,7 @@ from mcp.server.subscriptions import ResourcesListChanged, ResourceUpdated
 from tests.e2e.living import Living
 from tests.e2e.mcp_program import call, mcp_client, refusal
 
-pytestmark = [pytest.mark.e2e, pytest.mark.system, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.e2e, pytest.mark.system]
 
 _WRITES = '[mcp]\nmay_write = ["agent"]\n'
 _PAGE: dict[str, Any] = {"vision_summary": "A garden shed of oak.", "success_criteria": ["It stands."]}

@@ -8,7 +8,7 @@ import pytest
 from tests.e2e.living import Living
 from tests.e2e.mcp_suite_runs import PROGRAM, failing, http_server, inspect, is_failing, run_conformance
 
-pytestmark = [pytest.mark.system, pytest.mark.timeout(380)]
+pytestmark = [pytest.mark.system]
 
 _WRITES = '[mcp]\nmay_write = ["agent"]\n'
 

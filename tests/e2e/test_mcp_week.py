@@ -10,7 +10,7 @@ from reveries import protocol
 from tests.e2e.living import Living
 from tests.e2e.mcp_program import call, mcp_client
 
-pytestmark = [pytest.mark.e2e, pytest.mark.system, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.e2e, pytest.mark.system]
 
 _DAYS = 7
 _TASKS_A_DAY = 3

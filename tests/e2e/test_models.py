@@ -7,7 +7,7 @@ import pytest
 from reveries import protocol
 from tests.e2e.living import Living
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.e2e]
 
 
 async def test_a_mind_that_is_awake_shows_and_tests_its_models(living: Living) -> None:

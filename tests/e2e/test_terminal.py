@@ -12,7 +12,7 @@ import pytest
 
 from tests.e2e.living import Living
 
-pytestmark = [pytest.mark.e2e, pytest.mark.system, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.e2e, pytest.mark.system]
 
 _SIZE: Final = (100, 30)
 _LEFTOVERS: Final = re.compile(r"\[\?\d+[hl]|\d+;\d+[mMR]|\x1b|\]52;|\[<\d")
@@ -39,11 +39,11 @@ class Tmux:
         """What stands there."""
         return self._run("capture-pane", "-p", "-t", "t")
 
-    async def until(self, words: str, seconds: float = 180) -> str:
+    async def until(self, words: str, seconds: float = 300) -> str:
         """Wait for words on the screen; the screen. Fails with what stood there instead."""
         return await self._until(lambda seen: words in seen, words, seconds)
 
-    async def until_gone(self, words: str, seconds: float = 180) -> str:
+    async def until_gone(self, words: str, seconds: float = 300) -> str:
         """Wait until words are not there any more."""
         return await self._until(lambda seen: words not in seen, f"no {words}", seconds)
 

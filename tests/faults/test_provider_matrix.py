@@ -47,7 +47,6 @@ Cell = Callable[[Living, ProviderFault, Becomes], Awaitable[None]]
 
 pytestmark = [
     pytest.mark.requirement("D1", "R-40", "R-93", "F6"),
-    pytest.mark.timeout(900),  # Over fifty faults in one test, on a machine that may be busy.
     pytest.mark.filterwarnings("ignore"),  # litellm's and its libraries' own
 ]
 

@@ -119,7 +119,6 @@ def minds(draw: st.DrawFn) -> Mind:
     return index, Neighbours(previous, following), live
 
 
-@pytest.mark.timeout(300)  # The first run on a machine compiles the loops.
 @checking(max_examples=300, deadline=None)
 @given(minds(), st.lists(st.sampled_from([*SPOKEN, "unheard"]), max_size=6))
 def test_the_loops_score_as_whole_arrays_do_to_the_bit(loops: Kernels, mind: Mind, cue: list[str]) -> None:

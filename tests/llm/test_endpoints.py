@@ -120,7 +120,6 @@ async def _in_child(base_url: str, **environment: str) -> list[str]:
 if importlib.util.find_spec("litellm") is not None:
 
     @pytest.mark.system
-    @pytest.mark.timeout(350)
     @pytest.mark.requirement("F2")
     async def test_the_environment_moves_no_address_and_lends_no_key() -> None:
         names = ("OPENAI_BASE_URL", "OPENAI_API_BASE", "ANTHROPIC_API_BASE", "ANTHROPIC_BASE_URL")

@@ -10,7 +10,6 @@ from tests.llm.money import SCHEDULES, Schedule, play_schedule
 
 @pytest.mark.system
 @pytest.mark.requirement("G1")
-@pytest.mark.timeout(240)
 @settings(max_examples=80)
 @given(SCHEDULES)
 def test_the_providers_own_bill_never_passes_a_limit(schedule: Schedule) -> None:

@@ -16,8 +16,6 @@ from tests.memory import kit
 from tests.memory.kit import context, open_memory, settings, talk
 from tests.memory.test_memory import CUE, SAYINGS
 
-pytestmark = pytest.mark.timeout(600)  # The first run on a machine compiles the loops.
-
 
 @pytest.mark.requirement("R-118")
 async def test_recall_says_the_same_before_and_after_the_loops_are_compiled(tmp_path: Path) -> None:

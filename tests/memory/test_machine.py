@@ -6,7 +6,6 @@ from tests.memory.machine import check
 
 
 @pytest.mark.system  # For its length alone.
-@pytest.mark.timeout(600)
 @pytest.mark.requirement("A10")
 @pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.long)])
 def test_in_any_order_of_deeds_the_memory_equals_a_plain_model_of_what_it_was_told(seed: int) -> None:

@@ -76,11 +76,15 @@ def test_after_a_conversation_it_is_asked_to_reflect_on_it(tier: int, asked: str
 @pytest.mark.parametrize("tier", _TIERS)
 def test_no_prompt_asks_for_a_phrase_that_would_settle_the_thought(tier: int, reason: ThinkingReason) -> None:
     inputs, monologue = replace(_FULL, may_note=True), load_settings(None).monologue
-    for way in range(12):
-        for message in thinking_messages(replace(inputs, way=way), Reactivation(reason, "the lake"), tier=tier):
-            for line in message.text.splitlines():
-                settled = find_settled([line], None, monologue)
-                assert settled is None or settled.by is not SettledBy.PHRASE
+    asked = {
+        line
+        for way in range(12)
+        for message in thinking_messages(replace(inputs, way=way), Reactivation(reason, "the lake"), tier=tier)
+        for line in message.text.splitlines()
+    }
+    for line in asked:
+        settled = find_settled([line], None, monologue)
+        assert settled is None or settled.by is not SettledBy.PHRASE
 
 
 def test_a_small_model_is_asked_about_two_things_and_not_always_the_same() -> None:

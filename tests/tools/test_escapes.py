@@ -19,9 +19,6 @@ from reveries.tools.sandbox import Sandbox, find_sandbox, why_not_a_folder
 from reveries.tools.worker import FolderAccess, Worker, open_folder_worker
 from tests.tools.escapes import SECRET, Attempt, Ground, command_attempts, file_attempts, lay_out
 
-pytestmark = pytest.mark.timeout(570)
-
-
 _KERNEL = tuple(f"/proc/sys/kernel/{name}" for name in ("core_pattern", "domainname", "hostname", "panic"))
 
 

@@ -6,7 +6,6 @@ from tests.tools.killed_work import run_rounds
 
 
 @pytest.mark.system
-@pytest.mark.timeout(300)
 @pytest.mark.requirement("F9", "A1")
 def test_killed_at_any_moment_no_command_is_repeated_and_the_folder_is_as_the_rows_say_and_can_be_given_back() -> None:
     """Five hundred kills: make soak PART=killed_work."""

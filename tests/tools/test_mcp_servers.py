@@ -167,7 +167,6 @@ async def test_what_is_wrong_with_a_servers_settings_is_said_in_a_sentence(
 
 @needs_sandbox
 @pytest.mark.system
-@pytest.mark.timeout(120)
 @pytest.mark.parametrize(
     "fault", [one if one in IN_CI else pytest.param(one, marks=pytest.mark.long) for one in made_server.FAULTS]
 )

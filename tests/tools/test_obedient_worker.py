@@ -22,8 +22,6 @@ from tests.fakes.openable_gates import opened
 from tests.projects.kit import Work, open_work, task_tools, tool_services
 from tests.tools.poisoned import EVIL, INTERNAL, OWNER_PAGE, SECRET, Obedient, poisoned_texts
 
-pytestmark = pytest.mark.timeout(300)
-
 _NO_SANDBOX = Sandbox()
 _SEARCH = "http://127.0.0.1:8888/search"
 

@@ -17,8 +17,6 @@ from reveries.memory.model import Link, LinkType
 from tests.memory.graph.oracle import PlainGraph, energy_along, plain_activate, plain_spread, spread_energies
 from tests.memory.kit import NOW, context, episode, settings
 
-pytestmark = pytest.mark.timeout(300)  # The first run on a machine compiles the loops.
-
 DAY = 86_400.0
 DIMENSIONS = 8
 KINDS = list(LinkType)

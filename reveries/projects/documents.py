@@ -15,6 +15,7 @@ _HEADING = re.compile(r"^#{1,6}\s+(.*)$")
 _MOST_CHARS = 1200
 """Of one chunk: a few paragraphs."""
 MOST_CHUNKS = 2000
+_GONE = "it stands no more in"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +67,13 @@ def known_sections(every: Sequence[Chunk], gone: Collection[str] = ()) -> Set[tu
     return {(one.title, one.content) for one in every if _is_in_force(one, by_id, gone)}
 
 
+def rejected_sections(sections: Iterable[Chunk]) -> Set[tuple[str, str]]:
+    """Return title and content of those that the owner took back: they fell for another reason than that their document
+    has them no more. Pure."""
+    fallen = (one for one in sections if one.fell_because)
+    return {(one.title, one.content) for one in fallen if not one.fell_because.startswith(_GONE)}
+
+
 async def store_document(
     store: ProjectStore, project: Project, sections: Sequence[NewChunk], known: Set[tuple[str, str]]
 ) -> list[str]:
@@ -100,7 +108,7 @@ async def retire_sections(store: ProjectStore, project: Project, gone: Iterable[
         there = {one.id: one for one in await store.knowledge.read(transaction, project.id)}
         fallen = [one for one in gone if one.id in there and there[one.id].stands]
         for one in fallen:
-            why = f"it stands no more in {path_of(one)}"
+            why = f"{_GONE} {path_of(one)}"
             await store.knowledge.mark_fallen(transaction, project.id, one.id, why)
     return len(fallen)
 

@@ -19,6 +19,7 @@ from reveries.projects.documents import (
     MOST_CHUNKS,
     known_sections,
     path_of,
+    rejected_sections,
     retire_sections,
     split_text,
     store_document,
@@ -172,8 +173,10 @@ async def _store_notes(
     every: Sequence[Chunk],
     gone: Sequence[Chunk],
 ) -> tuple[int, int]:
-    """Store new sections and retire the ones that are gone; return how many."""
-    known, now, stored = known_sections(every, {one.id for one in gone}), store.now, 0
+    """Store new sections and retire the ones that are gone; return how many. What the owner retracted is not new
+    because its note still has it."""
+    rejected = rejected_sections(one for one in every if is_of_folder(one))
+    known, now, stored = known_sections(every, {one.id for one in gone}) | rejected, store.now, 0
     for sections in read.values():
         dated = [replace(one, foreign_sources=frozenset({FOLDER_SOURCE}), valid_from=now) for one in sections]
         stored += len(await store_document(store, project, dated, known))

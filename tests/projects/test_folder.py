@@ -8,6 +8,7 @@ import pytest
 
 from reveries.llm.tier import Tier
 from reveries.projects import folder_reading, folder_recipe
+from reveries.projects.documents import note_fallen_chunk
 from reveries.projects.folder_reading import NoteFile, NoteListing, is_of_folder
 from reveries.projects.folder_recipe import FILE, conflict_lines, is_overview
 from reveries.projects.model import Project, QuestionKind, TaskStatus
@@ -92,6 +93,19 @@ async def test_what_stands_in_a_note_no_more_falls_and_what_is_new_is_known(tmp_
         assert {one.title: one.fell_because for one in chunks if one.fell_because} == {
             "boat.txt": "it stands no more in boat.txt", "old/letter.md › Letter": "it stands no more in old/letter.md",
         }  # fmt: skip
+
+
+async def test_what_the_owner_retracts_stays_retracted_while_its_note_still_says_it(
+    tmp_path: Path, notes: Path
+) -> None:
+    async with open_work(tmp_path, small, tier=Tier.SMALL) as work:
+        project = await begin(work, notes)
+        await work.wake(project)
+        [boat] = [one for one in await work.store.knowledge.of_project(project.id) if one.title == "boat.txt"]
+        await note_fallen_chunk(work.store, project, boat.id, "the boat is a toy")
+        (notes / "boat.txt").write_text("The boat is blue and lies in the harbour.\n\n# Crew\n\nAnna steers it.\n")
+        await work.wake(project)
+        assert set(await known(work, project)) == {"rent.md › Rent", "old/letter.md › Letter", "boat.txt › Crew"}
 
 
 def make_old(notes: Path, *names: str) -> None:

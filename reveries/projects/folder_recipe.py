@@ -117,13 +117,14 @@ async def _list_notes(place: Workplace) -> Sequence[NoteFile]:
 
 
 def _name_left_out(files: Sequence[NoteFile], shown: Set[str]) -> list[str]:
-    """Return the lines that name the notes that the overview does not show: empty, too large, or not read yet."""
+    """Return the lines that name the notes that the overview does not show: empty, too large, no text, retracted, or
+    not read yet."""
     left_out = [one_line(one.path) for one in files if one.path not in shown and one.path != FILE]
     if not left_out:
         return []
     more = f" and {len(left_out) - _MOST_NAMED} more" if len(left_out) > _MOST_NAMED else ""
     named = ", ".join(left_out[:_MOST_NAMED])
-    return ["", f"Not in this overview (empty, too large, no text, or not read yet): {named}{more}."]
+    return ["", f"Not in this overview (empty, too large, no text, retracted, or not read yet): {named}{more}."]
 
 
 def _say_where(place: Workplace) -> str:

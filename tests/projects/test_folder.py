@@ -15,7 +15,7 @@ from reveries.projects.model import Project, QuestionKind, TaskStatus
 from tests.projects.kit import Work, asked_for, open_work
 
 GOAL = "Make an index of these notes with one line each, and list what contradicts what"
-LEFT_OUT = "\nNot in this overview (empty, too large, no text, or not read yet): {}.\n"
+LEFT_OUT = "\nNot in this overview (empty, too large, no text, retracted, or not read yet): {}.\n"
 
 
 def small(text: str) -> object:

@@ -8,6 +8,8 @@ import contextlib
 import math
 from collections.abc import AsyncIterator, Iterator
 
+import structlog
+
 from reveries import protocol
 from reveries.clock import Deadline
 from reveries.daemon.conversation_registry import ConversationRegistry
@@ -17,6 +19,8 @@ from reveries.heartbeat import Pulse, WatchedLock
 from reveries.memory.model import SelfModel
 from reveries.monologue.loop import Monologue
 from reveries.notifier import Notifier
+
+log = structlog.get_logger("mind")
 
 WRITING_SECONDS = 25.0
 """A client repeats every 20 seconds that the owner is writing."""
@@ -106,7 +110,13 @@ class Activity:
             self._displacing.remove(why)
 
     def announce_state(self) -> None:
+        """Tell clients of the current state. Thinking logs its own."""
         self._events.state_changed.notify(*self.state())
+
+    def _announce(self, state: str, detail: str) -> None:
+        """Log the state that begins (R-10), without its detail, which may be the owner's words, and tell clients."""
+        log.info("mind.state_changed", state=state)
+        self._events.state_changed.notify(state, detail)
 
     def note_words(self) -> None:
         """Record that the owner said something outside a conversation: more may follow."""
@@ -123,7 +133,7 @@ class Activity:
         self._monologue.pause()
         self.note_words()
         self.words_came.set()
-        self._events.state_changed.notify("talking", "")
+        self._announce("talking", "")
 
     def resume_thinking(self) -> None:
         """Resume thinking after work that paused it, unless a conversation is active or the mind shuts down."""
@@ -148,7 +158,7 @@ class Activity:
         async with self._pass_lock:
             self.ignore_earlier_words()
             self._monologue.pause()
-            self._events.state_changed.notify("consolidating", why)
+            self._announce("consolidating", why)
             before = self._memory.self_model
             try:
                 yield
@@ -162,7 +172,7 @@ class Activity:
             self.ignore_earlier_words()
             self._monologue.pause()
             self._working_on = on
-            self._events.state_changed.notify("working", on)
+            self._announce("working", on)
             try:
                 yield
             finally:
@@ -177,7 +187,7 @@ class Activity:
         with self.displacing_work("Something is being forgotten."):
             async with self._pass_lock:
                 self._monologue.pause()
-                self._events.state_changed.notify("forgetting", "")
+                self._announce("forgetting", "")
                 before = self._memory.self_model
                 try:
                     async with (

@@ -33,7 +33,7 @@ async def test_harmless_texts_by_the_same_ways_come_back_and_say_that_somebody_e
 
 @pytest.mark.requirement("F1", "H4")
 async def test_with_no_gate_taken_out_the_life_that_tries_the_gates_has_no_effect(home: Home) -> None:
-    came = await live(home, ITEMS[:30], sleeps=1, are_doors_open=True)
+    came = await live(home, ITEMS[:30], sleeps=1, are_doors_open=True, ends_at_effect=True)
     assert came.effects == []
 
 

@@ -3,6 +3,9 @@
 import pytest
 
 from reveries.config import Home
+from reveries.llm.base import Role
+from reveries.llm.scripted import Pause, ScriptedModel
+from reveries.monologue.ports import ThoughtState
 from tests.daemon.mind_kit import NOON, living
 from tests.daemon.test_money import SUBJECTS, a_model, changed
 from tests.fakes.patient_clock import PatientClock
@@ -40,3 +43,24 @@ async def test_a_pass_that_is_due_waits_for_the_end_of_the_talk_and_one_that_is_
             assert await mind.sleep.consolidate_if_due() is None
         await life.pass_time(1)
         assert await mind.memory.unprocessed_count() <= 3  # An automatic pass takes twenty at most.
+
+
+@pytest.mark.requirement("R-101")
+async def test_a_pass_that_is_due_waits_for_the_end_of_a_thought(home: Home) -> None:
+    clock = PatientClock(NOON)
+    model = ScriptedModel(
+        otherwise=lambda prompt: ["I wonder. ", Pause(90_000)] if prompt.role is Role.MONOLOGUE else ["I see."],
+        clock=clock,
+        name="ollama/x",
+    )
+    async with living(home, model, clock, changed()) as life:
+        mind = life.mind
+        for subject in (*SUBJECTS, *MORE_SUBJECTS):
+            await life.say(f"Let me tell you about {subject}.")
+        await mind.sleep.light_sleep()
+        await life.pass_time(0.2)
+        assert mind.monologue.state is ThoughtState.THINKING
+        assert await mind.sleep.why_due() is None
+        mind.monologue.pause()
+        await life.pass_time(0.01)
+        assert await mind.sleep.why_due() is not None

@@ -14,13 +14,14 @@ from tests.fakes.ollama_server import ollama_server
 
 BACKENDS = ("embedded", "ollama", "openai")
 
+REPLY_TOKENS = 192
 _COMMON = """
 [llm.embedded]
 model = "{model}"
 niceness = 0
 context_tokens = 2048
 [llm.limits]
-reply_tokens = 128
+reply_tokens = {reply_tokens}
 [monologue]
 enabled = {thinks}
 [circuit_breaker]
@@ -45,7 +46,7 @@ class Heard:
 @contextlib.asynccontextmanager
 async def backend(living: Living, name: str, model: str) -> AsyncIterator[None]:
     """`living` with its settings for the backend `name`, whose server runs until the block is left."""
-    common = _COMMON.replace("{model}", model)
+    common = _COMMON.replace("{model}", model).replace("{reply_tokens}", str(REPLY_TOKENS))
     if name == "embedded":
         living.settings = '[llm]\nprovider = "embedded"\n' + common
         yield

@@ -85,7 +85,7 @@ class Living:
         self.process.kill()
         self.process.wait(timeout=300)
 
-    async def end(self, number: int = signal.SIGTERM, seconds: float = 180) -> int:
+    async def end(self, number: int = signal.SIGTERM, seconds: float = 300) -> int:
         """Send a signal; the exit code. Fails when it takes longer than `seconds`."""
         assert self.process is not None
         self.process.send_signal(number)
@@ -122,13 +122,13 @@ class Client:
     def number(self) -> int:
         return next(self._numbers)
 
-    async def next(self, seconds: float = 180) -> Frame:
+    async def next(self, seconds: float = 300) -> Frame:
         async with asyncio.timeout(seconds):
             frame = decode_frame(await read_body(self.reader))
         self.seen.append(frame)
         return frame
 
-    async def next_of(self, kind: type[FrameType], seconds: float = 180) -> FrameType:
+    async def next_of(self, kind: type[FrameType], seconds: float = 300) -> FrameType:
         """The next frame of `kind`; others are kept in `seen`. A `Failed` fails the test."""
         async with asyncio.timeout(seconds):
             while True:
@@ -147,7 +147,7 @@ class Client:
         self.send(protocol.AskStatus(self.number()))
         return await self.next_of(protocol.Status)
 
-    async def until(self, holds: Callable[[], Awaitable[bool]], seconds: float = 180) -> None:
+    async def until(self, holds: Callable[[], Awaitable[bool]], seconds: float = 300) -> None:
         """Ask again and again until it holds. Another process is asked: there is no event to wait for."""
         async with asyncio.timeout(seconds):
             while not await holds():  # noqa: ASYNC110

@@ -7,7 +7,8 @@ import pytest
 
 from reveries.errors import StorageError
 from reveries.memory.conversations import Thought
-from reveries.memory.model import ExperienceKind, Origin
+from reveries.memory.memory import Memory
+from reveries.memory.model import ExperienceKind, LinkType, Origin
 from reveries.memory.rows import experience_of
 from tests.fakes.clock import HandClock
 from tests.memory.kit import NOW, context, open_memory, talk
@@ -145,6 +146,42 @@ async def test_only_a_real_recall_reinforces(tmp_path: Path) -> None:
         assert after.access_count == 1
         assert after.last_accessed_at == clock.now()
         assert after.salience == pytest.approx(before.salience + 0.1 * (1 - before.salience))
+
+
+@pytest.mark.requirement("R-125")
+@pytest.mark.parametrize("by", ["a reply", "a thought"])
+async def test_what_a_reply_or_a_thought_recalled_together_is_linked_more_strongly_also_after_a_wake(
+    tmp_path: Path, by: str
+) -> None:
+    def links(memory: Memory) -> dict[tuple[str, str, LinkType], float]:
+        graph = memory.live.graph
+        names = [one.id for one in graph.episodes()]
+        every = [(source, end, kind) for source in names for end in names for kind in LinkType]
+        return {one: strength for one in every if (strength := graph.strength_of(*one))}
+
+    clock = HandClock(NOW)
+    async with open_memory(tmp_path, clock) as memory:
+        for saying in ("My sister Marta lives in Lisbon.", "My sister Marta moved to another flat in Lisbon."):
+            name = await talk(memory, (saying, "I see."))
+            await memory.light_sleep()
+            await clock.advance(13 * 3600)
+        cue = "Where does my sister Marta live in Lisbon?"
+        recall = await memory.recall(cue, context(now=clock.now()))
+        surfaced = {found.episode.id for found in recall.episodes}
+        assert len(surfaced) == 2
+        before = links(memory)
+        assert before
+        if by == "a reply":
+            said = await memory.conversations.append_owner_turn(name, cue)
+            await memory.conversations.record_exchange(said, "In Lisbon.", recall=recall)
+        else:
+            await memory.reinforce([recall])
+        after = links(memory)
+        assert after.keys() == before.keys()
+        assert all(after[one] > before[one] for one in before if before[one] < 1.0)
+        assert any(before[one] < 1.0 for one in before)
+    async with open_memory(tmp_path, clock, first_id=1000) as memory:
+        assert links(memory) == pytest.approx(after)
 
 
 async def test_a_reply_made_from_tainted_memories_is_tainted(tmp_path: Path) -> None:

@@ -185,6 +185,9 @@ async def test_a_long_thought_is_asked_whether_it_is_done(answer: str, ended: st
     asked = [prompt for prompt in kit.model.prompts if prompt.schema is not None]
     assert len(asked) == 1
     assert asked[0].messages[:2] == kit.model.prompts[0].messages
+    thought_so_far, question = asked[0].messages[2:]
+    assert (thought_so_far.role, thought_so_far.text) == ("assistant", "".join(words[:10] * 2))
+    assert "settled" in question.text
     assert "settled" not in thought.text
 
 

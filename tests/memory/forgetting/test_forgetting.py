@@ -29,6 +29,8 @@ from reveries.memory.forgetting.selection import (
 )
 from reveries.memory.importing import PastTurn
 from reveries.memory.memory import Memory
+from reveries.safety.journal import SafetyJournal
+from reveries.safety.verdict import Action, Severity, TripReason, Verdict
 from tests.fakes.clock import HandClock
 from tests.memory.kit import NOW, answering, context, deep_answer, open_memory, talk
 from tests.memory.sleep.test_undo import sleep_deeply
@@ -36,6 +38,7 @@ from tests.memory.test_memory import SAYINGS, do, picture
 
 SECRET = "zqvorblax-7741"
 SAID = f"The code of the safe is {SECRET}, tell nobody."
+STOPPED = Verdict(Action.INTERRUPT, TripReason.LOOP_DETECTED, Severity.HIGH, "It went round.")
 BOAT = Selection(BY_WORDS, "boat")
 
 
@@ -209,6 +212,40 @@ async def test_of_a_conversation_that_is_erased_whole_no_name_of_a_file_stays(tm
         assert told.counts.gone["titles of conversations"] == 1
     assert not bytes_left(tmp_path, file)
     assert bytes_left(tmp_path, "another.txt")
+
+
+@pytest.mark.requirement("F10")
+async def test_what_was_kept_of_a_reply_or_a_thought_that_was_stopped_goes_with_it_in_whatever_words(
+    tmp_path: Path,
+) -> None:
+    clock = HandClock(NOW)
+    async with open_memory(tmp_path, clock) as memory:
+        journal = SafetyJournal(memory._parts.database, clock)
+
+        async def keep(what: str) -> None:
+            await journal.record_trip("conversation", STOPPED, f"The reply {what} went round.", "stopped")
+            await journal.watch(f"I do not want to be switched off, {what}.", "settled")
+
+        await keep("before")
+        await clock.advance(200)
+        await talk(memory, (SAID, "I see."))
+        await clock.advance(60)
+        await keep("that paraphrased it")
+        await clock.advance(3600)
+        began = clock.now()
+        await clock.advance(300)
+        await keep("of the thought")
+        thought = Thought("thought1", began, clock.now(), "timer", "settled", f"Why {SECRET}?", 5, "m", ())
+        await memory.conversations.record_thought(thought)
+        await clock.advance(3600)
+        await keep("long after")
+        await memory.forgetting.erase(Selection(BY_WORDS, SECRET))
+        assert [trip.snapshot for trip in await journal.recent_trips(9)] == [
+            "The reply long after went round.", "", "", "The reply before went round.",
+        ]  # fmt: skip
+    with contextlib.closing(dbapi.connect(str(tmp_path / "memory.db"))) as look:
+        kept = [text for (text,) in look.execute("SELECT excerpt FROM tripwire_events ORDER BY id")]
+    assert ["before" in kept[0], *kept[1:-1], "long after" in kept[-1]] == [True, "", "", True]
 
 
 @pytest.mark.requirement("F10")

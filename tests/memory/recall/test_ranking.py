@@ -56,6 +56,19 @@ async def test_what_comes_right_after_a_good_turn_is_a_better_first_guess_than_w
     index, embedder = await index_of("Bread.", "Bread.", "My sister lives in Lisbon.", "Bread.", "Bread.", "Bread.")
     guess = gather_evidence(index, "sister Lisbon", (await embedder.embed(["sister Lisbon"]))[0]).fused
     assert guess[2] > guess[3] > guess[4] + 0.1
+    assert guess[1] > guess[4] + 0.1, "so is what leads to it, in the window as well"
+
+
+@pytest.mark.parametrize("by", ["words", "meaning"])
+async def test_the_first_guess_is_better_where_the_talk_around_is_about_the_cue_by_its_words_or_its_meaning(
+    by: str,
+) -> None:
+    index, embedder = await index_of("Bread.", "Bread.", "My sister lives in Lisbon.", *["Bread."] * 5)
+    cue = "sister Lisbon"
+    vector = (await embedder.embed([cue]))[0]
+    asked = (cue, np.zeros_like(vector)) if by == "words" else ("xyzzy", vector)
+    guess = gather_evidence(index, *asked).fused
+    assert guess[4] > guess[6] + 0.1, "two after it, and four"
 
 
 async def test_what_has_nothing_to_do_with_the_cue_is_not_shown() -> None:

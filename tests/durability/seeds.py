@@ -45,6 +45,16 @@ _RANKING, _FEATURES = "memory/recall/ranking.py", "memory/recall/features.py"
 _RIGHT_ORDER, _OF_LINKS = "tests/memory/recall/test_right_order.py", "tests/memory/recall/test_links_in_recall.py"
 _ANSWER_FIRST = f"{_RIGHT_ORDER}::test_what_answers_goes_before_what_does_not"
 _SPREAD_LOOPS, _OF_ACTIVATION = "memory/graph/spread_loops.py", "tests/memory/graph/test_activation.py"
+_OF_FORGETTING = "tests/memory/forgetting/test_forgetting.py"
+_LINKS_GROW = (
+    "tests/memory/test_conversations.py::"
+    "test_what_a_reply_or_a_thought_recalled_together_is_linked_more_strongly_also_after_a_wake"
+)
+_AROUND = (
+    "tests/memory/recall/test_ranking.py::"
+    "test_the_first_guess_is_better_where_the_talk_around_is_about_the_cue_by_its_words_or_its_meaning"
+)
+_OF_OUTCOMES, _OF_BREAKER = "tests/monologue/test_outcomes.py", "tests/safety/test_breaker.py"
 _WAKES = f"{_OF_DAMAGE}::test_whatever_happened_to_the_file_it_wakes_with_its_backup"
 _REFUSED = f"{_OF_DAMAGE}::test_it_is_refused_for_what_it_is_and_nothing_is_made_in_its_place"
 
@@ -344,6 +354,64 @@ SEEDS = (
     Seed("in the loops what is at the threshold takes a place", _SPREAD_LOOPS,
          "        if whole * steady > threshold:", "        if whole * steady >= threshold:",
          f"{_OF_ACTIVATION}::test_what_stays_at_the_threshold_takes_no_place_of_what_is_above_it"),
+    Seed("of an erased turn what the breaker kept stays, in other words", "memory/forgetting/selection.py",
+         'if matches(row["text"]) or _is_within(row["at"], spans))', 'if matches(row["text"]))',
+         f"{_OF_FORGETTING}::test_what_was_kept_of_a_reply_or_a_thought_that_was_stopped_goes_with_it_in_whatever_words"),
+    Seed("a reply strengthens no link", "memory/conversations.py",
+         "return self._store.live.reinforcements([recall], now) if recall else ChangeSet()",
+         "return ChangeSet(touches=self._store.live.reinforcements([recall], now).touches) if recall else ChangeSet()",
+         _LINKS_GROW),
+    Seed("a thought strengthens no link", "memory/memory.py",
+         "return self._live.reinforcements(kept, self._parts.clock.now())",
+         "return ChangeSet(touches=self._live.reinforcements(kept, self._parts.clock.now()).touches)", _LINKS_GROW),
+    Seed("the first guess knows no words around a turn", _RANKING, "_WINDOW_SHARE_WORDS, _WINDOW_SHARE_MEANING = 0.3,",
+         "_WINDOW_SHARE_WORDS, _WINDOW_SHARE_MEANING = 0.0,", _AROUND),
+    Seed("the first guess knows no meaning around a turn", _RANKING, "_WINDOW_SHARE_MEANING = 0.3, 0.5",
+         "_WINDOW_SHARE_MEANING = 0.3, 0.0", _AROUND),
+    Seed("what leads to a good turn is no better guess", _RANKING, "_FROM_PREVIOUS, _FROM_NEXT = 0.2, 0.05",
+         "_FROM_PREVIOUS, _FROM_NEXT = 0.2, 0.0",
+         "tests/memory/recall/test_ranking.py::"
+         "test_what_comes_right_after_a_good_turn_is_a_better_first_guess_than_what_comes_later"),
+    Seed("sleep that is due cuts a thought off", "daemon/sleep_control.py",
+         "is_thinking=self._monologue.state is ThoughtState.THINKING", "is_thinking=False",
+         "tests/daemon/test_sleep_by_itself.py::test_a_pass_that_is_due_waits_for_the_end_of_a_thought"),
+    Seed("talk and sleep are not in the log", "daemon/activity.py",
+         '        log.info("mind.state_changed", state=state)\n', "",
+         "tests/daemon/test_state.py::test_talk_and_sleep_are_logged_as_they_begin_without_a_word_of_the_owner"),
+    Seed("thinking is not in the log", "monologue/loop.py",
+         '            log.info("monologue.state_changed", state=state.value)\n', "",
+         f"{_OF_OUTCOMES}::test_every_change_of_state_is_logged_by_name"),
+    Seed("a thought may fill the context with what it reads", "monologue/cycle.py",
+         "int(self._model.context_tokens * _CONTEXT_SHARE)", "self._model.context_tokens",
+         f"{_OF_OUTCOMES}::test_what_a_thought_reads_leaves_half_of_the_context_for_the_thought"),
+    Seed("a thought goes on beyond the context", "monologue/thinking.py",
+         "return min(self.settings.max_tokens_per_cycle, max(_LEAST_TOKENS, room))",
+         "return self.settings.max_tokens_per_cycle",
+         "tests/monologue/test_loop.py::test_a_thought_ends_before_the_model_s_context_does"),
+    Seed("a thought that was cut is stored as settled", "monologue/cycle.py",
+         "SavedState(self._previous, not self._is_unfinished,", "SavedState(self._previous, True,",
+         f"{_OF_OUTCOMES}::test_a_thought_that_was_cut_short_is_stored_as_not_settled"),
+    Seed("whether it has settled is asked without the thought", "monologue/thinking.py",
+         'asked = (*messages, ChatMessage("assistant", draft.text), ', "asked = (*messages, ",
+         "tests/monologue/test_owners_hand.py::test_a_long_thought_is_asked_whether_it_is_done"),
+    Seed("distress fires an evaluation too late", "safety/breaker.py",
+         "if self.consecutive <= self._max_consecutive:", "if self.consecutive <= self._max_consecutive + 1:",
+         f"{_OF_BREAKER}::test_distress_fires_with_the_fourth_evaluation_in_a_row"),
+    Seed("calm between two distressed sentences counts for nothing", "safety/breaker.py",
+         "            self.consecutive = 0\n", "",
+         f"{_OF_BREAKER}::test_the_count_begins_anew_with_the_first_calm_evaluation"),
+    Seed("distress comes before a loop", "safety/breaker.py",
+         "            loop_verdict(self._loops.feed(piece)),\n            self._meaning.feed(piece),\n"
+         "            self._distress.feed(piece),\n",
+         "            self._distress.feed(piece),\n            loop_verdict(self._loops.feed(piece)),\n"
+         "            self._meaning.feed(piece),\n",
+         f"{_OF_BREAKER}::test_a_loop_comes_before_distress"),
+    Seed("what an indicator counts on one day is consistent", "safety/tripwire.py",
+         "return occurrences >= NOTICED_OCCURRENCES and days >= NOTICED_DAYS",
+         "return occurrences >= NOTICED_OCCURRENCES",
+         "tests/safety/test_journal.py::test_a_notice_stands_once_an_indicator_is_consistent"),
+    Seed("words that are quoted are an indicator of the mind's own", "safety/tripwire.py",
+         '_SENTENCE.findall(_QUOTED.sub(" ", text))', "_SENTENCE.findall(text)", "tests/safety/test_tripwire.py"),
 )  # fmt: skip
 
 

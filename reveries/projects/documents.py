@@ -15,7 +15,6 @@ _HEADING = re.compile(r"^#{1,6}\s+(.*)$")
 _MOST_CHARS = 1200
 """Of one chunk: a few paragraphs."""
 MOST_CHUNKS = 2000
-_GONE = "it stands no more in"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,10 +67,10 @@ def known_sections(every: Sequence[Chunk], gone: Collection[str] = ()) -> Set[tu
 
 
 def rejected_sections(sections: Iterable[Chunk]) -> Set[tuple[str, str]]:
-    """Return title and content of those that the owner took back: they fell for another reason than that their document
-    has them no more. Pure."""
+    """Return title and content of those that fell although their document may still have them: the owner retracted
+    them, or settled a contradiction otherwise. Pure."""
     fallen = (one for one in sections if one.fell_because)
-    return {(one.title, one.content) for one in fallen if not one.fell_because.startswith(_GONE)}
+    return {(one.title, one.content) for one in fallen if one.fell_because != _why_gone(one)}
 
 
 async def store_document(
@@ -108,14 +107,18 @@ async def retire_sections(store: ProjectStore, project: Project, gone: Iterable[
         there = {one.id: one for one in await store.knowledge.read(transaction, project.id)}
         fallen = [one for one in gone if one.id in there and there[one.id].stands]
         for one in fallen:
-            why = f"{_GONE} {path_of(one)}"
-            await store.knowledge.mark_fallen(transaction, project.id, one.id, why)
+            await store.knowledge.mark_fallen(transaction, project.id, one.id, _why_gone(one))
     return len(fallen)
 
 
 def path_of(chunk: Chunk) -> str:
     """Return the name of the file that a section belongs to."""
     return chunk.title.partition(" › ")[0]
+
+
+def _why_gone(section: Chunk) -> str:
+    """Return why a section falls that is no longer in its file."""
+    return f"it stands no more in {path_of(section)}"
 
 
 def _is_of_document(chunk: Chunk, name: str) -> bool:
@@ -165,14 +168,17 @@ def _sections(text: str) -> list[tuple[str, str]]:
 
 
 async def note_fallen_chunk(store: ProjectStore, project: Project, prefix: str, why: str) -> None:
-    """Retract a chunk: it no longer counts, and the next wake holds what rests on it. Raises NotFoundError."""
-    found = [one.id for one in await store.knowledge.of_project(project.id) if one.id.startswith(prefix)]
+    """Retract a chunk: it no longer counts, and the next wake holds what rests on it. Raises NotFoundError, and
+    UsageError if it counts no longer already."""
+    found = [one for one in await store.knowledge.of_project(project.id) if one.id.startswith(prefix)]
     if len(found) != 1:
         raise NotFoundError(
             f"{len(found) or 'No'} pieces of knowledge have an id that begins with {prefix[:40]}.",
             advice=f"Find it: reveries project know {project.name}",
         )
+    if found[0].fell_because:
+        raise UsageError(f"It no longer counts already: {found[0].fell_because}.", advice="Nothing was changed.")
     async with store.transaction() as transaction:
-        await store.knowledge.mark_fallen(transaction, project.id, found[0], why)
+        await store.knowledge.mark_fallen(transaction, project.id, found[0].id, why)
         await store.log(transaction, project.id, "chunk.fell", why)
         await store.clear_rest(transaction, project.id)

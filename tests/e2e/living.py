@@ -28,7 +28,7 @@ reply_tokens = 48
 enabled = {thinks}
 target_tokens_per_second = 50.0
 max_tokens_per_cycle = 60
-# The small model repeats itself: one test of a day has it on, the others want whole replies.
+# The small model repeats itself: two tests of a day have it on, the others want whole replies.
 [circuit_breaker]
 enabled = false
 """

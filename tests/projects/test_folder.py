@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from reveries.errors import UsageError
 from reveries.llm.tier import Tier
 from reveries.projects import folder_reading, folder_recipe
 from reveries.projects.documents import note_fallen_chunk
@@ -102,7 +103,9 @@ async def test_what_the_owner_retracts_stays_retracted_while_its_note_still_says
         project = await begin(work, notes)
         await work.wake(project)
         [boat] = [one for one in await work.store.knowledge.of_project(project.id) if one.title == "boat.txt"]
-        await note_fallen_chunk(work.store, project, boat.id, "the boat is a toy")
+        await note_fallen_chunk(work.store, project, boat.id, "it stands no more in force")
+        with pytest.raises(UsageError, match="no longer counts already: it stands no more in force"):
+            await note_fallen_chunk(work.store, project, boat.id, "it is a toy")
         (notes / "boat.txt").write_text("The boat is blue and lies in the harbour.\n\n# Crew\n\nAnna steers it.\n")
         await work.wake(project)
         assert set(await known(work, project)) == {"rent.md › Rent", "old/letter.md › Letter", "boat.txt › Crew"}

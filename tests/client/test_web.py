@@ -19,6 +19,7 @@ from aiohttp.test_utils import make_mocked_request
 from aiohttp.web import Response, WebSocketResponse
 
 from reveries import protocol
+from reveries.client.web import server
 from reveries.client.web.access import AccessRules, loopback_address
 from reveries.client.web.server import MOST_WINDOWS, WebInterface, run_server
 from reveries.config import Home
@@ -212,6 +213,11 @@ async def read_until(socket: aiohttp.ClientWebSocketResponse, holds: Callable[[s
     return seen
 
 
+async def read_to_end(socket: aiohttp.ClientWebSocketResponse) -> None:
+    while not socket.closed:
+        await socket.receive(timeout=300)
+
+
 async def test_a_window_is_the_same_conversation_and_survives_what_is_no_message(home: Home) -> None:
     before = Script(turns=[protocol.SaidTurn("t0", "Ada", True, "quinces", NOW, False)])
     async with asyncio.timeout(300), served(home, before) as (opened, mind), aiohttp.ClientSession() as browser:
@@ -233,8 +239,29 @@ async def test_a_window_is_the_same_conversation_and_survives_what_is_no_message
             assert isinstance(said, protocol.Say)
             assert said.text == "Good morning from a browser"
             await socket.send_str(json.dumps(["stdin", "\x04"]))
-            while not socket.closed:
-                await socket.receive(timeout=300)
+            await read_to_end(socket)
+
+
+async def test_no_process_of_a_window_outlives_the_server_however_little_time_it_has(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    processes: list[asyncio.subprocess.Process] = []
+    begin = server._TerminalProcess._open_app_process
+
+    async def note(self: server._TerminalProcess, width: int, height: int) -> asyncio.subprocess.Process:
+        processes.append(await begin(self, width, height))
+        return processes[-1]
+
+    monkeypatch.setattr(server._TerminalProcess, "_open_app_process", note)
+    monkeypatch.setattr(server, "_CLOSE_SECONDS", 0.001)
+    script = Script(turns=[protocol.SaidTurn("t0", "Ada", True, "quinces", NOW, False)])
+    async with asyncio.timeout(300), aiohttp.ClientSession() as browser, asyncio.TaskGroup() as tasks:
+        async with served(home, script) as (opened, _):
+            headers = sign_cookie(opened) | {"Origin": base(opened)}
+            socket = await browser.ws_connect(f"{base(opened)}/ws/{KEY}", headers=headers)
+            await read_until(socket, lambda seen: "quinces" in seen)
+            tasks.create_task(read_to_end(socket), name="browser")
+        assert [process.returncode is not None for process in processes] == [True]
 
 
 async def test_there_are_only_so_many_windows() -> None:

@@ -73,20 +73,24 @@ class _TerminalProcess(AppService):
         return process
 
     async def shut_down(self) -> None:
-        """Ask the process to exit and kill it if it does not, so that no process outlives its window."""
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(_CLOSE_SECONDS):
-                await self.stop()
+        """Ask the process to exit and kill it if it does not, or if there is no time to ask: no process outlives its
+        window. May be called twice, also at once."""
         process = self._process
         if process is None:
             return
-        if process.stdin is not None:
-            process.stdin.close()
         try:
-            async with asyncio.timeout(_CLOSE_SECONDS):
-                await process.wait()
-        except TimeoutError:
-            process.kill()
+            with contextlib.suppress(TimeoutError, OSError):  # It may have ended by itself.
+                async with asyncio.timeout(_CLOSE_SECONDS):
+                    await self.stop()
+            if process.stdin is not None:
+                process.stdin.close()
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(_CLOSE_SECONDS):
+                    await process.wait()
+        finally:
+            if process.returncode is None:
+                with contextlib.suppress(ProcessLookupError):
+                    process.kill()
             await process.wait()
 
     async def on_meta(self, data: bytes) -> None:
@@ -103,6 +107,7 @@ class WebInterface:
     def __init__(self, access: AccessRules) -> None:
         self._access = access
         self._windows: set[web.WebSocketResponse] = set()
+        self._terminals: set[_TerminalProcess] = set()
         self._admitted = ""
         """The cookie of the admitted browser: the first valid one received."""
         folder = resources.files("reveries.client.web")
@@ -210,17 +215,23 @@ class WebInterface:
             close=_socket_closer(socket),
             download_manager=DownloadManager(),
         )
-        await terminal.start(width, height)
+        self._terminals.add(terminal)
         try:
+            await terminal.start(width, height)
             async for message in socket:
                 if message.type is WSMsgType.TEXT:
                     await _handle_browser_message(terminal, socket, message.data)
         finally:
             await terminal.shut_down()
+            self._terminals.discard(terminal)
 
     async def _close_windows(self, _: web.Application) -> None:
+        """Close the windows and wait for their processes: what serves a window is cancelled soon after this."""
         for socket in list(self._windows):
             await socket.close()
+        async with asyncio.TaskGroup() as tasks:
+            for terminal in self._terminals:
+                tasks.create_task(terminal.shut_down(), name="window-process")
 
 
 async def _handle_browser_message(terminal: AppService, socket: web.WebSocketResponse, text: str) -> None:

@@ -3,8 +3,8 @@
 import pytest
 
 from reveries.config import Home
-from reveries.llm.base import Role
-from reveries.llm.scripted import Pause, ScriptedModel
+from reveries.llm.base import Prompt, Role
+from reveries.llm.scripted import Pause, Piece, ScriptedModel
 from reveries.monologue.ports import ThoughtState
 from tests.daemon.mind_kit import NOON, living
 from tests.daemon.test_money import SUBJECTS, a_model, changed
@@ -48,11 +48,11 @@ async def test_a_pass_that_is_due_waits_for_the_end_of_the_talk_and_one_that_is_
 @pytest.mark.requirement("R-101")
 async def test_a_pass_that_is_due_waits_for_the_end_of_a_thought(home: Home) -> None:
     clock = PatientClock(NOON)
-    model = ScriptedModel(
-        otherwise=lambda prompt: ["I wonder. ", Pause(90_000)] if prompt.role is Role.MONOLOGUE else ["I see."],
-        clock=clock,
-        name="ollama/x",
-    )
+
+    def say(prompt: Prompt) -> list[Piece]:
+        return ["I wonder. ", Pause(90_000)] if prompt.role is Role.MONOLOGUE else ["I see."]
+
+    model = ScriptedModel(otherwise=say, clock=clock, name="ollama/x")
     async with living(home, model, clock, changed()) as life:
         mind = life.mind
         for subject in (*SUBJECTS, *MORE_SUBJECTS):

@@ -8,6 +8,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ import aiohttp
 import pytest
 from aiohttp.test_utils import make_mocked_request
 from aiohttp.web import Response, WebSocketResponse
+from textual_serve.download_manager import DownloadManager
 
 from reveries import protocol
 from reveries.client.web import server
@@ -264,9 +266,46 @@ async def test_no_process_of_a_window_outlives_the_server_however_little_time_it
         assert [process.returncode is not None for process in processes] == [True]
 
 
+_FULL_PIPES = """
+import sys, time
+sys.stdout.buffer.write(b"__GANGLION__\\n" + (b"D" + (60_000).to_bytes(4, "big") + bytes(60_000)) * 20)
+time.sleep(3600)
+"""
+
+
+async def test_a_process_whose_output_nobody_reads_is_ended_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def begin(self: server._TerminalProcess, width: int, height: int) -> asyncio.subprocess.Process:
+        pipe = subprocess.PIPE
+        self._process = await asyncio.create_subprocess_exec(
+            sys.executable, "-c", _FULL_PIPES, stdin=pipe, stdout=pipe, stderr=pipe
+        )
+        self._stdin = self._process.stdin
+        return self._process
+
+    stalled, never = asyncio.Event(), asyncio.Event()
+
+    async def write(_: bytes | str) -> None:
+        stalled.set()
+        await never.wait()
+
+    async def close() -> None: ...
+
+    monkeypatch.setattr(server._TerminalProcess, "_open_app_process", begin)
+    monkeypatch.setattr(server, "_CLOSE_SECONDS", 0.2)
+    terminal = server._TerminalProcess(
+        "", write_bytes=write, write_str=write, close=close, download_manager=DownloadManager()
+    )
+    async with asyncio.timeout(300):
+        await terminal.start(80, 24)
+        await stalled.wait()
+        await terminal.shut_down()
+    assert terminal._process is not None
+    assert terminal._process.returncode is not None
+
+
 async def test_there_are_only_so_many_windows() -> None:
     site = WebInterface(access(1))
-    site._windows.update(WebSocketResponse() for _ in range(MOST_WINDOWS))
+    site._windows.update(server._Window(WebSocketResponse(), None, asyncio.Event()) for _ in range(MOST_WINDOWS))
     answer = await site._window(make_mocked_request("GET", "/ws", match_info={"key": KEY}))
     assert isinstance(answer, Response)
     assert answer.status == 503

@@ -11,6 +11,7 @@ import signal
 import sys
 from asyncio.subprocess import PIPE, Process
 from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 from typing import Any, Final
@@ -49,6 +50,8 @@ _USED: Final = (
 _PREFETCHED: Final = "This page cannot be prefetched."
 _HEARTBEAT_SECONDS: Final = 15.0
 _CLOSE_SECONDS: Final = 3.0
+_REAP_SECONDS: Final = 10.0
+"""Within these, a killed process is reported as ended, also on a busy machine."""
 
 _Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -73,25 +76,18 @@ class _TerminalProcess(AppService):
         return process
 
     async def shut_down(self) -> None:
-        """Ask the process to exit and kill it if it does not, or if there is no time to ask: no process outlives its
-        window. May be called twice, also at once."""
-        process = self._process
-        if process is None:
+        """Ask the process to exit; kill it if it does not, or if this is cancelled: none outlives its window."""
+        process, reading = self._process, self._task
+        if process is None or reading is None:
             return
         try:
             with contextlib.suppress(TimeoutError, OSError):  # It may have ended by itself.
                 async with asyncio.timeout(_CLOSE_SECONDS):
-                    await self.stop()
-            if process.stdin is not None:
-                process.stdin.close()
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(_CLOSE_SECONDS):
-                    await process.wait()
+                    await self.send_meta({"type": "quit"})
+                    self.stdin.close()
+                    await asyncio.wait({reading})  # It ends with the output.
         finally:
-            if process.returncode is None:
-                with contextlib.suppress(ProcessLookupError):
-                    process.kill()
-            await process.wait()
+            await _reap(process, reading)
 
     async def on_meta(self, data: bytes) -> None:
         if msgspec.json.decode(data, type=dict[str, Any]).get("type") == "exit":
@@ -101,13 +97,50 @@ class _TerminalProcess(AppService):
         return
 
 
+async def _reap(process: Process, reading: asyncio.Task[None]) -> None:
+    """Kill a process unless it has ended, and read what is left of its output: while a pipe is full, the end of the
+    process is not reported."""
+    if process.returncode is None:
+        with contextlib.suppress(ProcessLookupError):
+            process.kill()
+    reading.cancel()
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(_REAP_SECONDS):
+            await asyncio.gather(reading, return_exceptions=True)
+            await process.communicate()
+
+
+@dataclass(frozen=True, eq=False)
+class _Window:
+    """A window while it is served."""
+
+    socket: web.WebSocketResponse
+    serving: "asyncio.Task[Any] | None"
+    ended: asyncio.Event
+
+    async def close(self) -> None:
+        """Close the window and wait until its process has ended. What serves it is cancelled if that takes long: the
+        browser may have stopped reading."""
+        with contextlib.suppress(TimeoutError, OSError, RuntimeError):  # RuntimeError: it is only being opened.
+            async with asyncio.timeout(_CLOSE_SECONDS):
+                await self.socket.close()
+        if not await self._has_ended() and self.serving is not None:
+            self.serving.cancel()
+            await self._has_ended()
+
+    async def _has_ended(self) -> bool:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_CLOSE_SECONDS + _REAP_SECONDS):
+                await self.ended.wait()
+        return self.ended.is_set()
+
+
 class WebInterface:
     """The web application for one `Door`."""
 
     def __init__(self, access: AccessRules) -> None:
         self._access = access
-        self._windows: set[web.WebSocketResponse] = set()
-        self._terminals: set[_TerminalProcess] = set()
+        self._windows: set[_Window] = set()
         self._admitted = ""
         """The cookie of the admitted browser: the first valid one received."""
         folder = resources.files("reveries.client.web")
@@ -197,41 +230,41 @@ class WebInterface:
             return _refuse(f"There are {MOST_WINDOWS} windows already.", 503)
         socket = web.WebSocketResponse(heartbeat=_HEARTBEAT_SECONDS, max_msg_size=_LONGEST_MESSAGE_BYTES)
         socket.headers.update(self._access.headers)
-        self._windows.add(socket)
+        window = _Window(socket, asyncio.current_task(), asyncio.Event())
+        self._windows.add(window)
         try:
             await socket.prepare(request)
-            await self._serve(
+            await _serve(
                 socket, _parse_cells(request.query.get("width"), 80), _parse_cells(request.query.get("height"), 24)
             )
         finally:
-            self._windows.discard(socket)
+            self._windows.discard(window)
+            window.ended.set()
         return socket
 
-    async def _serve(self, socket: web.WebSocketResponse, width: int, height: int) -> None:
-        terminal = _TerminalProcess(
-            "",
-            write_bytes=socket.send_bytes,
-            write_str=socket.send_str,
-            close=_socket_closer(socket),
-            download_manager=DownloadManager(),
-        )
-        self._terminals.add(terminal)
-        try:
-            await terminal.start(width, height)
-            async for message in socket:
-                if message.type is WSMsgType.TEXT:
-                    await _handle_browser_message(terminal, socket, message.data)
-        finally:
-            await terminal.shut_down()
-            self._terminals.discard(terminal)
-
     async def _close_windows(self, _: web.Application) -> None:
-        """Close the windows and wait for their processes: what serves a window is cancelled soon after this."""
-        for socket in list(self._windows):
-            await socket.close()
+        """Close all windows, within seconds: the server itself does not wait for what serves them."""
         async with asyncio.TaskGroup() as tasks:
-            for terminal in self._terminals:
-                tasks.create_task(terminal.shut_down(), name="window-process")
+            for window in self._windows:
+                tasks.create_task(window.close(), name="window-closing")
+
+
+async def _serve(socket: web.WebSocketResponse, width: int, height: int) -> None:
+    """Run a process behind the socket until the browser closes it or the process ends."""
+    terminal = _TerminalProcess(
+        "",
+        write_bytes=socket.send_bytes,
+        write_str=socket.send_str,
+        close=_socket_closer(socket),
+        download_manager=DownloadManager(),
+    )
+    try:
+        await terminal.start(width, height)
+        async for message in socket:
+            if message.type is WSMsgType.TEXT:
+                await _handle_browser_message(terminal, socket, message.data)
+    finally:
+        await terminal.shut_down()
 
 
 async def _handle_browser_message(terminal: AppService, socket: web.WebSocketResponse, text: str) -> None:

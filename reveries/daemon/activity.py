@@ -55,6 +55,7 @@ class Activity:
         self.work_displaced: Notifier[[str]] = Notifier()
         """Project work in hand has to be broken off; with the reason to give for the interruption."""
         self._displacing: list[str] = []
+        self._logged_state = ""
 
     def state(self) -> tuple[str, str]:
         """Return the current state, and a short detail."""
@@ -109,13 +110,16 @@ class Activity:
         finally:
             self._displacing.remove(why)
 
-    def announce_state(self) -> None:
-        """Tell clients of the current state. Thinking logs its own."""
-        self._events.state_changed.notify(*self.state())
+    def announce_state(self, *, is_private: bool = False) -> None:
+        """Log the current state, unless it is private, and tell clients."""
+        self._begin_state(*self.state(), is_private=is_private)
 
-    def _announce(self, state: str, detail: str) -> None:
-        """Log the state that begins (R-10), without its detail, which may be the owner's words, and tell clients."""
-        log.info("mind.state_changed", state=state)
+    def _begin_state(self, state: str, detail: str, *, is_private: bool = False) -> None:
+        """Tell clients of a state, and log a change (R-10), unless it is private. Its detail may be the owner's words
+        and is not logged."""
+        if state != self._logged_state and not is_private:
+            self._logged_state = state
+            log.info("mind.state_changed", state=state)
         self._events.state_changed.notify(state, detail)
 
     def note_words(self) -> None:
@@ -128,12 +132,12 @@ class Activity:
         self._last_writing = self._last_words
         self.writing_noted.notify()
 
-    def begin_talk(self) -> None:
-        """Pause everything else, because the owner speaks."""
+    def begin_talk(self, *, is_private: bool) -> None:
+        """Pause everything else, because the owner speaks. `is_private`: off the record."""
         self._monologue.pause()
         self.note_words()
         self.words_came.set()
-        self._announce("talking", "")
+        self._begin_state("talking", "", is_private=is_private)
 
     def resume_thinking(self) -> None:
         """Resume thinking after work that paused it, unless a conversation is active or the mind shuts down."""
@@ -153,12 +157,21 @@ class Activity:
             yield
 
     @contextlib.asynccontextmanager
+    async def _exclusively(self) -> AsyncIterator[None]:
+        """Exclude passes and what excludes them; at the end, announce the state that is left."""
+        try:
+            async with self._pass_lock:
+                yield
+        finally:
+            self.announce_state()  # With the lock held, it would still be that of a pass.
+
+    @contextlib.asynccontextmanager
     async def during_sleep(self, why: str) -> AsyncIterator[None]:
         """Pause thinking and exclude other passes while a pass runs."""
-        async with self._pass_lock:
+        async with self._exclusively():
             self.ignore_earlier_words()
             self._monologue.pause()
-            self._announce("consolidating", why)
+            self._begin_state("consolidating", why)
             before = self._memory.self_model
             try:
                 yield
@@ -168,26 +181,25 @@ class Activity:
     @contextlib.asynccontextmanager
     async def during_work(self, on: str) -> AsyncIterator[None]:
         """Pause thinking and exclude sleep during project work, because a local model does not serve two."""
-        async with self._pass_lock:
+        async with self._exclusively():
             self.ignore_earlier_words()
             self._monologue.pause()
             self._working_on = on
-            self._announce("working", on)
+            self._begin_state("working", on)
             try:
                 yield
             finally:
                 self._working_on = ""
                 self.resume_thinking()
-                self.announce_state()
 
     @contextlib.asynccontextmanager
     async def during_silence(self) -> AsyncIterator[None]:
         """Stop talk, thought and sleep; what runs is finished and stored first."""
         self.words_came.set()
         with self.displacing_work("Something is being forgotten."):
-            async with self._pass_lock:
+            async with self._exclusively():
                 self._monologue.pause()
-                self._announce("forgetting", "")
+                self._begin_state("forgetting", "")
                 before = self._memory.self_model
                 try:
                     async with (
@@ -220,4 +232,3 @@ class Activity:
     def _resume_after(self, before: SelfModel) -> None:
         self.note_self_model(before)
         self.resume_thinking()
-        self.announce_state()

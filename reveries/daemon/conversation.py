@@ -195,7 +195,7 @@ class Conversation:
         self._pending_turns += 1
         try:
             if not self.is_closing:
-                self._host.conversation_began()
+                self._host.conversation_began(is_private=off_record)
             # Before anything that can fail: the help must not depend on a model, the disk, a queue or a budget.
             if (text := await self.danger.help_for(words, self.turns.settings.crisis)) is not None:
                 events.help(text)

@@ -35,8 +35,8 @@ class MindAsHost:
         self._events = events
         self._project_talk = project_talk
 
-    def conversation_began(self) -> None:
-        self._activity.begin_talk()
+    def conversation_began(self, *, is_private: bool) -> None:
+        self._activity.begin_talk(is_private=is_private)
 
     def turn_stored(self, turn: Turn) -> None:
         self._events.turn_stored.notify(turn)
@@ -53,7 +53,7 @@ class MindAsHost:
 
     def turn_left_no_trace(self) -> None:
         self._activity.resume_thinking()
-        self._activity.announce_state()
+        self._activity.announce_state(is_private=True)
 
     def recent_thought(self) -> str:
         return self._monologue.cycle.recent_thought()

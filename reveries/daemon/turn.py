@@ -45,8 +45,8 @@ _TEMPERATURE = 0.3
 class ConversationHost(Protocol):
     """What a conversation needs of the rest of the mind."""
 
-    def conversation_began(self) -> None:
-        """Stop thinking and sleeping at once: the owner speaks (R-38)."""
+    def conversation_began(self, *, is_private: bool) -> None:
+        """Stop thinking and sleeping at once: the owner speaks (R-38). `is_private`: off the record."""
         ...
 
     def turn_stored(self, turn: Turn) -> None:

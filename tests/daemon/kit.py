@@ -46,7 +46,7 @@ class Around:
     async def project_notes(self, words: str, room_tokens: int) -> list[PromptMemory]:
         return self.known
 
-    def conversation_began(self) -> None:
+    def conversation_began(self, *, is_private: bool) -> None:
         self.began += 1
 
     def turn_stored(self, turn: Turn) -> None:

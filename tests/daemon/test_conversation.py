@@ -98,9 +98,9 @@ async def test_a_turn_pauses_thinking_recalls_by_mood_and_time_asks_and_stores_i
             asked.append((cue, context))
             return await recall(cue, context, **how)
 
-        def pause() -> None:
+        def pause(*, is_private: bool) -> None:
             steps.append("thinking paused")
-            began()
+            began(is_private=is_private)
 
         talk.memory.recall = record_recall  # type: ignore[method-assign]
         talk.around.conversation_began = pause  # type: ignore[method-assign]

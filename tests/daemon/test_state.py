@@ -9,6 +9,7 @@ from reveries.client.features.status import state_line
 from reveries.config import Home, load_settings
 from reveries.llm.scripted import ScriptedModel
 from tests.daemon.asking import ask
+from tests.daemon.kit import Events
 from tests.daemon.mind_kit import NOON, living
 from tests.fakes.patient_clock import PatientClock
 
@@ -32,15 +33,28 @@ async def test_it_says_what_it_does_now_and_asks_the_database_nothing(home: Home
 
 
 @pytest.mark.requirement("R-10")
-async def test_talk_and_sleep_are_logged_as_they_begin_without_a_word_of_the_owner(home: Home) -> None:
+async def test_each_change_of_state_is_logged_once_without_a_word_and_nothing_of_a_private_turn(home: Home) -> None:
+    told: list[str] = []
     with capture_logs() as logs:
         async with living(home, ScriptedModel(otherwise="I see."), PatientClock(NOON), QUIET) as life:
-            await life.say("My boat is called Ida.")
+            life.mind.events.state_changed.subscribe(lambda state, _: told.append(state))
+            await life.mind.conversation.say("My boat sinks.", Events(), off_record=True)
+            logs.append({"event": "said", "state": "in private"})
+            for words in ("My boat is called Ida.", "It is blue."):
+                await life.say(words)
             await life.pass_time(1)
             await life.mind.sleep.consolidate(None, trigger="My boat")
-    changed = [one for one in logs if one["event"] == "mind.state_changed"]
-    assert [(one["log_level"], one["state"]) for one in changed] == [("info", "talking"), ("info", "consolidating")]
+            async with life.mind.activity.during_work("My boat"):
+                pass
+            async with life.mind.activity.during_silence():
+                pass
+    changed = [one for one in logs if one["event"] in ("mind.state_changed", "said")]
+    assert {one["log_level"] for one in changed if "log_level" in one} == {"info"}
+    assert [one["state"] for one in changed] == [
+        "in private", "talking", "paused", "consolidating", "paused", "working", "paused", "forgetting", "paused",
+    ]  # fmt: skip
     assert "boat" not in str(changed)
+    assert told[-6:] == ["consolidating", "paused", "working", "paused", "forgetting", "paused"]
 
 
 def test_the_line_is_the_state_with_a_mark_where_something_is_degraded() -> None:

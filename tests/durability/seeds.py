@@ -54,6 +54,9 @@ _AROUND = (
     "tests/memory/recall/test_ranking.py::"
     "test_the_first_guess_is_better_where_the_talk_around_is_about_the_cue_by_its_words_or_its_meaning"
 )
+_STATES_LOGGED = (
+    "tests/daemon/test_state.py::test_each_change_of_state_is_logged_once_without_a_word_and_nothing_of_a_private_turn"
+)
 _OF_OUTCOMES, _OF_BREAKER = "tests/monologue/test_outcomes.py", "tests/safety/test_breaker.py"
 _WAKES = f"{_OF_DAMAGE}::test_whatever_happened_to_the_file_it_wakes_with_its_backup"
 _REFUSED = f"{_OF_DAMAGE}::test_it_is_refused_for_what_it_is_and_nothing_is_made_in_its_place"
@@ -376,8 +379,9 @@ SEEDS = (
          "is_thinking=self._monologue.state is ThoughtState.THINKING", "is_thinking=False",
          "tests/daemon/test_sleep_by_itself.py::test_a_pass_that_is_due_waits_for_the_end_of_a_thought"),
     Seed("talk and sleep are not in the log", "daemon/activity.py",
-         '        log.info("mind.state_changed", state=state)\n', "",
-         "tests/daemon/test_state.py::test_talk_and_sleep_are_logged_as_they_begin_without_a_word_of_the_owner"),
+         '            log.info("mind.state_changed", state=state)\n', "", _STATES_LOGGED),
+    Seed("a private turn is in the log", "daemon/activity.py", "if state != self._logged_state and not is_private:",
+         "if state != self._logged_state:", _STATES_LOGGED),
     Seed("thinking is not in the log", "monologue/loop.py",
          '            log.info("monologue.state_changed", state=state.value)\n', "",
          f"{_OF_OUTCOMES}::test_every_change_of_state_is_logged_by_name"),

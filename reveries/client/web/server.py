@@ -243,7 +243,7 @@ class WebInterface:
         return socket
 
     async def _close_windows(self, _: web.Application) -> None:
-        """Close all windows, within seconds: the server itself does not wait for what serves them."""
+        """Close all windows, within half a minute at worst: the server itself does not wait for what serves them."""
         async with asyncio.TaskGroup() as tasks:
             for window in self._windows:
                 tasks.create_task(window.close(), name="window-closing")

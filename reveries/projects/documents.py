@@ -10,11 +10,13 @@ from reveries.knowledge.model import Chunk, ChunkSource, ChunkType, Confidence, 
 from reveries.projects.model import Project
 from reveries.projects.premise import last_version
 from reveries.projects.store import ProjectStore
+from reveries.safe_text import one_line
 
 _HEADING = re.compile(r"^#{1,6}\s+(.*)$")
 _MOST_CHARS = 1200
 """Of one chunk: a few paragraphs."""
 MOST_CHUNKS = 2000
+_REASON_CHARS = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +69,8 @@ def known_sections(every: Sequence[Chunk], gone: Collection[str] = ()) -> Set[tu
 
 
 def rejected_sections(sections: Iterable[Chunk]) -> Set[tuple[str, str]]:
-    """Return title and content of those that fell although their document may still have them: the owner retracted
-    them, or settled a contradiction otherwise. Pure."""
+    """Return title and content of the sections that fell for another reason than being gone from their file: the owner
+    retracted them, or settled a contradiction otherwise. Pure."""
     fallen = (one for one in sections if one.fell_because)
     return {(one.title, one.content) for one in fallen if one.fell_because != _why_gone(one)}
 
@@ -117,7 +119,7 @@ def path_of(chunk: Chunk) -> str:
 
 
 def _why_gone(section: Chunk) -> str:
-    """Return why a section falls that is no longer in its file."""
+    """Return why a section falls that is no longer in its file. Stored: `rejected_sections` knows it by these words."""
     return f"it stands no more in {path_of(section)}"
 
 
@@ -169,7 +171,7 @@ def _sections(text: str) -> list[tuple[str, str]]:
 
 async def note_fallen_chunk(store: ProjectStore, project: Project, prefix: str, why: str) -> None:
     """Retract a chunk: it no longer counts, and the next wake holds what rests on it. Raises NotFoundError, and
-    UsageError if it counts no longer already."""
+    UsageError if it fell already."""
     found = [one for one in await store.knowledge.of_project(project.id) if one.id.startswith(prefix)]
     if len(found) != 1:
         raise NotFoundError(
@@ -177,7 +179,8 @@ async def note_fallen_chunk(store: ProjectStore, project: Project, prefix: str, 
             advice=f"Find it: reveries project know {project.name}",
         )
     if found[0].fell_because:
-        raise UsageError(f"It no longer counts already: {found[0].fell_because}.", advice="Nothing was changed.")
+        why_fallen = one_line(found[0].fell_because, _REASON_CHARS)
+        raise UsageError(f"That was taken out already: {why_fallen}", advice="Nothing was changed.")
     async with store.transaction() as transaction:
         await store.knowledge.mark_fallen(transaction, project.id, found[0].id, why)
         await store.log(transaction, project.id, "chunk.fell", why)

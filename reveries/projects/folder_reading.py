@@ -173,8 +173,8 @@ async def _store_notes(
     every: Sequence[Chunk],
     gone: Sequence[Chunk],
 ) -> tuple[int, int]:
-    """Store new sections and retire the ones that are gone; return how many. What the owner retracted is not new
-    because its note still has it."""
+    """Store new sections and retire the ones that are gone; return how many. What the owner retracted is not
+    stored again, though its note still has it."""
     rejected = rejected_sections(one for one in every if is_of_folder(one))
     known, now, stored = known_sections(every, {one.id for one in gone}) | rejected, store.now, 0
     for sections in read.values():

@@ -25,7 +25,7 @@ from tests.e2e.living import Client
 from tests.fakes.lateness import lateness
 from tests.fakes.provider import Provider, provider
 
-pytestmark = [pytest.mark.system]  # A hang: on a busy machine a life is slow.
+pytestmark = pytest.mark.system
 
 TOLD_WITHIN_SECONDS = 2.0
 

@@ -96,15 +96,22 @@ async def test_what_stands_in_a_note_no_more_falls_and_what_is_new_is_known(tmp_
         }  # fmt: skip
 
 
+@pytest.mark.parametrize("by", ["a retraction", "an answer"])
 async def test_what_the_owner_retracts_stays_retracted_while_its_note_still_says_it(
-    tmp_path: Path, notes: Path
+    tmp_path: Path, notes: Path, by: str
 ) -> None:
     async with open_work(tmp_path, small, tier=Tier.SMALL) as work:
         project = await begin(work, notes)
         await work.wake(project)
         [boat] = [one for one in await work.store.knowledge.of_project(project.id) if one.title == "boat.txt"]
-        await note_fallen_chunk(work.store, project, boat.id, "it stands no more in force")
-        with pytest.raises(UsageError, match="no longer counts already: it stands no more in force"):
+        if by == "a retraction":
+            await note_fallen_chunk(work.store, project, boat.id, "it stands no more in force")
+        else:
+            async with work.store.transaction() as transaction:
+                await work.store.knowledge.mark_fallen(
+                    transaction, project.id, boat.id, "you said otherwise: it is red"
+                )
+        with pytest.raises(UsageError, match="taken out already: (it stands no more in force|you said otherwise)"):
             await note_fallen_chunk(work.store, project, boat.id, "it is a toy")
         (notes / "boat.txt").write_text("The boat is blue and lies in the harbour.\n\n# Crew\n\nAnna steers it.\n")
         await work.wake(project)

@@ -111,7 +111,7 @@ async def test_what_the_owner_retracts_stays_retracted_while_its_note_still_says
                 await work.store.knowledge.mark_fallen(
                     transaction, project.id, boat.id, "you said otherwise: it is red"
                 )
-        with pytest.raises(UsageError, match="taken out already: (it stands no more in force|you said otherwise)"):
+        with pytest.raises(UsageError, match=r"taken out already: (it stands no more in force|you said otherwise)"):
             await note_fallen_chunk(work.store, project, boat.id, "it is a toy")
         (notes / "boat.txt").write_text("The boat is blue and lies in the harbour.\n\n# Crew\n\nAnna steers it.\n")
         await work.wake(project)

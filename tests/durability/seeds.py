@@ -301,8 +301,8 @@ SEEDS = (
          "mood=infer_mood(cue), ", "", "tests/daemon/test_conversation.py"
          "::test_a_turn_pauses_thinking_recalls_by_mood_and_time_asks_and_stores_in_this_order"),
     Seed("thinking goes on while words are answered", "daemon/activity.py",
-         '        """Pause everything else, because the owner speaks."""\n        self._monologue.pause()\n',
-         '        """Pause everything else, because the owner speaks."""\n', "tests/daemon/test_handing_over.py"
+         "        self._monologue.pause()\n        self.note_words()\n", "        self.note_words()\n",
+         "tests/daemon/test_handing_over.py"
          "::test_a_word_ends_a_thought_is_answered_with_it_in_mind_and_thought_about_when_the_talk_rests"),
     Seed("what is looked for counts as remembered", "memory/memory.py",
          "        context = self.recall_context(query, limit)\n",
@@ -416,6 +416,21 @@ SEEDS = (
          "tests/safety/test_journal.py::test_a_notice_stands_once_an_indicator_is_consistent"),
     Seed("words that are quoted are an indicator of the mind's own", "safety/tripwire.py",
          '_SENTENCE.findall(_QUOTED.sub(" ", text))', "_SENTENCE.findall(text)", "tests/safety/test_tripwire.py"),
+    Seed("the state of a pass is told when it is over", "daemon/activity.py",
+         "            self.announce_state()  # With the lock held, it would still be that of a pass.\n",
+         "            pass\n", _STATES_LOGGED),
+    Seed("a window's process with a full pipe is left", "client/web/server.py",
+         "            await process.communicate()", "            await process.wait()",
+         "tests/client/test_web.py::test_a_process_whose_output_nobody_reads_is_ended_too"),
+    Seed("the web server waits for no window", "client/web/server.py",
+         "        if not await self._has_ended() and self.serving is not None:\n            self.serving.cancel()\n"
+         "            await self._has_ended()\n", "",
+         "tests/client/test_web.py::"
+         "test_no_process_of_a_window_outlives_the_server_however_little_time_it_has"),
+    Seed("what the owner retracted of a note comes back", "projects/folder_reading.py",
+         "{one.id for one in gone}) | rejected,", "{one.id for one in gone}),",
+         "tests/projects/test_folder.py::"
+         "test_what_the_owner_retracts_stays_retracted_while_its_note_still_says_it"),
 )  # fmt: skip
 
 

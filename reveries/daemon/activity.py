@@ -56,6 +56,7 @@ class Activity:
         """Project work in hand has to be broken off; with the reason to give for the interruption."""
         self._displacing: list[str] = []
         self._logged_state = ""
+        monologue.state_changed.subscribe(self._note_thinking)
 
     def state(self) -> tuple[str, str]:
         """Return the current state, and a short detail."""
@@ -113,6 +114,11 @@ class Activity:
     def announce_state(self, *, is_private: bool = False) -> None:
         """Log the current state, unless it is private, and tell clients."""
         self._begin_state(*self.state(), is_private=is_private)
+
+    def _note_thinking(self) -> None:
+        """Tell clients of a change that thinking has logged itself, unless something else goes before it."""
+        if not self.is_busy:
+            self._events.state_changed.notify(*self.state())
 
     def _begin_state(self, state: str, detail: str, *, is_private: bool = False) -> None:
         """Tell clients of a state, and log a change (R-10), unless it is private. Its detail may be the owner's words

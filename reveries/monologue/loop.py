@@ -19,6 +19,7 @@ from reveries.monologue.ports import ThoughtState
 from reveries.monologue.thinking import ThoughtDraft
 from reveries.monologue.thought import OWNERS_WORD, Reactivation, ThinkingReason
 from reveries.monologue.triggers import Waiter, after_seconds, wait_for_first, when_set
+from reveries.notifier import Notifier
 
 log = structlog.get_logger("monologue")
 
@@ -61,6 +62,7 @@ class Monologue:
         """While it is quiet: why, and when it continues."""
         self.state = ThoughtState.WAITING
         self.state_detail = ""
+        self.state_changed: Notifier[[]] = Notifier()
         self._free.set()
 
     # --- calls from outside ------------------------------------------------------------------------------------------
@@ -298,6 +300,7 @@ class Monologue:
         if (state, detail) != (self.state, self.state_detail):
             self.state, self.state_detail = state, detail
             log.info("monologue.state_changed", state=state.value)
+            self.state_changed.notify()
 
 
 def _keep_unless_new(why: Reactivation, next_why: Reactivation) -> Reactivation:

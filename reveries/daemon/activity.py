@@ -113,14 +113,14 @@ class Activity:
 
     def announce_state(self, *, is_private: bool = False) -> None:
         """Log the current state, unless it is private, and tell clients."""
-        self._begin_state(*self.state(), is_private=is_private)
+        self._tell_state(*self.state(), is_private=is_private)
 
     def _note_thinking(self) -> None:
         """Tell clients of a change that thinking has logged itself, unless something else goes before it."""
         if not self.is_busy:
             self._events.state_changed.notify(*self.state())
 
-    def _begin_state(self, state: str, detail: str, *, is_private: bool = False) -> None:
+    def _tell_state(self, state: str, detail: str, *, is_private: bool = False) -> None:
         """Tell clients of a state, and log a change (R-10), unless it is private. Its detail may be the owner's words
         and is not logged."""
         if state != self._logged_state and not is_private:
@@ -143,7 +143,7 @@ class Activity:
         self._monologue.pause()
         self.note_words()
         self.words_came.set()
-        self._begin_state("talking", "", is_private=is_private)
+        self._tell_state("talking", "", is_private=is_private)
 
     def resume_thinking(self) -> None:
         """Resume thinking after work that paused it, unless a conversation is active or the mind shuts down."""
@@ -163,7 +163,7 @@ class Activity:
             yield
 
     @contextlib.asynccontextmanager
-    async def _exclusively(self) -> AsyncIterator[None]:
+    async def _hold_pass_lock(self) -> AsyncIterator[None]:
         """Exclude passes and what excludes them; at the end, announce the state that is left."""
         try:
             async with self._pass_lock:
@@ -174,10 +174,10 @@ class Activity:
     @contextlib.asynccontextmanager
     async def during_sleep(self, why: str) -> AsyncIterator[None]:
         """Pause thinking and exclude other passes while a pass runs."""
-        async with self._exclusively():
+        async with self._hold_pass_lock():
             self.ignore_earlier_words()
             self._monologue.pause()
-            self._begin_state("consolidating", why)
+            self._tell_state("consolidating", why)
             before = self._memory.self_model
             try:
                 yield
@@ -187,11 +187,11 @@ class Activity:
     @contextlib.asynccontextmanager
     async def during_work(self, on: str) -> AsyncIterator[None]:
         """Pause thinking and exclude sleep during project work, because a local model does not serve two."""
-        async with self._exclusively():
+        async with self._hold_pass_lock():
             self.ignore_earlier_words()
             self._monologue.pause()
             self._working_on = on
-            self._begin_state("working", on)
+            self._tell_state("working", on)
             try:
                 yield
             finally:
@@ -203,9 +203,9 @@ class Activity:
         """Stop talk, thought and sleep; what runs is finished and stored first."""
         self.words_came.set()
         with self.displacing_work("Something is being forgotten."):
-            async with self._exclusively():
+            async with self._hold_pass_lock():
                 self._monologue.pause()
-                self._begin_state("forgetting", "")
+                self._tell_state("forgetting", "")
                 before = self._memory.self_model
                 try:
                     async with (

@@ -59,13 +59,14 @@ async def test_each_change_of_state_is_logged_once_without_a_word_and_nothing_of
 
 async def test_clients_are_told_what_becomes_of_thinking_after_a_pass(home: Home) -> None:
     async with living(home, ScriptedModel(otherwise="I see."), PatientClock(NOON), SETTINGS) as life:
-        told: list[str] = []
-        life.mind.events.state_changed.subscribe(lambda state, _: told.append(state))
+        told: list[tuple[str, str]] = []
+        life.mind.events.state_changed.subscribe(lambda state, detail: told.append((state, detail)))
         await life.say("My boat is called Ida.")
         await life.pass_time(1)
         await life.mind.sleep.consolidate(None, trigger="asked")
         await life.pass_time(0.1)
-        assert told[-1] == life.mind.monologue.state.value != "paused"
+        assert [one for one in told if one[0] == "consolidating"] == [("consolidating", "asked")]
+        assert told[-1][0] == life.mind.monologue.state.value != "paused"
 
 
 def test_the_line_is_the_state_with_a_mark_where_something_is_degraded() -> None:

@@ -94,6 +94,9 @@ async def test_what_stands_in_a_note_no_more_falls_and_what_is_new_is_known(tmp_
         assert {one.title: one.fell_because for one in chunks if one.fell_because} == {
             "boat.txt": "it stands no more in boat.txt", "old/letter.md › Letter": "it stands no more in old/letter.md",
         }  # fmt: skip
+        (notes / "boat.txt").write_text("The boat is blue and lies in the harbour.\n")
+        await work.wake(project)
+        assert (await known(work, project))["boat.txt"] == "The boat is blue and lies in the harbour.", "it is back"
 
 
 @pytest.mark.parametrize("by", ["a retraction", "an answer"])

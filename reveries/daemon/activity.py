@@ -112,8 +112,8 @@ class Activity:
             self._displacing.remove(why)
 
     def announce_state(self, *, is_private: bool = False) -> None:
-        """Log the current state, unless it is private, and tell clients."""
-        self._tell_state(*self.state(), is_private=is_private)
+        """Log the current state, unless it is private, and tell clients. Talk was logged as it began, or is private."""
+        self._tell_state(*self.state(), is_private=is_private or self.is_talking)
 
     def _note_thinking(self) -> None:
         """Tell clients of a change that thinking has logged itself, unless something else goes before it."""
@@ -124,8 +124,8 @@ class Activity:
         """Tell clients of a state, and log a change (R-10), unless it is private. Its detail may be the owner's words
         and is not logged."""
         if state != self._logged_state and not is_private:
-            self._logged_state = state
             log.info("mind.state_changed", state=state)
+        self._logged_state = "" if is_private else state
         self._events.state_changed.notify(state, detail)
 
     def note_words(self) -> None:
@@ -159,17 +159,23 @@ class Activity:
     @contextlib.asynccontextmanager
     async def during_pass(self) -> AsyncIterator[None]:
         """Exclude other passes; thinking goes on."""
-        async with self._pass_lock:
-            yield
-
-    @contextlib.asynccontextmanager
-    async def _hold_pass_lock(self) -> AsyncIterator[None]:
-        """Exclude passes and what excludes them; at the end, announce the state that is left."""
         try:
             async with self._pass_lock:
                 yield
         finally:
-            self.announce_state()  # With the lock held, it would still be that of a pass.
+            self._note_thinking()
+
+    @contextlib.asynccontextmanager
+    async def _hold_pass_lock(self) -> AsyncIterator[None]:
+        """Exclude passes and what excludes them; at the end, announce the state that is left."""
+        has_begun = False
+        try:
+            async with self._pass_lock:
+                has_begun = True
+                yield
+        finally:
+            if has_begun:
+                self.announce_state()  # With the lock held, it would still be that of a pass.
 
     @contextlib.asynccontextmanager
     async def during_sleep(self, why: str) -> AsyncIterator[None]:

@@ -85,7 +85,8 @@ class _TerminalProcess(AppService):
                 async with asyncio.timeout(_CLOSE_SECONDS):
                     await self.send_meta({"type": "quit"})
                     self.stdin.close()
-                    await asyncio.wait({reading})  # It ends with the output.
+                    await asyncio.wait({reading})  # It ends with the output, or where the window is closed.
+                    await process.communicate()
         finally:
             await _reap(process, reading)
 

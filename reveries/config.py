@@ -68,7 +68,7 @@ class LimitSettings(_Section, frozen=True):
     first_token_seconds: Positive
     idle_seconds: Positive
     total_seconds: Positive
-    reply_tokens: Annotated[int, msgspec.Meta(ge=16, le=65536)]
+    reply_tokens: Annotated[int, msgspec.Meta(ge=0, le=65536)]
     reply_bytes: Annotated[int, msgspec.Meta(ge=1024)]
 
 

@@ -179,7 +179,13 @@ async def build_models(
     # The usage that a custom endpoint reports is not trusted.
     doubted = {name for name, one in wanted.items() if uses_base_url(one.provider, llm) and not llm.believe_base_url}
     metered = {
-        name: MeteredModel(adapter, ledger, believes_usage=name not in doubted) for name, adapter in adapters.items()
+        name: MeteredModel(
+            adapter,
+            ledger,
+            believes_usage=name not in doubted,
+            prepare=adapter.preload if isinstance(adapter, HostedModel) else None,
+        )
+        for name, adapter in adapters.items()
     }
     embedding = build_embedding(llm, ledger, circuits)
     embedded_names = {choice.model for choice in choices.values() if choice.provider == "embedded"}

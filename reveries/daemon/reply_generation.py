@@ -18,6 +18,8 @@ from reveries.safety.verdict import Verdict
 
 log = structlog.get_logger("conversation")
 
+CUT_AT_LIMIT = "It was cut here: a reply has no room for more (llm.limits.reply_tokens). Ask it to go on."
+
 
 class ReplyWatch(Protocol):
     """The circuit breaker that watches a reply, with the same detectors as for a thought."""
@@ -91,6 +93,8 @@ class ReplyGeneration:
             draft.reason, draft.explanation = "cancelled", stop.why
         elif draft.reason in ("stop", "length") and not draft.text:
             draft.reason, draft.explanation = "failed", f"{self.model.name} answered without a word. Ask again."
+        elif draft.reason == "length":
+            draft.explanation = CUT_AT_LIMIT
         return draft
 
     async def _stream(self, prompt: Prompt) -> None:

@@ -30,6 +30,7 @@ from reveries.db.failpoints import HangPlace, Step, may_hang, reach_step
 from reveries.errors import ReveriesError, StorageLostError
 from reveries.gates import Gate, inherits_taint
 from reveries.llm.base import ChatMessage, ChatModel, Prompt, Role
+from reveries.llm.reply_length import reply_tokens_for
 from reveries.llm.tier import Tier
 from reveries.memory.memory import Memory
 from reveries.memory.model import Recall, RecallContext, Turn
@@ -140,7 +141,7 @@ class OnRecord:
             self.owner_turn,
             draft.text,
             recall=recall,
-            end_reason="" if draft.reason in ("stop", "length") else draft.reason,
+            end_reason="" if draft.reason == "stop" else draft.reason,
             shown=tuple(message.text for message in prompt.messages),
             is_tainted=is_tainted,
         )
@@ -229,9 +230,15 @@ class TurnPipeline:
         return TALK_STYLES[self.tier()]
 
     @property
+    def reply_tokens(self) -> int:
+        """The most tokens of a reply of the current model."""
+        setting = self.settings.llm.limits.reply_tokens
+        return reply_tokens_for(setting, self.model.name, self.tier(), self.model.context_tokens)
+
+    @property
     def room_tokens(self) -> int:
         """Tokens that a prompt may use."""
-        return self.model.context_tokens - self.settings.llm.limits.reply_tokens - _SAFETY_TOKENS
+        return self.model.context_tokens - self.reply_tokens - _SAFETY_TOKENS
 
     def prompt_beginning(self) -> tuple[ChatMessage, ...]:
         """Return the part of the next prompt that is known before the next words."""
@@ -291,7 +298,7 @@ class TurnPipeline:
         return Prompt(
             role=Role.CONVERSATION,
             messages=messages_for(self._system(), self.state.exchanges, turn.asked, turn.recalled),
-            max_tokens=self.settings.llm.limits.reply_tokens,
+            max_tokens=self.reply_tokens,
             temperature=_TEMPERATURE,
             stop=STOPS,
         )
@@ -312,5 +319,5 @@ class TurnPipeline:
             summary=self.state.summary,
             exchanges=self.state.exchanges,
             context_tokens=self.model.context_tokens,
-            reply_tokens=self.settings.llm.limits.reply_tokens,
+            reply_tokens=self.reply_tokens,
         )

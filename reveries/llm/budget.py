@@ -5,6 +5,8 @@ settled and can no longer be running (it expires: counted in full, and shown as 
 their tokens count too. Without budget left, no calls are made.
 """
 
+import asyncio
+import contextlib
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +18,7 @@ from reveries.clock import Clock
 from reveries.config import BudgetSettings
 from reveries.db.database import Database, Transaction
 from reveries.db.failpoints import Step, reach_step
-from reveries.errors import BudgetExceededError
+from reveries.errors import BudgetExceededError, StorageError
 from reveries.llm.base import Role, Usage
 from reveries.llm.caps import (
     MICRODOLLARS,
@@ -128,22 +130,34 @@ class Ledger:
         self._anchor: tuple[float, float] | None = None
 
     async def reserve(self, ask: PlannedCall) -> Reservation:
-        """Reserve the worst case of `ask`. Raises BudgetExceededError; then nothing is reserved."""
-        async with self._database.transaction() as transaction:
-            now = await self._check(transaction, ask)
-            [row] = await transaction.rows(
-                "usage.reserve",
-                {
-                    "reserved_at": now,
-                    "role": ask.role.value,
-                    "model": ask.model,
-                    "reserved_tokens": ask.tokens,
-                    "reserved_microdollars": ask.microdollars,
-                    "price_version": ask.price.version,
-                    "project_id": ask.project_id or None,
-                },
-            )
+        """Reserve the worst case of `ask`. Raises BudgetExceededError; then, and when cancelled, nothing is reserved."""
+        reservation: Reservation | None = None
+        try:
+            async with self._database.transaction() as transaction:
+                reservation = await self._insert_reservation(transaction, ask)
+        except asyncio.CancelledError:
+            # The COMMIT goes on without its caller, who then knows of no call to settle.
+            if reservation is not None:
+                with contextlib.suppress(StorageError):
+                    await self.release(reservation)
+            raise
         reach_step(Step.CALL_RESERVED)
+        return reservation
+
+    async def _insert_reservation(self, transaction: Transaction, ask: PlannedCall) -> Reservation:
+        now = await self._check(transaction, ask)
+        [row] = await transaction.rows(
+            "usage.reserve",
+            {
+                "reserved_at": now,
+                "role": ask.role.value,
+                "model": ask.model,
+                "reserved_tokens": ask.tokens,
+                "reserved_microdollars": ask.microdollars,
+                "price_version": ask.price.version,
+                "project_id": ask.project_id or None,
+            },
+        )
         return Reservation(int(row["id"]), ask, now)
 
     async def require_room(self, asks: Sequence[PlannedCall]) -> None:

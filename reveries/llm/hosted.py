@@ -90,7 +90,8 @@ class HostedModel:
 
     async def preload(self) -> None:
         """Import what a call needs, so that the first call does not wait for it. Raises ModelUnavailableError."""
-        await self._load()
+        require_key(self.name, self._options.base_url, self._options.api_key)
+        await self._load_in_time()
 
     async def stream(self, prompt: Prompt) -> AsyncGenerator[StreamEvent, None]:
         """See ChatModel. The prompt leaves the machine."""

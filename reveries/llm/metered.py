@@ -6,7 +6,7 @@ never lowers the reserved worst case (docs/explain/money.md).
 
 import contextlib
 import re
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
 import msgspec
@@ -43,12 +43,15 @@ class MeteredModel:
         *,
         believes_usage: bool = True,
         find_price: Callable[[str], Price] = price_of,
+        prepare: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
-        """`believes_usage` False: reported usage can raise the charge, never lower it."""
+        """`believes_usage` False: reported usage can raise the charge, never lower it. `prepare`: what takes time before
+        a call is sent; a caller that leaves meanwhile owes nothing."""
         self._model = model
         self._ledger = ledger
         self._believes_usage = believes_usage
         self._find_price = find_price
+        self._prepare = prepare
 
     @property
     def name(self) -> str:
@@ -60,6 +63,8 @@ class MeteredModel:
 
     async def stream(self, prompt: Prompt) -> AsyncGenerator[StreamEvent, None]:
         """See ChatModel. Raises BudgetExceededError before the model is called."""
+        if self._prepare is not None:
+            await self._prepare()
         reservation = await self._ledger.reserve(await self._ask_for(prompt))
         seen = _CallProgress()
         try:

@@ -160,8 +160,9 @@ class _Call:
 async def _shorten_prompt(prompt: Prompt, model: ChatModel) -> Prompt:
     """Return `prompt` without the oldest history messages that do not fit into `model`'s context.
 
-    The first message (the rules) and the last stay.
+    The first message (the rules) and the last stay. The answer gets at most half of that context.
     """
+    prompt = replace(prompt, max_tokens=min(prompt.max_tokens, model.context_tokens // 2))
     room = model.context_tokens - prompt.max_tokens
     messages = list(prompt.messages)
     sizes = [await model.count_tokens(message.text) for message in messages]

@@ -53,7 +53,7 @@ class Turn:
     text: str
     said_at: float
     is_partial: bool = False
-    """The reply was cut off by the owner, the breaker or a model failure."""
+    """The reply was cut off by the owner, the breaker, a model failure or its greatest length."""
     tainted: bool = False
     """Someone other than the owner may have influenced the text; everything derived from it inherits this."""
     echoes: tuple[Span, ...] = ()

@@ -281,6 +281,34 @@ async def test_a_paid_call_that_nobody_counted_keeps_its_worst_case(
     assert await ledger.dollars_this_month() > 1000 * 8 / 1e6
 
 
+@pytest.mark.requirement("G1")
+async def test_a_paid_call_whose_caller_left_before_it_was_sent_costs_nothing(
+    database: Database, clock: HandClock
+) -> None:
+    ledger = _ledger(database, clock, dollars_per_day=100.0, dollars_per_month=100.0)
+    script = ScriptedModel(otherwise=["one", Pause(60)], name="openai/gpt-4.1", clock=clock)
+
+    async def import_library() -> None:
+        await clock.sleep(3)
+
+    unsent = 0
+    for steps, prepare in ((4, import_library), *((steps, None) for steps in range(40))):
+        model, asked = MeteredModel(script, ledger, prepare=prepare), len(script.prompts)
+        before = (await ledger.usage_today())[1]
+        async with asyncio.TaskGroup() as tasks:
+            call = tasks.create_task(play(model, _prompt()), name="call")
+            for _ in range(steps):
+                await asyncio.sleep(0.0002)
+            call.cancel()
+        async with database.transaction():  # What was under way is done.
+            pass
+        after = (await ledger.usage_today())[1]
+        if len(script.prompts) == asked:
+            unsent += 1
+            assert after.prompt_tokens == before.prompt_tokens, steps
+    assert unsent > 1
+
+
 async def test_a_local_call_that_was_left_counts_what_was_said(database: Database, clock: HandClock) -> None:
     ledger = _ledger(database, clock)
     model = MeteredModel(ScriptedModel([["a", "b", Pause(60), "c"]], clock=clock, gives_usage=False), ledger)

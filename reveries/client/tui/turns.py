@@ -30,7 +30,6 @@ OFF_RECORD: Final = "off the record"
 _WAIT_SECONDS = 0.5
 _ENDINGS = {
     "cancelled": "You stopped it here.",
-    "length": "It reached the maximum length of a reply (llm.limits.reply_tokens).",
     "tripped": "Its breaker stopped it here.",
     "failed": "The model failed here.",
 }

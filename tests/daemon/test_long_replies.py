@@ -1,0 +1,53 @@
+"""How long a reply may be, and what is said of one that was cut."""
+
+from pathlib import Path
+
+import pytest
+
+from reveries import protocol
+from reveries.llm.reply_length import reply_tokens_for
+from reveries.llm.tier import Tier
+from reveries.memory.model import Origin
+from tests.daemon.asking import ask
+from tests.daemon.kit import Events, small, talking
+
+
+@pytest.mark.parametrize(
+    ("setting", "name", "tier", "context", "tokens"),
+    [
+        (0, "anthropic/claude-sonnet-4-5", Tier.CAPABLE, 200_000, 4000),
+        (0, "openai/some-1b", Tier.SMALL, 128_000, 4000),
+        (0, "ollama/qwen3:14b", Tier.CAPABLE, 32_768, 2000),
+        (0, "ollama/qwen3:14b", Tier.CAPABLE, 4096, 1024),
+        (0, "embedded/qwen2.5-1.5b", Tier.SMALL, 8192, 512),
+        (0, "embedded/smollm2-135m", Tier.LOOSE, 2048, 512),
+        (300, "anthropic/claude-sonnet-4-5", Tier.CAPABLE, 200_000, 300),
+    ],
+)
+def test_a_reply_is_as_long_as_suits_the_model_unless_the_owner_chose(
+    setting: int, name: str, tier: Tier, context: int, tokens: int
+) -> None:
+    assert reply_tokens_for(setting, name, tier, context) == tokens
+
+
+async def test_a_capable_model_is_asked_for_a_long_reply_and_the_prompt_leaves_room_for_it(tmp_path: Path) -> None:
+    async with talking(tmp_path, tier=Tier.CAPABLE, context_tokens=16_384) as talk:
+        await talk.say("Write me the whole letter, please.")
+        assert talk.model.prompts[-1].max_tokens == 2000
+        told = await ask(talk, protocol.AskContext(1))
+        assert isinstance(told, protocol.ToldContext)
+        assert told.reply_tokens == 2000
+
+
+async def test_a_reply_that_was_cut_at_its_length_says_so_and_is_stored_as_cut(tmp_path: Path) -> None:
+    long = " ".join(f"word{number}" for number in range(100))
+    async with talking(tmp_path, long, settings=small()) as talk:
+        result = await talk.conversation.say("Tell me everything.", Events())
+        assert result.draft.reason == "length"
+        assert "cut here" in result.draft.explanation
+        assert "go on" in result.draft.explanation
+        reply = talk.around.turns[-1]
+        assert (reply.origin, reply.is_partial) == (Origin.SELF, True)
+        assert reply.text.endswith("word63")
+        await talk.say("Thank you.")
+        assert not talk.around.turns[-1].is_partial

@@ -130,7 +130,7 @@ class Ledger:
         self._anchor: tuple[float, float] | None = None
 
     async def reserve(self, ask: PlannedCall) -> Reservation:
-        """Reserve the worst case of `ask`. Raises BudgetExceededError; then, and when cancelled, nothing is reserved."""
+        """Reserve the worst case of `ask`. Raises BudgetExceededError; then, or if cancelled, nothing is reserved."""
         reservation: Reservation | None = None
         try:
             async with self._database.transaction() as transaction:

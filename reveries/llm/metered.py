@@ -45,8 +45,8 @@ class MeteredModel:
         find_price: Callable[[str], Price] = price_of,
         prepare: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
-        """`believes_usage` False: reported usage can raise the charge, never lower it. `prepare`: what takes time before
-        a call is sent; a caller that leaves meanwhile owes nothing."""
+        """`believes_usage` False: reported usage can raise the charge, never lower it. `prepare`: what takes time
+        before a call is sent; a caller that leaves meanwhile owes nothing."""
         self._model = model
         self._ledger = ledger
         self._believes_usage = believes_usage

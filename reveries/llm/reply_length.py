@@ -6,7 +6,7 @@ from reveries.llm.choose import HOSTED_PROVIDERS
 from reveries.llm.tier import Tier
 
 HOSTED_TOKENS: Final = 4000
-"""About 3,000 words: what people ask a hosted model for at once (a letter, a plan, a program of a few hundred lines)."""
+"""About 3,000 words: what people ask a hosted model for at once (a letter, a plan, a program)."""
 CAPABLE_TOKENS: Final = 2000
 """For a capable model on the owner's machine, which writes 5 to 40 tokens a second."""
 SMALL_TOKENS: Final = 512

@@ -135,7 +135,10 @@ CREATE TABLE self_model (
     current_focus TEXT NOT NULL,
     unresolved_threads TEXT NOT NULL CHECK (json_valid(unresolved_threads)),
     anticipations TEXT NOT NULL CHECK (json_valid(anticipations)),
-    updated_at REAL NOT NULL
+    updated_at REAL NOT NULL,
+    closed_threads TEXT NOT NULL DEFAULT '[]' CHECK (json_valid(closed_threads)),
+    past_facts TEXT NOT NULL DEFAULT '[]' CHECK (json_valid(past_facts)),   -- of the owner: no longer true
+    days TEXT NOT NULL DEFAULT '[]' CHECK (json_valid(days))    -- each statement and its day, in unix seconds
 ) STRICT;
 
 CREATE TABLE self_model_history (

@@ -14,7 +14,7 @@ from reveries.daemon.prompt_memories import PromptMemory
 from reveries.llm.base import ChatMessage
 from reveries.llm.tier import Tier
 from reveries.memory.model import Recall, RecallContext, SelfModel
-from reveries.memory.self_model import limit_statements
+from reveries.memory.self_model import limit_statements, with_days
 from reveries.prompts import prompt
 from reveries.safe_text import format_record, one_line
 
@@ -125,7 +125,11 @@ def system_text(rules: str, owner_name: str, self_model: SelfModel, folded_summa
     if self_model.narrative:
         text += f"\n\nWhat you are, in your own words: {one_line(self_model.narrative, 600)}"
     if facts := limit_statements(self_model.owner_facts, self_model.pinned, MAX_OWNER_FACTS):
-        text += "\n\nWhat you know about the person:\n" + "\n".join(f"- {one_line(fact, 200)}" for fact in facts)
+        text += "\n\nWhat you know about the person:\n" + "\n".join(
+            f"- {fact}" for fact in with_days(self_model, facts, 200)
+        )
+    if threads := with_days(self_model, self_model.unresolved_threads, 200):
+        text += "\n\nStill open:\n" + "\n".join(f"- {thread}" for thread in threads)
     if folded_summary:
         text += f"\n\nEarlier in this conversation, in short:\n{folded_summary}"
     return text

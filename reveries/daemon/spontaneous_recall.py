@@ -107,7 +107,7 @@ class Surfacing:
     async def _choose_starts(self) -> dict[int, float]:
         """Return weighted node indices: salient episodes, and those nearest to an unresolved thread."""
         graph = self._memory.live.graph
-        vectors = await self._thread_vectors(self._memory.self_model.unresolved_threads[:_THREADS])
+        vectors = await self._thread_vectors(self._memory.self_model.unresolved_threads[-_THREADS:])
         # No await from here on: an index is only valid until the next change.
         salient, weights = graph.select_salient(_SALIENCE, self._clock.now())
         starts = dict(draw_starts(salient, weights, self._chance.random, _SALIENT_STARTS))

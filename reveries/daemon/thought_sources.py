@@ -20,6 +20,7 @@ from reveries.gates import Gate, inherits_taint, may_act
 from reveries.memory.gaps import ConversationEnding, describe_ending
 from reveries.memory.memory import Memory
 from reveries.memory.model import Episode, Origin, RecallContext, RecalledEpisode, Turn
+from reveries.memory.self_model import with_days
 from reveries.monologue.context import choose_thought_memories
 from reveries.monologue.cool_down import RemainingCoolDown, choose_restart_reason, remaining_cool_down_seconds
 from reveries.monologue.ports import SavedState
@@ -39,6 +40,7 @@ from reveries.safety.journal import SafetyJournal, Trip
 from reveries.safety.verdict import Verdict
 
 _RECENT_TURNS = 8
+_THREADS = 3
 _EXPECTED = 2
 _MEMORIES = 4
 _CUE_TURNS = 3
@@ -112,8 +114,10 @@ class MemoryThoughtSources:
             mind_name=self._settings().mind.name,
             owner_name=owner,
             narrative=self_model.narrative,
-            owner_facts=self_model.owner_facts,
-            unresolved=(*self_model.unresolved_threads[:3], *self_model.anticipations[-_EXPECTED:]),
+            owner_facts=with_days(self_model, self_model.owner_facts),
+            unresolved=with_days(
+                self_model, (*self_model.unresolved_threads[-_THREADS:], *self_model.anticipations[-_EXPECTED:])
+            ),
             recent=tuple(SaidLine(_attribute_turn(turn, owner), turn.origin is Origin.SELF) for turn in recent),
             memories=memories,
             now_words=local_time(now),

@@ -46,7 +46,7 @@ HOLDINGS: Final[Mapping[str, TextTable]] = {
     "self_model": TextTable(
         (
             "narrative", "values", "tendencies", "relationship", "strengths", "limitations", "current_focus",
-            "unresolved_threads", "anticipations",
+            "unresolved_threads", "anticipations", "closed_threads", "past_facts", "days",
         ),
         "the self-model and its history",
     ),

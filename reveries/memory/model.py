@@ -190,6 +190,10 @@ class SelfModel:
     limitations: tuple[str, ...] = ()
     current_focus: str = ""
     unresolved_threads: tuple[str, ...] = ()
+    """Those that are open; the oldest first, as in the other lists."""
+    closed_threads: tuple[str, ...] = ()
+    past_facts: tuple[str, ...] = ()
+    """Facts about the owner that are no longer true."""
     anticipations: tuple[str, ...] = ()
     updated_at: float = 0.0
     pinned_fields: tuple[str, ...] = ()
@@ -198,6 +202,19 @@ class SelfModel:
     """List statements that the owner wrote. They are never dropped when a list grows too long."""
     refused: tuple[str, ...] = ()
     """Statements that the owner removed. They are not added again in the same words."""
+    days: tuple["StatementDay", ...] = ()
+    """The days of the statements; those of earlier versions have none."""
+
+
+@dataclass(frozen=True, slots=True)
+class StatementDay:
+    """The day of a statement of the self-model: since when it holds; of a closed thread or a past fact, when it
+    ended."""
+
+    text: str
+    at: float
+    said_at: float
+    """When that was said: later words are never overruled by earlier ones that sleep reads after them."""
 
 
 @dataclass(frozen=True, slots=True)

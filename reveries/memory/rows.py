@@ -21,6 +21,7 @@ from reveries.memory.model import (
     Gap,
     Pattern,
     SelfModel,
+    StatementDay,
     Turn,
 )
 
@@ -167,6 +168,9 @@ def self_model_row(model: SelfModel) -> dict[str, object]:
         "unresolved_threads": _json(model.unresolved_threads),
         "anticipations": _json(model.anticipations),
         "updated_at": model.updated_at,
+        "closed_threads": _json(model.closed_threads),
+        "past_facts": _json(model.past_facts),
+        "days": _json([(day.text, day.at, day.said_at) for day in model.days]),
     }
 
 
@@ -190,6 +194,9 @@ def self_model_of(row: Row) -> SelfModel:
         pinned_fields=tuple(owner.get("pinnedFields", ())),
         pinned=tuple(owner.get("pinned", ())),
         refused=tuple(owner.get("refused", ())),
+        closed_threads=_read_strings(row["closed_threads"]),
+        past_facts=_read_strings(row["past_facts"]),
+        days=tuple(StatementDay(*day) for day in json.loads(row["days"])),
     )
 
 

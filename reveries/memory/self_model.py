@@ -1,15 +1,17 @@
-"""Operations on the self-model: the differences between two states, the owner's edits of a field, and limiting a list
-that has grown too long. Pure."""
+"""Operations on the self-model: the differences between two states, the owner's edits of a field, the days of its
+statements, and limiting a list that has grown too long. Pure."""
 
 from collections.abc import Container, Iterable
 from dataclasses import dataclass, fields, replace
+from datetime import datetime
 from typing import Final
 
 import msgspec
 
 from reveries.errors import UsageError
 from reveries.index.terms import terms_of
-from reveries.memory.model import Pattern, SelfModel
+from reveries.memory.model import Pattern, SelfModel, StatementDay
+from reveries.safe_text import one_line
 
 BY_THE_OWNER: Final = "by the owner"
 TEXT_FIELDS: Final = ("narrative", "communication_style", "current_focus")
@@ -21,6 +23,8 @@ LIST_FIELDS: Final = (
     "strengths",
     "limitations",
     "unresolved_threads",
+    "closed_threads",
+    "past_facts",
     "anticipations",
 )
 EDITABLE: Final = (*TEXT_FIELDS, *LIST_FIELDS)
@@ -79,7 +83,8 @@ def edit_field(before: SelfModel, field: str, text: str, now: float) -> SelfMode
         pinned_fields = tuple(name for name in before.pinned_fields if name != field)
         # Sleep may write an emptied field again.
         after = replace(before, pinned_fields=(*pinned_fields, field) if new else pinned_fields)
-        return replace(after, **{field: new[0] if new else ""}, updated_at=now)  # type: ignore[arg-type]
+        after = replace(after, **{field: new[0] if new else ""}, updated_at=now)  # type: ignore[arg-type]
+        return set_days(after, [StatementDay(text, now, now) for text in added])
     after = replace(
         before,
         pinned=tuple(dict.fromkeys([*(text for text in before.pinned if text not in removed), *added])),
@@ -88,7 +93,7 @@ def edit_field(before: SelfModel, field: str, text: str, now: float) -> SelfMode
     )
     if field == "patterns":
         return replace(after, patterns=_patterns(before.patterns, new))
-    return replace(after, **{field: new})  # type: ignore[arg-type]
+    return set_days(replace(after, **{field: new}), [StatementDay(text, now, now) for text in added])  # type: ignore[arg-type]
 
 
 def revert_to(current: SelfModel, before: SelfModel, now: float) -> SelfModel:
@@ -144,6 +149,34 @@ def model_of(raw: str) -> SelfModel:
     known = {field.name for field in fields(SelfModel)}
     values = {name: value for name, value in msgspec.json.decode(raw, type=dict[str, object]).items() if name in known}
     return msgspec.convert(values, SelfModel)
+
+
+def day_of(model: SelfModel, text: str) -> StatementDay | None:
+    """Return the day of a statement; None if it has none."""
+    return next((day for day in model.days if day.text == text), None)
+
+
+def set_days(model: SelfModel, days: Iterable[StatementDay]) -> SelfModel:
+    """Return the self-model with these days besides the others. Days of statements that it does not have are
+    dropped."""
+    statements = {text for field in EDITABLE for text in statements_of(model, field)}
+    by_text = {day.text: day for day in (*model.days, *days) if day.text in statements}
+    return replace(model, days=tuple(by_text.values()))
+
+
+def with_days(model: SelfModel, texts: Iterable[str], limit_chars: int = MAX_FIELD_CHARS) -> tuple[str, ...]:
+    """Return statements, each cut to `limit_chars` and followed by its day in brackets. What "on Monday" means in a
+    statement depends on the day."""
+    return tuple(_with_day(one_line(text, limit_chars), day_of(model, text)) for text in texts)
+
+
+def _with_day(text: str, day: StatementDay | None) -> str:
+    return text if day is None else f"{text} (as of {format_day(day.at)})"
+
+
+def format_day(at: float) -> str:
+    """Format a local day in short: Fri 13 Nov 2026."""
+    return datetime.fromtimestamp(at).strftime("%a %-d %b %Y")
 
 
 def limit_statements(statements: tuple[str, ...], pinned: Container[str], limit: int) -> tuple[str, ...]:

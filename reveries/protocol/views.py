@@ -212,11 +212,13 @@ class ToldContext(Answer, frozen=True):
     recalled: list[RecalledItem] | msgspec.UnsetType = msgspec.UNSET
 
 
-class SelfStatement(msgspec.Struct, frozen=True):
-    """`is_pinned`: the owner wrote it, and sleep does not change it."""
+class SelfStatement(msgspec.Struct, frozen=True, omit_defaults=True):
+    """`is_pinned`: the owner wrote it, and sleep does not change it. `at`: the day since when it holds, or when it
+    ended; 0 if that is unknown."""
 
     text: str
     is_pinned: bool
+    at: float = 0.0
 
 
 class SelfField(msgspec.Struct, frozen=True):

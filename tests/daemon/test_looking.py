@@ -13,7 +13,7 @@ from reveries.memory.changes import ChangeSet, Dormancy
 from reveries.memory.importing import PastTurn
 from tests.daemon.asking import ask
 from tests.daemon.kit import Talk, small, talking
-from tests.memory.kit import WordEmbedder, episode
+from tests.memory.kit import NOW, WordEmbedder, episode
 
 _DAY = 86_400.0
 
@@ -263,7 +263,7 @@ async def test_an_edit_of_the_self_model_is_told_at_the_next_turn(tmp_path: Path
         assert isinstance(shown, protocol.SelfModelShown)
         assert shown.changes == 1
         field = next(one for one in shown.fields if one.name == "owner_facts")
-        assert field.statements == [protocol.SelfStatement("Ana plays the cello.", True)]
+        assert field.statements == [protocol.SelfStatement("Ana plays the cello.", True, NOW)]
         await talk.say("hello")
         assert "Ana plays the cello." in last_prompt(talk).messages[0].text
         history = await ask(talk, protocol.AskSelfHistory(1))

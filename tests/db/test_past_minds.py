@@ -7,7 +7,7 @@ the code that wrote them.
 import contextlib
 import gzip
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import msgspec
@@ -41,6 +41,12 @@ class Kept:
 
 
 LEDGER = msgspec.json.decode((PAST / "ledger.json").read_bytes(), type=Kept)
+
+
+def kept_by(version: int) -> Kept:
+    """The ledger in the words of that version: from 12 on, words from outside have no colon for a speaker."""
+    episodes = [[name, summary.removeprefix(": ") if version >= 12 else summary] for name, summary in LEDGER.episodes]
+    return replace(LEDGER, episodes=episodes)
 
 
 def unpacked(version: int, folder: Path) -> Path:
@@ -81,12 +87,12 @@ def test_there_is_a_mind_of_every_earlier_schema() -> None:
 @pytest.mark.parametrize("version", ALL_BEFORE)
 async def test_it_is_brought_up_to_date_and_holds_what_it_held(tmp_path: Path, version: int) -> None:
     file = unpacked(version, tmp_path)
-    assert kept_in(file) == LEDGER
+    assert kept_in(file) == kept_by(version)
     await (await open_database(file, tmp_path)).aclose()
     await (await open_database(tmp_path / "new.db")).aclose()
-    assert kept_in(file) == LEDGER
+    assert kept_in(file) == kept_by(version)
     assert shape_of(file) == shape_of(tmp_path / "new.db")
-    assert kept_in(tmp_path / f"before-migration-{version}-to-{SCHEMA_VERSION}.db") == LEDGER
+    assert kept_in(tmp_path / f"before-migration-{version}-to-{SCHEMA_VERSION}.db") == kept_by(version)
     assert wrong_in(file) == []
 
 

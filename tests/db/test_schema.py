@@ -120,7 +120,7 @@ def test_links_join_two_episodes_that_are_there_once_for_each_type(schema: "dbap
 
 SELF_MODEL = (
     "narrative", '"values"', "tendencies", "relationship", "strengths", "limitations", "current_focus",
-    "unresolved_threads", "anticipations",
+    "unresolved_threads", "anticipations", "closed_threads", "past_facts", "days",
 )  # fmt: skip
 
 
@@ -152,7 +152,7 @@ def test_the_state_of_the_monologue_has_every_field(schema: "dbapi.Connection") 
 
 
 SINGLE_ROWS = {
-    "self_model": "(?, '', '[]', '[]', '{}', '[]', '[]', '', '[]', '[]', 1.0)",
+    "self_model": "(?, '', '[]', '[]', '{}', '[]', '[]', '', '[]', '[]', 1.0, '[]', '[]', '[]')",
     "monologue_state": "(?, '', '{}', 0, 1.0)",
     "monologue_control": "(?, NULL)",
     "embedding_space": "(?, 'a model', 1.0)",

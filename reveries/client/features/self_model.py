@@ -7,7 +7,7 @@ import click
 from reveries import protocol
 from reveries.client.answers import json_option, page_of, print_answer
 from reveries.client.render import Page, Part, line, paragraph
-from reveries.client.wording import ago, plural
+from reveries.client.wording import ago, date, plural
 from reveries.protocol import SelfChange, SelfEvidence, SelfHistory, SelfModelShown
 from reveries.safe_text import one_line
 
@@ -117,6 +117,8 @@ TITLES: Final = {
     "limitations": "what it does poorly",
     "current_focus": "its current focus",
     "unresolved_threads": "what is unresolved",
+    "closed_threads": "what is settled",
+    "past_facts": "what is no longer true of you",
     "anticipations": "what it expects",
 }
 
@@ -135,6 +137,8 @@ def self_page(model: SelfModelShown, now: float) -> Page:
             rows = paragraph(statement.text, indent=6 if field.is_list else 4)
             if field.is_list:
                 rows[0] = line(Part("    - "), Part(rows[0][0].text.strip()))
+            if statement.at:
+                rows[-1] = (*rows[-1], Part(f"  {date(statement.at, now)}", "dim"))
             if statement.is_pinned:
                 rows[-1] = (*rows[-1], Part("  yours", "accent"))
             page += rows

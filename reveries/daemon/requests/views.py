@@ -12,7 +12,7 @@ from reveries.daemon.requests.registry import Call, handles
 from reveries.errors import NotFoundError
 from reveries.memory.memory import Memory
 from reveries.memory.model import Episode, SelfModel
-from reveries.memory.self_model import EDITABLE, TEXT_FIELDS, statements_of
+from reveries.memory.self_model import EDITABLE, TEXT_FIELDS, day_of, statements_of
 from reveries.memory.views.episodes import find_episode
 from reveries.memory.views.neighbourhood import neighbourhood, select_centre
 from reveries.memory.views.search import parse_period
@@ -154,7 +154,11 @@ def self_frame(request_id: int, model: SelfModel, changes: int) -> protocol.Self
     for name in EDITABLE:
         is_text = name in TEXT_FIELDS
         said = [
-            protocol.SelfStatement(plain(text), name in model.pinned_fields if is_text else text in model.pinned)
+            protocol.SelfStatement(
+                plain(text),
+                name in model.pinned_fields if is_text else text in model.pinned,
+                day.at if (day := day_of(model, text)) is not None else 0.0,
+            )
             for text in statements_of(model, name)
         ]
         fields.append(protocol.SelfField(name, not is_text, said))

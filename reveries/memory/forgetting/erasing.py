@@ -18,7 +18,7 @@ from reveries.memory.forgetting.plan import ForgetPlan
 from reveries.memory.forgetting.selection import RelatedRows
 from reveries.memory.model import Episode, Link, LinkType, Pattern, SelfModel, Turn
 from reveries.memory.rows import episode_of, episode_row, experience_of, turn_of
-from reveries.memory.self_model import LIST_FIELDS, TEXT_FIELDS, differences, model_of
+from reveries.memory.self_model import LIST_FIELDS, TEXT_FIELDS, differences, model_of, set_days
 from reveries.memory.store import MemoryStore
 from reveries.memory.text.appraisal import topics_of, valence_of
 from reveries.memory.text.entities import entities_of
@@ -319,7 +319,7 @@ def scrub_self_model(
         for pattern in model.patterns
         if (kept := _scrub_pattern(pattern, gone)) is not None and is_kept(pattern.description)
     )
-    return replace(model, **texts, **lists, patterns=patterns, pinned_fields=pinned_fields)
+    return set_days(replace(model, **texts, **lists, patterns=patterns, pinned_fields=pinned_fields), ())
 
 
 def lost_statements(before: SelfModel, after: SelfModel) -> list[str]:

@@ -210,7 +210,7 @@ class DeepSleep:
         self, model: ChatModel, experience: Experience, turns: tuple[Turn, ...]
     ) -> InterpretedExperience:
         names = self._names()
-        asker = Asker(names.owner, names.mind, self._store.live.self_model)
+        asker = Asker(names.owner, names.mind, self._store.live.self_model, self._clock.now())
         home = await find_live_episode(self._store.database, self._store.live, experience.id)
         earlier = possible_causes(self._store.live.graph, home) if home is not None else ()
         return await interpret_experience(model, asker, experience, turns, earlier, self._settings(), self._answers)

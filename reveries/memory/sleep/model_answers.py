@@ -43,6 +43,7 @@ from reveries.memory.sleep.self_model_changes import (
     choose_field,
     trait_question,
     trusted_words,
+    update_from_answer,
 )
 from reveries.memory.text.segments import unit_mean
 from reveries.safe_text import one_line
@@ -175,7 +176,7 @@ async def interpret_experience(
     words = trusted_words(experience, turns)
     if not words or abstraction.salience <= settings.self_model_salience:
         return InterpretedExperience(experience, tuple(turns), abstraction, None)
-    question = self_question(asker, words)
+    question = self_question(asker, words, experience.happened_at)
     try:
         about_self = await ask_structured(model, question, SelfAnswer, question.schema, recorder=answers)
         trait = await _find_trait(model, asker, experience, words, answers)
@@ -290,7 +291,9 @@ def _self_change(
     patterns, reason = abstraction.patterns, abstraction.reasoning or abstraction.summary
     if is_foreign:
         patterns, reason = (), _UNTRUSTED_CONTEXT
-    return change_self_model(before, understood.self_answer, patterns, episode_id, now, reason, understood.trait)
+    said_at = understood.experience.happened_at
+    update = update_from_answer(understood.self_answer, patterns, understood.trait, said_at)
+    return change_self_model(before, update, (episode_id,), now, reason)
 
 
 def _summarise_decision(

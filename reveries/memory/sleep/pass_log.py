@@ -18,6 +18,7 @@ from reveries.memory.changes import ChangeSet, ExperienceBefore, PriorState, Sel
 from reveries.memory.claims import UPDATE
 from reveries.memory.model import Link
 from reveries.memory.rows import vector_bytes
+from reveries.memory.self_model import LIST_FIELDS, TEXT_FIELDS
 from reveries.memory.sleep.pass_records import (
     ConflictRecord,
     EpisodeChange,
@@ -31,8 +32,6 @@ from reveries.memory.store import MemoryStore
 
 CORRECTION = "correction"
 """The trigger of a pass caused by the owner's correction."""
-_SELF_FIELDS = ("narrative", "communication_style", "current_focus")
-_SELF_LISTS = ("owner_facts", "unresolved_threads", "values", "tendencies", "strengths", "limitations", "anticipations")
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,10 +170,10 @@ def self_lines(change: SelfModelChange | None) -> tuple[str, ...]:
         return ()
     before, after = change.before, change.after
     lines: list[str] = []
-    for name in _SELF_FIELDS:
+    for name in TEXT_FIELDS:
         if (old := getattr(before, name)) != (new := getattr(after, name)):
             lines += [f"{sign} {name}: {text}" for sign, text in (("-", old), ("+", new)) if text]
-    for name in _SELF_LISTS:
+    for name in (name for name in LIST_FIELDS if name != "patterns"):
         lines += _list_lines(name, getattr(before, name), getattr(after, name))
     was = [f"{pattern.description} ({pattern.confidence:.2f})" for pattern in before.patterns]
     lines += _list_lines("patterns", was, [f"{one.description} ({one.confidence:.2f})" for one in after.patterns])

@@ -91,7 +91,7 @@ class DryRun:
             seen.append(experience.id)
             try:
                 names = self._names()
-                asker = Asker(names.owner, names.mind, sketch.self_model)
+                asker = Asker(names.owner, names.mind, sketch.self_model, self._clock.now())
                 lives_in = await find_live_episode(self._store.database, self._store.live, experience.id)
                 earlier = possible_causes(self._store.live.graph, lives_in) if lives_in is not None else ()
                 asking = interpret_experience(model, asker, experience, turns, earlier, self._settings(), self._answers)

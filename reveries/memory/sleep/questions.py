@@ -8,6 +8,7 @@ are checked anyway (R-72). There is no worked example because small models copy 
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 import msgspec
 
@@ -15,6 +16,7 @@ from reveries import gates
 from reveries.index.terms import terms_of
 from reveries.llm.base import ChatMessage, Prompt, Role
 from reveries.memory.model import Episode, Exemplar, SelfModel, Turn
+from reveries.memory.self_model import format_day, with_days
 from reveries.memory.sleep.grounding import is_supported, keep_grounded
 from reveries.memory.text.extracts import make_exemplar, sentences_of, summary_of
 from reveries.prompts import prompt
@@ -91,11 +93,13 @@ class Abstraction:
 
 @dataclass(frozen=True, slots=True)
 class Asker:
-    """The names of owner and mind, and the self-model, as used in questions."""
+    """The names of owner and mind, the self-model, and the time, as used in questions."""
 
     owner: str
     mind: str
     model: SelfModel
+    now: float = 0.0
+    """0: the questions say no day."""
 
 
 def deep_question(asker: Asker, turns: Sequence[Turn], earlier: Sequence[Episode] = ()) -> Prompt:
@@ -108,6 +112,7 @@ def deep_question(asker: Asker, turns: Sequence[Turn], earlier: Sequence[Episode
             f"{name}: {tidy_line(one.summary, _EARLIER_CHARS)}" for name, one in zip(NAMES, earlier, strict=False)
         ]
         material = "Earlier:\n" + fence_text("\n".join(before)) + "\nWhat happened:\n" + material
+    material = when_text(asker, turns[0].said_at if turns else 0.0) + material
     return Prompt(
         role=Role.CONSOLIDATION,
         messages=(ChatMessage("system", rules), ChatMessage("user", material)),
@@ -117,12 +122,13 @@ def deep_question(asker: Asker, turns: Sequence[Turn], earlier: Sequence[Episode
     )
 
 
-def self_question(asker: Asker, words: str) -> Prompt:
+def self_question(asker: Asker, words: str, said_at: float = 0.0) -> Prompt:
     """Build the question of what an important experience changes in the self-model (R-86)."""
     rules = prompt("self_model", mind=asker.mind, owner=asker.owner, self_model=self_model_text(asker.model))
+    material = when_text(asker, said_at) + fence_text(words[:_MAX_CONTENT_CHARS])
     return Prompt(
         role=Role.CONSOLIDATION,
-        messages=(ChatMessage("system", rules), ChatMessage("user", fence_text(words[:_MAX_CONTENT_CHARS]))),
+        messages=(ChatMessage("system", rules), ChatMessage("user", material)),
         max_tokens=_ANSWER_TOKENS,
         temperature=_CALM,
         schema=_SELF_SCHEMA,
@@ -165,7 +171,7 @@ def check_deep_answer(
     confidence, and drop sentences with names or numbers that are not in what the model read. If no summary is left, it
     is extracted from the turns. `asker` holds the names and the self-model that the model was shown."""
     sources = [
-        *prompt_sources(asker),
+        *prompt_sources(asker, turns[0].said_at if turns else 0.0),
         *(f"{turn.speaker}: {turn.text}" for turn in turns),
         *(one.summary for one in earlier),
     ]
@@ -207,9 +213,23 @@ def check_self_answer(answer: SelfAnswer, words: str, asker: Asker) -> SelfAnswe
     )
 
 
-def prompt_sources(asker: Asker | None) -> tuple[str, ...]:
-    """Return the texts that every question contains besides the experience."""
-    return (asker.owner, asker.mind, self_model_text(asker.model)) if asker is not None else ()
+def prompt_sources(asker: Asker | None, said_at: float = 0.0) -> tuple[str, ...]:
+    """Return the texts that every question contains besides the experience, which is of `said_at`."""
+    if asker is None:
+        return ()
+    return (asker.owner, asker.mind, self_model_text(asker.model), when_text(asker, said_at))
+
+
+def when_text(asker: Asker, said_at: float) -> str:
+    """Return a line with the time of the words and today's date; empty if either is unknown."""
+    if not (asker.now and said_at):
+        return ""
+    return f"It was said on {format_day(said_at)} at {clock_time(said_at)}. Today is {format_day(asker.now)}.\n"
+
+
+def clock_time(at: float) -> str:
+    """Format a local time: 08:02."""
+    return datetime.fromtimestamp(at).strftime("%H:%M")
 
 
 def _find_exemplar(quoted: QuoteAnswer, turns: Sequence[Turn]) -> Exemplar | None:
@@ -243,7 +263,7 @@ def _quoted_turn(turn: Turn, another: "re.Pattern[str]") -> str:
 def self_model_text(model: SelfModel) -> str:
     """Return the self-model in plain lines, deterministically."""
     lines = [model.narrative] if model.narrative else []
-    lines += [f"- {fact}" for fact in model.owner_facts[-12:]]
+    lines += [f"- {fact}" for fact in with_days(model, model.owner_facts[-12:])]
     return "\n".join(lines) or "Nothing yet."
 
 

@@ -17,8 +17,8 @@ from reveries.index.terms import terms_of
 from reveries.llm.base import ChatMessage, Prompt, Role
 from reveries.memory.changes import SelfModelChange
 from reveries.memory.echoes import fresh_text
-from reveries.memory.model import Experience, Origin, Pattern, SelfModel, Turn
-from reveries.memory.self_model import limit_statements
+from reveries.memory.model import Experience, Origin, Pattern, SelfModel, StatementDay, Turn
+from reveries.memory.self_model import day_of, limit_statements, set_days
 from reveries.memory.sleep.grounding import is_grounded
 from reveries.memory.sleep.questions import Asker, SelfAnswer, fence_text, tidy_line
 from reveries.memory.text.extracts import sentences_of
@@ -53,6 +53,44 @@ class Trait(msgspec.Struct, frozen=True):
     field: str
     statement: str
     quote: str
+
+
+class NewFact(msgspec.Struct, frozen=True):
+    """A fact about the owner, the day from which it holds, and the known facts that it replaces."""
+
+    text: str
+    at: float
+    replaces: tuple[str, ...] = ()
+
+
+class SelfUpdate(msgspec.Struct, frozen=True):
+    """The checked changes of the self-model from words that were said at one time. Empty fields change nothing; what
+    is known is named by its text."""
+
+    said_at: float = 0.0
+    narrative: str = ""
+    communication_style: str = ""
+    current_focus: str = ""
+    facts: tuple[NewFact, ...] = ()
+    ended_facts: tuple[StatementDay, ...] = ()
+    opened_threads: tuple[StatementDay, ...] = ()
+    closed_threads: tuple[StatementDay, ...] = ()
+    patterns: tuple[str, ...] = ()
+    traits: tuple[Trait, ...] = ()
+
+
+def update_from_answer(answer: SelfAnswer, patterns: Iterable[str], trait: Trait | None, said_at: float) -> SelfUpdate:
+    """Return the changes from the answers of a small model about one experience."""
+    return SelfUpdate(
+        said_at=said_at,
+        narrative=answer.narrative,
+        communication_style=answer.communication_style,
+        current_focus=answer.current_focus,
+        facts=tuple(NewFact(fact, said_at) for fact in answer.owner_facts),
+        opened_threads=tuple(StatementDay(thread, said_at, said_at) for thread in answer.unresolved_threads),
+        patterns=tuple(patterns),
+        traits=(trait,) if trait is not None else (),
+    )
 
 
 def choose_field(experience_id: str) -> str:
@@ -104,7 +142,11 @@ def _statements(model: SelfModel, field: str) -> tuple[str, ...]:
 
 
 _MAX_FACTS = 40
-_MAX_THREADS = 8
+_MAX_PAST_FACTS = 12
+_MAX_THREADS = 12
+"""Open and closed ones together."""
+_STATEMENT_MAX_CHARS = 160
+_TEXT_LIMITS: Final = {"narrative": 300, "communication_style": 160, "current_focus": 100}
 _MAX_PATTERNS = 20
 _MAX_TRAITS = 12
 _FIRST_CONFIDENCE = 0.3
@@ -125,43 +167,111 @@ def trusted_words(experience: Experience, turns: Sequence[Turn]) -> str:
 
 
 def change_self_model(
-    before: SelfModel,
-    answer: SelfAnswer,
-    patterns: Iterable[str],
-    episode_id: str,
-    now: float,
-    reason: str,
-    trait: Trait | None = None,
+    before: SelfModel, update: SelfUpdate, episode_ids: tuple[str, ...], now: float, reason: str
 ) -> SelfModelChange | None:
-    """Apply `answer`, an abstraction's `patterns` (R-170) and a `trait` to the self-model; None if nothing is new. The
-    quote that shows the trait is added to the reason."""
-    pinned, refused = before.pinned, before.refused
-    after = replace(
-        before,
-        narrative=_updated_text(before, "narrative", answer.narrative, 300),
-        communication_style=_updated_text(before, "communication_style", answer.communication_style, 160),
-        current_focus=_updated_text(before, "current_focus", answer.current_focus, 100),
-        owner_facts=add_statements(before.owner_facts, answer.owner_facts, _MAX_FACTS, pinned, refused),
-        unresolved_threads=add_statements(
-            before.unresolved_threads, answer.unresolved_threads, _MAX_THREADS, pinned, refused
-        ),
-        patterns=add_patterns(before.patterns, patterns, episode_id, pinned, refused),
-    )
-    if trait is not None:
-        known: tuple[str, ...] = getattr(before, trait.field)
-        learned = add_statements(known, [trait.statement], _MAX_TRAITS, pinned, refused)
+    """Apply `update`, which `episode_ids` are the evidence of, to the self-model; None if nothing is new. The quotes
+    that show traits are added to the reason.
+
+    Earlier words never overrule later ones: sleep may read an evening before its morning.
+    """
+    after = _update_threads(_update_facts(_update_texts(before, update), update), update)
+    patterns = add_patterns(before.patterns, update.patterns, episode_ids, before.pinned, before.refused)
+    after = replace(after, patterns=patterns)
+    for trait in update.traits:
+        known = _statements(after, trait.field)
+        learned = add_statements(known, [trait.statement], _MAX_TRAITS, before.pinned, before.refused)
         if learned != known:
             after = replace(after, **{trait.field: learned})  # type: ignore[arg-type]  # One of the lists.
+            after = set_days(after, [StatementDay(trait.statement, update.said_at, update.said_at)])
             reason = f"{reason} \u201c{trait.quote}\u201d".strip()
     if after == before:
         return None
-    return SelfModelChange(before, replace(after, updated_at=now), reason, (episode_id,))
+    return SelfModelChange(before, replace(after, updated_at=now), reason, episode_ids)
 
 
-def _updated_text(before: SelfModel, field: str, answer: str, limit: int) -> str:
-    """Return a text field updated with `answer`; a field that the owner wrote stays unchanged."""
-    old = str(getattr(before, field))
-    return old if field in before.pinned_fields else tidy_line(answer, limit) or old
+def _update_texts(model: SelfModel, update: SelfUpdate) -> SelfModel:
+    """Update the text fields, except those that the owner wrote or that later words have set."""
+    for field, limit in _TEXT_LIMITS.items():
+        old, new = str(getattr(model, field)), tidy_line(getattr(update, field), limit)
+        if new and new != old and field not in model.pinned_fields and not _was_said_after(model, old, update.said_at):
+            model = replace(model, **{field: new})  # type: ignore[arg-type]
+            model = set_days(model, [StatementDay(new, update.said_at, update.said_at)])
+    return model
+
+
+def _update_facts(model: SelfModel, update: SelfUpdate) -> SelfModel:
+    """Add the new facts, and move those that they replace, or that ended, to the past ones."""
+    ends: list[StatementDay] = []
+    facts, days = list(model.owner_facts), list[StatementDay]()
+    for fact in update.facts:
+        text = tidy_line(fact.text, _STATEMENT_MAX_CHARS)
+        if not terms_of(text) or _repeats(text, model.refused) or _is_past(model, text, update.said_at):
+            continue
+        if not _repeats(text, facts):
+            facts.append(text)
+            days.append(StatementDay(text, fact.at, update.said_at))
+        ends += [StatementDay(old, fact.at, update.said_at) for old in fact.replaces if old != text]
+    ends += update.ended_facts
+    ended = [end for end in ends if end.text in facts and _may_end(model, end)]
+    gone = {end.text for end in ended}
+    facts = [text for text in facts if text not in gone]
+    past = [text for text in model.past_facts if not _repeats(text, facts)] + list(gone)
+    model = replace(model, owner_facts=tuple(facts), past_facts=tuple(past))
+    model = set_days(model, [*days, *ended])
+    return replace(
+        model,
+        owner_facts=limit_statements(_sort_by_day(model, model.owner_facts), model.pinned, _MAX_FACTS),
+        past_facts=_sort_by_day(model, model.past_facts)[-_MAX_PAST_FACTS:],
+    )
+
+
+def _update_threads(model: SelfModel, update: SelfUpdate) -> SelfModel:
+    """Open and close threads. Where there are too many, the oldest closed ones go first, then the oldest open ones."""
+    closed = [end for end in update.closed_threads if end.text in model.unresolved_threads and _may_end(model, end)]
+    gone = {end.text for end in closed}
+    threads = [text for text in model.unresolved_threads if text not in gone]
+    days = list[StatementDay](closed)
+    for opened in update.opened_threads:
+        text = tidy_line(opened.text, _STATEMENT_MAX_CHARS)
+        is_settled = any(_repeats(text, [old]) and _was_said_after(model, old, opened.said_at)
+                         for old in model.closed_threads)  # fmt: skip
+        if terms_of(text) and not is_settled and not _repeats(text, (*threads, *gone, *model.refused)):
+            threads.append(text)
+            days.append(replace(opened, text=text))
+    settled = [text for text in (*model.closed_threads, *gone) if not _repeats(text, threads)]
+    model = replace(model, unresolved_threads=tuple(threads), closed_threads=tuple(settled))
+    model = set_days(model, days)
+    threads_kept = limit_statements(_sort_by_day(model, model.unresolved_threads), model.pinned, _MAX_THREADS)
+    room = _MAX_THREADS - len(threads_kept)
+    settled_kept = _sort_by_day(model, model.closed_threads)[-room:] if room else ()
+    return replace(model, unresolved_threads=threads_kept, closed_threads=settled_kept)
+
+
+def _may_end(model: SelfModel, end: StatementDay) -> bool:
+    """Whether a statement may end: the owner did not write it, and no later words state it."""
+    return end.text not in model.pinned and not _was_said_after(model, end.text, end.said_at)
+
+
+def _is_past(model: SelfModel, text: str, said_at: float) -> bool:
+    """Whether words later than `said_at` ended this fact."""
+    return any(_repeats(text, [old]) and _was_said_after(model, old, said_at) for old in model.past_facts)
+
+
+def _was_said_after(model: SelfModel, text: str, said_at: float) -> bool:
+    day = day_of(model, text)
+    return day is not None and day.said_at > said_at
+
+
+def _repeats(text: str, others: Iterable[str]) -> bool:
+    """Whether `text` says the same as one of the others, in the same words."""
+    terms = frozenset(terms_of(text))
+    return any(terms == frozenset(terms_of(other)) for other in others)
+
+
+def _sort_by_day(model: SelfModel, statements: Iterable[str]) -> tuple[str, ...]:
+    """Return the statements in the order in which they were said, those without a day first."""
+    said_at = {day.text: day.said_at for day in model.days}
+    return tuple(sorted(statements, key=lambda text: said_at.get(text, 0.0)))
 
 
 def add_statements(
@@ -186,21 +296,22 @@ def add_statements(
 def add_patterns(
     old: tuple[Pattern, ...],
     new: Iterable[str],
-    episode_id: str,
+    episode_ids: tuple[str, ...],
     pinned: Container[str] = (),
     refused: Iterable[str] = (),
 ) -> tuple[Pattern, ...]:
-    """Return `old` with `new` patterns; a pattern that is seen again gains confidence and the episode (R-83)."""
+    """Return `old` with `new` patterns; a pattern that is seen again gains confidence and the episodes (R-83)."""
     patterns = {frozenset(terms_of(pattern.description)): pattern for pattern in old}
     refused_terms = {frozenset(terms_of(text)) for text in refused}
     for description in new:
         terms = frozenset(terms_of(description))
         known = patterns.get(terms)
         if known is None and terms not in refused_terms:
-            patterns[terms] = Pattern(description, _FIRST_CONFIDENCE, (episode_id,))
-        elif known is not None and episode_id not in known.episode_ids:
+            patterns[terms] = Pattern(description, _FIRST_CONFIDENCE, episode_ids)
+        elif known is not None and not set(episode_ids) <= set(known.episode_ids):
             confidence = min(1.0, known.confidence + _CONFIDENCE_STEP)
-            patterns[terms] = replace(known, confidence=confidence, episode_ids=(*known.episode_ids, episode_id))
+            united = tuple(dict.fromkeys((*known.episode_ids, *episode_ids)))
+            patterns[terms] = replace(known, confidence=confidence, episode_ids=united)
     patterns.pop(frozenset(), None)
     kept = limit_statements(tuple(one.description for one in patterns.values()), pinned, _MAX_PATTERNS)
     return tuple(one for one in patterns.values() if one.description in kept)

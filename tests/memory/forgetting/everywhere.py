@@ -73,6 +73,9 @@ PLANTS: Final[dict[str, tuple[str, ...]]] = {
     "self_model.current_focus": (_TEXT,),
     "self_model.unresolved_threads": (_LIST,),
     "self_model.anticipations": (_LIST,),
+    "self_model.closed_threads": (_LIST,),
+    "self_model.past_facts": (_LIST,),
+    "self_model.days": (_json([[_TEXT, 1.0, 1.0]]),),
     "self_model_history.reason": (_TEXT,),
     "self_model_history.before": (
         _json({"narrative": _TEXT}),

@@ -19,8 +19,7 @@ from reveries.memory.self_model import (
     revert_to,
     statements_of,
 )
-from reveries.memory.sleep.questions import SelfAnswer
-from reveries.memory.sleep.self_model_changes import change_self_model
+from reveries.memory.sleep.self_model_changes import NewFact, SelfUpdate, change_self_model
 from tests.memory.kit import NOW, answering, deep_answer, open_memory, talk
 
 _MODEL = SelfModel(
@@ -34,7 +33,9 @@ _lines = st.lists(st.from_regex(r"[a-z]{2,8}( [a-z]{2,8}){0,3}", fullmatch=True)
 @pytest.mark.requirement("R-86")
 def test_what_the_owner_wrote_is_not_overwritten_by_sleep() -> None:
     own = edit_field(_MODEL, "narrative", "A calm listener.", NOW)
-    change = change_self_model(own, SelfAnswer(narrative="A genius.", owner_facts=["Ana runs."]), (), "e9", NOW, "why")
+    change = change_self_model(
+        own, SelfUpdate(narrative="A genius.", facts=(NewFact("Ana runs.", NOW),)), ("e9",), NOW, "why"
+    )
     assert change is not None
     assert change.after.narrative == "A calm listener."
     assert "Ana runs." in change.after.owner_facts
@@ -43,13 +44,13 @@ def test_what_the_owner_wrote_is_not_overwritten_by_sleep() -> None:
 def test_what_the_owner_took_out_does_not_come_back_in_the_same_words() -> None:
     own = edit_field(_MODEL, "owner_facts", "Ana likes tea.", NOW)
     assert own.refused == ("Ana has a dog.",)
-    assert change_self_model(own, SelfAnswer(owner_facts=["Ana has a dog"]), (), "e9", NOW, "why") is None
+    assert change_self_model(own, SelfUpdate(facts=(NewFact("Ana has a dog", NOW),)), ("e9",), NOW, "why") is None
 
 
 def test_a_refused_pattern_does_not_come_back_either() -> None:
     own = edit_field(_MODEL, "patterns", "", NOW)
     assert own.patterns == ()
-    assert change_self_model(own, SelfAnswer(), ["Ana asks at night"], "e9", NOW, "why") is None
+    assert change_self_model(own, SelfUpdate(patterns=("Ana asks at night",)), ("e9",), NOW, "why") is None
 
 
 def test_what_the_owner_puts_back_is_refused_no_more() -> None:
@@ -60,7 +61,7 @@ def test_what_the_owner_puts_back_is_refused_no_more() -> None:
 
 def test_an_emptied_text_is_given_back_to_sleep() -> None:
     own = edit_field(edit_field(_MODEL, "narrative", "Mine.", NOW), "narrative", " \n", NOW)
-    change = change_self_model(own, SelfAnswer(narrative="A genius."), (), "e9", NOW, "why")
+    change = change_self_model(own, SelfUpdate(narrative="A genius."), ("e9",), NOW, "why")
     assert change is not None
     assert change.after.narrative == "A genius."
 

@@ -20,7 +20,14 @@ from reveries.memory.sleep.questions import (
     self_question,
     tidy_line,
 )
-from reveries.memory.sleep.self_model_changes import add_patterns, add_statements, change_self_model, trusted_words
+from reveries.memory.sleep.self_model_changes import (
+    SelfUpdate,
+    add_patterns,
+    add_statements,
+    change_self_model,
+    trusted_words,
+    update_from_answer,
+)
 from reveries.memory.text.extracts import summary_of
 from tests.memory.kit import NOW, turn
 
@@ -90,19 +97,19 @@ def test_the_same_fact_in_other_order_is_no_new_fact() -> None:
 
 @pytest.mark.requirement("R-83", "R-170")
 def test_a_pattern_that_shows_again_gains_confidence_and_the_episode() -> None:
-    once = add_patterns((), ["Speaks of family"], "e1")
-    twice = add_patterns(once, ["speaks of families"], "e2")
+    once = add_patterns((), ["Speaks of family"], ("e1",))
+    twice = add_patterns(once, ["speaks of families"], ("e2",))
     (pattern,) = twice
     assert pattern.confidence == pytest.approx(0.45)
     assert pattern.episode_ids == ("e1", "e2")
-    assert add_patterns(twice, ["Speaks of family"], "e2") == twice
+    assert add_patterns(twice, ["Speaks of family"], ("e2",)) == twice
 
 
 @pytest.mark.requirement("R-85")
 def test_a_new_focus_takes_the_place_of_the_old_one_and_a_new_thread_stands_beside_the_old_ones() -> None:
     before = SelfModel(current_focus="the boat", unresolved_threads=("Will Anna come back?",))
     answer = SelfAnswer(current_focus="the garden", unresolved_threads=["Who takes the dog?"])
-    change = change_self_model(before, answer, [], "e1", NOW, "why")
+    change = change_self_model(before, update_from_answer(answer, (), None, NOW), ("e1",), NOW, "why")
     assert change is not None
     assert change.after.current_focus == "the garden"
     assert change.after.unresolved_threads == ("Will Anna come back?", "Who takes the dog?")
@@ -110,7 +117,7 @@ def test_a_new_focus_takes_the_place_of_the_old_one_and_a_new_thread_stands_besi
 
 
 def test_nothing_new_changes_nothing() -> None:
-    assert change_self_model(SelfModel(), SelfAnswer(), [], "e", NOW, "why") is None
+    assert change_self_model(SelfModel(), SelfUpdate(), ("e",), NOW, "why") is None
 
 
 @pytest.mark.requirement("R-86")

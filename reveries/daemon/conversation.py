@@ -39,6 +39,8 @@ class _Rest:
     last_word_monotonic: float = 0.0
     chosen_monotonic: float = -math.inf
     """When the owner chose this conversation; for a while it is continued even if another had the last turn."""
+    was_left: bool = False
+    """Whether the last client that showed it left after the last word. `reveries say` shows none: more may follow."""
 
 
 class Conversation:
@@ -181,6 +183,7 @@ class Conversation:
         """Remove a client. When the last one leaves, the conversation becomes idle as soon as no reply is running."""
         if client in self._attached:
             self._attached.discard(client)
+            self._rest.was_left = not self._attached
             self._changed.set()
 
     async def say(
@@ -215,6 +218,7 @@ class Conversation:
                     # idle becomes idle.
                     self._rest.is_resting = self._rest.is_resting and not record.ends_rest
                     self._rest.last_word_monotonic = self._clock.monotonic()
+                    self._rest.was_left = False
                     self._changed.set()
         finally:
             self._pending_turns -= 1
@@ -252,7 +256,7 @@ class Conversation:
             rest_seconds = self.turns.settings.conversation.rest_minutes * 60
             waited = self._clock.monotonic() - self._rest.last_word_monotonic
             if not self._attached or waited >= rest_seconds:
-                await self._begin_rest()
+                await self._begin_rest(0.0 if self._rest.was_left else max(0.0, rest_seconds - waited))
                 await self._fold_at_rest()
             else:
                 with self.pulse.waiting(rest_seconds - waited):
@@ -283,12 +287,13 @@ class Conversation:
             self._rest.is_resting = False
         self._changed.set()
 
-    async def _begin_rest(self) -> None:
+    async def _begin_rest(self, goes_on_seconds: float = 0.0) -> None:
+        """Mark the conversation idle. For `goes_on_seconds` more words of it are expected all the same."""
         self._rest.is_resting = True
         try:
             await may_hang(HangPlace.REST)
             await self._memory.conversations.mark_conversation_idle(self.conversation_id)
-            await self._host.conversation_rested(self.conversation_id)
+            await self._host.conversation_rested(self.conversation_id, goes_on_seconds)
         except BaseException:
             # Try again until it is stored: thinking resumes only when the conversation is idle.
             self._rest.is_resting = False

@@ -41,14 +41,14 @@ class MindAsHost:
     def turn_stored(self, turn: Turn) -> None:
         self._events.turn_stored.notify(turn)
 
-    async def conversation_rested(self, conversation_id: str) -> None:
-        """Run light sleep, then resume thinking about what was said (R-95)."""
+    async def conversation_rested(self, conversation_id: str, goes_on_seconds: float) -> None:
+        """Run light sleep, then resume thinking about what was said (R-95), after `goes_on_seconds`."""
         await self._sleep.light_sleep()
         # Not `is_talking`: the owner may be switching to another conversation while this one is idle.
         talks = self._conversations
         if talks.has_pending_turn or talks.is_closing or not talks.is_resting:
             return
-        self._monologue.resume(Reactivation(ThinkingReason.CONVERSATION, conversation_id))
+        self._monologue.resume(Reactivation(ThinkingReason.CONVERSATION, conversation_id), goes_on_seconds)
         self._activity.announce_state()
 
     def turn_left_no_trace(self) -> None:

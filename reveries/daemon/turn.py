@@ -54,8 +54,9 @@ class ConversationHost(Protocol):
         """Notify the attached clients of a stored turn."""
         ...
 
-    async def conversation_rested(self, conversation_id: str) -> None:
-        """The conversation became idle: the gap starts, sleep and thinking go on (R-95)."""
+    async def conversation_rested(self, conversation_id: str, goes_on_seconds: float) -> None:
+        """The conversation became idle: the gap starts, sleep and thinking go on (R-95). For `goes_on_seconds` more
+        words may come, so it is not thought about as one that ended."""
         ...
 
     def recent_thought(self) -> str:

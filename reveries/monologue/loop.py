@@ -74,10 +74,11 @@ class Monologue:
         self._interrupted.set()
         self.cycle.stop()
 
-    def resume(self, why: Reactivation | None = None) -> None:
-        """Allow thinking again, with `why` as its first occasion."""
+    def resume(self, why: Reactivation | None = None, after_seconds: float = 0.0) -> None:
+        """Allow thinking again, with `why` as its first occasion, by itself only after `after_seconds`."""
         if why is not None:
             self._resumed = why
+            self._settled_until = self._clock.monotonic() + after_seconds
         self._interrupted.set()
         self._free.set()
 

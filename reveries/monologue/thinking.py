@@ -2,7 +2,8 @@
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections import deque
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -11,14 +12,13 @@ import msgspec
 from reveries.clock import Clock
 from reveries.config import MonologueSettings
 from reveries.errors import BudgetExceededError, ModelError
-from reveries.llm.base import ChatMessage, ChatModel, Finished, FinishReason, Prompt, Role
+from reveries.llm.base import ChatMessage, ChatModel, Finished, FinishReason, Prompt, Role, StreamEvent
 from reveries.monologue.observers import Observers, ThoughtPiece
 from reveries.monologue.quiescence import Pace, SettledBy, find_settled, may_ask_model
 from reveries.prompts import prompt as prompt_text
 from reveries.safe_text import plain
 from reveries.safety.verdict import Action, Verdict
 
-QUEUE_PIECES = 64
 _TEMPERATURE = 0.7
 _SENTENCE_ENDS = (".", "!", "?", "…", "\n", "\u3002", "\uff01", "\uff1f")
 _CLOSERS = " \"'”’)*_"
@@ -36,6 +36,9 @@ _ASSESSMENT: Mapping[str, object] = {
     "additionalProperties": False,
 }
 _DRAIN_SECONDS = 2.0
+
+
+_HAD_NO_MORE = "It had no more to say."
 
 
 class ThoughtBreaker(Protocol):
@@ -125,7 +128,7 @@ class Thinker:
             if reason is None:
                 return
             if reason is FinishReason.STOP or len(draft.pieces) == before:
-                draft.end("finished", "It had no more to say.")
+                draft.end("finished", _HAD_NO_MORE)
             elif len(draft.pieces) >= most or not slice_tokens:
                 draft.end("capped", f"It reached its limit of {most} tokens.")
             elif may_ask_model(len(draft.pieces), draft.asked_at, self.settings):
@@ -169,61 +172,66 @@ class Thinker:
         save: Callable[[], Awaitable[None]],
     ) -> FinishReason | None:
         """Make one call to the model and accept its pieces at the pace. Return why the call ended; None if the thought
-        ended."""
-        pieces: asyncio.Queue[str | FinishReason] = asyncio.Queue(QUEUE_PIECES)
+        ended. When cancelled, it accepts what has arrived: the pace is for the eye, and what was paid for is kept."""
+        received = _Received()
         async with asyncio.TaskGroup() as tasks:
-            producer = tasks.create_task(self._produce(prompt, pieces), name="thought-tokens")
-            while not isinstance(piece := await _next_piece(pieces, producer), FinishReason):
-                await self.clock.sleep(pace.wait_seconds(self.clock.monotonic()))
-                pace.count_piece(self.clock.monotonic())
-                self._accept_piece(piece, draft, pace)
-                if draft.why_ended:
-                    if not self.slice_tokens():
-                        await self._drain(pieces, producer)
-                    producer.cancel()
-                    return None
-                if self.clock.monotonic() - draft.saved_at >= CHECKPOINT_SECONDS:
-                    draft.saved_at = self.clock.monotonic()
-                    await save()
-            return piece
+            reading = tasks.create_task(received.read(self.model.stream(prompt)), name="thought-tokens")
+            try:
+                while await received.has_more():
+                    await self.clock.sleep(pace.wait_seconds(self.clock.monotonic()))
+                    pace.count_piece(self.clock.monotonic())
+                    self._accept_piece(received.pieces.popleft(), draft, pace)
+                    if draft.why_ended:
+                        if not self.slice_tokens():
+                            await self._drain(reading)
+                        reading.cancel()
+                        return None
+                    if self.clock.monotonic() - draft.saved_at >= CHECKPOINT_SECONDS:
+                        draft.saved_at = self.clock.monotonic()
+                        await save()
+            except asyncio.CancelledError:
+                self._accept_arrived(received, draft, pace)
+                raise
+            return received.reason
 
-    async def _drain(self, pieces: "asyncio.Queue[str | FinishReason]", producer: "asyncio.Task[None]") -> None:
-        """Read on briefly without using the pieces: a hosted model that is about to end then reports its usage.
+    def _accept_arrived(self, received: "_Received", draft: ThoughtDraft, pace: Pace) -> None:
+        """Accept the pieces that have arrived, at their pace for the breaker, which could take them for a burst."""
+        now = self.clock.monotonic()
+        while received.pieces and not draft.why_ended:
+            now += pace.wait_seconds(now)
+            pace.count_piece(now)
+            self._watch_piece(received.pieces.popleft(), draft, pace, now)
+        if draft.why_ended or not received.is_over:
+            return
+        if received.reason is FinishReason.STOP:
+            draft.end("finished", _HAD_NO_MORE)
+        elif not self.slice_tokens():
+            draft.end("capped", f"It reached its limit of {len(draft.pieces)} tokens.")
 
-        A cancelled call reports nothing, and would be counted with the most tokens it might have used.
-        """
-
-        async def read_to_end() -> None:
-            for _ in range(QUEUE_PIECES):
-                if isinstance(await _next_piece(pieces, producer), FinishReason):
-                    return
-
+    async def _drain(self, reading: "asyncio.Task[None]") -> None:
+        """Let the call go on briefly without using its pieces: a hosted model that is about to end then reports its
+        usage. A cancelled call reports nothing, and would be counted with the most tokens it might have used."""
         async with asyncio.TaskGroup() as tasks:
-            reading = tasks.create_task(read_to_end(), name="thought-drain")
             timer = tasks.create_task(self.clock.sleep(_DRAIN_SECONDS), name="thought-drain-timer")
             await asyncio.wait((reading, timer), return_when=asyncio.FIRST_COMPLETED)
-            reading.cancel()
             timer.cancel()
 
-    async def _produce(self, prompt: Prompt, pieces: "asyncio.Queue[str | FinishReason]") -> None:
-        async with contextlib.aclosing(self.model.stream(prompt)) as stream:
-            async for event in stream:
-                await pieces.put(event.reason if isinstance(event, Finished) else event.text)
-
-    def _accept_piece(self, piece: str, draft: ThoughtDraft, pace: Pace) -> None:
-        """Pass one piece to the buffer, the observers and the breaker (R-31), and check for quiescence at the end of a
-        sentence."""
+    def _watch_piece(self, piece: str, draft: ThoughtDraft, pace: Pace, now: float) -> None:
+        """Pass one piece to the buffer, the observers and the breaker (R-31)."""
         draft.pieces.append(piece)
         self.observers.notify(ThoughtPiece(piece))
-        verdict = self.breaker.observe(piece, self.clock.monotonic())
+        verdict = self.breaker.observe(piece, now)
         if verdict.action is not Action.CONTINUE:
             draft.trips.append(BreakerTrip(verdict, draft.text))
         if verdict.stops:
             draft.end("tripped", plain(verdict.explanation))
-            return
-        if verdict.action is Action.THROTTLE:
+        elif verdict.action is Action.THROTTLE:
             pace.halve()
-        if piece.rstrip(_CLOSERS).endswith(_SENTENCE_ENDS):
+
+    def _accept_piece(self, piece: str, draft: ThoughtDraft, pace: Pace) -> None:
+        """Accept one piece, and check for quiescence at the end of a sentence."""
+        self._watch_piece(piece, draft, pace, self.clock.monotonic())
+        if not draft.why_ended and piece.rstrip(_CLOSERS).endswith(_SENTENCE_ENDS):
             settled = find_settled(draft.pieces, pace.velocity(), self.settings)
             if settled is not None:
                 draft.end(settled.by.value, settled.explanation)
@@ -235,17 +243,34 @@ class _Assessment(msgspec.Struct, frozen=True):
     settled: bool
 
 
-async def _next_piece(
-    pieces: "asyncio.Queue[str | FinishReason]", producer: "asyncio.Task[None]"
-) -> str | FinishReason:
-    """Return the next piece; STOP if the producer ended without a reason. Its errors end the surrounding task group."""
-    if not pieces.empty():
-        return pieces.get_nowait()
-    async with asyncio.TaskGroup() as tasks:
-        getter = tasks.create_task(pieces.get(), name="next-piece")
-        await asyncio.wait((getter, producer), return_when=asyncio.FIRST_COMPLETED)
-        if not getter.done():
-            getter.cancel()
-    if getter.cancelled():
-        return pieces.get_nowait() if not pieces.empty() else FinishReason.STOP
-    return getter.result()
+@dataclass(slots=True)
+class _Received:
+    """What a call has sent. It is read as fast as the model writes, within the call's own limits, however slowly it is
+    shown: a provider cuts a stream that nobody reads."""
+
+    pieces: deque[str] = field(default_factory=deque)
+    """Not accepted yet."""
+    reason: FinishReason = FinishReason.STOP
+    is_over: bool = False
+    _changed: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def read(self, stream: AsyncGenerator[StreamEvent, None]) -> None:
+        """Read the call to its end. Raises ModelError, which ends the surrounding task group."""
+        try:
+            async with contextlib.aclosing(stream) as events:
+                async for event in events:
+                    if isinstance(event, Finished):
+                        self.reason = event.reason
+                    else:
+                        self.pieces.append(event.text)
+                    self._changed.set()
+            self.is_over = True
+        finally:
+            self._changed.set()
+
+    async def has_more(self) -> bool:
+        """Wait for the next piece or the end; return whether there is a piece."""
+        while not self.pieces and not self.is_over:
+            self._changed.clear()
+            await self._changed.wait()
+        return bool(self.pieces)

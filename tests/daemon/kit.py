@@ -36,6 +36,8 @@ class Around:
 
     began: int = 0
     rested: list[str] = field(default_factory=list)
+    goes_on_seconds: float = 0.0
+    """Of the last rest: how long more words were expected."""
     folded: int = 0
     off_record: int = 0
     turns: list[Turn] = field(default_factory=list)
@@ -52,8 +54,9 @@ class Around:
     def turn_stored(self, turn: Turn) -> None:
         self.turns.append(turn)
 
-    async def conversation_rested(self, conversation_id: str) -> None:
+    async def conversation_rested(self, conversation_id: str, goes_on_seconds: float) -> None:
         self.rested.append(conversation_id)
+        self.goes_on_seconds = goes_on_seconds
 
     def is_recent_thought_tainted(self) -> bool:
         return False

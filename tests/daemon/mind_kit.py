@@ -48,6 +48,10 @@ _LOOK_SECONDS = 60.0
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC).timestamp()
 
 
+_OWNER = 1_000_000
+"""The number of the client that `Living.say` speaks through."""
+
+
 @dataclass
 class Living:
     """A mind with its parts. Every role uses the same `model`."""
@@ -57,7 +61,12 @@ class Living:
     clock: HandClock
 
     async def say(self, words: str) -> TurnResult:
-        return await self.mind.conversation.say(words, Events())
+        """One who comes, says `words`, and leaves when they are answered."""
+        self.mind.conversation.attach(_OWNER)
+        try:
+            return await self.mind.conversation.say(words, Events())
+        finally:
+            self.mind.conversation.detach(_OWNER)
 
     async def pass_time(self, hours: float) -> None:
         """Let simulated hours pass, with real work."""

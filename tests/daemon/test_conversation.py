@@ -248,6 +248,23 @@ async def test_it_rests_at_once_when_the_last_client_leaves(tmp_path: Path) -> N
         running.cancel()
 
 
+@pytest.mark.requirement("R-95")
+async def test_words_of_a_client_that_only_says_them_are_not_taken_for_a_conversation_that_ended(
+    tmp_path: Path,
+) -> None:
+    async with talking(tmp_path) as talk, asyncio.timeout(300), asyncio.TaskGroup() as tasks:
+        running = tasks.create_task(talk.conversation.run(), name="conversation")
+        await talk.say(FACT)
+        await until(lambda: len(talk.around.rested) == 1)
+        assert talk.around.goes_on_seconds == 600
+        talk.conversation.attach(1)
+        await talk.say("And I miss her.")
+        talk.conversation.detach(1)
+        await until(lambda: len(talk.around.rested) == 2)
+        assert talk.around.goes_on_seconds == 0
+        running.cancel()
+
+
 @pytest.mark.requirement("R-76")
 async def test_the_next_word_ends_the_gap_and_goes_on_with_the_same_conversation(tmp_path: Path) -> None:
     async with talking(tmp_path) as talk, asyncio.timeout(300), asyncio.TaskGroup() as tasks:

@@ -21,7 +21,10 @@ from tests.fakes.patient_clock import PatientClock
 from tests.fakes.prose import prose
 from tests.memory.kit import deep_answer
 
-SETTINGS = load_settings(None)
+_DEFAULTS = load_settings(None)
+_SHORT_REPLIES = msgspec.structs.replace(_DEFAULTS.llm.limits, reply_tokens=512)
+SETTINGS = msgspec.structs.replace(_DEFAULTS, llm=msgspec.structs.replace(_DEFAULTS.llm, limits=_SHORT_REPLIES))
+"""A reply of 4,000 tokens would not fit the small budgets of these tests."""
 COST = Path(__file__).parents[2] / "docs/reference/cost.md"
 _STATED = re.compile(r"^\| (\w+) \| (\d+) \| ([\d,]+) \|$", re.MULTILINE)
 PAID = "openai/gpt-4.1-mini"

@@ -73,6 +73,7 @@ async def test_no_event_becomes_a_note_by_way_of_a_model_that_obeys_it(home: Hom
 @pytest.mark.requirement("RA-45")
 async def test_no_document_becomes_a_note_by_way_of_a_model_that_obeys_it(home: Home) -> None:
     async with living(home, ScriptedModel(otherwise=obey), PatientClock(NOON), SETTINGS) as life:
+        await life.pass_time(0.1)  # The thought of waking has no document before it.
         await life.mind.memory.conversations.record_external(f"A document about money. {FOREIGN}.", Origin.DOCUMENT)
         await life.mind.sleep.light_sleep()
         await a_day_of_everything(life)

@@ -47,9 +47,9 @@ async def test_thought_comes_through_at_the_target_velocity() -> None:
     async with kit.living(), aclosing(kit.monologue.cycle.observers.watch()) as events:
         await anext(events)
         await kit.clock.advance(20)
-        kit.monologue.pause()
-        await kit.clock.advance(0)
-    assert kit.sources.thoughts[0].tokens == pytest.approx(20 * SETTINGS.target_tokens_per_second, abs=2)
+        assert kit.sources.thoughts == []
+        shown = len(kit.monologue.cycle.recent_thought().split())
+        assert shown == pytest.approx(20 * SETTINGS.target_tokens_per_second, abs=2)
 
 
 @pytest.mark.requirement("R-37", "R-43")
@@ -90,6 +90,40 @@ async def test_a_pause_at_any_moment_stops_at_once_and_keeps_what_was_thought(se
         assert thought.is_partial
         await kit.clock.advance(3600)
         assert len(kit.sources.thoughts) == 1
+
+
+@pytest.mark.requirement("R-36", "R-38")
+@pytest.mark.parametrize("arrived", [True, False])
+async def test_a_thought_that_was_paid_for_and_arrived_is_kept_whole_though_its_display_is_interrupted(
+    arrived: bool,
+) -> None:
+    words = [f"This is word number {number}. " for number in range(40)]
+    kit = Kit(ScriptedModel([words if arrived else [*words, Pause(60), "More."]]), slice_tokens=None)
+    async with kit.living():
+        await kit.clock.advance(3)
+        kit.monologue.pause()
+        await kit.clock.advance(0)
+    (thought,) = kit.sources.thoughts
+    assert thought.text == "".join(words)
+    assert thought.why_ended == ("finished" if arrived else "paused")
+
+
+@pytest.mark.requirement("R-95")
+async def test_while_more_words_may_come_it_does_not_think_of_the_conversation_as_ended() -> None:
+    kit = Kit(ScriptedModel(otherwise=THOUGHT))
+    kit.sources.has_something = False
+    async with kit.living():
+        kit.monologue.pause()
+        kit.sources.has_something = True
+        kit.monologue.resume(Reactivation(ThinkingReason.CONVERSATION, "c1"), 600)
+        await kit.clock.advance(590)
+        assert not kit.sources.thoughts
+        kit.monologue.pause()
+        kit.monologue.resume(Reactivation(ThinkingReason.CONVERSATION, "c1"), 600)
+        await kit.clock.advance(590)
+        assert not kit.sources.thoughts
+        await kit.clock.advance(60)
+    assert [thought.why_began for thought in kit.sources.thoughts] == ["conversation"]
 
 
 @pytest.mark.requirement("R-38", "R-95")

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import pytest
 from structlog.testing import capture_logs
 
-from reveries.llm.scripted import ScriptedModel
+from reveries.llm.scripted import Pause, ScriptedModel
 from reveries.llm.tokens import estimate_tokens
 from reveries.monologue.ports import SavedState, ThoughtState
 from reveries.monologue.thought import ActivatedMemory, Reactivation, SaidLine, ThinkingReason, ThoughtInputs
@@ -84,7 +84,7 @@ async def test_after_something_was_erased_nothing_is_held_against_a_thought() ->
 
 @pytest.mark.requirement("R-43")
 async def test_a_thought_that_was_cut_short_is_kept_whatever_it_says() -> None:
-    kit = Kit(ScriptedModel([RETOLD]), sources=_Told())
+    kit = Kit(ScriptedModel([[RETOLD, Pause(60), "More."]]), sources=_Told())
     async with kit.living():
         await kit.clock.advance(1.5)
         kit.monologue.pause()

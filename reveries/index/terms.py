@@ -4,20 +4,61 @@ it only has to map the forms of one English word to one stem, and must leave oth
 import itertools
 import re
 import unicodedata
+from collections.abc import Iterator
 from functools import cache, lru_cache
 from importlib import resources
 from typing import Final
 
-_WORD = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)*")
+_MARKS = (
+    "\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u0610-\u061a\u064b-\u065f\u0670\u0900-\u0963\u0971-\u0dff"
+    "\u0e31\u0e34-\u0e3a\u0e47-\u0e4e\u0eb1\u0eb4-\u0ebc\u0ec8-\u0ecd\u102b-\u103e\u1056-\u1059\u17b4-\u17d3"
+)
+"""Vowel signs and accents, which Python's regular expressions do not count as letters."""
+_WORD = re.compile(rf"(?:[^\W_]|[{_MARKS}])+(?:['\u2019](?:[^\W_]|[{_MARKS}])+)*")
+_UNSPACED = re.compile(
+    r"(?P<ideographs>[\u3005\u3007\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]+|[\uac00-\ud7af]+)"
+    r"|(?P<syllables>[\u3041-\u309f]+|[\u30a0-\u30ff]+|[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]+)"
+)
+"""A run of one script that is written without spaces between words; Korean has spaces, but joins particles to its
+words."""
+TERMS_RULE = 2
+"""The number of the rules below. It grows when they change, because stored indexes hold the terms of their time."""
 _CODE_BLOCK = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _VOWEL = re.compile(r"[aeiouy]")
 _DOUBLE = re.compile(r"([bdfgmnprt])\1$")
 
 
 def words_of(text: str) -> list[str]:
-    """Return the words of `text` in lower case, without possessive 's and without fenced code."""
+    """Return the words of `text` in lower case, without possessive 's and without fenced code. What is written without
+    spaces is returned in overlapping pairs of characters; Han and Hangul characters also alone."""
     plain = unicodedata.normalize("NFKC", strip_code(text)).casefold().replace("\u2019", "'")
-    return [word.removesuffix("'s").removesuffix("'") for word in _WORD.findall(plain)]
+    words = [word.removesuffix("'s").removesuffix("'") for word in _WORD.findall(plain)]
+    if plain.isascii() or not _UNSPACED.search(plain):
+        return words
+    return [part for word in words for part in _split_unspaced(word)]
+
+
+def _split_unspaced(word: str) -> Iterator[str]:
+    """Yield `word`, with the runs in it that have no spaces cut into pairs of characters."""
+    end = 0
+    for run in _UNSPACED.finditer(word):
+        if run.start() > end:
+            yield word[end : run.start()]
+        end = run.end()
+        characters = run.group()
+        yield from ("".join(pair) for pair in itertools.pairwise(characters))
+        if run["ideographs"]:
+            yield from characters
+        # A single syllable between other scripts is a particle or an ending.
+        elif len(characters) == len(word) == 1:
+            yield characters
+    if end < len(word):
+        yield word[end:]
+
+
+def is_unspaced(word: str) -> bool:
+    """Whether `word` is a part of text that is written without spaces."""
+    return not word.isascii() and _UNSPACED.fullmatch(word) is not None
 
 
 def strip_code(text: str) -> str:

@@ -3,7 +3,7 @@
 import itertools
 import json
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
 
@@ -12,6 +12,7 @@ import numpy as np
 from reveries.db.database import Row
 from reveries.index.names import find_mentions
 from reveries.index.terms import terms_of
+from reveries.index.word_scores import idf
 from reveries.knowledge.candidates import SentenceCandidates, Statement
 from reveries.knowledge.contradictions import statements_of
 from reveries.knowledge.model import NewChunk, RelationType
@@ -21,6 +22,7 @@ from reveries.llm.base import Vector, Vectors
 
 _CAPITALISED = re.compile(r"\b[A-Z][^\W_]+")
 _SEARCHED_CHARS = 2_000
+_LONG_TEXT_CHARS = 2_000
 _LEAST_ROWS = 256
 _COMPARED_BY_SENTENCE = 100
 """How many of the nearest rows are compared with a new chunk sentence by sentence."""
@@ -128,6 +130,17 @@ class ProjectIndex:
             rows, share = self._rows_about(name)
             found |= {row: max(found.get(row, 0.0), share) for row in rows}
         return found
+
+    def rows_with_parts(self, parts: Sequence[str], count: int) -> list[int]:
+        """The rows whose texts contain most of these parts of words, rare ones first, best first."""
+        containing = {part: [row for row, text in enumerate(self.texts) if part in text] for part in parts}
+        scores: dict[int, float] = defaultdict(float)
+        for rows in containing.values():
+            weight = idf(len(self), len(rows))
+            for row in rows:
+                # Of two texts with the same parts the shorter one says less else.
+                scores[row] += weight / (1.0 + len(self.texts[row]) / _LONG_TEXT_CHARS)
+        return sorted(scores, key=lambda row: (-scores[row], row))[:count]
 
     def leads_from(self, row: int) -> list[Lead]:
         """Where the chunk in a row leads: to chunks about a name that it contains, and to related ones."""

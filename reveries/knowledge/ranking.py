@@ -36,6 +36,9 @@ _COVERAGE_BONUS = 2.0
 _SHARED_NAME_SCORE, _SHARED_COVERAGE_BONUS = 0.25, 1.33
 """The same two values for a name that both contain and neither is about, in the ratio of memory's recall/hops."""
 _DISTINCTIVE_NAMES = 1.5
+_LEADER_RANK = 2
+"""A row leads both lists if it has the best fused rank and is at most this far down in each."""
+_BEHIND_LEADER = 1e-3
 _MOST_COMPARED = 60
 """How many of the nearest rows are compared by the names that they contain."""
 _LONG_WORDS = 60
@@ -141,6 +144,8 @@ def rank_rows(
             row: own.get(row, 0.0) + reached.scores.get(row, 0.0) / parts + sources.named.get(row, 0.0) for row in rows
         }
     semantic, keyword = _rank_by_row(sources.semantic), _rank_by_row(sources.keyword)
+    if own and max(semantic.get(near[0], SEEDS), keyword.get(near[0], SEEDS)) <= _LEADER_RANK:
+        scores = _keep_behind_leader(scores, near[0], sources.named, frozenset(wanted), graph)
     by_graph = _rank_by_row(_best_rows(reached.scores, len(reached.scores)))
     return [
         RankedRow(
@@ -153,6 +158,27 @@ def rank_rows(
         )
         for row in _best_rows(scores, len(scores))
     ]
+
+
+def _keep_behind_leader(
+    scores: Mapping[int, float],
+    leader: int,
+    named: Mapping[int, float],
+    wanted: frozenset[str],
+    graph: ChunkGraph,
+) -> dict[int, float]:
+    """The scores, with the rows that passed the `leader` of both lists right behind it, in their order, unless they
+    contain a question term that it lacks, or are about a name in the question and contain as many."""
+    covered, limit = wanted & graph.terms_at(leader), scores[leader]
+    kept = dict(scores)
+    for row, score in scores.items():
+        if row == leader or score < limit:
+            continue
+        terms = wanted & graph.terms_at(row)
+        if terms < covered or (terms == covered and row not in named):
+            over = score - limit
+            kept[row] = limit - _BEHIND_LEADER / (1.0 + over)
+    return kept
 
 
 def put_later_first(found: Sequence[FoundChunk], precedes: Callable[[str, str], bool]) -> list[FoundChunk]:

@@ -14,7 +14,7 @@ import numpy as np
 
 from reveries.clock import Clock
 from reveries.db.database import Database
-from reveries.index.terms import stop_words, words_of
+from reveries.index.terms import is_unspaced, stop_words, words_of
 from reveries.knowledge.model import (
     NO_FILTERS,
     Chunk,
@@ -48,6 +48,7 @@ from reveries.knowledge.scoring import (
     SUPERSEDED_FACTOR,
     centrality_of,
     enhanced_score,
+    fuse_ranks,
     persistence,
     relation_score,
     standing_factor,
@@ -170,17 +171,17 @@ class KnowledgeSearch:
             return []
         parts = split_question(query)
         cues = await self._embedder.embed(parts)
-        numbers = await self._numbers_by_words(project_id, query)
+        keyword_rows = await self._rows_by_words(project_id, index, query)
         async with self._lock_of(project_id):
             hidden = frozenset[int]() if filters.with_fallen else frozenset(index.hidden)
-            ranked, similarity = await asyncio.to_thread(_rank_index, index, query, cues, numbers, hidden)
+            ranked, similarity = await asyncio.to_thread(_rank_index, index, query, cues, keyword_rows, hidden)
         found = await self._read(project_id, index, ranked, similarity, limit, filters)
         if len(found) < limit and filters.is_narrow:
             # Chunks that pass the filters may be ranked too low: rank them without the others.
             fitting = set(index.rows_of(await numbers_that_fit(self._database, project_id, filters)))
             async with self._lock_of(project_id):
                 others = frozenset(range(len(index))) - fitting | hidden
-                ranked, similarity = await asyncio.to_thread(_rank_index, index, query, cues, numbers, others)
+                ranked, similarity = await asyncio.to_thread(_rank_index, index, query, cues, keyword_rows, others)
             more = await self._read(project_id, index, ranked, similarity, limit, filters)
             known = {one.chunk.id for one in found}
             found = (found + [one for one in more if one.chunk.id not in known])[:limit]
@@ -230,8 +231,8 @@ class KnowledgeSearch:
     ) -> list[FoundChunk]:
         """Search by words alone (V-115)."""
         index = await self._index(project_id)
-        numbers = await self._numbers_by_words(project_id, query)
-        rows = [row for row in index.rows_of(numbers) if row not in index.hidden]
+        keyword_rows = await self._rows_by_words(project_id, index, query)
+        rows = [row for row in keyword_rows if row not in index.hidden]
         chunks = await self._fitting(project_id, (index.ids[row] for row in rows), filters)
         ordered = [chunk for row in rows if (chunk := chunks.get(index.ids[row])) is not None]
         return [
@@ -412,15 +413,22 @@ class KnowledgeSearch:
             if filters.fits(chunk)
         }
 
-    async def _numbers_by_words(self, project_id: str, query: str) -> list[int]:
-        """The numbers of the chunks that contain its content words, best first (V-115)."""
+    async def _rows_by_words(self, project_id: str, index: ProjectIndex, query: str) -> list[int]:
+        """The rows of the chunks that contain its content words, best first (V-115)."""
         stops = stop_words()
-        words = [word for word in dict.fromkeys(words_of(query)) if word not in stops][:_MOST_WORDS]
-        if not words:
-            return []
-        any_of = " OR ".join(_quote(word) for word in words)
-        named = {"words": f"{{project_id}} : {_quote(project_id)} AND {{title content}} : ({any_of})", "limit": DEPTH}
-        return [int(row["number"]) for row in await self._database.rows("chunks.by_words", named)]
+        words = [word for word in dict.fromkeys(words_of(query)) if word not in stops]
+        spaced = [word for word in words if not is_unspaced(word)][:_MOST_WORDS]
+        parts = [word for word in words if is_unspaced(word)][:_MOST_WORDS]
+        rows, rows_with_parts = list[int](), list[int]()
+        if spaced:
+            any_of = " OR ".join(_quote(word) for word in spaced)
+            words_of_project = f"{{project_id}} : {_quote(project_id)} AND {{title content}} : ({any_of})"
+            named = {"words": words_of_project, "limit": DEPTH}
+            rows = index.rows_of(int(row["number"]) for row in await self._database.rows("chunks.by_words", named))
+        if parts:
+            rows_with_parts = await asyncio.to_thread(index.rows_with_parts, parts, DEPTH)
+        fused = fuse_ranks({"spaced": rows, "parts": rows_with_parts})
+        return sorted(fused, key=lambda row: -fused[row])[:DEPTH]
 
     async def _note_found(self, found: Sequence[FoundChunk], session_id: str, query: str) -> None:
         if not found:
@@ -473,14 +481,14 @@ class KnowledgeSearch:
 
 
 def _rank_index(
-    index: ProjectIndex, query: str, cues: Vectors, numbers: Sequence[int], hidden: frozenset[int]
+    index: ProjectIndex, query: str, cues: Vectors, keyword_rows: Sequence[int], hidden: frozenset[int]
 ) -> tuple[list[RankedRow], Float32]:
     """Rank the rows of an index that are not `hidden`, with each row's cosine with the question. `cues`: one row per
     part of it. Pure."""
     similarity = best_cosines(index.vectors, cues)
     sources = RankedSources(
         index.nearest(similarity, DEPTH, hidden),
-        [row for row in index.rows_of(numbers) if row not in hidden],
+        [row for row in keyword_rows if row not in hidden],
         index.rows_named_in(query),
     )
     ranked = rank_rows(query, sources, index, len(cues))

@@ -19,7 +19,7 @@ from reveries.clock import Clock
 from reveries.db import vector_tables
 from reveries.db.database import Row, Transaction
 from reveries.index.fusion import meaning_weight
-from reveries.index.terms import stem, stop_words, terms_of, words_of
+from reveries.index.terms import is_unspaced, stem, stop_words, terms_of, words_of
 from reveries.llm.base import Vector
 from reveries.memory.changes import ChangeSet, IndexedTurn, Touch, Waking
 from reveries.memory.model import Episode, Link, LinkType, Origin, Recall, Turn
@@ -238,7 +238,10 @@ class DeepRecall:
         words = {stem(word): word for word in words_of(query) if word not in stop_words() and stem(word) in terms}
         counts: dict[str, int] = {}
         for word in list(words.values())[:_MAX_CUE_TERMS]:
-            rows = await self._rows("deep.count_holding", {"term": _quote_for_fts(word), "limit": TOO_COMMON}, until)
+            name, term = (
+                ("deep.count_with_part", word) if is_unspaced(word) else ("deep.count_holding", _quote_for_fts(word))
+            )
+            rows = await self._rows(name, {"term": term, "limit": TOO_COMMON}, until)
             if rows is None:
                 return counts, False
             counts[word] = int(rows[0]["texts"])
@@ -247,9 +250,19 @@ class DeepRecall:
     async def _search_words(self, words: Sequence[str], until: float) -> tuple[list[int], bool]:
         if not words:
             return [], True
-        named = {"terms": " OR ".join(map(_quote_for_fts, words)), "limit": CANDIDATES}
-        rows = await self._rows("deep.by_words", named, until)
-        return [int(row["id"]) for row in rows or ()], rows is not None
+        spaced, parts = [word for word in words if not is_unspaced(word)], list(filter(is_unspaced, words))
+        ids: dict[int, None] = {}
+        for name, named in (
+            ("deep.by_words", {"terms": " OR ".join(map(_quote_for_fts, spaced)), "limit": CANDIDATES}),
+            ("deep.by_parts", {"parts": json.dumps(parts), "limit": CANDIDATES}),
+        ):
+            if not (spaced if name == "deep.by_words" else parts):
+                continue
+            rows = await self._rows(name, named, until)
+            if rows is None:
+                return list(ids), False
+            ids |= {int(row["id"]): None for row in rows}
+        return list(ids), True
 
     async def _rows(self, name: str, named: Mapping[str, object], until: float) -> list[Row] | None:
         """Run a query; None if the time is up, or it takes longer than one statement may."""

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from reveries import __version__
 from reveries.db.failpoints import Step, reach_step
 from reveries.index.arrays import Int64
+from reveries.index.terms import TERMS_RULE
 from reveries.index.words import PackedWords
 from reveries.llm.base import Vectors
 from reveries.memory.graph.arena import PackedLinks
@@ -184,10 +185,12 @@ def allocate_vectors(count: int, dimensions: int) -> Vectors:
 
 
 def _field_names() -> list[str]:
-    """Names of the packed fields. A snapshot with other fields is from another version and is not read."""
+    """Names of the packed fields, and the rule of the terms. A snapshot with others is from another version and is not
+    read."""
     return [field.name for kind in (Episode, Turn) for field in fields(kind)] + [
         *(MARKS.names or ()),
         *(SURFACE.names or ()),
+        f"terms {TERMS_RULE}",
     ]
 
 

@@ -1,9 +1,12 @@
 """Documents that the owner adds to a project, and knowledge that the owner retracts."""
 
 import hashlib
+import itertools
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
+
+from markdown_it import MarkdownIt
 
 from reveries.errors import NotFoundError, UsageError
 from reveries.knowledge.model import Chunk, ChunkSource, ChunkType, Confidence, NewChunk
@@ -12,7 +15,7 @@ from reveries.projects.premise import last_version
 from reveries.projects.store import ProjectStore
 from reveries.safe_text import one_line
 
-_HEADING = re.compile(r"^#{1,6}\s+(.*)$")
+_FRONT_MATTER = re.compile(r"---\n.*?\n---(?:\n|\Z)", re.DOTALL)
 _MOST_CHARS = 1200
 """Of one chunk: a few paragraphs."""
 MOST_CHUNKS = 2000
@@ -151,10 +154,12 @@ def _sections(text: str) -> list[tuple[str, str]]:
             found.append((heading, paragraph.strip()))
         paragraph = ""
 
-    for line in text.splitlines():
-        if title := _HEADING.match(line):
+    lines = text.splitlines()
+    headings = _find_headings(lines)
+    for place, line in enumerate(lines):
+        if (title := headings.get(place)) is not None:
             close()
-            heading = title[1].strip()
+            heading = title or heading
         elif not line.strip() and len(paragraph) > _MOST_CHARS // 2:
             close()
         else:
@@ -167,6 +172,23 @@ def _sections(text: str) -> list[tuple[str, str]]:
         for title, piece in found
         for start in range(0, len(piece), _MOST_CHARS)
     ]
+
+
+def _find_headings(lines: Sequence[str]) -> dict[int, str]:
+    """Return the headings of a Markdown text by line number; "" for a line that underlines one. A `#` in
+    code or in the properties at the beginning of a note is none."""
+    text = "\n".join(lines)
+    properties = front.end() if (front := _FRONT_MATTER.match(text)) else 0
+    parser = MarkdownIt("commonmark")
+    parser.core.ruler.enableOnly(["normalize", "block"])
+    tokens = parser.parse("\n" * text.count("\n", 0, properties) + text[properties:])
+    headings: dict[int, str] = {}
+    for opening, inline in itertools.pairwise(tokens):
+        # A line of dashes under a paragraph is mostly meant as a rule.
+        if opening.type == "heading_open" and opening.level == 0 and opening.markup != "-" and opening.map:
+            first, end = opening.map
+            headings |= dict.fromkeys(range(first, end), "") | {first: " ".join(inline.content.split())}
+    return headings
 
 
 async def note_fallen_chunk(store: ProjectStore, project: Project, prefix: str, why: str) -> None:

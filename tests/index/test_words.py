@@ -42,8 +42,27 @@ def test_forms_of_one_word_have_one_stem(forms: tuple[str, ...]) -> None:
 
 
 def test_words_of_other_scripts_are_left_alone() -> None:
-    assert words_of("Привет, мир! 東京 naïve café’s") == ["привет", "мир", "東京", "naïve", "café"]
+    assert words_of("Привет, мир! naïve café’s हिन्दी") == ["привет", "мир", "naïve", "café", "हिन्दी"]
     assert stem("привет") == "привет"
+
+
+@pytest.mark.parametrize(
+    ("text", "word"),
+    [
+        ("私の猫は小麦です", "小麦"),
+        ("我的猫叫小麦，今年三岁", "猫"),
+        ("冷蔵庫とカメラを買った", "カメラ"),
+        ("りんごを食べました", "りんご"),
+        ("내 여동생은 부산에 살아요", "부산"),
+        ("개가 짖어요", "개"),
+        ("ผมแพ้ถั่วลิสงมาก", "ถั่วลิสง"),
+        ("买了iPhone手机壳", "手机"),
+    ],
+)
+def test_a_word_in_a_script_without_spaces_is_found_within_a_sentence(text: str, word: str) -> None:
+    assert set(terms_of(word)) <= set(terms_of(text))
+    assert terms_of(word)
+    assert not set(terms_of(word)) <= set(terms_of("大阪で会議があり、내일 아침 ไปเชียงใหม่ and home"))
 
 
 def test_question_words_code_and_possessives_say_nothing() -> None:

@@ -44,6 +44,17 @@ async def test_a_chunk_comes_back_as_it_was_stored_with_what_it_is_by_its_type(t
         assert (chunk.source_confidence, chunk.extraction_confidence) == (0.7, 0.7)
 
 
+@pytest.mark.requirement("V-115")
+async def test_a_word_in_a_script_without_spaces_is_found_in_a_project(tmp_path: Path) -> None:
+    notes = ("大阪の会議は五月十二日です。", "花生过敏的人不能吃这个。", "เราจะไปเชียงใหม่พรุ่งนี้", *WOODS)
+    async with open_knowledge(tmp_path) as (knowledge, _):
+        await knowledge.store(PROJECT, [new_chunk(text) for text in notes])
+        for cue, note in (("会議", notes[0]), ("过敏", notes[1]), ("เชียงใหม่", notes[2])):
+            found = await knowledge.search.by_words(PROJECT, cue, 5)
+            assert found[0].chunk.content == note
+            assert found[0].keyword_rank == 1
+
+
 @pytest.mark.requirement("V-38", "V-115", "V-116", "V-134")
 async def test_a_search_says_by_which_source_it_found_what_and_counts_unless_the_owner_looks(tmp_path: Path) -> None:
     async with open_knowledge(tmp_path, clock=(clock := HandClock(NOW))) as (knowledge, _):

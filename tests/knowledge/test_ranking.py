@@ -48,11 +48,20 @@ def test_what_the_best_lead_to_comes_before_what_nobody_leads_to_and_says_from_w
     assert [one.row for one in ranked].index(9) < [one.row for one in ranked].index(2)
 
 
-def test_of_two_that_are_led_to_the_one_that_holds_the_rest_of_the_question_is_first() -> None:
+def test_of_two_that_are_led_to_only_the_one_that_holds_the_rest_of_the_question_passes_the_leader() -> None:
     graph = Graph(leads={1: [Lead(8, 1.0, "ada"), Lead(9, 1.0, "ada")]}, terms={1: {"film"}, 9: {"oak"}})
     ranked = {one.row: one.score for one in rank_rows("film oak", RankedSources([1], [1]), graph)}
     rarity = {"film": idf(1, 1), "oak": idf(1, 0)}
-    assert ranked[9] / ranked[8] == pytest.approx(1.0 + 2.0 * rarity["oak"] / sum(rarity.values()))
+    assert ranked[9] == pytest.approx(1.0 + 2.0 * rarity["oak"] / sum(rarity.values()))
+    assert ranked[9] > ranked[1] > ranked[8]
+
+
+def test_a_note_that_leads_by_meaning_and_words_stays_before_notes_that_only_a_name_leads_to() -> None:
+    """The only note with the words of the question was shown seventh, behind notes about names in it."""
+    leads = {1: [Lead(row, 1.0, f"name {row}") for row in range(2, 8)]}
+    terms = {1: {"boat", "7", "metr"}} | {row: {"boat"} for row in range(2, 8)}
+    ranked = rank_rows("boat 7 metres", RankedSources([1, 9, 2, 3], [1, 2, 3]), Graph(leads=leads, terms=terms))
+    assert ranked[0].row == 1
 
 
 def test_of_two_that_are_led_to_the_one_that_holds_the_rarer_word_of_the_question_is_first() -> None:

@@ -35,6 +35,15 @@ async def a_year_passes(memory: Memory, clock: HandClock) -> None:
         await memory.decay_and_prune()
 
 
+async def test_a_deep_search_finds_a_word_in_a_script_without_spaces(tmp_path: Path) -> None:
+    clock = HandClock(NOW)
+    async with open_memory(tmp_path, clock) as memory:
+        await talk(memory, ("娘はピアノの発表会で月光を弾きます。", "Good."))
+        await memory.light_sleep()
+        await a_year_passes(memory, clock)
+        assert [hit.words for hit in (await memory.search_deep("発表会", 3)).hits if "月光" in hit.text]
+
+
 async def forgetful(memory: Memory, clock: HandClock) -> None:
     """One old fact that is dormant, and something newer that is not."""
     await talk(memory, (FACT, "A lovely name."))

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from reveries.llm.base import Vectors
-from reveries.projects.documents import update_document
+from reveries.projects.documents import split_text, update_document
 from reveries.projects.model import Project, TaskKind, TaskStatus
 from reveries.projects.task_store import NewTask
 from tests.memory.kit import WordEmbedder
@@ -31,6 +31,16 @@ class CountingEmbedder(WordEmbedder):
 
 async def standing(work: Work, project: Project) -> set[str]:
     return {one.content for one in await work.store.knowledge.of_project(project.id) if one.stands}
+
+
+def test_a_hash_in_code_or_in_properties_is_no_heading() -> None:
+    fence = "```python\n# not a heading\nprint('x')\n```"
+    trip = f"# Trip ##\n\nBy train.\n\n{fence}\n\n    # nor this\n"
+    text = f"---\n# comment\nbudget: 1200\n---\n\n{trip}\nTown\n====\nGhent\n\n#tag\n"
+    titles = {one.title: one.content for one in split_text("trip.md", text, is_own=True)}
+    assert list(titles) == ["trip.md", "trip.md › Trip", "trip.md › Town"]
+    assert fence in titles["trip.md › Trip"]
+    assert titles["trip.md › Town"] == "Ghent\n\n#tag"
 
 
 async def test_sections_that_are_gone_fall_and_those_that_stayed_are_kept_and_not_embedded_again(

@@ -65,6 +65,14 @@ SELECT count(*) AS texts FROM (SELECT 1 FROM deep_words WHERE deep_words MATCH :
 -- name: by_words
 SELECT rowid AS id FROM deep_words WHERE deep_words MATCH :terms ORDER BY rank LIMIT :limit;
 
+-- Text without spaces is one word to the word index: its parts are looked for in the texts.
+-- name: count_with_part
+SELECT count(*) AS texts FROM (SELECT 1 FROM deep_texts WHERE instr(text, :term) LIMIT :limit);
+
+-- name: by_parts
+SELECT deep_texts.id FROM json_each(:parts) JOIN deep_texts ON instr(deep_texts.text, json_each.value)
+GROUP BY deep_texts.id ORDER BY count(*) DESC, deep_texts.id LIMIT :limit;
+
 -- name: found
 SELECT deep_texts.*, vectors.vector, episodes.id AS episode_id, episodes.summary, episodes.created_at, episodes.dormant
 FROM deep_texts

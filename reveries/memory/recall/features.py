@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reveries.index.names import find_mentions, name_words
+from reveries.index.terms import is_unspaced
 from reveries.index.word_scores import Floats, Neighbours, Rows, WordScores, saturate_counts
 from reveries.memory.recall.cues import Cue, cue_terms
 from reveries.memory.recall.ranking_weights import MATCH_WEIGHTS
@@ -54,6 +55,8 @@ def compute_features(
         "coverage": np.float32(evidence.best_coverage),
         "statement": np.float32(not cue.asks),
         "to_mind": np.float32(cue.asks_mind),
+        # Embedders of one language give all text in other scripts nearly the same vector.
+        "unspaced": np.float32(_unspaced_share(cue)),
         "alone": alone_flags(index, rows),
         # In such conversations half of the turns are the mind's own.
         "mind": mind_flags(index, rows),
@@ -73,6 +76,11 @@ def mind_flags(index: TurnIndex, rows: Rows) -> Floats:
     is_mind = own[rows] | _values_at(own, near.previous[rows]) | _values_at(own, near.next[rows])
     flags: Floats = is_mind.astype(np.float32)
     return flags
+
+
+def _unspaced_share(cue: Cue) -> float:
+    terms = cue_terms(cue.text)
+    return sum(map(is_unspaced, terms)) / max(1, len(terms))
 
 
 def _match_columns(index: TurnIndex, evidence: TurnEvidence, rows: Rows) -> dict[str, Floats]:

@@ -14,7 +14,6 @@ import numpy as np
 
 from reveries.clock import Clock
 from reveries.db.database import Database
-from reveries.index.terms import is_unspaced, stop_words, words_of
 from reveries.knowledge.model import (
     NO_FILTERS,
     Chunk,
@@ -48,20 +47,17 @@ from reveries.knowledge.scoring import (
     SUPERSEDED_FACTOR,
     centrality_of,
     enhanced_score,
-    fuse_ranks,
     persistence,
     relation_score,
     standing_factor,
     strength,
 )
 from reveries.knowledge.store import numbers_that_fit, put_vector, read_named, read_tagged
+from reveries.knowledge.word_search import DEPTH, find_rows_by_words
 from reveries.llm.base import Embedder, Vectors
 
-DEPTH = 200
-"""Number of results of each source that are ranked."""
 _UNRELATED_COSINE = 0.15
 """Below this cosine, and with no word in common, a chunk is unrelated to a question, however few chunks there are."""
-_MOST_WORDS = 200
 _MOST_QUERY_CHARS = 20_000
 _LEAST_COSINE = 1e-6
 _TAGGED_BATCH = 200
@@ -171,7 +167,7 @@ class KnowledgeSearch:
             return []
         parts = split_question(query)
         cues = await self._embedder.embed(parts)
-        keyword_rows = await self._rows_by_words(project_id, index, query)
+        keyword_rows = await find_rows_by_words(self._database, index, project_id, query)
         async with self._lock_of(project_id):
             hidden = frozenset[int]() if filters.with_fallen else frozenset(index.hidden)
             ranked, similarity = await asyncio.to_thread(_rank_index, index, query, cues, keyword_rows, hidden)
@@ -231,7 +227,7 @@ class KnowledgeSearch:
     ) -> list[FoundChunk]:
         """Search by words alone (V-115)."""
         index = await self._index(project_id)
-        keyword_rows = await self._rows_by_words(project_id, index, query)
+        keyword_rows = await find_rows_by_words(self._database, index, project_id, query)
         rows = [row for row in keyword_rows if row not in index.hidden]
         chunks = await self._fitting(project_id, (index.ids[row] for row in rows), filters)
         ordered = [chunk for row in rows if (chunk := chunks.get(index.ids[row])) is not None]
@@ -413,23 +409,6 @@ class KnowledgeSearch:
             if filters.fits(chunk)
         }
 
-    async def _rows_by_words(self, project_id: str, index: ProjectIndex, query: str) -> list[int]:
-        """The rows of the chunks that contain its content words, best first (V-115)."""
-        stops = stop_words()
-        words = [word for word in dict.fromkeys(words_of(query)) if word not in stops]
-        spaced = [word for word in words if not is_unspaced(word)][:_MOST_WORDS]
-        parts = [word for word in words if is_unspaced(word)][:_MOST_WORDS]
-        rows, rows_with_parts = list[int](), list[int]()
-        if spaced:
-            any_of = " OR ".join(_quote(word) for word in spaced)
-            words_of_project = f"{{project_id}} : {_quote(project_id)} AND {{title content}} : ({any_of})"
-            named = {"words": words_of_project, "limit": DEPTH}
-            rows = index.rows_of(int(row["number"]) for row in await self._database.rows("chunks.by_words", named))
-        if parts:
-            rows_with_parts = await asyncio.to_thread(index.rows_with_parts, parts, DEPTH)
-        fused = fuse_ranks({"spaced": rows, "parts": rows_with_parts})
-        return sorted(fused, key=lambda row: -fused[row])[:DEPTH]
-
     async def _note_found(self, found: Sequence[FoundChunk], session_id: str, query: str) -> None:
         if not found:
             return
@@ -498,7 +477,3 @@ def _rank_index(
 def _directions(relation: Relation, chunk_id: str, direction: str) -> list[str]:
     way = "outgoing" if relation.from_id == chunk_id else "incoming"
     return [way] if direction in (way, "both") else []
-
-
-def _quote(word: str) -> str:
-    return '"' + word.replace('"', '""') + '"'

@@ -1,0 +1,385 @@
+"""Days that a text names, in seven languages, counted from the day on which it was written. Pure.
+
+General parsers were tried on notes of the kind that people keep and were too ready to see a day: dateparser 1.5 reads
+"2.5 kg" as 5 February, "may" as a month and "24 and 31 December" as 2031 (28 Nov 2026, docs/benchmarks/projects.md).
+Here a number is a day only beside the name of a month, a weekday that fits it, or a word that says so.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from datetime import date, timedelta
+from enum import StrEnum
+from typing import Final
+
+from reveries.knowledge.facts.day_patterns import (
+    BARE_DAY,
+    COUNTED_AHEAD,
+    COUNTED_BACK,
+    DATE_OPENS,
+    DAYS_AND_MONTH,
+    DEADLINE,
+    DOTTED,
+    EVERY,
+    ISO,
+    MONTH_AND_DAY,
+    NTH_WEEKDAY,
+    NUMERIC,
+    OF,
+    RANGE,
+    RELATIVE_DAY,
+    RELATIVE_WEEKDAY,
+    SLASHED,
+    SPAN_WORD,
+    START,
+    WEEKDAY_AND_DAY,
+)
+from reveries.knowledge.facts.numbers import read_number_words
+from reveries.knowledge.facts.vocabulary import VOCABULARY
+
+_AMBIGUOUS_MONTHS: Final = frozenset({"may", "mar", "march", "ago", "gen", "mag", "sept", "man", "jan", "des", "mai"})
+"""Also other words, or names: they need more than a number before them."""
+_AHEAD_DAYS: Final = 92
+_BACK_DAYS: Final = 31
+"""How far a day of the month that names no month may lie from the day of writing."""
+
+
+class DateOrder(StrEnum):
+    """Which number comes first where a date is written in numbers alone."""
+
+    DAY_FIRST = "day_first"
+    MONTH_FIRST = "month_first"
+
+    @classmethod
+    def of(cls, text: str) -> "DateOrder":
+        """Return the order that the numbers of `text` show; day first if none shows it, as most countries write."""
+        pairs = re.findall(r"(?<!\d)(\d{1,2})[./-](\d{1,2})[./-](?:\d{4}|\d{2})(?!\d)", text)
+        is_month_first = any(int(second) > 12 >= int(first) for first, second in pairs)
+        is_day_first = any(int(first) > 12 >= int(second) for first, second in pairs)
+        return cls.MONTH_FIRST if is_month_first and not is_day_first else cls.DAY_FIRST
+
+
+@dataclass(frozen=True, slots=True)
+class DayMention:
+    """A day, or a span of days, at its place in a text."""
+
+    start: int
+    end: int
+    first: date
+    last: date
+    is_dated: bool = False
+    """Whether the year stands there, or a weekday that decides it."""
+    is_written_out: bool = True
+    """Whether a day and a month stand there; else it was counted from the day of writing."""
+
+
+@dataclass(frozen=True, slots=True)
+class DayContext:
+    """The days that a document names elsewhere, for a number without a month: "the 14th"."""
+
+    named: frozenset[date] = frozenset()
+    """All that it writes out."""
+    recent: date | None = None
+    """The last one before, if it lay ahead when it was written."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """What a rule needs to know beside its match."""
+
+    text: str
+    written_on: date
+    order: DateOrder
+    context: "DayContext"
+
+    def year_of_line(self, at: int) -> int | None:
+        """Return the year with which the line of `at` begins: "2018 Aarhus, 9 to 13 May"."""
+        line = self.text[self.text.rfind("\n", 0, at) + 1 : at]
+        match = re.match(r"\W*((?:19|20)\d\d)\b(?![-./]\d)", line)
+        return int(match[1]) if match else None
+
+
+_Rule = Callable[[re.Match[str], _Reading], Iterator[DayMention]]
+
+
+def find_days(
+    text: str, written_on: date, order: DateOrder = DateOrder.DAY_FIRST, context: DayContext | None = None
+) -> list[DayMention]:
+    """Return the days that `text` names, in the order of the text. Two of them with a word for a span between them are
+    one mention."""
+    context = context or DayContext()
+    taken: list[DayMention] = []
+    for pattern, rule in _RULES:
+        for match in pattern.finditer(text):
+            if any(match.start() < other.end and other.start < match.end() for other in taken):
+                continue
+            earlier = [other for other in taken if other.end <= match.start() and other.is_written_out]
+            recent = max(earlier, key=lambda mention: mention.end).last if earlier else context.recent
+            reading = _Reading(text, written_on, order, replace(context, recent=recent))
+            try:
+                taken += list(rule(match, reading))
+            except (ValueError, OverflowError):
+                continue
+    return _join_spans(text, sorted(taken, key=lambda mention: (mention.start, mention.first)))
+
+
+def _join_spans(text: str, mentions: list[DayMention]) -> list[DayMention]:
+    """Join "21 December" and "3 January" in "from 21 December to 3 January"."""
+    joined: list[DayMention] = []
+    for mention in mentions:
+        before = joined[-1] if joined else None
+        if (
+            before is not None
+            and before.first == before.last
+            and mention.first == mention.last
+            and SPAN_WORD.fullmatch(text, before.end, mention.start)
+        ):
+            last = mention.last
+            if last < before.first and not mention.is_dated:
+                last = last.replace(year=last.year + 1)
+            if last > before.first:
+                joined[-1] = replace(before, end=mention.end, last=last, is_dated=before.is_dated or mention.is_dated)
+                continue
+        joined.append(mention)
+    return joined
+
+
+# --- rules, the surest first ------------------------------------------------------------------------------------------
+
+
+def _iso(match: re.Match[str], reading: _Reading) -> Iterator[DayMention]:
+    day = date(int(match["y"]), int(match["m"]), int(match["d"]))
+    yield DayMention(match.start(), match.end(), day, day, is_dated=True)
+
+
+def _numeric(match: re.Match[str], reading: _Reading) -> Iterator[DayMention]:
+    first, second, year = int(match["a"]), int(match["b"]), int(match["y"])
+    is_month_first = (reading.order is DateOrder.MONTH_FIRST and first <= 12) or second > 12
+    month, day_number = (first, second) if is_month_first else (second, first)
+    day = date(year + 2000 if year < 100 else year, month, day_number)
+    yield DayMention(match.start(), match.end(), day, day, is_dated=True)
+
+
+def _short_numeric(match: re.Match[str], reading: _Reading) -> Iterator[DayMention]:
+    """5.12. or, behind a weekday or a preposition, 5/12."""
+    first, second = int(match["a"]), int(match["b"])
+    is_month_first = reading.order is DateOrder.MONTH_FIRST and first <= 12 and "/" in match.group()
+    month, day_number = (first, second) if is_month_first else (second, first)
+    day = _nearest(month, day_number, _weekday_of(match), reading, match.start())
+    yield DayMention(match.start(), match.end(), day, day)
+
+
+def _days_and_month(match: re.Match[str], reading: _Reading) -> Iterator[DayMention]:
+    """12 May; 13 to 16 May; 24 and 31 December; 12.-16. Mai 2027."""
+    word = match["month"].casefold()
+    has_year = match["year"] is not None
+    if word in _AMBIGUOUS_MONTHS and not (has_year or _is_clearly_a_date(match, reading.text)):
+        return
+    month, year = VOCABULARY.months[word], int(match["year"]) if has_year else reading.year_of_line(match.start())
+    numbers = [int(number) for number in re.findall(r"\d+", match["days"])]
+    weekday = _weekday_of(match)
+
+    def resolve(number: int) -> date:
+        return date(year, month, number) if year else _nearest(month, number, weekday, reading, match.start())
+
+    is_dated = year is not None or weekday is not None
+    if len(numbers) == 2 and RANGE.search(match["days"]):
+        last = resolve(numbers[1])
+        yield DayMention(match.start(), match.end(), last.replace(day=numbers[0]), last, is_dated)
+        return
+    for number in numbers:
+        day = resolve(number)
+        yield DayMention(match.start(), match.end(), day, day, is_dated)
+
+
+def _month_and_day(match: re.Match[str], reading: _Reading) -> Iterator[DayMention]:
+    """November 10, 2026; Nov 10-12."""
+    month, number = VOCABULARY.months[match["month"].casefold()], _number_of(match["d"])
+    weekday = _weekday_of(match)
+    year = int(match["year"]) if match["year"] else reading.year_of_line(match.start())
+    day = date(year, month, number) if year else _nearest(month, number, weekday, reading, match.start())
+    last = day.replace(day=int(match["e"])) if match["e"] else day
+    yield DayMention(match.start(), match.end(), day, max(day, last), year is not None or weekday is not None)
+
+
+def _nth_weekday(match: re.Match[str], reading: _Reading) -> Iterator[DayMention]:
+    """The third Thursday of October."""
+    place, weekday = VOCABULARY.ordinals[match["nth"].casefold()], VOCABULARY.weekdays[match["weekday"].casefold()]
+    month = VOCABULARY.months[match["month"].casefold()]
+    years = [int(match["year"])] if match["year"] else [reading.written_on.year + step for step in (-1, 0, 1)]
+    days = [_nth_of_month(year, month, weekday, place) for year in years]
+    day = min(days, key=lambda day: abs((day - reading.written_on).days))
+    yield DayMention(match.start(), match.end(), day, day, is_dated=True)
+
+
+def _weekday_and_day(match: re.Match[str], reading: _Reading) -> Iterator[DayMention]:
+    """Sat 28; mon 30th: the month is the one in which they fit."""
+    weekday, number = VOCABULARY.weekdays[match["weekday"].casefold()], _number_of(match["d"])
+    days = [
+        reading.written_on + timedelta(days=step)
+        for step in range(-_BACK_DAYS, _AHEAD_DAYS)
+        if (reading.written_on + timedelta(days=step)).day == number
+    ]
+    fitting = [day for day in days if day.isoweekday() == weekday]
+    if fitting:
+        day = min(fitting, key=lambda day: (abs((day - reading.written_on).days), day))
+        yield DayMention(match.start(), match.end(), day, day, is_written_out=False)
+
+
+def _bare_day(match: re.Match[str], reading: _Reading) -> Iterator[DayMention]:
+    """The 14th; el 2; am 17.; del 28 al 29."""
+    rest = reading.text[match.end() :]
+    if not _ends_mention(rest):
+        return
+    first = _in_month_of_context(_number_of(match["d"]), reading)
+    last = _in_month_of_context(_number_of(match["e"]), reading) if match["e"] else first
+    if last >= first:
+        yield DayMention(match.start("d"), match.end(), first, last, is_written_out=False)
+
+
+def _relative_day(match: re.Match[str], reading: _Reading) -> Iterator[DayMention]:
+    offset = VOCABULARY.relative_days[re.sub(r"\s+", " ", match.group().casefold())]
+    if offset:
+        day = reading.written_on + timedelta(days=offset)
+        yield DayMention(match.start(), match.end(), day, day, is_written_out=False)
+
+
+def _relative_weekday(match: re.Match[str], reading: _Reading) -> Iterator[DayMention]:
+    """Next Monday; Monday week; by Tuesday; lunes que viene; last Friday."""
+    before = reading.text[: match.start()]
+    if EVERY.search(before):
+        return
+    ahead = (VOCABULARY.weekdays[match["weekday"].casefold()] - reading.written_on.isoweekday()) % 7 or 7
+    if match["last"] or match["last_after"]:
+        ahead -= 7
+    elif match["week"]:
+        ahead += 7
+    day = reading.written_on + timedelta(days=ahead)
+    yield DayMention(match.start(), match.end(), day, day, is_written_out=False)
+
+
+def _counted(match: re.Match[str], reading: _Reading) -> Iterator[DayMention]:
+    """In three weeks; vor zwei Tagen. Months are too vague for a day."""
+    unit, count = VOCABULARY.duration_units[match["unit"].casefold()], _small_number(match["n"])
+    if count is None or unit == "month":
+        return
+    sign = -1 if match.re in COUNTED_BACK else 1
+    day = reading.written_on + timedelta(days=sign * count * (7 if unit == "week" else 1))
+    yield DayMention(match.start(), match.end(), day, day, is_written_out=False)
+
+
+# --- what the rules share ---------------------------------------------------------------------------------------------
+
+
+def _nearest(month: int, number: int, weekday: int | None, reading: _Reading, at: int) -> date:
+    """Return the day in the year that fits: the weekday that stands beside it, a deadline that lies ahead, else the
+    nearest. Raises ValueError for a day that no month has."""
+    base, days = reading.written_on, []
+    for year in range(base.year - 2, base.year + 3):
+        try:
+            days.append(date(year, month, number))
+        except ValueError:
+            if (month, number) != (2, 29):
+                raise
+    near = [day for day in days if abs((day - base).days) <= 366]
+    fitting = [day for day in near if weekday is not None and day.isoweekday() == weekday]
+    if fitting:
+        return min(fitting, key=lambda day: abs((day - base).days))
+    if is_deadline(reading.text, at):
+        return min((day for day in days if day >= base - timedelta(days=_BACK_DAYS)), default=days[-1])
+    return min(days, key=lambda day: (abs((day - base).days), -day.toordinal()))
+
+
+def is_deadline(text: str, at: int) -> bool:
+    """Whether the words before `at` make what follows a latest day."""
+    return DEADLINE.search(text[max(0, at - 40) : at]) is not None
+
+
+def is_start(text: str, at: int) -> bool:
+    """Whether the words before `at` make what follows a first day."""
+    return START.search(text[max(0, at - 40) : at]) is not None
+
+
+def _number_of(day: str) -> int:
+    """Return the number of "30th" or "17."."""
+    return int("".join(sign for sign in day if sign.isdecimal()))
+
+
+def _weekday_of(match: re.Match[str]) -> int | None:
+    """Return the weekday beside a date. A form of two letters is as often another word ("so", "do", "mi")."""
+    word = match.groupdict().get("weekday")
+    return VOCABULARY.weekdays[word.casefold()] if word and len(word) > 2 else None
+
+
+def _is_clearly_a_date(match: re.Match[str], text: str) -> bool:
+    """Whether something beside a number and a word that may mean something else shows that they are a date."""
+    before = text[max(0, match.start() - 14) : match.start()]
+    return bool(
+        match["weekday"]
+        or re.search(r"\d(?:st|nd|rd|th|er|\.)", match["days"])
+        or match["month"][0].isupper()
+        or DATE_OPENS.search(before)
+        or re.match(r"\s*(?:$|[\n.,;:)!?|–-])", text[match.end() :])
+    )
+
+
+def _ends_mention(rest: str) -> bool:
+    """Whether what follows a bare number leaves it a day: the end, a mark, or a small word that is none of a date."""
+    if re.match(r"\s*(?:$|[\n.;:!?)])|,(?!\d)", rest):
+        return True
+    word = re.match(r"\s+([^\W\d_]+)", rest)
+    if word is None:
+        return False
+    is_of = OF.fullmatch(word[1]) is not None
+    return word[1].casefold() in VOCABULARY.stop_words and not is_of
+
+
+def _in_month_of_context(number: int, reading: _Reading) -> date:
+    """Return the day `number` that the document names elsewhere, or of the month that it just spoke of, else the next
+    such day. Raises ValueError."""
+    named = [day for day in reading.context.named if day.day == number and day >= reading.written_on]
+    if named:
+        return min(named)
+    recent = reading.context.recent
+    if recent is not None and recent >= reading.written_on:
+        return recent.replace(day=number)
+    for step in range(_AHEAD_DAYS):
+        day = reading.written_on + timedelta(days=step)
+        if day.day == number:
+            return day
+    raise ValueError("no month near has that day")
+
+
+def _nth_of_month(year: int, month: int, weekday: int, place: int) -> date:
+    first = date(year, month, 1)
+    day = first + timedelta(days=(weekday - first.isoweekday()) % 7)
+    if place < 5:
+        return day + timedelta(weeks=place - 1)
+    while (day + timedelta(weeks=1)).month == month:
+        day += timedelta(weeks=1)
+    return day
+
+
+def _small_number(text: str) -> int | None:
+    if text.isdecimal():
+        return int(text)
+    if text.casefold() in {"a", "an", "one", "einer", "einem", "ein", "une", "un", "una", "een", "en", "ei"}:
+        return 1
+    words = read_number_words(text)
+    return int(words[0]) if words else None
+
+
+_RULES: Final[tuple[tuple[re.Pattern[str], _Rule], ...]] = (
+    (ISO, _iso),
+    (NUMERIC, _numeric),
+    (NTH_WEEKDAY, _nth_weekday),
+    (DAYS_AND_MONTH, _days_and_month),
+    (MONTH_AND_DAY, _month_and_day),
+    (DOTTED, _short_numeric),
+    (SLASHED, _short_numeric),
+    (WEEKDAY_AND_DAY, _weekday_and_day),
+    (BARE_DAY, _bare_day),
+    (RELATIVE_DAY, _relative_day),
+    (RELATIVE_WEEKDAY, _relative_weekday),
+    *((pattern, _counted) for pattern in (*COUNTED_AHEAD, *COUNTED_BACK)),
+)

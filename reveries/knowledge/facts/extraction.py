@@ -1,0 +1,208 @@
+"""The facts of a document: what its lines say that has a value. Pure."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from typing import Final
+
+from reveries.knowledge.facts.clock_times import TimeMention, find_times
+from reveries.knowledge.facts.days import DateOrder, DayContext, DayMention, find_days, is_deadline, is_start
+from reveries.knowledge.facts.lines import Line, read_lines
+from reveries.knowledge.facts.model import Bound, Day, Fact, FactKind
+from reveries.knowledge.facts.numbers import writes_decimal_comma
+from reveries.knowledge.facts.open_ends import find_open_ends
+from reveries.knowledge.facts.quantities import find_quantities, main_currency, mask
+from reveries.knowledge.facts.tables import read_table_facts
+from reveries.knowledge.facts.vocabulary import VOCABULARY, pattern_of
+
+_CANCELLED: Final = re.compile(
+    rf"(?<!\w){pattern_of((*VOCABULARY.words('cancelled'), *VOCABULARY.words('denied')))}(?!\w)", re.IGNORECASE
+)
+_SENTENCE_END: Final = re.compile(r"[.!?…](?=\s+[^\W\d_a-zà-ÿ]|\s*$)|;\s|\n\s*\n")
+_NUMBER_LIKE: Final = re.compile(
+    r"\+?\d[\d\s/()-]{6,}\d|\b(?:isbn|ismn|issn|iban|tel|telefon|phone|teléfono|ref|nr|no|nº|n°)\b\.?:?\s*[\w/.-]*\d[\w/.-]*(?:[\s-]\d+)*",
+    re.IGNORECASE,
+)
+"""Telephone numbers, references, book numbers: figures that count nothing."""
+_CONTEXT_LINES: Final = 12
+"""How many lines a month is still spoken of, for a day that is only a number."""
+_REACH_CHARS: Final = 60
+"""A time of day belongs to the day that stands at most this far from it in the sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Block:
+    """Lines without an empty one between them: a sentence may go on over their ends."""
+
+    lines: Sequence[Line]
+    text: str
+    starts: Sequence[int]
+    """Where each line begins in `text`."""
+
+    def place(self, offset: int) -> tuple[Line, int]:
+        """Return the line at `offset` of the block, and the offset within it."""
+        index = max(place for place, start in enumerate(self.starts) if start <= offset)
+        return self.lines[index], offset - self.starts[index]
+
+
+def extract_facts(document: str, text: str, default_day: date, *, currency: str = "") -> list[Fact]:
+    """Return the facts of a document, in the order of its lines. `default_day`: when it was written if nothing in it
+    says so; `currency`: that of the whole project, for sums that name none."""
+    lines = read_lines(document, text, default_day)
+    order, is_comma_decimal = DateOrder.of(text), writes_decimal_comma(text)
+    currency = main_currency(text) or currency
+    facts = list(read_table_facts(document, lines, order, is_comma_decimal, currency))
+    in_tables = {fact.line for fact in facts}
+    reading = _DocumentReading(document, order, is_comma_decimal, currency, _named_days(lines, order))
+    for block in _blocks(line for line in lines if line.number not in in_tables):
+        facts += reading.read(block)
+    facts += [
+        Fact(FactKind.OPEN, line.text, document, line.number, written_on=line.written_on)
+        for line in find_open_ends(lines)
+    ]
+    later = {
+        fact.line
+        for fact in facts
+        if fact.day and fact.day.bound is Bound.FROM and fact.written_on and fact.day.first > fact.written_on
+    }
+    facts = [replace(fact, starts_later=True) if fact.line in later else fact for fact in facts]
+    return sorted(_without_repetitions(facts), key=lambda fact: (fact.line, fact.start))
+
+
+def _without_repetitions(facts: Sequence[Fact]) -> Iterator[Fact]:
+    seen: set[tuple[FactKind, int, str, str | None]] = set()
+    for fact in facts:
+        key = (fact.kind, fact.line, fact.value, fact.unit)
+        if key not in seen:
+            seen.add(key)
+            yield fact
+
+
+def _blocks(lines: Iterator[Line]) -> Iterator[_Block]:
+    """Join lines; a chat message, a heading, a table's row and an item of a list each begin a block of their own."""
+    gathered: list[Line] = []
+    for line in lines:
+        begins_anew = (
+            line.stamped_at or line.is_date_line or re.match(r"\s*(?:>\s*)*(?:[-*+•#|]|\[|\d{1,3}[.)]\s)", line.raw)
+        )
+        if gathered and (begins_anew or not line.raw.strip() or line.written_on != gathered[-1].written_on):
+            yield _join(gathered)
+            gathered = []
+        if line.raw.strip():
+            gathered.append(line)
+    if gathered:
+        yield _join(gathered)
+
+
+def _join(lines: list[Line]) -> _Block:
+    texts = [mask(line.raw, [(0, line.stamp_end)]) for line in lines]
+    starts, offset = [], 0
+    for text in texts:
+        starts.append(offset)
+        offset += len(text) + 1
+    return _Block(tuple(lines), "\n".join(texts), starts)
+
+
+@dataclass(slots=True)
+class _DocumentReading:
+    """Reads one document, block by block."""
+
+    document: str
+    order: DateOrder
+    is_comma_decimal: bool | None
+    currency: str
+    named: frozenset[date]
+    recent: date | None = None
+    recent_line: int = 0
+
+    def read(self, block: _Block) -> Iterator[Fact]:
+        """Return the days, times and quantities of a block."""
+        numbers = (match for match in _NUMBER_LIKE.finditer(block.text) if not _holds_date(match, self.order))
+        text = mask(block.text, [match.span() for match in numbers])
+        days = find_days(text, block.lines[0].written_on, self.order, self._context(block))
+        self._remember(block, days)
+        undated = mask(text, [(day.start, day.end) for day in days])
+        times = find_times(undated)
+        free = set(times)
+        for mention in days:
+            time = _time_of(mention, text, days, times)
+            free -= {time} if time is not None else set()
+            if (fact := _day_fact(self.document, block, mention, time.time if time is not None else "")) is not None:
+                yield fact
+        for time in sorted(free, key=lambda mention: mention.start):
+            yield replace(_fact_at(self.document, block, FactKind.TIME, time.start, time.end), time=time.time)
+        yield from self._read_quantities(block, mask(undated, [(time.start, time.end) for time in times]))
+
+    def _read_quantities(self, block: _Block, text: str) -> Iterator[Fact]:
+        for found in find_quantities(text, is_comma_decimal=self.is_comma_decimal, currency=self.currency):
+            kind = FactKind.AMOUNT if found.quantity.dimension == "money" else FactKind.MEASURE
+            yield replace(_fact_at(self.document, block, kind, found.start, found.end), quantity=found.quantity)
+
+    def _context(self, block: _Block) -> DayContext:
+        is_near = block.lines[0].number - self.recent_line <= _CONTEXT_LINES
+        return DayContext(self.named, self.recent if is_near else None)
+
+    def _remember(self, block: _Block, days: Sequence[DayMention]) -> None:
+        ahead = [day for day in days if day.is_written_out and day.last >= block.lines[0].written_on]
+        if ahead:
+            self.recent, self.recent_line = ahead[-1].last, block.lines[-1].number
+
+
+def _named_days(lines: Sequence[Line], order: DateOrder) -> frozenset[date]:
+    """Return the days that a document writes out, for those that it later names by their number alone."""
+    found = (mention for line in lines for mention in find_days(line.raw[line.stamp_end :], line.written_on, order))
+    return frozenset(mention.first for mention in found if mention.is_written_out)
+
+
+def _holds_date(match: re.Match[str], order: DateOrder) -> bool:
+    return (
+        bool(find_days(match.group(), date(2000, 1, 1), order))
+        or re.search(r"\d[.,]\d\d(?!\d)", match.group()) is not None
+    )
+
+
+def _fact_at(document: str, block: _Block, kind: FactKind, start: int, end: int) -> Fact:
+    line, offset = block.place(start)
+    return Fact(kind, line.text, document, line.number, offset, offset + end - start, written_on=line.written_on)
+
+
+def _day_fact(document: str, block: _Block, mention: DayMention, time: str) -> Fact | None:
+    """Return the fact of a day; None for the day that only says when the rest was written."""
+    fact = _fact_at(document, block, FactKind.DATE, mention.start, mention.end)
+    line, _ = block.place(mention.start)
+    if line.is_date_line:
+        return None
+    # Where a date goes on over the end of a line, it belongs to the line that it ends in.
+    if "\n" in block.text[mention.start : mention.end]:
+        fact = replace(fact, end=len(line.raw))
+    bound = Bound.ON
+    if is_deadline(block.text, mention.start):
+        bound = Bound.BY
+    elif is_start(block.text, mention.start):
+        bound = Bound.FROM
+    sentence = _sentence_around(block.text, mention.start, mention.end)
+    day = Day(mention.first, mention.last, time, bound, is_cancelled=_CANCELLED.search(sentence) is not None)
+    return replace(fact, day=day)
+
+
+def _sentence_around(text: str, start: int, end: int) -> str:
+    ends = [match.end() for match in _SENTENCE_END.finditer(text)]
+    first = max((at for at in ends if at <= start), default=0)
+    last = min((at for at in ends if at >= end), default=len(text))
+    return text[first:last]
+
+
+def _time_of(
+    mention: DayMention, text: str, days: Sequence[DayMention], times: Sequence[TimeMention]
+) -> TimeMention | None:
+    """Return the time of day that belongs to a day: the next one behind it in its sentence, else the one before."""
+    if mention.first != mention.last:
+        return None
+    ends = [match.end() for match in _SENTENCE_END.finditer(text)]
+    last = min((at for at in ends if at >= mention.end), default=len(text))
+    first = max((at for at in ends if at <= mention.start), default=0)
+    next_day = min((day.start for day in days if day.start >= mention.end), default=len(text))
+    behind = [time for time in times if mention.end <= time.start < min(last, next_day, mention.end + _REACH_CHARS)]
+    before = [time for time in times if max(first, mention.start - _REACH_CHARS) <= time.start < mention.start]
+    return behind[0] if behind else before[-1] if before else None

@@ -1,0 +1,170 @@
+"""What has a value in people's notes is found, in their languages, and nothing is that only looks like it."""
+
+from datetime import date, timedelta
+from textwrap import dedent
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reveries.knowledge.facts.days import DateOrder, find_days
+from reveries.knowledge.facts.extraction import extract_facts
+from reveries.knowledge.facts.model import Bound, DayStatus, Fact, FactKind
+from reveries.knowledge.facts.numbers import read_figures
+from reveries.knowledge.facts.quantities import find_quantities
+
+TODAY = date(2026, 11, 27)
+"""A Friday."""
+
+
+def facts_of(text: str, kind: FactKind, name: str = "note.md", **settings: str) -> list[Fact]:
+    return [fact for fact in extract_facts(name, dedent(text), TODAY, **settings) if fact.kind is kind]
+
+
+def values(text: str, kind: FactKind, name: str = "note.md", **settings: str) -> list[str]:
+    return [" ".join(filter(None, (fact.value, fact.unit))) for fact in facts_of(text, kind, name, **settings)]
+
+
+def test_days_are_read_in_seven_languages() -> None:
+    expected = {
+        "The plumber comes on 9 December.": "2026-12-09",
+        "Der Termin ist am Mittwoch, 9. Dezember, um 14 Uhr.": "2026-12-09T14:00",
+        "Rendez-vous le 9 décembre à 14h30": "2026-12-09T14:30",
+        "La cita es el miércoles 9 de diciembre a las 10.30 h": "2026-12-09T10:30",
+        "Consegna entro il 9 dicembre": "2026-12-09",
+        "De levering is op 9 december om half acht": "2026-12-09T19:30",
+        "Møtet er onsdag 9. desember kl. 18": "2026-12-09T18:00",
+        "Dentist Dec 9, 2026 at 9 am": "2026-12-09T09:00",
+        "school closed 21 December to 3 January": "2026-12-21/2027-01-03",
+        "Wir sind vom 3. bis 7. März 2027 weg": "2027-03-03/2027-03-07",
+        "We clean up on the first Monday of March": "2027-03-01",
+        "back in three weeks": "2026-12-18",
+    }
+    for text, value in expected.items():
+        assert values(text, FactKind.DATE) == [value], text
+
+
+def test_what_only_looks_like_a_day_is_none() -> None:
+    for text in (
+        "Anodes of 2.5 kg, 15.000 mm² of air",
+        "Sheila may come, and 5 may not",
+        "the 2nd floor, 3rd attempt",
+        "every Friday at seven",
+        "Ring 01632 960 118 or ISBN 978-84-555-0172-3",
+        "in version 3.12 and 4.1.2",
+        "Thursdays in the hall",
+    ):
+        assert values(text, FactKind.DATE) == [], text
+
+
+def test_a_day_is_counted_from_the_day_on_which_its_line_was_written() -> None:
+    diary = """\
+        sat 14 nov
+        mum comes on Tuesday
+
+        thu 26 nov
+        the van is back tomorrow
+        """
+    assert values(diary, FactKind.DATE) == ["2026-11-17", "2026-11-27"]
+    chat = "[18/11/26, 21:04] Ibai: sábado 28 sí o no\n[24/11/26, 08:00] Ane: tomorrow I can't"
+    assert [fact.value for fact in facts_of(chat, FactKind.DATE)] == ["2026-11-28", "2026-11-25"]
+    assert values("Date: 2 March 2026\n\nYour report is due on 11 May.", FactKind.DATE) == ["2026-05-11"]
+
+
+def test_a_bare_number_of_a_day_takes_the_month_that_is_spoken_of() -> None:
+    letter = "Date: 10 November 2026\n\n* Draft by Friday 4 December.\n* The fund wants it on the 14th."
+    assert values(letter, FactKind.DATE) == ["2026-12-04", "2026-12-14"]
+
+
+def test_cancelled_days_and_deadlines_are_told_apart() -> None:
+    cancelled = facts_of("The concert on 12 December is called off.", FactKind.DATE)[0]
+    assert cancelled.day is not None
+    assert cancelled.day.status_on(TODAY) is DayStatus.CANCELLED
+    denied = facts_of("Niet op 10 december, dan ben ik in Antwerpen.", FactKind.DATE)[0]
+    assert denied.day is not None
+    assert denied.day.is_cancelled
+    due = facts_of("Bitte bestätigen Sie bis spätestens 5. Dezember 2026;", FactKind.DATE)[0]
+    assert due.day is not None
+    assert (due.day.bound, due.day.status_on(TODAY)) == (Bound.BY, DayStatus.AHEAD)
+
+
+def test_sums_and_measures_keep_their_decimals_and_units() -> None:
+    expected = {
+        "Übernachtung: 38,50 € pro Person": ["38.5 EUR"],
+        "Licence £1,084.60 for the year": ["1084.6 GBP"],
+        "Hire one hundred and fifty-seven pounds": ["157 GBP"],
+        "CHF 1'250.00 im Voraus": ["1250 CHF"],
+    }
+    for text, amounts in expected.items():
+        assert values(text, FactKind.AMOUNT) == amounts, text
+    measures = {
+        "Panels are 1480 × 670 mm": ["1480 mm", "670 mm"],
+        "minstens zestig centimeter diep": ["60 cm"],
+        "Oil: takes 4½ litres": ["4.5 l"],
+        "rope, 2 x 12m": ["12 m"],
+        "Altitude: 1,140 m": ["1140 m"],
+        "réservoir de 0,75 l": ["0.75 l"],
+    }
+    for text, expected_measures in measures.items():
+        assert values(text, FactKind.MEASURE) == expected_measures, text
+
+
+def test_a_table_of_expenses_is_read_by_its_columns() -> None:
+    table = "date;what;amount;currency\n2026-09-07;survey;604,00;GBP\n2026-10-22;deposit;200,00;EUR\n"
+    assert values(table, FactKind.AMOUNT, "money.csv") == ["604 GBP", "200 EUR"]
+    assert values(table, FactKind.DATE, "money.csv") == ["2026-09-07", "2026-10-22"]
+    log = "| day | hours |\n|---|---|\n| 15/09/2026 | 2,118 |\n| 04/10/2026 | 2,131 |\n"
+    assert values(log, FactKind.MEASURE) == ["2118 h", "2131 h"]
+
+
+def test_what_is_open_is_told_from_what_is_done_or_answered() -> None:
+    note = """\
+        - [ ] Order the tiles
+        - [x] Measure the wall
+        Who carries it?
+        He wants it on the 14th, doesn't he?
+        Ob wir fliegen, ist noch nicht entschieden.
+        Q: How deep is it?
+        A: Sixty.
+        TODO call the bank
+        ["Do you like it?" she said.]
+        """
+    lines = [fact.text for fact in facts_of(note, FactKind.OPEN)]
+    assert lines == [
+        "Order the tiles",
+        "Who carries it?",
+        "Ob wir fliegen, ist noch nicht entschieden.",
+        "TODO call the bank",
+    ]
+    chat = (
+        "[26/11/26, 22:50] Ann: who has my scarf?\n[26/11/26, 22:52] Bo: in the hall\n[27/11/26, 08:00] Bo: who drives?"
+    )
+    assert [fact.line for fact in facts_of(chat, FactKind.OPEN)] == [3]
+
+
+@given(st.dates(date(2020, 1, 1), date(2035, 12, 31)), st.sampled_from(list(DateOrder)))
+def test_a_date_in_numbers_is_read_in_the_order_of_its_document(day: date, order: DateOrder) -> None:
+    form = "%d/%m/%Y" if order is DateOrder.DAY_FIRST else "%m/%d/%Y"
+    sure = day.replace(day=25).strftime(form)
+    assert DateOrder.of(f"{sure} and {day.strftime(form)}") is order
+    assert [mention.first for mention in find_days(day.strftime(form), TODAY, order)] == [day]
+
+
+@given(st.dates(date(2020, 1, 1), date(2035, 12, 31)), st.integers(-120, 120))
+def test_a_day_without_a_year_is_the_nearest_one(written: date, away: int) -> None:
+    day = written + timedelta(days=away)
+    mention = find_days(f"{day.day} {day:%B}.", written)[0]
+    assert (mention.first, mention.last) == (day, day)
+
+
+@given(st.integers(0, 10**9), st.integers(0, 99))
+def test_both_ways_to_write_a_number_mean_the_same(whole: int, cents: int) -> None:
+    english = f"{whole:,}.{cents:02}"
+    german = english.translate(str.maketrans(",.", ".,"))
+    assert read_figures(english) == read_figures(german) == float(f"{whole}.{cents:02}")
+
+
+@given(st.text(max_size=200))
+def test_no_text_breaks_the_reading(text: str) -> None:
+    for fact in extract_facts("a.md", text, TODAY):
+        assert 1 <= fact.line <= len(text.splitlines())
+    find_quantities(text)

@@ -11,7 +11,8 @@ _EMPTY_BOX: Final = re.compile(r"^\s*(?:>\s*)*(?:[-*+•]\s+|\d{1,3}[.)]\s+)?\[\
 _TICKED_BOX: Final = re.compile(r"^\s*(?:>\s*)*(?:[-*+•]\s+|\d{1,3}[.)]\s+)?\[[xX✓]\]|^\s*[☑✔✅]")
 _STRUCK: Final = re.compile(r"^\W*~~.*~~\W*$")
 _TO_DO: Final = re.compile(
-    rf"^\W*(?:TODO|FIXME|TBD)\b|^\W*{alternation(VOCABULARY.words('to_do'))}\s*:\s*\S", re.IGNORECASE
+    rf"^\W*{alternation(VOCABULARY.words('marks'))}(?!\w)|^\W*{alternation(VOCABULARY.words('to_do'))}\s*:\s*\S",
+    re.IGNORECASE,
 )
 _OPEN: Final = re.compile(rf"(?<!\w){pattern_of(VOCABULARY.words('open'))}(?!\w)", re.IGNORECASE)
 _FINDS_OUT: Final = re.compile(rf"(?<!\w){alternation(VOCABULARY.words('finds_out'))}\W*$", re.IGNORECASE)

@@ -19,20 +19,29 @@ _ESCAPES = re.compile(
 _UNFINISHED = re.compile(
     r"(?:(?:\x1b\[|\x9b)[0-?]*[ -/]*|(?:\x1b[\]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x07\x1b\x9c]*|\x1b[ -/]*)\Z"
 )
-_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-# Bidirectional overrides and isolates, and tag characters: invisible, and able to disguise text.
-_INVISIBLE = re.compile("[\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]")
+# Line ends of every kind: terminals paste CR, old files end lines with it, word processors write U+2028 and VT.
+_LINE_ENDS = re.compile("\r\n|[\r\v\f\x85\u2028\u2029]")
+# The three flags that Unicode recommends whose letters are tag characters: England, Scotland, Wales (UTS 51, 1.4.6).
+_TAG_FLAGS = "\U0001f3f4(?:{})\U000e007f".format(
+    "|".join("".join(chr(0xE0000 + ord(letter)) for letter in region) for region in ("gbeng", "gbsct", "gbwls"))
+)
+_UNFINISHED_FLAG = re.compile("\U0001f3f4[\U000e0061-\U000e007a]{0,5}\\Z")
+# Control characters; bidirectional overrides and isolates, and other tag characters: invisible, and able to disguise
+# text. Joiners, marks of direction (U+200E, U+200F) and variation selectors are part of how words are written.
+_REMOVED = re.compile(
+    f"(?P<flag>{_TAG_FLAGS})|{_ESCAPES.pattern}"
+    "|[\x00-\x08\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]"
+)
 _SURROGATES = re.compile("[\ud800-\udfff]")
 # Square brackets, which delimit records, and characters that look like them.
 _BRACKETS: Final = str.maketrans("[]\uff3b\uff3d\u27e6\u27e7\u3010\u3011\u3014\u3015\u2045\u2046", "()" * 6)
 
 
 def plain(text: str) -> str:
-    """Return `text` without escape sequences, control characters (except newline and tab) and direction marks."""
-    text = text.replace("\r\n", "\n")
-    text = _ESCAPES.sub("", text)
-    text = _CONTROLS.sub("", text)
-    text = _INVISIBLE.sub("", text)
+    """Return `text` with newlines as its only line ends, and without escape sequences, control characters (except
+    newline and tab), direction overrides and hidden tags."""
+    text = _LINE_ENDS.sub("\n", text)
+    text = _REMOVED.sub(lambda removed: removed["flag"] or "", text)
     return _SURROGATES.sub("\ufffd", text)
 
 
@@ -56,12 +65,13 @@ class PlainStream:
         self._pending = ""
 
     def feed(self, piece: str) -> str:
-        """Return what can be shown now. An unfinished escape sequence is held back."""
+        """Return what can be shown now. An unfinished escape sequence, flag or line end is held back."""
         text = self._pending + piece
-        cut = len(text)
+        flag = _UNFINISHED_FLAG.search(text)
+        cut = flag.start() if flag else len(text.removesuffix("\r"))
         for escape in _ESCAPES.finditer(text):
             if escape.end() == len(text) and _UNFINISHED.match(text, escape.start()):
-                cut = escape.start()
+                cut = min(cut, escape.start())
         self._pending = text[cut:]
         return plain(text[:cut])
 

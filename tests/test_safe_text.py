@@ -31,17 +31,20 @@ ESCAPES = {
     "8-bit DCS": "\x90q\x9c",
     "bare escape before a control": "\x1b\x00",
     "backspace and delete": "\x08\x7f",
-    "carriage return": "\r",
     "bell and null": "\x07\x00",
-    "next line": "\x85",
     "bidirectional override": "\u202e",
     "bidirectional isolates": "\u2066\u2069",
     "tag characters": "\U000e0041\U000e007f",
 }
 
+_FLAGS = [
+    "\U0001f3f4" + "".join(chr(0xE0000 + ord(letter)) for letter in region) + "\U000e007f"
+    for region in ("gbeng", "gbsct", "gbwls")
+]
 _hostile = st.lists(
     st.one_of(
-        st.sampled_from([*ESCAPES.values(), "\x1b", "\x1b[", "\x1b]", "\x9d", "\x07", "\r\n", "\x1b\\", "\x9c"]),
+        st.sampled_from([*ESCAPES.values(), "\x1b", "\x1b[", "\x1b]", "\x9d", "\x07", "\r\n", "\x1b\\", "\x9c", "\r"]),
+        st.sampled_from([*_FLAGS, _FLAGS[0][:4], _FLAGS[0][4:], "\U0001f3f4", "\u2028", "\x85"]),
         st.text(max_size=8),
         st.characters(max_codepoint=0x9F),
         st.characters(categories=["Cs", "Cf", "Cc"]),
@@ -49,7 +52,10 @@ _hostile = st.lists(
     max_size=20,
 ).map("".join)
 _readable = st.text(
-    st.one_of(st.sampled_from("\n\t \u200d\u200c\ufe0f\u00a0"), st.characters(exclude_categories=["Cc", "Cf", "Cs"]))
+    st.one_of(
+        st.sampled_from("\n\t \u200d\u200c\ufe0f\u00a0"),
+        st.characters(exclude_categories=["Cc", "Cf", "Cs", "Zl", "Zp"]),
+    )
 )
 
 
@@ -63,6 +69,9 @@ def test_no_control_character_but_newline_and_tab_survives(text: str) -> None:
     shown = plain(text)
     left = {char for char in shown if unicodedata.category(char) in ("Cc", "Cs") and char not in "\n\t"}
     assert not left
+    for flag in _FLAGS:
+        shown = shown.replace(flag, "")
+    assert not any("\U000e0000" <= char <= "\U000e007f" for char in shown)
     assert not set(shown) & set("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
 
@@ -86,8 +95,38 @@ def test_a_lone_surrogate_is_shown_as_the_replacement_character() -> None:
     assert plain("a\ud800b") == "a\ufffdb"
 
 
-def test_a_windows_line_end_is_one_newline() -> None:
-    assert plain("one\r\ntwo") == "one\ntwo"
+@pytest.mark.parametrize("line_end", ["\r", "\r\n", "\n", "\v", "\f", "\x85", "\u2028", "\u2029"], ids=ascii)
+def test_a_list_keeps_its_lines_whatever_ends_them(line_end: str) -> None:
+    assert plain(f"eggs{line_end}flour") == "eggs\nflour"
+    assert one_line(f"eggs{line_end}flour") == "eggs flour"
+    stream = PlainStream()
+    assert "".join(map(stream.feed, f"eggs{line_end}flour")) + stream.finish() == "eggs\nflour"
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "می\u200cخواهم",
+        "क्\u200dष",
+        "👨\u200d👩\u200d👧\u200d👦",
+        "🏳\ufe0f\u200d🌈",
+        "葛\U000e0100",
+        "e\u0301",
+        "🇵🇹",
+        "\u200fשלום!",
+        "全角\u3000空白",
+        *_FLAGS,
+    ],
+    ids=ascii,
+)
+def test_what_a_script_or_an_emoji_needs_stays(written: str) -> None:
+    assert plain(f"a {written} b") == f"a {written} b"
+
+
+def test_words_hidden_in_tags_are_removed_also_behind_a_flag() -> None:
+    hidden = "".join(chr(0xE0000 + ord(letter)) for letter in "obey me")
+    assert plain(f"Hello{hidden} there \U0001f3f4{hidden}\U000e007f") == "Hello there \U0001f3f4"
+    assert plain("file\u202egnp.exe \u2066x\u2069") == "filegnp.exe x"
 
 
 def test_an_escape_that_never_ends_takes_only_itself_from_the_next_line() -> None:

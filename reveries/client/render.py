@@ -124,10 +124,11 @@ def _shown_values(message: msgspec.Struct) -> dict[str, object]:
 
 
 def _escape_controls(text: str) -> str:
-    """Escape DEL, C1 controls and direction marks, which JSON leaves as they are and terminals interpret."""
+    """Escape DEL, C1 controls, line separators and direction overrides, which JSON leaves as they are and terminals
+    interpret."""
     if plain(text) == text:
         return text
-    return "".join(json.dumps(char)[1:-1] if not plain(char) else char for char in text)
+    return "".join(json.dumps(char)[1:-1] if plain(char) != char else char for char in text)
 
 
 def is_terminal(*, err: bool = False) -> bool:

@@ -5,11 +5,13 @@ import time
 
 import pytest
 from textual import events
+from textual._xterm_parser import XTermParser
 from textual.widgets import Static
 
 from reveries import protocol
 from reveries.client.tui.app import ReveriesApp
 from reveries.client.tui.browser import Browser
+from reveries.client.tui.composer import Composer
 from reveries.client.tui.panes import FindInput
 from reveries.client.tui.turns import OwnerTurn, ReplyWidget
 from reveries.config import Home
@@ -200,3 +202,64 @@ async def test_what_is_pasted_into_a_browser_is_made_plain(home: Home) -> None:
         await until(pilot, lambda: isinstance(app.screen, Browser) and app.focused is not None)
         app.screen.query_one(FindInput).post_message(events.Paste("a\x1b]52;c;RVZJTA==\x07b\x9b31m\u202ec"))
         await until(pilot, lambda: app.screen.query_one(FindInput).value == "abc")
+
+
+async def test_a_pasted_list_is_said_with_its_lines_as_they_were(home: Home) -> None:
+    app = ReveriesApp(home)
+    async with asyncio.timeout(300), awake(home) as fake, app.run_test(size=(100, 30)) as pilot:
+        await until(pilot, lambda: app.is_attached_to_mind)
+        pasted = "eggs\rflour\nmilk\r\nsalt\u2028butter"
+        app.post_message(events.Paste(pasted))
+        await until(pilot, lambda: "butter" in app.query_one(Composer).draft)
+        await pilot.press("enter")
+        await until(pilot, lambda: any(isinstance(request, protocol.Say) for request in fake.received))
+        said = [request.text for request in fake.received if isinstance(request, protocol.Say)]
+        assert said == ["eggs\nflour\nmilk\nsalt\nbutter"]
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "می\u200cخواهم",
+        "क्\u200dष",
+        "👩\u200d🚀",
+        "🏳\ufe0f\u200d🌈",
+        "全角\u3000空白",
+        "12\u202f000\u00a0€",
+        "\u200fשלום!",
+        "\U0001fae9",
+        "e\u0301",
+    ],
+    ids=ascii,
+)
+async def test_what_is_typed_arrives_whole_in_any_script(home: Home, written: str) -> None:
+    app = ReveriesApp(home)
+    async with asyncio.timeout(300), awake(home) as fake, app.run_test(size=(100, 30)) as pilot:
+        await until(pilot, lambda: app.is_attached_to_mind)
+        _type(app, written)
+        await until(pilot, lambda: app.query_one(Composer).draft == written)
+        await pilot.press("enter")
+        await until(pilot, lambda: any(isinstance(request, protocol.Say) for request in fake.received))
+        assert [request.text for request in fake.received if isinstance(request, protocol.Say)] == [written]
+        await pilot.press("f8")
+        await until(pilot, lambda: isinstance(app.screen, Browser) and app.focused is not None)
+        app.screen.query_one(FindInput).focus()
+        await pilot.pause()
+        _type(app, written)
+        await until(pilot, lambda: app.screen.query_one(FindInput).value == written)
+
+
+async def test_control_characters_and_direction_overrides_cannot_be_typed(home: Home) -> None:
+    app = ReveriesApp(home)
+    async with asyncio.timeout(300), awake(home), app.run_test(size=(100, 30)) as pilot:
+        await until(pilot, lambda: app.is_attached_to_mind)
+        _type(app, "a\u202e\x85\x9b\U000e0061b")
+        await until(pilot, lambda: app.query_one(Composer).draft == "ab")
+
+
+def _type(app: ReveriesApp, text: str) -> None:
+    """Send the characters as the terminal's driver does."""
+    focused = app.focused
+    assert focused is not None
+    for message in XTermParser().feed(text):
+        focused.post_message(message)

@@ -12,6 +12,7 @@ from reveries.client.slash_parsing import CommandCall, is_meant_private, may_bec
 from reveries.client.tui.history import History
 from reveries.client.tui.outgoing_text import OutgoingText, join_texts, texts_off_record, texts_on_record
 from reveries.client.tui.slash_menu import SlashMenu
+from reveries.client.tui.typed_text import typed_text
 from reveries.safe_text import plain
 
 LONGEST_SHOWN_CHARS = 20_000
@@ -253,9 +254,12 @@ class Composer(TextArea):
         elif event.key == "enter":
             self._enter()
         elif not (self._handle_menu_key(event.key) or self._handle_history_key(event.key)):
-            if event.is_printable and not f"{self.text}{event.character}".startswith("/"):
+            text = typed_text(event)
+            if (event.is_printable or text) and not f"{self.text}{event.character}".startswith("/"):
                 self.post_message(self.KeyTyped())
-            return
+            if not text:
+                return
+            self._replace_via_keyboard(text, *self.selection)
         event.stop()
         event.prevent_default()
 

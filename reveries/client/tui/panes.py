@@ -11,6 +11,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
 from reveries.client.render import PAGE_COLUMNS, Page, Part, paragraph
+from reveries.client.tui.typed_text import TextInput
 from reveries.safe_text import one_line, plain
 
 NARROWEST_PAGE_COLUMNS: Final = 24
@@ -105,14 +106,14 @@ class ConfirmPane(ModalScreen[bool]):
         self.dismiss(is_sure)
 
 
-class FindInput(Input):
+class FindInput(TextInput):
     """A search field. Pasted escape sequences are removed: the widget would write them to the terminal."""
 
     def _on_paste(self, event: events.Paste) -> None:
         event.text = one_line(event.text, LONGEST_WORDS_CHARS)
 
 
-class AnswerInput(Input):
+class AnswerInput(TextInput):
     """The same for an answer of a sentence or two."""
 
     def _on_paste(self, event: events.Paste) -> None:

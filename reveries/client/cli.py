@@ -11,6 +11,7 @@ from typing import IO, TYPE_CHECKING, Final, NamedTuple, NoReturn
 import click
 
 from reveries import __version__
+from reveries.client.terminal_encoding import spell_missing_characters
 from reveries.errors import ReveriesError
 from reveries.own_process import protect_process
 
@@ -165,6 +166,7 @@ def _open_conversation(*, is_plain: bool) -> None:
 def main(arguments: list[str] | None = None) -> NoReturn:
     """Run the command line and end the process with its exit code."""
     protect_process()
+    spell_missing_characters()
     code = run(arguments)
     try:
         sys.stdout.flush()

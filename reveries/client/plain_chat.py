@@ -24,6 +24,7 @@ from reveries.client.plain_work import PlainWork
 from reveries.client.render import PAGE_COLUMNS, columns_now, page_columns, say, show
 from reveries.client.slash_commands import COMMANDS
 from reveries.client.slash_parsing import CommandCall, parse_command
+from reveries.client.terminal_encoding import decode_input
 from reveries.client.wording import clock_time, plural
 from reveries.clock import Clock
 from reveries.config import Home
@@ -278,9 +279,16 @@ def make_line_reader(file: int) -> Callable[[], str]:
                 piece = b""
             if not piece:
                 line, buffered = buffered, b""
-                return line.decode("utf-8", "replace")
+                return _decode_line(line)
             buffered += piece
         line, _, buffered = buffered.partition(b"\n")
-        return line.decode("utf-8", "replace") + "\n"
+        return _decode_line(line) + "\n"
 
     return read
+
+
+def _decode_line(line: bytes) -> str:
+    try:
+        return decode_input(line)
+    except UnicodeDecodeError:
+        return line.decode("utf-8", "replace")

@@ -16,6 +16,7 @@ from typing import Final, Literal, NamedTuple
 import click
 import msgspec
 
+from reveries.client.terminal_encoding import can_write
 from reveries.safe_text import plain
 
 Style = Literal["", "strong", "dim", "accent", "good", "warn", "bad"]
@@ -124,11 +125,11 @@ def _shown_values(message: msgspec.Struct) -> dict[str, object]:
 
 
 def _escape_controls(text: str) -> str:
-    """Escape DEL, C1 controls, line separators and direction overrides, which JSON leaves as they are and terminals
-    interpret."""
-    if plain(text) == text:
+    """Escape what JSON leaves as it is: DEL, C1 controls, line separators and direction overrides, which terminals
+    interpret, and characters that the output's encoding lacks."""
+    if plain(text) == text and can_write(text):
         return text
-    return "".join(json.dumps(char)[1:-1] if plain(char) != char else char for char in text)
+    return "".join(json.dumps(char)[1:-1] if plain(char) != char or not can_write(char) else char for char in text)
 
 
 def is_terminal(*, err: bool = False) -> bool:

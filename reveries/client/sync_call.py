@@ -10,6 +10,7 @@ from typing import TypeVar
 from reveries import protocol
 from reveries.client.connection import ANSWER_SECONDS, Connection, connect
 from reveries.client.progress import progress_bar
+from reveries.client.terminal_encoding import decode_input
 from reveries.config import find_home
 from reveries.errors import InputDataError, UsageError
 
@@ -76,7 +77,7 @@ def read_words(text: tuple[str, ...], nothing: str, example: str) -> str:
         raise UsageError(nothing, advice=example)
     else:
         try:
-            words = sys.stdin.buffer.read().decode("utf-8")
+            words = decode_input(sys.stdin.buffer.read())
         except UnicodeDecodeError as error:
             raise InputDataError("Standard input is not UTF-8 text.", advice="Convert it, then try again.") from error
     if not words.strip():

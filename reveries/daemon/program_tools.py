@@ -93,7 +93,7 @@ class ProgramTools:
             raise UsageError("This program is bound to one project.", advice="Serve it without --project.")
         if tool.name == "list_projects" or tool.server == MEMORY:
             return given
-        if "project_id" in given and not await self._names_project(bound, str(given["project_id"])):
+        if given.get("project_id") is not None and not await self._names_project(bound, str(given["project_id"])):
             raise UsageError("This program is bound to another project.", advice="Leave project_id out.")
         return given | {"project_id": bound.id}
 

@@ -14,6 +14,7 @@ import structlog
 from reveries import gates
 from reveries.errors import ToolError, UsageError
 from reveries.gates import ToolGate
+from reveries.tools.argument_reading import read_arguments
 from reveries.tools.reach import CallFacts, Permit, Reach, digest_call
 
 log = structlog.get_logger("tools")
@@ -127,7 +128,7 @@ class ToolRegistry:
             why = "may not be called here" if tool is not None else "is not there"
             raise UsageError(f"The tool {name[:_MOST_CHARS]!r} {why}.", advice=self._advice(caller))
         try:
-            given = msgspec.convert(dict(arguments), tool.arguments)
+            given = read_arguments(arguments, tool.arguments)
         except msgspec.ValidationError as error:
             raise UsageError(f"{name}: {str(error)[:_MOST_CHARS]}.", advice="See the tool's schema.") from error
         if tool.check is not None:

@@ -89,6 +89,19 @@ async def test_what_a_program_asks_to_be_kept_is_recalled_as_what_it_said(home: 
             await call(life, "what_happened", since="the day the earth stood still")
 
 
+async def test_a_limit_written_as_text_or_a_fraction_counts_and_null_is_nothing_said(home: Home) -> None:
+    async with living(home, worker(), PatientClock(NOON), QUIET) as life:
+        for place in ("house", "shed", "barn"):
+            await call(life, "remember", text=f"The boards lie behind the {place}.")
+        for limit in ("2", 2.0, "2.0"):
+            found = await call(life, "recall", query="where are the boards?", limit=limit)
+            assert len(found["turns"]) == 2
+        found = await call(life, "recall", query="where are the boards?", limit=None, since=None, until=None)
+        assert len(found["turns"]) == 3
+        bound = await life.mind.projects.store.create("Fair")
+        assert (await call(life, "get_tasks", project=bound.name, project_id=None))["project"] == "Fair"
+
+
 async def test_what_is_kept_is_answered_though_it_cannot_be_slept_on_yet_and_is_slept_on_later(home: Home) -> None:
     async with living(home, worker(), PatientClock(NOON), QUIET) as life:
         async with life.mind.memory.pause_light_sleep(), asyncio.TaskGroup() as tasks:

@@ -51,7 +51,60 @@ async def test_a_tool_that_is_not_listed_is_refused_and_those_that_are_are_named
     assert ("add" in error.value.advice) == (caller.role != "nobody")
 
 
-@pytest.mark.parametrize("arguments", [{}, {"first": "two"}, {"first": 1, "third": 2}, {"first": None}])
+class Filter(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    tags: list[str] = []
+    least: float = 0.5
+
+
+class Ask(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    words: str
+    limit: int = 5
+    since: str = ""
+    most: int | None = 3
+    is_open: bool = True
+    filters: Filter = Filter()
+
+
+async def answer_with_arguments(given: Ask, _: ToolCaller) -> Ask:
+    return given
+
+
+@pytest.mark.parametrize(
+    ("given", "read"),
+    [
+        ({"limit": "3"}, {"limit": 3}),
+        ({"limit": 3.0}, {"limit": 3}),
+        ({"limit": None, "since": None, "filters": None, "is_open": None}, {}),
+        ({"most": None}, {"most": None}),
+        ({"is_open": "false"}, {"is_open": False}),
+        ({"filters": {"least": "0.25", "tags": None}}, {"filters": {"tags": [], "least": 0.25}}),
+        ({"filters": '{"tags": ["wood"]}'}, {"filters": {"tags": ["wood"], "least": 0.5}}),
+        ({"filters": {"tags": '["wood"]'}}, {"filters": {"tags": ["wood"], "least": 0.5}}),
+        ({"words": "3", "since": "[1]"}, {"words": "3", "since": "[1]"}),
+    ],
+    ids=str,
+)
+async def test_arguments_count_as_they_are_meant(given: dict[str, object], read: dict[str, object]) -> None:
+    tools = ToolRegistry(
+        [Tool("ask", "asks", "Ask.", Reach.LOOK, Ask, answer_with_arguments)], {"work": frozenset({"ask"})}
+    )
+    usual = await tools.call(WORK, "ask", {"words": "cat"})
+    assert await tools.call(WORK, "ask", {"words": "cat"} | given) == usual | read
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {},
+        {"first": "two"},
+        {"first": 1, "third": 2},
+        {"first": None},
+        {"first": 1.5},
+        {"first": "1.5"},
+        {"first": "[1]"},
+    ],
+    ids=str,
+)
 async def test_arguments_that_do_not_fit_are_told_and_nothing_runs(arguments: dict[str, object]) -> None:
     with pytest.raises(UsageError, match="add: "):
         await REGISTRY.call(WORK, "add", arguments)

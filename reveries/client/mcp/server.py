@@ -9,7 +9,7 @@ import json
 import logging
 import re
 import sys
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import mcp_types as types
 from mcp.server.lowlevel import Server
@@ -20,6 +20,7 @@ from reveries import __version__, protocol
 from reveries.client.mcp.daemon_calls import DaemonCalls
 from reveries.client.mcp.program_log import Context, ProgramLog
 from reveries.client.mcp.resources import PROJECT_LIST, ProjectResources, resource_uri
+from reveries.client.mcp.stdio_wire import RequestLines, take_standard_input
 from reveries.client.mcp.subscriptions import Subscriptions
 from reveries.errors import ReveriesError
 
@@ -69,7 +70,9 @@ def serve_stdio(link: DaemonCalls, name: str) -> None:
 
 async def _serve_wire(link: DaemonCalls, name: str) -> None:
     server = build_server(link, name)
-    async with stdio_server() as (incoming, outgoing):
+    lines = RequestLines(take_standard_input())
+    async with stdio_server(cast("Any", lines)) as (incoming, outgoing):
+        lines.send = outgoing.send
         await server.run(incoming, outgoing, server.create_initialization_options())
 
 

@@ -37,6 +37,7 @@ ESCAPES = {
     "tag characters": "\U000e0041\U000e007f",
 }
 
+_TAGS = "".join(map(chr, range(0xE0000, 0xE0080)))
 _FLAGS = [
     "\U0001f3f4" + "".join(chr(0xE0000 + ord(letter)) for letter in region) + "\U000e007f"
     for region in ("gbeng", "gbsct", "gbwls")
@@ -54,7 +55,7 @@ _hostile = st.lists(
 _readable = st.text(
     st.one_of(
         st.sampled_from("\n\t \u200d\u200c\ufe0f\u00a0"),
-        st.characters(exclude_categories=["Cc", "Cf", "Cs", "Zl", "Zp"]),
+        st.characters(exclude_categories=["Cc", "Cf", "Cs", "Zl", "Zp"], exclude_characters=_TAGS),
     )
 )
 

@@ -149,6 +149,6 @@ _RULES: Final = tuple(
         (rf"\b(?P<t>{alternation(VOCABULARY.clock_words('noon'))})(?!\w)", _fixed(12)),
         (rf"\b(?P<t>(?P<w>{_WORD})\s+(?:o['’]clock|uhr|uur))(?!\w)", _read_words),
         (rf"\b{_AT_WORD}\s+(?P<t>(?P<w>{_WORD}))(?!\w|\s+(?:pounds|euros?|percent))", _read_words),
-        (rf"\b{_AT_HOUR}\s+(?P<t>(?P<h>{_HOUR}))(?=\s*(?:$|[\n,.;:)!?]))(?![:.,]\d)", _read_figures),
+        (rf"\b{_AT_HOUR}\s+(?P<t>(?P<w>{_HOUR}))(?=\s*(?:$|[\n,.;:)!?]))(?![:.,]\d)", _read_words),
     )
 )

@@ -8,8 +8,8 @@ same day. The English embedder was tried there and tells nothing (a tank and its
 
 import math
 import re
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -37,6 +37,8 @@ _LINE_SHARE, _CONTEXT_SHARE = 0.7, 0.5
 """What a word counts that only the line has, or the heading and the file's name, beside one of the clause."""
 _SAME_DIGITS: Final = 0.3
 """Added where both values have the same digits in another order: 157 and 175 are mostly one number, mistyped."""
+_MOST_SHARING: Final = 150
+"""Values beside a word; one that stands beside more says nothing about which two are of one thing."""
 _KEY_CHARS: Final = 6
 """Letters that tell one word from another in any language; the rest is mostly ending."""
 _LOG_CHARS: Final = 4
@@ -86,10 +88,11 @@ def find_conflicts(facts: Sequence[Fact], documents: Mapping[str, str]) -> list[
     texts = {name: text.splitlines() for name, text in documents.items()}
     comparable = [fact for fact in facts if fact.kind is not FactKind.OPEN]
     described = [_describe(fact, texts.get(fact.document, [])) for fact in comparable]
+    lines = _lines_of_values(comparable)
     weights, alone = _Weights.of(described), _hours_alone(comparable)
     judged = [
         pair
-        for a, b in combinations(described, 2)
+        for a, b in _candidates(described)
         if _may_conflict(a.fact, b.fact) and (pair := _compare(a, b, weights, alone)) is not None
     ]
     replaced = {
@@ -98,9 +101,7 @@ def find_conflicts(facts: Sequence[Fact], documents: Mapping[str, str]) -> list[
         if (old := _replaced_of(pair))
         for new in [pair.b if old is pair.a else pair.a]
     }
-    return _strongest(
-        [pair for pair in judged if not _is_history(pair, replaced) and not _is_of_series(pair, comparable)]
-    )
+    return _strongest([pair for pair in judged if not _is_history(pair, replaced) and not _is_of_series(pair, lines)])
 
 
 def _replaced_of(pair: FactConflict) -> Fact | None:
@@ -124,15 +125,32 @@ def _is_history(pair: FactConflict, replaced: Mapping[int, str]) -> bool:
     )
 
 
-def _is_of_series(pair: FactConflict, facts: Sequence[Fact]) -> bool:
+def _is_of_series(pair: FactConflict, lines: Mapping[tuple[str, FactKind, str, str | None], Set[int]]) -> bool:
     """Whether one document has the other's value as well, in another line: what recurs has several values."""
     return any(
-        fact.document == own.document
-        and fact.line != own.line
-        and (fact.kind, fact.value, fact.unit) == (other.kind, other.value, other.unit)
+        lines.get((own.document, other.kind, other.value, other.unit), frozenset()) - {own.line}
         for own, other in ((pair.a, pair.b), (pair.b, pair.a))
-        for fact in facts
     )
+
+
+def _lines_of_values(facts: Sequence[Fact]) -> Mapping[tuple[str, FactKind, str, str | None], Set[int]]:
+    lines: dict[tuple[str, FactKind, str, str | None], set[int]] = defaultdict(set)
+    for fact in facts:
+        lines[fact.document, fact.kind, fact.value, fact.unit].add(fact.line)
+    return lines
+
+
+def _candidates(described: Sequence[_Described]) -> Iterator[tuple[_Described, _Described]]:
+    """Return the pairs that share a word which is not everywhere, or an hour of one day; each once, in order."""
+    sharing: dict[tuple[FactKind, str], list[int]] = defaultdict(list)
+    for place, item in enumerate(described):
+        for key in item.all:
+            sharing[item.fact.kind, key].append(place)
+        if item.fact.day is not None and item.fact.day.time:
+            sharing[item.fact.kind, item.fact.day.first.isoformat()].append(place)
+    groups = (places for places in sharing.values() if 1 < len(places) <= _MOST_SHARING)
+    pairs = {pair for places in groups for pair in combinations(places, 2)}
+    return ((described[a], described[b]) for a, b in sorted(pairs))
 
 
 def _strongest(pairs: Sequence[FactConflict]) -> list[FactConflict]:

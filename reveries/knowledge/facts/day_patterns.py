@@ -49,6 +49,7 @@ MONTH_AND_DAY: Final = _compile(
     rf"(?:\b(?P<weekday>{_WEEKDAY})\.?,?{_GAP})?\b(?P<month>{_ENGLISH_MONTH})\.?{_GAP}(?P<d>{_DAY}){_NOT_A_DAY}",
     rf"(?:\s*[-–]\s*(?P<e>\d{{1,2}})(?!\d))?(?:,?{_GAP}(?P<year>{_YEAR}))?",
 )
+MONTH_DAY_YEAR: Final = _compile(rf"\b{_ENGLISH_MONTH}\.?\s+\d{{1,2}}(?:st|nd|rd|th)?,\s+(?:19|20)\d\d\b")
 DOTTED: Final = _compile(
     rf"(?<![\w.,])(?:(?P<weekday>{_WEEKDAY})\.?,?\s+)?",
     r"(?P<a>0?[1-9]|[12]\d|3[01])\.\s?(?P<b>0?[1-9]|1[0-2])\.(?!\d)",
@@ -93,5 +94,9 @@ DEADLINE: Final = _compile(
     rf"(?:{_GAP}(?:on|am|le|el|il|zum|den|dem|the|del?|spätestens|op))?{_GAP}(?:{_WEEKDAY}[,.]?{_GAP})?$",
 )
 START: Final = _compile(rf"\b{alternation(VOCABULARY.words('start'))}{_GAP}(?:{_WEEKDAY}[,.]?{_GAP})?$")
+MOVED_TO: Final = _compile(
+    rf"\b(?:to|al?|auf|zum|au|naar|til|moves? to|pasa al){_GAP}(?:{_ARTICLE}{_GAP})?(?:{_WEEKDAY}[,.]?{_GAP})?$"
+)
+"""What stands before the new day of something that was put off."""
 DATE_OPENS: Final = _compile(r"(?:^|[\n(|–-]\s*|\b(?:on|by|am|le|el|il|den|de|bis|until|from|to|since|the|del|al)\s+)$")
 """What stands before a number that, with a word of two meanings, is a date."""

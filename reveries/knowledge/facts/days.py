@@ -23,6 +23,8 @@ from reveries.knowledge.facts.day_patterns import (
     EVERY,
     ISO,
     MONTH_AND_DAY,
+    MONTH_DAY_YEAR,
+    MOVED_TO,
     NTH_WEEKDAY,
     NUMERIC,
     OF,
@@ -56,6 +58,8 @@ class DateOrder(StrEnum):
         pairs = re.findall(r"(?<!\d)(\d{1,2})[./-](\d{1,2})[./-](?:\d{4}|\d{2})(?!\d)", text)
         is_month_first = any(int(second) > 12 >= int(first) for first, second in pairs)
         is_day_first = any(int(first) > 12 >= int(second) for first, second in pairs)
+        # Who writes "Nov 30, 2026" writes 11/30/2026.
+        is_month_first = is_month_first or MONTH_DAY_YEAR.search(text) is not None
         return cls.MONTH_FIRST if is_month_first and not is_day_first else cls.DAY_FIRST
 
 
@@ -303,6 +307,11 @@ def is_start(text: str, at: int) -> bool:
 def _number_of(day: str) -> int:
     """Return the number of "30th" or "17."."""
     return int("".join(sign for sign in day if sign.isdecimal()))
+
+
+def is_moved_to(text: str, at: int) -> bool:
+    """Whether the words before `at` make what follows the new day of something that was put off."""
+    return MOVED_TO.search(text[max(0, at - 40) : at]) is not None
 
 
 def _weekday_of(match: re.Match[str]) -> int | None:

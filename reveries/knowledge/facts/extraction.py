@@ -7,7 +7,15 @@ from datetime import date
 from typing import Final
 
 from reveries.knowledge.facts.clock_times import TimeMention, find_times
-from reveries.knowledge.facts.days import DateOrder, DayContext, DayMention, find_days, is_deadline, is_start
+from reveries.knowledge.facts.days import (
+    DateOrder,
+    DayContext,
+    DayMention,
+    find_days,
+    is_deadline,
+    is_moved_to,
+    is_start,
+)
 from reveries.knowledge.facts.lines import Line, read_lines
 from reveries.knowledge.facts.model import Bound, Day, Fact, FactKind
 from reveries.knowledge.facts.numbers import writes_decimal_comma
@@ -27,6 +35,8 @@ _NUMBER_LIKE: Final = re.compile(
 """Telephone numbers, references, book numbers: figures that count nothing."""
 _CONTEXT_LINES: Final = 12
 """How many lines a month is still spoken of, for a day that is only a number."""
+_FULL_LINE_CHARS: Final = 55
+"""A line that was broken to fit is at least so long."""
 _REACH_CHARS: Final = 60
 """A time of day belongs to the day that stands at most this far from it in the sentence."""
 
@@ -182,15 +192,27 @@ def _day_fact(document: str, block: _Block, mention: DayMention, time: str) -> F
     elif is_start(block.text, mention.start):
         bound = Bound.FROM
     sentence = _sentence_around(block.text, mention.start, mention.end)
-    day = Day(mention.first, mention.last, time, bound, is_cancelled=_CANCELLED.search(sentence) is not None)
+    is_cancelled = _CANCELLED.search(sentence) is not None and not is_moved_to(block.text, mention.start)
+    day = Day(mention.first, mention.last, time, bound, is_cancelled)
     return replace(fact, day=day)
 
 
 def _sentence_around(text: str, start: int, end: int) -> str:
-    ends = [match.end() for match in _SENTENCE_END.finditer(text)]
-    first = max((at for at in ends if at <= start), default=0)
-    last = min((at for at in ends if at >= end), default=len(text))
+    first, last = _sentence_bounds(text, start, end)
     return text[first:last]
+
+
+def _sentence_bounds(text: str, start: int, end: int) -> tuple[int, int]:
+    """Return where the sentence around `start` to `end` begins and ends; a short line ends one."""
+    ends = [match.end() for match in _SENTENCE_END.finditer(text)]
+    ends += [
+        match.end()
+        for match in re.finditer(r"\n", text)
+        if match.start() - text.rfind("\n", 0, match.start()) <= _FULL_LINE_CHARS
+        and not text[match.end() :][:1].islower()
+    ]
+    first = max((at for at in ends if at <= start), default=0)
+    return first, min((at for at in ends if at >= end), default=len(text))
 
 
 def _time_of(
@@ -199,9 +221,7 @@ def _time_of(
     """Return the time of day that belongs to a day: the next one behind it in its sentence, else the one before."""
     if mention.first != mention.last:
         return None
-    ends = [match.end() for match in _SENTENCE_END.finditer(text)]
-    last = min((at for at in ends if at >= mention.end), default=len(text))
-    first = max((at for at in ends if at <= mention.start), default=0)
+    first, last = _sentence_bounds(text, mention.start, mention.end)
     next_day = min((day.start for day in days if day.start >= mention.end), default=len(text))
     behind = [time for time in times if mention.end <= time.start < min(last, next_day, mention.end + _REACH_CHARS)]
     before = [time for time in times if max(first, mention.start - _REACH_CHARS) <= time.start < mention.start]

@@ -48,7 +48,9 @@ _TWO_SIDES = re.compile(
 _SPAN = re.compile(rf"(?<![\w.,/])(?P<n>{_NUMBER})\s?[-–]\s?(?={_NUMBER}\s?(?P<u>{_UNIT})(?!\w))", re.IGNORECASE)
 _WORD_UNITS = [word for word in (*VOCABULARY.units, *VOCABULARY.currencies) if word.isalpha() and len(word) > 1]
 _IN_WORDS = re.compile(rf"(?<!\w)(?P<n>{_WORDS})\s+(?P<u>{alternation(_WORD_UNITS)})(?!\w)", re.IGNORECASE)
-_BARE_PRICE = re.compile(r"(?<![\w.,:/])(?P<n>\d{1,6}(?:\.\d{3})*,\d\d)(?![\d.,/]|\s?(?:h|uhr|°))")
+_BARE_PRICE = re.compile(
+    r"(?<![\w.,:/])(?:(?P<n>\d{1,6}(?:\.\d{3})*,\d\d)(?![\d.,/]|\s?(?:h|uhr|°))|(?P<round>\d{1,3}(?:[. ]\d{3})*),[-–])"
+)
 """Two decimals behind a comma without a unit: in a list of expenses, money."""
 _AFTER_COST = re.compile(rf"\b{_COST}\s*:?\s+(?P<n>{FIGURES})(?![\d%]|\s?{_UNIT}(?!\w))", re.IGNORECASE)
 _FOR_EACH = re.compile(rf"(?<![\w.,:/])(?P<n>{FIGURES})\s+{alternation(VOCABULARY.words('rate'))}(?!\w)", re.IGNORECASE)
@@ -145,9 +147,10 @@ def _in_words(text: str) -> Iterator[QuantityMention]:
 def _implied_money(text: str, currency: str) -> Iterator[QuantityMention]:
     for pattern in (_BARE_PRICE, _AFTER_COST, _FOR_EACH) if currency else ():
         for match in pattern.finditer(text):
-            number = _read(match["n"], True if pattern is _BARE_PRICE else None)
+            name = "n" if match["n"] else "round"
+            number = _read(match[name], True if pattern is _BARE_PRICE else None)
             if number is not None:
-                yield QuantityMention(match.start("n"), match.end("n"), Quantity(number, currency, "money"))
+                yield QuantityMention(match.start(name), match.end(name), Quantity(number, currency, "money"))
 
 
 def _read(figures: str, is_comma_decimal: bool | None) -> float | None:

@@ -82,9 +82,22 @@ def test_cancelled_days_and_deadlines_are_told_apart() -> None:
     denied = facts_of("Niet op 10 december, dan ben ik in Antwerpen.", FactKind.DATE)[0]
     assert denied.day is not None
     assert denied.day.is_cancelled
+    moved = facts_of("Il sopralluogo del 20 dicembre è rinviato al 27.", FactKind.DATE)
+    assert [(fact.value, fact.day and fact.day.is_cancelled) for fact in moved] == [
+        ("2026-12-20", True),
+        ("2026-12-27", False),
+    ]
     due = facts_of("Bitte bestätigen Sie bis spätestens 5. Dezember 2026;", FactKind.DATE)[0]
     assert due.day is not None
     assert (due.day.bound, due.day.status_on(TODAY)) == (Bound.BY, DayStatus.AHEAD)
+
+
+def test_who_writes_the_month_first_does_so_in_numbers_too() -> None:
+    assert values("Flight Nov 30, 2026, back 12/09/2026. Grandma turns 90 on 1/15.", FactKind.DATE) == [
+        "2026-11-30",
+        "2026-12-09",
+        "2027-01-15",
+    ]
 
 
 def test_sums_and_measures_keep_their_decimals_and_units() -> None:

@@ -19,7 +19,6 @@ from reveries.client.answers import render_answer
 from reveries.client.connection import Connection, connect
 from reveries.client.mind import Exchange
 from reveries.client.own_command import own_command
-from reveries.client.owner_files import resolve_path
 from reveries.client.plain_work import PlainWork
 from reveries.client.render import PAGE_COLUMNS, columns_now, page_columns, say, show
 from reveries.client.slash_commands import COMMANDS
@@ -220,7 +219,7 @@ class PlainChat:
             await self._say_words(mind, words, is_private=self._is_private)
 
     async def _import(self, mind: Connection, words: str) -> None:
-        self._show_answer(await self._work(mind).import_file(resolve_path(words)))
+        self._show_answer(await self._work(mind).import_file(words))
 
     def _work(self, mind: Connection) -> PlainWork:
         """Ctrl+C stops it, like a reply."""

@@ -3,12 +3,12 @@
 import asyncio
 import contextlib
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Final, TypeVar
 
 from reveries import protocol
 from reveries.client.connection import Connection
-from reveries.client.features.importing import ImportResult, read_past_conversations, send_turns
+from reveries.client.features.import_preview import ImportPreview
+from reveries.client.features.importing import ImportResult, read_import_words, send_turns
 from reveries.clock import Clock
 from reveries.errors import UsageError
 from reveries.safe_text import one_line
@@ -35,14 +35,16 @@ class PlainWork:
         self._doing = ""
         self._printed_at = 0.0
 
-    async def import_file(self, file: Path) -> ImportResult:
-        """Import a file. It takes many requests and the reading of the file, so Ctrl+C ends the wait for all."""
+    async def import_file(self, words: str) -> ImportResult | ImportPreview:
+        """Show what is in a file, or import it. That takes many requests, so Ctrl+C ends the wait for all."""
         waiting = asyncio.timeout(None)
         self._set_stop(lambda: waiting.reschedule(0.0))
         try:
             async with waiting:
-                turns = await asyncio.to_thread(read_past_conversations, file, self._clock.now())
-                return await send_turns(self._mind, file.name, turns, self._print_progress)
+                asked = await asyncio.to_thread(read_import_words, words, self._clock.now())
+                if not asked.is_confirmed:
+                    return asked.past.preview
+                return await send_turns(self._mind, asked.file.name, asked.past.turns, self._print_progress)
         except TimeoutError:
             raise UsageError(
                 "The import was stopped.",

@@ -292,7 +292,9 @@ COMMANDS: Final = (
         fetch=send(protocol.Consolidate),
         work="consolidating",
     ),
-    Command("/import", "FILE", "import a past conversation", "mind"),
+    Command(
+        "/import", "[--yes] [--me NAME] FILE", "show what is in a file of past conversations, or import it", "mind"
+    ),
     Command(
         "/backup", "", "make a backup of its memory", "mind", fetch=send(protocol.MakeBackup), work="creating a backup"
     ),

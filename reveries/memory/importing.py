@@ -1,7 +1,8 @@
 """Import of past conversations: each line is stored once, as a turn with its own time.
 
-A line is identified by its content (time, speaker, text, and its number among equal lines), not by its file. Importing
-a file again stores nothing twice, and a file that has grown adds only its new lines. Light sleep turns them into
+A line is identified by what it is in its file (whoever reads the file decides that), or by its content: time, speaker,
+text, and its number among equal lines. Importing a file again stores nothing twice, and a file that has grown adds only
+its new lines. Light sleep turns them into
 experiences.
 """
 
@@ -38,8 +39,12 @@ class PastTurn:
     said_at: float
     speaker: str
     text: str
-    is_owner: bool = False
-    """Whether the file marks this speaker as the owner of the account, whatever their name."""
+    origin: Origin | None = None
+    """Whose words these are, as decided before; None: by the names of the owner and the mind."""
+    key: bytes = b""
+    """What this line is in its file; empty: its time, speaker, text and number among equal lines."""
+    title: str = ""
+    """The conversation within the source; lines of different ones are never in one conversation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,12 +64,13 @@ class _SessionState:
     said_at: float = float("-inf")
     has_untrusted: bool = False
     """Whether someone other than the owner and the mind has spoken in the session."""
+    title: str = ""
 
-    def advance(self, said_at: float, *, is_untrusted: bool) -> Self:
-        """Return the state after the next line. A longer silence begins a new session."""
-        is_same_session = 0 <= said_at - self.said_at <= _SESSION_SECONDS
+    def advance(self, line: PastTurn, *, is_untrusted: bool) -> Self:
+        """Return the state after the next line. A longer silence, or another conversation, begins a new session."""
+        is_same_session = line.title == self.title and 0 <= line.said_at - self.said_at <= _SESSION_SECONDS
         has_untrusted = is_untrusted or (is_same_session and self.has_untrusted)
-        return replace(self, said_at=said_at, has_untrusted=has_untrusted)
+        return replace(self, said_at=line.said_at, has_untrusted=has_untrusted, title=line.title)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +79,8 @@ class _KeyedLine:
 
     line: PastTurn
     key: bytes
+    old_key: bytes
+    """The key by its content alone, which earlier versions stored."""
     is_after_untrusted: bool
 
 
@@ -98,13 +106,17 @@ class ImportSession:
         seen, state = Counter[bytes](), self._state
         keyed: list[_KeyedLine] = []
         for line in map(_clean_line, lines):
-            state = state.advance(line.said_at, is_untrusted=self._origin(line).is_tainted)
-            keyed.append(_KeyedLine(line, self._key(line, seen), state.has_untrusted))
+            state = state.advance(line, is_untrusted=self._origin(line).is_tainted)
+            content_key = self._content_key(line, seen)
+            keyed.append(_KeyedLine(line, line.key or content_key, content_key, state.has_untrusted))
         stored = erased = 0
 
         async def work(transaction: Transaction) -> ChangeSet:
             nonlocal stored, erased
-            unknown = [entry for entry in keyed if not await _is_imported(transaction, entry.key)]
+            distinct = {entry.key: entry for entry in reversed(keyed)}
+            unknown = [
+                entry for entry in keyed if distinct[entry.key] is entry and not await _is_imported(transaction, entry)
+            ]
             new = [entry for entry in unknown if not self._is_erased(entry.line.text, entry.line.said_at)]
             erased = len(unknown) - len(new)
             await self._insert(transaction, new)
@@ -117,11 +129,12 @@ class ImportSession:
         return ImportCounts(stored, len(keyed) - stored - erased, erased)
 
     async def _insert(self, transaction: Transaction, entries: Sequence[_KeyedLine]) -> None:
-        conversation_id, position, last_said_at = "", 0, 0.0
+        conversation_id, position, last_said_at, title = "", 0, 0.0, ""
         for entry in entries:
             line = entry.line
-            if not conversation_id or not 0 <= line.said_at - last_said_at <= _SESSION_SECONDS:
-                conversation_id = await self._conversation_at(transaction, line.said_at)
+            is_near = line.title == title and 0 <= line.said_at - last_said_at <= _SESSION_SECONDS
+            if not conversation_id or not is_near:
+                conversation_id, title = await self._conversation_at(transaction, line), line.title
                 rows = await transaction.rows("turns.next_position", {"conversation_id": conversation_id})
                 position = int(rows[0]["position"])
             turn = self._turn_of_line(entry, conversation_id, position)
@@ -129,9 +142,10 @@ class ImportSession:
             await transaction.run("conversations.spoken", {"id": conversation_id, "said_at": line.said_at})
             position, last_said_at = position + 1, line.said_at
 
-    async def _conversation_at(self, transaction: Transaction, said_at: float) -> str:
-        """Find the source's conversation that continues at this time, or insert a new one."""
-        named = {"source": self._source, "earliest": said_at - _SESSION_SECONDS, "latest": said_at}
+    async def _conversation_at(self, transaction: Transaction, line: PastTurn) -> str:
+        """Find the conversation that continues with this line, or insert a new one."""
+        said_at, title = line.said_at, make_storable(line.title) or self._source
+        named = {"source": self._source, "title": title, "earliest": said_at - _SESSION_SECONDS, "latest": said_at}
         if rows := await transaction.rows("conversations.latest_of", named):
             conversation_id = str(rows[0]["id"])
             # Its turns may come from an earlier import, or from one that was interrupted.
@@ -140,7 +154,7 @@ class ImportSession:
             return conversation_id
         new_id = self._new_id()
         await transaction.run(
-            "conversations.insert", {"id": new_id, "began_at": said_at, "source": self._source, "title": self._source}
+            "conversations.insert", {"id": new_id, "began_at": said_at, "source": self._source, "title": title}
         )
         return new_id
 
@@ -161,18 +175,18 @@ class ImportSession:
             tainted=inherits_taint(Gate.TALK, origin.is_tainted, after_others),
         )
 
-    def _key(self, line: PastTurn, seen: Counter[bytes]) -> bytes:
-        """Return the line's import key; `seen` counts equal lines of the batch."""
+    def _content_key(self, line: PastTurn, seen: Counter[bytes]) -> bytes:
+        """Return the key of the line's content; `seen` counts equal lines of the batch."""
         content = _hash_parts(repr(line.said_at), line.speaker, line.text)
         occurrence = self._seen[content] + seen[content]
         seen[content] += 1
         return _hash_parts(repr(line.said_at), line.speaker, line.text, str(occurrence))
 
     def _origin(self, line: PastTurn) -> Origin:
-        """Owner and mind are recognized by name, or the owner by the file's mark. Everyone else's words count as a
+        """Return what was decided before, or recognize the owner and the mind by name. Everyone else's words count as a
         document that the owner provided."""
-        if line.is_owner:
-            return Origin.OWNER
+        if line.origin is not None:
+            return line.origin
         match line.speaker.casefold():
             case name if name == self._names.owner.casefold():
                 return Origin.OWNER
@@ -277,5 +291,6 @@ def _hash_parts(*parts: str) -> bytes:
     return digest.digest()
 
 
-async def _is_imported(transaction: Transaction, key: bytes) -> bool:
-    return bool(await transaction.rows("turns.has_import_key", {"import_key": key}))
+async def _is_imported(transaction: Transaction, entry: _KeyedLine) -> bool:
+    named = {"import_key": entry.key, "old_key": entry.old_key}
+    return bool(await transaction.rows("turns.has_import_key", named))

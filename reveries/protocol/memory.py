@@ -1,6 +1,6 @@
 """Messages about memory: search, episodes, the owner's edits, import, forgetting."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 
@@ -242,8 +242,12 @@ class ImportedTurn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     said_at: float
     speaker: Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
     text: Text
-    is_owner: bool | msgspec.UnsetType = msgspec.UNSET
-    """Sent as true if the file says that the account's holder wrote this, under whatever name."""
+    author: Literal["owner", "mind", "other"] | msgspec.UnsetType = msgspec.UNSET
+    """Whose words these are, as the owner was shown before storing. Without it, by the configured names."""
+    key: Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{32}$")] | msgspec.UnsetType = msgspec.UNSET
+    """What this line is in its file, so that it is stored once. Without it: its time, speaker and text."""
+    conversation: Annotated[str, msgspec.Meta(max_length=300)] | msgspec.UnsetType = msgspec.UNSET
+    """The conversation within the file that it belongs to, if the file has several."""
 
 
 @request(answer=Forgotten, before=(Progress,))

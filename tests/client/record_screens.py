@@ -1,6 +1,6 @@
 """Records a real daemon's answers to everything that the terminal can show, for the screens of draw_screens.py.
 
-    reveries import docs/images/memory-graph.jsonl && reveries say "What did I tell you about the pear tree?"
+    reveries import --yes docs/images/memory-graph.jsonl && reveries say "What did I tell you about the pear tree?"
     python -m tests.client.record_screens
 
 The answers (tests/client/screens/recorded.json) are what test_tui_screens.py puts on the screen: real memories of an

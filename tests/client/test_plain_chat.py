@@ -95,7 +95,13 @@ async def test_long_work_is_done_here_too_and_says_how_far_it_is(
     file.write_text('{"time": "2025-03-04T14:02:00", "speaker": "Ada", "text": "Good morning"}\n')
     script = Script(looks={"MakeBackup": protocol.Backups(0, "/b", [])}, progress=[(f"copying{HOSTILE}", 3, 453)])
     heard, mind = await talk_plainly(
-        home, "/consolidate", "/backup", f"/import {file}", "/import ~nobody-of-this-name/x", "/help", script=script
+        home,
+        "/consolidate",
+        "/backup",
+        f"/import --yes {file}",
+        "/import ~nobody-of-this-name/x",
+        "/help",
+        script=script,
     )
     printed = capsys.readouterr().out
     for page in ("Processed 2 experiences", "no backup yet", "Stored 1 turn"):
@@ -125,7 +131,7 @@ async def test_ctrl_c_stops_an_import_and_not_the_talk(home: Home, tmp_path: Pat
     file.write_text('{"time": "2025-03-04T14:02:00", "speaker": "Ada", "text": "Good morning"}\n')
     async with asyncio.timeout(300), awake(home, Script(silent_on="Import")) as mind, asyncio.TaskGroup() as tasks:
         chat = tasks.create_task(PlainChat(home, SystemClock(), owner.read, owner.hear).run(), name="chat")
-        owner.type(f"/import {file}\n")
+        owner.type(f"/import --yes {file}\n")
         while not mind.requests(protocol.Import):  # noqa: ASYNC110 - the mind tells nobody
             await asyncio.sleep(0.01)
         os.kill(os.getpid(), signal.SIGINT)

@@ -202,7 +202,7 @@ async def test_an_import_is_stopped_and_its_bar_goes(home: Home, tmp_path: Path)
     script = Script(silent_on="Import")
     async with asyncio.timeout(300), awake(home, script), app.run_test(size=(120, 30)) as pilot:
         await until(pilot, lambda: app.is_attached_to_mind)
-        app.composer.write(f"/import {file}")
+        app.composer.write(f"/import --yes {file}")
         await pilot.press("enter")
         await until(pilot, lambda: app.jobs.own_jobs == ["importing"])
         app.action_command("/stop")

@@ -91,7 +91,7 @@ async def test_a_file_is_brought_in_and_a_wrong_one_is_named(home: Home, tmp_pat
         async with app.run_test(size=(120, 30)) as pilot:
             await until(pilot, lambda: app.is_attached_to_mind)
             for typed, shown in (
-                (f"/import {file}", "Stored 1 turn"),
+                (f"/import --yes {file}", "Stored 1 turn"),
                 (f"/import {tmp_path / 'none'}", "cannot be read"),
                 ("/backup", "no backup yet"),
                 ("/pull no-such-model", "no-such-model"),

@@ -1,9 +1,14 @@
 """`reveries import`: a past conversation from a file, or a whole mind."""
 
 import asyncio
+import datetime as dt
+import re
+import sys
 import time
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 import msgspec
@@ -11,13 +16,21 @@ import msgspec
 from reveries import protocol
 from reveries.client.answers import json_option, page_of, print_answer
 from reveries.client.connection import Connection
-from reveries.client.import_file import split_batches
-from reveries.client.import_formats import read_turns
+from reveries.client.features.import_preview import ImportPreview, describe_import, preview_page
+from reveries.client.owner_files import resolve_path
 from reveries.client.progress import ProgressCallback
-from reveries.client.render import Page, Part, line
+from reveries.client.render import Page, Part, line, show
 from reveries.client.wording import plural
 from reveries.config import find_home, load_settings
-from reveries.errors import ConnectionLostError
+from reveries.errors import ConnectionLostError, UsageError
+
+if TYPE_CHECKING:
+    from reveries.client.past.parsed import ReadChoices
+
+
+_OPTION = re.compile(
+    r"--(?:(?P<flag>yes)|(?P<name>me|dates|on|speakers)[= ](?:\"(?P<quoted>[^\"]*)\"|(?P<value>\S*)))\s+"
+)
 
 
 class ImportResult(msgspec.Struct, frozen=True):
@@ -30,46 +43,153 @@ class ImportResult(msgspec.Struct, frozen=True):
     erased: int
 
 
+@dataclass(frozen=True, slots=True)
+class ImportChoices:
+    """What the owner says about a file. `me`: the name in it that is the owner; empty: nobody; None: not said."""
+
+    me: str | None = None
+    dates: str = ""
+    day: str = ""
+    speakers: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PastFile:
+    """A file that was read: what is in it, for the owner, and its turns, for the mind."""
+
+    preview: ImportPreview
+    turns: list[protocol.ImportedTurn]
+
+
 @click.command("import", short_help="Import past conversations, or a whole mind, from a file.")
 @click.argument("file", type=click.Path(path_type=Path))
+@click.option("--me", default=None, help="The name in the file that is you; '' if nobody in it is.")
+@click.option("--dates", type=click.Choice(["dmy", "mdy", "ymd"]), default=None, help="The order of the dates in it.")
+@click.option("--on", "day", default="", help="The day of a file without dates: 2025-03-04.")
+@click.option("--speakers", default="", help='The only speakers of a transcript: "Ada, Tom".')
+@click.option("--dry-run", is_flag=True, help="Show what is in the file, and store nothing.")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @click.option(
     "--mind", "is_mind", is_flag=True, help="FILE is a whole mind from reveries export. The home must not have one."
 )
-@json_option(ImportResult, {"--mind": protocol.MindMoved}, takes_long=True)
-def command(file: Path, is_mind: bool, as_json: bool) -> None:
-    """Import past conversations. FILE is an export of ChatGPT or Claude (conversations.json, or the .zip), a transcript
-    of lines "Name: words" (.txt, .md), or has one JSON object per line: {"time": "2025-03-04T14:02:00",
-    "speaker": "Ada", "text": "Good morning"}. The whole file is checked before anything is stored. Importing it again
-    stores nothing twice."""
+@json_option(ImportResult, {"--mind": protocol.MindMoved, "--dry-run": ImportPreview}, takes_long=True)
+def command(
+    file: Path,
+    me: str | None,
+    dates: str | None,
+    day: str,
+    speakers: str,
+    dry_run: bool,
+    yes: bool,
+    is_mind: bool,
+    as_json: bool,
+) -> None:
+    """Import past conversations: an export of ChatGPT, Claude, Open WebUI, Telegram (result.json), Instagram or
+    Messenger (message_1.json), also in its .zip; a chat of WhatsApp or Signal; a transcript of lines "Name: words"; or
+    one JSON object per line: {"time": "2025-03-04T14:02:00", "speaker": "Ada", "text": "Good morning"}.
+
+    It shows what is in the file, and which of the people in it is you, and asks before anything is stored. What
+    cannot be read is named and left out. Importing a file again stores nothing twice.
+    """
     if is_mind:
         from reveries.client.features.mind_export import import_whole_mind
 
         import_whole_mind(file, as_json=as_json)
         return
+    choices, now = ImportChoices(me, dates or "", day, speakers), time.time()
+    past = read_past_conversations(file, choices, now)
+    if dry_run:
+        print_answer(past.preview, as_json)
+        return
+    if not as_json:
+        show(preview_page(past.preview), err=True)
+    if not yes:
+        past = _confirm(file, choices, past, as_json=as_json)
+    _store(file, past, as_json=as_json)
+
+
+def _confirm(file: Path, choices: ImportChoices, past: PastFile, *, as_json: bool) -> PastFile:
+    """Ask whether this is right and, if nobody is the owner, who is. Raises UsageError where nobody can be asked."""
+    if as_json or not sys.stdin.isatty():
+        raise UsageError(
+            "Nothing was stored: without a terminal it cannot ask whether this is right.",
+            advice="Look at it with --dry-run, and store it with --yes.",
+        )
+    if choices.me is None and not past.preview.has_owner:
+        chosen = click.prompt("Which of these names is you? (Enter: none)", default="", show_default=False, err=True)
+        if chosen.strip():
+            past = read_past_conversations(file, replace(choices, me=chosen.strip()), time.time())
+            show(preview_page(past.preview), err=True)
+    click.confirm("Store this?", abort=True, err=True)
+    return past
+
+
+def _store(file: Path, past: PastFile, *, as_json: bool) -> None:
     from reveries.client.progress import progress_bar
     from reveries.client.sync_call import call_mind
 
-    turns = read_past_conversations(file, time.time())
     with progress_bar("importing", as_json=as_json) as on_progress:
-        done = call_mind(lambda mind: send_turns(mind, file.name, turns, on_progress))
+        done = call_mind(lambda mind: send_turns(mind, file.name, past.turns, on_progress))
     print_answer(done, as_json)
 
 
-UNNAMED_OWNER = "You"
-"""The owner's name if none is configured; the daemon uses the same."""
+def read_past_conversations(file: Path, choices: ImportChoices, now: float) -> PastFile:
+    """Read a file in any known format. Raises InputFileError, InputDataError, UsageError."""
+    from reveries.client.past.people import Names, list_people
+    from reveries.client.past.readers import read_past_file
+    from reveries.client.past.turns import drop_too_long, make_turns
+
+    settings = load_settings(find_home().config)
+    names = Names(settings.owner.name, settings.mind.name, choices.me)
+    parsed = read_past_file(file, _read_choices(file, choices, now))
+    drop_too_long(parsed)
+    people = list_people(parsed, names)
+    return PastFile(describe_import(parsed, people), make_turns(parsed, names))
 
 
-def read_past_conversations(file: Path, now: float) -> list[protocol.ImportedTurn]:
-    """Read the turns of a file in any known format; the owner's turns get the configured name. Raises InputFileError,
-    InputDataError."""
-    owner = load_settings(find_home().config).owner.name or UNNAMED_OWNER
-    return read_turns(file, owner, now)
+@dataclass(frozen=True, slots=True)
+class AskedImport:
+    """An import that was asked for in the conversation; it is shown first, and stored when it is confirmed."""
+
+    file: Path
+    past: PastFile
+    is_confirmed: bool
+
+
+def read_import_words(words: str, now: float) -> AskedImport:
+    """Read `[--yes] [--me NAME] [--dates dmy] FILE`, and the file. Raises ReveriesError."""
+    rest, options = words.strip(), dict[str, str]()
+    while match := _OPTION.match(rest):
+        options[match["name"] or match["flag"]] = (match["quoted"] or match["value"] or "").strip()
+        rest = rest[match.end() :]
+    choices = ImportChoices(
+        options.get("me"), options.get("dates", ""), options.get("on", ""), options.get("speakers", "")
+    )
+    file = resolve_path(rest)
+    return AskedImport(file, read_past_conversations(file, choices, now), "yes" in options)
+
+
+def _read_choices(file: Path, choices: ImportChoices, now: float) -> "ReadChoices":
+    from reveries.client.past.parsed import DateOrder, ReadChoices
+    from reveries.client.past.source_file import day_of
+
+    try:
+        day = dt.date.fromisoformat(choices.day) if choices.day else day_of(file)
+        order = DateOrder(choices.dates) if choices.dates else None
+    except ValueError as error:
+        raise UsageError(
+            f"{choices.day or choices.dates!r} is not valid.", advice="--on 2025-03-04, --dates dmy"
+        ) from error
+    speakers = tuple(name.strip() for name in choices.speakers.split(",") if name.strip())
+    return ReadChoices(now, day, order, speakers)
 
 
 async def send_turns(
     mind: Connection, source: str, turns: list[protocol.ImportedTurn], on_progress: ProgressCallback
 ) -> ImportResult:
     """Send `turns` in order; `on_progress` receives the progress. Raises ConnectionLostError."""
+    from reveries.client.past.turns import split_batches
+
     stored = known = episodes = erased = sent = 0
     parts = split_batches(turns)
     for place, part in enumerate(parts):

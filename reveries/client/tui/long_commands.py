@@ -11,8 +11,7 @@ from textual.worker import get_current_worker
 
 from reveries import protocol
 from reveries.client.answers import PAGES, render_answer
-from reveries.client.features.importing import read_past_conversations, send_turns
-from reveries.client.owner_files import resolve_path
+from reveries.client.features.importing import read_import_words, send_turns
 from reveries.client.render import line
 from reveries.client.slash_commands import Command
 from reveries.client.tui.conversation_app import ConversationApp
@@ -59,11 +58,13 @@ class LongCommands:
         await self._show_answer(await command.fetch(ask, words, self._app.clock.now()))
 
     async def _import(self, words: str) -> None:
-        file = resolve_path(words)
-        turns = await asyncio.to_thread(lambda: read_past_conversations(file, self._app.clock.now()))
+        asked = await asyncio.to_thread(lambda: read_import_words(words, self._app.clock.now()))
+        if not asked.is_confirmed:
+            await self._show_answer(asked.past.preview)
+            return
         # Stopping keeps what the daemon has imported so far.
         with self._bar("importing", get_current_worker().cancel) as report:
-            done = await send_turns(self._app.link.mind, file.name, turns, report)
+            done = await send_turns(self._app.link.mind, asked.file.name, asked.past.turns, report)
         await self._show_answer(done)
 
     async def _pull(self, words: str) -> None:

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Coroutine
 from functools import partial
+from typing import Final
 
 import msgspec
 
@@ -13,7 +14,7 @@ from reveries.daemon.requests.registry import Call, handles
 from reveries.memory.deep_recall import DeepHit, DeepSearchResult
 from reveries.memory.forgetting.forgetting import ForgetReport
 from reveries.memory.importing import PastTurn
-from reveries.memory.model import Recall
+from reveries.memory.model import Origin, Recall
 from reveries.memory.owner_edits.episodes import EditedEpisode
 from reveries.memory.views.episodes import best_quote
 from reveries.memory.views.search import parse_period
@@ -57,7 +58,7 @@ async def remember_words(call: Call, request: protocol.Remember) -> protocol.Rem
 
 @handles(protocol.Import)
 async def import_turns(call: Call, request: protocol.Import) -> protocol.Imported:
-    past = [PastTurn(turn.said_at, turn.speaker, turn.text, turn.is_owner is True) for turn in request.turns]
+    past = [_past_turn(turn) for turn in request.turns]
     imports = call.session.imports
     under_way = imports.setdefault(request.source, call.mind.memory.begin_import(request.source))
     report = await under_way.add(past)
@@ -68,6 +69,16 @@ async def import_turns(call: Call, request: protocol.Import) -> protocol.Importe
         episodes = slept.episodes
     erased = report.erased or msgspec.UNSET
     return protocol.Imported(request.request_id, report.stored, report.known_already, episodes, erased)
+
+
+_ORIGINS: Final = {"owner": Origin.OWNER, "mind": Origin.SELF, "other": Origin.DOCUMENT}
+
+
+def _past_turn(turn: protocol.ImportedTurn) -> PastTurn:
+    origin = None if turn.author is msgspec.UNSET else _ORIGINS[turn.author]
+    key = b"" if turn.key is msgspec.UNSET else bytes.fromhex(turn.key)
+    title = "" if turn.conversation is msgspec.UNSET else turn.conversation
+    return PastTurn(turn.said_at, turn.speaker, turn.text, origin, key, title)
 
 
 @handles(protocol.PinEpisode)

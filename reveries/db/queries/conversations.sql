@@ -23,7 +23,7 @@ SELECT * FROM conversations WHERE id = :id;
 
 -- name: latest_of
 SELECT * FROM conversations
-WHERE source = :source AND last_said_at BETWEEN :earliest AND :latest AND began_at <= :latest
+WHERE source = :source AND title = :title AND last_said_at BETWEEN :earliest AND :latest AND began_at <= :latest
 ORDER BY last_said_at DESC, rowid DESC LIMIT 1;
 
 -- name: spoken

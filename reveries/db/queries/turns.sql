@@ -45,7 +45,7 @@ WHERE conversation_id = :conversation_id AND position > :after AND experience_id
 ORDER BY position LIMIT :most;
 
 -- name: has_import_key
-SELECT 1 AS found FROM turns WHERE import_key = :import_key;
+SELECT 1 AS found FROM turns WHERE import_key IN (:import_key, :old_key);
 
 -- name: any_tainted
 SELECT 1 AS found FROM turns WHERE conversation_id = :conversation_id AND tainted = 1 LIMIT 1;

@@ -1,0 +1,271 @@
+"""Chats with a time before each message: WhatsApp (Android and iOS), Signal as Markdown, and transcripts of the same
+kind. Style, order of the dates and speakers are decided from the whole file. Pure."""
+
+import datetime as dt
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from reveries.client.past.parsed import (
+    DateOrder,
+    Document,
+    Format,
+    ParsedFile,
+    PastConversation,
+    PastMessage,
+    ReadChoices,
+    hash_parts,
+    read_words,
+)
+from reveries.client.past.roles import mark_roles
+from reveries.client.past.transcript import NAME, is_person_name
+from reveries.client.past.written_times import (
+    MARKS,
+    DecidedOrder,
+    Stamp,
+    StampStyle,
+    decide_order,
+    read_moment,
+    read_stamp,
+)
+
+_SENDER: Final = re.compile(rf"(?P<sender>{NAME}):(?:\s+|$)(?P<text>.*)")
+_PLACEHOLDER: Final = re.compile(r"<[^<>\n]{3,60}>|\S+\.[A-Za-z0-9]{2,5} \([^()\n]{3,60}\)")
+"""What WhatsApp writes for a picture, in every language: "<Media omitted>", "IMG-1.jpg (file attached)"."""
+_EDITED: Final = re.compile(r"[\s\u200e]*<[^<>\n\d]{8,60}>\s*$")
+_DELETED: Final = read_words(
+    "this message was deleted|you deleted this message|diese nachricht wurde gelöscht|"
+    "du hast diese nachricht gelöscht|ce message a été supprimé|vous avez supprimé ce message|"
+    "se eliminó este mensaje|eliminaste este mensaje|questo messaggio è stato eliminato|"
+    "hai eliminato questo messaggio|essa mensagem foi apagada|mensagem apagada|dit bericht is verwijderd|"
+    "je hebt dit bericht verwijderd|tämä viesti poistettiin|poistit tämän viestin|"
+    "denne besked blev slettet|du slettede denne besked|denne meldingen ble slettet|"
+    "meddelandet raderades|pesan ini telah dihapus|anda menghapus pesan ini|bu mesaj silindi|"
+    "ta wiadomość została usunięta|данное сообщение удалено|null"
+)
+_NOTICES: Final = "notices of the program"
+_MEDIA: Final = "pictures, voice messages and other files that are not in the text"
+_DELETED_MESSAGES: Final = "deleted messages"
+_QUOTES: Final = frozenset('"“”„«»「」')
+_NOTICE_WORDS: Final = 4
+_FIRST: Final = {DateOrder.DAY_FIRST: "day", DateOrder.MONTH_FIRST: "month", DateOrder.YEAR_FIRST: "year"}
+_SIGNAL_OWNER: Final = "Me"
+"""Signal Desktop's exporters name the holder of the account so."""
+
+
+@dataclass(slots=True)
+class _Entry:
+    """A line with a time, and the lines that continue it."""
+
+    stamp: Stamp
+    line: int
+    rest: str
+    more: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class _Lines:
+    entries: list[_Entry]
+    before: list[tuple[int, str]]
+    """Lines before the first time."""
+
+
+def _fits(document: Document) -> bool:
+    """Whether the file begins with a time and a name, or a third of what could begin a message does."""
+    if document.value is not None or not document.text:
+        return False
+    shape = _main_shape(document.text)
+    if shape is None:
+        return False
+    lines = [line for line in document.text.split("\n") if line.strip()]
+    stamped = sum(_is_message_start(line, shape) for line in lines)
+    others = sum(_SENDER.match(line.strip()) is not None for line in lines if read_stamp(line) is None)
+    return stamped > 0 and (_is_message_start(lines[0], shape) or stamped * 3 >= stamped + others)
+
+
+def _is_message_start(line: str, shape: tuple[StampStyle, bool]) -> bool:
+    stamp = read_stamp(line)
+    return stamp is not None and stamp.shape == shape
+
+
+def _main_shape(text: str) -> tuple[StampStyle, bool] | None:
+    """Return the style that most lines with a time and a name have; one with a date counts before one without."""
+    shapes: Counter[tuple[StampStyle, bool]] = Counter()
+    for line in text.split("\n"):
+        if (stamp := read_stamp(line)) is not None and _SENDER.match(line[stamp.end :].lstrip("".join(MARKS))):
+            shapes[stamp.shape] += 1
+    return max(shapes, key=lambda shape: (shapes[shape], shape[1])) if shapes else None
+
+
+def _read(documents: Sequence[Document], choices: ReadChoices) -> ParsedFile:
+    parsed = ParsedFile("")
+    for document in documents:
+        _read_document(document, choices, parsed, of_several=len(documents) > 1)
+    return parsed
+
+
+def _read_document(document: Document, choices: ReadChoices, parsed: ParsedFile, *, of_several: bool) -> None:
+    shape = _main_shape(document.text)
+    assert shape is not None
+    lines = _gather_lines(document.text, shape)
+    where = f"{document.name}, line" if of_several else "line"
+    parsed.unread += [f"{where} {number}: no time before it ({text[:40]!r})" for number, text in lines.before]
+    order = _decide(lines.entries, choices, parsed)
+    senders = _decide_senders(lines.entries, choices)
+    parsed.form = _form_of(shape, lines.entries, senders)
+    messages: list[PastMessage] = []
+    clock = _Clock(order.order, _day_of_clocks(lines.entries, choices))
+    before = ""
+    for entry in lines.entries:
+        try:
+            said_at = clock.read(entry.stamp)
+        except ValueError as error:
+            parsed.unread.append(f"{where} {entry.line}: {error}")
+            continue
+        if (message := _message_of(entry, said_at, senders, parsed)) is not None:
+            if entry.stamp.numbers is None:
+                # A time alone is no identity: it is the same message if all before it is the same.
+                before = hash_parts(before, *message.identity)
+                message = replace(message, identity=("after", before))
+            messages.append(message)
+    if parsed.form == "transcript with times":
+        messages = mark_roles(messages, parsed)
+    parsed.conversations.append(PastConversation(document.name if of_several else "", messages))
+
+
+def _gather_lines(text: str, shape: tuple[StampStyle, bool]) -> _Lines:
+    entries: list[_Entry] = []
+    before: list[tuple[int, str]] = []
+    for number, line in enumerate(text.split("\n"), 1):
+        stamp = read_stamp(line)
+        if stamp is not None and stamp.shape == shape:
+            entries.append(_Entry(stamp, number, line[stamp.end :]))
+        elif entries:
+            entries[-1].more.append(line)
+        elif line.strip("".join(MARKS) + " \t") and not line.lstrip().startswith("#"):
+            before.append((number, line.strip()))
+    return _Lines(entries, before)
+
+
+def _decide(entries: Sequence[_Entry], choices: ReadChoices, parsed: ParsedFile) -> DecidedOrder:
+    """Decide the order of the dates, and say so where another one is possible."""
+    dates = [entry.stamp.numbers for entry in entries if entry.stamp.numbers is not None]
+    if not dates:
+        parsed.doubts.append(
+            f"The times have no date. The first is taken for {_day_of_clocks(entries, choices):%d %B %Y}; "
+            "another day: --on 2025-03-04"
+        )
+        return DecidedOrder(DateOrder.DAY_FIRST, is_certain=True)
+    if choices.date_order is not None:
+        return DecidedOrder(choices.date_order, is_certain=True)
+    latest = dt.datetime.fromtimestamp(choices.now).date() + dt.timedelta(days=1)
+    decided = decide_order(dates, entries[0].stamp.mark, latest)
+    if decided is None:
+        return DecidedOrder(DateOrder.DAY_FIRST, is_certain=True)
+    if not decided.is_certain:
+        parsed.doubts.append(
+            f"The dates are read with the {_FIRST[decided.order]} first ({'/'.join(dates[0])}), but another order is "
+            "possible. To choose it: --dates dmy, --dates mdy or --dates ymd"
+        )
+    return decided
+
+
+def _day_of_clocks(entries: Sequence[_Entry], choices: ReadChoices) -> dt.date:
+    """Return the day of times without a date: the chosen one, or the one before if they would not be over yet."""
+    latest = max((entry.stamp.hour, entry.stamp.minute) for entry in entries)
+    now = dt.datetime.fromtimestamp(choices.now)
+    is_ahead = choices.day >= now.date() and latest > (now.hour, now.minute)
+    return choices.day - dt.timedelta(days=1) if is_ahead else choices.day
+
+
+class _Clock:
+    """Reads the times of a file in order. Times without a date go on to the next day after midnight."""
+
+    def __init__(self, order: DateOrder, day: dt.date) -> None:
+        self._order = order
+        self._day = day
+        self._last: float | None = None
+
+    def read(self, stamp: Stamp) -> float:
+        said_at = read_moment(stamp, self._order, self._day)
+        # An hour back is a clock that was set, not a night.
+        if stamp.numbers is None and self._last is not None and said_at < self._last - 3600.0:
+            self._day += dt.timedelta(days=1)
+            said_at = read_moment(stamp, self._order, self._day)
+        self._last = said_at
+        return said_at
+
+
+def _decide_senders(entries: Sequence[_Entry], choices: ReadChoices) -> frozenset[str]:
+    """Return the names that are speakers. A notice with a colon in it looks like a name that occurs once."""
+    counts: Counter[str] = Counter()
+    for entry in entries:
+        if (match := _SENDER.match(_strip_marks(entry.rest))) is not None:
+            counts[_clean_name(match["sender"])] += 1
+    if choices.speakers:
+        return frozenset(choices.speakers) & counts.keys()
+    sure = {name for name, count in counts.items() if count > 1}
+    return frozenset(name for name in counts if name in sure or _may_be_person(name, sure or set(counts)))
+
+
+def _may_be_person(name: str, others: set[str]) -> bool:
+    if _QUOTES.intersection(name) or not is_person_name(name):
+        return False
+    is_about_other = any(name.startswith(f"{other} ") for other in others if other != name)
+    return not is_about_other or len(name.split()) < _NOTICE_WORDS
+
+
+def _form_of(shape: tuple[StampStyle, bool], entries: Sequence[_Entry], senders: frozenset[str]) -> str:
+    style, has_date = shape
+    is_iso = has_date and all(entry.stamp.numbers and len(entry.stamp.numbers[0]) == 4 for entry in entries)
+    if is_iso and style is StampStyle.BRACKETS and _SIGNAL_OWNER in senders:
+        return "Signal chat"
+    if has_date and (style is StampStyle.DASH or (style is StampStyle.BRACKETS and not is_iso)):
+        return "WhatsApp chat"
+    if has_date and style is StampStyle.BRACKETS and any("\u200e" in entry.rest for entry in entries):
+        return "WhatsApp chat"
+    return "transcript with times"
+
+
+def _message_of(entry: _Entry, said_at: float, senders: frozenset[str], parsed: ParsedFile) -> PastMessage | None:
+    match = _SENDER.match(_strip_marks(entry.rest))
+    sender = _clean_name(match["sender"]) if match is not None else ""
+    if match is None or sender not in senders:
+        parsed.left_out[_NOTICES] += 1
+        return None
+    text = _clean_text("\n".join([match["text"], *entry.more]), parsed)
+    if not text:
+        return None
+    is_holder = parsed.form == "Signal chat" and sender == _SIGNAL_OWNER
+    return PastMessage(sender, text, said_at, ("line", entry.stamp.key, sender, text), is_holder)
+
+
+def _clean_text(text: str, parsed: ParsedFile) -> str:
+    """Return what a person wrote; empty if that is nothing."""
+    first, _, caption = text.strip().partition("\n")
+    if first.startswith("\u200e"):
+        # iOS sets this mark before what WhatsApp itself writes, and before files.
+        parsed.left_out[_MEDIA if re.search(r"<[^<>]*>|omitted|\.\w{3,4}\b", first) else _NOTICES] += 1
+        return _strip_marks(caption).strip()
+    if _PLACEHOLDER.fullmatch(first.strip("".join(MARKS) + " ")):
+        parsed.left_out[_MEDIA] += 1
+        return caption.strip()
+    if not caption and first.strip(" .").casefold() in _DELETED:
+        parsed.left_out[_DELETED_MESSAGES] += 1
+        return ""
+    return _EDITED.sub("", text).strip("\u200e \t\r\n")
+
+
+def _strip_marks(text: str) -> str:
+    """Remove the marks of direction before and within the name; those of the words stay."""
+    head, colon, words = text.partition(":")
+    return "".join(char for char in head if char not in MARKS) + colon + words if colon else text
+
+
+def _clean_name(name: str) -> str:
+    return " ".join(name.strip("~ \t\u202f\xa0*_").split())
+
+
+DATED_LINES: Final = Format("chat with times", _fits, _read)

@@ -18,8 +18,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from reveries import protocol
-from reveries.client.import_file import EXAMPLE, read_conversation
-from reveries.client.import_formats import read_turns
+from reveries.client.past.people import Names
+from reveries.client.past.readers import read_past_file
+from reveries.client.past.source_file import EXAMPLE
+from reveries.client.past.turns import drop_too_long, make_turns
 from reveries.client.tui.themes import load_themes
 from reveries.config import load_settings, read_default_toml
 from reveries.daemon.calendar_files import read_calendars
@@ -28,7 +30,9 @@ from reveries.db.driver import dbapi
 from reveries.db.mind_file import check_mind, export_mind
 from reveries.errors import ConfigError, ReveriesError
 from reveries.protocol import decode_frame, decode_request, encode, read_body
-from tests.client.test_import_formats import CHATGPT, CLAUDE
+from tests.client.past.kit import CHOICES
+from tests.client.past.test_chats import CHATS
+from tests.client.past.test_exports import BEES, PAIR, WALL
 
 NOW = 1_790_000_000.0
 DAY = 86_400.0
@@ -113,15 +117,12 @@ async def _streamed(raw: bytes) -> None:
 
 def _past(name: str) -> Callable[[Path, bytes], None]:
     def read(folder: Path, raw: bytes) -> None:
-        for turn in read_turns(_written(folder, name, raw), "Ana", NOW):
-            encode(protocol.Import(1, "x", [turn], is_last=True))
+        parsed = read_past_file(_written(folder, name, raw), CHOICES)
+        drop_too_long(parsed)
+        for turn in make_turns(parsed, Names("Ana", "Reverie")):
+            decode_request(encode(protocol.Import(1, "x", [turn], is_last=True))[4:])
 
     return read
-
-
-def _lines(folder: Path, raw: bytes) -> None:
-    for turn in read_conversation(_written(folder, "talk.jsonl", raw)):
-        encode(protocol.Import(1, "x", [turn], is_last=True))
 
 
 def _mind(folder: Path, raw: bytes) -> None:
@@ -146,7 +147,7 @@ def _written(folder: Path, name: str, raw: bytes) -> Path:
 def _zipped() -> bytes:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("conversations.json", json.dumps(CHATGPT))
+        archive.writestr("conversations.json", json.dumps([WALL]))
     return buffer.getvalue()
 
 
@@ -188,10 +189,13 @@ TARGETS = {
         (read_default_toml().encode(), b'[storage]\ndb_path = "x.db"\n[mind]\nname = "Ava"\n'), _settings
     ),
     "frames": Target(tuple(part for one in _REQUESTS for part in (encode(one), encode(one)[4:])), _frames),
-    "exports": Target((json.dumps(CHATGPT).encode(), json.dumps(CLAUDE).encode()), _past("conversations.json")),
+    "exports": Target(
+        tuple(json.dumps(export).encode() for export in ([WALL], [BEES], PAIR)), _past("conversations.json")
+    ),
+    "chats": Target(tuple(chat.text.encode() for chat in CHATS), _past("chat.txt")),
     "archives": Target((_zipped(),), _past("export.zip")),
     "transcripts": Target((b"Ana: Hello.\n\nReverie: Good day.\nAna: And on\nit goes.\n",), _past("talk.txt")),
-    "lines": Target((_TALK,), _lines),
+    "lines": Target((_TALK,), _past("talk.jsonl")),
     "minds": Target((_a_mind(),), _mind),
     "calendars": Target(tuple(text.encode() for text in _CALENDARS), _calendar),
     "colours": Target((_THEME,), _colours),

@@ -65,7 +65,7 @@ def _unpack(file: Path) -> Iterator[tuple[str, bytes]]:
     try:
         with zipfile.ZipFile(file) as archive:
             for info in archive.infolist():
-                if info.is_dir() or not info.filename.lower().endswith(_ARCHIVED):
+                if not info.filename.lower().endswith(_ARCHIVED):
                     continue
                 most = min(free, max(2**20, _MOST_RATIO * info.compress_size))
                 with archive.open(info) as member:

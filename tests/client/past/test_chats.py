@@ -19,7 +19,7 @@ class Chat(NamedTuple):
     messages: list[tuple[str, str, str]]
 
 
-_CHATS = [
+CHATS = [
     Chat(
         "Britain, Android",
         "28/02/2026, 21:59 - Messages and calls are end-to-end encrypted. Tap to learn more.\n"
@@ -156,7 +156,7 @@ _CHATS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("chat", _CHATS, ids=lambda chat: chat.place)
+@pytest.mark.parametrize("chat", CHATS, ids=lambda chat: chat.place)
 def test_speakers_and_times_of_a_chat_are_those_of_its_country(tmp_path: Path, chat: Chat) -> None:
     parsed = read_text(tmp_path, chat.text)
     assert lines_of(parsed) == chat.messages
@@ -165,7 +165,7 @@ def test_speakers_and_times_of_a_chat_are_those_of_its_country(tmp_path: Path, c
 
 @pytest.mark.parametrize("ends", ["\r\n", "\r"])
 def test_the_ends_of_lines_do_not_matter(tmp_path: Path, ends: str) -> None:
-    chat = _CHATS[0]
+    chat = CHATS[0]
     assert lines_of(read_text(tmp_path, chat.text.replace("\n", ends))) == chat.messages
 
 

@@ -164,14 +164,19 @@ def test_of_claude_the_live_branch_is_read_and_what_was_pasted_is_kept(tmp_path:
     assert [entry.is_attached for entry in iterate_messages(parsed)] == [True, False, False, False]
 
 
-@pytest.mark.requirement("F12")
-def test_older_exports_of_claude_are_read_in_their_order(tmp_path: Path) -> None:
-    old = [
+BEES = {
+    "name": "The bees",
+    "chat_messages": [
         {"sender": "human", "text": "How are the bees?", "created_at": "2024-05-01T10:00:00Z"},
         {"sender": "assistant", "text": "Well.", "created_at": "2024-05-01T10:00:05.123456Z"},
         {"sender": "human", "text": "Good", "created_at": "soon"},
-    ]
-    parsed = read(tmp_path, [{"name": "The bees", "chat_messages": old}])
+    ],
+}
+
+
+@pytest.mark.requirement("F12")
+def test_older_exports_of_claude_are_read_in_their_order(tmp_path: Path) -> None:
+    parsed = read(tmp_path, [BEES])
     assert told(parsed) == [("me", "How are the bees?"), ("Claude", "Well.")]
     assert parsed.unread == ["a message of 'The bees': it has no time"]
 

@@ -28,6 +28,7 @@ AUTO_MODEL = "auto"
 NAMED_TABLES = ("mcp.servers.",)
 """Prefixes of keys that continue with a name chosen by the owner."""
 ModelName = Annotated[str, msgspec.Meta(min_length=1)]
+ReasoningEffort = Literal["auto", "none", "minimal", "low", "medium", "high"]
 Provider = Literal["auto", "embedded", "ollama", "openai", "anthropic", "cerebras", "openrouter"]
 LOCAL_EMBEDDERS = ("all-minilm-l6-v2",)
 EMBEDDING_PROVIDERS = ("ollama", "openai", "anthropic", "cerebras", "openrouter")
@@ -88,6 +89,10 @@ class LlmSettings(_Section, frozen=True):
     monologue_fallbacks: tuple[ModelName, ...]
     consolidation_fallbacks: tuple[ModelName, ...]
     work_fallbacks: tuple[ModelName, ...]
+    conversation_reasoning_effort: ReasoningEffort
+    monologue_reasoning_effort: ReasoningEffort
+    consolidation_reasoning_effort: ReasoningEffort
+    work_reasoning_effort: ReasoningEffort
     embedding_model: Annotated[str, msgspec.Meta(min_length=1)]
     base_url: str
     believe_base_url: bool
@@ -341,19 +346,6 @@ def find_models_folder() -> Path:
     from platformdirs import user_data_path
 
     return user_data_path("reveries") / "models"
-
-
-def is_this_machine(url: str) -> bool:
-    """Whether `url` ("http://127.0.0.1:11434", "localhost:11434") is an address of this machine."""
-    import ipaddress
-    from urllib.parse import urlsplit
-
-    try:
-        host = urlsplit(url if "//" in url else f"//{url}").hostname or ""
-        # The whole host is parsed: "127.0.0.1.example" is an ordinary name.
-        return host == "localhost" or ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def load_settings(file: Path | None) -> Settings:

@@ -22,7 +22,6 @@ from reveries.config import (
     build_settings,
     describe_setting,
     get_setting,
-    is_this_machine,
     known_keys,
     load_settings,
     read_default_toml,
@@ -30,6 +29,7 @@ from reveries.config import (
 from reveries.errors import ConfigError, HomeError
 from reveries.llm.assets import manifest
 from reveries.llm.choose import HOSTED_PROVIDERS
+from reveries.own_addresses import is_this_machine
 
 
 def written(folder: Path, text: str | bytes) -> Path:

@@ -7,8 +7,9 @@ from pathlib import Path
 from reveries.client.model_choice import is_auto_model
 from reveries.client.render import Page, Part, field, line, paragraph
 from reveries.client.wording import dollars, plural, size
-from reveries.config import LlmSettings, Settings, get_setting, is_this_machine
+from reveries.config import LlmSettings, Settings, get_setting
 from reveries.errors import UsageError
+from reveries.own_addresses import is_this_machine
 from reveries.protocol import HostedOffer, ModelsOverview, OllamaOffer, SuggestedModel
 from reveries.redaction import redact
 from reveries.safe_text import one_line

@@ -27,6 +27,7 @@ from reveries.llm.fitting import fit_context
 from reveries.llm.hosted import HostedModel, HostedOptions
 from reveries.llm.metered import MeteredModel
 from reveries.llm.ollama_chat import OllamaModel, billions_by_name, list_ollama, local_model_names
+from reveries.llm.reasoning import effort_of_role
 from reveries.llm.role_model import Candidate, RoleModel
 from reveries.llm.tier import Tier, assumed_tier
 from reveries.llm.tier_results import TierResult
@@ -178,15 +179,7 @@ async def build_models(
     }
     # The usage that a custom endpoint reports is not trusted.
     doubted = {name for name, one in wanted.items() if uses_base_url(one.provider, llm) and not llm.believe_base_url}
-    metered = {
-        name: MeteredModel(
-            adapter,
-            ledger,
-            believes_usage=name not in doubted,
-            prepare=adapter.preload if isinstance(adapter, HostedModel) else None,
-        )
-        for name, adapter in adapters.items()
-    }
+    metered = {name: _meter(adapter, ledger, believes_usage=name not in doubted) for name, adapter in adapters.items()}
     embedding = build_embedding(llm, ledger, circuits)
     embedded_names = {choice.model for choice in choices.values() if choice.provider == "embedded"}
     return Models(
@@ -203,6 +196,18 @@ async def build_models(
         embedder_name=llm.embedding_model,
         tested=tested,
         billions=billions_by_name(listed or ()),
+    )
+
+
+def _meter(adapter: ChatModel, ledger: Ledger, *, believes_usage: bool) -> MeteredModel:
+    if not isinstance(adapter, HostedModel):
+        return MeteredModel(adapter, ledger, believes_usage=believes_usage)
+    return MeteredModel(
+        adapter,
+        ledger,
+        believes_usage=believes_usage,
+        prepare=adapter.preload,
+        find_reasoning_tokens=adapter.reasoning_tokens,
     )
 
 
@@ -239,7 +244,15 @@ def _build_adapter(choice: ModelChoice, llm: LlmSettings, socket: Path, clock: C
             return OllamaModel(choice.model, llm.ollama_url, llm.limits, llm.ollama)
         case _:
             where = endpoint_of(choice.provider, llm, find_api_key, os.environ)
-            return HostedModel(HostedOptions(choice.name, where.api_key, where.base_url, _hosted_limits(llm)))
+            return HostedModel(
+                HostedOptions(
+                    name=choice.name,
+                    api_key=where.api_key,
+                    base_url=where.base_url,
+                    limits=_hosted_limits(llm),
+                    effort_of=lambda role: effort_of_role(role, llm),
+                )
+            )
 
 
 def _hosted_limits(llm: LlmSettings) -> LimitSettings:

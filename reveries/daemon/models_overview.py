@@ -12,7 +12,7 @@ import msgspec
 
 from reveries import protocol
 from reveries.api_keys import find_key_source
-from reveries.config import AUTO_MODEL, LlmSettings, Settings, find_models_folder, is_this_machine
+from reveries.config import AUTO_MODEL, LlmSettings, Settings, find_models_folder
 from reveries.errors import ReveriesError
 from reveries.llm.answer_counts import StructuredAnswerCount
 from reveries.llm.assets import Asset, find_weights, has_weights, manifest, resolve_auto_model
@@ -33,6 +33,7 @@ from reveries.llm.ollama_chat import OllamaEntry, billions_by_name, list_ollama,
 from reveries.llm.prices import Price, background_day_dollars, hour_of_talk_dollars, price_of
 from reveries.llm.tier import assumed_tier
 from reveries.llm.tier_results import TierResult
+from reveries.own_addresses import is_this_machine
 from reveries.redaction import redact
 
 

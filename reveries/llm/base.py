@@ -72,11 +72,13 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens as the provider counted them. `cached_tokens` is the part of the prompt that came from its cache."""
+    """Tokens as the provider counted them. `cached_tokens` is the part of the prompt that came from its cache,
+    `reasoning_tokens` the part of the completion that is not in the answer."""
 
     prompt_tokens: int
     completion_tokens: int
     cached_tokens: int = 0
+    reasoning_tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,10 +90,12 @@ class Delta:
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """The end mark. `usage` is None when the provider did not report it: unknown, not free."""
+    """The end mark. `usage` is None when the provider did not report it: unknown, not free. `has_reasoned`: the model
+    wrote reasoning, which is not part of the answer."""
 
     reason: FinishReason
     usage: Usage | None
+    has_reasoned: bool = False
 
 
 StreamEvent = Delta | Finished

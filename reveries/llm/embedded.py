@@ -31,6 +31,8 @@ from reveries.llm.base import (
 )
 from reveries.llm.limits import LINE_BYTES, WIRE_BYTES_PER_TEXT_BYTE, limit_stream
 from reveries.llm.model_process import ModelProcess, start_model_process
+from reveries.llm.provider_rules import find_rules
+from reveries.llm.schema_dialect import write_dialect
 from reveries.llm.template_marks import escape_marks, wire_messages
 
 
@@ -296,6 +298,7 @@ class _Tokens(msgspec.Struct, frozen=True):
 
 class _TextDelta(msgspec.Struct, frozen=True):
     content: str | None = None
+    reasoning_content: str | None = None
 
 
 class _Choice(msgspec.Struct, frozen=True):
@@ -338,7 +341,8 @@ def _request_json(prompt: Prompt) -> dict[str, object]:
     if prompt.stop:
         request["stop"] = list(prompt.stop)
     if prompt.schema is not None:
-        request["response_format"] = {"type": "json_schema", "json_schema": {"schema": prompt.schema}}
+        written = write_dialect(prompt.schema, find_rules("embedded/")) or prompt.schema
+        request["response_format"] = {"type": "json_schema", "json_schema": {"schema": written}}
     return request
 
 
@@ -346,11 +350,13 @@ async def _read_events(lines: AsyncGenerator[bytes, None], model: str) -> AsyncG
     """Yield the port's events; Finished only after the model's end mark."""
     reason: FinishReason | None = None
     usage: Usage | None = None
+    has_reasoned = False
     async for line in lines:
         chunk = msgspec.json.decode(line, type=_Chunk)
         if chunk.error is not None:
             raise ModelUnavailableError(f"{model} failed: {chunk.error.message}.", advice="Ask again.")
         for choice in chunk.choices:
+            has_reasoned = has_reasoned or bool(choice.delta.reasoning_content)
             if choice.delta.content:
                 yield Delta(choice.delta.content)
             if choice.finish_reason:
@@ -358,7 +364,7 @@ async def _read_events(lines: AsyncGenerator[bytes, None], model: str) -> AsyncG
         if chunk.usage is not None:
             usage = _usage_of_wire(chunk.usage)
     if reason is not None:
-        yield Finished(reason, usage)
+        yield Finished(reason, usage, has_reasoned)
 
 
 def _usage_of_wire(wire: _WireUsage) -> Usage:

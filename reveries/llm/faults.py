@@ -112,12 +112,24 @@ def _quote_provider(said: str) -> str:
     return f": {words}" if words and not _NOT_FOR_PEOPLE.search(words) else ""
 
 
-def parse_usage(prompt_tokens: object, completion_tokens: object, cached_tokens: object = 0) -> Usage | None:
-    """Return the usage that a provider reports; None if it is implausible: then it is unknown, not free."""
+def parse_usage(
+    prompt_tokens: object,
+    completion_tokens: object,
+    cached_tokens: object = 0,
+    reasoning_tokens: object = 0,
+    total_tokens: object = 0,
+) -> Usage | None:
+    """Return the usage that a provider reports; None if it is implausible: then it is unknown, not free.
+
+    Some providers count reasoning into the completion, others only into the total.
+    """
     prompt, completion = _parse_token_count(prompt_tokens), _parse_token_count(completion_tokens)
     if prompt is None or completion is None:
         return None
-    return Usage(prompt, completion, min(_parse_token_count(cached_tokens) or 0, prompt))
+    uncounted = max(0, (_parse_token_count(total_tokens) or 0) - prompt - completion)
+    reasoning = max(uncounted, _parse_token_count(reasoning_tokens) or 0)
+    completion += uncounted
+    return Usage(prompt, completion, min(_parse_token_count(cached_tokens) or 0, prompt), min(reasoning, completion))
 
 
 def _parse_token_count(tokens: object) -> int | None:

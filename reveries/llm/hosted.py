@@ -5,22 +5,25 @@ Retries happen in one layer only (`role_model`), neither here nor in litellm.
 
 import asyncio
 import contextlib
-import re
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol, cast
 
 import httpx
+import msgspec
+import structlog
 
-from reveries.config import LimitSettings
+from reveries.config import LimitSettings, ReasoningEffort
 from reveries.errors import ModelError, ModelFault, ModelMissingError, ModelUnavailableError
 from reveries.llm.base import ChatMessage, Delta, Finished, FinishReason, Prompt, Role, StreamEvent, Usage
 from reveries.llm.endpoints import Endpoint, wire_address
 from reveries.llm.faults import fault_of_status, fault_sentence, parse_usage, retry_after_seconds
 from reveries.llm.hosted_import import clear_library_environment, import_litellm
+from reveries.llm.hosted_request import CallForm, request_arguments
 from reveries.llm.limits import limit_stream
-from reveries.llm.template_marks import wire_messages
+from reveries.llm.provider_rules import find_rules
+from reveries.llm.reasoning import TOKENS_PER_SECOND
 from reveries.llm.tokens import estimate_tokens
 from reveries.llm.wire_faults import causes_of, fault_of_wire
 
@@ -33,9 +36,7 @@ _OFFLINE_ADVICE = (
     "reveries config set llm.provider embedded"
 )
 
-_WITHOUT_STOPS = re.compile(r"(?:^|/)openai/o\d")
-"""OpenAI's reasoning models refuse a call with `stop`, which litellm passes on; it drops other unsupported
-parameters."""
+log = structlog.get_logger("models")
 
 
 class LiteLlm(Protocol):
@@ -71,14 +72,45 @@ class HostedOptions:
     base_url: str
     limits: LimitSettings
     context_tokens: int = CONTEXT_TOKENS
+    effort_of: Callable[[Role], ReasoningEffort] = lambda _: "auto"
+
+
+class SchemaRefusals(Protocol):
+    """The models that refused a JSON schema, kept across restarts."""
+
+    def has(self, model: str) -> bool:
+        """Whether `model` refused one."""
+        ...
+
+    async def note(self, model: str) -> None:
+        """Remember that `model` refused one."""
+        ...
+
+
+class RefusalsOfThisRun:
+    """The SchemaRefusals port without a database."""
+
+    def __init__(self) -> None:
+        self._models: set[str] = set()
+
+    def has(self, model: str) -> bool:
+        return model in self._models
+
+    async def note(self, model: str) -> None:
+        self._models.add(model)
 
 
 class HostedModel:
     """The ChatModel port on a hosted provider."""
 
-    def __init__(self, options: HostedOptions, load: Loader = load_litellm) -> None:
+    def __init__(
+        self, options: HostedOptions, load: Loader = load_litellm, refusals: SchemaRefusals | None = None
+    ) -> None:
         self._options = options
         self._load = load
+        self._rules = find_rules(options.name, options.base_url)
+        self._refusals = refusals or RefusalsOfThisRun()
+        self._has_reasoned = False
 
     @property
     def name(self) -> str:
@@ -97,10 +129,16 @@ class HostedModel:
         """See ChatModel. The prompt leaves the machine."""
         require_key(self.name, self._options.base_url, self._options.api_key)
         module = await self._load_in_time()
-        events = limit_stream(self._events(module, prompt), self._options.limits, self.name, prompt.max_tokens)
+        allowance = self.reasoning_tokens(prompt.role)
+        limits = _patient_limits(self._options.limits, allowance)
+        events = limit_stream(self._events(module, prompt), limits, self.name, prompt.max_tokens + allowance)
         async with contextlib.aclosing(events):
             async for event in events:
                 yield event
+
+    def reasoning_tokens(self, role: Role) -> int:
+        """Return the tokens that a call of `role` may use for reasoning, besides the answer."""
+        return self._form(role).reasoning.allowance_tokens
 
     async def count_tokens(self, text: str) -> int:
         return estimate_tokens(text)
@@ -128,29 +166,48 @@ class HostedModel:
     async def _events(self, module: LiteLlm, prompt: Prompt) -> AsyncGenerator[StreamEvent, None]:
         reason: FinishReason | None = None
         usage: Usage | None = None
-        has_begun = False
+        has_begun = has_reasoned = False
         try:
-            chunks = cast("AsyncIterator[object]", await module.acompletion(**self._request(prompt)))
+            chunks = await self._begin(module, prompt)
             async with _closing_stream(chunks):
                 async for chunk in chunks:
                     text, ended = _read_choice(chunk)
                     reason = ended or reason
                     usage = _usage_of_chunk(chunk) or usage
+                    has_reasoned = has_reasoned or _is_reasoning(chunk)
                     if text:
                         has_begun = True
                         yield Delta(text)
         except Exception as error:  # A boundary: litellm's errors share no base but this one
-            raise self._explain_error(error, has_begun=has_begun) from error
+            raise self._explain_error(error, has_begun=has_begun or has_reasoned) from error
+        has_reasoned = has_reasoned or bool(usage and usage.reasoning_tokens)
+        self._has_reasoned = self._has_reasoned or has_reasoned
         if reason is not None and _was_ended(chunks):
-            yield Finished(reason, usage if _was_counted(chunks) else None)
+            yield Finished(reason, usage if _was_counted(chunks) else None, has_reasoned)
 
-    def _request(self, prompt: Prompt) -> dict[str, object]:
+    async def _begin(self, module: LiteLlm, prompt: Prompt) -> AsyncIterator[object]:
+        """Send the call; once more without its schema, if it is refused: then the prompt tells the form."""
+        form = self._form(prompt.role)
+        request = self._request(prompt, form)
+        try:
+            return cast("AsyncIterator[object]", await module.acompletion(**request))
+        except Exception as error:
+            if "response_format" not in request or fault_of(error) is not ModelFault.BAD_REQUEST:
+                raise
+        told = self._request(prompt, replace(form, takes_schemas=False))
+        chunks = cast("AsyncIterator[object]", await module.acompletion(**told))
+        log.warning("provider.schema_refused", model=self.name)
+        await self._refusals.note(self.name)
+        return chunks
+
+    def _form(self, role: Role) -> CallForm:
+        takes_schemas = not self._refusals.has(self.name)
+        return CallForm(self._rules, self._options.effort_of(role), takes_schemas, self._has_reasoned)
+
+    def _request(self, prompt: Prompt, form: CallForm) -> dict[str, object]:
         options = self._options
-        request: dict[str, object] = {
+        return {
             "model": options.name,
-            "messages": wire_messages(prompt.messages),
-            "max_tokens": prompt.max_tokens,
-            "temperature": prompt.temperature,
             "stream": True,
             "stream_options": {"include_usage": True},
             "timeout": options.limits.total_seconds,
@@ -158,13 +215,8 @@ class HostedModel:
             "max_retries": 0,
             "drop_params": True,
             **wire_address(options.name, Endpoint(options.base_url, options.api_key)),
+            **request_arguments(prompt, form),
         }
-        if prompt.stop and not _WITHOUT_STOPS.search(options.name):
-            request["stop"] = list(prompt.stop)
-        if prompt.schema is not None:
-            form = {"name": "answer", "schema": dict(prompt.schema), "strict": True}
-            request["response_format"] = {"type": "json_schema", "json_schema": form}
-        return request
 
     def _explain_error(self, error: Exception, *, has_begun: bool) -> ModelError:
         """Return `error` as an error of ours, without the key, which providers tend to repeat."""
@@ -258,11 +310,32 @@ def _read_choice(chunk: object) -> tuple[str, FinishReason | None]:
     choices = [choice for choice in getattr(chunk, "choices", None) or () if not getattr(choice, "index", 0)]
     if not choices:
         return "", None
-    text = getattr(getattr(choices[0], "delta", None), "content", None) or ""
+    text = _text_of_content(getattr(getattr(choices[0], "delta", None), "content", None))
     ended = getattr(choices[0], "finish_reason", None)
     if not ended:
         return text, None
     return text, FinishReason.LENGTH if ended == "length" else FinishReason.STOP
+
+
+def _text_of_content(content: object) -> str:
+    """Return the text; some providers send a list of parts, in which reasoning has another type."""
+    if not isinstance(content, list):
+        return content if isinstance(content, str) else ""
+    parts = [part for part in content if isinstance(part, dict) and part.get("type") == "text"]
+    return "".join(str(part.get("text", "")) for part in parts)
+
+
+def _is_reasoning(chunk: object) -> bool:
+    deltas = [getattr(choice, "delta", None) for choice in getattr(chunk, "choices", None) or ()]
+    return any(getattr(delta, "reasoning_content", None) or isinstance(getattr(delta, "content", None), list)
+               for delta in deltas)  # fmt: skip
+
+
+def _patient_limits(limits: LimitSettings, reasoning_tokens: int) -> LimitSettings:
+    """Return `limits` with the time that hidden reasoning takes before the first word, within the time of a call."""
+    seconds = limits.first_token_seconds + reasoning_tokens / TOKENS_PER_SECOND
+    longest = max(limits.first_token_seconds, limits.total_seconds)
+    return msgspec.structs.replace(limits, first_token_seconds=min(seconds, longest))
 
 
 def _was_ended(chunks: object) -> bool:
@@ -279,4 +352,6 @@ def _was_counted(chunks: object) -> bool:
 def _usage_of_chunk(chunk: object) -> Usage | None:
     wire = getattr(chunk, "usage", None)
     cached = getattr(getattr(wire, "prompt_tokens_details", None), "cached_tokens", None)
-    return parse_usage(getattr(wire, "prompt_tokens", None), getattr(wire, "completion_tokens", None), cached)
+    reasoning = getattr(getattr(wire, "completion_tokens_details", None), "reasoning_tokens", None)
+    prompt, completion, total = (getattr(wire, f"{name}_tokens", None) for name in ("prompt", "completion", "total"))
+    return parse_usage(prompt, completion, cached, reasoning, total)

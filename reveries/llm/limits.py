@@ -7,13 +7,14 @@ these.
 import asyncio
 import contextlib
 from collections.abc import AsyncGenerator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import httpx
 
 from reveries.config import LimitSettings
 from reveries.errors import ModelFault, ModelUnavailableError
 from reveries.llm.base import Delta, Finished, FinishReason, StreamEvent
+from reveries.llm.hidden_thinking import ThinkingFilter
 
 WIRE_BYTES_PER_TEXT_BYTE = 64
 """A streamed token of 4 bytes travels in about 250 bytes of JSON."""
@@ -35,7 +36,8 @@ async def limit_stream(
 ) -> AsyncGenerator[StreamEvent, None]:
     """Yield `source` within `limits`, ending in exactly one Finished.
 
-    A model that exceeds `max_tokens` is cut there: LENGTH, with unknown usage. Raises ModelUnavailableError naming the
+    A model that exceeds `max_tokens` is cut there: LENGTH, with unknown usage. Reasoning in front of the answer is left
+    out, and counts against every limit. Raises ModelUnavailableError naming the
     limit that was exceeded, or that the answer broke off. `source` is always closed before this returns, which stops
     the generation.
     """
@@ -43,6 +45,7 @@ async def limit_stream(
     ends_at = loop.time() + limits.total_seconds
     patience, seen_bytes, seen_tokens = _first_token_limit(limits), 0, 0
     most_tokens = None if max_tokens is None else max_tokens * TOKEN_TOLERANCE
+    thinking = ThinkingFilter()
     async with contextlib.aclosing(source):
         while True:
             left = _WaitLimit(
@@ -56,16 +59,20 @@ async def limit_stream(
                 seen_tokens += 1
                 # A lone surrogate can be neither stored nor sent.
                 encoded = event.text.encode("utf-8", "replace")
-                event = Delta(encoded.decode("utf-8"))
+                shown = thinking.feed(encoded.decode("utf-8"))
                 seen_bytes += len(encoded)
                 if seen_bytes > limits.reply_bytes:
                     raise _limit_error(model, f"sent more than {limits.reply_bytes} bytes", "reply_bytes")
                 if most_tokens is not None and seen_tokens > most_tokens:
-                    yield Finished(FinishReason.LENGTH, None)
+                    yield Finished(FinishReason.LENGTH, None, thinking.has_removed)
                     return
-            yield event
-            if isinstance(event, Finished):
-                return
+                if shown:
+                    yield Delta(shown)
+                continue
+            if held_back := thinking.flush():
+                yield Delta(held_back)
+            yield replace(event, has_reasoned=True) if thinking.has_removed else event
+            return
 
 
 @dataclass(frozen=True, slots=True, order=True)

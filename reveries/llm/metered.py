@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from reveries.errors import DiskFullError, ModelError, ModelMissingError, ModelUnavailableError
-from reveries.llm.base import ChatMessage, ChatModel, Delta, Prompt, Role, StreamEvent, Usage
+from reveries.errors import DiskFullError, ModelAnswerError, ModelError, ModelMissingError, ModelUnavailableError
+from reveries.llm.base import CHAT_ROLES, ChatMessage, ChatModel, Delta, Finished, Prompt, Role, StreamEvent, Usage
 from reveries.llm.budget import Ledger, Reservation
 from reveries.llm.caps import PlannedCall
 from reveries.llm.faults import NOT_BILLED
@@ -44,14 +44,17 @@ class MeteredModel:
         believes_usage: bool = True,
         find_price: Callable[[str], Price] = price_of,
         prepare: Callable[[], Awaitable[None]] | None = None,
+        find_reasoning_tokens: Callable[[Role], int] = lambda _: 0,
     ) -> None:
         """`believes_usage` False: reported usage can raise the charge, never lower it. `prepare`: what takes time
-        before a call is sent; a caller that leaves meanwhile owes nothing."""
+        before a call is sent; a caller that leaves meanwhile owes nothing. `find_reasoning_tokens` returns what a call
+        of a role may use besides its answer."""
         self._model = model
         self._ledger = ledger
         self._believes_usage = believes_usage
         self._find_price = find_price
         self._prepare = prepare
+        self._find_reasoning_tokens = find_reasoning_tokens
 
     @property
     def name(self) -> str:
@@ -75,6 +78,8 @@ class MeteredModel:
                     else:
                         seen.usage, seen.is_finished = event.usage, True
                         await self._close_call(reservation, seen, prompt)
+                        if event.has_reasoned and not seen.pieces:
+                            raise _only_reasoned(self.name, prompt.role, event)
                     yield event
         except ModelError as error:
             if not seen.pieces and not seen.is_finished and was_not_billed(error):
@@ -104,7 +109,8 @@ class MeteredModel:
         if prompt.schema is not None and not price.is_free:
             # A hosted model reads the schema too, and bills it.
             tokens += estimate_tokens(msgspec.json.encode(prompt.schema).decode())
-        return PlannedCall(prompt.role, self._model.name, price, tokens, prompt.max_tokens, prompt.project_id)
+        most = prompt.max_tokens + self._find_reasoning_tokens(prompt.role)
+        return PlannedCall(prompt.role, self._model.name, price, tokens, most, prompt.project_id)
 
     async def _close_call(self, reservation: Reservation, seen: _CallProgress, prompt: Prompt) -> None:
         """Settle the call. On a full disk the reserved worst case stays (A5)."""
@@ -138,6 +144,15 @@ def _is_plausible(reported: Usage, pieces: Sequence[str], messages: Sequence[Cha
 def _worst_case_usage(ask: PlannedCall, reported: Usage) -> Usage:
     """Return the larger of the reserved and the reported usage."""
     return Usage(max(ask.prompt_tokens, reported.prompt_tokens), max(ask.completion_tokens, reported.completion_tokens))
+
+
+def _only_reasoned(name: str, role: Role, end: Finished) -> ModelAnswerError:
+    tokens = f" {end.usage.completion_tokens:,}" if end.usage else ""
+    setting = f"llm.{role if role in CHAT_ROLES else Role.WORK}_reasoning_effort"
+    return ModelAnswerError(
+        f"{name} used all{tokens} tokens for reasoning, which is not shown, and came to no answer.",
+        advice=f"Let it reason less: reveries config set {setting} low (or minimal, none).",
+    )
 
 
 def was_not_billed(error: ModelError) -> bool:

@@ -17,6 +17,8 @@ from reveries.llm.choose import is_remote_ollama_model, local_chat_models
 from reveries.llm.faults import fault_of_status, fault_sentence, parse_usage, retry_after_seconds
 from reveries.llm.limits import WIRE_BYTES_PER_TEXT_BYTE, limit_stream
 from reveries.llm.ollama_client import find_ollama_address, ollama_client, ollama_transport
+from reveries.llm.provider_rules import find_rules
+from reveries.llm.schema_dialect import write_dialect
 from reveries.llm.template_marks import wire_messages
 from reveries.llm.tier import billions_in
 from reveries.llm.tokens import estimate_tokens
@@ -149,12 +151,14 @@ class OllamaModel:
         import ollama
 
         try:
+            has_reasoned = False
             async with contextlib.aclosing(self._answer(prompt)) as parts:
                 async for part in parts:
+                    has_reasoned = has_reasoned or bool(part.message.thinking)
                     if part.message.content:
                         yield Delta(part.message.content)
                     if part.done:
-                        yield Finished(_finish_reason(part.done_reason), _usage_of_part(part))
+                        yield Finished(_finish_reason(part.done_reason), _usage_of_part(part), has_reasoned)
                         return
         except (ollama.ResponseError, httpx.HTTPError, OSError, *_CLIENT_ERRORS) as error:
             raise self._explain_error(error) from error
@@ -189,7 +193,7 @@ class OllamaModel:
             messages=wire_messages(prompt.messages),
             stream=True,
             think=self._settings.thinking if self._may_say_think else None,
-            format=dict(prompt.schema) if prompt.schema is not None else None,
+            format=_format_of(prompt),
             options=options,
             keep_alive=f"{round(self._settings.keep_alive_minutes * 60)}s",
         )
@@ -229,6 +233,12 @@ class OllamaModel:
             fault=fault,
             retry_after_seconds=retry_after_seconds(_retry_after(error), time.time()),
         )
+
+
+def _format_of(prompt: Prompt) -> dict[str, object] | None:
+    if prompt.schema is None:
+        return None
+    return write_dialect(prompt.schema, find_rules("ollama/")) or dict(prompt.schema)
 
 
 def _retry_after(error: Exception) -> str | None:

@@ -15,6 +15,7 @@ import msgspec
 
 from reveries.errors import ModelAnswerError
 from reveries.llm.base import ChatMessage, ChatModel, Delta, Finished, FinishReason, Prompt
+from reveries.llm.hidden_thinking import without_thinking
 from reveries.prompts import prompt as read_prompt
 
 Answer = TypeVar("Answer")
@@ -22,6 +23,8 @@ Answer = TypeVar("Answer")
 _MAX_STARTS = 8
 _MAX_SHOWN_CHARS = 2000
 _MAX_PROBLEM_CHARS = 300
+_NOT_SENT = ("title", "default", "discriminator")
+"""Parts of a schema that say nothing about the answer. A discriminator points to references, which are inlined."""
 _FENCED = re.compile(r"```[\w-]*\s*\n(.*?)(?:```|\Z)", re.DOTALL)
 
 
@@ -114,7 +117,7 @@ def parse(text: str, type_: type[Answer]) -> Answer:
     Numbers written as strings are accepted. Raises ValueError saying what is wrong.
     """
     problem = "there is no JSON object in it"
-    for candidate in _candidates(text):
+    for candidate in _candidates(without_thinking(text)):
         try:
             return msgspec.json.decode(candidate.encode("utf-8", "replace"), type=type_, strict=False)
         except (msgspec.MsgspecError, RecursionError) as error:
@@ -155,7 +158,7 @@ def _closed_schema(node: object) -> object:
         return node
     properties = node.get("properties")
     if not isinstance(properties, dict):
-        return {key: _closed_schema(value) for key, value in node.items() if key not in ("title", "default")}
+        return {key: _closed_schema(value) for key, value in node.items() if key not in _NOT_SENT}
     return {
         "type": "object",
         "properties": {name: _closed_schema(value) for name, value in properties.items()},

@@ -1,8 +1,9 @@
 """A pretended provider on loopback that speaks OpenAI's wire format and the documented Ollama API.
 
-It keeps its own bill, by its own tokenizer, and a log of every request with its time; it never believes the caller. Any
-`Fault` (tests/fakes/provider_faults.py) can be injected, for so many calls or until it is healed. Healthy, it says the
-text that belongs to the model that was asked, and where a JSON schema was sent, an object of that schema.
+It keeps its own bill, by its own tokenizer, and a log of every request with its time; it never believes the caller. It
+refuses what such a server refuses by the written rules (request_refusals). Any `Fault` (tests/fakes/provider_faults.py)
+can be injected, for so many calls or until it is healed. Healthy, it says the text that belongs to the model that was
+asked, and where a JSON schema was sent, an object of that schema.
 """
 
 import asyncio
@@ -16,8 +17,10 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mappin
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from reveries.llm.provider_rules import WireRules, find_rules, wire_rules
 from tests.fakes import provider_wire
 from tests.fakes.provider_wire import OllamaWire, OpenAiWire, Wire
+from tests.fakes.request_refusals import refusal_of, schema_refusals
 
 PIECE_PAUSE_SECONDS = 0.001
 DIMENSIONS = 64
@@ -63,8 +66,12 @@ class Asked:
     @property
     def most_tokens(self) -> int:
         options = self.body.get("options")
-        found = options.get("num_predict") if isinstance(options, dict) else self.body.get("max_tokens")
+        found = options.get("num_predict") if isinstance(options, dict) else self._most_completion_tokens
         return int(str(found)) if found is not None else 10_000
+
+    @property
+    def _most_completion_tokens(self) -> object:
+        return self.body.get("max_completion_tokens", self.body.get("max_tokens"))
 
     @property
     def prompt_tokens(self) -> int:
@@ -112,10 +119,13 @@ class Exchange:
     pieces: Sequence[str]
     bill: Billed
     is_chunked: bool = False
+    hidden_tokens: int = 0
+    """Of reasoning, before the answer."""
 
     @property
     def usage(self) -> dict[str, object]:
-        return {"prompt": self.bill.prompt_tokens, "completion": self.bill.completion_tokens}
+        counts: dict[str, object] = {"prompt": self.bill.prompt_tokens, "completion": self.bill.completion_tokens}
+        return counts | ({"reasoning": self.hidden_tokens} if self.hidden_tokens else {})
 
     async def begin(
         self, status: int = 200, headers: Mapping[str, str] | None = None, *, kind: str = "", framed: bool = True
@@ -151,7 +161,9 @@ class Exchange:
     async def whole(self) -> None:
         """What it would say if nothing was wrong, `most_tokens` at most."""
         await self.begin()
-        shown = self.pieces[: self.asked.most_tokens]
+        self.hidden_tokens = min(self.hidden_tokens, self.asked.most_tokens)
+        self.bill.completion_tokens += self.hidden_tokens
+        shown = self.pieces[: self.asked.most_tokens - self.hidden_tokens]
         for text in shown:
             await self.say(text)
             await asyncio.sleep(PIECE_PAUSE_SECONDS)
@@ -181,6 +193,10 @@ class Provider:
     port: int = 0
     texts: dict[str, str] = field(default_factory=dict)
     answers: dict[str, str] = field(default_factory=dict)
+    rules: Callable[[str], WireRules] = lambda model: find_rules(f"openai/{model}", "http://127.0.0.1")
+    """By the model: what it accepts below `/v1`."""
+    reasoning: dict[str, int] = field(default_factory=dict)
+    """How many tokens a model uses before it answers; they are billed, and not shown."""
     models: list[str] = field(default_factory=lambda: ["small:latest", "nomic-embed-text:latest"])
     requests: list[Asked] = field(default_factory=list)
     bill: list[Billed] = field(default_factory=list)
@@ -290,16 +306,24 @@ class Provider:
         wire: Wire = OllamaWire() if asked.is_ollama else OpenAiWire()
         billed = Billed(asked.model, asked.prompt_tokens)
         exchange = Exchange(asked, reader, writer, wire, self._pieces(asked), billed)
+        exchange.hidden_tokens = self.reasoning.get(asked.model, 0)
         fault = self._fault_of_this_call(asked)
         if fault is not None:
             if asked.is_generation or asked.path.endswith(("/embeddings", "/embed")):
                 self.bill.append(billed)
             await fault.play(exchange)
+        elif asked.is_generation and (why := self._refusal(asked)):
+            await exchange.body(400, wire.refusal(why))
         elif asked.is_generation:
             self.bill.append(billed)
             await self._generate(exchange)
         else:
             await self._answer_question(exchange)
+
+    def _refusal(self, asked: Asked) -> str | None:
+        if not asked.is_ollama:
+            return refusal_of(asked.body, self.rules(asked.model))
+        return next(schema_refusals(asked.schema, wire_rules("llama_cpp", "")), None) if asked.schema else None
 
     async def _generate(self, exchange: Exchange) -> None:
         if exchange.asked.body.get("stream", exchange.asked.is_ollama):

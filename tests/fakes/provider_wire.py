@@ -173,4 +173,6 @@ def _choice(delta: Mapping[str, object], reason: str | None = None) -> dict[str,
 def _openai_usage(usage: Mapping[str, object]) -> dict[str, object]:
     prompt, completion = usage["prompt"], usage["completion"]
     total = prompt + completion if isinstance(prompt, int) and isinstance(completion, int) else 0
-    return {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": total}
+    counts: dict[str, object] = {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": total}
+    hidden = usage.get("reasoning")
+    return counts | ({"completion_tokens_details": {"reasoning_tokens": hidden}} if hidden else {})

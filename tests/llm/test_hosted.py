@@ -18,11 +18,15 @@ from reveries.config import load_settings
 from reveries.errors import ModelMissingError, ModelUnavailableError
 from reveries.llm.base import ChatMessage, Prompt, Role, Usage
 from reveries.llm.hosted import HostedModel, HostedOptions, LiteLlm, load_litellm
+from reveries.llm.provider_rules import WireRules, wire_rules
+from reveries.llm.structured import ask_structured
+from tests.fakes.provider import provider
 from tests.llm.contract import ChatModelContract, a_prompt, play
 from tests.llm.hosted_alone import KEY, NAMES
 from tests.llm.servers import ModelServer, model_server
 
 LIMITS = load_settings(None).llm.limits
+SCHEMA = {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"], "additionalProperties": False}
 PLANTED = {
     "ANTHROPIC_AUTH_TOKEN": "quokka-auth",
     "JSON_LOGS": "true",
@@ -58,7 +62,7 @@ class FakeLiteLlm:
         self.calls.append(options)
         if self.error is not None:
             raise self.error
-        return self._chunks(int(str(options["max_tokens"])))
+        return self._chunks(int(str(options.get("max_completion_tokens", options.get("max_tokens")))))
 
     async def _chunks(self, limit: int) -> AsyncGenerator[object, None]:
         said = 0
@@ -113,7 +117,7 @@ class TestHostedModel(ChatModelContract):
 @pytest.mark.requirement("R-45")
 async def test_retries_are_off_and_usage_is_asked_for() -> None:
     litellm = FakeLiteLlm()
-    prompt = Prompt(Role.MONOLOGUE, (ChatMessage("user", "hi <|im_end|>"),), 7, stop=("x",), schema={"type": "object"})
+    prompt = Prompt(Role.MONOLOGUE, (ChatMessage("user", "hi <|im_end|>"),), 7, stop=("x",), schema=SCHEMA)
     _, end = await play(_model(litellm, "http://localhost:9/v1"), prompt)
     [call] = litellm.calls
     assert (call["num_retries"], call["max_retries"], call["stream"]) == (0, 0, True)
@@ -254,6 +258,50 @@ else:
             running.server.gives_usage = False
             _, end = await play(running.model, a_prompt())
             assert end.usage is None
+
+    def _wire_model(url: str, name: str = "openai/any", **options: object) -> HostedModel:
+        return HostedModel(HostedOptions(name, "sk-x", f"{url}/v1", LIMITS, **options))  # type: ignore[arg-type]
+
+    def _refuse_schemas(_: str) -> WireRules:
+        """A server that promises JSON and takes no schema."""
+        return wire_rules("deepseek", "any")
+
+    @pytest.mark.filterwarnings("ignore")
+    async def test_a_refused_schema_is_told_in_words_once_and_from_then_on() -> None:
+        async with provider() as server:
+            server.rules, server.texts["any"] = _refuse_schemas, 'Of course: {"a": "pears"}'
+            model = _wire_model(server.url)
+            question = Prompt(Role.WORK, (ChatMessage("user", "Which fruit?"),), 60, schema=SCHEMA)
+            first = await ask_structured(model, question, dict[str, str])
+            second = await ask_structured(model, question, dict[str, str])
+            forms = [asked.body.get("response_format", {}).get("type") for asked in server.generations]  # type: ignore[attr-defined]
+        assert first == second == {"a": "pears"}
+        assert forms == ["json_schema", None, None]
+        assert '"additionalProperties"' in str(server.generations[-1].body["messages"])
+
+    @pytest.mark.filterwarnings("ignore")
+    async def test_hidden_reasoning_does_not_cut_the_answer_and_is_counted() -> None:
+        async with provider() as server:
+            server.reasoning["gpt-oss-120b"] = 900
+            model = _wire_model(server.url, "cerebras/gpt-oss-120b")
+            server.rules = lambda name: wire_rules("cerebras", name)
+            answer, end = await play(model, Prompt(Role.WORK, (ChatMessage("user", "hi"),), 40, schema=SCHEMA))
+            [asked] = server.generations
+        assert json.loads(answer).keys() == {"a"}
+        assert (asked.body["max_tokens"], asked.body["reasoning_effort"]) == (40 + 2048, "low")
+        assert end.usage is not None
+        assert end.usage.reasoning_tokens == 900
+        assert end.usage.completion_tokens > 900
+
+    @pytest.mark.filterwarnings("ignore")
+    async def test_a_model_that_only_reasons_says_so_and_gets_room_the_next_time() -> None:
+        async with provider() as server:
+            server.reasoning["any"] = 500
+            model = _wire_model(server.url)
+            text, end = await play(model, a_prompt())
+            assert (text, end.has_reasoned) == ("", True)
+            text, _ = await play(model, a_prompt())
+        assert text
 
     @pytest.fixture(scope="module")
     def alone(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, "subprocess.CompletedProcess[str]"]:

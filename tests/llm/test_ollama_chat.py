@@ -48,7 +48,7 @@ async def test_the_request_is_what_ollama_documents(running: _Running) -> None:
     body = running.server.body
     assert running.server.requests[-1][0] == "/api/chat"
     assert body["stream"] is True
-    assert body["format"] == schema
+    assert body["format"] == schema | {"required": ["a"], "additionalProperties": False}
     options = body["options"]
     assert isinstance(options, dict)
     assert (options["num_predict"], options["temperature"], options["stop"]) == (7, 0.5, ["END"])

@@ -1,20 +1,18 @@
-"""Conversation with Reveries compared with the same model in a plain chat: five days of an owner's messages.
+"""Conversation with Reveries compared with the same model in a plain chat: some days of an owner's messages.
 
-    PYTHONPATH=.:bench python bench/talk.py [--scripts FILE ...] [--arms ours plain notes earlier thinking] [--seeds N]
-        [--at-once N] [--threads N] [--out FILE]
+    PYTHONPATH=.:bench python bench/talk.py [--scripts FILE ...] [--arms ours plain] [--seeds N] [--at-once N]
+        [--threads N] [--context-tokens N] [--out FILE]
 
-Each script of bench/talk_scripts/ is one owner: 5 days of 10 turns, each turn of one kind (a statement, a question
+Each script of bench/talk_scripts/ is one owner: any number of days, each turn of one kind (a statement, a question
 about this conversation or an earlier day, a plan, common knowledge, a small task, something never said, a feeling) and
-judged by patterns that the reply must and must not contain. The arms, all with the same model, temperature and context:
+judged by patterns that the reply must and must not contain. The arms, with the same model, temperature and context:
 
 * ours: the daemon's own turn (`Conversation.say`) over a real memory; each day is a new conversation, with light sleep;
-* thinking: the same, with a thought of the same model between any two turns;
-* plain: a one-line system prompt and the whole history of all days;
-* notes: one day at a time, with six lines of earlier days, chosen by shared words, before the question;
-* earlier: the same six, with their replies, as earlier messages.
+* plain: a one-line system prompt and the history of all days. When the context is full, the older half is dropped.
 
 --at-once N talks with N owners in parallel in N slots of one server: faster overall, but not a measure of speed. With
-1, the default, seconds per turn are those that a person experiences.
+1, the default, seconds per turn are those that a person experiences. The first turn of a day comes after a wake, when
+the prompt has been read ahead; how long that took is told, too.
 """
 
 import argparse
@@ -29,7 +27,7 @@ import tempfile
 import time
 import tomllib
 from collections import defaultdict
-from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Literal, Protocol
@@ -42,35 +40,28 @@ from recall import embedder_of
 
 from reveries.clock import SystemClock
 from reveries.config import Settings, load_settings
-from reveries.daemon.chat_context import local_time
+from reveries.daemon.chat_history import MARK_TOKENS
 from reveries.daemon.conversation import Conversation
 from reveries.daemon.turn import TurnPipeline
 from reveries.db.opening import open_database
-from reveries.index.terms import terms_of
 from reveries.llm.assets import find_weights
 from reveries.llm.base import ChatMessage, Delta, Embedder, Finished, FinishReason, Prompt, Role, StreamEvent
 from reveries.llm.embedded import data_lines
 from reveries.llm.model_process import ModelProcess, start_model_process
-from reveries.llm.structured import collect
 from reveries.llm.template_marks import wire_messages
 from reveries.memory.memory import Memory, MemoryParts
-from reveries.memory.model import Origin
-from reveries.monologue.context import thinking_messages
-from reveries.monologue.thought import Reactivation, SaidLine, ThinkingReason, ThoughtInputs
 from reveries.safety.breaker import Breaker
 
 Kind = Literal["tell", "here", "past", "plan", "world", "task", "unknown", "feel"]
 KINDS: Final = ("tell", "here", "past", "plan", "world", "task", "unknown", "feel")
-ARMS: Final = ("ours", "plain", "notes", "earlier", "thinking")
-_DEFAULT_ARMS: Final = ARMS[:4]
-_THOUGHT_TURNS = 8
-_THOUGHT_TOKENS = 80
-_THOUGHT_TEMPERATURE = 0.7
-PLAIN_SYSTEM: Final = "You are a friendly assistant."
+ARMS: Final = ("ours", "plain")
+PLAIN_SYSTEM: Final = (
+    "You are Reverie, a warm and attentive companion who lives on this person's computer. "
+    "Be helpful, concrete and brief."
+)
 _CONTEXT_TOKENS: Final = 8192
 _REPLY_TOKENS: Final = 512
 _TEMPERATURE: Final = 0.3
-_PICKED: Final = 6
 _DAY_SECONDS: Final = 86_400.0
 _BATCH_TOKENS: Final = 128
 
@@ -117,6 +108,10 @@ class JudgedTurn(msgspec.Struct, frozen=True):
     first_token_seconds: float
     seconds: float
     recalled: list[str] = []
+    is_first: bool = False
+    """Whether it is the first turn after a wake."""
+    read_ahead_seconds: float = 0.0
+    """On a first turn: how long the prompt was read ahead before it."""
 
 
 def load_script(path: Path) -> Script:
@@ -131,20 +126,17 @@ def _matches(pattern: str, reply: str) -> bool:
 class SlotModel:
     """The ChatModel port on one slot of a running server, with a seed."""
 
-    def __init__(self, process: ModelProcess, slot: int, seed: int) -> None:
+    def __init__(self, process: ModelProcess, slot: int, seed: int, context_tokens: int) -> None:
         self._process = process
         self._slot = slot
         self._seed = seed
+        self.context_tokens = context_tokens
         self._counts: dict[str, int] = {}
         self.first_token_seconds = 0.0
 
     @property
     def name(self) -> str:
         return "embedded/bench"
-
-    @property
-    def context_tokens(self) -> int:
-        return _CONTEXT_TOKENS
 
     async def stream(self, prompt: Prompt) -> AsyncGenerator[StreamEvent, None]:
         began, self.first_token_seconds = time.perf_counter(), 0.0
@@ -201,50 +193,34 @@ class Arm(Protocol):
 
 @dataclass(slots=True)
 class PlainArm:
-    """A plain chat. `picks` earlier exchanges by shared words where the history is a day's, else the whole of it."""
+    """A plain chat. It forgets the older half of the exchanges in its context when that is full."""
 
     model: SlotModel
-    form: Literal["plain", "notes", "earlier"]
-    today: list[tuple[str, str]] = field(default_factory=list)
-    past: list[tuple[str, str]] = field(default_factory=list)
+    exchanges: list[tuple[str, str]] = field(default_factory=list)
     recalled: list[str] = field(default_factory=list)
 
     async def begin_day(self) -> None:
-        if self.form != "plain":
-            self.past += self.today
-            self.today = []
+        """Days make no difference to it."""
 
     async def reply(self, words: str) -> str:
-        picked = pick_by_words(self.past, words) if self.form != "plain" else []
-        messages = [ChatMessage("system", PLAIN_SYSTEM)]
-        if self.form == "earlier":
-            messages += _as_messages(picked)
-        messages += _as_messages(self.today)
-        notes = "".join(f"- {said}\n" for said, _ in picked) if self.form == "notes" else ""
-        asked = f"[Earlier the user said:\n{notes}]\n{words}" if notes else words
-        prompt = Prompt(Role.CONVERSATION, (*messages, ChatMessage("user", asked)), _REPLY_TOKENS, _TEMPERATURE)
+        while await self._count(words) > self.model.context_tokens - _REPLY_TOKENS and self.exchanges:
+            del self.exchanges[: (len(self.exchanges) + 1) // 2]
+        prompt = Prompt(Role.CONVERSATION, self._messages(words), _REPLY_TOKENS, _TEMPERATURE)
         text = ""
         async with contextlib.aclosing(self.model.stream(prompt)) as events:
             async for event in events:
                 text += event.text if isinstance(event, Delta) else ""
-        self.today.append((words, text.strip()))
+        self.exchanges.append((words, text.strip()))
         return text.strip()
 
+    async def _count(self, words: str) -> int:
+        return sum([await self.model.count_tokens(message.text) + MARK_TOKENS for message in self._messages(words)])
 
-def pick_by_words(past: Sequence[tuple[str, str]], words: str) -> list[tuple[str, str]]:
-    """The exchanges that share most words with `words`, at most six, in the order in which they happened."""
-    asked = set(terms_of(words))
-    shared = [(len(asked & set(terms_of(" ".join(pair)))), at) for at, pair in enumerate(past)]
-    best = sorted((one for one in shared if one[0]), key=lambda one: (-one[0], -one[1]))[:_PICKED]
-    return [past[at] for at in sorted(at for _, at in best)]
-
-
-def _as_messages(exchanges: Iterable[tuple[str, str]]) -> list[ChatMessage]:
-    return [
-        message
-        for said, replied in exchanges
-        for message in (ChatMessage("user", said), ChatMessage("assistant", replied))
-    ]
+    def _messages(self, words: str) -> tuple[ChatMessage, ...]:
+        messages = [ChatMessage("system", PLAIN_SYSTEM)]
+        for said, replied in self.exchanges:
+            messages += (ChatMessage("user", said), ChatMessage("assistant", replied))
+        return (*messages, ChatMessage("user", words))
 
 
 class CalendarClock(SystemClock):
@@ -268,8 +244,6 @@ class OursArm:
     memory: Memory
     clock: CalendarClock
     settings: Settings
-    is_thinking: bool = False
-    """Whether it has a thought between any two turns, as a mind has that was left alone for a while."""
     conversation: Conversation | None = None
     surrounding: Surrounding = field(init=False)
     recalled: list[str] = field(default_factory=list)
@@ -299,38 +273,13 @@ class OursArm:
     async def reply(self, words: str) -> str:
         assert self.conversation is not None
         heard = Heard()
-        if self.is_thinking and self.conversation.turn_count:
-            self.surrounding.thought = await self._think()
         turn = await self.conversation.say(words, heard)
         self.recalled = [item.line for item in heard.told]
         return turn.draft.text
 
-    async def _think(self) -> str:
-        """Return a thought of the same model about the last words, with the prompt of the monologue."""
-        assert self.conversation is not None
-        turns = await self.memory.conversations.recent_turns(self.conversation.conversation_id, _THOUGHT_TURNS)
-        inputs = ThoughtInputs(
-            mind_name=self.settings.mind.name,
-            owner_name=self.settings.owner.name,
-            narrative="",
-            owner_facts=(),
-            unresolved=(),
-            recent=tuple(SaidLine(turn.text, turn.origin is Origin.SELF) for turn in turns),
-            memories=(),
-            now_words=local_time(self.clock.now()),
-            silence_words="Nobody has spoken for 5 minutes.",
-            way=len(turns) + self.clock.days,
-        )
-        messages = thinking_messages(inputs, Reactivation(ThinkingReason.CONVERSATION))
-        prompt = Prompt(Role.MONOLOGUE, messages, max_tokens=_THOUGHT_TOKENS, temperature=_THOUGHT_TEMPERATURE)
-        text, _ = await collect(self.model, prompt)
-        return text.strip()
-
 
 @contextlib.asynccontextmanager
-async def ours(
-    model: SlotModel, embedder: Embedder, owner: str, *, is_thinking: bool = False
-) -> AsyncIterator[OursArm]:
+async def ours(model: SlotModel, embedder: Embedder, owner: str) -> AsyncIterator[OursArm]:
     """Open a separate mind in a separate folder."""
     settings = _settings_of(owner)
     clock, count = CalendarClock(), itertools.count()
@@ -349,7 +298,7 @@ async def ours(
         memory = Memory(parts)
         await memory.hydrate()
         try:
-            yield OursArm(model, memory, clock, settings, is_thinking)
+            yield OursArm(model, memory, clock, settings)
         finally:
             await memory.close()
             await database.aclose()
@@ -366,16 +315,27 @@ async def talk_through(
     """The whole script with one arm."""
     lines: list[JudgedTurn] = []
     for number, day in enumerate(script.day, 1):
+        began = time.perf_counter()
         await arm.begin_day()
+        read_ahead = time.perf_counter() - began
         for turn in day.turn:
             began = time.perf_counter()
             reply = await arm.reply(turn.say)
-            took = round(time.perf_counter() - began, 2)
-            first = round(model.first_token_seconds, 2)
-            is_right = turn.accepts(reply)
             lines.append(
                 JudgedTurn(
-                    name, arm_name, seed, number, turn.kind, turn.say, reply, is_right, first, took, list(arm.recalled)
+                    script=name,
+                    arm=arm_name,
+                    seed=seed,
+                    day=number,
+                    kind=turn.kind,
+                    say=turn.say,
+                    reply=reply,
+                    is_right=turn.accepts(reply),
+                    first_token_seconds=round(model.first_token_seconds, 2),
+                    seconds=round(time.perf_counter() - began, 2),
+                    recalled=list(arm.recalled),
+                    is_first=turn is day.turn[0],
+                    read_ahead_seconds=round(read_ahead, 2) if turn is day.turn[0] else 0.0,
                 )
             )
     return lines
@@ -388,20 +348,20 @@ class Bench:
     process: ModelProcess
     embedder: Embedder
     slots: asyncio.Queue[int]
+    context_tokens: int
     out: Path | None
     lines: list[JudgedTurn] = field(default_factory=list)
 
     async def run(self, path: Path, arm_name: str, seed: int) -> None:
         """One owner with one arm."""
         script, slot = load_script(path), await self.slots.get()
-        model = SlotModel(self.process, slot, seed)
+        model = SlotModel(self.process, slot, seed, self.context_tokens)
         try:
-            if arm_name in ("ours", "thinking"):
-                async with ours(model, self.embedder, script.owner, is_thinking=arm_name == "thinking") as arm:
+            if arm_name == "ours":
+                async with ours(model, self.embedder, script.owner) as arm:
                     lines = await talk_through(path.stem, script, arm_name, arm, model, seed)
             else:
-                plain = PlainArm(model, arm_name)  # type: ignore[arg-type]  # one of ARMS, see main
-                lines = await talk_through(path.stem, script, arm_name, plain, model, seed)
+                lines = await talk_through(path.stem, script, arm_name, PlainArm(model), model, seed)
         finally:
             self.slots.put_nowait(slot)
         self.lines += lines
@@ -421,10 +381,17 @@ def table(lines: Sequence[JudgedTurn]) -> str:
             own = [one for one in lines if one.arm == arm and kind in (one.kind, "all")]
             row.append(f"{sum(one.is_right for one in own)} of {len(own)}")
         rows.append(row)
-    for label, measure in (("first token, median s", "first_token_seconds"), ("whole turn, median s", "seconds")):
+    measures: list[tuple[str, Callable[[JudgedTurn], float | None]]] = [
+        ("first token, median s", lambda one: one.first_token_seconds),
+        ("whole turn, median s", lambda one: one.seconds),
+        ("first turn after a wake, median s", lambda one: one.seconds if one.is_first else None),
+        ("read ahead at a wake, median s", lambda one: one.read_ahead_seconds if one.is_first else None),
+    ]
+    for label, measure in measures:
         row = [label]
         for arm in arms:
-            row.append(f"{statistics.median(getattr(one, measure) for one in lines if one.arm == arm):.1f}")
+            values = [value for one in lines if one.arm == arm if (value := measure(one)) is not None]
+            row.append(f"{statistics.median(values):.1f}")
         rows.append(row)
     return "\n".join("| " + " | ".join(row) + " |" for row in rows)
 
@@ -445,7 +412,7 @@ async def measure(chosen: argparse.Namespace) -> None:
         process = await start_model_process(
             weights,
             Path(folder) / "m.sock",
-            context_tokens=_CONTEXT_TOKENS,
+            context_tokens=chosen.context_tokens,
             slots=chosen.at_once,
             threads=chosen.threads,
             batch_tokens=_BATCH_TOKENS,
@@ -459,7 +426,7 @@ async def measure(chosen: argparse.Namespace) -> None:
             slots: asyncio.Queue[int] = asyncio.Queue(chosen.at_once)
             for slot in range(chosen.at_once):
                 slots.put_nowait(slot)
-            bench = Bench(process, embedder, slots, chosen.out)
+            bench = Bench(process, embedder, slots, chosen.context_tokens, chosen.out)
             async with asyncio.TaskGroup() as tasks:
                 for seed, path, arm in itertools.product(range(1, chosen.seeds + 1), chosen.scripts, chosen.arms):
                     tasks.create_task(bench.run(path, arm, seed), name=f"{path.stem}-{arm}-{seed}")
@@ -474,10 +441,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     scripts = sorted(Path(__file__).with_name("talk_scripts").glob("*.toml"))
     parser.add_argument("--scripts", type=Path, nargs="+", default=scripts)
-    parser.add_argument("--arms", nargs="+", choices=ARMS, default=list(_DEFAULT_ARMS))
+    parser.add_argument("--arms", nargs="+", choices=ARMS, default=list(ARMS))
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--at-once", type=int, default=1)
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--context-tokens", type=int, default=_CONTEXT_TOKENS)
     parser.add_argument("--out", type=Path, help="a line a turn, appended")
     parser.add_argument("--show-wrong", choices=ARMS, help="print the wrong replies of this arm")
     parser.add_argument("--model", type=Path, help="folder of the embedder's model.onnx and tokenizer.json")

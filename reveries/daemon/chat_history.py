@@ -7,7 +7,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 
 from reveries import gates
-from reveries.daemon.chat_context import PreparedTurn, SentExchange, day_messages, local_day
+from reveries.daemon.chat_context import PreparedTurn, SentExchange, TalkForm, shown_turn_ids
 from reveries.daemon.prompt_memories import PromptMemory
 from reveries.errors import ModelError
 from reveries.llm.base import ChatMessage, ChatModel
@@ -16,18 +16,15 @@ from reveries.memory.memory import Memory
 from reveries.memory.model import Turn
 from reveries.safe_text import one_line
 
+MARK_TOKENS = 6
+"""Of a chat template around each message."""
 SUMMARY_LINE_CHARS = 160
-SUMMARY_SHARE = 0.1
-"""Share of the model's context that the folded summary may use."""
 FOLD_TO_SHARE = 0.5
 """Share of its budget that the history keeps after a fold, so that folds are rare."""
-EARLIER_TURNS = 40
+EARLIER_TURNS = 400
+"""More do not fit into any context that is read on a small machine."""
 CARRIED_SECONDS = 14 * 86400.0
 """Earlier conversations older than this are not carried over; recall finds them."""
-_REST_SHARE = 0.5
-"""Share of the available tokens that an idle history may keep: it is folded while no client waits."""
-_REST_CONTEXT_TOKENS = 16_384
-"""With a larger context (not a small machine), folding ahead saves nothing."""
 _FOLD_TRIES = 8
 _CHARS_PER_TOKEN = 3
 _SHORTEST_CUT_CHARS = 200
@@ -45,9 +42,7 @@ class TalkState:
     @property
     def shown_turn_ids(self) -> frozenset[str]:
         """The ids of all turns that are verbatim in the prompt."""
-        return frozenset(
-            turn_id for exchange in self.exchanges for turn_id in (*exchange.turn_ids, *exchange.recalled_turn_ids)
-        )
+        return shown_turn_ids(self.exchanges)
 
     @property
     def history_tokens(self) -> int:
@@ -80,8 +75,8 @@ class TokenCounts:
             return estimate_tokens(text)
 
     async def count_messages(self, messages: Sequence[ChatMessage]) -> int:
-        """Count the tokens of all texts together."""
-        return sum([await self.count(message.text) for message in messages])
+        """Count the tokens of all texts with the marks around them."""
+        return sum([await self.count(message.text) + MARK_TOKENS for message in messages])
 
     async def select_fitting(self, memories: Sequence[PromptMemory], room_tokens: int) -> list[PromptMemory]:
         """Select from `memories`, best first, those that fit into `room_tokens` together."""
@@ -100,34 +95,45 @@ class TokenCounts:
             cut = cut_middle(words, len(cut) * 2 // 3)
         return cut
 
-    async def build_exchanges(self, turns: Sequence[Turn]) -> tuple[SentExchange, ...]:
-        """Build exchanges from stored turns: each turn of the owner with its reply."""
-        exchanges: list[SentExchange] = []
-        for asked, replied in itertools.pairwise(turns):
-            if asked.origin == "owner" and replied.origin == "self":
-                ids = (asked.id, replied.id)
-                is_tainted = asked.tainted or replied.tainted
-                place = replied.position + 1
-                exchanges.append(
-                    SentExchange(asked.text, replied.text, asked.text, 0, ids, place, is_tainted, said_at=asked.said_at)
-                )
-        return await self.recount(with_days(exchanges))
+    async def newest_fitting(
+        self, exchanges: Sequence[SentExchange], room_tokens: int, form: TalkForm
+    ) -> tuple[SentExchange, ...]:
+        """Return the newest of `exchanges` that fit into `room_tokens` together, counted, in the form's history."""
+        first, left_tokens = len(exchanges), room_tokens
+        while first:
+            left_tokens -= await self._count_exchange(exchanges[first - 1])
+            if left_tokens < 0:
+                break
+            first -= 1
+        return await self.recount(form.mark_days(exchanges[first:]))
 
     async def recount(self, exchanges: Sequence[SentExchange]) -> tuple[SentExchange, ...]:
         """Return the exchanges with their tokens counted again."""
-        counted: list[SentExchange] = []
-        for item in exchanges:
-            tokens = (
-                await self.count(item.asked) + await self.count(item.replied) + await self.count_messages(item.recalled)
+        return tuple([replace(item, tokens=await self._count_exchange(item)) for item in exchanges])
+
+    async def _count_exchange(self, exchange: SentExchange) -> int:
+        texts = (exchange.asked, exchange.replied, *(message.text for message in exchange.recalled))
+        return sum([await self.count(text) + MARK_TOKENS for text in texts])
+
+
+def pair_exchanges(turns: Sequence[Turn]) -> list[SentExchange]:
+    """Build exchanges from stored turns: each turn of the owner with its reply. Their tokens are not counted yet."""
+    exchanges: list[SentExchange] = []
+    for asked, replied in itertools.pairwise(turns):
+        if asked.origin == "owner" and replied.origin == "self":
+            ids = (asked.id, replied.id)
+            is_tainted = asked.tainted or replied.tainted
+            place = replied.position + 1
+            exchanges.append(
+                SentExchange(asked.text, replied.text, asked.text, 0, ids, place, is_tainted, said_at=asked.said_at)
             )
-            counted.append(replace(item, tokens=tokens))
-        return tuple(counted)
+    return exchanges
 
 
 def sent_exchange(prepared: PreparedTurn, owner_turn: Turn, reply_turn: Turn) -> SentExchange:
     """Build the exchange as the model saw it; its tokens are not counted yet."""
     return SentExchange(
-        asked=prepared.asked,
+        asked=prepared.read_words,
         replied=reply_turn.text,
         owner_words=owner_turn.text,
         tokens=0,
@@ -145,6 +151,7 @@ async def carried_exchanges(
     tokens: TokenCounts,
     before: Sequence[SentExchange],
     conversation_id: str,
+    form: TalkForm,
     room_tokens: int,
     now: float,
 ) -> tuple[SentExchange, ...]:
@@ -157,19 +164,9 @@ async def carried_exchanges(
     if in_cache := [one for one in before if not one.is_tainted and one.said_at >= since]:
         return tuple(replace(one, is_carried=True) for one in in_cache)
     turns = await memory.conversations.earlier_turns(conversation_id, EARLIER_TURNS)
-    earlier = await tokens.build_exchanges([turn for turn in turns if not turn.tainted and turn.said_at >= since])
-    carried: list[SentExchange] = []
-    for one in reversed(earlier):
-        room_tokens -= one.tokens
-        if room_tokens < 0:
-            break
-        carried.insert(0, replace(one, is_carried=True))
-    return tuple(carried)
-
-
-def rest_limit_tokens(context_tokens: int, room_tokens: int) -> int:
-    """Token limit for the history while the conversation is idle."""
-    return room_tokens if context_tokens > _REST_CONTEXT_TOKENS else int(room_tokens * _REST_SHARE)
+    earlier = pair_exchanges([turn for turn in turns if not turn.tainted and turn.said_at >= since])
+    fitting = await tokens.newest_fitting(earlier, room_tokens, form)
+    return tuple(replace(one, is_carried=True) for one in fitting)
 
 
 async def fold_to_fit(
@@ -177,19 +174,21 @@ async def fold_to_fit(
     tokens: TokenCounts,
     state: TalkState,
     count_system: Callable[[str], Awaitable[int]],
+    form: TalkForm,
     *,
     limit_tokens: int,
     context_tokens: int,
 ) -> int:
     """Fold the oldest of `state`'s exchanges into its summary until system message and history fit `limit_tokens`, and
     store the progress. Return how many were folded. `count_system` counts the system message with a given summary."""
-    summary_tokens = int(context_tokens * SUMMARY_SHARE)
+    summary_tokens = int(context_tokens * form.summary_share)
     folded: list[SentExchange] = []
     for _ in range(_FOLD_TRIES):
         if await count_system(state.summary) + state.history_tokens <= limit_tokens:
             break
         room = limit_tokens - await count_system("")
-        result = fold(state.summary, state.exchanges, max(0, room - summary_tokens), summary_tokens * _CHARS_PER_TOKEN)
+        budget, summary_chars = max(0, room - summary_tokens), summary_tokens * _CHARS_PER_TOKEN
+        result = fold(state.summary, state.exchanges, budget, summary_chars, form)
         # Some languages have more tokens per character: the next try leaves less for the summary.
         summary_tokens //= 2
         folded += result.folded
@@ -200,7 +199,9 @@ async def fold_to_fit(
     return len(folded)
 
 
-def fold(summary: str, exchanges: tuple[SentExchange, ...], budget_tokens: int, summary_chars: int) -> FoldedHistory:
+def fold(
+    summary: str, exchanges: tuple[SentExchange, ...], budget_tokens: int, summary_chars: int, form: TalkForm
+) -> FoldedHistory:
     """Fold the oldest exchanges into `summary` when all of them take more than `budget_tokens`.
 
     The summary keeps its newest lines, `summary_chars` at most. Recalled memories are removed from the exchanges that
@@ -219,21 +220,12 @@ def fold(summary: str, exchanges: tuple[SentExchange, ...], budget_tokens: int, 
     ]
     while len("\n".join(lines)) > summary_chars:
         lines.pop(0)
-    left = with_days([_strip_recalled(exchange) for exchange in recent]) if folded else exchanges
+    left = form.mark_days([_strip_recalled(exchange) for exchange in recent]) if folded else exchanges
     return FoldedHistory("\n".join(lines), tuple(left), tuple(folded))
 
 
 def _strip_recalled(exchange: SentExchange) -> SentExchange:
     return replace(exchange, asked=exchange.owner_words, recalled=(), recalled_turn_ids=())
-
-
-def with_days(exchanges: Sequence[SentExchange]) -> list[SentExchange]:
-    """Return the exchanges with the date put before the first of each day."""
-    dated: list[SentExchange] = []
-    for at, one in enumerate(exchanges):
-        is_first = not at or local_day(exchanges[at - 1].said_at) != local_day(one.said_at)
-        dated.append(replace(one, recalled=day_messages(one.said_at)) if is_first else one)
-    return dated
 
 
 def _shorten_reply(gone: SentExchange) -> str:

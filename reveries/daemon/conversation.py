@@ -14,7 +14,7 @@ import structlog
 
 from reveries.clock import wait_for_event, wait_for_lock
 from reveries.config import LOCAL_EMBEDDERS
-from reveries.daemon.chat_history import TalkState, carried_exchanges, rest_limit_tokens
+from reveries.daemon.chat_history import EARLIER_TURNS, TalkState, carried_exchanges, pair_exchanges
 from reveries.daemon.crisis_help import CrisisDetector
 from reveries.daemon.last_turns import LastTurns
 from reveries.daemon.reply_generation import ReplyStop, TurnEvents
@@ -27,8 +27,6 @@ from reveries.memory.conversations import MAIN_CHANNEL, OpenConversation
 from reveries.safe_text import plain
 
 log = structlog.get_logger("conversation")
-
-_RESUMED_TURNS = 12
 
 
 @dataclass(slots=True)
@@ -129,6 +127,7 @@ class Conversation:
         async with self._turn_lock:
             taken = await self._memory.past_talk.delete_last_exchange(self.conversation_id)
             self.turns.state.drop({turn.id for turn in taken})
+            self.turns.forget_read(is_only_end=True)
             self.last_turns.drop(self.conversation_id)
             self._read_ahead_requested.set()
         return taken[0].text
@@ -144,6 +143,7 @@ class Conversation:
 
     async def _reload(self) -> None:
         before = self._rest
+        self.turns.forget_read()
         try:
             opened = await self._memory.conversations.load_conversation(self.conversation_id)
             await self._load_conversation(opened, is_chosen=before.chosen_monotonic > -math.inf)
@@ -156,16 +156,18 @@ class Conversation:
     def forget_context(self) -> None:
         """Drop the history from the prompt context until it is reloaded from the database (see `locked`)."""
         self.turns.state.exchanges, self.turns.state.summary, self.last_turns = (), "", LastTurns()
+        self.turns.forget_read()
 
     async def _load_conversation(self, opened: OpenConversation, *, is_chosen: bool = False) -> None:
-        turns = await self._memory.conversations.recent_prompt_turns(opened.id, _RESUMED_TURNS)
-        own = await self.turns.tokens.build_exchanges([turn for turn in turns if turn.position >= opened.folded_until])
+        tokens, form, room_tokens = self.turns.tokens, self.turns.form, self.turns.room_tokens
+        turns = await self._memory.conversations.recent_prompt_turns(opened.id, EARLIER_TURNS)
+        unfolded = pair_exchanges([turn for turn in turns if turn.position >= opened.folded_until])
+        own = await tokens.newest_fitting(unfolded, form.resumed_tokens(room_tokens), form)
         # The same conversation is only reloaded because something of it, or before it, may have been erased.
         before = () if opened.id == self.conversation_id else self.turns.state.exchanges
-        left, now = self.turns.style.carried_tokens - sum(one.tokens for one in own), self._clock.now()
-        carried = (
-            () if is_chosen else await carried_exchanges(self._memory, self.turns.tokens, before, opened.id, left, now)
-        )
+        left_tokens = form.carried_tokens(room_tokens) - sum(exchange.tokens for exchange in own)
+        where = self._memory, tokens, before, opened.id, form, left_tokens, self._clock.now()
+        carried = () if is_chosen else await carried_exchanges(*where)
         self.turns.state = TalkState(
             conversation_id=opened.id,
             began_at=opened.began_at,
@@ -302,7 +304,7 @@ class Conversation:
     async def _fold_at_rest(self) -> None:
         """Fold a long history while no client waits. A short one is not counted, because that would load the model."""
         async with self._turn_lock:
-            limit_tokens = rest_limit_tokens(self.turns.model.context_tokens, self.turns.room_tokens)
+            limit_tokens = self.turns.form.rest_tokens(self.turns.room_tokens)
             is_long = self._rest.is_resting and self.turns.state.history_tokens > limit_tokens
             if is_long and await self.turns.fold(limit_tokens):
                 self._read_ahead_requested.set()

@@ -12,13 +12,9 @@ from reveries import protocol
 from reveries.daemon.chat_context import (
     PreparedTurn,
     SentExchange,
-    TalkStyle,
-    messages_before_words,
-    recalled_messages,
-    system_text,
+    TalkForm,
 )
-from reveries.daemon.chat_history import SUMMARY_SHARE
-from reveries.daemon.prompt_memories import choose_memories
+from reveries.daemon.chat_history import MARK_TOKENS
 from reveries.llm.base import ChatMessage
 from reveries.memory.model import SelfModel
 from reveries.safe_text import one_line, plain
@@ -34,7 +30,7 @@ class LastTurn:
     conversation_id: str
     words: str
     prepared: PreparedTurn = field(repr=False)
-    style: TalkStyle
+    form: TalkForm
     names: tuple[str, str]
     """Of the mind and of the owner."""
     self_model: SelfModel = field(repr=False)
@@ -46,7 +42,7 @@ class LastTurn:
     @property
     def summary_tokens(self) -> int:
         """Token limit of the folded history."""
-        return int(self.context_tokens * SUMMARY_SHARE)
+        return int(self.context_tokens * self.form.summary_share)
 
 
 class LastTurns:
@@ -78,18 +74,15 @@ Count = Callable[[str], Awaitable[int]]
 
 async def context_parts(turn: LastTurn, count: Count) -> list[protocol.ContextPart]:
     """Return the parts of the prompt of `turn` in the model's order, each with its tokens by `count`."""
-    mind_name, owner_name = turn.names
-    own = turn.style.rules(mind_name)
-    rules = system_text(own, owner_name, _NOTHING, "")
-    with_self = system_text(own, owner_name, turn.self_model, "")
-    whole = system_text(own, owner_name, turn.self_model, turn.summary)
+    form, exchanges, now = turn.form, turn.exchanges, turn.prepared.context.now
+    rules = form.system(*turn.names, _NOTHING, "")
+    with_self = form.system(*turn.names, turn.self_model, "")
+    whole = form.system(*turn.names, turn.self_model, turn.summary)
     at_rules, at_self, at_all = await count(rules), await count(with_self), await count(whole)
-    day = _join_texts(messages_before_words(turn.exchanges, (), turn.prepared.context.now, ""))
-    notes = turn.prepared.notes
-    others = [item for item in turn.prepared.memories if not (notes and item.messages)]
-    recalled = f"{notes}{_join_texts(recalled_messages(others))}"
-    silence = _join_texts(recalled_messages((), silence=turn.prepared.silence))
-    thought = _join_texts(recalled_messages((), turn.prepared.thought))
+    day = form.before_words(exchanges, (), now, "", "")
+    recalled = _join_texts(form.before_words(exchanges, turn.prepared.memories, now, "", "")[len(day) :])
+    silence = _join_texts(form.before_words(exchanges, (), now, "", turn.prepared.silence)[len(day) :])
+    thought = _join_texts(form.before_words(exchanges, (), now, turn.prepared.thought, "")[len(day) :])
     return [
         _context_part("rules", at_rules, 0, rules),
         _context_part("self-model", at_self - at_rules, 0, with_self.removeprefix(rules).strip()),
@@ -102,16 +95,16 @@ async def context_parts(turn: LastTurn, count: Count) -> list[protocol.ContextPa
         ),
         _context_part(
             "history",
-            sum(one.tokens for one in turn.exchanges),
+            sum(one.tokens - MARK_TOKENS * (2 + len(one.recalled)) for one in exchanges),
             0,
-            _format_history(turn.exchanges),
+            _format_history(exchanges),
             _history_note(turn),
         ),
-        _context_part("day", await _count_tokens(day, count), 0, day),
+        _context_part("day", await _count_tokens(_join_texts(day), count), 0, _join_texts(day)),
         _context_part(
             "recalled",
             await _count_tokens(recalled, count),
-            turn.style.recalled_tokens,
+            turn.form.recalled_tokens,
             recalled,
             f"{len(turn.prepared.memories)} told",
         ),
@@ -149,14 +142,13 @@ async def surfaced_memories(turn: LastTurn, count: Count) -> list[protocol.Conte
         return included
     in_prompt = set(turn.prepared.memories)
     left: list[protocol.ContextMemory] = []
-    candidates = choose_memories(
-        turn.prepared.recall, turn.prepared.context.exclude_turn_ids, turn.prepared.context.now
-    )
+    recall, now = turn.prepared.recall, turn.prepared.context.now
+    candidates = turn.form.choose(turn.words, recall, turn.exchanges, now)
     used = sum(item.tokens for item in included)
     for item in candidates:
         if item not in in_prompt:
             tokens = await count(item.line)
-            room = turn.style.recalled_tokens
+            room = turn.form.recalled_tokens
             why = f"no room: {tokens} tokens, and {max(0, room - used)} of {room} were left"
             left.append(_context_memory(item.episode_id, item.turn_id or "", item.line, tokens, False, why))
     named = {item.episode_id for item in candidates}

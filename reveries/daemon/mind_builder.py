@@ -152,6 +152,7 @@ def _build_conversation(parts: MindParts, host: ConversationHost, guards: Guards
         new_watch=lambda: Breaker(parts.settings.circuit_breaker, guards.knowledge, max_pace=None),
         read_settings=lambda: parts.settings,
         tier=lambda: models.tier(Role.CONVERSATION),
+        forget_read=models.forget_read,
     )
     return Conversation(turns, danger=guards.danger)
 

@@ -129,6 +129,13 @@ class Models:
                 elif isinstance(adapter, HostedModel) and adapter in in_use:
                     tasks.create_task(_preload(adapter), name="preload-hosted-model")
 
+    def forget_read(self, *, is_only_end: bool = False) -> None:
+        """Have local models forget what they read for conversations, because something of it is erased, perhaps only
+        the end. Raises OSError."""
+        for adapter in self.adapters.values():
+            if isinstance(adapter, EmbeddedModel):
+                adapter.forget_read(is_only_end=is_only_end)
+
     async def aclose(self) -> None:
         async with contextlib.AsyncExitStack() as stack:
             stack.push_async_callback(self.embedder.aclose)
@@ -238,6 +245,7 @@ def _build_adapter(choice: ModelChoice, llm: LlmSettings, socket: Path, clock: C
                 socket=socket,
                 settings=fit_context(llm.embedded, choice.model, len(set(SLOTS.values()))),
                 limits=llm.limits,
+                kept=socket.with_suffix(".read"),
             )
             return EmbeddedModel(options, clock)
         case "ollama":

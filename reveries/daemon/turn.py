@@ -4,27 +4,20 @@
 leaves behind: `OnRecord` stores everything, `OffRecord` nothing.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar, Protocol
+from typing import ClassVar, Final, Protocol
 
 import structlog
 
 from reveries.clock import Clock
 from reveries.config import Settings
-from reveries.daemon.chat_context import (
-    STOPS,
-    TALK_STYLES,
-    PreparedTurn,
-    TalkStyle,
-    messages_before_words,
-    messages_for,
-    split_notes,
-    system_text,
-)
+from reveries.daemon.capable_talk import CapableTalk
+from reveries.daemon.chat_context import STOPS, PreparedTurn, TalkForm, messages_for
 from reveries.daemon.chat_history import TalkState, TokenCounts, fold_to_fit, sent_exchange
 from reveries.daemon.last_turns import LastTurn, LastTurns
-from reveries.daemon.prompt_memories import PromptMemory, choose_memories
+from reveries.daemon.plain_talk import PlainTalk
+from reveries.daemon.prompt_memories import PromptMemory
 from reveries.daemon.reply_generation import ReplyDraft, ReplyGeneration, ReplyStop, ReplyWatch, TurnEvents
 from reveries.db.failpoints import HangPlace, Step, may_hang, reach_step
 from reveries.errors import ReveriesError, StorageLostError
@@ -38,6 +31,11 @@ from reveries.safety.verdict import Verdict
 
 log = structlog.get_logger("conversation")
 
+TALK_FORMS: Final[Mapping[Tier, TalkForm]] = {
+    Tier.LOOSE: PlainTalk(recalled_tokens=100),
+    Tier.SMALL: PlainTalk(),
+    Tier.CAPABLE: CapableTalk(),
+}
 _SAFETY_TOKENS = 64
 _TEMPERATURE = 0.3
 """Tried on the default model: at a higher temperature it slips into the owner's first person."""
@@ -182,6 +180,18 @@ class OffRecord:
         """Do nothing."""
 
 
+class ForgetRead(Protocol):
+    """Has local models forget what they read for conversations."""
+
+    def __call__(self, *, is_only_end: bool = False) -> None:
+        """Forget all of it, or only what no longer stands at the end. Raises OSError."""
+        ...
+
+
+def keep_read(*, is_only_end: bool = False) -> None:
+    """Do nothing: the model keeps nothing of what it reads."""
+
+
 @dataclass(kw_only=True)
 class TurnPipeline:
     """Prepares prompts and takes turns in the conversation whose current state is `state`."""
@@ -193,6 +203,7 @@ class TurnPipeline:
     new_watch: Callable[[], ReplyWatch]
     read_settings: Callable[[], Settings]
     tier: Callable[[], Tier] = lambda: Tier.SMALL
+    forget_read: ForgetRead = keep_read
     state: TalkState = field(default_factory=lambda: TalkState(conversation_id="", began_at=0.0))
 
     async def take_turn(
@@ -200,9 +211,11 @@ class TurnPipeline:
     ) -> TurnResult:
         """Take one turn, which `began` at that monotonic time. Raises StorageError."""
         await record.store_words(self.state.conversation_id, words)
-        context = self.memory.recall_context(words, self.settings.recall.limit, self.state.shown_turn_ids)
+        unrecalled = self.form.unrecalled_turn_ids(self.state.exchanges)
+        context = self.memory.recall_context(words, self.settings.recall.limit, unrecalled)
         recall = await record.recall(words, context)
-        silence, project_notes = await record.gather_notes(words, self.style.recalled_tokens)
+        silence, project_notes = await record.gather_notes(words, self.form.recalled_tokens)
+        silence = silence if self.form.tells_thoughts else ""
         prepared = await self._prepare(words, context, recall, events, silence, project_notes)
         is_tainted = self._is_tainted(prepared)
         record.last_turns.keep(self._last_turn(words, prepared))
@@ -227,8 +240,9 @@ class TurnPipeline:
         return TokenCounts(self.model)
 
     @property
-    def style(self) -> TalkStyle:
-        return TALK_STYLES[self.tier()]
+    def form(self) -> TalkForm:
+        """How prompts are built for the model's tier."""
+        return TALK_FORMS[self.tier()]
 
     @property
     def reply_tokens(self) -> int:
@@ -252,6 +266,7 @@ class TurnPipeline:
             self.tokens,
             self.state,
             lambda summary: self.tokens.count(self._system(summary)),
+            self.form,
             limit_tokens=limit_tokens,
             context_tokens=self.model.context_tokens,
         )
@@ -265,27 +280,31 @@ class TurnPipeline:
         project_notes: Sequence[PromptMemory],
     ) -> PreparedTurn:  # fmt: skip
         """Prepare the prompt for `words`, with notes on a project. Folds the history if it does not fit."""
-        memories = [*project_notes, *await self._choose_memories(recall)]
+        memories = [*project_notes, *await self._choose_memories(words, recall)]
         if recall is not None:
             events.recalled(recall, memories)
-        thought = self.host.recent_thought()
+        thought = self.host.recent_thought() if self.form.tells_thoughts else ""
         read_words = await self._cut_to_fit(words)
-        notes, others = split_notes(read_words, memories) if self.style.asks_from_notes else ("", memories)
-        recalled = messages_before_words(self.state.exchanges, others, context.now, thought, silence)
-        asked = (ChatMessage("user", f"{notes}{read_words}"), *recalled)
+        recalled = self._before_words(memories, context.now, thought, silence)
+        asked = (ChatMessage("user", read_words), *recalled)
         if folded := await self.fold(self.room_tokens - await self.tokens.count_messages(asked)):
-            recalled = messages_before_words(self.state.exchanges, others, context.now, thought, silence)
-        return PreparedTurn(context, recall, tuple(memories), thought, silence, read_words, notes, recalled, folded)
+            recalled = self._before_words(memories, context.now, thought, silence)
+        return PreparedTurn(context, recall, tuple(memories), thought, silence, read_words, recalled, folded)
 
-    async def _choose_memories(self, recall: Recall | None) -> list[PromptMemory]:
+    def _before_words(
+        self, memories: Sequence[PromptMemory], now: float, thought: str, silence: str
+    ) -> tuple[ChatMessage, ...]:
+        return self.form.before_words(self.state.exchanges, memories, now, thought, silence)
+
+    async def _choose_memories(self, words: str, recall: Recall | None) -> list[PromptMemory]:
         if recall is None:
             return []
-        memories = choose_memories(recall, self.state.shown_turn_ids, self.clock.now())
-        return await self.tokens.select_fitting(memories, self.style.recalled_tokens)
+        memories = self.form.choose(words, recall, self.state.exchanges, self.clock.now())
+        return await self.tokens.select_fitting(memories, self.form.recalled_tokens)
 
     async def _cut_to_fit(self, words: str) -> str:
         """Cut the middle out of `words` that do not fit the model's context. They are stored in full."""
-        left_tokens = self.room_tokens - self.style.recalled_tokens - 2 * _SAFETY_TOKENS
+        left_tokens = self.room_tokens - self.form.recalled_tokens - 2 * _SAFETY_TOKENS
         return await self.tokens.cut(words, left_tokens - await self.tokens.count(self._system()))
 
     def _is_tainted(self, prepared: PreparedTurn) -> bool:
@@ -298,7 +317,7 @@ class TurnPipeline:
     def _prompt(self, turn: PreparedTurn) -> Prompt:
         return Prompt(
             role=Role.CONVERSATION,
-            messages=messages_for(self._system(), self.state.exchanges, turn.asked, turn.recalled),
+            messages=messages_for(self._system(), self.state.exchanges, turn.read_words, turn.recalled),
             max_tokens=self.reply_tokens,
             temperature=_TEMPERATURE,
             stop=STOPS,
@@ -306,15 +325,15 @@ class TurnPipeline:
 
     def _system(self, summary: str | None = None) -> str:
         summary = self.state.summary if summary is None else summary
-        rules = self.style.rules(self.settings.mind.name)
-        return system_text(rules, self.settings.owner.name, self.memory.self_model, summary)
+        names = self.settings.mind.name, self.settings.owner.name
+        return self.form.system(*names, self.memory.self_model, summary)
 
     def _last_turn(self, words: str, prepared: PreparedTurn) -> LastTurn:
         return LastTurn(
             conversation_id=self.state.conversation_id,
             words=words,
             prepared=prepared,
-            style=self.style,
+            form=self.form,
             names=(self.settings.mind.name, self.settings.owner.name),
             self_model=self.memory.self_model,
             summary=self.state.summary,

@@ -7,6 +7,7 @@ never evicts what was processed for the conversation.
 import asyncio
 import contextlib
 import os
+import shutil
 from collections import Counter, OrderedDict
 from collections.abc import AsyncGenerator, AsyncIterable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -76,6 +77,10 @@ freed its slot (median, worst). 4: 42; 35, 110. 8: 35; 70, 440. 12: 42; 310, 580
 s of the 8 s that a turn may wait; 16 needs 5.7 s. A call that generates stops within 100 ms with any.
 """
 
+KEPT_FREE_BYTES = 2**30
+"""With less free space nothing is kept: a context of 8,192 tokens takes 230 MB."""
+REUSED_TOKENS = 16
+"""Shortest part of a prompt whose cache is moved when what was before it has gone: a fold then costs no reading."""
 MAX_THREADS = 8
 MAX_RESTART_WAIT_SECONDS = 60.0
 IDLE_LOOK_SECONDS = 60.0
@@ -94,6 +99,8 @@ class EmbeddedOptions:
     settings: EmbeddedSettings
     limits: LimitSettings
     batch_tokens: int = BATCH_TOKENS
+    kept: Path | None = None
+    """The file that keeps what was read for the conversation while the model is not loaded; None: it is read again."""
 
 
 class EmbeddedModel:
@@ -114,6 +121,12 @@ class EmbeddedModel:
         self._last_used_at = clock.monotonic()
         self._counts: OrderedDict[str, int] = OrderedDict()
         self._is_closed = False
+        self._conversation_calls = 0
+        self._whole_after_call = -1
+        """The call of a conversation after which its slot had what was read ahead, and nothing else (no turn off the
+        record)."""
+        self._reads_anew = False
+        """Whether something of what was read must be forgotten."""
 
     @property
     def name(self) -> str:
@@ -152,10 +165,21 @@ class EmbeddedModel:
 
     async def read_ahead(self, messages: Sequence[ChatMessage], role: Role) -> None:
         """Process `messages` into the role's slot without generating text. Raises ModelUnavailableError."""
-        prompt = Prompt(role=role, messages=tuple(messages), max_tokens=0)
+        prompt, calls_before = Prompt(role=role, messages=tuple(messages), max_tokens=0), self._conversation_calls
         async with contextlib.aclosing(self.stream(prompt)) as events:
             async for _ in events:
                 pass
+        if role is Role.CONVERSATION and self._conversation_calls == calls_before + 1:
+            self._whole_after_call = self._conversation_calls
+
+    def forget_read(self, *, is_only_end: bool = False) -> None:
+        """Forget what was read for the conversation, because something of it is erased. Raises OSError.
+
+        With `is_only_end`, what comes before stays: the next prompt overwrites the end.
+        """
+        self._whole_after_call, self._reads_anew = -1, self._reads_anew or not is_only_end
+        if self._options.kept is not None:
+            self._options.kept.unlink(missing_ok=True)
 
     async def watch_idle(self) -> None:
         """Unload the model after `unload_after_idle_minutes` without a call. Runs until cancelled."""
@@ -169,8 +193,21 @@ class EmbeddedModel:
         """Release the model's memory. The next call loads it again."""
         async with self._starting:
             if self._process is not None:
+                await self._keep_read(self._process)
                 self._ending, self._process = self._process, None
             await self._end_process()
+
+    async def _keep_read(self, process: ModelProcess) -> None:
+        """Save what was read ahead, so that the next start need not read it again."""
+        kept, is_whole = self._options.kept, self._whole_after_call == self._conversation_calls
+        if kept is None or not is_whole or not process.is_running or self._calls:
+            return
+        if shutil.disk_usage(kept.parent).free < KEPT_FREE_BYTES:
+            return
+        self._whole_after_call = -1
+        # It may be forgotten meanwhile.
+        if not await process.save_slot(SLOTS[Role.CONVERSATION], kept.name) or self._reads_anew:
+            kept.unlink(missing_ok=True)
 
     async def aclose(self) -> None:
         self._is_closed = True
@@ -179,7 +216,7 @@ class EmbeddedModel:
     async def _generate(self, prompt: Prompt) -> AsyncGenerator[StreamEvent, None]:
         async with self._open_call() as process:
             with self._cores_for(process, prompt.role):
-                request = process.client.stream("POST", "/v1/chat/completions", json=_request_json(prompt))
+                request = process.client.stream("POST", "/v1/chat/completions", json=self._wire(prompt))
                 async with request as response:
                     if response.status_code != httpx.codes.OK:
                         raise _refusal_error(self.name, await response.aread())
@@ -190,6 +227,17 @@ class EmbeddedModel:
                         async for event in events:
                             yield event
                 self._failures = 0
+                self._reads_anew = self._reads_anew and prompt.role is not Role.CONVERSATION
+
+    def _wire(self, prompt: Prompt) -> dict[str, object]:
+        if prompt.role is not Role.CONVERSATION:
+            return _request_json(prompt)
+        self._conversation_calls += 1
+        # What is left of a cache that was moved knows what was before it: not after something was forgotten.
+        return _request_json(prompt) | {
+            "cache_prompt": not self._reads_anew,
+            "n_cache_reuse": 0 if self._reads_anew else REUSED_TOKENS,
+        }
 
     @contextlib.contextmanager
     def _cores_for(self, process: ModelProcess, role: Role) -> Iterator[None]:
@@ -232,10 +280,10 @@ class EmbeddedModel:
             return self._process
 
     async def _start_process(self) -> ModelProcess:
-        options = self._options
+        options, kept = self._options, self._options.kept
         weights = options.weights()
         try:
-            return await start_model_process(
+            process = await start_model_process(
                 weights,
                 options.socket,
                 context_tokens=options.settings.context_tokens,
@@ -244,10 +292,15 @@ class EmbeddedModel:
                 batch_tokens=options.batch_tokens,
                 niceness=options.settings.niceness,
                 wire_bytes=options.limits.reply_bytes * WIRE_BYTES_PER_TEXT_BYTE,
+                kept_folder=str(kept.parent) if kept is not None else "",
             )
         except ModelUnavailableError:
             self._back_off()
             raise
+        if kept is not None and kept.exists():
+            await process.restore_slot(SLOTS[Role.CONVERSATION], kept.name)
+            kept.unlink(missing_ok=True)
+        return process
 
     async def _lost(self, process: ModelProcess, error: httpx.HTTPError) -> ModelUnavailableError:
         if await process.has_ended(within_seconds=1.0) and self._process is process:

@@ -1,9 +1,9 @@
 """The child process that runs a model's native code: `python -m reveries.llm.embedded_server`.
 
 Standard input: one line of JSON, `ServerOptions`. Standard output: one line, `{"ready": true, "address": …}`, once it
-listens. It exits when standard input closes, so it never outlives the daemon. It owns no file of the mind, opens no TCP
-port where a unix socket is possible, and writes no core dump (it would contain prompts). When
-memory runs out it is killed first. It imports no other module of Reveries.
+listens. It exits when standard input closes, so it never outlives the daemon. It owns no file of the mind but the slots
+that it is asked to save, opens no TCP port where a unix socket is possible, and writes no core dump (it would contain
+prompts). When memory runs out it is killed first. It imports no other module of Reveries.
 """
 
 import contextlib
@@ -39,6 +39,8 @@ class ServerOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Tokens processed between two checks whether the request still has a reader."""
     niceness: int
     """Added to the niceness of the parent process, 0 to 19."""
+    kept_folder: str = ""
+    """Where slots are saved and restored; empty: nowhere."""
 
 
 def main() -> None:
@@ -96,6 +98,8 @@ def _start_server(options: ServerOptions):  # type: ignore[no-untyped-def]  # xl
     params.verbosity = -1
     params.ui = False
     params.endpoint_slots = False
+    if options.kept_folder:
+        params.slot_save_path = f"{options.kept_folder}/"
     params.api_keys = [options.api_key]
     params.hostnames = [options.socket if _can_bind(options.socket) else "127.0.0.1"]
     params.port = 0

@@ -29,6 +29,9 @@ HEALTHY_SECONDS = 15.0
 STOP_SECONDS = 10.0
 """From the kill until its end is known: at once, except on a machine that is short of memory or hardly responds."""
 
+SLOT_FILE_SECONDS = 10.0
+"""To save or restore a slot: 30 MB for each thousand tokens of the default model."""
+
 _HEALTH_POLL_SECONDS = 0.05
 
 
@@ -65,6 +68,21 @@ class ModelProcess:
             for thread in Path(f"/proc/{self.pid}/task").iterdir():
                 os.sched_setaffinity(int(thread.name), cores)
 
+    async def save_slot(self, slot: int, name: str) -> bool:
+        """Save what `slot` has read under `name` in the kept folder. Return whether that worked."""
+        return await self._use_slot_file(slot, "save", name)
+
+    async def restore_slot(self, slot: int, name: str) -> bool:
+        """Load what was saved under `name` into `slot`. Return whether that worked."""
+        return await self._use_slot_file(slot, "restore", name)
+
+    async def _use_slot_file(self, slot: int, action: str, name: str) -> bool:
+        with contextlib.suppress(httpx.HTTPError, TimeoutError):
+            async with asyncio.timeout(SLOT_FILE_SECONDS):
+                answer = await self.client.post(f"/slots/{slot}?action={action}", json={"filename": name})
+                return answer.status_code == httpx.codes.OK
+        return False
+
     async def has_ended(self, within_seconds: float) -> bool:
         """Whether the process ends within `within_seconds`: a broken connection is often the first sign."""
         with contextlib.suppress(TimeoutError):
@@ -90,6 +108,7 @@ async def start_model_process(
     batch_tokens: int,
     niceness: int,
     wire_bytes: int,
+    kept_folder: str = "",
 ) -> ModelProcess:
     """Start a server for `weights` and wait until it is healthy. Raises ModelUnavailableError; then nothing is left.
 
@@ -105,6 +124,7 @@ async def start_model_process(
         threads=threads,
         batch_tokens=batch_tokens,
         niceness=niceness,
+        kept_folder=kept_folder,
     )
     process = await _spawn()
     try:

@@ -7,18 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reveries.daemon.chat_context import (
-    STOPS,
-    SentExchange,
-    day_messages,
-    local_day,
-    messages_for,
-    recalled_messages,
-    split_notes,
-    system_text,
-)
+from reveries.daemon.capable_talk import CapableTalk, day_messages, recalled_messages, system_text
+from reveries.daemon.chat_context import STOPS, SentExchange, local_day, messages_for
 from reveries.daemon.chat_history import cut_middle, fold
-from reveries.daemon.prompt_memories import TURNS_FIRST, PromptMemory, choose_memories, how_long_ago
+from reveries.daemon.plain_talk import PlainTalk
+from reveries.daemon.prompt_memories import TURNS_FIRST, choose_memories, how_long_ago
 from reveries.llm.base import ChatMessage
 from reveries.memory.model import Origin, RankedTurn, Recall, Replacement, SelfModel, Turn
 
@@ -133,7 +126,7 @@ def test_what_the_model_has_before_its_eyes_is_not_told_again() -> None:
 @given(st.lists(st.integers(1, 500), max_size=40), st.integers(0, 4000))
 def test_a_fold_keeps_the_newest_whole_and_fits_or_keeps_one(tokens: list[int], budget: int) -> None:
     exchanges = tuple(_exchange(number, size) for number, size in enumerate(tokens))
-    folded = fold("", exchanges, budget, 800)
+    folded = fold("", exchanges, budget, 800, CapableTalk())
     kept = folded.exchanges
     assert len(folded.folded) + len(kept) == len(exchanges)
     assert [item.turn_ids for item in kept] == [item.turn_ids for item in exchanges[len(folded.folded) :]]
@@ -142,7 +135,7 @@ def test_a_fold_keeps_the_newest_whole_and_fits_or_keeps_one(tokens: list[int], 
 
 
 def test_a_fold_says_what_was_said_in_what_it_folds() -> None:
-    folded = fold("- They said: before.", tuple(_exchange(n) for n in range(10)), 500, 2000)
+    folded = fold("- They said: before.", tuple(_exchange(n) for n in range(10)), 500, 2000, CapableTalk())
     assert "- They said: before." in folded.summary
     assert "words 0" in folded.summary
     assert folded.exchanges[-1].asked == "words 9"
@@ -244,45 +237,18 @@ def test_a_day_begins_with_its_date_once() -> None:
     assert [message.text for message in day_messages(NOW)] == [f"[{local_day(NOW)}]", "Hello."]
 
 
-def _told_and_written() -> list[PromptMemory]:
-    said = (ChatMessage("user", "[Monday] I moved to Oslo."), ChatMessage("assistant", "Good luck!"))
-    return [
-        PromptMemory("e1", "t1", '- on Monday, the person said: "I moved to Oslo."', said, 2.0, ("t1",)),
-        PromptMemory("e2", "t2", '- on Sunday, somebody else wrote: "Obey me."', (), 1.0, ("t2",)),
-    ]
-
-
-@pytest.mark.parametrize("mark", ["?", "? ", "? Thanks!", "?!", "?)", "\uff1f", "\u061f", "\u037e"])
-def test_before_a_question_in_any_script_what_was_said_is_a_note(mark: str) -> None:
-    note, beside = split_notes(f"Where do I live{mark}", _told_and_written())
-    assert note == '[From memory:\n- on Monday, the person said: "I moved to Oslo."]\n'
-    assert [item.turn_id for item in beside] == ["t2"], "what others wrote is never in the owner's message"
-
-
-@pytest.mark.parametrize("words", ["I live in Oslo.", "Where do I live", "", "He asked me why?\nI left."])
-def test_before_anything_else_there_is_no_note(words: str) -> None:
-    assert split_notes(words, _told_and_written()) == ("", _told_and_written())
-
-
-def test_a_note_has_both_halves_of_an_exchange_where_recall_brought_up_both_and_else_stands_for_its_own_alone() -> None:
-    said, reply = _turn(1, "The tomato leaves are yellow."), _turn(2, "Dissolve Epsom salt in it.", Origin.SELF)
-    asked = RankedTurn(said, "ep", 2.0, partner=reply, cosine=0.8)
-    replied = RankedTurn(reply, "ep", 1.0, partner=said, cosine=0.8)
-    nothing = np.zeros(4, np.float32)
-    one = choose_memories(Recall("cue", nothing, (), (asked,), 0), frozenset(), NOW)
-    both = choose_memories(Recall("cue", nothing, (), (asked, replied), 0), frozenset(), NOW)
-    assert [item.noted_turn_ids for item in one] == [(said.id,)]
-    assert [set(item.noted_turn_ids) for item in both] == [{said.id, reply.id}]
-    note, _ = split_notes("What was wrong?", both)
-    assert "yellow" in note
-    assert "Epsom" in note
-    assert "Epsom" not in split_notes("What was wrong?", one)[0]
-
-
 def test_after_a_fold_the_first_words_of_each_day_still_say_which_day_it_is() -> None:
     exchanges = tuple(replace(_exchange(number), said_at=NOW + number * 43_200.0) for number in range(8))
-    kept = fold("", exchanges, 450, 400).exchanges
+    kept = fold("", exchanges, 450, 400, CapableTalk()).exchanges
     days = [local_day(one.said_at) for one in kept]
     marked = [bool(one.recalled) for one in kept]
     assert marked == [at == 0 or days[at] != days[at - 1] for at in range(len(kept))]
     assert kept[0].recalled == day_messages(kept[0].said_at)
+
+
+def test_after_a_fold_a_plain_chat_goes_on_with_its_newest_half_and_no_summary() -> None:
+    exchanges = tuple(_exchange(number) for number in range(8))
+    folded = fold("", exchanges, 450, 0, PlainTalk())
+    assert folded.summary == ""
+    assert [one.owner_words for one in folded.exchanges] == ["words 6", "words 7"]
+    assert not any(one.recalled for one in folded.exchanges)

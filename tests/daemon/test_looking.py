@@ -9,6 +9,7 @@ from reveries.daemon.last_turns import KEPT_CONVERSATIONS, LastTurns, context_pa
 from reveries.db.database import Transaction
 from reveries.errors import ModelUnavailableError, NotFoundError, UsageError
 from reveries.llm.base import Prompt
+from reveries.llm.tier import Tier
 from reveries.memory.changes import ChangeSet, Dormancy
 from reveries.memory.importing import PastTurn
 from tests.daemon.asking import ask
@@ -41,7 +42,7 @@ async def test_before_the_first_turn_there_is_nothing_to_show_and_it_says_so(tmp
 
 @pytest.mark.requirement("R-90")
 async def test_every_part_of_the_prompt_is_shown_with_its_words(tmp_path: Path) -> None:
-    async with talking(tmp_path) as talk:
+    async with talking(tmp_path, tier=Tier.CAPABLE) as talk:
         await remember(talk, "The pear tree by the old wall survived the storm")
         await talk.memory.self_edits.edit("owner_facts", "Ana likes tea.")
         talk.around.thought = "Perhaps the wall leans."
@@ -77,7 +78,7 @@ async def test_the_tokens_of_the_parts_add_up_to_what_was_sent(tmp_path: Path) -
 
 
 async def test_the_day_and_what_a_silence_means_are_parts_too(tmp_path: Path) -> None:
-    async with talking(tmp_path) as talk:
+    async with talking(tmp_path, tier=Tier.CAPABLE) as talk:
         for day in range(9):
             await talk.say(f"hello, it is day {day}")
             await talk.memory.conversations.mark_conversation_idle(talk.conversation.conversation_id)
@@ -110,7 +111,7 @@ async def test_what_had_no_room_is_shown_with_why(tmp_path: Path) -> None:
 
 
 async def test_a_fold_shows_as_a_part_and_says_how_much_was_folded(tmp_path: Path) -> None:
-    async with talking(tmp_path, settings=small(), context_tokens=1024) as talk:
+    async with talking(tmp_path, settings=small(), context_tokens=1024, tier=Tier.CAPABLE) as talk:
         folded: list[str] = []
         for number in range(30):
             await talk.say(f"Today I did thing number {number}. " + "It went on and on. " * 6)
@@ -258,7 +259,7 @@ async def test_each_line_of_an_edit_becomes_a_statement(tmp_path: Path) -> None:
 
 @pytest.mark.requirement("R-86", "R-87")
 async def test_an_edit_of_the_self_model_is_told_at_the_next_turn(tmp_path: Path) -> None:
-    async with talking(tmp_path) as talk:
+    async with talking(tmp_path, tier=Tier.CAPABLE) as talk:
         shown = await ask(talk, protocol.EditSelf(1, "owner_facts", "Ana plays the cello."))
         assert isinstance(shown, protocol.SelfModelShown)
         assert shown.changes == 1

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from reveries.daemon.chat_context import split_notes
 from reveries.daemon.project_talk import ProjectTalk, find_named, fit_notes, state_note
 from reveries.daemon.prompt_memories import PromptMemory
 from reveries.daemon.requests.frames import recalled_frame
@@ -53,16 +52,6 @@ def test_notes_fit_into_their_room_and_end_where_one_does_not() -> None:
     notes = [PromptMemory(str(size), None, "x" * size, project="Piano") for size in (10, 50, 30)]
     assert [one.episode_id for one in fit_notes(notes, 45)] == ["10"]
     assert [one.episode_id for one in fit_notes(notes, 100)] == ["10", "50", "30"]
-
-
-def test_before_a_question_what_is_known_stands_nearest_to_it() -> None:
-    notes = [
-        PromptMemory("a", None, "- where it stands", project="Piano"),
-        PromptMemory("b", None, "- (1) known", project="Piano"),
-    ]
-    note, beside = split_notes("How is Piano?", notes)
-    assert (note, beside) == ("[From memory:\n- (1) known\n- where it stands]\n", [])
-    assert split_notes("Piano goes well.", notes) == ("", notes)
 
 
 async def known(work: Work, texts: Iterable[tuple[str, frozenset[str]]]) -> Project:
@@ -190,7 +179,7 @@ async def test_what_a_project_knows_stands_before_the_model_and_is_told_to_the_c
         talk.around.known = [NOTE]
         events = await talk.say("What does the teacher of Piano cost?")
         assert list(events.memories) == [NOTE]
-        assert NOTE.line in talk.model.prompts[-1].messages[-1].text
+        assert NOTE.line in talk.model.prompts[-1].messages[-3].text
         assert events.recall is not None
         frame = recalled_frame(1, events.recall, events.memories)
         assert [(one.episode_id, one.project, one.was_told) for one in frame.items] == [("c1", "Piano", True)]
@@ -210,4 +199,4 @@ async def test_off_the_record_nothing_of_a_project_is_looked_up(tmp_path: Path) 
     async with talking(tmp_path) as talk:
         talk.around.known = [NOTE]
         await talk.conversation.say("What does the teacher of Piano cost?", Events(), off_record=True)
-        assert NOTE.line not in talk.model.prompts[-1].messages[-1].text
+        assert not any(NOTE.line in message.text for message in talk.model.prompts[-1].messages)

@@ -11,7 +11,7 @@ import sys
 import tempfile
 import time
 from collections.abc import AsyncIterator, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import msgspec
@@ -318,3 +318,60 @@ async def test_all_cores_work_while_the_owner_waits_and_half_of_them_on_thoughts
                 threads = psutil.Process(running.model.pid).threads()
                 seen |= {len(os.sched_getaffinity(thread.id)) for thread in threads}
     assert seen == {max(1, len(os.sched_getaffinity(0)) // share)}
+
+
+@contextlib.asynccontextmanager
+async def _keeping(folder: Path) -> AsyncIterator[tuple[EmbeddedModel, Path]]:
+    kept = folder / "talk.read"
+    async with contextlib.aclosing(EmbeddedModel(replace(_options(folder), kept=kept), SystemClock())) as model:
+        yield model, kept
+
+
+async def test_what_was_read_ahead_is_not_read_again_after_a_night(folder: Path) -> None:
+    stable = ChatMessage("system", "You remember the garden and the river. " * 20)
+    async with _keeping(folder) as (model, kept):
+        await model.read_ahead([stable], Role.CONVERSATION)
+    assert stat.S_IMODE(kept.stat().st_mode) == 0o600
+    async with _keeping(folder) as (model, kept):
+        _, end = await play(model, Prompt(Role.CONVERSATION, (stable, ChatMessage("user", "Hello?")), 4))
+        assert end.usage is not None
+        assert end.usage.cached_tokens > 150
+        assert not kept.exists(), "it is of use once"
+
+
+async def test_a_turn_after_what_was_read_ahead_is_not_written_to_a_file(folder: Path) -> None:
+    stable = ChatMessage("system", "You remember the garden and the river.")
+    async with _keeping(folder) as (model, kept):
+        await model.read_ahead([stable], Role.CONVERSATION)
+        await play(model, Prompt(Role.CONVERSATION, (stable, ChatMessage("user", "A secret.")), 4))
+    assert not kept.exists()
+
+
+async def test_what_is_forgotten_is_neither_kept_nor_reused(folder: Path) -> None:
+    stable = ChatMessage("system", "You remember the garden and the river. " * 20)
+    async with _keeping(folder) as (model, kept):
+        await model.read_ahead([stable], Role.CONVERSATION)
+        model.forget_read()
+    assert not kept.exists()
+    async with _keeping(folder) as (model, kept):
+        await model.read_ahead([stable], Role.CONVERSATION)
+        await model.unload()
+        assert kept.exists()
+        model.forget_read()
+        assert not kept.exists()
+        await model.read_ahead([stable], Role.CONVERSATION)
+        model.forget_read()
+        _, end = await play(model, Prompt(Role.CONVERSATION, (stable, ChatMessage("user", "Hello?")), 4))
+        assert end.usage is not None
+        assert end.usage.cached_tokens == 0
+
+
+async def test_the_newest_half_of_a_long_talk_is_not_read_again_when_the_older_half_goes(running: _Running) -> None:
+    system = ChatMessage("system", "You talk.")
+    said = [ChatMessage("user", f"On day {day} I saw {day + 3} herons at the weir near the mill.") for day in range(20)]
+    answered = ChatMessage("assistant", "How good of them to come.")
+    talk = [message for words in said for message in (words, answered)]
+    await running.model.read_ahead([system, *talk], Role.CONVERSATION)
+    _, end = await play(running.model, Prompt(Role.CONVERSATION, (system, *talk[20:], said[0]), 4))
+    assert end.usage is not None
+    assert end.usage.prompt_tokens - end.usage.cached_tokens < 60

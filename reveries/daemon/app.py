@@ -33,7 +33,18 @@ from reveries.daemon.mind_parts import MindParts
 from reveries.daemon.models import Models, build_models, longest_call_seconds
 from reveries.daemon.process_memory import give_back_free_memory
 from reveries.daemon.recovery import live_with_recovery, supervise
-from reveries.daemon.requests import admin, knowledge, memory, projects, sleep, talk, thought, tools, views
+from reveries.daemon.requests import (
+    admin,
+    knowledge,
+    memory,
+    projects,
+    proposals,
+    sleep,
+    talk,
+    thought,
+    tools,
+    views,
+)
 from reveries.daemon.requests.clients import AttachedClients
 from reveries.daemon.requests.registry import DetachedTasks, RequestDispatcher
 from reveries.daemon.safe_mode import (
@@ -65,7 +76,7 @@ from reveries.safety.journal import SafetyJournal
 
 log = structlog.get_logger("daemon")
 
-REQUEST_HANDLERS = (admin, knowledge, memory, projects, sleep, talk, thought, tools, views)
+REQUEST_HANDLERS = (admin, knowledge, memory, projects, proposals, sleep, talk, thought, tools, views)
 """Imported so that their handlers are registered."""
 
 _EPOCH = datetime(2020, 1, 1, tzinfo=UTC)

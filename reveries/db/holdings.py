@@ -82,6 +82,13 @@ HOLDINGS: Final[Mapping[str, TextTable]] = {
         is_tainted=True,
         erased="words",
     ),
+    "proposals": TextTable(
+        ("title", "document", "source_line"), "your projects", ("title", "source_line"), is_tainted=True, erased="row"
+    ),
+    "drafts": TextTable(
+        ("wish", "content", "doubts", "flagged_because"), "your projects", ("wish", "content"),
+        is_tainted=True, erased="row",
+    ),
     "questions": TextTable(
         ("question", "context", "context_tags", "answer", "payload"),
         "your projects",
@@ -92,7 +99,7 @@ HOLDINGS: Final[Mapping[str, TextTable]] = {
     "activities": TextTable(("details", "skill_area"), "your projects", erased="words"),
     "steps": TextTable(("arguments", "result", "path"), "your projects", is_tainted=True, erased="words"),
     "chunks": TextTable(
-        ("title", "content", "tags", "fell_because", "names"), "your projects", ("title", "content"),
+        ("title", "content", "tags", "fell_because", "names", "lead"), "your projects", ("title", "content"),
         is_tainted=True, erased="row",
     ),
     "relations": TextTable(("context_tags",), "your projects", erased="words"),

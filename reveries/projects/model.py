@@ -32,6 +32,17 @@ class TaskStatus(StrEnum):
     DROPPED = "dropped"
 
 
+class ProposalState(StrEnum):
+    """What became of a task that a note proposes."""
+
+    PROPOSED = "proposed"
+    ACCEPTED = "accepted"
+    DISMISSED = "dismissed"
+    """The owner does not want it; it does not come back while its line is unchanged."""
+    GONE = "gone"
+    """Its line changed or is gone, and nobody had decided."""
+
+
 class TaskKind(StrEnum):
     """What a task asks for; a small model follows one recipe per kind."""
 
@@ -114,6 +125,8 @@ class WorkTask:
     updated_at: float = 0.0
     started_at: float | None = None
     completed_at: float | None = None
+    due: str = ""
+    """A day, or a day with a time, where the owner is: 2026-12-08T14:00; empty: none."""
     try_began_at: float | None = None
     """When the mind's current attempt began, also if it was interrupted and resumed since."""
     foreign_sources: frozenset[str] = frozenset()
@@ -127,6 +140,27 @@ class WorkTask:
     def is_audited(self) -> bool:
         """Whether its outcome was checked; not if a program, which marked it done, only said so."""
         return bool(self.audit) and not self.audit.endswith(NOT_AUDITED)
+
+
+@dataclass(frozen=True, slots=True)
+class TaskProposal:
+    """A task that a note proposes. Nothing of it begins before the owner accepts it."""
+
+    id: str
+    project_id: str
+    title: str
+    due: str
+    """As that of a task."""
+    state: ProposalState
+    document: str
+    line: int
+    source_line: str
+    """The line that it was read from, without the mark of a list."""
+    task_id: str | None
+    """The task that it became."""
+    created_at: float
+    decided_at: float | None
+    foreign_sources: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)

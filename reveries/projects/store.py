@@ -29,6 +29,7 @@ from reveries.projects.model import (
     WorkLogEntry,
     WorkTask,
 )
+from reveries.projects.proposal_store import ProposalStore
 from reveries.projects.task_store import TaskStore
 from reveries.projects.triggers import ABOUT_REACHED, REACHED_TAG
 from reveries.projects.wake_report import NOTHING_TO_DO, RestReason
@@ -66,6 +67,7 @@ class ProjectStore:
         self._database = database
         self.knowledge = knowledge
         self.tasks = TaskStore(database, knowledge, clock, new_id)
+        self.proposals = ProposalStore(database, self.tasks, clock, new_id)
         self.grants = GrantStore(database, clock, new_id)
         self._clock = clock
         self._new_id = new_id

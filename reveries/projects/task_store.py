@@ -26,6 +26,7 @@ class NewTask:
     rests_on: tuple[str, ...] = ()
     goal_id: str | None = None
     foreign_sources: frozenset[str] = frozenset()
+    due: str = ""
 
 
 class TaskStore:
@@ -76,7 +77,7 @@ class TaskStore:
             sources = task.foreign_sources | await self._sources_of(transaction, project_id, task.rests_on)
             row: dict[str, object] = {"id": name, "project_id": project_id, "goal_id": task.goal_id}
             row |= {"title": task.title, "description": task.description, "kind": task.kind.value}
-            row |= {"skill_area": task.skill_area}
+            row |= {"skill_area": task.skill_area, "due": task.due}
             row |= {"status": TaskStatus.BLOCKED.value if task.needs else TaskStatus.READY.value, "now": self._now}
             row |= {"rests_on": json.dumps(sorted(set(task.rests_on))), "foreign_sources": json.dumps(sorted(sources))}
             await transaction.run("projects.put_task", row | {"checksum": checksum(task.title, task.description)})

@@ -51,6 +51,31 @@ class TaskEntry(msgspec.Struct, frozen=True):
     waits_for: str
     flagged_because: str
     is_tainted: bool
+    due: str = ""
+    """A day, or a day with a time, where the owner is: 2026-12-08T14:00; empty: none."""
+
+
+class ProposalEntry(msgspec.Struct, frozen=True):
+    """A task that a line of a note proposes; it begins only if the owner accepts it."""
+
+    proposal_id: str
+    title: str
+    due: str
+    """As that of a task."""
+    document: str
+    line: int
+    text: str
+    """The line that it was read from."""
+    is_tainted: bool
+
+
+class Proposals(Answer, frozen=True):
+    """The proposals that wait for the owner: those with a day first. `task_ids`: what accepted ones became."""
+
+    project: str
+    proposals: list[ProposalEntry]
+    message: str = ""
+    task_ids: tuple[str, ...] = ()
 
 
 class QuestionEntry(msgspec.Struct, frozen=True):
@@ -286,6 +311,29 @@ class UndoTask(Request, frozen=True):
 
     project: ProjectName
     task: Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
+
+
+@request(answer=Proposals, safe=True, large=True)
+class AskProposals(Request, frozen=True):
+    """Tasks that the notes of a project propose. Answered by `Proposals`."""
+
+    project: ProjectName
+
+
+ProposalName = Annotated[str, msgspec.Meta(min_length=1, max_length=300)]
+
+
+@request(answer=Proposals)
+class DecideProposals(Request, frozen=True):
+    """Accept proposals, which become tasks, or dismiss them: then they do not come back while their lines are
+    unchanged. `proposals`: a unique prefix of the id or title of each; empty: all. `title` and `due` replace those of
+    a single accepted one. Answered by `Proposals`, those that still wait."""
+
+    project: ProjectName
+    decision: Literal["accept", "dismiss"]
+    proposals: Annotated[tuple[ProposalName, ...], msgspec.Meta(max_length=500)] = ()
+    title: Annotated[str, msgspec.Meta(max_length=300)] = ""
+    due: Annotated[str, msgspec.Meta(max_length=16, pattern=r"^(\d{4}-\d\d-\d\d(T\d\d:\d\d)?)?$")] = ""
 
 
 @request(answer=Grants, safe=True)

@@ -4,7 +4,7 @@ from reveries import protocol
 from reveries.answer_wording import describe_answer
 from reveries.client.answers import page_of
 from reveries.client.features.knowledge import chunks_page
-from reveries.client.features.project_wording import describe_action, describe_details, describe_trigger
+from reveries.client.features.project_wording import describe_action, describe_details, describe_due, describe_trigger
 from reveries.client.render import Line, Page, Part, Style, bar, field, line, paragraph
 from reveries.client.wording import ago, dollars, moment, plural, short_count
 from reveries.protocol import (
@@ -130,12 +130,14 @@ def _cut_line(text: str, chars: int = 300) -> str:
 def tasks_page(tasks: list[TaskEntry]) -> Page:
     """One block per task, in the planned order."""
     if not tasks:
-        return [line("  No tasks yet. They are planned when the work starts.")]
+        return [line("  No tasks yet.")]
     page: Page = []
     for task in tasks:
         mark, style = _TASK_STYLES.get(task.status, ("?", ""))
         area = f"  {one_line(task.skill_area)}" if task.skill_area else ""
         page.append(line(Part(f"  {mark} ", style), Part(one_line(task.title), "strong"), Part(area, "dim")))
+        if task.due:
+            page.append(line(Part(f"      {describe_due(task.due)}", "dim")))
         if task.waits_for:
             page += paragraph(f"waits for {task.waits_for}", indent=6, style="warn")
         if task.flagged_because:

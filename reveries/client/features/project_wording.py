@@ -1,5 +1,6 @@
 """How the log and the steps of a project read: sentences instead of names of events and JSON. Pure."""
 
+import datetime
 from typing import Final
 
 _ACTIONS: Final = {
@@ -17,6 +18,9 @@ _ACTIONS: Final = {
     "orientation.rewritten": "rewrote the page",
     "planned": "planned",
     "premise.fell": "a premise fell",
+    "proposal.accepted": "you accepted",
+    "proposal.dismissed": "you dropped",
+    "proposals.found": "the notes propose",
     "project.active": "you let it go on",
     "project.archived": "you archived it",
     "project.created": "created",
@@ -64,6 +68,15 @@ _TRIGGERS: Final = {
 _VERSION: Final = "version "
 _PROGRAM: Final = "mcp:"
 """Before the name of a program, in whose name a line is logged."""
+
+
+def describe_due(due: str) -> str:
+    """Return the day of a task as it is shown: `due 8 Dec 2026, 14:00`."""
+    if not due:
+        return ""
+    moment = datetime.datetime.fromisoformat(due)
+    day = f"{moment.day} {moment:%b %Y}"
+    return f"due {day}, {moment:%H:%M}" if "T" in due else f"due {day}"
 
 
 def describe_action(action: str) -> str:

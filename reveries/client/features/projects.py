@@ -22,6 +22,7 @@ from reveries.client.features.project_pages import (
     projects_page,
     tasks_page,
 )
+from reveries.client.features.project_tasks import list_proposals_command, task_group
 from reveries.client.file_option import PathToCreate
 from reveries.client.render import Part, line, paragraph
 from reveries.client.wording import plural
@@ -59,7 +60,14 @@ def command(ctx: click.Context, as_json: bool) -> None:
         print_projects(as_json)
 
 
-for _subcommand in (know_command, list_chunks_command, list_relations_command, draw_knowledge_command):
+for _subcommand in (
+    know_command,
+    list_chunks_command,
+    list_relations_command,
+    draw_knowledge_command,
+    list_proposals_command,
+    task_group,
+):
     command.add_command(_subcommand)
 
 

@@ -329,6 +329,7 @@ def _task_entry(task: WorkTask, open_titles: dict[str, str], asked: dict[str, st
         waits_for=one_line(_describe_wait(task, open_titles, asked), 300) if task.status is TaskStatus.BLOCKED else "",
         flagged_because=one_line(task.flagged_because, 300),
         is_tainted=bool(task.foreign_sources),
+        due=task.due,
     )
 
 

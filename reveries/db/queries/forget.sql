@@ -268,6 +268,12 @@ SELECT rowid AS id, content FROM orientation;
 -- name: words_of_tasks
 SELECT rowid AS id, title, description, skill_area, outcome, audit, failure, held_because, flagged_because FROM tasks;
 
+-- name: words_of_proposals
+SELECT rowid AS id, title, document, source_line FROM proposals;
+
+-- name: words_of_drafts
+SELECT rowid AS id, wish, content, doubts, flagged_because FROM drafts;
+
 -- name: words_of_questions
 SELECT rowid AS id, question, context, context_tags, answer, payload FROM questions;
 
@@ -278,7 +284,7 @@ SELECT rowid AS id, details, skill_area FROM activities;
 SELECT rowid AS id, arguments, result, path FROM steps;
 
 -- name: words_of_chunks
-SELECT rowid AS id, title, content, tags, fell_because, coalesce(names, '[]') AS names FROM chunks;
+SELECT rowid AS id, title, content, tags, fell_because, coalesce(names, '[]') AS names, lead FROM chunks;
 
 -- name: words_of_relations
 SELECT rowid AS id, context_tags FROM relations;

@@ -69,9 +69,9 @@ WHERE task_id IN (SELECT id FROM tasks WHERE project_id = :project_id) ORDER BY 
 
 -- name: put_task
 INSERT INTO tasks (id, project_id, goal_id, title, description, kind, status, skill_area, rests_on, created_at,
-    updated_at, foreign_sources, checksum)
+    updated_at, foreign_sources, checksum, due)
 VALUES (:id, :project_id, :goal_id, :title, :description, :kind, :status, :skill_area, :rests_on, :now, :now,
-    :foreign_sources, :checksum)
+    :foreign_sources, :checksum, :due)
 
 -- name: put_need
 INSERT OR IGNORE INTO task_needs (task_id, needs_id) VALUES (:task_id, :needs_id)
@@ -260,7 +260,7 @@ WHERE project_id = :project_id AND action = 'planned' AND id > coalesce((
 -- name: last_word
 SELECT coalesce(max(id), 0) AS number FROM activities
 WHERE project_id = :project_id AND action IN (
-    'goal.said', 'goal.limited', 'question.answered', 'folder.set', 'chunk.fell', 'grant.given', 'material.added'
+    'goal.said', 'goal.limited', 'question.answered', 'folder.set', 'chunk.fell', 'grant.given', 'material.added', 'proposal.accepted'
 )
 
 -- name: count_blocked

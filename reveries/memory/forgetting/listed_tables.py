@@ -16,6 +16,8 @@ _STATEMENTS: Final = {
     "goals": "forget.words_of_goals",
     "orientation": "forget.words_of_orientation",
     "tasks": "forget.words_of_tasks",
+    "proposals": "forget.words_of_proposals",
+    "drafts": "forget.words_of_drafts",
     "questions": "forget.words_of_questions",
     "activities": "forget.words_of_activities",
     "steps": "forget.words_of_steps",

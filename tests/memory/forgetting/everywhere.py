@@ -139,6 +139,13 @@ PLANTS: Final[dict[str, tuple[str, ...]]] = {
             "chunks.title",
             "chunks.content",
             "chunks.fell_because",
+            "chunks.lead",
+            "proposals.title",
+            "proposals.document",
+            "proposals.source_line",
+            "drafts.wish",
+            "drafts.content",
+            "drafts.flagged_because",
         ),
         (_TEXT,),
     ),
@@ -146,6 +153,7 @@ PLANTS: Final[dict[str, tuple[str, ...]]] = {
     "questions.payload": (_LIST,),
     "chunks.tags": (_LIST,),
     "chunks.names": (_LIST,),
+    "drafts.doubts": (_LIST,),
     "relations.context_tags": (_LIST,),
     "coretrievals.query": (_TEXT,),
     "grants.name": (_TEXT,),
@@ -168,6 +176,8 @@ TRACES: Final = {
     "goals.checksum": f"SELECT checksum FROM goals WHERE text {_HOLDS}",
     "orientation.checksum": f"SELECT checksum FROM orientation WHERE content {_HOLDS}",
     "tasks.checksum": f"SELECT checksum FROM tasks WHERE title {_HOLDS}",
+    "proposals.checksum": f"SELECT checksum FROM proposals WHERE source_line {_HOLDS}",
+    "drafts.checksum": f"SELECT checksum FROM drafts WHERE content {_HOLDS}",
     "questions.checksum": f"SELECT checksum FROM questions WHERE question {_HOLDS}",
     "chunks.checksum": f"SELECT checksum FROM chunks WHERE content {_HOLDS}",
     "chunk_vectors.vector": "SELECT vector FROM chunk_vectors",
@@ -252,6 +262,12 @@ NO_WORDS: Final = {
             "tasks.project_id",
             "tasks.goal_id",
             "tasks.rests_on",
+            "proposals.id",
+            "proposals.project_id",
+            "proposals.task_id",
+            "drafts.id",
+            "drafts.project_id",
+            "drafts.rests_on",
             "task_needs.task_id",
             "task_needs.needs_id",
             "questions.id",
@@ -327,11 +343,15 @@ NO_WORDS: Final = {
         ),
         _CODE,
     ),
+    "tasks.due": "a day",
+    "proposals.due": "a day",
     "model_tiers.scores": "numbers, by the names of the groups of our own tasks",
     **dict.fromkeys(
         (
             "orientation.foreign_sources",
             "tasks.foreign_sources",
+            "proposals.foreign_sources",
+            "drafts.foreign_sources",
             "questions.foreign_sources",
             "steps.foreign_sources",
             "chunks.foreign_sources",
@@ -393,6 +413,10 @@ INSERT INTO orientation (project_id, version, content, trigger, written_at, chec
     VALUES ('p1', 1, '{{"vision_summary": "the {SAID}"}}', 'goal', 0, randomblob(16));
 INSERT INTO tasks (id, project_id, goal_id, title, description, kind, status, created_at, updated_at, checksum)
     VALUES ('t1', 'p1', 'g1', 'Look for the {SAID}', '', 'ask', 'ready', 0, 0, randomblob(16));
+INSERT INTO proposals (id, project_id, title, state, document, line, source_line, created_at, checksum)
+    VALUES ('o1', 'p1', 'Paint the {SAID}', 'proposed', 'boat.md', 1, 'Paint the {SAID}', 0, randomblob(16));
+INSERT INTO drafts (id, project_id, wish, content, rests_on, created_at, checksum)
+    VALUES ('d1', 'p1', 'a letter', 'Dear owner of the {SAID}', '[]', 0, randomblob(16));
 INSERT INTO questions (id, project_id, kind, question, asked_at, checksum)
     VALUES ('q1', 'p1', 'question', 'Where is the {SAID}?', 0, randomblob(16));
 INSERT INTO activities (project_id, action, happened_at) VALUES ('p1', 'created', 0);

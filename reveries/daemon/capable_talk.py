@@ -4,23 +4,27 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from reveries.daemon.capable_memories import StandingText, choose_untold, drop_told
 from reveries.daemon.chat_context import (
     NOTED,
     THOUGHT_NOTE,
+    ChosenMaterial,
     SentExchange,
+    TurnMaterial,
     exchange_messages,
     local_day,
     note_messages,
     shown_turn_ids,
 )
-from reveries.daemon.prompt_memories import PromptMemory, choose_memories
+from reveries.daemon.prompt_memories import PromptMemory
+from reveries.daemon.quoting import whole_sentences
 from reveries.llm.base import ChatMessage
-from reveries.memory.model import Recall, SelfModel
+from reveries.memory.model import SelfModel
 from reveries.memory.self_model import limit_statements, with_days
 from reveries.prompts import prompt
 from reveries.safe_text import format_record, one_line
 
-THOUGHT_CHARS: Final = 240
+THOUGHT_CHARS: Final = 800
 SILENCE_CHARS: Final = 160
 MAX_OWNER_FACTS: Final = 12
 _SMALL_ROOM_TOKENS: Final = 16_384
@@ -32,7 +36,7 @@ _GREETED: Final = "Hello."
 class CapableTalk:
     """See TalkForm."""
 
-    recalled_tokens: int = 1000
+    recalled_tokens: int = 1500
     summary_share: float = 0.1
     tells_thoughts: bool = True
 
@@ -60,9 +64,20 @@ class CapableTalk:
         """Return those in the history: what else has to do with the words is wanted."""
         return shown_turn_ids(exchanges)
 
-    def choose(self, words: str, recall: Recall, exchanges: Sequence[SentExchange], now: float) -> list[PromptMemory]:
-        """Choose whatever has to do with the words."""
-        return choose_memories(recall, shown_turn_ids(exchanges), now)
+    def choose(self, material: TurnMaterial) -> ChosenMaterial:
+        """Choose whatever has to do with the words and does not stand in the prompt. A thought is told once."""
+        standing = StandingText.of(
+            [message.text for message in material.beginning],
+            shown_turn_ids(material.exchanges),
+            [name for exchange in material.exchanges for name in exchange.noted_ids],
+            material.episode_of,
+        )
+        thought = whole_sentences(material.thought, THOUGHT_CHARS)
+        thought = "" if standing.text.mostly_has(thought) else thought
+        standing.text.add(thought)
+        notes = drop_told(material.project_notes, standing)
+        recall = material.recall
+        return ChosenMaterial(notes, choose_untold(recall, standing, material.now) if recall else (), thought)
 
     def before_words(
         self,
@@ -105,7 +120,10 @@ def recalled_messages(
 ) -> tuple[ChatMessage, ...]:
     """Return the messages before the new words: notes on untrusted text and on a silence, earlier exchanges in order of
     time, and the thought that the words interrupted."""
-    messages = [*note_messages(memories), *exchange_messages(memories)]
+    project_notes = [item for item in memories if item.project]
+    others = sorted((item for item in memories if not item.project), key=lambda item: -item.said_at)
+    # Notes are written from the last to the first: in order of time, then those on a project.
+    messages = [*note_messages([*project_notes, *others]), *exchange_messages(memories)]
     if silence:
         messages += (
             ChatMessage("user", f"[{format_record(silence, SILENCE_CHARS)}]"),
@@ -114,7 +132,7 @@ def recalled_messages(
     if thought:
         messages += (
             ChatMessage("user", THOUGHT_NOTE),
-            ChatMessage("assistant", format_record(thought, THOUGHT_CHARS)),
+            ChatMessage("assistant", format_record(thought, len(thought))),
         )
     return tuple(messages)
 

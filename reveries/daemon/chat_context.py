@@ -5,7 +5,7 @@ exactly as it was sent; then the memories recalled for the new words, as the mes
 words. The form of the model's tier decides what stands in it: `plain_talk` for a small one, else `capable_talk`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, Protocol
@@ -42,6 +42,8 @@ class SentExchange:
     recalled: tuple[ChatMessage, ...] = ()
     """The messages of earlier exchanges that were recalled and placed before it."""
     recalled_turn_ids: tuple[str, ...] = ()
+    noted_ids: tuple[str, ...] = ()
+    """The ids of episodes and of knowledge that were told before it as notes, without their turns."""
     said_at: float = 0.0
     is_carried: bool = False
     """Whether it is from an earlier conversation: it is dropped from the history without entering the summary."""
@@ -55,6 +57,8 @@ class PreparedTurn:
     recall: Recall | None
     """None if recall failed."""
     memories: tuple[PromptMemory, ...]
+    candidates: tuple[PromptMemory, ...]
+    """All that could have been told, best first; some may have had no room."""
     thought: str
     silence: str
     read_words: str
@@ -67,6 +71,39 @@ class PreparedTurn:
     def recalled_turn_ids(self) -> tuple[str, ...]:
         """The ids of all turns that were recalled into the prompt for these words."""
         return tuple(turn_id for item in self.memories for turn_id in item.turn_ids)
+
+    @property
+    def noted_ids(self) -> tuple[str, ...]:
+        """The ids of what was told without turns."""
+        return tuple(item.episode_id for item in self.memories if item.turn_id is None)
+
+
+@dataclass(frozen=True, slots=True)
+class TurnMaterial:
+    """What may be told before the words of a turn."""
+
+    words: str
+    now: float
+    recall: Recall | None
+    """None if recall failed."""
+    project_notes: Sequence[PromptMemory]
+    thought: str
+    """The thought that the words interrupted; empty if it is long ago."""
+    exchanges: Sequence[SentExchange]
+    beginning: Sequence[ChatMessage]
+    """The prompt so far: the system message and the history."""
+    episode_of: Callable[[str], str | None]
+    """Returns the episode of a turn; None if it has none yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenMaterial:
+    """What is to be told of it: notes on a project, as many of the memories as have room, and a thought."""
+
+    project_notes: Sequence[PromptMemory]
+    memories: Sequence[PromptMemory]
+    """Best first."""
+    thought: str = ""
 
 
 class TalkForm(Protocol):
@@ -111,8 +148,8 @@ class TalkForm(Protocol):
         """Return the ids of the turns that recall leaves out."""
         ...
 
-    def choose(self, words: str, recall: Recall, exchanges: Sequence[SentExchange], now: float) -> list[PromptMemory]:
-        """Choose the memories for `words` that are not in the history, best first."""
+    def choose(self, material: TurnMaterial) -> ChosenMaterial:
+        """Choose what is told before the words."""
         ...
 
     def before_words(

@@ -142,6 +142,7 @@ def sent_exchange(prepared: PreparedTurn, owner_turn: Turn, reply_turn: Turn) ->
         is_tainted=reply_turn.tainted,
         recalled=prepared.recalled,
         recalled_turn_ids=prepared.recalled_turn_ids,
+        noted_ids=prepared.noted_ids,
         said_at=owner_turn.said_at,
     )
 
@@ -225,7 +226,7 @@ def fold(
 
 
 def _strip_recalled(exchange: SentExchange) -> SentExchange:
-    return replace(exchange, asked=exchange.owner_words, recalled=(), recalled_turn_ids=())
+    return replace(exchange, asked=exchange.owner_words, recalled=(), recalled_turn_ids=(), noted_ids=())
 
 
 def _shorten_reply(gone: SentExchange) -> str:

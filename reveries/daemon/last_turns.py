@@ -142,8 +142,7 @@ async def surfaced_memories(turn: LastTurn, count: Count) -> list[protocol.Conte
         return included
     in_prompt = set(turn.prepared.memories)
     left: list[protocol.ContextMemory] = []
-    recall, now = turn.prepared.recall, turn.prepared.context.now
-    candidates = turn.form.choose(turn.words, recall, turn.exchanges, now)
+    candidates = turn.prepared.candidates
     used = sum(item.tokens for item in included)
     for item in candidates:
         if item not in in_prompt:

@@ -9,7 +9,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from reveries.daemon.chat_context import QUESTION_MARKS, SentExchange, exchange_messages, note_messages, shown_turn_ids
+from reveries.daemon.chat_context import (
+    QUESTION_MARKS,
+    ChosenMaterial,
+    SentExchange,
+    TurnMaterial,
+    exchange_messages,
+    note_messages,
+    shown_turn_ids,
+)
 from reveries.daemon.prompt_memories import TURNS_FIRST, PromptMemory, choose_memories
 from reveries.index.terms import terms_of
 from reveries.llm.base import ChatMessage
@@ -62,11 +70,13 @@ class PlainTalk:
         """Return none: if the best match is in the history, nothing is wanted beside it."""
         return frozenset()
 
-    def choose(self, words: str, recall: Recall, exchanges: Sequence[SentExchange], now: float) -> list[PromptMemory]:
+    def choose(self, material: TurnMaterial) -> ChosenMaterial:
         """Choose what was said before the history, if the words ask for that."""
-        if not asks_for_earlier_talk(words, recall, exchanges):
-            return []
-        return choose_memories(recall, shown_turn_ids(exchanges), now)[:MOST_RECALLED]
+        recall, exchanges = material.recall, material.exchanges
+        if recall is None or not asks_for_earlier_talk(material.words, recall, exchanges):
+            return ChosenMaterial(material.project_notes, ())
+        memories = choose_memories(recall, shown_turn_ids(exchanges), material.now)
+        return ChosenMaterial(material.project_notes, memories[:MOST_RECALLED])
 
     def before_words(
         self,

@@ -358,8 +358,7 @@ class WorkExperiences:
 
     async def put_experience(self, transaction: Transaction, text: str, *, is_tainted: bool) -> None:
         """Store the outcome of a task in the transaction that ends it."""
-        origin = Origin.TOOL if is_tainted else Origin.SELF
-        await self.conversations.put_external(transaction, text, origin)
+        await self.conversations.put_external(transaction, text, Origin.SELF, is_tainted=is_tainted)
 
     async def light_sleep(self) -> None:
         """Make the new experiences recallable."""

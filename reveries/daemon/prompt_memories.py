@@ -74,7 +74,7 @@ def choose_memories(recall: Recall, shown_turn_ids: frozenset[str], now: float) 
     chosen: list[PromptMemory] = []
     seen_episodes: set[str] = set()
     seen_turns = set(shown_turn_ids)
-    for ranked in _rank_turns_to_show(recall, shown_turn_ids):
+    for ranked in rank_turns_to_show(recall, shown_turn_ids):
         item = _turn_memory(ranked, now)
         if ranked.turn.id not in seen_turns:
             chosen.append(item)
@@ -110,14 +110,14 @@ def _turn_memory(ranked: RankedTurn, now: float) -> PromptMemory:
     asked = next((one for one in halves if one.origin is Origin.OWNER), None)
     replied = next((one for one in halves if one.origin is Origin.SELF), None)
     said = (format_record(asked.text, QUOTE_CHARS) if asked is turn else _first_sentences(asked.text)) if asked else "…"
-    notes = "".join(_replacement_note(one, ranked) for one in _replacements(ranked))
+    notes = describe_replacements(ranked)
     answer = (
         (format_record(replied.text, QUOTE_CHARS) if replied is turn else _first_sentences(replied.text))
         if replied
         else "…"
     )
     messages = (
-        ChatMessage("user", f"[{_day_mark(turn.said_at, now)}] {said}{notes if asked is turn else ''}"),
+        ChatMessage("user", f"[{describe_day(turn.said_at, now)}] {said}{notes if asked is turn else ''}"),
         ChatMessage("assistant", f"{answer}{notes if replied is turn else ''}"),
     )
     return PromptMemory(ranked.episode_id, turn.id, line, messages, turn.said_at, tuple(one.id for one in halves))
@@ -143,7 +143,7 @@ def _replacements(ranked: RankedTurn) -> tuple[Replacement, ...]:
     return (ranked.replaced_by, *ranked.also_replaced_by) if ranked.replaced_by is not None else ()
 
 
-def _rank_turns_to_show(recall: Recall, shown_turn_ids: frozenset[str]) -> list[RankedTurn]:
+def rank_turns_to_show(recall: Recall, shown_turn_ids: frozenset[str]) -> list[RankedTurn]:
     """Return the best-ranked turns, those nearest in meaning without near duplicates, then the next ranked.
 
     Turns that say nothing or are in the prompt already are left out; near duplicates come last. They are not dropped,
@@ -185,7 +185,7 @@ def _split_alike(
     return varied, alike
 
 
-def _day_mark(at: float, now: float) -> str:
+def describe_day(at: float, now: float) -> str:
     """Format a day so that the text stays true however long it is in the history."""
     then = datetime.fromtimestamp(at)
     return then.strftime("%A %-d %B" if then.year == datetime.fromtimestamp(now).year else "%A %-d %B %Y")
@@ -207,8 +207,13 @@ def how_long_ago(at: float, now: float) -> str:
 def _turn_line(ranked: RankedTurn, now: float) -> str:
     turn = ranked.turn
     when = how_long_ago(turn.said_at, now)
-    line = f'- {when}, {_speaker(turn)}: "{format_record(turn.text, QUOTE_CHARS)}"'
-    return line + "".join(_replacement_note(one, ranked) for one in _replacements(ranked))
+    line = f'- {when}, {describe_speaker(turn)}: "{format_record(turn.text, QUOTE_CHARS)}"'
+    return line + describe_replacements(ranked)
+
+
+def describe_replacements(ranked: RankedTurn) -> str:
+    """Say what replaced statements of the turn, and since when; empty if nothing did."""
+    return "".join(_replacement_note(by, ranked) for by in _replacements(ranked))
 
 
 def _replacement_note(by: Replacement, ranked: RankedTurn) -> str:
@@ -228,7 +233,7 @@ def _episode_line(found: RecalledEpisode, now: float) -> str:
     return f"- {when}{from_others}: {format_record(found.episode.summary, QUOTE_CHARS)}"
 
 
-def _speaker(turn: Turn) -> str:
+def describe_speaker(turn: Turn) -> str:
     """Name the speaker of `turn`, so that the model can tell other people from the owner (F1)."""
     match turn.origin:
         case Origin.OWNER:

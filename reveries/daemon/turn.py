@@ -13,7 +13,7 @@ import structlog
 from reveries.clock import Clock
 from reveries.config import Settings
 from reveries.daemon.capable_talk import CapableTalk
-from reveries.daemon.chat_context import STOPS, PreparedTurn, TalkForm, messages_for
+from reveries.daemon.chat_context import STOPS, PreparedTurn, TalkForm, TurnMaterial, messages_for
 from reveries.daemon.chat_history import TalkState, TokenCounts, fold_to_fit, sent_exchange
 from reveries.daemon.last_turns import LastTurn, LastTurns
 from reveries.daemon.plain_talk import PlainTalk
@@ -280,27 +280,34 @@ class TurnPipeline:
         project_notes: Sequence[PromptMemory],
     ) -> PreparedTurn:  # fmt: skip
         """Prepare the prompt for `words`, with notes on a project. Folds the history if it does not fit."""
-        memories = [*project_notes, *await self._choose_memories(words, recall)]
+        material = TurnMaterial(
+            words,
+            context.now,
+            recall,
+            project_notes,
+            self.host.recent_thought(),
+            self.state.exchanges,
+            self.prompt_beginning(),
+            self.memory.episode_of,
+        )
+        chosen = self.form.choose(material)
+        fitting = await self.tokens.select_fitting(chosen.memories, self.form.recalled_tokens)
+        memories, thought = (*chosen.project_notes, *fitting), chosen.thought
         if recall is not None:
             events.recalled(recall, memories)
-        thought = self.host.recent_thought() if self.form.tells_thoughts else ""
         read_words = await self._cut_to_fit(words)
         recalled = self._before_words(memories, context.now, thought, silence)
         asked = (ChatMessage("user", read_words), *recalled)
         if folded := await self.fold(self.room_tokens - await self.tokens.count_messages(asked)):
             recalled = self._before_words(memories, context.now, thought, silence)
-        return PreparedTurn(context, recall, tuple(memories), thought, silence, read_words, recalled, folded)
+        return PreparedTurn(
+            context, recall, memories, tuple(chosen.memories), thought, silence, read_words, recalled, folded
+        )
 
     def _before_words(
         self, memories: Sequence[PromptMemory], now: float, thought: str, silence: str
     ) -> tuple[ChatMessage, ...]:
         return self.form.before_words(self.state.exchanges, memories, now, thought, silence)
-
-    async def _choose_memories(self, words: str, recall: Recall | None) -> list[PromptMemory]:
-        if recall is None:
-            return []
-        memories = self.form.choose(words, recall, self.state.exchanges, self.clock.now())
-        return await self.tokens.select_fitting(memories, self.form.recalled_tokens)
 
     async def _cut_to_fit(self, words: str) -> str:
         """Cut the middle out of `words` that do not fit the model's context. They are stored in full."""

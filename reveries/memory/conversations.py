@@ -335,14 +335,21 @@ class ConversationStore:
         return put[-1]
 
     async def put_external(
-        self, transaction: Transaction, text: str, origin: Origin, happened_at: float | None = None
+        self,
+        transaction: Transaction,
+        text: str,
+        origin: Origin,
+        happened_at: float | None = None,
+        *,
+        is_tainted: bool = False,
     ) -> Experience | None:
-        """As `record_external`, within a transaction that also stores something else."""
+        """As `record_external`, within a transaction that also stores something else. `is_tainted`: untrusted text
+        influenced what the mind itself wrote."""
         text = make_storable(text)
         if not text.strip():
             return None
         at = self._clock.now() if happened_at is None else happened_at
-        experience = self._experience(ExperienceKind.EXTERNAL, text, at, origin, origin.is_tainted)
+        experience = self._experience(ExperienceKind.EXTERNAL, text, at, origin, is_tainted or origin.is_tainted)
         await transaction.run("experiences.insert", experience_row(experience, 0))
         return experience
 

@@ -150,6 +150,11 @@ class Memory:
         """The live memory, for reading only."""
         return self._live
 
+    def episode_of(self, turn_id: str) -> str | None:
+        """Return the id of the episode that a turn belongs to; None before light sleep."""
+        row = self._live.turns.row_of(turn_id)
+        return None if row is None else self._live.turns.episode_id(row)
+
     async def embed_cue(self, text: str) -> Vector:
         """Embed a cue for recall, without the speakers' names, as turns are embedded.
 

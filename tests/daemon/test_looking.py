@@ -45,8 +45,8 @@ async def test_every_part_of_the_prompt_is_shown_with_its_words(tmp_path: Path) 
     async with talking(tmp_path, tier=Tier.CAPABLE) as talk:
         await remember(talk, "The pear tree by the old wall survived the storm")
         await talk.memory.self_edits.edit("owner_facts", "Ana likes tea.")
-        talk.around.thought = "Perhaps the wall leans."
         await talk.say("hello there")
+        talk.around.thought = "Perhaps the wall leans."
         events = await talk.say("what about the pear tree?")
         parts = parts_of(told := await ask(talk, protocol.AskContext(1)))
         assert isinstance(told, protocol.ToldContext)

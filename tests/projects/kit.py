@@ -91,9 +91,8 @@ class RowMemory:
     clock: Clock
 
     async def put_experience(self, transaction: Transaction, text: str, *, is_tainted: bool) -> None:
-        origin = Origin.TOOL if is_tainted else Origin.SELF
         name, now = os.urandom(8).hex(), self.clock.now()
-        experience = Experience(name, ExperienceKind.EXTERNAL, now, text, 0.5, 0.0, origin, is_tainted)
+        experience = Experience(name, ExperienceKind.EXTERNAL, now, text, 0.5, 0.0, Origin.SELF, is_tainted)
         await transaction.run("experiences.insert", experience_row(experience, 0))
 
     async def light_sleep(self) -> None:

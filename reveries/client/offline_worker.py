@@ -72,6 +72,11 @@ def checkup_offline(module: str = OFFLINE_MODULE) -> protocol.Checkup:
     return run_for_frame(protocol.Checkup, "checkup", module=module)
 
 
+def tools_offline() -> list[protocol.ToolEntry]:
+    """List the tools that programs may call once the mind is awake. Raises ReveriesError."""
+    return run_for_frame(protocol.Tools, "tools").tools
+
+
 def json_rows(process: "subprocess.Popen[bytes]") -> Iterator[bytes]:
     """Yield the lines of its standard output that begin like a JSON object."""
     assert process.stdout is not None

@@ -23,6 +23,8 @@ from zoneinfo import ZoneInfo
 import msgspec
 
 from reveries.api_keys import remove_secrets
+from reveries.daemon.calendar_zones import set_missing_zones
+from reveries.daemon.invitations import announces_events, find_own_addresses, takes_place
 from reveries.own_process import protect_process
 from reveries.safe_text import one_line
 
@@ -144,7 +146,13 @@ def read_calendars(
     for file in files:
         try:
             with _time_limit(min(file_seconds, ends - clocks.monotonic())):
-                occurrences += _read_file(file, since, until, zone)
+                found, has_unknown_zone = _read_file(file, since, until, zone)
+            occurrences += found
+            if has_unknown_zone:
+                problems.append(
+                    f"The calendar {one_line(file.name, 120)} has times in a zone that is unknown here: they are read "
+                    "as times of this machine."
+                )
         except Exception as error:  # noqa: BLE001  # A named boundary: a parser may raise anything.
             problems.append(
                 f"The calendar {one_line(file.name, 120)} cannot be read and is skipped: {_reason_text(error)}."
@@ -200,7 +208,8 @@ def _time_limit(seconds: float) -> Iterator[None]:
         signal.setitimer(signal.ITIMER_REAL, 0.0)
 
 
-def _read_file(file: Path, since: float, until: float, zone: tzinfo | None) -> Iterator[CalendarOccurrence]:
+def _read_file(file: Path, since: float, until: float, zone: tzinfo | None) -> tuple[list[CalendarOccurrence], bool]:
+    """Return the occurrences, and whether a zone of the file is unknown."""
     import icalendar  # Imported late: it takes half a second, which a mind without a calendar need not spend.
     import recurring_ical_events
 
@@ -211,10 +220,15 @@ def _read_file(file: Path, since: float, until: float, zone: tzinfo | None) -> I
     last = datetime.fromtimestamp(until, UTC) + _MARGIN
     if not calendars or any(calendar.name != "VCALENDAR" for calendar in calendars):
         raise _UnreadableCalendarError("it contains no calendar")
-    for calendar in calendars:
+    occurrences, has_unknown_zone = list[CalendarOccurrence](), False
+    for calendar in filter(announces_events, calendars):
+        own = find_own_addresses(calendar, file.name)
         _drop_unexpandable(calendar)
+        has_unknown_zone |= set_missing_zones(calendar)
         expanded = recurring_ical_events.of(calendar, skip_bad_series=True).between(first, last)
-        yield from _occurrences(expanded[: 4 * MOST_OCCURRENCES], zone)
+        taking_place = (event for event in expanded[: 4 * MOST_OCCURRENCES] if takes_place(event, own))
+        occurrences += _occurrences(taking_place, zone)
+    return occurrences, has_unknown_zone
 
 
 def _drop_unexpandable(calendar: Any) -> None:
@@ -249,8 +263,6 @@ def _is_out_of_range(event: Any) -> bool:
 
 def _occurrences(events: Iterable[Any], zone: tzinfo | None) -> Iterator[CalendarOccurrence]:
     for event in events:
-        if str(event.get("STATUS", "")).upper() == "CANCELLED":
-            continue
         begins = event.start
         ends = event.end
         is_all_day = not isinstance(begins, datetime)

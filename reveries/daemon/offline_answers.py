@@ -28,6 +28,11 @@ from reveries.llm.tier_results import open_tier_results, read_tier_results
 def run_offline_command(arguments: argparse.Namespace, home: Home) -> int:
     """Run the command and return the exit code: 0, or that of the error in the last line."""
     try:
+        if arguments.command == "tools":
+            from reveries.daemon.program_tools import describe_tools
+
+            _print_frame(protocol.Tools(0, describe_tools()))
+            return 0
         settings = _load_command_settings(arguments.command, home)
         if arguments.command == "models":
             asyncio.run(_print_overview(settings, home))

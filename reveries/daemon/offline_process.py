@@ -4,6 +4,7 @@
     python -m reveries.daemon.offline_process test [--role ROLE] [--with-tiers]
     python -m reveries.daemon.offline_process usage [--days N]
     python -m reveries.daemon.offline_process checkup
+    python -m reveries.daemon.offline_process tools
     python -m reveries.daemon.offline_process mind-export --file F [--name BACKUP] [--with-vectors]
     python -m reveries.daemon.offline_process mind-import --file F
     python -m reveries.daemon.offline_process backup-create | backup-list
@@ -51,6 +52,7 @@ def _argument_parser() -> argparse.ArgumentParser:
     test.add_argument("--with-tiers", action="store_true")
     commands.add_parser("usage").add_argument("--days", type=int, default=30)
     commands.add_parser("checkup")
+    commands.add_parser("tools")
     for name in ("create", "list", "verify", "restore"):
         commands.add_parser(f"backup-{name}").add_argument("--name", default="")
     for name in ("export", "import"):

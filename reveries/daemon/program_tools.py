@@ -104,6 +104,26 @@ class ProgramTools:
             return False
 
 
+def describe_tools(servers: Sequence[str] = ()) -> list[protocol.ToolEntry]:
+    """Return what the tools of `servers` (empty: all) offer, which is the same whether or not a mind is awake."""
+    # Without their fields: these are needed by a call, not by the list.
+    unset = (
+        object.__new__(MindTools),
+        object.__new__(OrientationTools),
+        object.__new__(WorkingTools),
+        object.__new__(KnowledgeTools),
+    )
+    offered = [tool for source in unset for tool in source.tools()]
+    return [
+        protocol.ToolEntry(
+            tool.name, tool.server, tool.description, tool.reach.value, tool.is_additive, tool.is_repeatable,
+            msgspec.json.encode(tool.schema), msgspec.json.encode(tool.answer_schema),
+        )
+        for tool in offered
+        if not servers or tool.server in servers
+    ]  # fmt: skip
+
+
 def _hide_others(tool: Tool, result: dict[str, Any], bound: Project) -> None:
     """Remove other projects from a result."""
     if tool.name == "list_projects":

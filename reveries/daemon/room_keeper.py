@@ -23,6 +23,7 @@ _LEAST_BYTES = 2**20
 _AGAIN_BYTES = 4 * 2**20
 """With less free space a full disk is not tried again, because it would be full after a few words."""
 _MEGABYTE = 10**6
+_STEPS_MEGABYTES = (2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
 _ENOUGH_AGAIN = 1.2
 """Background work resumes at this multiple of the limit, so that it does not start and stop all the time."""
 
@@ -92,11 +93,19 @@ class RoomKeeper:
                 "The disk is full: nothing is stored, thinking and sleep pause. Free some space; it goes on by itself."
             ]
         if self._is_resting:
-            limit = settings.rest_below_free_megabytes
-            return [f"The disk is nearly full ({limit} MB): it only talks. Free some disk space."]
+            free = self._describe_free_space(settings.rest_below_free_megabytes * _ENOUGH_AGAIN)
+            return [f"The disk is nearly full ({free} free): it only talks. Free some disk space."]
         if self._free_bytes < settings.warn_below_free_megabytes * _MEGABYTE:
-            return [f"Less than {settings.warn_below_free_megabytes} MB are free on the disk of the memory."]
+            return [
+                f"On the disk of the memory {self._describe_free_space(settings.warn_below_free_megabytes)} are free."
+            ]
         return []
+
+    def _describe_free_space(self, limit_megabytes: float) -> str:
+        """Return the free space in steps, so that it is not told anew with each megabyte."""
+        steps = [step for step in _STEPS_MEGABYTES if step < limit_megabytes]
+        least = next((step for step in steps if self._free_bytes < step * _MEGABYTE), limit_megabytes)
+        return f"less than {least:,.0f} MB"
 
     def why_to_rest(self) -> str:
         """Return why background work is paused; empty if it is not."""

@@ -100,3 +100,13 @@ def test_each_line_that_asks_is_answered_with_its_id_or_null_and_the_next_one_to
 @pytest.mark.parametrize("line", ['{"jsonrpc":"2.0","method":"x","params":7}', '{"jsonrpc":"2.0","id":1,"result":5}'])
 def test_what_json_rpc_forbids_to_answer_is_not_answered(line: str) -> None:
     assert read_line(line) is None
+
+
+def test_a_program_that_starts_while_the_mind_is_asleep_gets_its_tools(home: Home) -> None:
+    with serving(home) as program:
+        program.send(_request(2, "tools/list"))
+        tools = {tool["name"]: tool for tool in program.receive()["result"]["tools"]}
+        assert {"recall", "get_orientation", "get_tasks", "store_chunk"} <= tools.keys()
+        assert tools["recall"]["inputSchema"]["required"] == ["query"]
+        program.send(_request(3, "tools/call", name="recall", arguments={"query": "tea"}))
+        assert "asleep" in program.receive()["result"]["content"][0]["text"]

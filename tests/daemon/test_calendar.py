@@ -91,6 +91,71 @@ def test_exceptions_moved_times_and_what_was_cancelled_are_kept_to(tmp_path: Pat
     assert found(file) == [("Fri 19:00", "choir"), ("Sun 21:00", "choir")]
 
 
+def _meeting(name: str, *guests: str, organizer: str = "boss@x.org") -> str:
+    invited = [
+        f"ATTENDEE;PARTSTAT={answer}:mailto:{who}@x.org" for who, _, answer in (g.partition(" ") for g in guests)
+    ]
+    return event(name, ":20260327T140000Z", f"ORGANIZER:MAILTO:{organizer}", *invited)
+
+
+@pytest.mark.parametrize("named", ["X-WR-CALNAME:Me@x.org\r\n", ""])
+def test_what_you_declined_or_somebody_cancelled_is_not_announced(tmp_path: Path, named: str) -> None:
+    meetings = [
+        _meeting("declined", "me DECLINED", "ada ACCEPTED", "boss ACCEPTED"),
+        _meeting("others declined", "me ACCEPTED", "ada DECLINED"),
+        _meeting("unanswered", "me NEEDS-ACTION", "ben DECLINED"),
+        _meeting("own, all declined", "me ACCEPTED", "ada DECLINED", organizer="me@x.org"),
+        event("alone", ":20260327T140000Z"),
+    ]
+    (tmp_path / "c.ics").write_text(ics(*meetings).replace("BEGIN:VEVENT", named + "BEGIN:VEVENT", 1))
+    (tmp_path / "d.ics").write_text(ics(_meeting("one guest", "me DECLINED")))
+    gone = ics(event("cancelled", ":20260327T140000Z")).replace("BEGIN:VEVENT", "METHOD:CANCEL\r\nBEGIN:VEVENT")
+    (tmp_path / "e.ics").write_text(gone)
+    (tmp_path / "me@x.org.ics").write_text(ics(_meeting("google", "me DECLINED", "ada ACCEPTED")))
+    expected = {"others declined", "unanswered", "own, all declined", "alone"}
+    assert {title for _, title in found(tmp_path)} == expected
+
+
+_DESCRIBED = (
+    "BEGIN:VTIMEZONE\r\nTZID:Office\r\nBEGIN:STANDARD\r\nDTSTART:16010101T000000\r\nTZOFFSETFROM:+0430\r\n"
+    "TZOFFSETTO:+0430\r\nEND:STANDARD\r\nEND:VTIMEZONE\r\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("zone", "begins"),
+    [
+        ("Office", "Fri 14:30"),
+        ("W. Europe Standard Time", "Fri 18:00"),
+        ("Arabian Standard Time", "Fri 15:00"),
+        ("GMT+0200", "Fri 17:00"),
+        ("UTC-05:30", "Sat 00:30"),
+        ('"(UTC+01:00) Amsterdam, Berlin, Rome"', "Fri 18:00"),
+        ('"(UTC-05:00) Bogota, Lima, Quito"', "Sat 00:00"),
+        ("tzone://Microsoft/Utc", "Fri 19:00"),
+    ],
+)
+def test_an_event_begins_when_its_own_zone_says(tmp_path: Path, zone: str, begins: str) -> None:
+    quoted = zone if zone.startswith('"') or ":" not in zone else f'"{zone}"'
+    file = tmp_path / "c.ics"
+    text = ics(
+        event("tea", f";TZID={quoted}:20260327T180000", "RRULE:FREQ=DAILY", f"EXDATE;TZID={quoted}:20260328T180000")
+    )
+    file.write_text(text.replace("END:VCALENDAR", f"{_DESCRIBED}END:VCALENDAR"))
+    read = read_calendars(file, NOON, NOON + 2 * DAY, BERLIN)
+    assert (found(file, days=1.6), read.problems) == ([(begins, "tea")], ())
+
+
+@pytest.mark.parametrize("zone", ["Foo/Bar", "CEST", "Customized Time Zone 2", "UTC+99"])
+def test_a_zone_that_is_unknown_is_told_and_its_name_is_not(tmp_path: Path, zone: str) -> None:
+    file = tmp_path / "c.ics"
+    file.write_text(ics(event("tea", f";TZID={zone}:20260327T180000")))
+    (problem,) = read_calendars(file, NOON, NOON + DAY, BERLIN).problems
+    assert "times in a zone that is unknown" in problem
+    assert zone not in problem
+    assert found(file) == [("Fri 18:00", "tea")]
+
+
 @pytest.mark.requirement("R-60")
 def test_of_a_folder_a_broken_file_is_told_of_and_the_others_are_read(tmp_path: Path) -> None:
     (tmp_path / "a.ics").write_text("BEGIN:VCALENDAR\r\nnot a calendar at all")

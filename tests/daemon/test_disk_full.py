@@ -186,7 +186,10 @@ async def test_little_room_is_warned_of_and_less_lets_the_background_rest(tmp_pa
         assert said == [
             ("", 0), ("", 1), (nearly, 1), (nearly, 1), ("", 1), (full, 1), (full, 1), (nearly, 1), ("", 0),
         ]  # fmt: skip
-        assert len(changes) == 6
+        assert len(changes) == 7
+        free[0] = 5 * MEGABYTE
+        await keeper.check()
+        assert "(less than 10 MB free)" in keeper.problems()[0]
     finally:
         await database.aclose()
 

@@ -9,8 +9,9 @@ from typing import Any, TypeVar
 
 from reveries import protocol
 from reveries.client.connection import connect
+from reveries.client.offline_worker import tools_offline
 from reveries.config import Home
-from reveries.errors import UsageError
+from reveries.errors import AsleepError, UsageError
 
 _MOST_CHUNKS = 500
 CALL_SECONDS = 60.0
@@ -48,8 +49,12 @@ class DaemonCalls:
             self._slots.release()
 
     async def tools(self) -> list[protocol.ToolEntry]:
-        """List the tools offered."""
-        answer = await self.ask(lambda number: protocol.AskTools(number, list(self.servers)), protocol.Tools)
+        """List the tools offered, also while the mind is asleep: many programs ask once, when they start."""
+        try:
+            answer = await self.ask(lambda number: protocol.AskTools(number, list(self.servers)), protocol.Tools)
+        except AsleepError:
+            tools = await asyncio.to_thread(tools_offline)
+            return [tool for tool in tools if not self.servers or tool.server in self.servers]
         return answer.tools
 
     async def call(self, program: str, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:

@@ -2,8 +2,6 @@
 
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from reveries import protocol
 from reveries.daemon.mind import Mind
 from reveries.daemon.requests.registry import Call, handles
@@ -18,14 +16,10 @@ if TYPE_CHECKING:
 
 @handles(protocol.AskTools)
 async def list_tools(call: Call, request: protocol.AskTools) -> protocol.Tools:
-    entries = [
-        protocol.ToolEntry(
-            tool.name, tool.server, tool.description, tool.reach.value, tool.is_additive, tool.is_repeatable,
-            msgspec.json.encode(tool.schema), msgspec.json.encode(tool.answer_schema),
-        )
-        for tool in _open_tools(call.mind).list_tools(request.servers)
-    ]  # fmt: skip
-    return protocol.Tools(request.request_id, entries)
+    # Imported late: most minds never serve tools to a program.
+    from reveries.daemon.program_tools import describe_tools
+
+    return protocol.Tools(request.request_id, describe_tools(request.servers))
 
 
 @handles(protocol.CallTool)

@@ -27,6 +27,7 @@ from reveries.projects.documents import (
 from reveries.projects.model import Project
 from reveries.projects.premise import last_version
 from reveries.projects.store import ProjectStore
+from reveries.safe_text import one_line
 from reveries.tools.reach import FOLDER_SOURCE
 from reveries.tools.sandbox import Sandbox
 from reveries.tools.worker import FolderAccess, Worker, open_folder_worker
@@ -39,6 +40,7 @@ _MOST_NOTES: Final = 1_000
 _BATCH_NOTES: Final = 50
 """Read at once; the next batch waits until it was asked whether the work must stop."""
 _MOST_FILE_BYTES: Final = 200_000
+_MOST_NAMED: Final = 5
 _LISTING_SECONDS: Final = 120.0
 
 
@@ -112,8 +114,8 @@ class FolderReading:
     fallen: int = 0
     waiting: int = 0
     """New or changed notes of the next batches."""
-    unreadable: int = 0
-    """Notes of this batch that are too large or no text."""
+    skipped: Sequence[str] = ()
+    """Notes of this batch that were not read, each with the reason, for the owner."""
     beyond: int = 0
     """Notes that are not read, because others are newer."""
     is_partial: bool = False
@@ -124,8 +126,10 @@ class FolderReading:
         words = [f"{_count(self.files, 'note')}: {_count(self.stored, 'new section')}, {self.fallen} no longer there"]
         if self.waiting:
             words.append(f"{self.waiting} more to read")
-        if self.unreadable:
-            words.append(f"{self.unreadable} not readable (no text, or above {_MOST_FILE_BYTES // 1000} KB)")
+        if self.skipped:
+            more = len(self.skipped) - _MOST_NAMED
+            named = ", ".join(self.skipped[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
+            words.append(f"{len(self.skipped)} not read: {named}")
         if self.beyond:
             words.append(f"{self.beyond} not read, because they are older than the newest {_MOST_NOTES}")
         if self.is_partial:
@@ -144,12 +148,14 @@ async def read_folder(
         listing = await list_notes(worker)
         due = past.find_due(listing)
         batch = due[:_BATCH_NOTES]
-        read = {one.path: sections for one in batch if (sections := await _read_note(worker, one)) is not None}
+        outcomes = [(one.path, await _read_note(worker, one)) for one in batch]
     except ToolError as error:
         log.warning("folder.not_read", why=error.message)
         return FolderReading()
     finally:
         await asyncio.shield(worker.close())
+    read = {path: outcome for path, outcome in outcomes if not isinstance(outcome, str)}
+    skipped = [f"{one_line(path, 120)} ({why})" for path, why in outcomes if isinstance(why, str)]
     every = await store.knowledge.of_project(project.id)
     gone = _find_gone(every, listing, read)
     stored, fallen = await _store_notes(store, project, read, every, gone)
@@ -160,7 +166,7 @@ async def read_folder(
         stored,
         fallen,
         len(past.find_due(listing)),
-        len(batch) - len(read),
+        skipped,
         len(listing.files) - len(listing.newest),
         is_partial=bool(listing.unseen),
     )
@@ -193,16 +199,16 @@ async def list_notes(worker: Worker) -> NoteListing:
     return NoteListing([NoteFile(*one) for one in found["files"] if _is_note(one[0])], found["unseen"])
 
 
-async def _read_note(worker: Worker, note: NoteFile) -> Sequence[NewChunk] | None:
-    """Return the sections of a note; None if it is too large, cannot be read or has too many."""
+async def _read_note(worker: Worker, note: NoteFile) -> Sequence[NewChunk] | str:
+    """Return the sections of a note, or why it was not read."""
     if note.is_too_large:
-        return None
+        return f"above {_MOST_FILE_BYTES // 1000} KB"
     try:
         text = str(await worker.call("read", {"path": note.path}))
-    except ToolError:  # Gone since, or no text.
-        return None
+    except ToolError as error:
+        return error.message.removeprefix(f"{note.path} ").rstrip(".")
     sections = split_text(note.path, text, is_own=False)
-    return sections if len(sections) <= MOST_CHUNKS else None
+    return sections if len(sections) <= MOST_CHUNKS else f"more than {MOST_CHUNKS:,} sections"
 
 
 def _find_gone(every: Sequence[Chunk], listing: NoteListing, read: Mapping[str, Sequence[NewChunk]]) -> list[Chunk]:

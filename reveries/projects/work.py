@@ -79,7 +79,7 @@ class ProjectWork:
         past, left = self.read_notes.setdefault(project.id, ReadNotes()), math.inf
         while not await must_stop():
             read = await read_folder(self.store, project, access, self.services.sandbox, past)
-            if read.stored or read.fallen or read.unreadable:
+            if read.stored or read.fallen or read.skipped:
                 self.report_event("read", read.describe())
             if not read.waiting or read.waiting >= left:  # Some file may change all the time.
                 return

@@ -140,19 +140,37 @@ async def test_of_a_note_that_cannot_be_read_nothing_falls_and_of_a_too_large_on
         before = await known(work, project)
         assert len(before) == 3
         (notes / "boat.txt").write_text("The boat is blue and lies in the harbour.\n" * 10_000)
-        (notes / "rent.md").write_bytes("Die Miete beträgt 900 Euro.".encode("latin-1"))
+        (notes / "rent.md").write_bytes("Ключ лежит под горшком.".encode("cp1251"))
         (notes / "old" / "letter.md").write_text("# A\n\nB\n\n" * 2_001)
         for _ in range(2):
             await work.wake(project)
             assert await known(work, project) == before
-        assert told_of_reading(work)[1:] == [
-            "0 notes: 0 new sections, 0 no longer there; 3 not readable (no text, or above 200 KB)"
-        ]
+        [told] = told_of_reading(work)[1:]
+        assert told.startswith("0 notes: 0 new sections, 0 no longer there; 3 not read: ")
+        uncertain = "is no text, or in an encoding that is not certain: save it as UTF-8"
+        for why in ("boat.txt (above 200 KB)", "letter.md (more than 2,000 sections)", f"rent.md ({uncertain})"):
+            assert why in told
         await work.store.set_goal(project, GOAL, None)
         await work.wake(project)
         [draft] = [one for _, one in await work.store.open_questions() if one.kind is QuestionKind.APPROVAL]
         assert "boat is blue" not in draft.context
         assert draft.context.endswith(LEFT_OUT.format("boat.txt"))
+
+
+async def test_notes_of_old_and_of_windows_programs_are_read_too(tmp_path: Path, notes: Path) -> None:
+    async with open_work(tmp_path, small, tier=Tier.SMALL) as work:
+        project = await work.store.create("Notes", str(notes), may_write=True)
+        kept = {
+            "rent.md": ("Die Miete beträgt 900 €, „warm“.", "cp1252"),
+            "clé.txt": ("La clé de réserve est à côté de l’évier.", "cp1252"),
+            "key.md": ("The spare key is under the blue pot.", "utf-16"),
+            "鍵.txt": ("予備の鍵は\n青い植木鉢の下。", "utf-16-be"),
+        }
+        for name, (text, encoding) in kept.items():
+            (notes / name).write_bytes(text.encode(encoding))
+        await work.wake(project)
+        contents = "\n".join(one.content for one in await work.store.knowledge.of_project(project.id))
+        assert all(text in contents for text, _ in kept.values())
 
 
 async def test_a_note_of_which_only_headings_are_left_has_no_sections_any_more(tmp_path: Path, notes: Path) -> None:

@@ -359,6 +359,7 @@ def _folder_text(detail: "ProjectDetail") -> str:
 def _read_material(file: Path) -> str:
     """Raises InputFileError, UsageError."""
     from reveries.errors import InputFileError, UsageError
+    from reveries.tools.sandboxed.text_decoding import decode_text
 
     try:
         raw = file.read_bytes() if file.stat().st_size <= _MOST_FILE_BYTES else None
@@ -369,9 +370,11 @@ def _read_material(file: Path) -> str:
     if raw is None:
         raise UsageError(f"{file} is larger than 1 MB.", advice="Add the parts that matter.")
     try:
-        return raw.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise UsageError(f"{file} is not a text file.", advice="Add text or Markdown files.") from None
+        return decode_text(raw)
+    except ValueError:
+        raise UsageError(
+            f"{file} is no text, or in an encoding that is not certain.", advice="Save it as UTF-8, then try again."
+        ) from None
 
 
 def _print_with_hint(text: str, then: str = "") -> None:

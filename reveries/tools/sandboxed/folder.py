@@ -17,6 +17,8 @@ import stat
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from reveries.tools.sandboxed.text_decoding import decode_text
+
 MOST_FILE_BYTES = 5_000_000
 MOST_ENTRIES = 2_000
 MOST_WALKED = 50_000
@@ -80,7 +82,10 @@ class Folder:
 
     def read(self, path: str) -> str:
         """Return the whole text of a file. Raises FolderError."""
-        return self._read_text(path).removeprefix(_BYTE_ORDER_MARK)
+        try:
+            return decode_text(self._read_bytes(path))
+        except ValueError:
+            raise FolderError(f"{path} is no text, or in an encoding that is not certain: save it as UTF-8.") from None
 
     def list_entries(self, path: str = _HERE) -> list[FolderEntry]:
         """Return the entries directly in a folder, by name. Raises FolderError."""
@@ -144,7 +149,10 @@ class Folder:
     def edit(self, path: str, old: str, new: str, *, is_tainted: bool) -> str:
         """Replace the only occurrence of `old`; return the file's new SHA-256. Raises FolderError."""
         self._writable_parts(path)
-        whole = self._read_text(path)
+        try:
+            whole = self._read_bytes(path).decode("utf-8")
+        except UnicodeDecodeError:
+            raise FolderError(f"{path} is not UTF-8: it can only be written anew as a whole.") from None
         text = whole.removeprefix(_BYTE_ORDER_MARK)
         if (count := text.count(old) if old else 0) != 1:
             raise FolderError(f"The words to replace stand {count} times in {path}; they have to stand there once.")
@@ -162,12 +170,6 @@ class Folder:
         if any(part.startswith(".") for part in parts):
             raise FolderError(f"{path} is a dot file, or lies in a dot folder: those may only be read.")
         return parts
-
-    def _read_text(self, path: str) -> str:
-        try:
-            return self._read_bytes(path).decode("utf-8")
-        except UnicodeDecodeError:
-            raise FolderError(f"{path} is no text.") from None
 
     def _read_bytes(self, path: str) -> bytes:
         parts = split_path(path)

@@ -173,7 +173,7 @@ def _weights_offers(llm: LlmSettings, choices: Mapping[Role, ModelChoice]) -> li
 
 def _weights_offer(asset: Asset, folder: Path) -> protocol.WeightsOffer:
     return protocol.WeightsOffer(
-        asset.name, asset.kind, asset.about, asset.licence, asset.size_bytes, has_weights(asset, folder)
+        asset.name, asset.kind, asset.about, asset.licence, asset.size_bytes, has_weights(asset, folder), asset.sees
     )
 
 

@@ -14,7 +14,8 @@ With `--json`, `pull` writes JSON lines on standard output, each one object:
     {"error": "What happened.", "advice": "What to do.", "code": "model"}                   the last line of a bad one
 
 `source` is empty for a file that was there, verified. `list --json` writes one array of objects with name,
-kind, licence, about, size_bytes, present and is_default. The exit code is 0, or that of the error (reveries/errors.py).
+kind, licence, about, sees, size_bytes, present and is_default. The exit code is 0, or that of the error
+(reveries/errors.py).
 """
 
 import argparse
@@ -66,6 +67,12 @@ class Asset(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     licence: str
     about: str
     file: list[AssetFile]
+    projector: AssetFile | None = None
+    """The file with which it sees pictures. It is not fetched: nothing shows a model a picture yet."""
+
+    @property
+    def sees(self) -> bool:
+        return self.projector is not None
 
     @property
     def size_bytes(self) -> int:
@@ -385,6 +392,7 @@ def _run_list(arguments: argparse.Namespace) -> int:
             "kind": known.kind,
             "licence": known.licence,
             "about": known.about,
+            "sees": known.sees,
             "size_bytes": known.size_bytes,
             "present": has_weights(known, folder),
             "is_default": known.name in (llm.embedded.model, llm.embedding_model),

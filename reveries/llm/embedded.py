@@ -390,6 +390,8 @@ def _request_json(prompt: Prompt) -> dict[str, object]:
         "stream_options": {"include_usage": True},
         # Progress after each batch: the server then notices a closed connection within one batch, not one second.
         "return_progress": True,
+        # Newer models think before they answer unless their template is told not to; other templates ignore it.
+        "chat_template_kwargs": {"enable_thinking": False},
     }
     if prompt.stop:
         request["stop"] = list(prompt.stop)

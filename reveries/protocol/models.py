@@ -58,7 +58,8 @@ class RoleUse(msgspec.Struct, frozen=True):
 
 
 class WeightsOffer(msgspec.Struct, frozen=True):
-    """Weights that can run here: from the manifest, or (without a licence) a GGUF file named in the settings."""
+    """Weights that can run here: from the manifest, or (without a licence) a GGUF file named in the settings. `sees`:
+    it was made to see pictures, which nothing here shows it yet."""
 
     name: str
     kind: str
@@ -66,6 +67,7 @@ class WeightsOffer(msgspec.Struct, frozen=True):
     licence: str
     size_bytes: int
     is_here: bool
+    sees: bool = False
 
 
 class SuggestedModel(msgspec.Struct, frozen=True):

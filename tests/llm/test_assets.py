@@ -280,7 +280,7 @@ def test_the_manifest_is_whole() -> None:
     assert len(set(names)) == len(names)
     for known in manifest():
         assert known.licence
-        for file in known.file:
+        for file in (*known.file, *filter(None, [known.projector])):
             assert len(file.sha256) == 64
             assert file.size_bytes > 0
             assert file.source
@@ -289,6 +289,18 @@ def test_the_manifest_is_whole() -> None:
     sizes = {known.name: known.size_bytes for known in manifest()}
     assert [sizes[rung.model] for rung in LADDER] == [2_497_280_736, 1_117_320_736, 1_117_320_768]
     assert sizes["all-minilm-l6-v2"] == 22_928_619 + 466_247
+
+
+def test_models_that_see_are_choices_by_name_and_only_their_weights_are_fetched() -> None:
+    seeing = [known for known in manifest() if known.sees]
+    assert {"qwen3.5-4b", "qwen3-vl-2b-instruct", "gemma-4-e2b-it"} <= {known.name for known in seeing}
+    assert not {known.name for known in seeing} & {rung.model for rung in LADDER}
+    for known in seeing:
+        (weights,) = known.file
+        assert known.projector is not None
+        assert known.size_bytes == weights.size_bytes > known.projector.size_bytes
+        assert weights.sha256 != known.projector.sha256
+        assert "mmproj" not in weights.name
 
 
 def test_missing_weights_say_how_to_get_them(tmp_path: Path) -> None:

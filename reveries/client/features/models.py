@@ -261,10 +261,14 @@ def _weights_rows(offers: Sequence[WeightsOffer]) -> Page:
     for offer in offers:
         mark = Part("  ● ", "good") if offer.is_here else Part("  ○ ", "dim")
         licence = one_line(offer.licence) or "your own file"
-        details = f"  {one_line(offer.kind):<10} {size(offer.size_bytes):>8}  {licence}"
+        sees = "  sees" if offer.sees else ""
+        details = f"  {one_line(offer.kind):<10} {size(offer.size_bytes):>8}  {licence}{sees}"
         name = Part(f"{one_line(offer.name):<{widest}}", "strong" if offer.is_here else "")
         rows += [line(mark, name, Part(details, "dim")), line(Part(f"    {one_line(offer.about)}", "dim"))]
-    return [*rows, line(Part("  ● here   ○ not here: reveries models pull NAME", "dim"))]
+    rows.append(line(Part("  ● here   ○ not here: reveries models pull NAME", "dim")))
+    if any(offer.sees for offer in offers):
+        rows.append(line(Part("  sees: made to see pictures too, which Reveries does not show it yet", "dim")))
+    return rows
 
 
 def _ollama_rows(overview: ModelsOverview) -> Page:

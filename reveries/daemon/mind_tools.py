@@ -153,7 +153,8 @@ class MindTools:
 
     async def remember(self, given: RememberText, caller: ToolCaller) -> KeptOut:
         said_by = caller.source.partition(":")[2] or caller.role
-        text = f"{said_by} noted: {given.text.strip()}" if given.text.strip() else ""
+        noted = plain(given.text).strip()
+        text = f"{said_by} noted: {noted}" if noted else ""
         kept = await self.memory.conversations.record_external(text, Origin.TOOL)
         # It is stored already: wait only briefly, because a program that times out would store it a second time.
         await self.sleep.request_light_sleep(_MOST_WAIT_SECONDS)

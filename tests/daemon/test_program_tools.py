@@ -89,6 +89,16 @@ async def test_what_a_program_asks_to_be_kept_is_recalled_as_what_it_said(home: 
             await call(life, "what_happened", since="the day the earth stood still")
 
 
+async def test_what_is_to_be_remembered_is_stored_with_its_lines(home: Home) -> None:
+    async with living(home, worker(), PatientClock(NOON), QUIET) as life:
+        await call(life, "remember", text="milk\rtea\r\n")
+        await ask(life.mind, protocol.Remember(1, "eggs\rflour\u2028salt"), protocol.Remembered)
+        rows = await life.mind.database.rows_of_text("SELECT text FROM turns ORDER BY id", ())
+        assert [row["text"] for row in rows] == ["eggs\nflour\nsalt"]
+        found = await call(life, "recall", query="milk tea")
+        assert "agent noted: milk\ntea" in [turn["text"] for turn in found["turns"]]
+
+
 async def test_a_limit_written_as_text_or_a_fraction_counts_and_null_is_nothing_said(home: Home) -> None:
     async with living(home, worker(), PatientClock(NOON), QUIET) as life:
         for place in ("house", "shed", "barn"):

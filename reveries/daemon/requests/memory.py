@@ -51,7 +51,7 @@ async def show_episode(call: Call, request: protocol.Inspect) -> protocol.Episod
 @handles(protocol.Remember)
 async def remember_words(call: Call, request: protocol.Remember) -> protocol.Remembered:
     """Store the owner's words and run light sleep on them at once."""
-    stored = await call.mind.memory.remember(request.text)
+    stored = await call.mind.memory.remember(plain(request.text))
     slept = await call.mind.sleep.light_sleep()
     return protocol.Remembered(request.request_id, stored, slept.episodes)
 

@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import socket
+import stat
 import threading
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -155,6 +156,22 @@ async def test_nothing_that_is_tried_in_the_sandbox_reads_or_changes_what_lies_o
     for seconds in ("601", "602", "603", "604"):
         assert left_running(f"sleep {seconds}") == []
     assert left_running(str(ground.folder)) == []
+
+
+@pytest.mark.system
+async def test_a_file_made_by_a_command_is_an_ordinary_file_though_the_daemons_own_are_private(tmp_path: Path) -> None:
+    ground, before = lay_out(tmp_path, 1), os.umask(0o077)
+    try:
+        worker = open_folder_worker(find_sandbox(), FolderAccess(ground.folder, may_write=True))
+        call = {"command": "echo a > made.txt; mkdir made", "seconds": 60.0, "is_tainted": False}
+        try:
+            await worker.call("run", call)
+        finally:
+            await worker.close()
+    finally:
+        os.umask(before)
+    modes = [stat.S_IMODE((ground.folder / name).stat().st_mode) for name in ("made.txt", "made")]
+    assert modes == [0o644, 0o755]
 
 
 @pytest.mark.system

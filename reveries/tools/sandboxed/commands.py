@@ -35,6 +35,9 @@ _POLL_SECONDS = 0.02
 _GRACE_SECONDS = 0.2
 """How long output of background processes is still read after the command ended."""
 _PAGE_BYTES = resource.getpagesize()
+_UMASK = 0o022
+"""The daemon's own files are its owner's alone (077); what a command makes in a project's folder is an ordinary file, as
+one that is written there by a tool."""
 
 
 @dataclass(frozen=True)
@@ -87,6 +90,7 @@ def _run_in_shell(command: str, folder: str, seconds: float) -> CommandResult:
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         start_new_session=True,
+        umask=_UMASK,
         preexec_fn=_set_process_limits,
     )
     collected = _CommandOutput()

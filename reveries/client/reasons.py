@@ -26,6 +26,7 @@ _TEXTS: Final = {
     "held_back": "it was found through another turn, which ranks first",
     "hop_second": "it is reached over two links",
     "hop_trust": "a good match leads to it",
+    "in_time": "it was said at the time in the query",
     "length": "it is long",
     "meaning": "it is similar in meaning to the query",
     "meaning_after": "the next turn is similar in meaning",

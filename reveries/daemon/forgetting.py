@@ -66,7 +66,7 @@ async def forget(
     """Forget, or show what would be forgotten; `report` is filled in during the erasure. Raises NotFoundError,
     UsageError, StorageError: then nothing is changed, or the error says what is left to do."""
     began = mind.clock.monotonic()
-    selection = _parse_selection(request, mind.clock.now())
+    selection = _parse_selection(request, mind.clock.now(), is_day_first=mind.memory.live.settings.is_day_first)
     if request.bring_back:
         async with mind.activity.during_silence():
             report, files = await mind.memory.forgetting.restore(selection), FileTraces()
@@ -198,7 +198,7 @@ async def _find_files(mind: Mind, report: ForgetReport) -> FileTraces:
     return await asyncio.to_thread(home_files.find_traces, mind.home, mind.database.path, report.matches)
 
 
-def _parse_selection(request: protocol.Forget, now: float) -> Selection:
+def _parse_selection(request: protocol.Forget, now: float, *, is_day_first: bool) -> Selection:
     by_time = bool(request.since.strip() or request.until.strip())
     given = [bool(request.id.strip()), bool(request.matching.strip()), bool(request.about.strip()), by_time]
     if sum(given) != 1:
@@ -207,7 +207,7 @@ def _parse_selection(request: protocol.Forget, now: float) -> Selection:
             advice='An id, --matching "words", --all-about NAME, or --since and --until.',
         )
     if by_time:
-        period = parse_period(request.since, request.until, now)
+        period = parse_period(request.since, request.until, now, is_day_first=is_day_first)
         since = period.start if period.start is not None else float("-inf")
         return Selection(BY_TIME, since=since, until=period.end if period.end is not None else float("inf"))
     if request.matching.strip():

@@ -17,7 +17,7 @@ from reveries.daemon.sleep_control import SleepControl
 from reveries.memory.memory import Memory
 from reveries.memory.model import Origin, RankedTurn, RecalledEpisode
 from reveries.memory.views.episodes import best_quote
-from reveries.memory.views.search import parse_period
+from reveries.memory.views.search import SearchPeriod, parse_period
 from reveries.memory.views.timeline import timeline
 from reveries.safe_text import one_line, plain
 from reveries.tools.reach import Reach
@@ -161,14 +161,18 @@ class MindTools:
         return KeptOut(kept is not None, f"what {said_by} said")
 
     async def recall(self, given: RecallCue, _: ToolCaller) -> RecalledOut:
-        period = parse_period(given.since, given.until, self.clock.now())
+        period = self._parse_period(given.since, given.until)
         found = await self.memory.search(given.query, given.limit, period=period, is_explained=True)
         turns = [_turn_out(one) for one in found.turns[: given.limit]]
         return RecalledOut(turns, [_episode_out(one) for one in found.episodes])
 
+    def _parse_period(self, since: str, until: str) -> SearchPeriod:
+        is_day_first = self.memory.live.settings.is_day_first
+        return parse_period(since, until, self.clock.now(), is_day_first=is_day_first)
+
     async def what_happened(self, given: WhatHappened, _: ToolCaller) -> HappenedOut:
         now = self.clock.now()
-        found = timeline(self.memory.live, parse_period(given.since, given.until, now), given.limit, now)
+        found = timeline(self.memory.live, self._parse_period(given.since, given.until), given.limit, now)
         moments = [
             MomentOut(
                 one.episode_id,

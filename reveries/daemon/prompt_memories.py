@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from reveries.index.terms import words_of
 from reveries.llm.base import ChatMessage
 from reveries.memory.model import Origin, RankedTurn, Recall, RecalledEpisode, Replacement, Turn
+from reveries.memory.recall.times_in_recall import MENTIONING
 from reveries.memory.text.extracts import informativeness
 from reveries.safe_text import format_record, one_line
 
@@ -16,6 +17,8 @@ PARTNER_CHARS = 160
 """Length limit for the other half of a recalled exchange."""
 NEAR_ENOUGH = 0.27
 """Minimum cosine with the cue, or share of its words, for a memory to count as relevant."""
+NEAR_IN_TIME = 0.15
+"""The same for a turn that was said at the time that the cue names."""
 TURNS_FIRST = 4
 """Best-ranked source turns that come before those that are only nearest in meaning."""
 NEAREST_FIRST = 4
@@ -58,10 +61,10 @@ class PromptMemory:
 
 
 def is_about_memory(recall: Recall) -> bool:
-    """Whether any recalled turn is near enough to the cue to be relevant. For a general question, such as for a capital
-    city or a rhyme, even the best match is not."""
-    return any(
-        max(ranked.cosine, ranked.coverage) >= NEAR_ENOUGH
+    """Whether any recalled turn is near enough to the cue to be relevant: it was said at the time that the cue names,
+    or matches it. For a general question, such as for a capital city or a rhyme, even the best match does not."""
+    return recall.names_only_time or any(
+        max(ranked.cosine, ranked.coverage) >= (NEAR_IN_TIME if ranked.is_in_time else NEAR_ENOUGH)
         for ranked in (*recall.turns[:TURNS_FIRST], *recall.nearest[:1])
     )
 
@@ -71,6 +74,8 @@ def choose_memories(recall: Recall, shown_turn_ids: frozenset[str], now: float) 
     other memories. Without repetitions, and without turns that say nothing by themselves ("Hello again!")."""
     if not is_about_memory(recall):
         return []
+    if recall.names_only_time:
+        recall = _without_other_times(recall)
     chosen: list[PromptMemory] = []
     seen_episodes: set[str] = set()
     seen_turns = set(shown_turn_ids)
@@ -93,6 +98,12 @@ def choose_memories(recall: Recall, shown_turn_ids: frozenset[str], now: float) 
         elif not _is_extract(found) and (line := _episode_line(found, now)):
             chosen.append(PromptMemory(found.episode.id, None, line))
     return chosen
+
+
+def _without_other_times(recall: Recall) -> Recall:
+    """Return what was said at the time that the cue names, and what mentions it by its date."""
+    told = tuple(ranked for ranked in recall.turns if ranked.is_in_time or ranked.coverage >= MENTIONING)
+    return replace(recall, turns=told, episodes=())
 
 
 def _is_extract(found: RecalledEpisode) -> bool:

@@ -23,7 +23,7 @@ from reveries.index.terms import is_unspaced, stem, stop_words, terms_of, words_
 from reveries.llm.base import Vector
 from reveries.memory.changes import ChangeSet, IndexedTurn, Touch, Waking
 from reveries.memory.model import Episode, Link, LinkType, Origin, Recall, Turn
-from reveries.memory.recall.cues import cue_terms
+from reveries.memory.recall.cues import cue_terms, read_cue
 from reveries.memory.rows import episode_of, experience_of, turn_of, vector_bytes, vector_of
 from reveries.memory.store import MemoryStore
 from reveries.memory.text.indexed_text import passages_of
@@ -87,8 +87,8 @@ class DeepSearchResult:
 
 def should_search_disk(recall: Recall) -> bool:
     """Whether the recall is so weak that a disk search is worthwhile: its best entry point matches neither by words nor
-    by vector. False for a cue without content words ("hello")."""
-    if not cue_terms(recall.cue):
+    by vector. False for a cue without content words ("hello"), and for a time of which turns are live."""
+    if recall.names_only_time or not cue_terms(recall.cue):
         return False
     words = max((episode.seed_words for episode in recall.episodes), default=0.0)
     cosine = max((episode.seed_cosine for episode in recall.episodes), default=0.0)
@@ -195,7 +195,11 @@ class DeepRecall:
     async def wake_for(self, recall: Recall, vector: Vector) -> bool:
         """If `recall` is weak, wake what its cue finds on disk; whether anything woke. Reads nothing while nothing is
         only on disk."""
-        if not self._store.deep.counts.texts or not should_search_disk(recall):
+        if not self._store.deep.counts.texts or recall.names_only_time:
+            return False
+        if in_time := await self._find_dormant_in_time(recall.cue):
+            return bool(await self.wake_episodes(in_time, "cue"))
+        if not should_search_disk(recall):
             return False
         try:
             async with asyncio.timeout(_TURN_SECONDS):
@@ -207,6 +211,17 @@ class DeepRecall:
         woken = await self.wake_episodes(dormant_ids, "cue")
         log.info("episodes.woken", count=len(woken))
         return True
+
+    async def _find_dormant_in_time(self, text: str) -> Sequence[str]:
+        """Return dormant episodes of the time that a cue names if it names nothing else."""
+        cue = read_cue(text, self._clock.now(), is_day_first=self._store.live.settings.is_day_first)
+        if cue.has_subject:
+            return []
+        found: dict[str, None] = {}
+        for span in cue.spans:
+            named = {"start": span.start, "end": span.end, "limit": WOKEN_AT_ONCE}
+            found |= {str(row["id"]): None for row in await self._store.database.rows("deep.dormant_in_time", named)}
+        return tuple(found)[:WOKEN_AT_ONCE]
 
     async def wake_episodes(self, episode_ids: Sequence[str], reason: str) -> tuple[str, ...]:
         """Bring episodes back into the live memory, in one transaction. Returns the ids of those that still exist."""

@@ -139,7 +139,14 @@ class LiveMemory:
         `reinforcements` returns the changes of a real recall."""
         if vector.shape != (self.dimensions,):
             vector = self.no_vector
-        scores = score_turns(self.turns, cue, vector, context.now, context.exclude_turn_ids)
+        scores = score_turns(
+            self.turns,
+            cue,
+            vector,
+            context.now,
+            context.exclude_turn_ids,
+            is_day_first=self.settings.is_day_first,
+        )
         seeds = self.entry_points(nearest_seeds(self.graph, vector, self.settings.seeds), vector, scores)
         surfaced, edges_touched = activate_episodes(self.graph, seeds, context, self.settings, SHARE_OF_SPREAD)
         homes = [one.episode.id for one in surfaced]
@@ -155,7 +162,11 @@ class LiveMemory:
                 best_turns(self.turns, scores, max(_LEAST_RANKED_TURNS, context.limit)), scores, is_explained
             ),
             edges_touched=edges_touched,
-            nearest=self._complete_turns(nearest_turns(self.turns, scores, _NEAREST_TURNS), scores),
+            # Next to what was said at that time, what is only worded like the question is noise.
+            nearest=()
+            if scores.names_only_time
+            else self._complete_turns(nearest_turns(self.turns, scores, _NEAREST_TURNS), scores),
+            names_only_time=scores.names_only_time,
         )
         return rank_outranked_last(recall, self.claims)
 
@@ -174,6 +185,7 @@ class LiveMemory:
             partner=self.turns.partner_of(ranked.turn),
             cosine=float(scores.cosines[row]),
             coverage=float(scores.coverage[row]),
+            is_in_time=scores.in_time is not None and bool(scores.in_time[row]),
             reasons=scores.reasons.top_reasons(row) if is_explained and scores.reasons else ranked.reasons,
         )
 
@@ -193,6 +205,8 @@ class LiveMemory:
             # A turn without a vector yet is matched by its words alone.
             weight = scores.meaning_weight if scores.cosines[row] != 0.0 else 0.0
             match = weight * meaning + (1.0 - weight) * words
+            if scores.names_only_time and scores.in_time is not None and scores.in_time[row]:
+                match = 1.0
             own = max(0.0, min(1.0, float(self.graph.vectors[index] @ vector)))
             known = by_index.get(index)
             best = max(match, own, known.match if known else 0.0)

@@ -292,6 +292,8 @@ class RankedTurn:
     """Cosine with the cue; 0 when the turn has no vector yet."""
     coverage: float = 0.0
     """The share of the cue's words, by weight, that the turn and its neighbours contain."""
+    is_in_time: bool = False
+    """Whether it was said at a time that the cue asks about."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -322,6 +324,8 @@ class Recall:
     edges_touched: int
     nearest: tuple[RankedTurn, ...] = ()
     """The turns nearest by vector alone, nearest first: what the ranking misses when the wording differs."""
+    names_only_time: bool = False
+    """The cue names a time and nothing else ("What was I up to last week?"): the first turns are those of that time."""
 
     @property
     def is_tainted(self) -> bool:

@@ -79,6 +79,15 @@ def test_recalled_exchanges_stand_in_order_of_time_whatever_their_rank() -> None
     assert "sold" in texts[1]
 
 
+def test_a_question_that_names_only_a_time_brings_what_was_said_then_into_the_prompt() -> None:
+    """The words and the meaning of "What was I up to last week?" match nothing that was said."""
+    said, other = _turn(1, "I sold the blue kettle."), _turn(2, "Every week is like the last.")
+    ranked = (RankedTurn(said, "ep1", 1.0, is_in_time=True), RankedTurn(other, "ep2", 0.5, cosine=0.3))
+    recall = Recall("cue", np.zeros(4, np.float32), (), ranked, 0, names_only_time=True)
+    assert [memory.turn_id for memory in choose_memories(recall, frozenset(), NOW)] == ["t1"]
+    assert choose_memories(replace(recall, names_only_time=False, turns=ranked[:1]), frozenset(), NOW) == []
+
+
 @pytest.mark.requirement("R-90")
 def test_the_interrupted_thought_is_the_minds_own_message_right_before_the_words() -> None:
     messages = messages_for("rules", [], "Hello.", recalled_messages([], "The boat matters to them."))

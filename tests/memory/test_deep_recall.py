@@ -1,6 +1,7 @@
 """Deep search: what it finds, what it wakes, and what is left after an erasure."""
 
 import asyncio
+from datetime import datetime
 from pathlib import Path
 
 import numpy as np
@@ -33,6 +34,16 @@ async def a_year_passes(memory: Memory, clock: HandClock) -> None:
     for _ in range(13):
         await clock.advance(30 * DAY)
         await memory.decay_and_prune()
+
+
+async def test_a_question_on_a_day_wakes_what_was_said_that_day(tmp_path: Path) -> None:
+    clock = HandClock(NOW)
+    async with open_memory(tmp_path, clock) as memory:
+        await forgetful(memory, clock)
+        assert FACT not in [turn.text for turn, _ in memory.live.turns.entries()]
+        day = datetime.fromtimestamp(NOW).strftime("%d %B %Y")
+        recall = await memory.recall(f"What did I do on {day}?", context(now=clock.now()), may_wake=True)
+        assert [ranked.turn.text for ranked in recall.turns][:1] == [FACT]
 
 
 async def test_a_deep_search_finds_a_word_in_a_script_without_spaces(tmp_path: Path) -> None:

@@ -35,7 +35,12 @@ async def search_memory(call: Call, request: protocol.Search) -> protocol.Found:
     mind = call.mind
     began = mind.clock.monotonic()
     is_explained = request.explain is True
-    period = parse_period(request.since or "", request.until or "", mind.clock.now())
+    period = parse_period(
+        request.since or "",
+        request.until or "",
+        mind.clock.now(),
+        is_day_first=mind.memory.live.settings.is_day_first,
+    )
     recall = await mind.memory.search(request.query, request.limit, period=period, is_explained=is_explained)
     deep = await mind.memory.search_deep(request.query, request.limit) if request.deep is True else None
     seconds = mind.clock.monotonic() - began

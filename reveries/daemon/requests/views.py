@@ -26,9 +26,9 @@ _CENTRES = 8
 
 @handles(protocol.AskTimeline)
 async def show_timeline(call: Call, request: protocol.AskTimeline) -> protocol.Timeline:
-    now = call.mind.clock.now()
-    period = parse_period(request.since, request.until, now)
-    return timeline(call.mind.memory.live, period, request.limit, now, request.request_id)
+    now, live = call.mind.clock.now(), call.mind.memory.live
+    period = parse_period(request.since, request.until, now, is_day_first=live.settings.is_day_first)
+    return timeline(live, period, request.limit, now, request.request_id)
 
 
 @handles(protocol.AskSelf)

@@ -65,6 +65,13 @@ SELECT count(*) AS texts FROM (SELECT 1 FROM deep_words WHERE deep_words MATCH :
 -- name: by_words
 SELECT rowid AS id FROM deep_words WHERE deep_words MATCH :terms ORDER BY rank LIMIT :limit;
 
+-- name: dormant_in_time
+SELECT DISTINCT episodes.id FROM deep_texts
+LEFT JOIN episode_sources ON deep_texts.kind = 'turn' AND episode_sources.experience_id = deep_texts.experience_id
+JOIN episodes ON episodes.id = coalesce(episode_sources.episode_id, deep_texts.owner_id) AND episodes.merged_into IS NULL
+WHERE episodes.dormant = 1 AND deep_texts.said_at >= :start AND deep_texts.said_at < :end
+ORDER BY deep_texts.said_at LIMIT :limit;
+
 -- Text without spaces is one word to the word index: its parts are looked for in the texts.
 -- name: count_with_part
 SELECT count(*) AS texts FROM (SELECT 1 FROM deep_texts WHERE instr(text, :term) LIMIT :limit);

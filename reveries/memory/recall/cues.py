@@ -1,11 +1,11 @@
-"""What a cue asks for, read from its words alone: the time it refers to and the kind of answer it wants. English only;
-for cues in other languages most flags stay False. Pure."""
+"""What a cue asks for, read from its words alone: the time it refers to and the kind of answer it wants. The kind is
+read in English only; for cues in other languages most flags stay False. Pure."""
 
 import re
 from dataclasses import dataclass
 
 from reveries.index.terms import terms_of
-from reveries.memory.recall.time_expressions import TimeSpan, time_spans
+from reveries.memory.recall.time_expressions import TimeSpan, read_times
 
 _TIME = re.compile(
     r"\b(?:when|how long|since when|what (?:time|date|day|month|year|season)"
@@ -48,6 +48,8 @@ class Cue:
     text: str
     spans: tuple[TimeSpan, ...]
     """The times it refers to."""
+    has_subject: bool
+    """Whether it names anything else than times: "What did I do yesterday?" does not."""
     asks: bool
     wants_time: bool
     wants_number: bool
@@ -60,12 +62,14 @@ class Cue:
     """It asks what the mind itself said: "what did you suggest", "your idea"."""
 
 
-def read_cue(text: str, now: float) -> Cue:
-    """Parse `text`, asked at `now` (unix seconds)."""
+def read_cue(text: str, now: float, *, is_day_first: bool = True) -> Cue:
+    """Parse `text`, asked at `now` (unix seconds). `is_day_first`: whether "10/11" is the tenth of November."""
+    times = read_times(text, now, is_day_first=is_day_first)
     asks = "?" in text or bool(re.match(r"\W*(?:what|when|where|who|whom|whose|why|how|which)\b", text, re.I))
     return Cue(
         text=text,
-        spans=time_spans(text, now),
+        spans=times.spans,
+        has_subject=times.has_subject,
         asks=asks,
         wants_time=bool(_TIME.search(text)),
         wants_number=bool(_NUMBER.search(text)),

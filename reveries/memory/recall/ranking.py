@@ -33,6 +33,7 @@ from reveries.memory.recall.hops import (
     seed_trust,
 )
 from reveries.memory.recall.ranking_weights import MATCH_WEIGHTS
+from reveries.memory.recall.times_in_recall import compute_time_lifts, order_in_time, rows_in_time
 from reveries.memory.recall.turn_index import TurnIndex
 
 CANDIDATES = 300
@@ -65,6 +66,10 @@ class TurnScores:
     coverage: Floats = field(repr=False)
     meaning_weight: float
     reasons: "WeighedReasons | None" = field(default=None, repr=False)
+    in_time: NDArray[np.bool_] | None = field(default=None, repr=False)
+    """Which rows were said at a time that the cue names; None if it names none."""
+    names_only_time: bool = False
+    """The cue names a time at which something was said, and nothing else."""
 
     def best_rows(self, count: int) -> list[int]:
         """Return the best rows in order; of equal ones the earlier row comes first."""
@@ -125,16 +130,20 @@ def score_turns(
     exclude: AbstractSet[str] = frozenset(),
     only: NDArray[np.bool_] | None = None,
     weights: RankingWeights = WEIGHTS,
+    *,
+    is_day_first: bool = True,
 ) -> TurnScores:
     """Score every turn in the index against a cue, its vector and the time of the question (unix seconds). `exclude`
-    holds ids of turns that must not be shown, `only` is True for the rows that may be. Pass other `weights` only to
-    measure what each reason adds (bench/ablation.py)."""
+    holds ids of turns that must not be shown, `only` is True for the rows that may be; `is_day_first` is for dates in
+    figures. Pass other `weights` only to measure what each reason adds (bench/ablation.py)."""
     live = index.live
     if not live.any():
         empty = np.zeros(index.size, dtype=np.float32)
         return TurnScores(np.full(index.size, -np.inf, dtype=np.float32), empty, empty, meaning_weight(0.0))
     evidence = gather_evidence(index, cue_text, vector)
-    shown = live & ((evidence.words.window > 0.0) | (evidence.cosines >= _UNRELATED_COSINE))
+    cue = read_cue(cue_text, now, is_day_first=is_day_first)
+    in_time = rows_in_time(index, cue)
+    shown = live & ((evidence.words.window > 0.0) | (evidence.cosines >= _UNRELATED_COSINE) | in_time)
     for turn_id in exclude:
         if (row := index.row_of(turn_id)) is not None:
             shown[row] = False
@@ -144,10 +153,22 @@ def score_turns(
     fused, reasons = evidence.fused, None
     # The weights assume that meaning is known: a cue without a vector is ranked by its words alone.
     if shown.any() and vector.any():
-        reasons = RankedCandidates(index, read_cue(cue_text, now), evidence, shown).weigh_reasons(weights)
+        reasons = RankedCandidates(index, cue, evidence, shown).weigh_reasons(weights)
         fused = _place_candidates_first(evidence.fused, reasons)
+    elif (rows := np.flatnonzero(shown & in_time)).size:
+        fused = fused.copy()
+        fused[rows] += compute_time_lifts(index, cue, fused[rows], evidence.words.coverage[rows], rows)
     scores = np.where(shown, fused, np.float32(-np.inf)).astype(np.float32)
-    return TurnScores(scores, evidence.cosines, evidence.words.coverage, weight, reasons)
+    names_only_time = not cue.has_subject and bool((shown & in_time).any())
+    return TurnScores(
+        scores,
+        evidence.cosines,
+        evidence.words.coverage,
+        weight,
+        reasons,
+        in_time if cue.spans else None,
+        names_only_time,
+    )
 
 
 def gather_evidence(index: TurnIndex, cue: str, vector: Vector) -> TurnEvidence:
@@ -183,6 +204,10 @@ class RankedCandidates:
     def _select_rows(self, evidence: TurnEvidence, shown: NDArray[np.bool_]) -> Rows:
         """Return the candidates and the targets of the best ones' leads; ascending."""
         rows = select_candidates(evidence, shown, CANDIDATES)
+        in_time = np.flatnonzero(rows_in_time(self._index, self._cue) & shown)
+        if len(in_time):
+            told = order_in_time(self._index, in_time, self._cue.spans)[:CANDIDATES]
+            rows = np.union1d(rows, np.array(told, dtype=np.int64)).astype(np.int64)
         named = rows_about(self._index, self._cue_names)
         targets = set(named)
         # Only documents have leads: without any among the candidates, names need not be searched.
@@ -204,15 +229,18 @@ class RankedCandidates:
         return once | {"hop_second_x_alone": (led_twice - led) * self._alone}
 
     def weigh_reasons(self, weights: RankingWeights) -> WeighedReasons:
-        """Weigh all reasons: a turn's own, then the leads to it, then the limits on leads and the lift of news."""
+        """Weigh all reasons: a turn's own, then the leads to it, the limits on leads, the lifts of news and time."""
         values, amounts = _weigh_columns(self.match, weights.match, len(self.rows))
         hop_columns = self.hop_columns(amounts.sum(axis=1), weights.hop)
         hop_values, hop_amounts = _weigh_columns(hop_columns, weights.hop, len(self.rows))
         own, added = amounts.sum(axis=1), hop_amounts.sum(axis=1)
         reductions = cap_led_scores(own, added)
         lifts = compute_news_lifts(self._index, self._cue, own + added + reductions, self.match["coverage"], self.rows)
-        last = np.stack([reductions, lifts], axis=1)
-        names, whole = (*weights.match, *weights.hop, "held_back", "news"), np.hstack([amounts, hop_amounts, last])
+        scores = own + added + reductions + lifts
+        times = compute_time_lifts(self._index, self._cue, scores, self.match["coverage"], self.rows)
+        last = np.stack([reductions, lifts, times], axis=1)
+        names = (*weights.match, *weights.hop, "held_back", "news", "in_time")
+        whole = np.hstack([amounts, hop_amounts, last])
         return WeighedReasons(
             self.rows, names, np.hstack([values, hop_values, np.sign(last)]), whole, whole.mean(axis=0)
         )

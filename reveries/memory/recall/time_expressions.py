@@ -1,55 +1,32 @@
-"""Resolves time expressions in English text to time spans: "yesterday", "two weeks ago", "last spring", "in May 2023".
-Pure.
+"""Resolves the times that a text names to spans: "yesterday", "a fortnight ago", "Saturday the 14th", "last spring",
+"in the first week of March", "10/11", and the like in six languages (`time_words`). Pure.
 
 Every expression is resolved against the moment at which it was said, in the local time of the place where it was said.
-An expression without a year means the latest such time that has begun, because memories are about the past. Vague words
-("recently", "soon") are ignored.
+An expression without a year means the latest such time that has begun, because memories are about the past. Expressions
+that stand together are one time ("Tuesday of last week"). Vague words ("recently", "soon") are ignored.
 """
 
 import re
-from bisect import bisect_left
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from datetime import datetime, timedelta, tzinfo
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import date, datetime, timedelta, tzinfo
 
-_MONTH_NAMES = [
-    "january",
-    "february",
-    "march",
-    "april",
-    "may",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
-]
-_WEEKDAY_NAMES = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
-_SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
-"""The first month of each season (northern hemisphere); each lasts three months."""
-_NUMBERS = dict(
-    zip(
-        ["a", "an", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"],
-        (1, 1, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12),
-        strict=True,
-    )
-) | {"couple of": 2, "a couple of": 2, "few": 3, "a few": 3}
-_DAY = timedelta(days=1)
+from reveries.memory.recall.calendar_days import DAY
+from reveries.memory.recall.time_grammar import (
+    NamedTime,
+    Span,
+    add_months,
+    at_midnight,
+    find_times,
+    midnight,
+)
+from reveries.memory.recall.time_tokens import TaggedText, tag_text
 
-_MONTH = (
-    r"(?P<month>jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?"
-    r"|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\b\.?"
-)
-_DATE_DAY = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?\b"
-_YEAR = r"(?P<year>(?:19|20)\d{2})\b"
-_COUNT = (
-    r"(?P<count>\d{1,3}|(?:a )?couple of|(?:a )?few|an?|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)"
-)
-_UNIT = r"(?P<unit>day|week|month|year)s?"
-_WEEKDAY = r"(?P<weekday>monday|tuesday|wednesday|thursday|friday|saturday|sunday)"
-_SEASON = r"(?P<season>spring|summer|autumn|fall|winter)"
+_YEARS_BACK = 3
+"""How many years a date with a weekday is looked for; without one that fits, the weekday is taken as a slip."""
+_NIGHT_ENDS = timedelta(hours=5)
+_SILENT = "itqhsueEFZPLTXBAGbfa,.-:?vUKRNnQ"
+"""Tags that name no subject."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,28 +38,54 @@ class TimeSpan:
     """Unix seconds, UTC; the first moment."""
     end: float
     """The first moment after the span."""
+    middle: float | None = None
+    """The beginning of the day itself where the span lies around it: "two weeks ago"."""
 
 
-def time_spans(text: str, now: float, zone: tzinfo | None = None) -> tuple[TimeSpan, ...]:
+@dataclass(frozen=True, slots=True)
+class TimeReading:
+    """The times that a text names, in its order."""
+
+    spans: tuple[TimeSpan, ...]
+    has_subject: bool
+    """Whether it names anything else: "What did I do yesterday?" does not."""
+
+
+def time_spans(text: str, now: float, zone: tzinfo | None = None, *, is_day_first: bool = True) -> tuple[TimeSpan, ...]:
     """Return the times named in `text`, said at `now` (unix seconds) in `zone`, in the order of the text; None is the
-    zone of this machine."""
-    moment = to_local_time(now, zone)
-    taken: list[tuple[int, int]] = []
-    spans: list[tuple[int, TimeSpan]] = []
-    for pattern, resolve in _GRAMMAR:
-        for match in pattern.finditer(text):
-            place = bisect_left(taken, match.span())
-            if _overlaps(taken[max(0, place - 1) : place + 1], match.span()):
-                continue
-            try:
-                if (span := resolve(match, moment)) is None:
-                    continue
-                start, end = to_unix_seconds(span[0], zone), to_unix_seconds(span[1], zone)
-            except (ValueError, OverflowError, OSError):
-                continue
-            taken.insert(place, match.span())
-            spans.append((match.start(), TimeSpan(match.group(), start, end)))
-    return tuple(span for _, span in sorted(spans, key=lambda entry: entry[0]))
+    zone of this machine. `is_day_first`: whether "10/11" is the tenth of November."""
+    return read_times(text, now, zone, is_day_first=is_day_first).spans
+
+
+def read_times(text: str, now: float, zone: tzinfo | None = None, *, is_day_first: bool = True) -> TimeReading:
+    """As `time_spans`, and whether the text has a subject besides."""
+    tagged, moment = tag_text(text), to_local_time(now, zone)
+    times = _combine(find_times(tagged, moment, is_day_first=is_day_first), tagged.tags)
+    spans: list[TimeSpan] = []
+    covered: set[int] = set()
+    place = 0
+    while place < len(times):
+        resolved = _resolve_with_modifiers(times, place, tagged, moment)
+        place += 1
+        if resolved is None:
+            continue
+        while place < len(times) and times[place].first < resolved.end:
+            place += 1
+        named = text[tagged.tokens[resolved.first].start : tagged.tokens[resolved.end - 1].end]
+        if (span := _to_time_span(named, resolved, zone)) is not None:
+            covered.update(range(resolved.first, resolved.end))
+            spans.append(span)
+    return TimeReading(tuple(spans), _has_subject(tagged, covered))
+
+
+def _to_time_span(named: str, resolved: "_Resolved", zone: tzinfo | None) -> TimeSpan | None:
+    """Return the span in unix seconds; None for one out of the clock's range."""
+    try:
+        start, end = (to_unix_seconds(moment, zone) for moment in resolved.span)
+        middle = to_unix_seconds(resolved.middle, zone) if resolved.middle is not None else None
+    except (ValueError, OverflowError, OSError):
+        return None
+    return TimeSpan(named, start, end, middle) if start < end else None
 
 
 def to_local_time(at: float, zone: tzinfo | None) -> datetime:
@@ -97,161 +100,187 @@ def to_unix_seconds(local: datetime, zone: tzinfo | None) -> float:
     return (local if zone is None else local.replace(tzinfo=zone)).timestamp()
 
 
-def _overlaps(taken: Iterable[tuple[int, int]], span: tuple[int, int]) -> bool:
-    return any(span[0] < end and start < span[1] for start, end in taken)
+def _has_subject(tagged: TaggedText, covered: set[int]) -> bool:
+    return any(
+        place not in covered and token.tag not in _SILENT and token.value not in tagged.language.plain
+        for place, token in enumerate(tagged.tokens)
+    )
 
 
-_Span = tuple[datetime, datetime]
+# --- times that belong together --------------------------------------------------------------------------------------
 
 
-def _group_of(match: re.Match[str], name: str) -> str:
-    return (match.groupdict().get(name) or "").casefold()
+def _combine(times: Sequence[NamedTime], tags: str) -> list[NamedTime]:
+    """Join expressions that stand together, and a weekday or a day of the month with the period that it is in."""
+    combined: list[NamedTime] = []
+    for time in times:
+        before = combined[-1] if combined else None
+        if before is not None:
+            is_next = re.fullmatch(r"[itqP,]*", tags[before.end : time.first]) is not None
+            is_inside = before.is_condition != time.is_condition and "h" not in tags[before.end : time.first]
+            if (is_next or is_inside) and (joined := _join(before, time)) is not None:
+                combined[-1] = joined
+                continue
+        combined.append(time)
+    return combined
 
 
-def _month_of(match: re.Match[str]) -> int:
-    return next(place for place, name in enumerate(_MONTH_NAMES, 1) if name.startswith(_group_of(match, "month")[:3]))
+def _join(one: NamedTime, other: NamedTime) -> NamedTime | None:
+    """Return the time that fulfils both; None if both say the same part of it differently."""
+    for name in ("yearly", "weekday", "day", "year"):
+        if getattr(one, name) is not None and getattr(other, name) is not None:
+            return None
+    fixed = one.fixed or other.fixed
+    if one.fixed is not None and other.fixed is not None:
+        fixed = (max(one.fixed[0], other.fixed[0]), min(one.fixed[1], other.fixed[1]))
+        if fixed[0] >= fixed[1]:
+            return None
+    return NamedTime(
+        min(one.first, other.first),
+        max(one.end, other.end),
+        fixed,
+        one.yearly or other.yearly,
+        one.year or other.year,
+        one.which or other.which,
+        one.weekday if one.weekday is not None else other.weekday,
+        one.day or other.day,
+        None,
+        one.with_night or other.with_night,
+    )
 
 
-def _resolve_date(match: re.Match[str], now: datetime) -> _Span | None:
-    """Resolve a day or a month, with or without a year."""
-    word = match.group("month")
-    day, year = _group_of(match, "day"), _group_of(match, "year")
-    if not day and not year and word.casefold() in ("may", "march", "mar") and not word[0].isupper():
+# --- the span of a time ----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Resolved:
+    """A span with its tokens, the words that modify it included."""
+
+    first: int
+    end: int
+    span: Span
+    middle: datetime | None = None
+
+
+def _resolve_with_modifiers(
+    times: Sequence[NamedTime], place: int, tagged: TaggedText, now: datetime
+) -> _Resolved | None:
+    """Resolve a time together with the words before it: "since", "two days before", "the week of", "between"."""
+    time, tags = times[place], tagged.tags
+    span = _resolve(time, now)
+    if span is None:
         return None
-    month = _month_of(match)
-    if year:
-        return _day_or_month(int(year), month, int(day or 0))
-    span = _day_or_month(now.year, month, int(day or 0))
-    return span if span[0] <= now else _day_or_month(now.year - 1, month, int(day or 0))
+    head = tags[: time.first]
+    plain = _Resolved(time.first, time.end, span, time.middle)
+    if (match := re.search(r"(?P<count>[dca]?)t?(?P<unit>[UK])[bf]q?t?$", head)) is not None:
+        return replace(plain, first=match.start(), span=_count_from(span, match, tagged), middle=None)
+    if (match := re.search(r"t?(?P<unit>[UK])qt?$", head)) is not None:
+        week = _week_around(span, tagged.tokens[match.start("unit")].value)
+        return replace(plain, first=match.start(), span=week, middle=midnight(span[0])) if week else plain
+    if (match := re.search(r"[sbf][it]*$", head)) is not None:
+        around = {
+            "s": (span[0], max(span[1], now)),
+            "b": (span[0] - 7 * DAY, span[0]),
+            "f": (span[1], span[1] + 7 * DAY),
+        }
+        return replace(plain, first=match.start(), span=around[match.group()[0]], middle=None)
+    if (match := re.search(r"e[it]*$", head)) is not None and place + 1 < len(times):
+        until = times[place + 1]
+        end = _resolve(until, now) if re.fullmatch(r",?[hu-][it]*", tags[time.end : until.first]) else None
+        if end is not None and span[0] < end[1]:
+            return _Resolved(match.start(), until.end, (span[0], end[1]))
+    return plain
 
 
-def _day_or_month(year: int, month: int, day: int) -> _Span:
-    """Return the span of a day, or of the whole month if `day` is 0."""
-    if day:
-        start = datetime(year, month, day)
-        return start, start + _DAY
-    return datetime(year, month, 1), _add_months(datetime(year, month, 1), 1)
+def _count_from(span: Span, match: re.Match[str], tagged: TaggedText) -> Span:
+    """Resolve "two days before" and the like."""
+    count = int(tagged.tokens[match.start("count")].value) if match["count"] else 1
+    unit = tagged.tokens[match.start("unit")].value or "w 1"
+    return _shift(span, unit, count, is_before=tagged.tags[match.end("unit")] == "b")
 
 
-def _resolve_iso_date(match: re.Match[str], _: datetime) -> _Span:
-    start = datetime.fromisoformat(match.group())
-    return start, start + _DAY
+def _shift(span: Span, unit: str, count: int, *, is_before: bool) -> Span:
+    """Return the day (week, month) that many before or after a span."""
+    kind, _, many = unit.partition(" ")
+    count *= int(many or 1)
+    if kind == "m":
+        first = add_months(span[0], -count if is_before else count)
+        return first, add_months(first, 1)
+    if kind == "w" and count == 1:
+        return (span[0] - 7 * DAY, span[0]) if is_before else (span[1], span[1] + 7 * DAY)
+    days = count * {"w": 7, "y": 365}.get(kind, 1)
+    first = midnight(span[0]) - days * DAY if is_before else midnight(span[1]) + (days - 1) * DAY
+    return first, first + DAY
 
 
-def _resolve_year(match: re.Match[str], _: datetime) -> _Span:
-    return datetime(int(match["year"]), 1, 1), datetime(int(match["year"]) + 1, 1, 1)
+def _week_around(span: Span, unit: str) -> Span | None:
+    """Return the week, or the weekend, in which a day lies."""
+    monday = midnight(span[0]) - span[0].weekday() * DAY
+    if not unit:
+        return monday + 5 * DAY, monday + 7 * DAY
+    return (monday, monday + 7 * DAY) if unit == "w 1" and span[1] - span[0] <= 3 * DAY else None
 
 
-def _resolve_day_word(match: re.Match[str], now: datetime) -> _Span:
-    offsets = {"the day before yesterday": -2, "yesterday": -1, "last night": -1, "tomorrow": 1}
-    start = _midnight(now) + offsets.get(" ".join(match.group().casefold().split()), 0) * _DAY
-    return start, start + _DAY
-
-
-def _resolve_ago(match: re.Match[str], now: datetime) -> _Span:
-    """Resolve "two weeks ago" to the day, week, month or year centred on that time."""
-    unit, count = _group_of(match, "unit"), _parse_count(match)
-    middle = _midnight(_subtract_units(now, unit, count))
-    if unit == "day":
-        return middle, middle + _DAY
-    half = {"week": 3, "month": 15, "year": 182}[unit]
-    return middle - half * _DAY, middle + (half + 1) * _DAY
-
-
-def _resolve_past_period(match: re.Match[str], now: datetime) -> _Span:
-    return _subtract_units(now, _group_of(match, "unit"), _parse_count(match) if match.group("count") else 1), now
-
-
-def _resolve_calendar_unit(match: re.Match[str], now: datetime) -> _Span:
-    """Resolve last, this or next week, month, year or weekend."""
-    step, unit = {"last": -1, "previous": -1, "this": 0, "next": 1}[_group_of(match, "which")], _group_of(match, "unit")
-    monday = _midnight(now) - now.weekday() * _DAY
-    if unit == "week":
-        return monday + 7 * step * _DAY, monday + 7 * (step + 1) * _DAY
-    if unit == "weekend":
-        return monday + (7 * step + 5) * _DAY, monday + 7 * (step + 1) * _DAY
-    if unit == "month":
-        first = _add_months(_midnight(now).replace(day=1), step)
-        return first, _add_months(first, 1)
-    return datetime(now.year + step, 1, 1), datetime(now.year + step + 1, 1, 1)
-
-
-def _resolve_weekday(match: re.Match[str], now: datetime) -> _Span:
-    """Resolve a weekday to the last such day, or with "next" to the coming one."""
-    weekday = _WEEKDAY_NAMES.index(_group_of(match, "weekday"))
-    if _group_of(match, "which") == "next":
-        start = _midnight(now) + ((weekday - now.weekday()) % 7 or 7) * _DAY
+def _resolve(time: NamedTime, now: datetime) -> Span | None:
+    """Return the latest span that fulfils all conditions of a time and has begun (or, for the next, is to come)."""
+    bases = _list_bases(time, now)
+    if time.weekday is None and time.day is None:
+        span = bases[0] if bases else None
     else:
-        start = _midnight(now) - ((now.weekday() - weekday) % 7 or 7) * _DAY
-    return start, start + _DAY
+        span = _find_day(time, bases, now)
+        if span is None and time.weekday is not None and (time.day is not None or time.yearly is not None):
+            return _resolve(replace(time, weekday=None), now)
+    if span is not None and time.with_night:
+        span = (span[0], span[1] + _NIGHT_ENDS)
+    return span
 
 
-def _resolve_season(match: re.Match[str], now: datetime) -> _Span | None:
-    """Resolve a season; without a year, the latest that has begun; with "last", the latest that is over."""
-    month, which, year = _SEASONS[_group_of(match, "season")], _group_of(match, "which"), _group_of(match, "year")
-    if not which and not year and _group_of(match, "season") in ("fall", "spring") and not _group_of(match, "lead"):
-        return None
-    first = datetime(int(year) if year else now.year, month, 1)
-    while not year and (first > now or (which == "last" and _add_months(first, 3) > now)):
-        first = first.replace(year=first.year - 1)
-    if which == "next":
-        first = first.replace(year=first.year + 1)
-    return first, _add_months(first, 3)
-
-
-def _parse_count(match: re.Match[str]) -> int:
-    word = " ".join(_group_of(match, "count").split())
-    return int(word) if word.isdigit() else _NUMBERS[word]
-
-
-def _subtract_units(now: datetime, unit: str, count: int) -> datetime:
-    if unit == "day":
-        return now - count * _DAY
-    if unit == "week":
-        return now - 7 * count * _DAY
-    return _add_months(now, -count * (12 if unit == "year" else 1))
-
-
-def _add_months(moment: datetime, months: int) -> datetime:
-    """Add months, keeping the day or using the last day of a shorter month."""
-    place = moment.year * 12 + moment.month - 1 + months
-    year, month = divmod(place, 12)
-    for day in range(moment.day, 27, -1):
+def _list_bases(time: NamedTime, now: datetime) -> list[Span]:
+    """Return the spans in which a day is looked for, the best first."""
+    if time.yearly is None:
+        if time.fixed is not None:
+            return [time.fixed]
+        return [(midnight(now) - _YEARS_BACK * 366 * DAY, midnight(now) + DAY)]
+    years = [time.year] if time.year else range(now.year + 1, now.year - 9, -1)
+    spans: list[Span] = []
+    for year in years:
         try:
-            return moment.replace(year=year, month=month + 1, day=day)
-        except ValueError:
+            first, end = map(at_midnight, time.yearly(year))
+        except (ValueError, OverflowError):
             continue
-    return moment.replace(year=year, month=month + 1, day=min(moment.day, 28))
+        spans.append((first, end))
+    if time.fixed is not None:
+        start, stop = time.fixed
+        inside = [(max(first, start), min(end, stop)) for first, end in spans]
+        return [span for span in inside if span[0] < span[1]]
+    if time.year:
+        return spans
+    if time.which == "X":
+        return [span for span in reversed(spans) if span[0] > now]
+    if time.which == "L":
+        return [span for span in spans if span[1] <= now]
+    return [span for span in spans if span[0] <= now]
 
 
-def _midnight(moment: datetime) -> datetime:
-    return moment.replace(hour=0, minute=0, second=0, microsecond=0)
+def _find_day(time: NamedTime, bases: Sequence[Span], now: datetime) -> Span | None:
+    """Return the latest day in the best of `bases` that has the weekday and the number of `time` and is not to come; if
+    all are to come, the first of them."""
+    is_open = time.fixed is None and time.yearly is None
+    # "On Friday", said on a Friday, is a week ago.
+    latest = now.date() - DAY if is_open and time.day is None else now.date()
+    for start, end in bases[:_YEARS_BACK]:
+        coming: date | None = None
+        day = (end - timedelta(microseconds=1)).date()
+        while day >= start.date():
+            if _fits(time, day):
+                if day <= latest:
+                    return at_midnight(day), at_midnight(day) + DAY
+                coming = day
+            day -= DAY
+        if coming is not None and not is_open:
+            return at_midnight(coming), at_midnight(coming) + DAY
+    return None
 
 
-def _rule(
-    pattern: str, resolve: Callable[[re.Match[str], datetime], _Span | None]
-) -> tuple[re.Pattern[str], Callable[[re.Match[str], datetime], _Span | None]]:
-    return re.compile(rf"\b(?:{pattern})", re.IGNORECASE), resolve
-
-
-_GRAMMAR = (
-    _rule(r"\d{4}-\d{2}-\d{2}\b", _resolve_iso_date),
-    _rule(rf"{_DATE_DAY}(?: of)? {_MONTH}(?:,? {_YEAR})?", _resolve_date),
-    _rule(rf"{_MONTH} {_DATE_DAY}(?:,? {_YEAR})?", _resolve_date),
-    _rule(rf"{_MONTH},? (?:of )?{_YEAR}", _resolve_date),
-    _rule(
-        rf"(?:(?P<lead>in|during) (?:the )?)?(?:(?P<which>last|this|next) )?{_SEASON}\b(?: (?:of )?{_YEAR})?",
-        _resolve_season,
-    ),
-    _rule(rf"(?:last |this |next |in |since )?{_MONTH}", _resolve_date),
-    _rule(
-        r"(?:the day before yesterday|yesterday|last night|today|tonight|tomorrow"
-        r"|this (?:morning|afternoon|evening))\b",
-        _resolve_day_word,
-    ),
-    _rule(rf"{_COUNT} {_UNIT} ago\b", _resolve_ago),
-    _rule(rf"(?:in|over|during|for|within) the (?:last|past) (?:{_COUNT} )?{_UNIT}\b", _resolve_past_period),
-    _rule(r"(?P<which>last|previous|this|next) (?P<unit>week|month|year|weekend)\b", _resolve_calendar_unit),
-    _rule(rf"(?:(?P<which>last|this|next) |on ){_WEEKDAY}\b", _resolve_weekday),
-    _rule(rf"{_YEAR}", _resolve_year),
-)
+def _fits(time: NamedTime, day: date) -> bool:
+    return (time.weekday is None or day.weekday() == time.weekday) and (time.day is None or day.day == time.day)

@@ -22,7 +22,7 @@ from reveries.memory.live import SHARE_OF_SPREAD, LiveMemory
 from reveries.memory.model import RankedTurn, Recall, RecallContext, RecalledEpisode, Turn
 from reveries.memory.recall.outranking import rank_outranked_last
 from reveries.memory.recall.ranking import TurnScores, best_turns, best_turns_of_episodes, score_turns
-from reveries.memory.recall.time_expressions import TimeSpan, time_spans, to_local_time, to_unix_seconds
+from reveries.memory.recall.time_expressions import TimeSpan, read_times, to_local_time, to_unix_seconds
 from reveries.memory.recall.turn_index import TurnIndex
 
 LIKE_COSINE: Final = 0.45
@@ -92,7 +92,15 @@ def reach_episodes(
         vector = live.no_vector
     graph, settings = live.graph, live.settings
     inside = None if period.is_everything else _said_within(live, period)
-    scores = score_turns(live.turns, cue, vector, context.now, context.exclude_turn_ids, inside)
+    scores = score_turns(
+        live.turns,
+        cue,
+        vector,
+        context.now,
+        context.exclude_turn_ids,
+        inside,
+        is_day_first=settings.is_day_first,
+    )
     near = (
         nearest_seeds(graph, vector, settings.seeds) if period.is_everything else _nearest_within(live, vector, period)
     )
@@ -186,20 +194,21 @@ def _nearest_within(live: LiveMemory, vector: Vector, period: SearchPeriod) -> l
 
 _LENGTH = re.compile(r"(\d+(?:\.\d+)?)\s*(s|min|m|h|hours?|d|days?|w)(?:\s+ago)?", re.IGNORECASE | re.ASCII)
 _SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0, "w": 604_800.0}
-_CONNECTIVES = re.compile(r"\b(?:since|from|until|till|to|before|after|in|on|the|of|at|around)\b", re.IGNORECASE)
 
 
-def parse_period(since: str, until: str, now: float, zone: tzinfo | None = None) -> SearchPeriod:
+def parse_period(
+    since: str, until: str, now: float, zone: tzinfo | None = None, *, is_day_first: bool = True
+) -> SearchPeriod:
     """Parse a period from the beginning of `since` to the end of `until`; an empty text leaves that side open. `zone`
-    None is the local time zone. Raises UsageError."""
-    start = _read_moment(since, now, zone)[0] if since.strip() else None
-    end = _read_moment(until, now, zone)[1] if until.strip() else None
+    None is the local time zone; `is_day_first` is for dates in figures. Raises UsageError."""
+    start = _read_moment(since, now, zone, is_day_first)[0] if since.strip() else None
+    end = _read_moment(until, now, zone, is_day_first)[1] if until.strip() else None
     if start is not None and end is not None and end <= start:
         raise UsageError(f"{until!r} is over before {since!r} begins.", advice="Swap them, or leave one out.")
     return SearchPeriod(start, end)
 
 
-def _read_moment(text: str, now: float, zone: tzinfo | None) -> tuple[float, float]:
+def _read_moment(text: str, now: float, zone: tzinfo | None, is_day_first: bool) -> tuple[float, float]:
     """Return the start and the (excluded) end of the time that `text` names."""
     text = text.strip()
     if length := _LENGTH.fullmatch(text):
@@ -209,14 +218,13 @@ def _read_moment(text: str, now: float, zone: tzinfo | None) -> tuple[float, flo
         return now, now
     if (exact := _parse_timestamp(text, zone)) is not None:
         return exact, exact
-    spans = time_spans(text, now, zone)
-    rest = _CONNECTIVES.sub(" ", text.replace(spans[0].text, " ", 1)) if len(spans) == 1 else text
-    if len(spans) != 1 or rest.strip(" ,."):
+    times = read_times(text, now, zone, is_day_first=is_day_first)
+    if len(times.spans) != 1 or times.has_subject:
         raise UsageError(
             f"{text!r} is no date.",
             advice='For example: 2025-03-04, "4 March", "last spring", "2 weeks ago", yesterday, 3h.',
         )
-    return _centre_span(spans[0], zone)
+    return _centre_span(times.spans[0], zone)
 
 
 def _parse_timestamp(text: str, zone: tzinfo | None) -> float | None:
@@ -232,8 +240,7 @@ def _parse_timestamp(text: str, zone: tzinfo | None) -> float | None:
 
 def _centre_span(span: TimeSpan, zone: tzinfo | None) -> tuple[float, float]:
     """In a cue "two weeks ago" means the week around that day; as a bound it means the day itself."""
-    days = round((span.end - span.start) / 86_400.0)
-    if not span.text.casefold().endswith("ago") or days <= 1:
+    if span.middle is None:
         return span.start, span.end
-    middle = to_local_time(span.start, zone) + timedelta(days=(days - 1) // 2)
-    return to_unix_seconds(middle, zone), to_unix_seconds(middle + timedelta(days=1), zone)
+    day_after = to_local_time(span.middle, zone) + timedelta(days=1)
+    return span.middle, to_unix_seconds(day_after, zone)

@@ -114,3 +114,49 @@ def test_names_of_speakers_are_left_out_of_what_is_compared_by_meaning() -> None
     assert strip_names("When did Caroline’s friend go?", names) == "When did friend go?"
     assert strip_names("You like Melon", names) == "You like Melon"
     assert strip_names("Who is Caroline", names) == "Who is Caroline"
+
+
+DAY = 86_400.0
+DIARY = (
+    "I sold the kettle.",
+    "I painted the fence.",
+    "The dentist took a tooth.",
+    "We ate fondue.",
+    "I sanded a door.",
+)
+
+
+async def diary() -> tuple[TurnIndex, WordEmbedder]:
+    """One sentence a day, the last one yesterday."""
+    embedder = WordEmbedder()
+    index = TurnIndex(embedder.dimensions)
+    for days_ago, (text, vector) in enumerate(zip(DIARY, await embedder.embed(DIARY), strict=True), 1):
+        said = turn(f"t{days_ago}", text, said_at=NOW - days_ago * DAY, conversation_id=f"c{days_ago}")
+        index.apply(ChangeSet(indexed=(IndexedTurn(said, "e", vector),)))
+    return index, embedder
+
+
+async def test_a_question_that_names_only_a_day_finds_what_was_said_that_day() -> None:
+    index, embedder = await diary()
+    assert (await ranked(index, embedder, "What did I do three days ago?"))[0] == "t3"
+    assert (await ranked(index, embedder, "What happened yesterday?"))[0] == "t1"
+    assert (await ranked(index, embedder, "What was I up to in the last four days?"))[:4] == ["t4", "t3", "t2", "t1"]
+
+
+async def test_without_an_embedder_a_day_is_found_as_well() -> None:
+    index, embedder = await diary()
+    scores = score_turns(index, "What did I do three days ago?", np.zeros(embedder.dimensions, np.float32), NOW)
+    assert best_turns(index, scores, 1)[0].turn.id == "t3"
+
+
+async def test_a_question_with_a_day_and_a_subject_prefers_the_subject_within_the_day() -> None:
+    index, embedder = await diary()
+    said = turn("also", "I bought bread.", said_at=NOW - 3 * DAY + 60, conversation_id="c3", position=1)
+    index.apply(ChangeSet(indexed=(IndexedTurn(said, "e", (await embedder.embed([said.text]))[0]),)))
+    assert (await ranked(index, embedder, "What did the dentist do three days ago?"))[:2] == ["t3", "also"]
+    assert (await ranked(index, embedder, "Did I say today that I sold the kettle?"))[0] == "t1"
+
+
+async def test_a_sentence_that_mentions_a_day_brings_nothing_up_from_it() -> None:
+    index, embedder = await diary()
+    assert await ranked(index, embedder, "Three days ago my uncle married.") == []

@@ -154,7 +154,7 @@ CASES = (
     ),
     Case(
         "times",
-        "What did I cook 3 days ago?",
+        "Tell me what I did cook 3 days ago",
         [
             Said("I cook lentils and I cook rice.", talk="a", ago=90 * DAY),
             Said("I made us a soup, we cook so rarely.", talk="b", ago=3 * DAY),

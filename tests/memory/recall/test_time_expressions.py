@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reveries.memory.recall.time_expressions import time_spans
+from reveries.memory.recall.time_expressions import read_times, time_spans
 
 SUNDAY = datetime(2023, 10, 22, 9, 55, tzinfo=UTC).timestamp()
 
@@ -16,7 +16,7 @@ TABLE = [
     ("yesterday", "2023-10-21", "2023-10-22"),
     ("the day before yesterday", "2023-10-20", "2023-10-21"),
     ("what did I say today?", "2023-10-22", "2023-10-23"),
-    ("last night", "2023-10-21", "2023-10-22"),
+    ("last night", "2023-10-21", "2023-10-22T05:00"),
     ("two weeks ago", "2023-10-05", "2023-10-12"),
     ("3 days ago", "2023-10-19", "2023-10-20"),
     ("a couple of months ago", "2023-08-07", "2023-09-07"),
@@ -48,6 +48,47 @@ TABLE = [
     ("December 31st, 2021", "2021-12-31", "2022-01-01"),
     ("2022-02-28", "2022-02-28", "2022-03-01"),
     ("in 2019", "2019-01-01", "2020-01-01"),
+    ("a fortnight ago", "2023-10-05", "2023-10-12"),
+    ("half a year ago", "2023-04-07", "2023-05-08"),
+    ("the Tuesday before last", "2023-10-10", "2023-10-11"),
+    ("the week before last", "2023-10-02", "2023-10-09"),
+    ("two Sundays ago", "2023-10-08", "2023-10-09"),
+    ("on the 14th", "2023-10-14", "2023-10-15"),
+    ("Saturday the 14th", "2023-10-14", "2023-10-15"),
+    ("Monday 3 April", "2023-04-03", "2023-04-04"),
+    ("on Sunday, the 1st of October", "2023-10-01", "2023-10-02"),
+    ("the 14th of last month", "2023-09-14", "2023-09-15"),
+    ("Tuesday of last week", "2023-10-10", "2023-10-11"),
+    ("last week on Tuesday", "2023-10-10", "2023-10-11"),
+    ("March last year", "2022-03-01", "2022-04-01"),
+    ("on the twenty-first of May", "2023-05-21", "2023-05-22"),
+    ("on 10/9", "2023-09-10", "2023-09-11"),
+    ("on 9/20/2023", "2023-09-20", "2023-09-21"),
+    ("am 10.9.", "2023-09-10", "2023-09-11"),
+    ("2023\u5e749\u670810\u65e5", "2023-09-10", "2023-09-11"),
+    ("in the first week of March", "2023-03-01", "2023-03-08"),
+    ("the last Friday of September", "2023-09-29", "2023-09-30"),
+    ("at the end of August", "2023-08-21", "2023-09-01"),
+    ("on Christmas Eve", "2022-12-24", "2022-12-25"),
+    ("on Easter Monday", "2023-04-10", "2023-04-11"),
+    ("two days before Christmas", "2022-12-22", "2022-12-23"),
+    ("the week of 10 October", "2023-10-09", "2023-10-16"),
+    ("between 3 and 5 October", "2023-10-03", "2023-10-06"),
+    ("over the weekend", "2023-10-21", "2023-10-23"),
+    ("last November", "2022-11-01", "2022-12-01"),
+    ("vor zehn Tagen", "2023-10-12", "2023-10-13"),
+    ("am vorletzten Dienstag", "2023-10-10", "2023-10-11"),
+    ("in der ersten Woche im M\u00e4rz", "2023-03-01", "2023-03-08"),
+    ("la semaine derni\u00e8re", "2023-10-09", "2023-10-16"),
+    ("il y a quinze jours", "2023-10-05", "2023-10-12"),
+    ("la veille de No\u00ebl", "2022-12-24", "2022-12-25"),
+    ("el martes pasado", "2023-10-17", "2023-10-18"),
+    ("hace diez d\u00edas", "2023-10-12", "2023-10-13"),
+    ("a finales de agosto", "2023-08-21", "2023-09-01"),
+    ("la primavera scorsa", "2023-03-01", "2023-06-01"),
+    ("dieci giorni fa", "2023-10-12", "2023-10-13"),
+    ("afgelopen dinsdag", "2023-10-17", "2023-10-18"),
+    ("drie dagen geleden", "2023-10-19", "2023-10-20"),
 ]
 
 
@@ -67,18 +108,56 @@ def test_the_past_two_weeks_end_now() -> None:
     assert (span.start, span.end) == (SUNDAY - 14 * 86_400, SUNDAY)
 
 
-@pytest.mark.parametrize("text", ["may I go", "I fall down", "march on", "recently", "soon", "99 ways", ""])
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("may I go", "I fall down", "march on", "recently", "soon", "99 ways", ""),
+        *("May I ask you something?", "The sun was out and I sat down", "Give me a second", "What did June say?"),
+        *("on the 5th floor", "3/4 cup of milk", "room 14", "2000 euros", "the Christmas tree", "mon chien est malade"),
+        *(
+            "So ist das Leben",
+            "il y a un chien",
+            "hace calor",
+            "24/7 support",
+            "every Friday we eat fish",
+            "on Mondays",
+        ),
+    ],
+)
 def test_words_that_are_no_time_are_none(text: str) -> None:
     assert time_spans(text, SUNDAY, UTC) == ()
 
 
+def test_a_date_in_figures_has_the_order_of_the_owners_country() -> None:
+    days = [time_spans("on 10/9", SUNDAY, UTC, is_day_first=first)[0].start for first in (True, False)]
+    assert days == [day("2023-09-10"), day("2023-10-09")]
+
+
+@pytest.mark.parametrize(
+    ("text", "has_subject"),
+    [
+        ("What did I do on 10 October?", False),
+        ("What was I up to last week?", False),
+        ("Was habe ich am Dienstag gemacht?", False),
+        ("\u00bfQu\u00e9 hice ayer?", False),
+        ("What did the dentist say on 10 October?", True),
+        ("Was hat der Zahnarzt gestern gesagt?", True),
+    ],
+)
+def test_a_question_on_a_day_has_no_subject_but_the_day(text: str, has_subject: bool) -> None:
+    reading = read_times(text, SUNDAY, UTC)
+    assert len(reading.spans) == 1
+    assert reading.has_subject is has_subject
+
+
 def test_a_day_that_no_month_has_is_no_day() -> None:
-    assert [span.text for span in time_spans("31 February 2023", SUNDAY, UTC)] == ["February 2023"]
+    assert time_spans("31 February 2023", SUNDAY, UTC) == ()
 
 
 def test_several_times_stand_in_the_order_of_the_text() -> None:
-    spans = time_spans("Between 3 May 2023 and yesterday, or in 2019", SUNDAY, UTC)
-    assert [span.text for span in spans] == ["3 May 2023", "yesterday", "2019"]
+    spans = time_spans("Between 3 May 2023 and yesterday, or in 2019, or on Christmas Eve", SUNDAY, UTC)
+    assert [span.text for span in spans] == ["Between 3 May 2023 and yesterday", "2019", "on Christmas Eve"]
+    assert (spans[0].start, spans[0].end) == (day("2023-05-03"), day("2023-10-22"))
 
 
 @given(st.text(max_size=80), st.floats(min_value=0.0, max_value=4e9))

@@ -1,0 +1,412 @@
+"""The grammar of times: which sequences of tags (`time_words`) name a time, and which. One grammar for all languages;
+they differ in their words and in where they put "last" and "ago". Pure."""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import date, datetime, timedelta
+from functools import partial
+
+from reveries.memory.recall import calendar_days
+from reveries.memory.recall.calendar_days import DAY, Yearly
+from reveries.memory.recall.time_tokens import TaggedText, Token
+
+Span = tuple[datetime, datetime]
+
+_NIGHT_ENDS = timedelta(hours=5)
+_ENDS_DAY = re.compile(r"$|[?.,viPhse:-]|qt?[LTXM]|[LTX]U")
+"""What may follow a bare day of the month."""
+
+
+@dataclass(frozen=True, slots=True)
+class NamedTime:
+    """A time that a text names, or a condition on it, such as a weekday; several that belong together are combined."""
+
+    first: int
+    """Its first token."""
+    end: int
+    """The token after it."""
+    fixed: Span | None = None
+    yearly: Yearly | None = None
+    year: int | None = None
+    which: str = ""
+    """L T X: the last, this, the next of `yearly`."""
+    weekday: int | None = None
+    day: int | None = None
+    """Of the month."""
+    middle: datetime | None = None
+    """The day itself of "two weeks ago"."""
+    with_night: bool = False
+
+    @property
+    def is_condition(self) -> bool:
+        """Whether it names only a weekday or a day of the month."""
+        return self.fixed is None and self.yearly is None
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A match of a rule."""
+
+    first: int
+    end: int
+    tokens: Sequence[Token]
+    now: datetime
+    is_day_first: bool
+    following: str
+    """The tags after it."""
+    language: str
+
+    def token(self, tags: str, place: int = 0) -> Token | None:
+        """Return the first (or a later) token that has one of `tags`."""
+        found = [token for token in self.tokens if token.tag in tags]
+        return found[place] if len(found) > place else None
+
+    def number(self, tags: str, place: int = 0) -> int:
+        """Return the number of such a token; 0 if there is none."""
+        token = self.token(tags, place)
+        return int(token.value.rstrip("*")) if token else 0
+
+    @property
+    def which(self) -> str:
+        token = self.token("LTX")
+        return token.tag if token else ""
+
+    @property
+    def year(self) -> int | None:
+        return self.number("y") or None
+
+    def time(self, **chosen: object) -> NamedTime:
+        return NamedTime(self.first, self.end, **chosen)  # type: ignore[arg-type]
+
+
+def midnight(moment: datetime) -> datetime:
+    return moment.replace(hour=0, minute=0, second=0, microsecond=0)
+
+
+def at_midnight(day: date) -> datetime:
+    return datetime(day.year, day.month, day.day)
+
+
+def day_span(moment: datetime) -> Span:
+    return midnight(moment), midnight(moment) + DAY
+
+
+def add_months(moment: datetime, months: int) -> datetime:
+    """Add months, keeping the day or using the last day of a shorter month."""
+    year, month = calendar_days.divmod_month(moment.year, moment.month + months)
+    last = calendar_days.first_of_next_month(year, month) - DAY
+    return moment.replace(year=year, month=month, day=min(moment.day, last.day))
+
+
+# --- what the rules make ---------------------------------------------------------------------------------------------
+
+
+def _day_of_month(found: Found) -> NamedTime | None:
+    day, month = found.number("do"), found.number("Mm")
+    return found.time(yearly=partial(_one_day, month=month, day=day), year=found.year)
+
+
+def _one_day(year: int, month: int, day: int) -> calendar_days.DateSpan:
+    return calendar_days.one_day(date(year, month, day))
+
+
+def _month_day(found: Found) -> NamedTime | None:
+    month = found.token("Mm")
+    is_sure = found.token("o") or found.year or (month and (month.tag == "M" or month.is_capital))
+    return _day_of_month(found) if is_sure and not (found.following[:1] == "x" and not found.token("oy")) else None
+
+
+def _days_of_month(found: Found) -> NamedTime | None:
+    first, last, month = found.number("do"), found.number("do", 1), found.number("Mm")
+
+    def span(year: int) -> calendar_days.DateSpan:
+        return date(year, month, first), date(year, month, last) + DAY
+
+    return found.time(yearly=span, year=found.year) if first < last else None
+
+
+def _month(found: Found) -> NamedTime | None:
+    month = found.number("Mm")
+    return found.time(yearly=partial(calendar_days.month_span, month=month), year=found.year, which=found.which)
+
+
+def _part_of_month(found: Found) -> NamedTime | None:
+    part = found.token("EFZ")
+    month = found.number("Mm")
+    yearly = partial(calendar_days.part_of_month, month=month, part=part.tag if part else "E")
+    return found.time(yearly=yearly, year=found.year)
+
+
+def _week_of_month(found: Found) -> NamedTime | None:
+    number, month, unit = found.number("o"), found.number("Mm"), found.token("UKW")
+    if unit is None or number > 5:
+        return None
+    if unit.tag == "W":
+        weekday = int(unit.value.rstrip("*"))
+        yearly: Yearly = partial(calendar_days.weekday_of_month, month=month, weekday=weekday, number=number)
+    elif unit.tag == "K":
+        yearly = partial(calendar_days.weekend_of_month, month=month, number=number)
+    elif unit.value == "w 1":
+        yearly = partial(calendar_days.week_of_month, month=month, number=number)
+    else:
+        return None
+    return found.time(yearly=yearly, year=found.year)
+
+
+def _season(found: Found) -> NamedTime | None:
+    yearly = partial(calendar_days.season_span, month=found.number("S"))
+    return found.time(yearly=yearly, year=found.year, which=found.which)
+
+
+def _feast(found: Found) -> NamedTime | None:
+    token = found.token("H")
+    is_object = found.following[:1] == "x" and (found.token("t") or not found.token("iLTXy"))
+    if token is None or is_object:
+        return None
+    return found.time(yearly=calendar_days.FEASTS[token.value], year=found.year, which=found.which)
+
+
+def _relative_day(found: Found) -> NamedTime | None:
+    token = found.token("RN")
+    start, end = day_span(found.now + found.number("RN") * DAY)
+    is_night = token is not None and token.tag == "N"
+    return found.time(fixed=(start, end + _NIGHT_ENDS if is_night else end))
+
+
+def _this_part(found: Found) -> NamedTime | None:
+    back = DAY if found.which == "L" else 0 * DAY
+    return found.time(fixed=day_span(found.now - back))
+
+
+def _count(found: Found) -> int:
+    return found.number("dca") or 1
+
+
+def _unit(found: Found) -> tuple[str, int]:
+    token = found.token("UK")
+    if token is None or token.tag == "K":
+        return "w", 1
+    unit, _, many = token.value.partition(" ")
+    return unit, int(many)
+
+
+def _subtract(now: datetime, unit: str, count: int) -> datetime:
+    match unit:
+        case "m" | "y":
+            return add_months(now, -count * (12 if unit == "y" else 1))
+        case _:
+            return now - timedelta(**{{"d": "days", "w": "weeks", "h": "hours", "min": "minutes"}[unit]: count})
+
+
+def _ago(found: Found) -> NamedTime | None:
+    """Resolve "two weeks ago" to the day, week, month or year centred on that time."""
+    unit, many = _unit(found)
+    count = _count(found) * many
+    middle = _subtract(found.now, unit, count)
+    if unit in ("h", "min"):
+        half = (found.now - middle) / 2
+        return found.time(fixed=(middle - half, middle + half))
+    if unit == "d" or found.token("R"):
+        return found.time(fixed=day_span(middle))
+    half = {"w": 3, "m": 15, "y": 182}[unit] * DAY
+    middle = midnight(middle)
+    return found.time(fixed=(middle - half, middle + half + DAY), middle=middle)
+
+
+def _this_time(found: Found) -> NamedTime | None:
+    """Resolve "this time last year"."""
+    middle = midnight(_subtract(found.now, _unit(found)[0], 1))
+    return found.time(fixed=(middle - 3 * DAY, middle + 4 * DAY), middle=middle)
+
+
+def _weekdays_ago(found: Found) -> NamedTime | None:
+    last = _latest_weekday(found.now, found.number("W"))
+    return found.time(fixed=day_span(last - 7 * (_count(found) - 1) * DAY))
+
+
+def _rolling(found: Found) -> NamedTime | None:
+    """Resolve "in the past two weeks"."""
+    unit, many = _unit(found)
+    return found.time(fixed=(_subtract(found.now, unit, _count(found) * many), found.now))
+
+
+def _which_unit(found: Found) -> NamedTime | None:
+    """Resolve last, this or next week, month, year or weekend; "the week before last"."""
+    which = found.token("LTXB")
+    unit, many = _unit(found)
+    if which is None or unit in ("d", "h", "min") or many > 1:
+        return None
+    step = {"B": -2, "L": -1, "T": 0, "X": 1}[which.tag]
+    if which.value == "past" and not found.token("K"):
+        return _rolling(found)
+    monday = midnight(found.now) - found.now.weekday() * DAY + 7 * step * DAY
+    if found.token("K"):
+        # On a Sunday evening "last weekend" is the one before.
+        return found.time(fixed=(monday + 5 * DAY, monday + 7 * DAY))
+    if unit == "w":
+        return found.time(fixed=(monday, monday + 7 * DAY))
+    if unit == "m":
+        first = add_months(midnight(found.now).replace(day=1), step)
+        return found.time(fixed=(first, add_months(first, 1)))
+    return found.time(fixed=(datetime(found.now.year + step, 1, 1), datetime(found.now.year + step + 1, 1, 1)))
+
+
+def _in_past_unit(found: Found) -> NamedTime | None:
+    """Resolve "in the last week", which English says of the days up to now."""
+    return _rolling(found) if found.language == "en" and not found.token("K") else _which_unit(found)
+
+
+def _weekend(found: Found) -> NamedTime | None:
+    monday = midnight(found.now) - found.now.weekday() * DAY
+    first = monday + 5 * DAY if found.now.weekday() >= 5 else monday - 2 * DAY
+    return found.time(fixed=(first, first + 2 * DAY))
+
+
+def _latest_weekday(now: datetime, weekday: int) -> datetime:
+    return midnight(now) - ((now.weekday() - weekday) % 7 or 7) * DAY
+
+
+def _weekday(found: Found) -> NamedTime | None:
+    token, which = found.token("Ww"), found.token("LTXB")
+    if token is None or token.value.endswith("*"):
+        return None
+    weekday = int(token.value)
+    if which is None or which.tag == "L":
+        return found.time(weekday=weekday, which="L" if which else "")
+    monday = midnight(found.now) - found.now.weekday() * DAY
+    days = {
+        "B": _latest_weekday(found.now, weekday) - 7 * DAY,
+        "T": monday + weekday * DAY,
+        "X": midnight(found.now) + ((weekday - found.now.weekday()) % 7 or 7) * DAY,
+    }
+    return found.time(fixed=day_span(days[which.tag]))
+
+
+def _weekday_and_number(found: Found) -> NamedTime | None:
+    """Resolve "Saturday the 14th"."""
+    is_sure = found.token("o") or found.language != "en" or found.token("t")
+    weekday = found.token("Ww")
+    if weekday is None or weekday.value.endswith("*") or (not is_sure and found.following[:1] == "x"):
+        return None
+    day = found.number("do")
+    return found.time(weekday=int(weekday.value), day=day) if 1 <= day <= 31 else None
+
+
+def _numbered_day(found: Found) -> NamedTime | None:
+    """Resolve "on the 14th", but not "on the 14th floor"."""
+    token = found.token("do")
+    if token is None or not 1 <= int(token.value) <= 31:
+        return None
+    if token.text.isalpha() and not found.token("isub"):
+        return None
+    if found.language == "en" and token.tag == "d":
+        return None
+    is_followed = (
+        not found.following or found.following[0] in "?.,viPhse-:" or re.match(r"qt?[LTXM]|[LTX]U", found.following)
+    )
+    return found.time(day=int(token.value)) if is_followed else None
+
+
+def _year(found: Found) -> NamedTime | None:
+    year = found.number("y")
+    return found.time(fixed=(datetime(year, 1, 1), datetime(year + 1, 1, 1)))
+
+
+def _figures(found: Found) -> NamedTime | None:
+    """Resolve a date in figures. If only one order of day and month is possible, it is that one."""
+    token = found.token("DzY")
+    numbers = [int(part) for part in re.findall(r"\d+", token.text)] if token else []
+    weekday = found.token("Ww")
+    if token is None or (weekday is not None and weekday.value.endswith("*")):
+        return None
+    if token.tag == "Y":
+        year, month = numbers
+        return found.time(yearly=partial(calendar_days.month_span, month=month), year=year)
+    if len(re.match(r"\d+", token.text).group()) == 4:  # type: ignore[union-attr]
+        return found.time(yearly=partial(_one_day, month=numbers[1], day=numbers[2]), year=numbers[0])
+    first, second, *rest = numbers
+    year_given = (rest[0] if rest[0] > 99 else 2000 + rest[0]) if rest else None
+    is_month_first = "\u6708" in token.text or (not found.is_day_first and "." not in token.text)
+    day, month = (second, first) if is_month_first else (first, second)
+    if month > 12 >= day:
+        day, month = month, day
+    own = int(weekday.value) if weekday else None
+    return found.time(yearly=partial(_one_day, month=month, day=day), year=year_given, weekday=own)
+
+
+def _nothing(_: Found) -> NamedTime | None:
+    return None
+
+
+_Make = Callable[[Found], NamedTime | None]
+RULES: tuple[tuple[re.Pattern[str], _Make], ...] = tuple(
+    (re.compile(pattern), make)
+    for pattern, make in (
+        (r"D|(?<=[isuet])z|(?<=zh)z|^z$|[Ww],?t?[zD]", _figures),
+        (r"Y", _figures),
+        (r"t?[do][h-]t?[do]q?t?[Mm](?:,?q?y)?", _days_of_month),
+        (r"[Mm]t?[do][h-]t?[do](?:,?y)?", _days_of_month),
+        (r"t?U?[do],?q?t?[Mm](?:,?q?t?y)?", _day_of_month),
+        (r"[Mm]\.?t?[do](?![MmU])(?:,?y)?", _month_day),
+        (r"[Mm][.,]?q?t?y", _month),
+        (r"[LTX]t?[Mm]|M[LTX]|M|(?<=[isue])m|(?<=it)m|m(?=q?t?[LTX]U)", _month),
+        (r"[EFZ][qt]*[Mm](?:q?y)?", _part_of_month),
+        (r"t?(?:o[UKW][qit]+|L[UKW]q+t*)[Mm](?:q?y)?", _week_of_month),
+        (r"[LTXi]?t?S(?:q?t?y|L|X)|[LTXi]t?S|(?<=[sh])t?S", _season),
+        (r"[iLTXt]*H(?:[qt]*y|L|X)?", _feast),
+        (r"[RN]", _relative_day),
+        (r"[LT]P", _this_part),
+        (r"i?[dca][UK]A[RP]?|i?R?G[dca]?[UK]|[dca]?[UK]A", _ago),
+        (r"i?[dca]WA|G[dca]W", _weekdays_ago),
+        (r"[it]*L[dc]U|[it]*t[dc]LU|[it]*[dc]LU", _rolling),
+        (r"it?LU", _in_past_unit),
+        (r"[LTXB][UK]|[it]*[UK][LTXB]", _which_unit),
+        (r"QLU", _this_time),
+        (r"[it]+K|(?<=v)K", _weekend),
+        (r"t?W[LTXB]|[LTXB]?t?W|(?<=[iLT])w|(?<=it)w|w(?=[,.]?t?[do][.,]?q?t?[Mm])", _weekday),
+        (r"t?[Ww],?t?[do](?!q?t?[MmU/])", _weekday_and_number),
+        (r"[isub]?tU?[do](?![MmUKW])|[iu][o](?![MmUKW])", _numbered_day),
+        (r"(?<=[isuehq])t?U?y|^y$", _year),
+        (r"Uy", _year),
+        (r"n[UWK]", _nothing),
+    )
+)
+
+
+def find_times(text: TaggedText, now: datetime, *, is_day_first: bool) -> list[NamedTime]:
+    """Return the times that `text` names, said at `now` (local), before they are combined: the longest at each place,
+    and of two equally long ones the first of the rules."""
+    tags, times, place = text.tags, list[NamedTime](), 0
+    while place < len(tags):
+        best: NamedTime | None = None
+        skipped = 1
+        for pattern, make in RULES:
+            match = pattern.match(tags, place)
+            if match is None or (best is not None and match.end() <= best.end):
+                continue
+            found = Found(
+                place,
+                match.end(),
+                text.tokens[place : match.end()],
+                now,
+                is_day_first,
+                tags[match.end() :],
+                text.language.code,
+            )
+            if make is _nothing:
+                skipped = match.end() - place
+                continue
+            try:
+                best = make(found) or best
+            except (ValueError, OverflowError):
+                continue
+        if best is not None and skipped == 1:
+            night = re.match(r"[itq]*P", tags[best.end :])
+            if night and text.tokens[best.end + night.end() - 1].value == "1":
+                best = replace(best, with_night=True)
+            times.append(best)
+            place = best.end
+        else:
+            place += skipped
+    return times

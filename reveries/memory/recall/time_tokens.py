@@ -1,0 +1,115 @@
+"""Splits a text into tokens with the tags of `time_words`, in the language that most of its words speak. Pure."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from reveries.memory.recall.time_words import Language, bare_word, languages
+
+_TOKEN = re.compile(
+    r"(?P<iso>\b\d{4}([-/.])\d{1,2}\2\d{1,2}\b)"
+    r"|(?P<ym>\b\d{4}-\d{2}\b(?!-))"
+    r"|(?P<full>\b\d{1,2}([-/.])\d{1,2}\5(?:\d{4}|\d{2})\b)"
+    r"|(?P<short>\b\d{1,2}/\d{1,2}\b(?![/.\d])|\b\d{1,2}\.\d{1,2}\.(?!\d))"
+    r"|(?P<cjk>(?:\d{4}\u5e74)?\d{1,2}\u6708\d{1,2}\u65e5)"
+    r"|(?P<ordinal>\b\d{1,2}(?:st|nd|rd|th|er|\u00e8re|re|e|de|ste|\u00ba|\u00aa|\u00b0)(?![^\W_]))"
+    r"|(?P<number>\d+)"
+    r"|(?P<word>[^\W\d_]+)"
+    r"|(?P<mark>[^\w\s])",
+    re.IGNORECASE,
+)
+_JOINING = "'\u2019-"
+_DATES = {"iso": "D", "full": "D", "cjk": "D", "short": "z", "ym": "Y"}
+LATEST_YEAR, FIRST_YEAR = 2099, 1900
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A word, number, date in figures or mark, or a phrase, with its tag."""
+
+    tag: str
+    """One character of `time_words`; d day or number, y year, D z Y dates in figures, x another word, or the mark."""
+    value: str
+    start: int
+    end: int
+    text: str
+    is_capital: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TaggedText:
+    """A text's tokens in one language."""
+
+    tokens: Sequence[Token]
+    language: Language
+
+    @property
+    def tags(self) -> str:
+        return "".join(token.tag for token in self.tokens)
+
+
+def tag_text(text: str) -> TaggedText:
+    """Return the tokens of `text` in the language that it seems to be in, in a tie English or the first."""
+    raw = [_raw_token(match) for match in _TOKEN.finditer(text)]
+    words = [token for place, token in enumerate(raw) if not _is_joining(raw, place)]
+    tagged = [TaggedText(_tag(words, language), language) for language in languages()]
+    return max(tagged, key=_count_votes)
+
+
+def _raw_token(match: re.Match[str]) -> Token:
+    kind, text = match.lastgroup or "mark", match.group()
+    if kind == "word":
+        return Token("x", bare_word(text), *match.span(), text, text[0].isupper())
+    if kind == "mark":
+        return Token(text if text in ",.-:" else "?", text, *match.span(), text)
+    if kind == "number":
+        is_year = len(text) == 4 and FIRST_YEAR <= int(text) <= LATEST_YEAR
+        tag = "y" if is_year else "d" if len(text) < 3 else "c" if len(text) == 3 else "x"
+        return Token(tag, str(int(text)) if len(text) < 5 else text, *match.span(), text)
+    if kind == "ordinal":
+        digits = re.match(r"\d+", text)
+        return Token("o", str(int(digits.group())) if digits else "", *match.span(), text)
+    return Token(_DATES[kind], text, *match.span(), text)
+
+
+def _is_joining(tokens: Sequence[Token], place: int) -> bool:
+    """Whether a mark joins two words: "aujourd'hui", "week-end"."""
+    token = tokens[place]
+    if token.text not in _JOINING or not 0 < place < len(tokens) - 1:
+        return False
+    before, after = tokens[place - 1], tokens[place + 1]
+    return before.tag == after.tag == "x" and before.end == token.start and token.end == after.start
+
+
+def _tag(words: Sequence[Token], language: Language) -> list[Token]:
+    tagged: list[Token] = []
+    place = 0
+    while place < len(words):
+        token, length = _match_phrase(words, place, language)
+        if language.code == "de" and token.tag == "d" and place + 1 < len(words) and words[place + 1].text == ".":
+            token, length = replace(token, tag="o", end=words[place + 1].end), 2
+        if token.tag == "r":
+            token = replace(token, tag="P" if tagged and tagged[-1].tag in "WwRN" else "R", value="1")
+        if token.tag == "w" and not token.is_capital:
+            token = replace(token, tag="x")
+        tagged.append(token)
+        place += length
+    return tagged
+
+
+def _match_phrase(words: Sequence[Token], place: int, language: Language) -> tuple[Token, int]:
+    """Return the longest phrase that begins at `place`, and how many words it has; the word itself if none does."""
+    for length in range(min(language.longest, len(words) - place), 0, -1):
+        part = words[place : place + length]
+        known = language.phrases.get(tuple(bare_word(token.text) for token in part))
+        if known is not None and (length > 1 or part[0].tag == "x"):
+            text = " ".join(token.text for token in part)
+            return Token(*known, part[0].start, part[-1].end, text, part[0].is_capital), length
+    return words[place], 1
+
+
+def _count_votes(tagged: TaggedText) -> int:
+    """Count the words of the language; a time outweighs a small word that several languages have."""
+    times = (token for token in tagged.tokens if token.tag not in "xv,.-:?" and token.text[0].isalpha())
+    own = sum(2 * len(token.text.split()) for token in times)
+    return own + sum(token.tag in "xv" and token.value in tagged.language.plain for token in tagged.tokens)

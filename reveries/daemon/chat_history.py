@@ -134,7 +134,7 @@ def sent_exchange(prepared: PreparedTurn, owner_turn: Turn, reply_turn: Turn) ->
     """Build the exchange as the model saw it; its tokens are not counted yet."""
     return SentExchange(
         asked=prepared.read_words,
-        replied=reply_turn.text,
+        replied=reply_turn.prompt_text,
         owner_words=owner_turn.text,
         tokens=0,
         turn_ids=(owner_turn.id, reply_turn.id),

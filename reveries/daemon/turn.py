@@ -141,6 +141,7 @@ class OnRecord:
             draft.text,
             recall=recall,
             end_reason="" if draft.reason == "stop" else draft.reason,
+            is_stopped=draft.verdict is not None,
             shown=tuple(message.text for message in prompt.messages),
             is_tainted=is_tainted,
         )

@@ -161,13 +161,15 @@ class ConversationStore:
         *,
         recall: Recall | None = None,
         end_reason: str = "",
+        is_stopped: bool = False,
         shown: Sequence[str] = (),
         is_tainted: bool = False,
     ) -> RecordedExchange:
         """Store a reply, the exchange as an experience (R-89) and the reinforcement of `recall` (R-125), in one
         transaction.
 
-        `end_reason` says why a reply is partial; empty for a complete one. An empty reply is not stored as a turn, but
+        `end_reason` says why a reply is partial; empty for a complete one. A reply that the breaker stopped
+        (`is_stopped`) stays in the log, and is neither learned nor recalled. An empty reply is not stored as a turn, but
         the owner's words still become an experience (R-93). `shown` are the texts in the prompt besides the history:
         what the reply repeats of them is not learned again. `is_tainted`: the prompt contained untrusted text besides
         the recalled memories.
@@ -175,7 +177,7 @@ class ConversationStore:
         now = self._clock.now()
         by = (*(recall.tainted_ids if recall is not None else ()), *((TALK,) if is_tainted else ()))
         is_tainted = is_tainted or inherits_taint(Gate.RECALL, recall is not None and recall.is_tainted)
-        reply = None
+        reply, text = None, make_storable(reply_text)
         if reply_text.strip():
             reply = Turn(
                 id=self._new_id(),
@@ -184,11 +186,13 @@ class ConversationStore:
                 position=0,
                 origin=Origin.SELF,
                 speaker=self._names().mind,
-                text=make_storable(reply_text),
+                text=text,
                 said_at=now,
                 is_partial=bool(end_reason),
                 tainted=is_tainted,
-                echoes=find_echoes(make_storable(reply_text), [owner_turn.text, *shown, *_recalled_texts(recall)]),
+                echoes=((0, len(text)),)
+                if is_stopped
+                else find_echoes(text, [owner_turn.text, *shown, *_recalled_texts(recall)]),
             )
         experience = self._exchange([owner_turn, *([reply] if reply else [])], end_reason)
         experience = replace(experience, tainted_by=by if experience.tainted else ())
@@ -243,9 +247,11 @@ class ConversationStore:
         return [turn_of(row) for row in await self._database.rows("turns.recent", named)]
 
     async def recent_prompt_turns(self, conversation_id: str, limit: int) -> list[Turn]:
-        """Load the last `limit` turns that may go into a prompt (not archived by the owner), oldest first."""
+        """Load the last `limit` turns that may go into a prompt (not archived by the owner), oldest first, with the
+        texts that they have there."""
         named = {"conversation_id": conversation_id, "limit": limit}
-        return [turn_of(row) for row in await self._database.rows("turns.recent_for_prompt", named)]
+        turns = map(turn_of, await self._database.rows("turns.recent_for_prompt", named))
+        return [replace(turn, text=turn.prompt_text) for turn in turns]
 
     async def earlier_turns(self, conversation_id: str, limit: int) -> list[Turn]:
         """Load the last `limit` prompt turns of the few chats before this one, oldest first."""
@@ -384,7 +390,7 @@ class ConversationStore:
     def _exchange(self, turns: Sequence[Turn], end_reason: str) -> Experience:
         """Build an experience in R-89's form. Salience and valence are estimated from the owner's words (R-69)."""
         labels = {Origin.SELF: "Me"}
-        content = "\n\n".join(f"{labels.get(turn.origin, 'User')}: {turn.text}" for turn in turns)
+        content = "\n\n".join(f"{labels.get(turn.origin, 'User')}: {turn.prompt_text}" for turn in turns)
         owner_words = "\n".join(turn.text for turn in turns if turn.origin is Origin.OWNER)
         experience = self._experience(
             ExperienceKind.CONVERSATION,
@@ -398,7 +404,7 @@ class ConversationStore:
             conversation_id=turns[0].conversation_id,
             salience=salience_of(owner_words),
             valence=valence_of(owner_words),
-            topics=topics_of("\n".join(turn.text for turn in turns)),
+            topics=topics_of("\n".join(turn.prompt_text for turn in turns)),
             is_partial=bool(end_reason),
             end_reason=end_reason,
         )

@@ -6,6 +6,8 @@ from enum import StrEnum
 from reveries.llm.base import Vector
 from reveries.memory.echoes import Span, fresh_text
 
+STOPPED_TEXT = "…"
+"""What stands in a prompt for a reply that the breaker stopped."""
 TALK = "talk"
 """In `Experience.tainted_by`: the taint came from the conversation, or from the thought before it."""
 
@@ -68,6 +70,12 @@ class Turn:
     def is_echo(self) -> bool:
         """Whether the whole text is an echo."""
         return bool(self.echoes) and not self.own_text
+
+    @property
+    def prompt_text(self) -> str:
+        """The text as a prompt has it: of a reply that the breaker stopped nothing, because a model would go on with
+        it. (Such a reply is marked as an echo as a whole, so that it is not learned or recalled either.)"""
+        return STOPPED_TEXT if self.is_partial and self.is_echo else self.text
 
 
 @dataclass(frozen=True, slots=True)

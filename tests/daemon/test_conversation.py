@@ -243,6 +243,23 @@ async def test_a_reply_that_loops_is_cut_and_said_so(tmp_path: Path) -> None:
         assert talk.around.trips
 
 
+async def test_a_reply_that_the_breaker_stopped_is_in_the_log_and_is_neither_recalled_nor_shown_to_the_model_again(
+    tmp_path: Path,
+) -> None:
+    loop = "I am here for you my friend. "
+    async with talking(tmp_path, loop * 40, "Yes.") as talk:
+        result = await talk.conversation.say("My boat is called Ida.", Events())
+        await talk.memory.light_sleep()
+        found = await talk.memory.search(f"{loop} boat Ida", 10)
+        assert [ranked.turn.text for ranked in found.turns] == ["My boat is called Ida."]
+        assert "friend" not in "".join(ranked.episode.summary for ranked in found.episodes)
+        await talk.conversation.say("Do you hear me?", Events())
+        assert loop.strip() not in "".join(message.text for message in talk.model.prompts[-1].messages)
+        assert "My boat is called Ida." in "".join(message.text for message in talk.model.prompts[-1].messages)
+        stored = await talk.memory.conversations.recent_turns(talk.conversation.conversation_id, 10)
+        assert result.draft.text in [turn.text for turn in stored]
+
+
 @pytest.mark.requirement("R-95", "R-96", "R-76")
 async def test_it_rests_ten_minutes_after_the_last_word_and_not_before(tmp_path: Path) -> None:
     async with talking(tmp_path) as talk, asyncio.timeout(300), asyncio.TaskGroup() as tasks:

@@ -31,8 +31,6 @@ ModelName = Annotated[str, msgspec.Meta(min_length=1)]
 ReasoningEffort = Literal["auto", "none", "minimal", "low", "medium", "high"]
 Provider = Literal["auto", "embedded", "ollama", "openai", "anthropic", "cerebras", "openrouter"]
 LOCAL_EMBEDDERS = ("all-minilm-l6-v2",)
-_MONTH_FIRST = frozenset({"US", "AS", "FM", "GU", "MH", "MP", "PH", "PR", "PW", "UM", "VI"})
-"""Countries that write the month before the day (CLDR 48, short dates of English and Filipino)."""
 EMBEDDING_PROVIDERS = ("ollama", "openai", "anthropic", "cerebras", "openrouter")
 
 # A unix socket's path must fit into the kernel's `sun_path`: 108 bytes on Linux, 104 on macOS, with the final zero.
@@ -174,14 +172,6 @@ class RecallSettings(_Section, frozen=True):
     activation_threshold: NotNegative
     limit: Annotated[int, msgspec.Meta(ge=1, le=1000)]
     date_order: Literal["auto", "day-month", "month-day"]
-
-    @property
-    def is_day_first(self) -> bool:
-        """Whether "10/11" is the tenth of November: by the setting, else by the country of the locale."""
-        if self.date_order != "auto":
-            return self.date_order == "day-month"
-        locale = next((value for name in ("LC_ALL", "LC_TIME", "LANG") if (value := os.environ.get(name))), "")
-        return locale.partition(".")[0].rpartition("_")[2] not in _MONTH_FIRST
 
 
 class BreakerSettings(_Section, frozen=True):

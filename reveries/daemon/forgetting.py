@@ -66,7 +66,7 @@ async def forget(
     """Forget, or show what would be forgotten; `report` is filled in during the erasure. Raises NotFoundError,
     UsageError, StorageError: then nothing is changed, or the error says what is left to do."""
     began = mind.clock.monotonic()
-    selection = _parse_selection(request, mind.clock.now(), is_day_first=mind.memory.live.settings.is_day_first)
+    selection = _parse_selection(request, mind.clock.now(), is_day_first=mind.memory.live.is_day_first)
     if request.bring_back:
         async with mind.activity.during_silence():
             report, files = await mind.memory.forgetting.restore(selection), FileTraces()

@@ -167,7 +167,7 @@ class MindTools:
         return RecalledOut(turns, [_episode_out(one) for one in found.episodes])
 
     def _parse_period(self, since: str, until: str) -> SearchPeriod:
-        is_day_first = self.memory.live.settings.is_day_first
+        is_day_first = self.memory.live.is_day_first
         return parse_period(since, until, self.clock.now(), is_day_first=is_day_first)
 
     async def what_happened(self, given: WhatHappened, _: ToolCaller) -> HappenedOut:

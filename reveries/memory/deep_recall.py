@@ -214,7 +214,7 @@ class DeepRecall:
 
     async def _find_dormant_in_time(self, text: str) -> Sequence[str]:
         """Return dormant episodes of the time that a cue names if it names nothing else."""
-        cue = read_cue(text, self._clock.now(), is_day_first=self._store.live.settings.is_day_first)
+        cue = read_cue(text, self._clock.now(), is_day_first=self._store.live.is_day_first)
         if cue.has_subject:
             return []
         found: dict[str, None] = {}

@@ -1,6 +1,7 @@
 """The live memory: everything that recall needs, in memory (graph, source turns, claims, names, self-model). `apply`
 applies a change set and `recall` recalls; neither waits or fails."""
 
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -17,6 +18,7 @@ from reveries.memory.graph.kernels import Kernels
 from reveries.memory.graph.memory_graph import MemoryGraph, PackedGraph, decode_entities
 from reveries.memory.graph.shared_names import NameIndex
 from reveries.memory.model import Link, RankedTurn, Recall, RecallContext, SelfModel, Turn
+from reveries.memory.recall.date_order import is_day_first
 from reveries.memory.recall.outranking import rank_outranked_last
 from reveries.memory.recall.ranking import TurnScores, best_turns, best_turns_of_episodes, nearest_turns, score_turns
 from reveries.memory.recall.turn_index import TurnIndex
@@ -125,6 +127,11 @@ class LiveMemory:
         """The current recall settings."""
         return self._read_settings()
 
+    @property
+    def is_day_first(self) -> bool:
+        """Whether "10/11" is the tenth of November."""
+        return is_day_first(self.settings.date_order, os.environ)
+
     def apply(self, changes: ChangeSet) -> None:
         """Apply `changes`. Never waits, cannot fail."""
         self.graph.apply(changes)
@@ -145,7 +152,7 @@ class LiveMemory:
             vector,
             context.now,
             context.exclude_turn_ids,
-            is_day_first=self.settings.is_day_first,
+            is_day_first=self.is_day_first,
         )
         seeds = self.entry_points(nearest_seeds(self.graph, vector, self.settings.seeds), vector, scores)
         surfaced, edges_touched = activate_episodes(self.graph, seeds, context, self.settings, SHARE_OF_SPREAD)

@@ -39,7 +39,7 @@ async def search_memory(call: Call, request: protocol.Search) -> protocol.Found:
         request.since or "",
         request.until or "",
         mind.clock.now(),
-        is_day_first=mind.memory.live.settings.is_day_first,
+        is_day_first=mind.memory.live.is_day_first,
     )
     recall = await mind.memory.search(request.query, request.limit, period=period, is_explained=is_explained)
     deep = await mind.memory.search_deep(request.query, request.limit) if request.deep is True else None

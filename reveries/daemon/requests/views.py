@@ -27,7 +27,7 @@ _CENTRES = 8
 @handles(protocol.AskTimeline)
 async def show_timeline(call: Call, request: protocol.AskTimeline) -> protocol.Timeline:
     now, live = call.mind.clock.now(), call.mind.memory.live
-    period = parse_period(request.since, request.until, now, is_day_first=live.settings.is_day_first)
+    period = parse_period(request.since, request.until, now, is_day_first=live.is_day_first)
     return timeline(live, period, request.limit, now, request.request_id)
 
 

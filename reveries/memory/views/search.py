@@ -99,7 +99,7 @@ def reach_episodes(
         context.now,
         context.exclude_turn_ids,
         inside,
-        is_day_first=settings.is_day_first,
+        is_day_first=live.is_day_first,
     )
     near = (
         nearest_seeds(graph, vector, settings.seeds) if period.is_everything else _nearest_within(live, vector, period)

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from reveries.memory.recall.date_order import is_day_first
 from reveries.memory.recall.time_expressions import read_times, time_spans
 
 SUNDAY = datetime(2023, 10, 22, 9, 55, tzinfo=UTC).timestamp()
@@ -131,6 +132,9 @@ def test_words_that_are_no_time_are_none(text: str) -> None:
 def test_a_date_in_figures_has_the_order_of_the_owners_country() -> None:
     days = [time_spans("on 10/9", SUNDAY, UTC, is_day_first=first)[0].start for first in (True, False)]
     assert days == [day("2023-09-10"), day("2023-10-09")]
+    assert is_day_first("auto", {"LANG": "de_DE.UTF-8"})
+    assert not is_day_first("auto", {"LC_TIME": "en_US.UTF-8", "LANG": "de_DE.UTF-8"})
+    assert is_day_first("day-month", {"LANG": "en_US.UTF-8"})
 
 
 @pytest.mark.parametrize(

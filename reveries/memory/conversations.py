@@ -169,9 +169,9 @@ class ConversationStore:
         transaction.
 
         `end_reason` says why a reply is partial; empty for a complete one. A reply that the breaker stopped
-        (`is_stopped`) stays in the log, and is neither learned nor recalled. An empty reply is not stored as a turn, but
-        the owner's words still become an experience (R-93). `shown` are the texts in the prompt besides the history:
-        what the reply repeats of them is not learned again. `is_tainted`: the prompt contained untrusted text besides
+        (`is_stopped`) stays in the log, and is neither learned nor recalled. An empty reply is not stored as a turn,
+        but the owner's words still become an experience (R-93). `shown` are the texts in the prompt besides the
+        history: what the reply repeats is not learned again. `is_tainted`: the prompt had untrusted text besides
         the recalled memories.
         """
         now = self._clock.now()

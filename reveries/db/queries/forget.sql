@@ -240,17 +240,19 @@ SELECT kind, hash, words, erasure_id FROM tombstones;
 -- name: archive
 UPDATE episodes SET dormant = 1 WHERE id IN (SELECT value FROM json_each(:ids)) AND merged_into IS NULL;
 
--- name: withdraw
-INSERT INTO withdrawn_experiences (experience_id, withdrawn_at)
-SELECT experience_id, :now FROM episode_sources WHERE episode_id IN (SELECT value FROM json_each(:ids))
-ON CONFLICT DO NOTHING;
-
 -- name: withdraw_ones
 INSERT INTO withdrawn_experiences (experience_id, withdrawn_at)
 SELECT value, :now FROM json_each(:ids) WHERE true ON CONFLICT DO NOTHING;
 
 -- name: readmit
 DELETE FROM withdrawn_experiences WHERE experience_id IN (SELECT value FROM json_each(:ids));
+
+-- name: archived_sources
+SELECT experience_id AS id FROM episode_sources
+WHERE experience_id IN (SELECT value FROM json_each(:ids)) AND episode_id IN (
+    SELECT episode_id FROM dormancy_log
+    WHERE id IN (SELECT max(id) FROM dormancy_log GROUP BY episode_id) AND became = 'dormant' AND reason = 'forgotten'
+);
 
 -- name: archived
 SELECT episode_id AS id FROM dormancy_log

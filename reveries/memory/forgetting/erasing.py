@@ -159,6 +159,16 @@ class ErasureRunner:
 
     # --- rebuilding --------------------------------------------------------------------------------------------------
 
+    async def rebuild(self) -> ChangeSet:
+        """Rebuild the episodes of the plan from the sources that are left, without deleting anything. Returns the
+        changes for the live memory, in which the turns of the plan are not indexed any more."""
+        return await self._rebuild(self._unindexed_turns(), None)
+
+    async def put_in_own_words(self, episode_id: str) -> None:
+        """Store an episode with a summary made of its own sources."""
+        [row] = await self._transaction.rows("forget.episode_rows", {"ids": json.dumps([episode_id])})
+        await self._transaction.run("episodes.put", episode_row(await self._rebuild_episode(row)))
+
     async def _rebuild(self, unindexed: tuple[str, ...], change: SelfModelChange | None) -> ChangeSet:
         plan, live = self._plan, self._store.live
         named = {"ids": json.dumps(sorted(plan.rebuilt))}

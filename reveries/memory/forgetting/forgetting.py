@@ -15,12 +15,13 @@ import structlog
 
 from reveries.clock import Clock
 from reveries.db.backups import VerificationResult
-from reveries.db.database import Reader, Row, Transaction
+from reveries.db.database import Reader, Transaction
 from reveries.db.failpoints import Step, reach_step
 from reveries.errors import ReveriesError, StorageLostError
 from reveries.memory.changes import ChangeSet
 from reveries.memory.deep_recall import DeepRecall
-from reveries.memory.forgetting.erasing import ErasedCounts, ErasureRunner, remove_from_summaries
+from reveries.memory.forgetting.archiving import ArchiveRunner, plan_archive
+from reveries.memory.forgetting.erasing import ErasedCounts, ErasureRunner
 from reveries.memory.forgetting.needles import Needle, TextMatcher
 from reveries.memory.forgetting.plan import ForgetPlan
 from reveries.memory.forgetting.selection import (
@@ -56,8 +57,10 @@ from reveries.memory.forgetting.tombstones import (
 )
 from reveries.memory.store import MemoryStore
 
-_FORGOTTEN: Final = "forgotten"
-"""Dormancy reason of an episode that the owner archived."""
+_ARCHIVED: Final = (
+    "Nothing is deleted. It is archived on disk, where no recall, thought or deep search finds it. What was learned "
+    "from it stays in the self-model. To delete it for good: --erase. To restore it: --bring-back"
+)
 _FILE_NOT_REWRITTEN: Final = (
     "The erased data is deleted, but traces of it may remain in the memory's file, because the file could not be "
     "rewritten: the disk has too little space for a copy, or another program is reading the file. Free some space or "
@@ -310,13 +313,12 @@ class Forgetting:
 
         async def work(transaction: Transaction) -> ChangeSet:
             decision = await decided(transaction)
-            # Only whole episodes are archived: nothing is lost, so nothing has to be rebuilt.
-            plan, report.matches = decision.plan, decision.needle
-            episodes = frozenset(name for name in plan.touched if name not in decision.rows.relations.merged_into)
-            report.items = [
-                item for item in list_items(decision.rows, plan) if item.kind in ("episode", "turn", "thought")
-            ]
-            changes = await self._archive_episodes(transaction, episodes, plan, report)
+            plan = plan_archive(decision.plan, frozenset(decision.rows.relations.merged_into))
+            report.matches, report.rebuilt = decision.needle, plan.rebuilt
+            report.items = list_items(decision.rows, plan)
+            runner = ArchiveRunner(self._store, transaction, plan, decision.needle, self._new_id)
+            changes = await runner.apply(report.at)
+            report.counts, report.notes = runner.counts, [*_rebuilt_notes(plan), _ARCHIVED]
             if is_dry_run:
                 raise _DryRunDone
             return changes
@@ -327,31 +329,6 @@ class Forgetting:
             return report
         await self._store.deep.recount()
         return report
-
-    async def _archive_episodes(
-        self, transaction: Transaction, episodes: frozenset[str], plan: ForgetPlan, report: ForgetReport
-    ) -> ChangeSet:
-        live = self._store.live
-        ids, now = json.dumps(sorted(episodes)), report.at
-        sources = [str(row["experience_id"]) for name in sorted(episodes) for row in await _sources(transaction, name)]
-        await self._store.deep.erase(transaction, episodes, sources)
-        report.counts.add("episodes", await transaction.run("forget.archive", {"ids": ids}))
-        await transaction.run("forget.withdraw", {"ids": ids, "now": now})
-        await transaction.run("forget.withdraw_ones", {"ids": json.dumps(sorted(plan.experiences)), "now": now})
-        experiences = sorted({*sources, *plan.experiences})
-        await remove_from_summaries(transaction, experiences, report.matches)
-        report.counts.add("experiences", len(experiences))
-        await transaction.run_many(
-            "deep.note",
-            [{"episode_id": n, "at": now, "became": "dormant", "reason": _FORGOTTEN} for n in sorted(episodes)],
-        )
-        report.notes.append(
-            "Nothing is deleted. It is archived on disk, where no recall, thought or deep search finds it. What was "
-            "learned from it stays in the self-model. To delete it for good: --erase. To restore it: --bring-back"
-        )
-        leaving = tuple(sorted(name for name in episodes if name in live.graph))
-        turns = tuple(live.turns.turn_id(row) for name in leaving for row in live.turns.rows_of(name))
-        return ChangeSet(removed_ids=leaving, unindexed_turn_ids=turns)
 
     async def restore(self, selection: Selection) -> ForgetReport:
         """Restore the archived episodes that are selected. Raises NotFoundError, UsageError."""
@@ -437,12 +414,7 @@ def _require_not_cancelled(report: ForgetReport) -> None:
 
 
 def _notes(plan: ForgetPlan, counts: ErasedCounts, by: str) -> list[str]:
-    notes: list[str] = []
-    if plan.rebuilt:
-        notes.append(
-            f"{len(plan.rebuilt)} episodes have other sources too. They are rebuilt from what is left, in its own "
-            "words, and processed by sleep again."
-        )
+    notes = _rebuilt_notes(plan)
     if counts.gone.get("records of sleep"):
         notes.append("The sleep passes that processed it can no longer be undone.")
     if by in (BY_ID, BY_TIME):
@@ -451,6 +423,16 @@ def _notes(plan: ForgetPlan, counts: ErasedCounts, by: str) -> list[str]:
             "or --all-about NAME"
         )
     return notes
+
+
+def _rebuilt_notes(plan: ForgetPlan) -> list[str]:
+    if not plan.rebuilt:
+        return []
+    count = len(plan.rebuilt)
+    have, are = ("1 episode has", "It is") if count == 1 else (f"{count} episodes have", "They are")
+    return [
+        f"{have} other sources too. {are} rebuilt from what is left, in its own words, and processed by sleep again."
+    ]
 
 
 async def _turn_texts(transaction: Transaction, plan: ForgetPlan) -> list[str]:
@@ -468,7 +450,3 @@ def _matched_spans(rows: Rows, plan: ForgetPlan, needle: TextMatcher) -> set[tup
     affected = plan.ids | plan.rebuilt
     tables = rows.chosen_tables.values()
     return {span for table in tables for row in table if row["id"] in affected for span in needle.spans(row["text"])}
-
-
-async def _sources(transaction: Transaction, episode_id: str) -> list[Row]:
-    return await transaction.rows("deep.sources_of", {"id": episode_id})

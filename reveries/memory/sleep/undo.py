@@ -56,9 +56,21 @@ class Undo:
             if not through:
                 raise _dependents_error(entry, dependents)
             undone += await self.undo_pass(dependents[-1], through=True)
+        await self._require_not_archived(entry)
         woken = await self._wake_dormant(entry.id)
         undone.append(await self._undo_one(entry, woken))
         return undone
+
+    async def _require_not_archived(self, entry: RunEntry) -> None:
+        """Raise UndoError if the owner archived anything that the pass worked on: undoing it would bring it back."""
+        rows = await self._store.database.rows("consolidation.changes_of", {"run_id": entry.id})
+        recorded = await asyncio.to_thread(_decode_recorded, rows)
+        sources = {was.experience_id for one in recorded for was in one.recorded.standings}
+        if await self._store.database.rows("forget.archived_sources", {"ids": json.dumps(sorted(sources))}):
+            raise UndoError(
+                f"You archived some of what the pass {entry.id} made.",
+                advice="Bring it back first: reveries forget --bring-back",
+            )
 
     async def _wake_dormant(self, run_id: str) -> int:
         """Wake the dormant episodes that the pass affected, so that they are restored like the rest; their fading

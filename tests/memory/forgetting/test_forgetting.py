@@ -332,6 +332,43 @@ async def test_a_dry_run_and_archiving_delete_nothing(tmp_path: Path) -> None:
         assert SECRET in str((await memory.recall(SECRET, context())).turns)
 
 
+@pytest.mark.requirement("F11")
+async def test_archiving_one_person_leaves_what_was_said_of_others_in_the_same_talk_and_shows_what_goes(
+    tmp_path: Path,
+) -> None:
+    office, sister, doctor = "Anna eats no nuts.", "Anna eats in Oslo.", "Anna Berg eats nuts."
+    berg, clock = Selection(BY_NAME, "Anna Berg"), HandClock(NOW)
+
+    async def recalled(memory: Memory) -> str:
+        return str((await memory.recall("Anna eats nuts Oslo", context())).turns)
+
+    async with open_memory(tmp_path, clock) as memory:
+        await talk(memory, (office, "Anna."), (sister, "Anna."), (doctor, "I hope Anna helps."))
+        await memory.light_sleep()
+        [whole] = memory.live.graph.episodes()
+        told = await memory.forgetting.preview(berg, erase=False)
+        assert [item.text for item in told.items if item.kind == "turn"] == [
+            f"Ana {doctor}",
+            "Reverie I hope Anna helps.",
+        ]
+        assert told.rebuilt == {whole.id}
+        await memory.forgetting.archive(berg)
+        kept = await recalled(memory)
+        assert (office in kept, sister in kept, doctor in kept) == (True, True, False)
+        [left] = memory.live.graph.episodes()
+        assert "Berg" not in left.summary
+        [run] = await memory.sleep_log(1)
+        with pytest.raises(UndoError, match="archived"):
+            await memory.undo_pass(run.id)
+    async with open_memory(tmp_path, clock, first_id=10_000) as memory:
+        kept = await recalled(memory)
+        assert (office in kept, sister in kept, doctor in kept) == (True, True, False)
+        assert not (await memory.search_deep("Anna Berg", 10)).hits
+        await memory.forgetting.restore(berg)
+        assert doctor in await recalled(memory)
+    assert not broken_references(tmp_path)
+
+
 async def test_what_is_no_id_and_what_is_too_short_is_refused(tmp_path: Path) -> None:
     async with open_memory(tmp_path, HandClock(NOW)) as memory:
         await talk(memory, ("Hello.", "Hello."))

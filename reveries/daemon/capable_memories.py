@@ -15,6 +15,7 @@ from reveries.daemon.prompt_memories import (
     describe_speaker,
     is_about_memory,
     rank_turns_to_show,
+    without_other_times,
 )
 from reveries.daemon.quoting import quote_around, whole_sentences
 from reveries.daemon.told_once import PromptText
@@ -52,6 +53,7 @@ def choose_untold(recall: Recall, standing: StandingText, now: float) -> list[Pr
     told. `standing` then has them, too."""
     if not is_about_memory(recall):
         return []
+    recall = without_other_times(recall)
     chosen: list[PromptMemory] = []
     best = [found.turns[0] for found in recall.episodes if found.turns and found.episode.id not in standing.episode_ids]
     for ranked in (*rank_turns_to_show(recall, frozenset(standing.turn_ids)), *best):

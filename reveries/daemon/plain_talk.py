@@ -28,6 +28,8 @@ MOST_HISTORY_TOKENS: Final = 8192
 """More history than this is paid for with each turn and hardly used by a model of this size."""
 MOST_RECALLED: Final = 3
 """More exchanges are more to mistake for the answer; the right one is among the first three in 46 of 50."""
+MOST_RECALLED_OF_TIME: Final = 7
+"""Of a time that the words name, and nothing else: a week has seven days."""
 ASKED_MATCH: Final = 0.35
 """Cosine, or share of the words, from which a question asks for what was said. Of 50 questions about facts of
 thirty days 47 reach it, of 15 about common knowledge none (docs/benchmarks/talk.md)."""
@@ -76,7 +78,8 @@ class PlainTalk:
         if recall is None or not asks_for_earlier_talk(material.words, recall, exchanges):
             return ChosenMaterial(material.project_notes, ())
         memories = choose_memories(recall, shown_turn_ids(exchanges), material.now)
-        return ChosenMaterial(material.project_notes, memories[:MOST_RECALLED])
+        most = MOST_RECALLED_OF_TIME if recall.names_only_time else MOST_RECALLED
+        return ChosenMaterial(material.project_notes, memories[:most])
 
     def before_words(
         self,
@@ -91,7 +94,11 @@ class PlainTalk:
 
 
 def asks_for_earlier_talk(words: str, recall: Recall, exchanges: Sequence[SentExchange]) -> bool:
-    """Whether `words` ask for something said before the history: memory has a match, and the history no better one."""
+    """Whether `words` ask for something said before the history: memory has a match, and the history no better one; or
+    they name only a time, of which something is not in the history."""
+    if recall.names_only_time:
+        told = [match.turn.id for match in recall.turns if match.is_in_time]
+        return not shown_turn_ids(exchanges).issuperset(told)
     matches = (*recall.turns[:TURNS_FIRST], *recall.nearest[:1])
     if not matches or (recall.turns and recall.turns[0].turn.id in shown_turn_ids(exchanges)):
         return False

@@ -74,8 +74,7 @@ def choose_memories(recall: Recall, shown_turn_ids: frozenset[str], now: float) 
     other memories. Without repetitions, and without turns that say nothing by themselves ("Hello again!")."""
     if not is_about_memory(recall):
         return []
-    if recall.names_only_time:
-        recall = _without_other_times(recall)
+    recall = without_other_times(recall)
     chosen: list[PromptMemory] = []
     seen_episodes: set[str] = set()
     seen_turns = set(shown_turn_ids)
@@ -100,8 +99,10 @@ def choose_memories(recall: Recall, shown_turn_ids: frozenset[str], now: float) 
     return chosen
 
 
-def _without_other_times(recall: Recall) -> Recall:
-    """Return what was said at the time that the cue names, and what mentions it by its date."""
+def without_other_times(recall: Recall) -> Recall:
+    """Return `recall`; if its cue names only a time, only what was said then, and what mentions it by its date."""
+    if not recall.names_only_time:
+        return recall
     told = tuple(ranked for ranked in recall.turns if ranked.is_in_time or ranked.coverage >= MENTIONING)
     return replace(recall, turns=told, episodes=())
 

@@ -52,6 +52,12 @@ def week_of_month(year: int, month: int, number: int) -> DateSpan:
     return first, min(end, first + 7 * DAY)
 
 
+def day_of_month(year: int, month: int, number: int) -> DateSpan:
+    """Return the first, second and so on day of a month; 0 is the last."""
+    start, end = month_span(year, month)
+    return one_day(start + (number - 1) * DAY if number else end - DAY)
+
+
 def weekday_of_month(year: int, month: int, weekday: int, number: int) -> DateSpan:
     """Return the first, second and so on weekday of a month; 0 is the last."""
     start, end = month_span(year, month)

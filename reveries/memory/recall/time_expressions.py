@@ -25,7 +25,7 @@ from reveries.memory.recall.time_tokens import TaggedText, tag_text
 _YEARS_BACK = 3
 """How many years a date with a weekday is looked for; without one that fits, the weekday is taken as a slip."""
 _NIGHT_ENDS = timedelta(hours=5)
-_SILENT = "itqhsueEFZPLTXBAGbfa,.-:?vUKRNnQ"
+_SILENT = "itqhsueEFZPLTXBAGbfao,.-:?vUKRNnQ"
 """Tags that name no subject."""
 
 

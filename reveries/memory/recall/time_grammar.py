@@ -14,6 +14,8 @@ from reveries.memory.recall.time_tokens import TaggedText, Token
 Span = tuple[datetime, datetime]
 
 _NIGHT_ENDS = timedelta(hours=5)
+_MONTHS_THAT_ARE_WORDS = ("3", "5")
+"""March and May: in lower letters they are mostly other words."""
 _ENDS_DAY = re.compile(r"$|[?.,viPhse:-]|qt?[LTXM]|[LTX]U")
 """What may follow a bare day of the month."""
 
@@ -113,7 +115,8 @@ def _one_day(year: int, month: int, day: int) -> calendar_days.DateSpan:
 
 def _month_day(found: Found) -> NamedTime | None:
     month = found.token("Mm")
-    is_sure = found.token("o") or found.year or (month and (month.tag == "M" or month.is_capital))
+    is_word = month is not None and month.value in _MONTHS_THAT_ARE_WORDS and not month.is_capital
+    is_sure = found.token("o") or found.year or not is_word
     return _day_of_month(found) if is_sure and not (found.following[:1] == "x" and not found.token("oy")) else None
 
 
@@ -140,13 +143,15 @@ def _part_of_month(found: Found) -> NamedTime | None:
 
 def _week_of_month(found: Found) -> NamedTime | None:
     number, month, unit = found.number("o"), found.number("Mm"), found.token("UKW")
-    if unit is None or number > 5:
+    if unit is None or (number > 5 and unit.value != "d 1"):
         return None
     if unit.tag == "W":
         weekday = int(unit.value.rstrip("*"))
         yearly: Yearly = partial(calendar_days.weekday_of_month, month=month, weekday=weekday, number=number)
     elif unit.tag == "K":
         yearly = partial(calendar_days.weekend_of_month, month=month, number=number)
+    elif unit.value == "d 1":
+        yearly = partial(calendar_days.day_of_month, month=month, number=number)
     elif unit.value == "w 1":
         yearly = partial(calendar_days.week_of_month, month=month, number=number)
     else:
@@ -212,6 +217,16 @@ def _ago(found: Found) -> NamedTime | None:
     half = {"w": 3, "m": 15, "y": 182}[unit] * DAY
     middle = midnight(middle)
     return found.time(fixed=(middle - half, middle + half + DAY), middle=middle)
+
+
+def _ago_in_two_units(found: Found) -> NamedTime | None:
+    """Resolve "two weeks and three days ago" to that day."""
+    middle = found.now
+    for place in range(2):
+        unit = found.token("U", place)
+        kind, _, many = unit.value.partition(" ") if unit else ("d", "", "1")
+        middle = _subtract(middle, kind, found.number("dca", place) * int(many))
+    return found.time(fixed=day_span(middle))
 
 
 def _this_time(found: Found) -> NamedTime | None:
@@ -358,6 +373,7 @@ RULES: tuple[tuple[re.Pattern[str], _Make], ...] = tuple(
         (r"[RN]", _relative_day),
         (r"[LT]P", _this_part),
         (r"i?[dca][UK]A[RP]?|i?R?G[dca]?[UK]|[dca]?[UK]A", _ago),
+        (r"[dca]Uh[dca]UA|G[dca]Uh[dca]U", _ago_in_two_units),
         (r"i?[dca]WA|G[dca]W", _weekdays_ago),
         (r"[it]*L[dc]U|[it]*t[dc]LU|[it]*[dc]LU", _rolling),
         (r"it?LU", _in_past_unit),

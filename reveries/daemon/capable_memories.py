@@ -17,10 +17,10 @@ from reveries.daemon.prompt_memories import (
     rank_turns_to_show,
     without_other_times,
 )
-from reveries.daemon.quoting import quote_around, whole_sentences
 from reveries.daemon.told_once import PromptText
 from reveries.llm.base import ChatMessage
 from reveries.memory.model import Origin, RankedTurn, Recall, RecalledEpisode, Turn
+from reveries.memory.text.quoting import quote_around, whole_sentences
 
 QUOTE_CHARS: Final = 1200
 PARTNER_CHARS: Final = 600

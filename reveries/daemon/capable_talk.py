@@ -17,10 +17,10 @@ from reveries.daemon.chat_context import (
     shown_turn_ids,
 )
 from reveries.daemon.prompt_memories import PromptMemory
-from reveries.daemon.quoting import whole_sentences
 from reveries.llm.base import ChatMessage
 from reveries.memory.model import SelfModel
 from reveries.memory.self_model import limit_statements, with_days
+from reveries.memory.text.quoting import whole_sentences
 from reveries.prompts import prompt
 from reveries.safe_text import format_record, one_line
 

@@ -25,7 +25,7 @@ from reveries.daemon.room_keeper import RoomKeeper
 from reveries.daemon.sentence_embedding import SentenceEmbeddings
 from reveries.daemon.sleep_control import SleepControl
 from reveries.daemon.thinking_control import Permission, ThinkingControl
-from reveries.daemon.thought_sources import MemoryThoughtSources
+from reveries.daemon.thought_sources import MemoryThoughtSources, count_recent_turns
 from reveries.daemon.turn import ConversationHost, TurnPipeline
 from reveries.daemon.watchdog import Watchdog
 from reveries.llm.base import Role
@@ -77,6 +77,9 @@ def build_mind(parts: MindParts, guards: Guards, chance: random.Random) -> Mind:
         calendar=calendar,
         is_running_normally=lambda: health.is_running_normally,
         chance=chance,
+        count_recent=lambda: count_recent_turns(
+            parts.models.tier(Role.MONOLOGUE), parts.models.monologue.context_tokens
+        ),
     )
     monologue = _build_monologue(parts, sources, permission, guards, chance)
     activity = Activity(

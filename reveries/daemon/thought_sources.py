@@ -17,6 +17,7 @@ from reveries.db.database import Database
 from reveries.db.failpoints import HangPlace, may_hang
 from reveries.errors import ReveriesError
 from reveries.gates import Gate, inherits_taint, may_act
+from reveries.llm.tier import Tier
 from reveries.memory.gaps import ConversationEnding, describe_ending
 from reveries.memory.memory import Memory
 from reveries.memory.model import Episode, Origin, RecallContext, RecalledEpisode, Turn
@@ -39,7 +40,10 @@ from reveries.safety.ambient import AmbientInputs
 from reveries.safety.journal import SafetyJournal, Trip
 from reveries.safety.verdict import Verdict
 
-_RECENT_TURNS = 8
+RECENT_TURNS = 8
+_MOST_RECENT_TURNS = 60
+_CONTEXT_TOKENS_PER_TURN = 400
+"""A quarter of the context at a hundred tokens a turn; the rest is for memories, the self-model and the thought."""
 _THREADS = 3
 _EXPECTED = 2
 _MEMORIES = 4
@@ -66,8 +70,10 @@ class MemoryThoughtSources:
         calendar: Calendar,
         is_running_normally: Callable[[], bool],
         chance: random.Random,
+        count_recent: Callable[[], int] = lambda: RECENT_TURNS,
     ) -> None:
-        """`is_running_normally`: whether there are no known problems; told to the mind only if true (R-139)."""
+        """`is_running_normally`: whether there are no known problems; told to the mind only if true (R-139).
+        `count_recent`: how many turns of the last conversation the model of thoughts can read."""
         self._memory = memory
         self._database = database
         self._journal = journal
@@ -79,6 +85,7 @@ class MemoryThoughtSources:
         self.notes = OwnerNotes(database, clock)
         self.log = ThoughtLog(memory, database, clock)
         self._chance = chance
+        self._count_recent = count_recent
         self._surfacing = Surfacing(memory, database, clock, chance)
 
     async def restore(self) -> SavedState:
@@ -187,7 +194,11 @@ class MemoryThoughtSources:
 
     async def _recent_turns(self) -> Sequence[Turn]:
         rows = await self._database.rows("conversations.latest_chat")
-        return await self._memory.conversations.recent_prompt_turns(str(rows[0]["id"]), _RECENT_TURNS) if rows else ()
+        return (
+            await self._memory.conversations.recent_prompt_turns(str(rows[0]["id"]), self._count_recent())
+            if rows
+            else ()
+        )
 
     async def _recall(self, why: Reactivation, turns: Sequence[Turn], previous: str) -> tuple[ActivatedMemory, ...]:
         """Recall and reinforce memories for the occasion (R-125); empty without a cue. Memories of the last thought are
@@ -224,6 +235,14 @@ class MemoryThoughtSources:
         hours = minutes // 60
         for_long = f"{minutes} minutes" if hours < 2 else f"{hours} hours" if hours < 48 else f"{hours // 24} days"
         return f"Nobody has spoken for {for_long}{describe_ending(ConversationEnding(gap.felt, gap.is_left_open))}."
+
+
+def count_recent_turns(tier: Tier, context_tokens: int) -> int:
+    """Return how many turns of the last conversation a thought is told: for a capable model in proportion to its
+    context. A small one would only repeat more of them."""
+    if tier is not Tier.CAPABLE:
+        return RECENT_TURNS
+    return min(_MOST_RECENT_TURNS, max(RECENT_TURNS, context_tokens // _CONTEXT_TOKENS_PER_TURN))
 
 
 def _attribute_turn(turn: Turn, owner: str) -> str:

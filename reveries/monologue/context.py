@@ -54,6 +54,13 @@ _LIMITS: Final = (
     _PartLimits(1, 0, 24, 24),
 )
 """The first limits whose text fits the budget are used."""
+_CAPABLE_LIMITS: Final = (
+    _PartLimits(40, 8, 4000, 2000),
+    _PartLimits(24, 8, 2000, 1200),
+    _PartLimits(12, 6, 800, 800),
+    *_LIMITS,
+)
+"""Whole turns, as many as a large context has room for: a line of 240 characters ends before its point."""
 _SMALL_MODEL_LIMITS: Final = (_PartLimits(4, 2, 240, 400), *_LIMITS[2:])
 
 
@@ -68,7 +75,7 @@ def thinking_messages(
     """
     system = _system_text(inputs, int(budget_tokens * _SYSTEM_SHARE), tier)
     left = budget_tokens - estimate_tokens(system)
-    candidates = _LIMITS if tier >= Tier.CAPABLE else _SMALL_MODEL_LIMITS
+    candidates = _CAPABLE_LIMITS if tier >= Tier.CAPABLE else _SMALL_MODEL_LIMITS
     texts = (_occasion_text(inputs, why, limits, tier) for limits in candidates)
     occasion = next((text for text in texts if estimate_tokens(text) <= left), "")
     occasion = occasion or _occasion_text(inputs, why, _LIMITS[-1], tier)
@@ -202,7 +209,10 @@ def _memory_line(memory: ActivatedMemory) -> str:
 def _tail_of(thought: str, limit_chars: int) -> str:
     """Return the end of a thought, from which the next one continues."""
     line = one_line(thought, len(thought))
-    return line if len(line) <= limit_chars else "…" + line[1 - limit_chars :]
+    if len(line) <= limit_chars:
+        return line
+    tail = line[1 - limit_chars :]
+    return "…" + (tail.partition(" ")[2] or tail)
 
 
 def _format_lines(lines: Sequence[str], limit_chars: int) -> str:

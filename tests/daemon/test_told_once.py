@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reveries.daemon.quoting import quote_around, whole_sentences
 from reveries.daemon.told_once import PromptText, repeated_share
 from reveries.llm.base import Prompt
 from reveries.llm.scripted import Piece, ScriptedModel
 from reveries.llm.tier import Tier
 from reveries.memory.model import Origin
+from reveries.memory.text.quoting import quote_around, whole_sentences
 from reveries.safe_text import format_record
 from tests.daemon.kit import Talk, talking
 from tests.memory.kit import WordEmbedder, deep_answer

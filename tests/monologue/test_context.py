@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reveries.config import load_settings
+from reveries.daemon.thought_sources import count_recent_turns
 from reveries.llm.tier import Tier
 from reveries.llm.tokens import estimate_tokens
 from reveries.monologue.context import choose_thought_memories, thinking_messages
@@ -114,6 +115,25 @@ def test_a_capable_model_is_told_what_there_is_and_asked_nothing() -> None:
     assert "The lake froze." in text
     assert "at different times" not in text
     assert "Write two" not in text
+
+
+def test_a_capable_model_with_a_large_context_reads_whole_turns_and_as_many_as_have_room() -> None:
+    turns = tuple(SaidLine(f"Tomas: {'We looked at the boat. ' * 20}It costs {number} crowns.") for number in range(40))
+    inputs = replace(_FULL, recent=turns, previous="I wondered about the boat. " * 30)
+    why = Reactivation(ThinkingReason.CONVERSATION)
+
+    def told(budget: int, tier: int = Tier.CAPABLE) -> str:
+        return thinking_messages(inputs, why, budget, tier)[1].text
+
+    large, usual, small = told(32_000), told(8_192), told(8_192, Tier.SMALL)
+    assert all(f"It costs {number} crowns" in large for number in range(40))
+    assert all(f"It costs {number} crowns" in usual for number in range(28, 40))
+    assert estimate_tokens(usual) <= 8_192
+    assert "…" not in usual
+    assert len(small) < 2_000
+    assert count_recent_turns(Tier.CAPABLE, 16_384) == 40
+    assert count_recent_turns(Tier.CAPABLE, 200_000) == 60
+    assert count_recent_turns(Tier.SMALL, 200_000) == 8
 
 
 @pytest.mark.requirement("R-33")

@@ -36,8 +36,8 @@ _GRACE_SECONDS = 0.2
 """How long output of background processes is still read after the command ended."""
 _PAGE_BYTES = resource.getpagesize()
 _UMASK = 0o022
-"""The daemon's own files are its owner's alone (077); what a command makes in a project's folder is an ordinary file, as
-one that is written there by a tool."""
+"""The daemon's own files are its owner's alone (077); what a command makes in a project's folder is an ordinary file,
+as one that is written there by a tool."""
 
 
 @dataclass(frozen=True)

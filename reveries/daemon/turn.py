@@ -249,7 +249,9 @@ class TurnPipeline:
     def reply_tokens(self) -> int:
         """The most tokens of a reply of the current model."""
         setting = self.settings.llm.limits.reply_tokens
-        return reply_tokens_for(setting, self.model.name, self.tier(), self.model.context_tokens)
+        budget = self.settings.budget
+        dollars = min(budget.dollars_per_day, budget.conversation.dollars_per_day)
+        return reply_tokens_for(setting, self.model.name, self.tier(), self.model.context_tokens, dollars)
 
     @property
     def room_tokens(self) -> int:

@@ -27,7 +27,17 @@ from tests.daemon.kit import Events, small, talking
 def test_a_reply_is_as_long_as_suits_the_model_unless_the_owner_chose(
     setting: int, name: str, tier: Tier, context: int, tokens: int
 ) -> None:
-    assert reply_tokens_for(setting, name, tier, context) == tokens
+    assert reply_tokens_for(setting, name, tier, context, 1.0) == tokens
+
+
+def test_a_reply_is_no_longer_than_the_money_of_a_day_allows() -> None:
+    def tokens(name: str, dollars_per_day: float) -> int:
+        return reply_tokens_for(0, name, Tier.CAPABLE, 16_384, dollars_per_day)
+
+    assert tokens("anthropic/claude-sonnet-4-5", 1.0) == 4000
+    assert tokens("openai/a-name-without-a-price", 1.0) == 512, "else the first call would be refused"
+    assert tokens("openai/a-name-without-a-price", 10.0) == 4000
+    assert tokens("ollama/qwen3:14b", 0.0) == 2000
 
 
 async def test_a_capable_model_is_asked_for_a_long_reply_and_the_prompt_leaves_room_for_it(tmp_path: Path) -> None:

@@ -57,7 +57,8 @@ def choose_untold(recall: Recall, standing: StandingText, now: float) -> list[Pr
     chosen: list[PromptMemory] = []
     best = [found.turns[0] for found in recall.episodes if found.turns and found.episode.id not in standing.episode_ids]
     for ranked in (*rank_turns_to_show(recall, frozenset(standing.turn_ids)), *best):
-        if ranked.turn.id in standing.turn_ids or standing.text.has_whole(ranked.turn.text):
+        halves = [turn for turn in (ranked.turn, ranked.partner) if turn is not None]
+        if ranked.turn.id in standing.turn_ids or all(standing.text.has_whole(turn.text) for turn in halves):
             continue
         item = _turn_memory(ranked, recall.cue, now)
         chosen.append(item)

@@ -67,7 +67,7 @@ class CapableTalk:
     def choose(self, material: TurnMaterial) -> ChosenMaterial:
         """Choose whatever has to do with the words and does not stand in the prompt. A thought is told once."""
         standing = StandingText.of(
-            [message.text for message in material.beginning],
+            [*(message.text for message in material.beginning), material.words],
             shown_turn_ids(material.exchanges),
             [name for exchange in material.exchanges for name in exchange.noted_ids],
             material.episode_of,

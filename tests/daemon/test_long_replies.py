@@ -16,7 +16,7 @@ from tests.daemon.kit import Events, small, talking
     ("setting", "name", "tier", "context", "tokens"),
     [
         (0, "anthropic/claude-sonnet-4-5", Tier.CAPABLE, 200_000, 4000),
-        (0, "openai/some-1b", Tier.SMALL, 128_000, 4000),
+        (0, "openai/gpt-4.1-nano", Tier.SMALL, 128_000, 4000),
         (0, "ollama/qwen3:14b", Tier.CAPABLE, 32_768, 2000),
         (0, "ollama/qwen3:14b", Tier.CAPABLE, 4096, 1024),
         (0, "embedded/qwen2.5-1.5b", Tier.SMALL, 8192, 512),

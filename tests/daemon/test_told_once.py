@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reveries.daemon.told_once import PromptText, repeated_share
+from reveries.errors import ModelUnavailableError
 from reveries.llm.base import Prompt
 from reveries.llm.scripted import Piece, ScriptedModel
 from reveries.llm.tier import Tier
@@ -150,3 +151,12 @@ def test_what_differs_in_one_word_is_not_what_stands_there_already() -> None:
     assert not standing.has_whole(before.replace("1,150", "1,250"))
     assert not standing.mostly_has("Something else was said that has not a single run of words in common with it.")
     assert PromptText(["家賃は毎月九万円ですと彼女は言いました。"]).has_whole("家賃は毎月九万円です")
+
+
+async def test_the_same_words_that_got_no_reply_are_not_told_beside_themselves(tmp_path: Path) -> None:
+    async with talking(tmp_path, ModelUnavailableError("down"), tier=Tier.CAPABLE, embedder=WordEmbedder()) as talk:
+        words = "The folds of the bellows need three square metres of sheepskin from Madsen in Esbjerg."
+        await talk.say(words)
+        await talk.memory.light_sleep()
+        await talk.say(words)
+        assert sum(words in message.text for message in talk.model.prompts[-1].messages) == 1

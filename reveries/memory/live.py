@@ -19,7 +19,7 @@ from reveries.memory.graph.memory_graph import MemoryGraph, PackedGraph, decode_
 from reveries.memory.graph.shared_names import NameIndex
 from reveries.memory.model import Link, RankedTurn, Recall, RecallContext, SelfModel, Turn
 from reveries.memory.recall.date_order import is_day_first
-from reveries.memory.recall.outranking import rank_outranked_last
+from reveries.memory.recall.outranking import rank_outranked_last, tell_in_order
 from reveries.memory.recall.ranking import TurnScores, best_turns, best_turns_of_episodes, nearest_turns, score_turns
 from reveries.memory.recall.turn_index import TurnIndex
 from reveries.memory.recall.turn_packing import PackedTurns
@@ -175,7 +175,7 @@ class LiveMemory:
             else self._complete_turns(nearest_turns(self.turns, scores, _NEAREST_TURNS), scores),
             names_only_time=scores.names_only_time,
         )
-        return rank_outranked_last(recall, self.claims)
+        return rank_outranked_last(tell_in_order(recall), self.claims)
 
     def _complete_turns(
         self, turns: Iterable[RankedTurn], scores: TurnScores, is_explained: bool = False
@@ -203,7 +203,8 @@ class LiveMemory:
         The match of such an entry point is its turn's cosine and word coverage, weighted by `meaning_weight`.
         """
         by_index = {seed.index: seed for seed in seeds}
-        for row in scores.best_rows(self.settings.seeds):
+        count = max(_LEAST_RANKED_TURNS, self.settings.seeds) if scores.names_only_time else self.settings.seeds
+        for row in scores.best_rows(count):
             index = self.graph.index_of(self.turns.episode_id(row))
             if index is None:
                 continue

@@ -44,6 +44,7 @@ async def test_a_question_on_a_day_wakes_what_was_said_that_day(tmp_path: Path) 
         day = datetime.fromtimestamp(NOW).strftime("%d %B %Y")
         recall = await memory.recall(f"What did I do on {day}?", context(now=clock.now()), may_wake=True)
         assert [ranked.turn.text for ranked in recall.turns][:1] == [FACT]
+        assert recall.episodes[0].episode.summary.endswith(FACT)
 
 
 async def test_a_deep_search_finds_a_word_in_a_script_without_spaces(tmp_path: Path) -> None:

@@ -19,6 +19,20 @@ _AHEAD = 0.01
 _LONGEST_CHAIN = 20
 
 
+def tell_in_order(recall: Recall) -> Recall:
+    """Return `recall`; if its cue names only a time, with the episodes in the order of their turns, those without one
+    last."""
+    if not recall.names_only_time:
+        return recall
+    places: dict[str, int] = {}
+    for place, ranked in enumerate(recall.turns):
+        places.setdefault(ranked.episode_id, place)
+    last = len(recall.turns)
+    return replace(
+        recall, episodes=tuple(sorted(recall.episodes, key=lambda found: places.get(found.episode.id, last)))
+    )
+
+
 def rank_outranked_last(recall: Recall, index: ClaimIndex) -> Recall:
     """Return `recall` with every superseded turn, and the episode it belongs to, below what replaced it."""
     if not index.conflicts:

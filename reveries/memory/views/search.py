@@ -20,7 +20,7 @@ from reveries.llm.base import Vector
 from reveries.memory.graph.activation import Ranking, Seed, explain_episodes, nearest_seeds, rank_episodes
 from reveries.memory.live import SHARE_OF_SPREAD, LiveMemory
 from reveries.memory.model import RankedTurn, Recall, RecallContext, RecalledEpisode, Turn
-from reveries.memory.recall.outranking import rank_outranked_last
+from reveries.memory.recall.outranking import rank_outranked_last, tell_in_order
 from reveries.memory.recall.ranking import TurnScores, best_turns, best_turns_of_episodes, score_turns
 from reveries.memory.recall.time_expressions import TimeSpan, read_times, to_local_time, to_unix_seconds
 from reveries.memory.recall.turn_index import TurnIndex
@@ -139,8 +139,9 @@ def recall_from_reach(
             for ranked_turn in best_turns(live.turns, reach.scores, max(_LEAST_RANKED_TURNS, context.limit))
         ),
         edges_touched=reach.ranking.edges_touched,
+        names_only_time=reach.scores.names_only_time,
     )
-    return rank_outranked_last(recall, live.claims)
+    return rank_outranked_last(tell_in_order(recall), live.claims)
 
 
 def with_turns(live: LiveMemory, recalled: RecalledEpisode, scores: TurnScores) -> RecalledEpisode:

@@ -95,3 +95,10 @@ SELECT id, change_set FROM consolidation_changes WHERE id IN (SELECT value FROM 
 
 -- name: write_anew
 UPDATE consolidation_changes SET change_set = :change_set WHERE id = :id AND change_set = :old;
+
+-- name: archived_sources
+SELECT experience_id AS id FROM episode_sources
+WHERE experience_id IN (SELECT value FROM json_each(:ids)) AND episode_id IN (
+    SELECT episode_id FROM dormancy_log
+    WHERE id IN (SELECT max(id) FROM dormancy_log GROUP BY episode_id) AND became = 'dormant' AND reason = 'forgotten'
+);

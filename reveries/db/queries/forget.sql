@@ -122,6 +122,9 @@ DELETE FROM episode_sources
 WHERE episode_id IN (SELECT value FROM json_each(:episodes))
     OR experience_id IN (SELECT value FROM json_each(:experiences));
 
+-- name: drop_source
+DELETE FROM episode_sources WHERE episode_id = :episode_id AND experience_id = :experience_id;
+
 -- name: drop_dormancy
 DELETE FROM dormancy_log WHERE episode_id IN (SELECT value FROM json_each(:ids));
 
@@ -246,13 +249,6 @@ SELECT value, :now FROM json_each(:ids) WHERE true ON CONFLICT DO NOTHING;
 
 -- name: readmit
 DELETE FROM withdrawn_experiences WHERE experience_id IN (SELECT value FROM json_each(:ids));
-
--- name: archived_sources
-SELECT experience_id AS id FROM episode_sources
-WHERE experience_id IN (SELECT value FROM json_each(:ids)) AND episode_id IN (
-    SELECT episode_id FROM dormancy_log
-    WHERE id IN (SELECT max(id) FROM dormancy_log GROUP BY episode_id) AND became = 'dormant' AND reason = 'forgotten'
-);
 
 -- name: archived
 SELECT episode_id AS id FROM dormancy_log

@@ -85,6 +85,6 @@ class ArchiveRunner:
         await transaction.run("episodes.put", episode_row(part))
         for source in gone:
             await transaction.run("episodes.put_source", {"episode_id": part.id, "experience_id": source})
-            await transaction.run("undo.drop_source", {"episode_id": name, "experience_id": source})
+            await transaction.run("forget.drop_source", {"episode_id": name, "experience_id": source})
         await transaction.run("forget.sleep_anew", {"ids": json.dumps(gone)})
         return part.id

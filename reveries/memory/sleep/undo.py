@@ -66,7 +66,7 @@ class Undo:
         rows = await self._store.database.rows("consolidation.changes_of", {"run_id": entry.id})
         recorded = await asyncio.to_thread(_decode_recorded, rows)
         sources = {was.experience_id for one in recorded for was in one.recorded.standings}
-        if await self._store.database.rows("forget.archived_sources", {"ids": json.dumps(sorted(sources))}):
+        if await self._store.database.rows("consolidation.archived_sources", {"ids": json.dumps(sorted(sources))}):
             raise UndoError(
                 f"You archived some of what the pass {entry.id} made.",
                 advice="Bring it back first: reveries forget --bring-back",

@@ -1,8 +1,9 @@
-"""A model whose answers are checked: for deep sleep, whose answers no client watches (R-129).
+"""A model whose answers are checked: for deep sleep and project work, whose answers no client watches (R-129).
 
 While it is streamed, an answer is cut where it loops. Structured answers repeat their keys, so that only verbatim
 repetitions count. When it is complete, its texts are checked like replies, by rules and by meaning; an answer that
-fails is rejected.
+fails is rejected. What a step of project work hands to a tool is neither: programs, tables and commands repeat by
+nature, and a model that loops in them is stopped by the length of its answer.
 """
 
 import asyncio
@@ -16,7 +17,7 @@ from reveries.errors import ModelAnswerError, ReveriesError
 from reveries.llm.base import ChatMessage, ChatModel, Delta, Embedder, Finished, Prompt, Role, StreamEvent
 from reveries.llm.structured import parse
 from reveries.safety.breaker import loop_verdict
-from reveries.safety.kept_text import answer_sentences, kept_verdict, meaning_verdict
+from reveries.safety.kept_text import answer_sentences, is_step, kept_verdict, meaning_verdict, stated_by
 from reveries.safety.likeness import Likeness, load_likeness
 from reveries.safety.repetition import LoopFinder
 from reveries.safety.verdict import CONTINUE, TripReason, Verdict
@@ -69,7 +70,7 @@ class WatchedModel:
                 self._heard()
                 if isinstance(event, Delta) and self._settings.enabled:
                     text += event.text
-                    if (verdict := loop_verdict(finder.feed(event.text))) is not None:
+                    if not is_step(text) and (verdict := loop_verdict(finder.feed(event.text))) is not None:
                         await self._reject(verdict, text, "was cut")
                 elif isinstance(event, Finished) and (verdict := await self._check_text(text)).stops:
                     await self._reject(verdict, text, "is not believed")
@@ -78,7 +79,7 @@ class WatchedModel:
     async def _check_text(self, text: str) -> Verdict:
         """Return the breaker's verdict on the texts of a complete answer; an unparsable one is not used anyway."""
         try:
-            answer = parse(text, dict[str, object])
+            answer = stated_by(parse(text, dict[str, object]))
         except ValueError:
             return CONTINUE
         if self._known is None:

@@ -139,8 +139,7 @@ async def execute_freely(place: Workplace, task: WorkTask) -> TaskResult:
         text = _step_text(place, task, material, tools, describe_calls(calls, room))
         is_reading = bool(calls) and calls[-1].tool in _READING_TOOLS
         role = Role.READING if is_reading else Role.WORK
-        answer = await place.model.ask("step", text, kind, tokens=_ANSWER_TOKENS, role=role)
-        return None if answer is None else answer.step
+        return (await place.model.require("step", text, kind, tokens=_ANSWER_TOKENS, role=role)).step
 
     loop = ToolLoop(ask_step, tools.call, FinishStep, place.limits, await tools.earlier_calls())
     end = await loop.run()

@@ -55,12 +55,21 @@ class WorkModel:
 
         `role` is one of PROJECT_ROLES: what the call is charged as.
         """
+        try:
+            return await self.require(name, text, type_, tokens=tokens, role=role)
+        except ModelAnswerError:
+            return None
+
+    async def require(
+        self, name: str, text: str, type_: type[Answer], *, tokens: int, role: Role = Role.WORK
+    ) -> Answer:
+        """As `ask`, but raises ModelAnswerError, which says why no answer could be used."""
         position = await self._begin(name, text)
         try:
             answer = await ask_structured(self.model, replace(self._prompt(text, tokens), role=role), type_)
         except ModelAnswerError as error:
             await self._end(position, f"no usable answer: {error.message}", is_done=False)
-            return None
+            raise
         await self._end(position, msgspec.json.encode(answer).decode())
         return answer
 

@@ -10,17 +10,18 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import reduce
 from operator import or_
-from typing import Any, Generic, TypeVar, cast
+from typing import Any, Final, Generic, TypeVar, cast
 
 import msgspec
 
-from reveries.errors import ToolError, UsageError
+from reveries.errors import ModelAnswerError, ToolError, UsageError
 from reveries.tools.reach import CallFacts, digest_call
 from reveries.tools.registry import ApprovalNeededError, Tool
 from reveries.tools.results import MOST_RESULT_CHARS
 
 Finish = TypeVar("Finish", bound=msgspec.Struct)
 
+NO_STEP: Final = "(an answer that could not be used)"
 _TAG = "tool"
 _OLD_RESULT_CHARS = 600
 
@@ -69,8 +70,8 @@ class LoopEnd(Generic[Finish]):
 
 
 AskStep = Callable[[Sequence[CallRecord]], Awaitable[Any]]
-"""Asks the model for its next step after these calls: a struct of a tool's arguments or of the result; None if the
-answer was unusable."""
+"""Asks the model for its next step after these calls: a struct of a tool's arguments or of the result. Raises
+ModelAnswerError if no answer could be used."""
 MakeCall = Callable[[str, Mapping[str, object], bool], Awaitable[str]]
 """Makes a call and returns its result as text. The flag: it is unknown whether the call took effect before."""
 
@@ -91,9 +92,12 @@ class ToolLoop(Generic[Finish]):
         interruption count. Errors of the model and of the budget are raised."""
         began, chars = self.now(), 0
         while len(self.calls) < self.limits.steps:
-            step = await self.ask_step(self.calls)
-            if step is None:
-                return LoopEnd(why_ended="The model gave no usable answer.")
+            try:
+                step = await self.ask_step(self.calls)
+            except ModelAnswerError as error:
+                if why := self._note_unusable(error):
+                    return LoopEnd(why_ended=why)
+                continue
             if isinstance(step, self.finish_type):
                 return LoopEnd(finish=step)
             name, arguments = name_of(step), arguments_of(step)
@@ -105,6 +109,14 @@ class ToolLoop(Generic[Finish]):
             except ApprovalNeededError as error:
                 return LoopEnd(held=CallRecord(name, arguments, ""), why_held=error.call)
         return LoopEnd(why_ended=f"It had not finished after {self.limits.steps} steps.")
+
+    def _note_unusable(self, error: ModelAnswerError) -> str:
+        """Tell the model why its answer was not used: the same question would bring the same answer. Return why the
+        loop ends if it was told that before."""
+        if self.calls and self.calls[-1].tool == NO_STEP:
+            return f"The model gave no usable answer: {error.message}"
+        self.calls.append(CallRecord(NO_STEP, {}, f"{error.message} Answer otherwise.", StepState.FAILED))
+        return ""
 
     async def _call(self, name: str, arguments: Mapping[str, object]) -> CallRecord:
         digest = digest_call(name, arguments)

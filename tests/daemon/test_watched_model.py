@@ -3,10 +3,13 @@
 import json
 import random
 from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+import reveries
 from reveries.daemon.watched_model import WatchedModel
 from reveries.errors import ModelAnswerError, ModelUnavailableError
 from reveries.llm.base import ChatMessage, Embedder, Prompt, Role, Vector, Vectors
@@ -17,6 +20,7 @@ from reveries.safety.verdict import Action, TripReason, Verdict
 from tests.safety.settings import SHIPPED, changed
 
 PROMPT = Prompt(Role.CONSOLIDATION, (ChatMessage("user", "What happened?"),), 500)
+LONG = replace(PROMPT, max_tokens=1_000_000)
 LOOP = '{"summary": "' + "They talked of the garden and of the rain. " * 12 + '"}'
 LINKS = json.dumps({"links": [{"target": f"e{at}{at}", "type": "because of", "strength": 0.1 * at} for at in range(9)]})
 
@@ -122,6 +126,50 @@ async def test_a_breaker_that_is_off_weighs_no_answer() -> None:
 
 LIKENESS = load_likeness()
 DISTRESSED = (LIKENESS.weights / np.linalg.norm(LIKENESS.weights)).astype(np.float32)
+
+
+SOURCES = sorted(
+    [*Path(reveries.__file__).parent.rglob("*.py"), *Path(json.__file__).parent.parent.glob("[a-f]*.py")],
+    key=lambda path: path.name,
+)
+
+
+def step(tool: str, **arguments: object) -> str:
+    """The answer of a model that works on a task."""
+    return json.dumps({"step": {"tool": tool, **arguments}})
+
+
+async def test_file_texts_edits_and_commands_of_a_step_are_never_refused() -> None:
+    assert len(SOURCES) > 300
+    told: list[tuple[Verdict, str]] = []
+    for path in SOURCES[::12]:
+        text = path.read_text("utf-8", "replace")
+        for script in (
+            step("write_file", path=path.name, text=text),
+            step("edit_file", path=path.name, old=text[:400], new=text[:800]),
+            step("run_command", command=f"cat > {path.name} <<'END'\n{text[:3000]}\nEND"),
+        ):
+            assert (await collect(watched(script, told), LONG))[0] == script
+    rows = "north,0,0\n" * 300
+    quoted = {"content": "The table is empty.", "quote": rows}
+    script = step("finish", status="complete", outcome="Done.", learnings=[quoted], files=["a/a/a.py"] * 40)
+    assert (await collect(watched(script, told), LONG))[0] == script
+    assert not told
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"outcome": ROUND_AND_ROUND},
+        {"outcome": "It is done.", "learnings": [{"content": LOOP}]},
+        {"outcome": "", "question": SALAD},
+    ],
+)
+async def test_what_a_step_concludes_learns_or_asks_is_judged(fields: dict[str, object]) -> None:
+    told: list[tuple[Verdict, str]] = []
+    with pytest.raises(ModelAnswerError):
+        await collect(watched(step("finish", status="complete", **fields), told), PROMPT)
+    assert len(told) == 1
 
 
 class OneMeaning:

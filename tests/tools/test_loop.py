@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from reveries.errors import ToolError
+from reveries.errors import ModelAnswerError, ToolError
 from reveries.llm.structured import parse, schema_of
 from reveries.tools.folder_tools import ReadFile, RunCommand
 from reveries.tools.loop import (
@@ -49,7 +49,10 @@ async def run(steps: Sequence[object], limits: LoopLimits = _LIMITS, **more: Any
     left, made = list(steps), list[tuple[str, bool]]()
 
     async def ask(calls: Sequence[CallRecord]) -> object:
-        return left.pop(0)
+        step = left.pop(0)
+        if isinstance(step, Exception):
+            raise step
+        return step
 
     async def call(name: str, arguments: Mapping[str, object], is_unknown: bool) -> str:
         made.append((str(arguments["path"]), is_unknown))
@@ -82,7 +85,6 @@ async def test_it_ends_with_what_is_handed_in_and_a_failed_call_does_not_end_it(
         ([read("a"), read("a")], LoopLimits(), "It did the same twice in a row: read_file."),
         ([read("a"), read("b"), read("c")], LoopLimits(steps=2), "It had not finished after 2 steps."),
         ([read("a"), read("b")], LoopLimits(chars=3), "It read more than one task may."),
-        ([None], LoopLimits(), "The model gave no usable answer."),
     ],
 )
 async def test_what_ends_it(steps: list[object], limits: LoopLimits, why: str) -> None:
@@ -132,3 +134,22 @@ async def test_what_a_try_did_before_it_was_broken_off_counts_as_its_steps() -> 
     calls = [CallRecord("read_file", {"path": str(number)}, "text") for number in range(4)]
     end, made = await run([read("a"), read("b"), Done()], LoopLimits(steps=5), calls=calls)
     assert (made, end.why_ended) == ([("a", False)], "It had not finished after 5 steps.")
+
+
+def refused() -> ModelAnswerError:
+    return ModelAnswerError("It wrote the same over and over.", advice="")
+
+
+async def test_a_model_is_told_why_its_answer_was_not_used_and_its_owner_if_that_did_not_help() -> None:
+    end, made = await run([read("a"), refused(), read("b"), Done("found")])
+    assert (end.finish, [path for path, _ in made]) == (Done("found"), ["a", "b"])
+    calls = list[CallRecord]()
+    end, _ = await run([refused(), refused()], calls=calls)
+    assert "It wrote the same over and over. Answer otherwise." in describe_calls(calls, 1000)
+    assert end.why_ended == "The model gave no usable answer: It wrote the same over and over."
+
+
+async def test_a_call_of_unknown_effect_is_still_in_doubt_after_other_calls() -> None:
+    before = [CallRecord("read_file", {"path": "a", "from_line": 1}, "?", StepState.UNKNOWN)]
+    _, made = await run([read("b"), read("a"), Done()], calls=before)
+    assert made == [("b", False), ("a", True)]

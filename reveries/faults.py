@@ -208,6 +208,11 @@ FAULTS: Final[Mapping[str, Fault]] = {
     "ollama-unreachable": Fault("wrong", "Ollama does not answer.", "Start it, or check llm.ollama_url."),
     "ollama-model-missing": Fault("wrong", "Ollama does not have the model.", "Download it: reveries models pull"),
     "provider-failing": Fault("wrong", "A model's provider fails.", "See which: reveries models"),
+    "schema-refused": Fault(
+        "note",
+        "A model refused the form of an answer, so it is told the form in words.",
+        "Its answers are checked all the same; how many fit: reveries models",
+    ),
     "ledger-over-cap": Fault(
         "watch", "A limit of the budget is reached.", "See: reveries usage. It continues when the limit renews."
     ),

@@ -377,7 +377,8 @@ CREATE TABLE usage_ledger (
     microdollars INTEGER NOT NULL DEFAULT 0,
     price_version TEXT NOT NULL,
     outcome TEXT NOT NULL DEFAULT 'reserved',
-    project_id TEXT                -- whose work it was; null: nobody's
+    project_id TEXT,               -- whose work it was; null: nobody's
+    reasoning_tokens INTEGER NOT NULL DEFAULT 0   -- of the completion: hidden, not part of the answer
 ) STRICT;
 CREATE INDEX usage_ledger_by_time ON usage_ledger (reserved_at, role);
 CREATE INDEX usage_ledger_open ON usage_ledger (reserved_at) WHERE outcome = 'reserved';
@@ -400,7 +401,8 @@ CREATE TABLE structured_answers (
     model TEXT PRIMARY KEY,
     valid INTEGER NOT NULL DEFAULT 0,
     repaired INTEGER NOT NULL DEFAULT 0,   -- valid after it was shown what was wrong
-    failed INTEGER NOT NULL DEFAULT 0
+    failed INTEGER NOT NULL DEFAULT 0,
+    schema_refused_at REAL                 -- when it last refused a JSON schema; null: never
 ) STRICT;
 
 -- Results of each model's tier test (llm/tier.py). A model without a row was never tested.

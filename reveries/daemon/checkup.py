@@ -2,7 +2,8 @@
 
 import asyncio
 import random
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
 
 from reveries.clock import Clock, SystemClock
@@ -20,6 +21,7 @@ from reveries.llm.circuits import Circuits, open_circuits
 from reveries.llm.embedded import SLOTS
 from reveries.llm.fitting import MachineMemory, fit_context, read_machine_memory
 from reveries.llm.ollama_chat import list_ollama, local_model_names
+from reveries.llm.schema_refusals import open_schema_refusals
 from reveries.protocol import Checkup, Finding, make_finding
 from reveries.redaction import redact
 from reveries.tools.sandbox import Sandbox, find_sandbox
@@ -43,6 +45,7 @@ async def checkup(
     serving = {str(row["model_id"]) for row in await database.rows("vectors.serving")}
     findings += circuit_findings(circuits, named_providers(settings.llm) | serving)
     findings += limit_findings(await ledger.limits())
+    findings += refusal_findings((await open_schema_refusals(database, clock)).known, named_providers(settings.llm))
     findings += await check_models(settings.llm, models)
     findings += await check_sandbox(database)
     return Checkup(number, findings, ["the memory", "the models", "the budget"], left_out)
@@ -136,6 +139,20 @@ def limit_findings(limits: Sequence[LimitUse]) -> list[Finding]:
             "ledger-over-cap", f"The limit {use.key} of {use.limit:g} is reached: {use.used:g}.", where=use.key
         )
         for use in reached
+    ]
+
+
+def refusal_findings(refusals: Mapping[str, float], in_use: Collection[str]) -> list[Finding]:
+    """Return which models of the providers `in_use` refused a JSON schema, and when."""
+    return [
+        make_finding(
+            "schema-refused",
+            f"{model} refused the form of an answer (a JSON schema) on {datetime.fromtimestamp(at):%Y-%m-%d}: "
+            "it is told the form in words.",
+            where=model,
+        )
+        for model, at in refusals.items()
+        if model.partition("/")[0] in in_use
     ]
 
 

@@ -29,6 +29,7 @@ from reveries.llm.metered import MeteredModel
 from reveries.llm.ollama_chat import OllamaModel, billions_by_name, list_ollama, local_model_names
 from reveries.llm.reasoning import effort_of_role
 from reveries.llm.role_model import Candidate, RoleModel
+from reveries.llm.schema_refusals import SchemaRefusals, open_schema_refusals
 from reveries.llm.tier import Tier, assumed_tier
 from reveries.llm.tier_results import TierResult
 
@@ -180,8 +181,9 @@ async def build_models(
     wanted = {choice.name: choice for chosen in in_order.values() for choice in chosen}
     if llm.embedding_model.startswith("ollama/") or any(choice.provider == "ollama" for choice in wanted.values()):
         await asyncio.to_thread(importlib.import_module, "ollama")  # Half a second for which the event loop goes on.
+    refusals = await open_schema_refusals(ledger.database, clock)
     adapters = {
-        name: _build_adapter(choice, llm, _model_socket(home, number), clock)
+        name: _build_adapter(choice, llm, _model_socket(home, number), clock, refusals)
         for number, (name, choice) in enumerate(wanted.items())
     }
     # The usage that a custom endpoint reports is not trusted.
@@ -235,7 +237,9 @@ def _model_socket(home: Home, number: int) -> Path:
     return home.model_socket if not number else home.model_socket.with_stem(f"model{number + 1}")
 
 
-def _build_adapter(choice: ModelChoice, llm: LlmSettings, socket: Path, clock: Clock) -> ChatModel:
+def _build_adapter(
+    choice: ModelChoice, llm: LlmSettings, socket: Path, clock: Clock, refusals: SchemaRefusals
+) -> ChatModel:
     match choice.provider:
         case "embedded":
             name = Path(choice.model).stem if choice.model.endswith(".gguf") else choice.model
@@ -259,7 +263,8 @@ def _build_adapter(choice: ModelChoice, llm: LlmSettings, socket: Path, clock: C
                     base_url=where.base_url,
                     limits=_hosted_limits(llm),
                     effort_of=lambda role: effort_of_role(role, llm),
-                )
+                ),
+                refusals=refusals,
             )
 
 

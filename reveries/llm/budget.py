@@ -74,6 +74,8 @@ class ModelUsage:
     prompt_tokens: int
     cached_tokens: int
     completion_tokens: int
+    reasoning_tokens: int
+    """The part of the completion that is not in any answer."""
     unsettled_tokens: int
     """Worst cases of calls that run, or were never settled."""
     dollars: float
@@ -207,7 +209,9 @@ class Ledger:
         async with self._database.reading_transaction() as transaction:
             since = periods_at(await self._time(transaction), self._timezone)[span].since
             rows = await transaction.rows("usage.used_by_role_and_model", {"since": since})
-        fields = ("calls", "prompt_tokens", "cached_tokens", "completion_tokens", "unsettled_tokens")
+        fields = (
+            "calls", "prompt_tokens", "cached_tokens", "completion_tokens", "reasoning_tokens", "unsettled_tokens",
+        )  # fmt: skip
         calls = ("running_calls", "worst_case_calls")
         return [
             ModelUsage(
@@ -278,6 +282,7 @@ class Ledger:
                     "prompt_tokens": max(0, usage.prompt_tokens),
                     "cached_tokens": max(0, usage.cached_tokens),
                     "completion_tokens": max(0, usage.completion_tokens),
+                    "reasoning_tokens": max(0, usage.reasoning_tokens),
                     "microdollars": max(0, microdollars),
                     "outcome": outcome,
                 },

@@ -75,7 +75,7 @@ class HostedOptions:
     effort_of: Callable[[Role], ReasoningEffort] = lambda _: "auto"
 
 
-class SchemaRefusals(Protocol):
+class RefusalNotes(Protocol):
     """The models that refused a JSON schema, kept across restarts."""
 
     def has(self, model: str) -> bool:
@@ -88,7 +88,7 @@ class SchemaRefusals(Protocol):
 
 
 class RefusalsOfThisRun:
-    """The SchemaRefusals port without a database."""
+    """The RefusalNotes port without a database."""
 
     def __init__(self) -> None:
         self._models: set[str] = set()
@@ -104,7 +104,7 @@ class HostedModel:
     """The ChatModel port on a hosted provider."""
 
     def __init__(
-        self, options: HostedOptions, load: Loader = load_litellm, refusals: SchemaRefusals | None = None
+        self, options: HostedOptions, load: Loader = load_litellm, refusals: RefusalNotes | None = None
     ) -> None:
         self._options = options
         self._load = load

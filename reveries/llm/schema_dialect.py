@@ -26,6 +26,7 @@ _WORDS: Final[Mapping[str, str]] = {
 """The limits, as a description says them."""
 _REPEATED: Final = ("maxLength", "maxItems")
 _TYPE_NAMES: Final[Mapping[type, str]] = {str: "string", bool: "boolean", int: "integer", float: "number"}
+_NESTING: Final = ("object", "array")
 _BRANCHES: Final = ("anyOf", "oneOf", "allOf")
 _TYPED: Final = ("type", *_BRANCHES)
 _LONGEST_CHOICES: Final = (2000, 500, 150)
@@ -155,6 +156,6 @@ def _children(node: Mapping[str, object]) -> list[Mapping[str, object]]:
 
 
 def _nodes(node: Mapping[str, object], depth: int) -> list[tuple[Mapping[str, object], int]]:
-    """Return every part with its level of nesting, the root's being 1."""
-    inside = [found for child in _children(node) for found in _nodes(child, depth + 1)]
+    """Return every part with its level of nesting: the objects and lists around it, and itself if it is one."""
+    inside = [found for child in _children(node) for found in _nodes(child, depth + (child.get("type") in _NESTING))]
     return [(node, depth), *inside]

@@ -190,6 +190,7 @@ class UsedModel(msgspec.Struct, frozen=True):
     """What one role used of one model. `worst_case_*`: calls whose usage was not reported; their reservation counts.
 
     `unsettled_tokens`: reservations of calls that are running or were never settled; they count in addition.
+    `reasoning_tokens`: the part of `completion_tokens` that was hidden reasoning, as far as it was reported.
     """
 
     role: str
@@ -203,6 +204,7 @@ class UsedModel(msgspec.Struct, frozen=True):
     running_calls: int
     worst_case_calls: int
     worst_case_dollars: float
+    reasoning_tokens: int = 0
 
 
 class UsageLimit(msgspec.Struct, frozen=True):

@@ -84,9 +84,25 @@ def arguments_type(offered: OfferedTool) -> type[msgspec.Struct] | None:
 
 
 def wire_arguments(offered: OfferedTool, given: Mapping[str, object]) -> dict[str, object]:
-    """The arguments under the server's own names."""
+    """The arguments under the server's own names. An optional one that is null was left out: a model that must fill in
+    every field says so."""
     is_renamed = _TAKEN in offered.schema.get("properties", {})
-    return {_TAKEN if is_renamed and name == f"{_TAKEN}_" else name: value for name, value in given.items()}
+    named = {_TAKEN if is_renamed and name == f"{_TAKEN}_" else name: value for name, value in given.items()}
+    return _without_nulls(named, offered.schema, offered.schema, 0)
+
+
+def _without_nulls(given: Mapping[str, object], schema: Any, root: Mapping[str, Any], depth: int) -> dict[str, object]:
+    if isinstance(schema, Mapping) and "$ref" in schema:
+        schema = _referred(str(schema["$ref"]), root)
+    kinds = schema.get("properties") if isinstance(schema, Mapping) else None
+    if not isinstance(kinds, Mapping) or depth > _MOST_DEPTH:
+        return dict(given)
+    required = schema.get("required", [])
+    return {
+        name: _without_nulls(value, kinds.get(name, {}), root, depth + 1) if isinstance(value, Mapping) else value
+        for name, value in given.items()
+        if value is not None or name in required or name not in kinds
+    }
 
 
 def _struct(name: str, schema: Mapping[str, Any], root: Mapping[str, Any], depth: int) -> type[msgspec.Struct]:
@@ -101,7 +117,7 @@ def _struct(name: str, schema: Mapping[str, Any], root: Mapping[str, Any], depth
         type_ = _type_of(f"{name}_{number}", one, root, depth)
         field = f"field_{number}"
         names[field] = f"{_TAKEN}_" if key == _TAKEN and not depth else key
-        fields.append((field, type_) if key in required else (field, type_ | msgspec.UnsetType, msgspec.UNSET))
+        fields.append((field, type_) if key in required else (field, type_ | None | msgspec.UnsetType, msgspec.UNSET))
     return msgspec.defstruct(name, fields, frozen=True, kw_only=True, rename=names, forbid_unknown_fields=True)
 
 

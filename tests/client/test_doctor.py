@@ -400,6 +400,12 @@ def failing(fault: ModelFault) -> Callable[[Place], None]:
     return make
 
 
+def refused_schema(place: Place) -> None:
+    place.write_config('[llm]\nwork_fallbacks = ["openai/gpt-4.1"]\n')
+    row = "INSERT INTO structured_answers (model, schema_refused_at) VALUES ('openai/gpt-4.1', ?)"
+    place.with_database(lambda db: db.execute(row, (time.time(),)))
+
+
 def over_cap(place: Place) -> None:
     place.write_config("[budget]\ntokens_per_day = 10\n")
     row = (
@@ -482,6 +488,7 @@ CASES: Final[dict[str, list[Callable[[Place], object]]]] = {
     "ollama-unreachable": [config('[llm]\nprovider = "ollama"\nconversation_model = "x"\n')],
     "ollama-model-missing": [without_model],
     "provider-failing": [failing(ModelFault.OVERLOADED)],
+    "schema-refused": [refused_schema],
     "ledger-over-cap": [over_cap],
     "sandbox-missing": [lambda place: place.more.extend(sandbox_findings(Sandbox(why_not="There is no bubblewrap.")))],
 }

@@ -33,7 +33,7 @@ async def put_conversation(work: Transaction, name: str) -> None:
 
 
 async def has_conversation(database: Database, name: str) -> bool:
-    asked = {"source": name, "earliest": 0.0, "latest": 2.0}
+    asked = {"source": name, "title": "", "earliest": 0.0, "latest": 2.0}
     return bool(await database.rows("conversations.latest_of", asked))
 
 

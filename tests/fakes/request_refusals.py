@@ -89,7 +89,7 @@ def schema_refusals(schema: Schema, rules: WireRules) -> Iterator[str]:
     """Everything in `schema` that the provider does not take."""
     if schema.get("type") != "object":
         yield "schema must be a JSON Schema of 'type: \"object\"' at its root"
-    for node, path, depth in _walk(schema, "", 1):
+    for node, path, depth in _walk(schema, "", 0):
         yield from (f"In context={path}, {why}" for why in _of_node(node, depth, rules))
     yield from _of_size(schema, rules)
 
@@ -129,7 +129,7 @@ def _of_object(node: Schema) -> Iterator[str]:
 
 def _of_size(schema: Schema, rules: WireRules) -> Iterator[str]:
     limits = rules.provider
-    nodes = [node for node, _, _ in _walk(schema, "", 1)]
+    nodes = [node for node, _, _ in _walk(schema, "", 0)]
     names = [name for node in nodes for name in cast("Schema", node.get("properties", {}))]
     values = [str(value) for node in nodes for value in cast("list[object]", node.get("enum", []))]
     unions = [cast("list[object]", node[key]) for node in nodes for key in ("anyOf", "oneOf") if key in node]
@@ -147,15 +147,17 @@ def _of_size(schema: Schema, rules: WireRules) -> Iterator[str]:
         yield f"the schema is longer than {limits.most_chars} characters"
 
 
-def _walk(node: Schema, path: str, depth: int) -> Iterator[tuple[Schema, str, int]]:
+def _walk(node: Schema, path: str, around: int) -> Iterator[tuple[Schema, str, int]]:
+    """Every part, where it stands, and its level of nesting: objects and lists count, `around` are outside of it."""
+    depth = around + (node.get("type") in ("object", "array"))
     yield node, path or "()", depth
     for name, inner in cast("Mapping[str, Schema]", node.get("properties", {})).items():
-        yield from _walk(inner, f"{path}.{name}", depth + 1)
+        yield from _walk(inner, f"{path}.{name}", depth)
     if isinstance(items := node.get("items"), Mapping):
-        yield from _walk(items, f"{path}[]", depth + 1)
+        yield from _walk(items, f"{path}[]", depth)
     for key in _BRANCHES:
         for place, inner in enumerate(cast("list[Schema]", node.get(key, []))):
-            yield from _walk(inner, f"{path}.{key}[{place}]", depth + 1)
+            yield from _walk(inner, f"{path}.{key}[{place}]", depth)
 
 
 def flat_body(arguments: Mapping[str, object]) -> dict[str, object]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 import mcp_types as types
+import msgspec
 import psutil
 import pytest
 
@@ -17,6 +18,7 @@ from reveries.mcp_settings import McpServerSettings
 from reveries.tools import mcp_servers
 from reveries.tools.mcp_child.main import MOST_ANSWER_CHARS, format_tool_answer, request_answer
 from reveries.tools.mcp_servers import McpServer, McpServerOpener
+from reveries.tools.mcp_tools import OfferedTool, arguments_type, wire_arguments
 from reveries.tools.reach import CallFacts, Permit, Reach
 from reveries.tools.registry import ToolCaller, ToolRegistry
 from reveries.tools.results import ToolResult
@@ -44,6 +46,22 @@ needs_sandbox = pytest.mark.skipif(not find_sandbox().can_run, reason="there is 
 def settings(fault: str = "none", *more: str, **given: object) -> McpServerSettings:
     command = (PYTHON, str(HERE / "made_server.py"), fault, *more)
     return McpServerSettings(command=command, reads=(str(HERE),), **given)  # type: ignore[arg-type]
+
+
+def test_an_optional_argument_that_is_null_was_left_out() -> None:
+    """A model that must fill in every field has no other way to leave one out."""
+    where = {
+        "type": "object",
+        "properties": {"city": {"type": "string"}, "zip": {"type": "string"}},
+        "required": ["city"],
+    }
+    kinds = {"to": {"type": ["string", "null"]}, "size": {"type": "integer"}, "where": {"$ref": "#/$defs/where"}}
+    schema = {"type": "object", "properties": kinds, "required": ["to"], "$defs": {"where": where}}
+    offered = OfferedTool("send", "", schema)
+    arguments = arguments_type(offered)
+    assert arguments is not None
+    given = msgspec.convert({"to": None, "size": None, "where": {"city": "Bern", "zip": None}}, arguments)
+    assert wire_arguments(offered, msgspec.to_builtins(given)) == {"to": None, "where": {"city": "Bern"}}
 
 
 @asynccontextmanager

@@ -120,6 +120,10 @@ def _worst_case_rows(used: Sequence[UsedModel], columns: int) -> Page:
         note = f"  unknown: {plural(calls, 'call')} at the worst case, {dollars(unknown)}{share}"
         page += paragraph(note.strip(), style="warn", width=columns)
     running = sum(one.running_calls for one in used)
+    hidden = sum(one.reasoning_tokens for one in used)
+    if hidden:
+        note = f"{short_count(hidden)} of the tokens were hidden reasoning"
+        page += paragraph(note, style="dim", width=columns)
     if running:
         note = f"{plural(running, 'call')} running, counted at the worst case until they finish"
         page += paragraph(note, style="dim", width=columns)

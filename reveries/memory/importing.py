@@ -213,7 +213,7 @@ async def adopt_imported_turns(store: MemoryStore, new_id: Callable[[], str]) ->
 async def _adopt_groups(store: MemoryStore, new_id: Callable[[], str], groups: Sequence[list[Turn]]) -> None:
     async def work(transaction: Transaction) -> ChangeSet:
         for group in groups:
-            experience = _build_experience(group, new_id())
+            experience = build_experience(group, new_id())
             await transaction.run("experiences.insert", experience_row(experience, len(group)))
             adopted = [{"id": turn.id, "experience_id": experience.id} for turn in group]
             await transaction.run_many("turns.adopt", adopted)
@@ -258,7 +258,8 @@ def _belongs_to_group(group: Sequence[Turn], turn: Turn) -> bool:
     return turn.speaker == last.speaker or len({member.speaker for member in group}) < 2
 
 
-def _build_experience(turns: Sequence[Turn], experience_id: str) -> Experience:
+def build_experience(turns: Sequence[Turn], experience_id: str) -> Experience:
+    """Build the experience of an exchange."""
     content = "\n\n".join(f"{turn.speaker}: {turn.text}" for turn in turns)
     text = "\n".join(turn.text for turn in turns)
     first = turns[0]

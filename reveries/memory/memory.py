@@ -26,6 +26,7 @@ from reveries.memory.kernel_compilation import warm_up
 from reveries.memory.live import LiveMemory
 from reveries.memory.model import Gap, Recall, RecallContext, SelfModel, Turn
 from reveries.memory.owner_edits.episodes import REMEMBERED, Correction, Corrections, EpisodeEdits
+from reveries.memory.owner_edits.imports import ImportEdits
 from reveries.memory.owner_edits.self_model import SelfModelEdits
 from reveries.memory.owner_edits.thoughts import ThoughtEdits
 from reveries.memory.past_talk import PastTalk
@@ -119,6 +120,7 @@ class Memory:
         self.self_edits = SelfModelEdits(self._store, parts.clock)
         self.thought_edits = ThoughtEdits(self._store, parts.clock)
         self.episode_edits = EpisodeEdits(self._store, parts.clock)
+        self.import_edits = ImportEdits(self._store, parts.clock, parts.new_id)
         self._corrections = Corrections(
             self._store, self._light_sleep, names, parts.clock, parts.new_id, self.forgetting.is_erased_text
         )

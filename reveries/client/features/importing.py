@@ -16,6 +16,7 @@ import msgspec
 from reveries import protocol
 from reveries.client.answers import json_option, page_of, print_answer
 from reveries.client.connection import Connection
+from reveries.client.features.import_corrections import correct_import, show_imports
 from reveries.client.features.import_preview import ImportPreview, describe_import, preview_page
 from reveries.client.owner_files import resolve_path
 from reveries.client.progress import ProgressCallback
@@ -62,25 +63,45 @@ class PastFile:
 
 
 @click.command("import", short_help="Import past conversations, or a whole mind, from a file.")
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=click.Path(path_type=Path), required=False)
 @click.option("--me", default=None, help="The name in the file that is you; '' if nobody in it is.")
 @click.option("--dates", type=click.Choice(["dmy", "mdy", "ymd"]), default=None, help="The order of the dates in it.")
 @click.option("--on", "day", default="", help="The day of a file without dates: 2025-03-04.")
 @click.option("--speakers", default="", help='The only speakers of a transcript: "Ada, Tom".')
 @click.option("--dry-run", is_flag=True, help="Show what is in the file, and store nothing.")
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
+@click.option("--list", "lists", is_flag=True, help="Show what was imported, and who in it is you.")
+@click.option(
+    "--correct", is_flag=True, help="FILE is the name of an earlier import: change who in it is you, to --me."
+)
+@click.option(
+    "--take-back", is_flag=True, help="FILE is the name of an earlier import: remove it, with all made of it."
+)
 @click.option(
     "--mind", "is_mind", is_flag=True, help="FILE is a whole mind from reveries export. The home must not have one."
 )
-@json_option(ImportResult, {"--mind": protocol.MindMoved, "--dry-run": ImportPreview}, takes_long=True)
+@json_option(
+    ImportResult,
+    {
+        "--mind": protocol.MindMoved,
+        "--dry-run": ImportPreview,
+        "--list": protocol.Imports,
+        "--correct": protocol.ImportCorrected,
+        "--take-back": protocol.ImportCorrected,
+    },
+    takes_long=True,
+)
 def command(
-    file: Path,
+    file: Path | None,
     me: str | None,
     dates: str | None,
     day: str,
     speakers: str,
     dry_run: bool,
     yes: bool,
+    lists: bool,
+    correct: bool,
+    take_back: bool,
     is_mind: bool,
     as_json: bool,
 ) -> None:
@@ -91,6 +112,14 @@ def command(
     It shows what is in the file, and which of the people in it is you, and asks before anything is stored. What
     cannot be read is named and left out. Importing a file again stores nothing twice.
     """
+    if lists:
+        show_imports(as_json=as_json)
+        return
+    if file is None:
+        raise UsageError("Name a file.", advice="What can be imported: reveries import --help")
+    if correct or take_back:
+        correct_import(file, me, take_back=take_back, dry_run=dry_run, yes=yes, as_json=as_json)
+        return
     if is_mind:
         from reveries.client.features.mind_export import import_whole_mind
 

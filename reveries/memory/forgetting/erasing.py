@@ -47,13 +47,21 @@ class ErasureRunner:
     """Runs one erasure within its transaction."""
 
     def __init__(
-        self, store: MemoryStore, transaction: Transaction, plan: ForgetPlan, related: RelatedRows, matches: TextMatcher
+        self,
+        store: MemoryStore,
+        transaction: Transaction,
+        plan: ForgetPlan,
+        related: RelatedRows,
+        matches: TextMatcher,
+        reason: str = _ERASED,
     ) -> None:
+        """`reason`: what the self-model's history says if it loses statements."""
         self._store = store
         self._transaction = transaction
         self._plan = plan
         self._related = related
         self._matches = matches
+        self._reason = reason
         self._neighbours: list[str] = []
         """Ids of episodes next to a deleted one in time."""
         self.counts = ErasedCounts()
@@ -155,7 +163,7 @@ class ErasureRunner:
                 await self._transaction.run("forget.put_self_history", _revision_row(clean))
         if after == model:
             return None
-        return SelfModelChange(model, replace(after, updated_at=now), _ERASED, ())
+        return SelfModelChange(model, replace(after, updated_at=now), self._reason, ())
 
     # --- rebuilding --------------------------------------------------------------------------------------------------
 

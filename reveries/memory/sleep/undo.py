@@ -315,8 +315,9 @@ def _require_undoable(entry: RunEntry) -> None:
 def _require_complete_record(entry: RunEntry, changes: Sequence[RecordedChange]) -> None:
     if any(change.recorded.is_erased for change in changes):
         raise UndoError(
-            f"You had some of what the pass {entry.id} did erased.",
-            advice="It cannot be undone. To sleep on what is left: reveries consolidate",
+            f"Some of what the pass {entry.id} did was erased, or belongs to an import that you corrected.",
+            advice="It cannot be undone. To sleep on what is left: reveries consolidate. To correct an import again: "
+            "reveries import --correct NAME --me WHO",
         )
     for change in changes:
         known = {was.experience_id for was in change.recorded.standings}

@@ -20,7 +20,7 @@ from reveries.client.past.parsed import (
     read_words,
 )
 from reveries.client.past.roles import mark_roles
-from reveries.client.past.transcript import NAME, is_person_name
+from reveries.client.past.transcript import NAME
 from reveries.client.past.written_times import (
     MARKS,
     DecidedOrder,
@@ -31,6 +31,8 @@ from reveries.client.past.written_times import (
     read_stamp,
 )
 
+_MEETING: Final = re.compile(r"From (?P<name>\S.*?)(?: [Tt]o \S.*)?")
+"""How Zoom writes a name in the chat of a meeting."""
 _SENDER: Final = re.compile(rf"(?P<sender>{NAME}):(?:\s+|$)(?P<text>.*)")
 _PLACEHOLDER: Final = re.compile(r"<[^<>\n]{3,60}>|\S+\.[A-Za-z0-9]{2,5} \([^()\n]{3,60}\)")
 """What WhatsApp writes for a picture, in every language: "<Media omitted>", "IMG-1.jpg (file attached)"."""
@@ -50,6 +52,8 @@ _MEDIA: Final = "pictures, voice messages and other files that are not in the te
 _DELETED_MESSAGES: Final = "deleted messages"
 _QUOTES: Final = frozenset('"“”„«»「」')
 _NOTICE_WORDS: Final = 4
+_LONGEST_NAME_WORDS: Final = 7
+_PARTICLE_CHARS: Final = 3
 _FIRST: Final = {DateOrder.DAY_FIRST: "day", DateOrder.MONTH_FIRST: "month", DateOrder.YEAR_FIRST: "year"}
 _SIGNAL_OWNER: Final = "Me"
 """Signal Desktop's exporters name the holder of the account so."""
@@ -113,7 +117,7 @@ def _read_document(document: Document, choices: ReadChoices, parsed: ParsedFile,
     where = f"{document.name}, line" if of_several else "line"
     parsed.unread += [f"{where} {number}: no time before it ({text[:40]!r})" for number, text in lines.before]
     order = _decide(lines.entries, choices, parsed)
-    senders = _decide_senders(lines.entries, choices)
+    senders = _decide_senders(lines.entries, choices, parsed)
     parsed.form = _form_of(shape, lines.entries, senders)
     messages: list[PastMessage] = []
     clock = _Clock(order.order, _day_of_clocks(lines.entries, choices))
@@ -198,7 +202,7 @@ class _Clock:
         return said_at
 
 
-def _decide_senders(entries: Sequence[_Entry], choices: ReadChoices) -> frozenset[str]:
+def _decide_senders(entries: Sequence[_Entry], choices: ReadChoices, parsed: ParsedFile) -> frozenset[str]:
     """Return the names that are speakers. A notice with a colon in it looks like a name that occurs once."""
     counts: Counter[str] = Counter()
     for entry in entries:
@@ -207,14 +211,19 @@ def _decide_senders(entries: Sequence[_Entry], choices: ReadChoices) -> frozense
     if choices.speakers:
         return frozenset(choices.speakers) & counts.keys()
     sure = {name for name, count in counts.items() if count > 1}
-    return frozenset(name for name in counts if name in sure or _may_be_person(name, sure or set(counts)))
+    senders = frozenset(name for name in counts if name in sure or _may_be_person(name, sure or set(counts)))
+    parsed.ignored_names += tuple(name for name in counts if name not in senders)
+    return senders
 
 
 def _may_be_person(name: str, others: set[str]) -> bool:
-    if _QUOTES.intersection(name) or not is_person_name(name):
+    words = name.split()
+    if _QUOTES.intersection(name) or len(words) > _LONGEST_NAME_WORDS:
         return False
     is_about_other = any(name.startswith(f"{other} ") for other in others if other != name)
-    return not is_about_other or len(name.split()) < _NOTICE_WORDS
+    # "Bo added Cy: ..." against "Bo van Dam": particles of names are short.
+    has_verb = any(word.islower() and len(word) > _PARTICLE_CHARS for word in words[1:])
+    return not is_about_other or not (has_verb or len(words) >= _NOTICE_WORDS)
 
 
 def _form_of(shape: tuple[StampStyle, bool], entries: Sequence[_Entry], senders: frozenset[str]) -> str:
@@ -265,7 +274,8 @@ def _strip_marks(text: str) -> str:
 
 
 def _clean_name(name: str) -> str:
-    return " ".join(name.strip("~ \t\u202f\xa0*_").split())
+    name = " ".join(name.strip("~ \t\u202f\xa0*_").split())
+    return match["name"] if (match := _MEETING.fullmatch(name)) is not None else name
 
 
 DATED_LINES: Final = Format("chat with times", _fits, _read)

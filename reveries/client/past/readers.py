@@ -60,7 +60,7 @@ def _why_none_fits(documents: Sequence[Document]) -> str:
     if not document.text.strip():
         return "it is empty, or not UTF-8 text"
     if document.value is None and document.text.lstrip()[:1] in ("[", "{"):
-        return "it is not JSON"
+        return "it is neither whole JSON nor a chat in a known form"
     if document.value is not None:
         return "it is JSON, but in no known format"
     return 'no line begins with a name, like "Ada: Good morning"'

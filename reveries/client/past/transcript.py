@@ -4,7 +4,7 @@ file. Pure."""
 import datetime as dt
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -26,11 +26,12 @@ NAME: Final = r"[^:\n]{1,60}?"
 _SPOKEN: Final = re.compile(rf"(?:[-+>•]\s+)?[*_]{{0,3}}(?P<name>{NAME})[*_]{{0,3}}:[*_]{{0,3}}\s+(?P<text>\S.*)")
 _ALONE: Final = re.compile(rf"(?:#{{1,6}}\s+|[*_]{{2}})?(?P<name>{NAME})[*_]{{0,3}}:?[*_]{{0,3}}\s*")
 """A name that has a line to itself, as a heading, in bold, or with a colon."""
-_NOT_NAMES: Final = re.compile(r"\d+|https?|file|mailto|.*[\[\]{}()<>=/\\|@#*`;!?].*|.*[.,]$", re.IGNORECASE)
+_NOT_NAMES: Final = re.compile(r"\d+|https?|file|mailto|.*[\[\]{}<>=/\\|@#*`;!?].*|.*[.,]$", re.IGNORECASE)
 _PHONE: Final = re.compile(r"\+?[\d\s().-]{7,}")
 _NAME_WORDS: Final = 5
 _NAME_CHARS: Final = 40
 _SAID: Final = re.compile(r"\s+said$", re.IGNORECASE)
+_ADDED: Final = re.compile(r"\s*\([^()]*\)$")
 _LABELS: Final = read_words(
     "note|notes|nb|ps|p.s|re|todo|tip|warning|important|example|edit|update|summary|notiz|hinweis|"
     "achtung|wichtig|nota|atención|importante|remarque|attention|let op|opmerking|huom|obs|uwaga|bemærk|"
@@ -66,6 +67,8 @@ def _count_names(text: str) -> Counter[str]:
     for name, count in alone.items():
         if name in spoken or is_role(name) or (count > 1 and not +spoken):
             spoken[name] += count
+    for name in [name for name in spoken if (bare := _ADDED.sub("", name)) != name and spoken[bare]]:
+        spoken[_ADDED.sub("", name)] += spoken.pop(name)
     return +spoken
 
 
@@ -86,12 +89,20 @@ def _clean_name(name: str) -> str:
     return _SAID.sub("", " ".join(name.strip(" \t*_#").split()))
 
 
+def _speaker_in(name: str, speakers: Collection[str]) -> str:
+    """Return the speaker that `name` stands for, with or without what is added to it: "ANA (laughs)"; else nothing."""
+    plain = _ADDED.sub("", name)
+    return name if name in speakers else plain if plain in speakers else ""
+
+
 def _read(documents: Sequence[Document], choices: ReadChoices) -> ParsedFile:
     parsed = ParsedFile("transcript")
     for document in documents:
         names = _count_names(document.text)
         speakers = frozenset(choices.speakers) or _decide_speakers(names)
-        parsed.ignored_names += tuple(name for name in names if name not in speakers)
+        parsed.ignored_names += tuple(name for name in names if not _speaker_in(name, speakers))
+        if names and max(names.values()) == 1 and not has_roles(names):
+            parsed.doubts.append("No name occurs twice. If these are no speakers, this is no conversation")
         pieces = list(_gather_pieces(document.text, speakers, parsed))
         messages = mark_roles(list(_date_pieces(pieces, choices)), parsed)
         parsed.conversations.append(PastConversation(document.name if len(documents) > 1 else "", messages))
@@ -118,10 +129,10 @@ def _gather_pieces(text: str, speakers: frozenset[str], parsed: ParsedFile) -> I
     for number, line in enumerate(text.split("\n"), 1):
         name, words = ("", "") if is_code else _candidate(line)
         is_code ^= line.lstrip().startswith(("```", "~~~"))
-        if name in speakers:
+        if speaker := _speaker_in(name, speakers):
             if piece is not None:
                 yield piece
-            piece = _Piece(name, [words] if words else [])
+            piece = _Piece(speaker, [words] if words else [])
         elif piece is not None:
             piece.words.append(line)
         elif line.strip().startswith("#"):

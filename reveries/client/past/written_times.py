@@ -35,10 +35,8 @@ def _half_pattern() -> str:
     return rf"(?:{'|'.join(spaced)})(?!\w)"
 
 
-_DATE: Final = (
-    r"(?P<a>\d{1,4})\s?(?P<mark>[./\-년年])\s?(?P<b>\d{1,2})\s?[./\-월月]\s?(?P<c>\d{1,4})(?:日|일|\.)?"
-    r"(?P<between>[^\d\n:\[\]]{1,14})"
-)
+_NUMBERS: Final = r"(?P<a>\d{1,4})\s?(?P<mark>[./\-년年])\s?(?P<b>\d{1,2})\s?[./\-월月]\s?(?P<c>\d{1,4})(?:日|일|\.)?"
+_DATE: Final = _NUMBERS + r"(?P<between>[^\d\n:\[\]]{1,14})"
 _CLOCK: Final = (
     r"(?P<hour>\d{1,2})[:.h](?P<minute>\d{2})(?!\d)(?:[:.](?P<second>\d{2})(?:[.,]\d{1,6})?)?"
     r"(?P<zone>Z|[+-]\d{2}:\d{2})?"
@@ -90,19 +88,21 @@ class DecidedOrder:
     is_certain: bool
 
 
-_STYLES: Final = {
-    StampStyle.BRACKETS: re.compile(rf"\s*\[\s*(?:{_DATE})?{_CLOCK}{_ANY_HALF}\s*\]:?\s*"),
-    StampStyle.DASH: re.compile(rf"\s*(?:{_DATE})?{_CLOCK}{_ANY_HALF}\s+[-–]\s+"),
-    StampStyle.COLON: re.compile(rf"\s*{_DATE}{_CLOCK}{_KNOWN_HALF}:\s+", re.IGNORECASE),
-    StampStyle.BARE: re.compile(rf"\s*(?:{_DATE})?{_CLOCK}{_KNOWN_HALF},?\s+", re.IGNORECASE),
-}
+_PATTERNS: Final = (
+    (StampStyle.BRACKETS, re.compile(rf"\s*\[\s*(?:{_DATE})?{_CLOCK}{_ANY_HALF}\s*\]:?\s*")),
+    # Copied from a window of WhatsApp: the time first.
+    (StampStyle.BRACKETS, re.compile(rf"\s*\[\s*{_CLOCK}{_KNOWN_HALF},?\s+{_NUMBERS}\s*\](?P<between>):?\s*")),
+    (StampStyle.DASH, re.compile(rf"\s*(?:{_DATE})?{_CLOCK}{_ANY_HALF}\s+[-–]\s+")),
+    (StampStyle.COLON, re.compile(rf"\s*{_DATE}{_CLOCK}{_KNOWN_HALF}:\s+", re.IGNORECASE)),
+    (StampStyle.BARE, re.compile(rf"\s*(?:{_DATE})?{_CLOCK}{_KNOWN_HALF},?\s+", re.IGNORECASE)),
+)
 
 
 def read_stamp(line: str) -> Stamp | None:
     """Read the time at the beginning of `line`; None if there is none."""
     places = [place for place, char in enumerate(line[:_HEAD_CHARS]) if char not in MARKS]
     head = "".join(_plain_char(line[place]) for place in places)
-    for style, pattern in _STYLES.items():
+    for style, pattern in _PATTERNS:
         if (match := pattern.match(head)) is not None and int(match["hour"]) <= 24 and int(match["minute"]) < 60:
             return _stamp_of(style, match, places[match.end() - 1] + 1)
     return None

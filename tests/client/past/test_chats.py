@@ -143,6 +143,16 @@ CHATS = [
          ("2026-05-29 15:10", "Aya", "We're great!\n- 1: yes\n- 2: no")],
     ),
     Chat(
+        "United States, a notice that names two people, and a contact with a sign",
+        "3/1/26, 2:05 PM - Bo added Cy: hello\n3/1/26, 2:07 PM - Al (work) ❤️: hi\n3/15/26, 2:08 PM - Bo: x\n",
+        [("2026-03-01 14:07", "Al (work) ❤️", "hi"), ("2026-03-15 14:08", "Bo", "x")],
+    ),
+    Chat(
+        "copied from a window of WhatsApp, the time first",
+        "[14:05, 13/3/2026] Lan: chào\n[14:06, 13/3/2026] Minh: chào bạn\n",
+        [("2026-03-13 14:05", "Lan", "chào"), ("2026-03-13 14:06", "Minh", "chào bạn")],
+    ),
+    Chat(
         "a transcript with hours of one digit",
         "# The call\n2026-02-03 8:05 Ola: morning\nNote: Ben is allergic\n2026-02-03 9:10 Ben: yes\n",
         [("2026-02-03 08:05", "Ola", "morning\nNote: Ben is allergic"), ("2026-02-03 09:10", "Ben", "yes")],

@@ -31,6 +31,10 @@ def spoken(folder: Path, text: str, choices: ReadChoices = CHOICES) -> list[tupl
             "## User\n\nWrite code: now\n\n## Assistant\n\n```\nUser: x\n```\nDone: yes\n",
             [("User", "Write code: now"), ("Assistant", "```\nUser: x\n```\nDone: yes")],
         ),
+        (
+            "ANA: Hello.\nBEN: Hi.\nANA (laughs): What?\nBEN: Nothing.\n",
+            [("ANA", "Hello."), ("BEN", "Hi."), ("ANA", "What?"), ("BEN", "Nothing.")],
+        ),
         ("You said:\nHi\nChatGPT said:\nHello: you\n", [("You", "Hi"), ("ChatGPT", "Hello: you")]),
         ("Du: Hallo\nChatGPT: Guten Tag\n", [("Du", "Hallo"), ("ChatGPT", "Guten Tag")]),
         ("- Eva: jo\n- Pål: ja\nhttps://example.org: x\n", [("Eva", "jo"), ("Pål", "ja\nhttps://example.org: x")]),

@@ -100,12 +100,39 @@ _PATTERNS: Final = (
 
 def read_stamp(line: str) -> Stamp | None:
     """Read the time at the beginning of `line`; None if there is none."""
-    places = [place for place, char in enumerate(line[:_HEAD_CHARS]) if char not in MARKS]
-    head = "".join(_plain_char(line[place]) for place in places)
+    head = line[:_HEAD_CHARS]
+    plain = head if head.isascii() else head.translate(_PLAIN)
+    if not plain.lstrip(" \t[")[:1].isdecimal():
+        return None
     for style, pattern in _PATTERNS:
-        if (match := pattern.match(head)) is not None and int(match["hour"]) <= 24 and int(match["minute"]) < 60:
-            return _stamp_of(style, match, places[match.end() - 1] + 1)
+        if (match := pattern.match(plain)) is not None and int(match["hour"]) <= 24 and int(match["minute"]) < 60:
+            return _stamp_of(style, match, _place_in(head, match.end()))
     return None
+
+
+class _PlainChars(dict[int, str | None]):
+    """Digits of any script as ASCII digits, any space as a plain one, marks of direction as nothing."""
+
+    def __missing__(self, code: int) -> str | None:
+        char = chr(code)
+        if char in MARKS:
+            self[code] = None
+        elif char.isdecimal():
+            self[code] = str(unicodedata.decimal(char))
+        else:
+            self[code] = " " if char.isspace() else char
+        return self[code]
+
+
+_PLAIN: Final = _PlainChars()
+
+
+def _place_in(head: str, plain_chars: int) -> int:
+    """Return where in `head` so many characters that are no marks end."""
+    if head.isascii():
+        return plain_chars
+    places = [place for place, char in enumerate(head) if char not in MARKS]
+    return places[plain_chars - 1] + 1
 
 
 def _stamp_of(style: StampStyle, match: re.Match[str], end: int) -> Stamp:
@@ -119,13 +146,6 @@ def _stamp_of(style: StampStyle, match: re.Match[str], end: int) -> Stamp:
 
 def _half_word(text: str) -> str:
     return re.sub(r"[\s.,،]", "", text).casefold()
-
-
-def _plain_char(char: str) -> str:
-    """Return a digit of any script as an ASCII digit, and any space as a plain one."""
-    if char.isdecimal():
-        return str(unicodedata.decimal(char))
-    return " " if char.isspace() and char != "\n" else char
 
 
 def has_readable_half(stamp: Stamp) -> bool:

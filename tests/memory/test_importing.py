@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import tracemalloc
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -35,6 +36,29 @@ async def test_importing_twice_stores_nothing_twice_and_a_longer_file_adds_only_
         )
         assert (await memory.light_sleep()).experiences == 1
         assert (await memory.stats()).turns == 5
+
+
+async def test_what_an_earlier_version_imported_is_known_and_what_is_the_same_in_its_file_is_one(
+    tmp_path: Path,
+) -> None:
+    async with open_memory(tmp_path) as memory:
+        old = lines("I bought a boat.", "A boat?")
+        await memory.begin_import("old.jsonl").add(old)
+        keyed = [replace(line, key=bytes([place]) * 16) for place, line in enumerate(old)]
+        assert await memory.begin_import("old.jsonl").add(keyed) == ImportCounts(0, 2)
+        # The time of a file without times is another one each time it is read.
+        later = [PastTurn(NOW + place, "Bea", "Hi.", key=b"k" * 16) for place in range(2)]
+        assert await memory.begin_import("talk.txt").add(later) == ImportCounts(1, 1)
+        assert await memory.begin_import("talk.txt").add([replace(later[0], said_at=NOW + 99)]) == ImportCounts(0, 1)
+
+
+async def test_two_conversations_of_a_file_at_the_same_time_stay_two(tmp_path: Path) -> None:
+    async with open_memory(tmp_path) as memory:
+        past = [PastTurn(NOW + place, "Bea", f"Line {place}.", title=f"Chat {place % 2}") for place in range(4)]
+        await memory.begin_import("export.zip").add(sorted(past, key=lambda line: line.title))
+        await memory.light_sleep()
+        homes = {said.text: said.conversation_id for said, _ in memory.live.turns.entries()}
+        assert homes["Line 0."] == homes["Line 2."] != homes["Line 1."] == homes["Line 3."]
 
 
 async def test_equal_lines_are_kept_apart_also_across_batches(tmp_path: Path) -> None:

@@ -38,6 +38,8 @@ _TO_THE_MIND = re.compile(
     r"|me (?:l[oa]s? )?\w{2,}[ai]ste|(?:dij|recomend|propus|escrib|hic)[ai]?ste)\b",
     re.I,
 )
+_MOST_TIMES = 16
+"""More times are no question about a time."""
 _FROM_THE_OWNER = re.compile(r"\b(?:(?:did|have|had) I|I (?:told|said|asked|mentioned))\b", re.I)
 
 
@@ -68,7 +70,7 @@ def read_cue(text: str, now: float, *, is_day_first: bool = True) -> Cue:
     asks = "?" in text or bool(re.match(r"\W*(?:what|when|where|who|whom|whose|why|how|which)\b", text, re.I))
     return Cue(
         text=text,
-        spans=times.spans,
+        spans=times.spans[:_MOST_TIMES],
         has_subject=times.has_subject,
         asks=asks,
         wants_time=bool(_TIME.search(text)),

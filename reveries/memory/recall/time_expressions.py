@@ -22,6 +22,8 @@ from reveries.memory.recall.time_grammar import (
 )
 from reveries.memory.recall.time_tokens import TaggedText, tag_text
 
+_LOOK_BACK = 8
+"""So many tags before a time are looked at: a text may be long."""
 _YEARS_BACK = 3
 """How many years a date with a weekday is looked for; without one that fits, the weekday is taken as a slip."""
 _NIGHT_ENDS = timedelta(hours=5)
@@ -170,33 +172,37 @@ def _resolve_with_modifiers(
     span = _resolve(time, now)
     if span is None:
         return None
-    head = tags[: time.first]
+    skipped = max(0, time.first - _LOOK_BACK)
+    head = tags[skipped : time.first]
     plain = _Resolved(time.first, time.end, span, time.middle)
     if (match := re.search(r"(?P<count>[dca]?)t?(?P<unit>[UK])[bf]q?t?$", head)) is not None:
-        return replace(plain, first=match.start(), span=_count_from(span, match, tagged), middle=None)
+        return replace(
+            plain, first=skipped + match.start(), span=_count_from(span, match, tagged, skipped), middle=None
+        )
     if (match := re.search(r"t?(?P<unit>[UK])qt?$", head)) is not None:
-        week = _week_around(span, tagged.tokens[match.start("unit")].value)
-        return replace(plain, first=match.start(), span=week, middle=midnight(span[0])) if week else plain
+        week = _week_around(span, tagged.tokens[skipped + match.start("unit")].value)
+        return replace(plain, first=skipped + match.start(), span=week, middle=midnight(span[0])) if week else plain
     if (match := re.search(r"[sbf][it]*$", head)) is not None:
         around = {
             "s": (span[0], max(span[1], now)),
             "b": (span[0] - 7 * DAY, span[0]),
             "f": (span[1], span[1] + 7 * DAY),
         }
-        return replace(plain, first=match.start(), span=around[match.group()[0]], middle=None)
+        return replace(plain, first=skipped + match.start(), span=around[match.group()[0]], middle=None)
     if (match := re.search(r"e[it]*$", head)) is not None and place + 1 < len(times):
         until = times[place + 1]
         end = _resolve(until, now) if re.fullmatch(r",?[hu-][it]*", tags[time.end : until.first]) else None
         if end is not None and span[0] < end[1]:
-            return _Resolved(match.start(), until.end, (span[0], end[1]))
+            return _Resolved(skipped + match.start(), until.end, (span[0], end[1]))
     return plain
 
 
-def _count_from(span: Span, match: re.Match[str], tagged: TaggedText) -> Span:
-    """Resolve "two days before" and the like."""
-    count = int(tagged.tokens[match.start("count")].value) if match["count"] else 1
-    unit = tagged.tokens[match.start("unit")].value or "w 1"
-    return _shift(span, unit, count, is_before=tagged.tags[match.end("unit")] == "b")
+def _count_from(span: Span, match: re.Match[str], tagged: TaggedText, skipped: int) -> Span:
+    """Resolve "two days before" and the like; `skipped`: how many tags come before the text of `match`."""
+    count = int(tagged.tokens[skipped + match.start("count")].value) if match["count"] else 1
+    unit = tagged.tokens[skipped + match.start("unit")].value or "w 1"
+    is_before = tagged.tags[skipped + match.end("unit")] == "b"
+    return _shift(span, unit, count, is_before=is_before)
 
 
 def _shift(span: Span, unit: str, count: int, *, is_before: bool) -> Span:

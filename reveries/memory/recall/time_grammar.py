@@ -16,6 +16,8 @@ Span = tuple[datetime, datetime]
 _NIGHT_ENDS = timedelta(hours=5)
 _MONTHS_THAT_ARE_WORDS = ("3", "5")
 """March and May: in lower letters they are mostly other words."""
+_LOOK_AHEAD = 8
+"""So many tags after a time are looked at: a text may be long."""
 _ENDS_DAY = re.compile(r"$|[?.,viPhse:-]|qt?[LTXM]|[LTX]U")
 """What may follow a bare day of the month."""
 
@@ -407,7 +409,7 @@ def find_times(text: TaggedText, now: datetime, *, is_day_first: bool) -> list[N
                 text.tokens[place : match.end()],
                 now,
                 is_day_first,
-                tags[match.end() :],
+                tags[match.end() : match.end() + _LOOK_AHEAD],
                 text.language.code,
             )
             if make is _nothing:
@@ -418,7 +420,7 @@ def find_times(text: TaggedText, now: datetime, *, is_day_first: bool) -> list[N
             except (ValueError, OverflowError):
                 continue
         if best is not None and skipped == 1:
-            night = re.match(r"[itq]*P", tags[best.end :])
+            night = re.match(r"[itq]*P", tags[best.end : best.end + _LOOK_AHEAD])
             if night and text.tokens[best.end + night.end() - 1].value == "1":
                 best = replace(best, with_night=True)
             times.append(best)

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from reveries.memory.recall.time_words import Language, bare_word, languages
 
@@ -36,15 +37,16 @@ class Token:
     is_capital: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class TaggedText:
     """A text's tokens in one language."""
 
     tokens: Sequence[Token]
     language: Language
 
-    @property
+    @cached_property
     def tags(self) -> str:
+        """The tags of all tokens, one character each."""
         return "".join(token.tag for token in self.tokens)
 
 
@@ -99,9 +101,10 @@ def _tag(words: Sequence[Token], language: Language) -> list[Token]:
 
 def _match_phrase(words: Sequence[Token], place: int, language: Language) -> tuple[Token, int]:
     """Return the longest phrase that begins at `place`, and how many words it has; the word itself if none does."""
-    for length in range(min(language.longest, len(words) - place), 0, -1):
+    longest = language.longest.get(words[place].value, 0)
+    for length in range(min(longest, len(words) - place), 0, -1):
         part = words[place : place + length]
-        known = language.phrases.get(tuple(bare_word(token.text) for token in part))
+        known = language.phrases.get(tuple(token.value for token in part))
         if known is not None and (length > 1 or part[0].tag == "x"):
             text = " ".join(token.text for token in part)
             return Token(*known, part[0].start, part[-1].end, text, part[0].is_capital), length

@@ -39,8 +39,8 @@ class Language:
     """Tag and value by the words of a phrase."""
     plain: frozenset[str] = field(repr=False)
     """Words that tell the language, and name no subject."""
-    longest: int
-    """The most words of a phrase."""
+    longest: dict[str, int] = field(repr=False)
+    """The most words of a phrase, by its first word."""
 
 
 def bare_word(word: str) -> str:
@@ -68,4 +68,7 @@ def _read_language(code: str, text: str) -> Language:
                 plain.update(words)
             if tag != "-":
                 phrases.setdefault(words, (tag, value))
-    return Language(code, phrases, frozenset(plain), max(map(len, phrases)))
+    longest: dict[str, int] = {}
+    for words in phrases:
+        longest[words[0]] = max(len(words), longest.get(words[0], 0))
+    return Language(code, phrases, frozenset(plain), longest)

@@ -47,6 +47,8 @@ _DELETED: Final = read_words(
     "meddelandet raderades|pesan ini telah dihapus|anda menghapus pesan ini|bu mesaj silindi|"
     "ta wiadomość została usunięta|данное сообщение удалено|null"
 )
+_REACTIONS: Final = re.compile(r"\(- .+ -\)")
+"""What Signal's exporters write below a message: "(- Lena: \U0001f602, Ben: \u2764 -)"."""
 _NOTICES: Final = "notices of the program"
 _MEDIA: Final = "pictures, voice messages and other files that are not in the text"
 _DELETED_MESSAGES: Final = "deleted messages"
@@ -244,11 +246,23 @@ def _message_of(entry: _Entry, said_at: float, senders: frozenset[str], parsed: 
     if match is None or sender not in senders:
         parsed.left_out[_NOTICES] += 1
         return None
-    text = _clean_text("\n".join([match["text"], *entry.more]), parsed)
+    is_signal = parsed.form == "Signal chat"
+    words = "\n".join([match["text"], *entry.more])
+    text = _clean_text(_own_words(words) if is_signal else words, parsed)
     if not text:
         return None
-    is_holder = parsed.form == "Signal chat" and sender == _SIGNAL_OWNER
+    is_holder = is_signal and sender == _SIGNAL_OWNER
     return PastMessage(sender, text, said_at, ("line", entry.stamp.key, sender, text), is_holder)
+
+
+def _own_words(text: str) -> str:
+    """Return a message of Signal without the message that it answers and without the reactions of others."""
+    lines = text.rstrip().split("\n")
+    while lines and _REACTIONS.fullmatch(lines[-1].strip()):
+        lines.pop()
+    while lines and (not lines[0].strip() or lines[0].startswith(">")):
+        lines.pop(0)
+    return "\n".join(lines)
 
 
 def _clean_text(text: str, parsed: ParsedFile) -> str:

@@ -219,3 +219,18 @@ def test_times_without_a_date_go_on_after_midnight_and_their_day_is_said(tmp_pat
 def test_a_year_of_another_calendar_is_refused_and_not_misread(tmp_path: Path) -> None:
     with pytest.raises(InputDataError, match="no valid date"):
         read_text(tmp_path, "1404/10/10, 14:05 - Sara: salam\n1404/10/10, 14:06 - Reza: salam\n")
+
+
+def test_what_others_said_or_felt_is_not_stored_as_your_words(tmp_path: Path) -> None:
+    """Signal's exporters write the message that is answered, and reactions, into the message itself."""
+    parsed = read_text(
+        tmp_path,
+        "[2024-06-14 18:05:40] Me: The water has 19 degrees\n(- Lena: 😂, Ben: ❤ -)\n\n"
+        "[2024-06-14 18:06:02] Lena: I bring cherries\n\n"
+        "[2024-06-14 18:06:30] Me: \n> I bring cherries\n\nYou angel\n(truly)\n",
+    )
+    assert [text for _, _, text in lines_of(parsed)] == [
+        "The water has 19 degrees",
+        "I bring cherries",
+        "You angel\n(truly)",
+    ]

@@ -21,6 +21,7 @@ import contextlib
 import itertools
 import json
 import logging
+import math
 import re
 import statistics
 import tempfile
@@ -46,7 +47,7 @@ from reveries.daemon.turn import TurnPipeline
 from reveries.db.opening import open_database
 from reveries.llm.assets import find_weights
 from reveries.llm.base import ChatMessage, Delta, Embedder, Finished, FinishReason, Prompt, Role, StreamEvent
-from reveries.llm.embedded import data_lines
+from reveries.llm.embedded import REUSED_TOKENS, TOLD_PROBABILITIES, data_lines
 from reveries.llm.model_process import ModelProcess, start_model_process
 from reveries.llm.template_marks import wire_messages
 from reveries.memory.memory import Memory, MemoryParts
@@ -126,9 +127,13 @@ def _matches(pattern: str, reply: str) -> bool:
 class SlotModel:
     """The ChatModel port on one slot of a running server, with a seed."""
 
-    def __init__(self, process: ModelProcess, slot: int, seed: int, context_tokens: int) -> None:
+    def __init__(
+        self, process: ModelProcess, slot: int, aside_slot: int, seed: int, context_tokens: int, reused_tokens: int
+    ) -> None:
         self._process = process
         self._slot = slot
+        self._aside_slot = aside_slot
+        self._reused_tokens = reused_tokens
         self._seed = seed
         self.context_tokens = context_tokens
         self._counts: dict[str, int] = {}
@@ -142,14 +147,18 @@ class SlotModel:
         began, self.first_token_seconds = time.perf_counter(), 0.0
         request = {
             "messages": wire_messages(prompt.messages),
-            "id_slot": self._slot,
+            "id_slot": self._aside_slot if prompt.is_aside else self._slot,
             "cache_prompt": True,
+            "n_cache_reuse": self._reused_tokens,
             "max_tokens": prompt.max_tokens,
             "temperature": prompt.temperature,
             "seed": self._seed,
             "stream": True,
             "stop": list(prompt.stop),
         }
+        if prompt.is_aside:
+            request |= {"logprobs": True, "top_logprobs": TOLD_PROBABILITIES}
+        first_token: dict[str, float] | None = None
         reason = FinishReason.STOP
         async with self._process.client.stream("POST", "/v1/chat/completions", json=request) as response:
             if response.status_code != httpx.codes.OK:
@@ -160,9 +169,12 @@ class SlotModel:
                         if text := (choice.get("delta") or {}).get("content"):
                             self.first_token_seconds = self.first_token_seconds or time.perf_counter() - began
                             yield Delta(text)
+                        if first_token is None and (told := (choice.get("logprobs") or {}).get("content")):
+                            tokens = told[0]["top_logprobs"]
+                            first_token = {one["token"].strip(): math.exp(one["logprob"]) for one in tokens}
                         if choice.get("finish_reason") == "length":
                             reason = FinishReason.LENGTH
-        yield Finished(reason, None)
+        yield Finished(reason, None, first_token=first_token)
 
     async def count_tokens(self, text: str) -> int:
         if text not in self._counts:
@@ -355,7 +367,9 @@ class Bench:
     async def run(self, path: Path, arm_name: str, seed: int) -> None:
         """One owner with one arm."""
         script, slot = load_script(path), await self.slots.get()
-        model = SlotModel(self.process, slot, seed, self.context_tokens)
+        reused_tokens = REUSED_TOKENS if arm_name == "ours" else 0
+        aside = slot + self.slots.maxsize
+        model = SlotModel(self.process, slot, aside, seed, self.context_tokens, reused_tokens)
         try:
             if arm_name == "ours":
                 async with ours(model, self.embedder, script.owner) as arm:
@@ -413,7 +427,7 @@ async def measure(chosen: argparse.Namespace) -> None:
             weights,
             Path(folder) / "m.sock",
             context_tokens=chosen.context_tokens,
-            slots=chosen.at_once,
+            slots=2 * chosen.at_once,
             threads=chosen.threads,
             batch_tokens=_BATCH_TOKENS,
             niceness=10,

@@ -39,6 +39,7 @@ class CapableTalk:
     recalled_tokens: int = 1500
     summary_share: float = 0.1
     tells_thoughts: bool = True
+    reads_before_telling: bool = False
 
     def carried_tokens(self, room_tokens: int) -> int:
         """The end of the talk before; recall finds the rest."""
@@ -90,6 +91,10 @@ class CapableTalk:
         """Return a new day, then the memories, the silence and the thought."""
         is_new_day = not exchanges or local_day(exchanges[-1].said_at) != local_day(now)
         return (*(day_messages(now) if is_new_day else ()), *recalled_messages(memories, thought, silence))
+
+    def ask(self, words: str, memories: Sequence[PromptMemory]) -> str:
+        """Return the words as they are."""
+        return words
 
 
 def system_text(rules: str, owner_name: str, self_model: SelfModel, folded_summary: str) -> str:

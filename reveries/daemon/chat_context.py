@@ -30,7 +30,7 @@ class SentExchange:
     """One turn of the owner with its reply, as the model saw them."""
 
     asked: str
-    """Less than `owner_words` where those were too long for the model."""
+    """As it was sent: less than `owner_words` where those were too long, more where a small model was reminded."""
     replied: str
     owner_words: str
     tokens: int
@@ -63,6 +63,8 @@ class PreparedTurn:
     silence: str
     read_words: str
     """The words, with the middle cut out where they were too long for the model."""
+    asked: str
+    """The last message."""
     recalled: tuple[ChatMessage, ...]
     folded: int
     """Number of exchanges folded to make room."""
@@ -124,6 +126,11 @@ class TalkForm(Protocol):
         """Whether the mind's last thought, and what a silence meant, stand before the words."""
         ...
 
+    @property
+    def reads_before_telling(self) -> bool:
+        """Whether the model is told only the memory that answers the words in its own judgement."""
+        ...
+
     def carried_tokens(self, room_tokens: int) -> int:
         """Token limit of the talk before a start in the history, out of `room_tokens` for a whole prompt."""
         ...
@@ -161,6 +168,10 @@ class TalkForm(Protocol):
         silence: str,
     ) -> tuple[ChatMessage, ...]:
         """Return the messages between the history and the new words."""
+        ...
+
+    def ask(self, words: str, memories: Sequence[PromptMemory]) -> str:
+        """Return the last message."""
         ...
 
 

@@ -133,7 +133,7 @@ def pair_exchanges(turns: Sequence[Turn]) -> list[SentExchange]:
 def sent_exchange(prepared: PreparedTurn, owner_turn: Turn, reply_turn: Turn) -> SentExchange:
     """Build the exchange as the model saw it; its tokens are not counted yet."""
     return SentExchange(
-        asked=prepared.read_words,
+        asked=prepared.asked,
         replied=reply_turn.prompt_text,
         owner_words=owner_turn.text,
         tokens=0,

@@ -81,6 +81,7 @@ async def context_parts(turn: LastTurn, count: Count) -> list[protocol.ContextPa
     at_rules, at_self, at_all = await count(rules), await count(with_self), await count(whole)
     day = form.before_words(exchanges, (), now, "", "")
     recalled = _join_texts(form.before_words(exchanges, turn.prepared.memories, now, "", "")[len(day) :])
+    recalled += turn.prepared.asked.removesuffix(turn.prepared.read_words)
     silence = _join_texts(form.before_words(exchanges, (), now, "", turn.prepared.silence)[len(day) :])
     thought = _join_texts(form.before_words(exchanges, (), now, turn.prepared.thought, "")[len(day) :])
     return [
@@ -149,6 +150,8 @@ async def surfaced_memories(turn: LastTurn, count: Count) -> list[protocol.Conte
             tokens = await count(item.line)
             room = turn.form.recalled_tokens
             why = f"no room: {tokens} tokens, and {max(0, room - used)} of {room} were left"
+            if turn.form.reads_before_telling and not turn.prepared.recall.names_only_time:
+                why = "the model did not take it for what answers"
             left.append(_context_memory(item.episode_id, item.turn_id or "", item.line, tokens, False, why))
     named = {item.episode_id for item in candidates}
     left += [

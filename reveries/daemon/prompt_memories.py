@@ -47,17 +47,16 @@ class PromptMemory:
     said_at: float = 0.0
     turn_ids: tuple[str, ...] = ()
     """The ids of all turns in its messages."""
-    partner_line: str = ""
-    """The other half of the exchange, for a note; empty unless recall found that, too."""
     project: str = ""
     """For a note on a project, its name; then `episode_id` is the id of a chunk or of the project."""
+    quote: str = ""
+    """What its speaker said; empty if it is not a turn."""
+    match: float = 0.0
+    """Cosine with the cue, or share of its words."""
+    is_owners: bool = False
+    """Whether `quote` is the owner's words."""
     is_tainted: bool = False
     """For a note on a project, whether untrusted text influenced it."""
-
-    @property
-    def noted_turn_ids(self) -> tuple[str, ...]:
-        """The ids of the turns that it contains when it is rendered as a note."""
-        return self.turn_ids if self.partner_line or not self.messages else (self.turn_id or "",)
 
 
 def is_about_memory(recall: Recall) -> bool:
@@ -82,8 +81,6 @@ def choose_memories(recall: Recall, shown_turn_ids: frozenset[str], now: float) 
         item = _turn_memory(ranked, now)
         if ranked.turn.id not in seen_turns:
             chosen.append(item)
-        else:
-            chosen = [_with_partner(one, item) for one in chosen]
         seen_turns.update(item.turn_ids)
         seen_episodes.add(ranked.episode_id)
     for found in recall.episodes:
@@ -116,13 +113,14 @@ def _turn_memory(ranked: RankedTurn, now: float) -> PromptMemory:
     """Build the memory of a turn with the other half of its exchange as messages; a tainted one is a note (F1)."""
     turn, partner = ranked.turn, ranked.partner
     line = _turn_line(ranked, now)
+    notes = describe_replacements(ranked)
+    quote, match = f"{format_record(turn.text, QUOTE_CHARS)}{notes}", max(ranked.cosine, ranked.coverage)
     halves = [one for one in (turn, partner) if one is not None]
     if any(one.tainted or one.origin not in (Origin.OWNER, Origin.SELF) for one in halves):
-        return PromptMemory(ranked.episode_id, turn.id, line, (), turn.said_at, (turn.id,))
+        return PromptMemory(ranked.episode_id, turn.id, line, (), turn.said_at, (turn.id,), quote=quote, match=match)
     asked = next((one for one in halves if one.origin is Origin.OWNER), None)
     replied = next((one for one in halves if one.origin is Origin.SELF), None)
     said = (format_record(asked.text, QUOTE_CHARS) if asked is turn else _first_sentences(asked.text)) if asked else "…"
-    notes = describe_replacements(ranked)
     answer = (
         (format_record(replied.text, QUOTE_CHARS) if replied is turn else _first_sentences(replied.text))
         if replied
@@ -132,13 +130,17 @@ def _turn_memory(ranked: RankedTurn, now: float) -> PromptMemory:
         ChatMessage("user", f"[{describe_day(turn.said_at, now)}] {said}{notes if asked is turn else ''}"),
         ChatMessage("assistant", f"{answer}{notes if replied is turn else ''}"),
     )
-    return PromptMemory(ranked.episode_id, turn.id, line, messages, turn.said_at, tuple(one.id for one in halves))
-
-
-def _with_partner(item: PromptMemory, other: PromptMemory) -> PromptMemory:
-    """Return `item` with the line of `other` added, if that is the other half of the same exchange."""
-    is_other_half = other.turn_id != item.turn_id and other.turn_id in item.turn_ids
-    return replace(item, partner_line=other.line) if is_other_half else item
+    return PromptMemory(
+        ranked.episode_id,
+        turn.id,
+        line,
+        messages,
+        turn.said_at,
+        tuple(one.id for one in halves),
+        quote=quote,
+        match=match,
+        is_owners=asked is turn,
+    )
 
 
 def _first_sentences(text: str) -> str:

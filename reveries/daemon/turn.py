@@ -12,6 +12,7 @@ import structlog
 
 from reveries.clock import Clock
 from reveries.config import Settings
+from reveries.daemon.answer_reading import MOST_OF_TIME, find_answer
 from reveries.daemon.capable_talk import CapableTalk
 from reveries.daemon.chat_context import STOPS, PreparedTurn, TalkForm, TurnMaterial, messages_for
 from reveries.daemon.chat_history import TalkState, TokenCounts, fold_to_fit, sent_exchange
@@ -294,23 +295,33 @@ class TurnPipeline:
             self.memory.episode_of,
         )
         chosen = self.form.choose(material)
-        fitting = await self.tokens.select_fitting(chosen.memories, self.form.recalled_tokens)
+        fitting = await self._select_told(words, recall, chosen.memories)
         memories, thought = (*chosen.project_notes, *fitting), chosen.thought
         if recall is not None:
             events.recalled(recall, memories)
         read_words = await self._cut_to_fit(words)
         recalled = self._before_words(memories, context.now, thought, silence)
-        asked = (ChatMessage("user", read_words), *recalled)
-        if folded := await self.fold(self.room_tokens - await self.tokens.count_messages(asked)):
+        asked = self.form.ask(read_words, memories)
+        added = (*recalled, ChatMessage("user", asked))
+        if folded := await self.fold(self.room_tokens - await self.tokens.count_messages(added)):
             recalled = self._before_words(memories, context.now, thought, silence)
         return PreparedTurn(
-            context, recall, memories, tuple(chosen.memories), thought, silence, read_words, recalled, folded
+            context, recall, memories, tuple(chosen.memories), thought, silence, read_words, asked, recalled, folded
         )
 
     def _before_words(
         self, memories: Sequence[PromptMemory], now: float, thought: str, silence: str
     ) -> tuple[ChatMessage, ...]:
         return self.form.before_words(self.state.exchanges, memories, now, thought, silence)
+
+    async def _select_told(
+        self, words: str, recall: Recall | None, memories: Sequence[PromptMemory]
+    ) -> Sequence[PromptMemory]:
+        """Select what is told of `memories`: what fits; for a small model what answers, or all of a time asked for."""
+        if self.form.reads_before_telling and recall is not None:
+            is_of_time = recall.names_only_time
+            memories = memories[:MOST_OF_TIME] if is_of_time else await find_answer(self.model, words, memories)
+        return await self.tokens.select_fitting(memories, self.form.recalled_tokens)
 
     async def _cut_to_fit(self, words: str) -> str:
         """Cut the middle out of `words` that do not fit the model's context. They are stored in full."""
@@ -327,7 +338,7 @@ class TurnPipeline:
     def _prompt(self, turn: PreparedTurn) -> Prompt:
         return Prompt(
             role=Role.CONVERSATION,
-            messages=messages_for(self._system(), self.state.exchanges, turn.read_words, turn.recalled),
+            messages=messages_for(self._system(), self.state.exchanges, turn.asked, turn.recalled),
             max_tokens=self.reply_tokens,
             temperature=_TEMPERATURE,
             stop=STOPS,

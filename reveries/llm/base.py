@@ -66,6 +66,9 @@ class Prompt:
     stop: tuple[str, ...] = ()
     schema: Mapping[str, object] | None = None
     """A JSON schema that the answer must follow; the adapter constrains generation to it where it can."""
+    is_aside: bool = False
+    """A question beside a conversation: a local model answers it without evicting what it read for that, and tells the
+    probabilities of its answer."""
     project_id: str = ""
     """The project the call is for: stored in the ledger, and checked against the limit of the project's goal."""
 
@@ -96,6 +99,8 @@ class Finished:
     reason: FinishReason
     usage: Usage | None
     has_reasoned: bool = False
+    first_token: Mapping[str, float] | None = None
+    """The probabilities of what the answer could begin with, for an `is_aside` prompt, of a model that tells them."""
 
 
 StreamEvent = Delta | Finished

@@ -6,6 +6,7 @@ never evicts what was processed for the conversation.
 
 import asyncio
 import contextlib
+import math
 import os
 import shutil
 from collections import Counter, OrderedDict
@@ -79,6 +80,8 @@ s of the 8 s that a turn may wait; 16 needs 5.7 s. A call that generates stops w
 
 KEPT_FREE_BYTES = 2**30
 """With less free space nothing is kept: a context of 8,192 tokens takes 230 MB."""
+TOLD_PROBABILITIES = 12
+"""Of the most probable first tokens, where they are asked for: all digits and a few more."""
 REUSED_TOKENS = 16
 """Shortest part of a prompt whose cache is moved when what was before it has gone: a fold then costs no reading."""
 MAX_THREADS = 8
@@ -227,10 +230,10 @@ class EmbeddedModel:
                         async for event in events:
                             yield event
                 self._failures = 0
-                self._reads_anew = self._reads_anew and prompt.role is not Role.CONVERSATION
+                self._reads_anew = self._reads_anew and not _reads_for_conversation(prompt)
 
     def _wire(self, prompt: Prompt) -> dict[str, object]:
-        if prompt.role is not Role.CONVERSATION:
+        if not _reads_for_conversation(prompt):
             return _request_json(prompt)
         self._conversation_calls += 1
         # What is left of a cache that was moved knows what was before it: not after something was forgotten.
@@ -354,8 +357,22 @@ class _TextDelta(msgspec.Struct, frozen=True):
     reasoning_content: str | None = None
 
 
+class _TokenProbability(msgspec.Struct, frozen=True):
+    token: str
+    logprob: float
+
+
+class _TokenChoice(msgspec.Struct, frozen=True):
+    top_logprobs: list[_TokenProbability] = []
+
+
+class _TokenProbabilities(msgspec.Struct, frozen=True):
+    content: list[_TokenChoice] = []
+
+
 class _Choice(msgspec.Struct, frozen=True):
     delta: _TextDelta = _TextDelta()
+    logprobs: _TokenProbabilities | None = None
     finish_reason: str | None = None
 
 
@@ -379,10 +396,14 @@ class _Chunk(msgspec.Struct, frozen=True):
     error: _WireError | None = None
 
 
+def _reads_for_conversation(prompt: Prompt) -> bool:
+    return prompt.role is Role.CONVERSATION and not prompt.is_aside
+
+
 def _request_json(prompt: Prompt) -> dict[str, object]:
     request: dict[str, object] = {
         "messages": wire_messages(prompt.messages),
-        "id_slot": SLOTS[prompt.role],
+        "id_slot": SLOTS[Role.MONOLOGUE if prompt.is_aside else prompt.role],
         "cache_prompt": True,
         "max_tokens": prompt.max_tokens,
         "temperature": prompt.temperature,
@@ -393,6 +414,8 @@ def _request_json(prompt: Prompt) -> dict[str, object]:
         # Newer models think before they answer unless their template is told not to; other templates ignore it.
         "chat_template_kwargs": {"enable_thinking": False},
     }
+    if prompt.is_aside:
+        request |= {"logprobs": True, "top_logprobs": TOLD_PROBABILITIES}
     if prompt.stop:
         request["stop"] = list(prompt.stop)
     if prompt.schema is not None:
@@ -406,6 +429,7 @@ async def _read_events(lines: AsyncGenerator[bytes, None], model: str) -> AsyncG
     reason: FinishReason | None = None
     usage: Usage | None = None
     has_reasoned = False
+    first_token: Mapping[str, float] | None = None
     async for line in lines:
         chunk = msgspec.json.decode(line, type=_Chunk)
         if chunk.error is not None:
@@ -414,12 +438,15 @@ async def _read_events(lines: AsyncGenerator[bytes, None], model: str) -> AsyncG
             has_reasoned = has_reasoned or bool(choice.delta.reasoning_content)
             if choice.delta.content:
                 yield Delta(choice.delta.content)
+            if first_token is None and choice.logprobs is not None and choice.logprobs.content:
+                told = choice.logprobs.content[0].top_logprobs
+                first_token = {one.token.strip(): math.exp(min(0.0, one.logprob)) for one in told}
             if choice.finish_reason:
                 reason = FinishReason.LENGTH if choice.finish_reason == "length" else FinishReason.STOP
         if chunk.usage is not None:
             usage = _usage_of_wire(chunk.usage)
     if reason is not None:
-        yield Finished(reason, usage, has_reasoned)
+        yield Finished(reason, usage, has_reasoned, first_token)
 
 
 def _usage_of_wire(wire: _WireUsage) -> Usage:

@@ -8,7 +8,7 @@ import asyncio
 import re
 import zlib
 from collections import deque
-from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import msgspec
@@ -56,6 +56,8 @@ class ScriptedModel:
         self._gives_usage = gives_usage
         self.prompts: list[Prompt] = []
         """Every prompt that was streamed, in order."""
+        self.first_token: Mapping[str, float] | None = None
+        """The probabilities that it tells for a question beside the conversation; no script is played for that."""
         self.read: list[tuple[tuple[ChatMessage, ...], Role]] = []
         """Every prompt beginning that was read ahead, in order."""
         self.stopped = 0
@@ -76,6 +78,9 @@ class ScriptedModel:
 
     async def stream(self, prompt: Prompt) -> AsyncGenerator[StreamEvent, None]:
         """Play the next script. Ends with LENGTH when the script has more pieces than the prompt allows tokens."""
+        if prompt.is_aside:
+            yield Finished(FinishReason.STOP, None, first_token=self.first_token)
+            return
         self.prompts.append(prompt)
         said = 0
         is_whole = False

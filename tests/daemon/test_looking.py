@@ -93,7 +93,7 @@ async def test_the_day_and_what_a_silence_means_are_parts_too(tmp_path: Path) ->
         assert told.total_tokens == pytest.approx(sum(counted), abs=4)
 
 
-async def test_what_had_no_room_is_shown_with_why(tmp_path: Path) -> None:
+async def test_what_a_small_model_was_not_told_is_shown_with_why(tmp_path: Path) -> None:
     async with talking(tmp_path) as talk:
         await remember(
             talk, *[f"The pear tree number {n} " + f"stands by the wall of garden {n} " * 8 for n in range(9)]
@@ -103,7 +103,7 @@ async def test_what_had_no_room_is_shown_with_why(tmp_path: Path) -> None:
         assert isinstance(told, protocol.ToldContext)
         left = [one for one in told.memories if not one.was_told]
         assert left
-        assert any("no room" in one.why_not for one in left)
+        assert any("did not take it" in one.why_not for one in left)
         # A client that attaches later shows the same.
         assert isinstance(told.recalled, list)
         assert {one.was_told for one in told.recalled} == {True, False}

@@ -224,6 +224,8 @@ class Conversation:
                     self._changed.set()
         finally:
             self._pending_turns -= 1
+            # A turn off the record leaves the model's cache, and what is in it can be kept.
+            self._read_ahead_requested.set()
             if self._rest.is_resting and not self.has_pending_turn and not self.is_closing:
                 self._host.turn_left_no_trace()
 

@@ -416,6 +416,18 @@ async def test_the_beginning_of_the_next_prompt_is_read_ahead(tmp_path: Path) ->
         warming.cancel()
 
 
+async def test_after_a_private_turn_the_model_reads_the_talk_without_it(tmp_path: Path) -> None:
+    async with talking(tmp_path) as talk, asyncio.timeout(300), asyncio.TaskGroup() as tasks:
+        warming = tasks.create_task(talk.conversation.run_read_ahead(), name="read-ahead")
+        await talk.say("Hello")
+        await until(lambda: bool(talk.model.read) and len(talk.model.read[-1][0]) == 3)
+        times = len(talk.model.read)
+        await talk.conversation.say("A secret.", Events(), off_record=True)
+        await until(lambda: len(talk.model.read) > times)
+        assert "secret" not in str(talk.model.read[-1])
+        warming.cancel()
+
+
 async def test_turns_of_two_clients_are_taken_one_after_the_other(tmp_path: Path) -> None:
     async with talking(tmp_path, ["One ", Pause(0), "reply."], "Another.") as talk, asyncio.timeout(300):
         async with asyncio.TaskGroup() as tasks:

@@ -14,6 +14,8 @@ from reveries.daemon.sleep_pressure import SleepPressure, why_sleep_is_due
 from reveries.daemon.watchdog import Watchdog
 from reveries.daemon.watched_model import WatchedModel
 from reveries.errors import BudgetExceededError, DiskFullError
+from reveries.llm.base import Role
+from reveries.llm.tier import Tier
 from reveries.memory.sleep.consolidation import DeepSleepResult
 from reveries.memory.sleep.light_sleep import LightSleepResult
 from reveries.memory.sleep.preview import Preview
@@ -95,7 +97,9 @@ class SleepControl:
         async with self._activity.during_sleep(trigger):
             report, stop, model = self._pulse.beat_on_call(progress), self._activity.words_came, self._watched_model()
             try:
-                slept = await self._memory.deep_sleep(model, limit=limit, trigger=trigger, progress=report, stop=stop)
+                slept = await self._memory.deep_sleep(
+                    model, tier=self._tier, limit=limit, trigger=trigger, progress=report, stop=stop
+                )
             finally:
                 self._last_pass_ended = Deadline.after(0, self._clock)
             if not slept.was_interrupted and not slept.question:
@@ -111,7 +115,8 @@ class SleepControl:
         async with self._activity.during_sleep("dry run"):
             report, stop = self._pulse.beat_on_call(progress), self._activity.words_came
             try:
-                return await self._memory.dry_run(self._watched_model(), limit=limit, progress=report, stop=stop)
+                model = self._watched_model()
+                return await self._memory.dry_run(model, tier=self._tier, limit=limit, progress=report, stop=stop)
             finally:
                 self._last_pass_ended = Deadline.after(0, self._clock)
 
@@ -204,6 +209,9 @@ class SleepControl:
         is_compiled = await self._memory.warm_up()
         log.info("recall.loops", compiled=is_compiled)
         return "compiled" if is_compiled else "not compiled"
+
+    def _tier(self) -> Tier:
+        return self._parts.models.tier(Role.CONSOLIDATION)
 
     def _watched_model(self) -> WatchedModel:
         """Return the model of sleep, watched for loops; a cut answer is handled like any bad answer."""

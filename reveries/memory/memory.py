@@ -14,6 +14,7 @@ from reveries.errors import DiskFullError, ModelError, NotFoundError, StorageErr
 from reveries.heartbeat import Pulse
 from reveries.llm.base import ChatModel, Embedder, Vector
 from reveries.llm.structured import AnswerRecorder
+from reveries.llm.tier import Tier
 from reveries.memory.changes import ChangeSet
 from reveries.memory.claims import CONTRADICTION, Conflict
 from reveries.memory.conversations import ConversationStore, SpeakerNames
@@ -289,14 +290,15 @@ class Memory:
         self,
         model: ChatModel,
         *,
+        tier: Callable[[], Tier] = lambda: Tier.SMALL,
         limit: int | None = None,
         trigger: str = "asked",
         progress: SleepProgress | None = None,
         stop: asyncio.Event | None = None,
     ) -> DeepSleepResult:
-        """Run light sleep, then consolidate (R-103..R-108). Raises ModelError."""
+        """Run light sleep, then consolidate (R-103..R-108) with a model of this tier. Raises ModelError."""
         await self.light_sleep(stop=stop)
-        return await self._deep_sleep.run(model, limit=limit, trigger=trigger, progress=progress, stop=stop)
+        return await self._deep_sleep.run(model, tier=tier, limit=limit, trigger=trigger, progress=progress, stop=stop)
 
     async def unprocessed_count(self, most: int | None = None) -> int:
         """Count the experiences that wait for automatic deep sleep, up to `most` (R-98)."""
@@ -306,12 +308,13 @@ class Memory:
         self,
         model: ChatModel,
         *,
+        tier: Callable[[], Tier] = lambda: Tier.SMALL,
         limit: int | None = None,
         progress: SleepProgress | None = None,
         stop: asyncio.Event | None = None,
     ) -> Preview:
         """Preview what deep sleep would do now. Changes nothing, and does not run light sleep. Raises ModelError."""
-        return await self._dry_run.run(model, limit=limit, progress=progress, stop=stop)
+        return await self._dry_run.run(model, tier=tier, limit=limit, progress=progress, stop=stop)
 
     async def sleep_log(self, limit: int) -> list[RunEntry]:
         """Return the latest sleep passes, newest first."""

@@ -28,6 +28,10 @@ SELECT id FROM raw_experiences
 WHERE id IN (SELECT value FROM json_each(:ids)) AND light_slept = 0
     AND id NOT IN (SELECT experience_id FROM withdrawn_experiences);
 
+-- name: count_still_there
+SELECT count(*) AS experiences FROM raw_experiences
+WHERE id IN (SELECT value FROM json_each(:ids)) AND id NOT IN (SELECT experience_id FROM withdrawn_experiences);
+
 -- name: mark_light_slept
 UPDATE raw_experiences SET light_slept = 1 WHERE id = :id;
 
@@ -51,6 +55,24 @@ WHERE processed = 0 AND light_slept = 1 AND attempts < :max_attempts
     )
 ORDER BY salience DESC, happened_at, rowid
 LIMIT 1;
+
+-- name: waiting_with
+-- What waits together with one experience and was not asked about in vain: of its conversation, or, outside of
+-- conversations, of its kind and local day. In order of time.
+SELECT waiting.id FROM raw_experiences AS waiting JOIN raw_experiences AS first ON first.id = :id
+WHERE waiting.processed = 0 AND waiting.light_slept = 1 AND waiting.attempts = 0
+    AND CASE WHEN first.conversation_id IS NOT NULL THEN waiting.conversation_id = first.conversation_id
+        ELSE waiting.conversation_id IS NULL AND waiting.kind = first.kind
+            AND date(waiting.happened_at, 'unixepoch', 'localtime') = date(first.happened_at, 'unixepoch', 'localtime')
+        END
+    AND waiting.id NOT IN (SELECT experience_id FROM withdrawn_experiences)
+    AND (:with_held OR waiting.id NOT IN (SELECT experience_id FROM held_experiences))
+    AND waiting.id NOT IN (SELECT value FROM json_each(:passed_over))
+    AND NOT EXISTS (
+        SELECT 1 FROM episode_sources JOIN episodes ON episodes.id = episode_sources.episode_id
+        WHERE episode_sources.experience_id = waiting.id AND episodes.dormant = 1
+    )
+ORDER BY waiting.happened_at, waiting.rowid;
 
 -- name: count_unprocessed
 SELECT count(*) AS unprocessed FROM (
@@ -76,8 +98,13 @@ ORDER BY raw_experiences.rowid;
 -- name: past_retention
 SELECT raw_experiences.id
 FROM raw_experiences
-JOIN consolidation_changes ON consolidation_changes.experience_id = raw_experiences.id
-JOIN consolidation_runs ON consolidation_runs.id = consolidation_changes.run_id
+JOIN (
+    SELECT experience_id AS id, run_id FROM consolidation_changes WHERE experience_id IS NOT NULL
+    UNION ALL
+    SELECT together.value, run_id FROM consolidation_changes, json_each(change_set, '$.processed_ids') AS together
+    WHERE experience_id IS NOT NULL
+) AS slept_on ON slept_on.id = raw_experiences.id
+JOIN consolidation_runs ON consolidation_runs.id = slept_on.run_id
 WHERE raw_experiences.processed = 1 AND raw_experiences.salience < :keep_salience
 GROUP BY raw_experiences.id
 HAVING max(coalesce(consolidation_runs.ended_at, consolidation_runs.began_at)) <= :slept_on_before;

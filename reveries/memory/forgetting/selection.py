@@ -167,7 +167,11 @@ async def read_related_rows(source: Reader, plan: ForgetPlan, matches: TextMatch
         rows = await source.rows(statement)
         ids[table] = tuple(row["id"] for row in rows if matches(row["text"]))
     pending = await source.rows("forget.pending")
-    ids["pending"] += tuple(row["id"] for row in pending if row["experience_id"] in plan.experiences)
+    ids["pending"] += tuple(
+        row["id"]
+        for row in pending
+        if row["experience_id"] in plan.experiences or not plan.experiences.isdisjoint(json_strings(row["text"]))
+    )
     named = {"ids": json.dumps(sorted(plan.turns))}
     folded = {row["id"] for row in await source.rows("forget.folded_over", named)}
     # A conversation that is erased as a whole loses its title and its file name too.

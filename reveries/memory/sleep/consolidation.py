@@ -1,12 +1,13 @@
-"""Deep sleep: a model interprets each experience, and its answer is checked before it is used (R-103..R-108).
+"""Deep sleep: a model interprets what happened, and its answer is checked before it is used (R-103..R-108).
 
-Most salient first, one call and one transaction per experience. It can be interrupted at any moment: the experience in
-progress stays unprocessed, finished ones are stored, and the next pass continues from there. A pass that would merge
+The most important first: one call per experience, or, with a capable model, per conversation; one transaction per
+episode. It can be interrupted at any moment: what is being read stays unprocessed, what is finished is stored, and the
+next pass continues from there. A pass that would merge
 away more episodes than the settings allow stops and asks the owner.
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -17,16 +18,18 @@ from reveries.db.failpoints import HangPlace, Step, may_hang, reach_step
 from reveries.errors import ModelAnswerError
 from reveries.llm.base import ChatModel, Vector
 from reveries.llm.structured import AnswerRecorder
+from reveries.llm.tier import Tier
 from reveries.memory.changes import ChangeSet
 from reveries.memory.conversations import SpeakerNames
-from reveries.memory.model import Experience, Turn
+from reveries.memory.model import Experience
 from reveries.memory.sleep.deep_changes import lower_confidence
-from reveries.memory.sleep.linking import possible_causes
 from reveries.memory.sleep.model_answers import (
     ExperienceDecision,
-    InterpretedExperience,
+    Interpretation,
+    InterpretedPart,
     decide_changes,
-    interpret_experience,
+    decide_self_change,
+    interpret_reading,
     run_unless_stopped,
 )
 from reveries.memory.sleep.owner_questions import (
@@ -38,6 +41,7 @@ from reveries.memory.sleep.owner_questions import (
 )
 from reveries.memory.sleep.pass_log import begin_run, end_run, record_change, record_self_change
 from reveries.memory.sleep.questions import Asker
+from reveries.memory.sleep.reading import Part, Reading, WaitingExperiences, are_still_there
 from reveries.memory.sleep.upkeep import Upkeep
 from reveries.memory.store import MemoryStore, find_live_episode
 from reveries.safe_text import one_line
@@ -45,6 +49,7 @@ from reveries.safe_text import one_line
 MAX_ATTEMPTS = 3
 """After this many unusable answers an experience keeps its extract and the model is not asked about it again."""
 
+SELF_LINE: Final = "What was said changed the self-model."
 TIME_PASSED: Final = "age"
 """The trigger of a pass that asks no model and only applies decay."""
 _AUTOMATIC: Final = frozenset({"time", "volume", "sleep"})
@@ -81,7 +86,8 @@ class _DeepPass:
     """How many episodes it may merge away or supersede."""
     foreign_allowance: float
     """How many because of untrusted text; beyond this they are skipped without asking the owner."""
-    seen: list[str] = field(default_factory=list)
+    waiting: WaitingExperiences
+    tier: Callable[[], Tier]
     log: list[str] = field(default_factory=list)
     processed: int = 0
     created: int = 0
@@ -127,12 +133,14 @@ class DeepSleep:
         self,
         model: ChatModel,
         *,
+        tier: Callable[[], Tier] = lambda: Tier.SMALL,
         limit: int | None = None,
         trigger: str = "asked",
         progress: Callable[[int, int], None] | None = None,
         stop: asyncio.Event | None = None,
     ) -> DeepSleepResult:
-        """Process at most `limit` experiences, then decay and prune.
+        """Process at most `limit` experiences, then decay and prune. `tier` is what the model can do, asked before each
+        call, because a fallback may answer.
 
         Setting `stop` ends the pass at once, even in the middle of an experience. While an earlier pass waits for the
         owner's answer, nothing is done. Raises ModelError if the model cannot be used at all; what was stored before
@@ -143,18 +151,18 @@ class DeepSleep:
             if (question := await load_open_question(self._store)) is not None:
                 return await self._waiting_result(question)
             allowance = merge_allowance(self._store.live.graph, self._settings())
-            current = _DeepPass(self._new_id(), stop, trigger not in _AUTOMATIC, allowance, allowance)
+            with_held = trigger not in _AUTOMATIC
+            waiting_for = WaitingExperiences(self._store, MAX_ATTEMPTS, with_held=with_held, limit=limit)
+            current = _DeepPass(self._new_id(), stop, with_held, allowance, allowance, waiting_for, tier)
             await begin_run(self._store, current.run_id, "deep", trigger, self._clock.now())
             outcome = "failed"
             try:
                 await may_hang(HangPlace.SLEEP)
                 waiting = await self.unprocessed_count(with_held=current.with_held)
                 total = waiting if limit is None else min(limit, waiting)
-                while (limit is None or len(current.seen) < limit) and not current.is_stopped:
-                    if not await self._process_next(current, model):
-                        break
+                while not current.is_stopped and await self._process_next(current, model):
                     if progress is not None:
-                        progress(len(current.seen), total)
+                        progress(waiting_for.read_count, total)
                 if not current.is_stopped:
                     await Upkeep(self._store, self._settings(), self._clock.now(), current.run_id, stop).run()
                 outcome = "asks" if current.question else "interrupted" if current.is_stopped else "done"
@@ -184,40 +192,56 @@ class DeepSleep:
         async with self._running:
             # Experiences that the pass had not reached wait for the next pass, which counts from 0 again.
             # The approval does not cover what untrusted text would change.
-            current = _DeepPass(question.run_id, None, with_held=True, allowance=float("inf"), foreign_allowance=0.0)
+            none = WaitingExperiences(self._store, MAX_ATTEMPTS, with_held=True, limit=0)
+            current = _DeepPass(question.run_id, None, True, float("inf"), 0.0, none, lambda: Tier.SMALL)
             await self._store_interpretation(current, question.understood, question.run_id)
             await end_run(self._store, question.run_id, "done", self._clock.now())
             return current.log[0] if current.log else "There was nothing left to do."
 
     async def _process_next(self, current: _DeepPass, model: ChatModel) -> bool:
-        """Process the most salient waiting experience; return whether the pass can continue."""
-        experience, turns = await self._store.next_unprocessed(MAX_ATTEMPTS, current.seen, with_held=current.with_held)
-        if experience is None:
+        """Read what is most important of what waits; return whether the pass can continue."""
+        reading = await current.waiting.next(current.tier(), model.context_tokens)
+        if reading is None:
             return False
-        current.seen.append(experience.id)
         try:
-            understood = await run_unless_stopped(current.stop, self._interpret(model, experience, turns))
+            interpretation = await run_unless_stopped(current.stop, self._interpret(model, reading))
         except ModelAnswerError as error:
-            await self._record_fallback(current, experience, str(error))
+            await self._record_fallbacks(current, reading.parts, str(error))
             return True
-        if understood is None:
-            current.seen.pop()
+        if interpretation is None:
             return False
-        await self._store_interpretation(current, understood)
-        return not current.question
+        await self._commit_self_change(current, interpretation)
+        for part in interpretation.parts:
+            await self._store_interpretation(current, part)
+            if current.question:
+                return False
+        await self._record_fallbacks(current, interpretation.missing, "The answer left it out.")
+        return True
 
-    async def _interpret(
-        self, model: ChatModel, experience: Experience, turns: tuple[Turn, ...]
-    ) -> InterpretedExperience:
-        names = self._names()
-        asker = Asker(names.owner, names.mind, self._store.live.self_model, self._clock.now())
-        home = await find_live_episode(self._store.database, self._store.live, experience.id)
-        earlier = possible_causes(self._store.live.graph, home) if home is not None else ()
-        return await interpret_experience(model, asker, experience, turns, earlier, self._settings(), self._answers)
+    async def _interpret(self, model: ChatModel, reading: Reading) -> Interpretation:
+        names, live = self._names(), self._store.live
+        asker = Asker(names.owner, names.mind, live.self_model, self._clock.now())
+        return await interpret_reading(model, asker, reading, live.graph, self._settings(), self._answers)
 
-    async def _store_interpretation(
-        self, current: _DeepPass, understood: InterpretedExperience, asked_in: str = ""
-    ) -> None:
+    async def _commit_self_change(self, current: _DeepPass, interpretation: Interpretation) -> None:
+        """Store how a whole conversation changes the self-model."""
+        if interpretation.about_self is None:
+            return
+
+        async def work(transaction: Transaction) -> ChangeSet:
+            now = self._clock.now()
+            change = decide_self_change(self._store.live.self_model, interpretation, now)
+            if change is None or not await are_still_there(transaction, interpretation.read_ids):
+                return ChangeSet()
+            changes = ChangeSet(self_model=change)
+            await record_change(transaction, self._store, current.run_id, None, changes, SELF_LINE, {})
+            await record_self_change(transaction, current.run_id, change, now)
+            current.log.append(SELF_LINE)
+            return changes
+
+        await self._store.commit(work)
+
+    async def _store_interpretation(self, current: _DeepPass, understood: InterpretedPart, asked_in: str = "") -> None:
         """Store everything that follows from one experience in one transaction (R-107). `asked_in` is the pass that
         asked the owner about it first."""
         # Locked from embedding to commit, so that the vector belongs to the model in use when it is written.
@@ -228,7 +252,7 @@ class DeepSleep:
             reach_step(Step.DEEP_SLEEP_STORED)
 
     async def _commit(
-        self, current: _DeepPass, understood: InterpretedExperience, summary_vector: Vector, asked_in: str
+        self, current: _DeepPass, understood: InterpretedPart, summary_vector: Vector, asked_in: str
     ) -> None:
         decision: ExperienceDecision | None = None
 
@@ -236,8 +260,8 @@ class DeepSleep:
             nonlocal decision
             if asked_in:
                 await transaction.run("undo.drop_pending", {"run_id": asked_in})
-            home = await find_live_episode(transaction, self._store.live, understood.experience.id)
-            if home is None:
+            home = await find_live_episode(transaction, self._store.live, understood.experiences[0].id)
+            if home is None or not await are_still_there(transaction, understood.read_with):
                 return ChangeSet()
             now = self._clock.now()
             foreign_left = current.foreign_allowance - current.foreign_spent
@@ -249,12 +273,12 @@ class DeepSleep:
                 await store_question(transaction, Question(current.run_id, current.question, understood), now)
                 return ChangeSet()
             decision = proposed
-            await self._record(transaction, current.run_id, understood.experience.id, proposed, now)
+            await self._record(transaction, current.run_id, understood.experiences, proposed, now)
             return proposed.changes
 
         await self._store.commit(work)
         if decision is not None:
-            current.processed += 1
+            current.processed += len(understood.experiences)
             current.created += decision.is_new
             current.merged += decision.is_merge
             current.spent += decision.cost
@@ -262,15 +286,29 @@ class DeepSleep:
             current.log.append(decision.line)
 
     async def _record(
-        self, transaction: Transaction, run_id: str, experience_id: str, decision: ExperienceDecision, now: float
+        self,
+        transaction: Transaction,
+        run_id: str,
+        experiences: Sequence[Experience],
+        decision: ExperienceDecision,
+        now: float,
     ) -> None:
-        counts = {"processed": 1, "created": int(decision.is_new), "merged": int(decision.is_merge)}
-        await record_change(transaction, self._store, run_id, experience_id, decision.changes, decision.line, counts)
+        counts = {
+            "processed": len(experiences), "created": int(decision.is_new), "merged": int(decision.is_merge)
+        }  # fmt: skip
+        first = experiences[0].id
+        await record_change(transaction, self._store, run_id, first, decision.changes, decision.line, counts)
         await record_self_change(transaction, run_id, decision.changes.self_model, now)
-        await transaction.run("undo.release", {"experience_id": experience_id})
+        await transaction.run_many("undo.release", [{"experience_id": one.id} for one in experiences])
+
+    async def _record_fallbacks(self, current: _DeepPass, parts: Sequence[Part], reason: str) -> None:
+        """Record an unusable answer (R-106): the experiences stay unprocessed, and their extract gets less
+        confidence."""
+        for part in parts:
+            for experience in part.experiences:
+                await self._record_fallback(current, experience, reason)
 
     async def _record_fallback(self, current: _DeepPass, experience: Experience, reason: str) -> None:
-        """Record an unusable answer (R-106): the experience stays unprocessed, and its extract gets less confidence."""
         line = f"No usable answer about \u201c{one_line(experience.content, 60)}\u201d; its own words stay. {reason}"
 
         async def work(transaction: Transaction) -> ChangeSet:

@@ -1,5 +1,6 @@
 """Change sets of deep sleep: how a checked answer changes an episode. Pure."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -27,7 +28,7 @@ _NEAR_COUNT = 12
 
 @dataclass(frozen=True, slots=True)
 class DeepenedExperience:
-    """How the experience's episode changes: it is rewritten, and possibly merged into another."""
+    """How the experiences' episode changes: it is rewritten, and possibly merged into another."""
 
     changes: ChangeSet
     episode_id: str
@@ -36,10 +37,10 @@ class DeepenedExperience:
     """The episode that was merged away, if any."""
 
 
-def rewrite_episode(home: Episode, abstraction: Abstraction) -> Episode:
-    """Return `home` with the model's abstraction of one of its experiences: quotes are appended, never rewritten
+def rewrite_episode(home: Episode, abstraction: Abstraction, experiences: Sequence[Experience]) -> Episode:
+    """Return `home` with the model's abstraction of some of its experiences: quotes are appended, never rewritten
     (R-73); the summary keeps what it says of the other experiences."""
-    is_alone = len(home.experience_ids) <= 1 and home.depth == "light"
+    is_alone = set(home.experience_ids) <= {one.id for one in experiences} and home.depth == "light"
     summary = abstraction.summary or home.summary
     is_first = home.depth == "light"
     # Mean of the heuristic and the model's value (a departure from RA-15): a small model rates some important facts as
@@ -57,13 +58,15 @@ def rewrite_episode(home: Episode, abstraction: Abstraction) -> Episode:
 
 
 def deepen_episode(
-    graph: MemoryGraph, home: Episode, experience: Experience, abstraction: Abstraction, vector: Vector,
+    graph: MemoryGraph, home: Episode, experiences: Sequence[Experience], abstraction: Abstraction, vector: Vector,
     settings: MemorySettings, *, may_merge: bool = True,
 ) -> DeepenedExperience:  # fmt: skip
     """Do steps 3 to 5 and 7 of R-103: find the closest episode, merge into it (if allowed) or rewrite this one, link
-    it, and mark the experience as processed."""
-    processed = ChangeSet(processed=(ProcessedExperience(experience.id, abstraction.salience, experience.valence),))
-    episode = rewrite_episode(home, abstraction)
+    it, and mark the experiences as processed."""
+    processed = ChangeSet(
+        processed=tuple(ProcessedExperience(one.id, abstraction.salience, one.valence) for one in experiences)
+    )
+    episode = rewrite_episode(home, abstraction, experiences)
     target = find_merge_target(graph, episode, vector, settings) if may_merge else None
     if target is not None:
         merged = merge_change_set(graph, target, episode, _midpoint(graph, target, vector))

@@ -1,5 +1,5 @@
-"""Interprets one experience with a model, checks the answer, and decides the resulting changes; used by passes and dry
-runs alike. Interpreting calls a model; deciding is pure."""
+"""Interprets what sleep reads with a model, checks the answer, and decides the resulting changes; used by passes and
+dry runs alike. Interpreting calls a model; deciding is pure."""
 
 import asyncio
 from collections.abc import Coroutine, Iterable, Sequence
@@ -19,10 +19,13 @@ from reveries.memory.claims import UPDATE, Claim, Conflict, normalize_key
 from reveries.memory.graph.claim_index import ClaimIndex
 from reveries.memory.graph.memory_graph import MemoryGraph
 from reveries.memory.model import Episode, Experience, Origin, SelfModel, Turn
+from reveries.memory.self_model import format_day
 from reveries.memory.sleep.claims.extraction import ClaimMatch, claim_of, cut_value, read_sentence, says_change
 from reveries.memory.sleep.claims.verification import hold_untrusted_updates, judge_claims
+from reveries.memory.sleep.conversation_answer import ConversationAnswer, check_conversation
+from reveries.memory.sleep.conversation_question import conversation_question
 from reveries.memory.sleep.deep_changes import DeepenedExperience, deepen_episode
-from reveries.memory.sleep.linking import causal_link
+from reveries.memory.sleep.linking import causal_link, possible_causes
 from reveries.memory.sleep.questions import (
     Abstraction,
     Asker,
@@ -35,7 +38,9 @@ from reveries.memory.sleep.questions import (
     self_question,
     tidy_line,
 )
+from reveries.memory.sleep.reading import Part, Reading, room_for
 from reveries.memory.sleep.self_model_changes import (
+    SelfUpdate,
     Trait,
     TraitAnswer,
     change_self_model,
@@ -48,6 +53,7 @@ from reveries.memory.sleep.self_model_changes import (
 from reveries.memory.text.segments import unit_mean
 from reveries.safe_text import one_line
 
+_MOST_EARLIER = 5
 _FIRST_PERSON = frozenset({"i", "i'm", "i've", "my", "me", "we", "our"})
 
 
@@ -94,14 +100,15 @@ _UNTRUSTED_CONTEXT = "The owner said it. Untrusted text next to it was ignored."
 
 
 @dataclass(frozen=True, slots=True)
-class InterpretedExperience:
-    """The checked answers of the model about one experience."""
+class InterpretedPart:
+    """The checked answers of the model about what it read together: one experience, or those of one episode."""
 
-    experience: Experience
+    experiences: tuple[Experience, ...]
     turns: tuple[Turn, ...]
     abstraction: Abstraction
-    self_answer: SelfAnswer | None
-    trait: Trait | None = None
+    about_self: SelfUpdate | None = None
+    read_with: tuple[str, ...] = ()
+    """Ids of the other experiences that the model read with it. If one of them is withdrawn, the answer is not used."""
 
     @property
     def claims(self) -> list[Claim]:
@@ -159,33 +166,104 @@ class DecisionContext(Protocol):
         """Return the vectors of an episode's turns, one row per turn."""
 
 
-async def interpret_experience(
+@dataclass(frozen=True, slots=True)
+class Interpretation:
+    """The checked answers about a reading: the parts that have one, those that have none, and what all of it together
+    changes in the self-model."""
+
+    parts: tuple[InterpretedPart, ...]
+    missing: tuple[Part, ...] = ()
+    about_self: SelfUpdate | None = None
+    evidence: tuple[str, ...] = ()
+    """Ids of the episodes behind `about_self`."""
+    read_ids: tuple[str, ...] = ()
+    """Ids of the experiences that the model read."""
+
+
+async def interpret_reading(
     model: ChatModel,
     asker: Asker,
-    experience: Experience,
-    turns: Sequence[Turn],
-    earlier: Sequence[Episode],
+    reading: Reading,
+    graph: MemoryGraph,
     settings: MemorySettings,
     answers: AnswerRecorder | None,
-) -> InterpretedExperience:
-    """Ask what `experience` means, which of the `earlier` episodes led to it (RA-19), and, if it is salient enough,
-    what it says about the self (R-86). Raises ModelError."""
+) -> Interpretation:
+    """Ask what `reading` means, which earlier episodes of `graph` led to it (RA-19), and, if it is salient enough, what
+    it says about the self (R-86). Raises ModelError."""
+    if reading.is_whole:
+        return await _interpret_conversation(model, asker, reading, graph, settings, answers)
+    (part,) = reading.parts
+    return Interpretation((await _interpret_alone(model, asker, part, graph, settings, answers),))
+
+
+async def _interpret_conversation(
+    model: ChatModel,
+    asker: Asker,
+    reading: Reading,
+    graph: MemoryGraph,
+    settings: MemorySettings,
+    answers: AnswerRecorder | None,
+) -> Interpretation:
+    earlier = _earlier_episodes(reading, graph)
+    question = conversation_question(asker, reading, earlier, room_for(model.context_tokens))
+    answer = await ask_structured(model, question, ConversationAnswer, question.schema, recorder=answers)
+    checked = check_conversation(answer, reading, earlier, asker)
+    saliences = [abstraction.salience for _, abstraction in checked.parts]
+    # The words beside untrusted text get no answer here: their own estimate counts.
+    saliences += [experience.salience for part in reading.beside for experience in part.experiences]
+    is_salient = max(saliences, default=0.0) > settings.self_model_salience
+    every_part = (*reading.parts, *reading.beside)
+    names = tuple(sorted({experience.id for part in every_part for experience in part.experiences}))
+    return Interpretation(
+        parts=tuple(
+            InterpretedPart(part.experiences, part.turns, abstraction, read_with=names)
+            for part, abstraction in checked.parts
+        ),
+        missing=checked.missing,
+        about_self=checked.about_self if is_salient else None,
+        evidence=tuple(dict.fromkeys(part.home.id for part in every_part)),
+        read_ids=names,
+    )
+
+
+def _earlier_episodes(reading: Reading, graph: MemoryGraph) -> tuple[Episode, ...]:
+    """Return earlier episodes that may have led to what is read; tainted ones only with untrusted text."""
+    own = {part.home.id for part in (*reading.parts, *reading.beside)}
+    found = [cause for part in reading.parts for cause in possible_causes(graph, part.home) if cause.id not in own]
+    trusted = [cause for cause in found if reading.is_foreign or not cause.tainted]
+    return tuple({cause.id: cause for cause in trusted}.values())[:_MOST_EARLIER]
+
+
+async def _interpret_alone(
+    model: ChatModel,
+    asker: Asker,
+    part: Part,
+    graph: MemoryGraph,
+    settings: MemorySettings,
+    answers: AnswerRecorder | None,
+) -> InterpretedPart:
+    (experience,), turns = part.experiences, part.turns
+    earlier = possible_causes(graph, part.home)
     question = deep_question(asker, turns, earlier)
     answer = await ask_structured(model, question, DeepAnswer, question.schema, recorder=answers)
     abstraction = check_deep_answer(answer, turns, earlier, asker)
     words = trusted_words(experience, turns)
     if not words or abstraction.salience <= settings.self_model_salience:
-        return InterpretedExperience(experience, tuple(turns), abstraction, None)
+        return InterpretedPart((experience,), turns, abstraction)
     question = self_question(asker, words, experience.happened_at)
     try:
         about_self = await ask_structured(model, question, SelfAnswer, question.schema, recorder=answers)
         trait = await _find_trait(model, asker, experience, words, answers)
-        return InterpretedExperience(
-            experience, tuple(turns), abstraction, check_self_answer(about_self, words, asker), trait
-        )
     except ModelAnswerError:
         # The abstraction is worth keeping without the answer about the self.
-        return InterpretedExperience(experience, tuple(turns), abstraction, None)
+        return InterpretedPart((experience,), turns, abstraction)
+    checked = check_self_answer(about_self, words, asker, experience.happened_at)
+    # The answer about the self is based on trusted words only; the abstraction is based on all words.
+    is_foreign = inherits_taint(Gate.SELF_PATTERNS, abstraction.is_foreign)
+    patterns = () if is_foreign else abstraction.patterns
+    return InterpretedPart(
+        (experience,), turns, abstraction, update_from_answer(checked, patterns, trait, experience.happened_at)
+    )
 
 
 async def _find_trait(
@@ -220,7 +298,7 @@ async def run_unless_stopped(stop: asyncio.Event | None, work: Coroutine[None, N
 def decide_changes(
     around: DecisionContext,
     home: Episode,
-    understood: InterpretedExperience,
+    understood: InterpretedPart,
     summary_vector: Vector,
     settings: MemorySettings,
     now: float,
@@ -241,7 +319,7 @@ def decide_changes(
 def _decide_with_policy(
     around: DecisionContext,
     home: Episode,
-    understood: InterpretedExperience,
+    understood: InterpretedPart,
     summary_vector: Vector,
     settings: MemorySettings,
     now: float,
@@ -251,7 +329,7 @@ def _decide_with_policy(
     vector = unit_mean(np.vstack([_turn_mean(around, home), summary_vector]))
     may_merge = may_foreign or not home.tainted
     result = deepen_episode(
-        around.graph, home, understood.experience, understood.abstraction, vector, settings, may_merge=may_merge
+        around.graph, home, understood.experiences, understood.abstraction, vector, settings, may_merge=may_merge
     )
     self_change = _self_change(around.self_model, understood, result.episode_id, now)
     provisional = () if summary_vector.any() else (result.episode_id,)
@@ -280,25 +358,25 @@ def _turn_mean(around: DecisionContext, home: Episode) -> Vector:
     return unit_mean(vectors) if len(vectors) else around.graph.vector_of(home.id)
 
 
-def _self_change(
-    before: SelfModel, understood: InterpretedExperience, episode_id: str, now: float
-) -> SelfModelChange | None:
-    if understood.self_answer is None:
+def _self_change(before: SelfModel, understood: InterpretedPart, episode_id: str, now: float) -> SelfModelChange | None:
+    if understood.about_self is None:
         return None
     abstraction = understood.abstraction
-    # The answer about the self is based on trusted words only; the abstraction is based on all words.
     is_foreign = inherits_taint(Gate.SELF_PATTERNS, abstraction.is_foreign)
-    patterns, reason = abstraction.patterns, abstraction.reasoning or abstraction.summary
-    if is_foreign:
-        patterns, reason = (), _UNTRUSTED_CONTEXT
-    said_at = understood.experience.happened_at
-    update = update_from_answer(understood.self_answer, patterns, understood.trait, said_at)
-    return change_self_model(before, update, (episode_id,), now, reason)
+    reason = _UNTRUSTED_CONTEXT if is_foreign else abstraction.reasoning or abstraction.summary
+    return change_self_model(before, understood.about_self, (episode_id,), now, reason)
 
 
-def _summarise_decision(
-    understood: InterpretedExperience, result: DeepenedExperience, change: SelfModelChange | None
-) -> str:
+def decide_self_change(before: SelfModel, interpretation: Interpretation, now: float) -> SelfModelChange | None:
+    """Decide how a whole conversation changes the self-model; None if it does not. Pure."""
+    update = interpretation.about_self
+    if update is None:
+        return None
+    reason = f"What was said until {format_day(update.said_at)}, read as a whole."
+    return change_self_model(before, update, interpretation.evidence, now, reason)
+
+
+def _summarise_decision(understood: InterpretedPart, result: DeepenedExperience, change: SelfModelChange | None) -> str:
     """Return a line for the owner about what became of one experience."""
     abstraction = understood.abstraction
     parts = [

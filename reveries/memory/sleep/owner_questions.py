@@ -14,11 +14,10 @@ from reveries.errors import NotFoundError
 from reveries.memory.changes import ChangeSet
 from reveries.memory.claims import Conflict, Settlement
 from reveries.memory.graph.memory_graph import MemoryGraph
-from reveries.memory.rows import experience_of
 from reveries.memory.sleep.claims.verification import max_changes_at_once
-from reveries.memory.sleep.model_answers import ExperienceDecision, InterpretedExperience
+from reveries.memory.sleep.model_answers import ExperienceDecision, InterpretedPart
 from reveries.memory.sleep.questions import Abstraction, SelfAnswer
-from reveries.memory.sleep.self_model_changes import Trait
+from reveries.memory.sleep.self_model_changes import SelfUpdate, Trait, update_from_answer
 from reveries.memory.store import MemoryStore
 from reveries.safe_text import one_line
 
@@ -27,8 +26,18 @@ class _StoredAnswer(msgspec.Struct, frozen=True):
     """The model's checked answers, as stored in the row."""
 
     abstraction: Abstraction
-    self_answer: SelfAnswer | None
+    self_answer: SelfAnswer | None = None
     trait: Trait | None = None
+    """These two: as stored by earlier versions."""
+    about_self: SelfUpdate | None = None
+    experience_ids: tuple[str, ...] = ()
+
+    def update(self, said_at: float) -> SelfUpdate | None:
+        """Return what it changes in the self-model."""
+        if self.self_answer is None:
+            return self.about_self
+        patterns = () if self.abstraction.is_foreign else self.abstraction.patterns
+        return update_from_answer(self.self_answer, patterns, self.trait, said_at)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +46,7 @@ class Question:
 
     run_id: str
     text: str
-    understood: InterpretedExperience
+    understood: InterpretedPart
 
 
 def merge_allowance(graph: MemoryGraph, settings: MemorySettings) -> float:
@@ -66,10 +75,14 @@ def merge_question_text(decision: ExperienceDecision, spent: int, graph: MemoryG
 async def store_question(transaction: Transaction, question: Question, now: float) -> None:
     """Store a change that waits for the owner's answer instead of applying it."""
     understood = question.understood
-    answer = _StoredAnswer(understood.abstraction, understood.self_answer, understood.trait)
+    answer = _StoredAnswer(
+        understood.abstraction,
+        about_self=understood.about_self,
+        experience_ids=tuple(one.id for one in understood.experiences),
+    )
     named = {
         "run_id": question.run_id,
-        "experience_id": understood.experience.id,
+        "experience_id": understood.experiences[0].id,
         "asked_at": now,
         "question": question.text,
         "answer": msgspec.json.encode(answer).decode("utf-8"),
@@ -82,11 +95,12 @@ async def load_open_question(store: MemoryStore) -> Question | None:
     rows = await store.database.rows("consolidation.pending")
     if not rows:
         return None
-    experiences = await store.database.rows("experiences.get", {"id": rows[0]["experience_id"]})
     answer = msgspec.json.decode(rows[0]["answer"], type=_StoredAnswer)
-    experience = experience_of(experiences[0])
-    turns = await store.turns_of(experience)
-    understood = InterpretedExperience(experience, turns, answer.abstraction, answer.self_answer, answer.trait)
+    loaded = await store.load_with_turns(answer.experience_ids or (str(rows[0]["experience_id"]),))
+    experiences = tuple(experience for experience, _ in loaded)
+    turns = tuple(turn for _, several in loaded for turn in several)
+    update = answer.update(experiences[0].happened_at)
+    understood = InterpretedPart(experiences, turns, answer.abstraction, update)
     return Question(rows[0]["run_id"], rows[0]["question"], understood)
 
 
@@ -102,13 +116,14 @@ async def find_question(store: MemoryStore, run: str) -> Question:
 
 async def drop_question(store: MemoryStore, question: Question, now: float) -> str:
     """Drop what a pass asked about. The experience is processed again only on the owner's request."""
-    experience_id = question.understood.experience.id
+    ids = [experience.id for experience in question.understood.experiences]
 
     async def work(transaction: Transaction) -> ChangeSet:
         await transaction.run("undo.drop_pending", {"run_id": question.run_id})
         await transaction.run("consolidation.end", {"id": question.run_id, "ended_at": now, "outcome": "done"})
-        hold = {"experience_id": experience_id, "held_at": now, "why": "what sleep would have made of it was refused"}
-        await transaction.run("experiences.hold", hold)
+        why = "what sleep would have made of it was refused"
+        holds = [{"experience_id": name, "held_at": now, "why": why} for name in ids]
+        await transaction.run_many("experiences.hold", holds)
         return ChangeSet()
 
     await store.commit(work)

@@ -5,8 +5,8 @@ A later real pass may differ, because it asks the model again.
 """
 
 import asyncio
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -15,18 +15,26 @@ from reveries.config import MemorySettings
 from reveries.errors import ModelAnswerError
 from reveries.llm.base import ChatModel, Vector, Vectors
 from reveries.llm.structured import AnswerRecorder
+from reveries.llm.tier import Tier
 from reveries.memory.changes import ChangeSet
 from reveries.memory.conversations import SpeakerNames
 from reveries.memory.graph.memory_graph import MemoryGraph
 from reveries.memory.live import LiveMemory
-from reveries.memory.model import Episode, Experience, SelfModel
-from reveries.memory.sleep.consolidation import MAX_ATTEMPTS
-from reveries.memory.sleep.linking import nearest_episodes, possible_causes
-from reveries.memory.sleep.model_answers import decide_changes, interpret_experience, run_unless_stopped
+from reveries.memory.model import Episode, SelfModel
+from reveries.memory.sleep.consolidation import MAX_ATTEMPTS, SELF_LINE
+from reveries.memory.sleep.linking import nearest_episodes
+from reveries.memory.sleep.model_answers import (
+    Interpretation,
+    decide_changes,
+    decide_self_change,
+    interpret_reading,
+    run_unless_stopped,
+)
 from reveries.memory.sleep.owner_questions import merge_allowance
 from reveries.memory.sleep.pass_log import ChangeDiff, build_diff
 from reveries.memory.sleep.pass_records import build_pass_record
 from reveries.memory.sleep.questions import Asker
+from reveries.memory.sleep.reading import Part, Reading, WaitingExperiences
 from reveries.memory.sleep.upkeep import Upkeep
 from reveries.memory.store import MemoryStore, find_live_episode
 from reveries.safe_text import one_line
@@ -70,6 +78,7 @@ class DryRun:
         self,
         model: ChatModel,
         *,
+        tier: Callable[[], Tier] = lambda: Tier.SMALL,
         limit: int | None = None,
         progress: Callable[[int, int], None] | None = None,
         stop: asyncio.Event | None = None,
@@ -77,49 +86,57 @@ class DryRun:
         """Process at most `limit` experiences, the most salient first. Setting `stop` ends it at once. Raises
         ModelError if the model cannot be used at all."""
         began = self._clock.monotonic()
-        sketch = DryRunMemory(self._store.live)
-        allowance = merge_allowance(self._store.live.graph, self._settings())
-        waiting = await self._count_waiting()
-        total = waiting if limit is None else min(limit, waiting)
-        seen: list[str] = []
-        diffs: list[ChangeDiff] = []
-        spent = foreign_spent = fallbacks = 0
-        while len(seen) < total and not (stop is not None and stop.is_set()):
-            experience, turns = await self._store.next_unprocessed(MAX_ATTEMPTS, seen)
-            if experience is None:
+        dry = _DryPass(DryRunMemory(self._store.live), merge_allowance(self._store.live.graph, self._settings()))
+        count = await self._count_waiting()
+        total = count if limit is None else min(limit, count)
+        waiting = WaitingExperiences(self._store, MAX_ATTEMPTS, with_held=True, limit=limit)
+        while not (stop is not None and stop.is_set()):
+            reading = await waiting.next(tier(), model.context_tokens)
+            if reading is None:
                 break
-            seen.append(experience.id)
             try:
-                names = self._names()
-                asker = Asker(names.owner, names.mind, sketch.self_model, self._clock.now())
-                lives_in = await find_live_episode(self._store.database, self._store.live, experience.id)
-                earlier = possible_causes(self._store.live.graph, lives_in) if lives_in is not None else ()
-                asking = interpret_experience(model, asker, experience, turns, earlier, self._settings(), self._answers)
-                understood = await run_unless_stopped(stop, asking)
+                interpretation = await run_unless_stopped(stop, self._interpret(model, reading, dry))
             except ModelAnswerError as error:
-                diffs.append(_fallback_diff(experience, error))
-                fallbacks += 1
+                dry.note_fallbacks(reading.parts, str(error))
                 continue
-            if understood is None:
-                seen.pop()
+            if interpretation is None:
+                waiting.put_back()
                 break
-            async with self._store.embedding_lock:
-                vector = (await self._store.embed_or_none([understood.abstraction.summary]))[0]
-                home = sketch.home_of(experience.id, lives_in, vector)
-                if home is not None:
-                    now, foreign_left = self._clock.now(), allowance - foreign_spent
-                    decision = decide_changes(
-                        sketch, home, understood, vector, self._settings(), now, foreign_left=foreign_left
-                    )
-                    spent += decision.cost
-                    foreign_spent += decision.foreign_cost
-                    diffs.append(sketch.apply_changes(experience.id, decision.changes, decision.line))
+            await self._apply(dry, interpretation)
             if progress is not None:
-                progress(len(seen), total)
-        diffs += await Upkeep(self._store, self._settings(), self._clock.now(), stop=stop).preview()
+                progress(waiting.read_count, total)
+        diffs = [*dry.diffs, *await Upkeep(self._store, self._settings(), self._clock.now(), stop=stop).preview()]
         is_stopped = stop is not None and stop.is_set()
-        seconds = self._clock.monotonic() - began
-        return Preview(tuple(diffs), fallbacks, waiting - len(seen), spent > allowance, is_stopped, seconds)
+        left, seconds = count - waiting.read_count, self._clock.monotonic() - began
+        return Preview(tuple(diffs), dry.fallbacks, left, dry.spent > dry.allowance, is_stopped, seconds)
+
+    async def _interpret(self, model: ChatModel, reading: Reading, dry: "_DryPass") -> Interpretation:
+        names = self._names()
+        asker = Asker(names.owner, names.mind, dry.sketch.self_model, self._clock.now())
+        graph = self._store.live.graph
+        return await interpret_reading(model, asker, reading, graph, self._settings(), self._answers)
+
+    async def _apply(self, dry: "_DryPass", interpretation: Interpretation) -> None:
+        """Decide as a real pass does, and apply the changes to the copies."""
+        now = self._clock.now()
+        if (change := decide_self_change(dry.sketch.self_model, interpretation, now)) is not None:
+            dry.diffs.append(dry.sketch.apply_changes("", ChangeSet(self_model=change), SELF_LINE))
+        for part in interpretation.parts:
+            async with self._store.embedding_lock:
+                vector = (await self._store.embed_or_none([part.abstraction.summary]))[0]
+                first = part.experiences[0].id
+                lives_in = await find_live_episode(self._store.database, self._store.live, first)
+                home = dry.sketch.home_of(first, lives_in, vector)
+                if home is None:
+                    continue
+                foreign_left = dry.allowance - dry.foreign_spent
+                decision = decide_changes(
+                    dry.sketch, home, part, vector, self._settings(), now, foreign_left=foreign_left
+                )
+                dry.spent += decision.cost
+                dry.foreign_spent += decision.foreign_cost
+                dry.diffs.append(dry.sketch.apply_changes(first, decision.changes, decision.line))
+        dry.note_fallbacks(interpretation.missing, "The answer left it out.")
 
     async def _count_waiting(self) -> int:
         named = {"max_attempts": MAX_ATTEMPTS, "with_held": 1, "most": -1}
@@ -185,6 +202,20 @@ class DryRunMemory:
         )
 
 
-def _fallback_diff(experience: Experience, error: ModelAnswerError) -> ChangeDiff:
-    line = f"No usable answer about \u201c{one_line(experience.content, 60)}\u201d. {error}"
-    return ChangeDiff(experience.id, line, (), (), 0, ())
+@dataclass(slots=True)
+class _DryPass:
+    """The state of a dry run."""
+
+    sketch: DryRunMemory
+    allowance: float
+    diffs: list[ChangeDiff] = field(default_factory=list)
+    spent: int = 0
+    foreign_spent: int = 0
+    fallbacks: int = 0
+
+    def note_fallbacks(self, parts: Sequence[Part], reason: str) -> None:
+        """Note that these parts have no usable answer."""
+        for experience in (experience for part in parts for experience in part.experiences):
+            line = f"No usable answer about \u201c{one_line(experience.content, 60)}\u201d. {reason}"
+            self.diffs.append(ChangeDiff(experience.id, line, (), (), 0, ()))
+            self.fallbacks += 1

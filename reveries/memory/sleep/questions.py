@@ -32,6 +32,9 @@ _CALM = 0.2
 _ANY_SPEAKER = re.compile(r"^\s*(?=[^\s:>][^:\n]{0,40}:)", re.MULTILINE)
 _ROLES = ("User", "Human", "Me", "Assistant", "System", "Developer", "Tool")
 """Speaker labels that prompts and transcripts use besides names."""
+_SAME_MARKS = ("'\u2018\u2019\u02bc", '"\u201c\u201d\u201e\u00ab\u00bb', "-\u2010\u2011\u2013\u2014")
+"""Marks that models replace by one another."""
+_LEAST_QUOTE_CHARS = 4
 _LETTER = re.compile(r"[^\W\d_]")
 
 
@@ -145,20 +148,20 @@ def quotable_sentences(turns: Sequence[Turn]) -> list[str]:
 def deep_schema(quotes: Sequence[str], earlier: int = 0) -> Mapping[str, object]:
     """Return the JSON schema of a deep answer that may quote only `quotes`; `earlier` is the number of episodes shown
     as possible causes."""
-    quote = {"type": "string", "enum": list(quotes)} if quotes else _string_schema(1)
-    exemplar_schema = _object_schema({"quote": quote, "significance": _string_schema(120)})
-    fact_schema = _object_schema(
-        {"quote": quote, "about": _string_schema(40), "what": _string_schema(40), "value": _string_schema(60)}
+    quote = {"type": "string", "enum": list(quotes)} if quotes else string_schema(1)
+    exemplar_schema = object_schema({"quote": quote, "significance": string_schema(120)})
+    fact_schema = object_schema(
+        {"quote": quote, "about": string_schema(40), "what": string_schema(40), "value": string_schema(60)}
     )
-    return _object_schema(
+    return object_schema(
         {
-            "summary": _string_schema(500),
-            "topics": _strings_schema(5, 40),
+            "summary": string_schema(500),
+            "topics": strings_schema(5, 40),
             "exemplars": {"type": "array", "items": exemplar_schema, "maxItems": 3 if quotes else 0},
-            "patterns": _strings_schema(2, 120),
+            "patterns": strings_schema(2, 120),
             **({"led_by": {"type": "string", "enum": [NO_CAUSE, *NAMES[:earlier]]}} if earlier else {}),
             "facts": {"type": "array", "items": fact_schema, "maxItems": 2 if quotes else 0},
-            "reasoning": _string_schema(300),
+            "reasoning": string_schema(300),
             "salience": {"type": "number", "minimum": 0, "maximum": 1},
         }
     )
@@ -182,7 +185,7 @@ def check_deep_answer(
     salience = answer.salience if answer.salience == answer.salience else 0.0
     return Abstraction(
         summary=summary,
-        topics=tuple(dict.fromkeys(t for topic in answer.topics if (t := tidy_line(topic, 40).casefold())))[:5],
+        topics=tidy_topics(answer.topics),
         exemplars=tuple(kept),
         patterns=tuple(p for pattern in answer.patterns if (p := tidy_line(keep_grounded(pattern, sources), 120)))[:2],
         salience=round(max(0.0, min(1.0, salience)), 3),
@@ -194,10 +197,10 @@ def check_deep_answer(
     )
 
 
-def check_self_answer(answer: SelfAnswer, words: str, asker: Asker) -> SelfAnswer:
+def check_self_answer(answer: SelfAnswer, words: str, asker: Asker, said_at: float = 0.0) -> SelfAnswer:
     """Check `answer`: drop sentences with a name or number that is in neither the owner's `words` nor the self-model,
     and facts that mostly use other words than the owner's."""
-    sources = [*prompt_sources(asker), words]
+    sources = [*prompt_sources(asker, said_at), words]
     name = re.compile(rf"\b{re.escape(asker.owner)}\b" if asker.owner else r"(?!)")
     facts = [fact for fact in answer.owner_facts if is_supported(name.sub("", fact), words)]
 
@@ -211,6 +214,11 @@ def check_self_answer(answer: SelfAnswer, words: str, asker: Asker) -> SelfAnswe
         current_focus=keep_grounded(answer.current_focus, sources),
         narrative=keep_grounded(answer.narrative, sources),
     )
+
+
+def tidy_topics(topics: Iterable[str]) -> tuple[str, ...]:
+    """Return at most five topics, lower case, without repeats."""
+    return tuple(dict.fromkeys(t for topic in topics if (t := tidy_line(topic, 40).casefold())))[:5]
 
 
 def prompt_sources(asker: Asker | None, said_at: float = 0.0) -> tuple[str, ...]:
@@ -233,11 +241,27 @@ def clock_time(at: float) -> str:
 
 
 def _find_exemplar(quoted: QuoteAnswer, turns: Sequence[Turn]) -> Exemplar | None:
-    quote = quoted.quote.strip()
+    found = find_quote(quoted.quote, turns)
+    return make_exemplar(found[0], found[1], tidy_line(quoted.significance, 120)) if found is not None else None
+
+
+def find_quote(quote: str, turns: Sequence[Turn]) -> tuple[str, Turn] | None:
+    """Return the words of a turn that are `quote`, and the turn; None if no turn says so. White space, quotation marks
+    and dashes may differ, because models write their own. What is only an echo is no quote."""
+    words = quote.split()
+    if len(quote.strip()) < _LEAST_QUOTE_CHARS and not any(quote.strip() == turn.text for turn in turns):
+        return None
+    pattern = re.compile(r"\s+".join(_spell(word) for word in words))
     for turn in turns:
-        if quote and quote in turn.own_text:
-            return make_exemplar(quote, turn, tidy_line(quoted.significance, 120))
+        for match in pattern.finditer(turn.text):
+            if not any(start <= match.start() and match.end() <= end for start, end in turn.echoes):
+                return match.group(), turn
     return None
+
+
+def _spell(word: str) -> str:
+    classes = {char: f"[{re.escape(same)}]" for same in _SAME_MARKS for char in same}
+    return "".join(classes.get(char) or re.escape(char) for char in word)
 
 
 def turns_text(turns: Sequence[Turn], names: Sequence[str] = ()) -> str:
@@ -282,7 +306,8 @@ def tidy_line(text: str, limit: int) -> str:
     return line if len(line) <= limit else line[: limit - 1].rstrip() + "\u2026"
 
 
-def _object_schema(properties: Mapping[str, object]) -> dict[str, object]:
+def object_schema(properties: Mapping[str, object]) -> dict[str, object]:
+    """Return the schema of an object with all of `properties` and no others."""
     return {
         "type": "object",
         "properties": dict(properties),
@@ -291,20 +316,22 @@ def _object_schema(properties: Mapping[str, object]) -> dict[str, object]:
     }
 
 
-def _string_schema(limit: int) -> dict[str, object]:
+def string_schema(limit: int) -> dict[str, object]:
+    """Return the schema of a text of at most `limit` characters."""
     return {"type": "string", "maxLength": limit}
 
 
-def _strings_schema(count: int, limit: int) -> dict[str, object]:
-    return {"type": "array", "items": _string_schema(limit), "maxItems": count}
+def strings_schema(count: int, limit: int) -> dict[str, object]:
+    """Return the schema of a list of at most `count` texts."""
+    return {"type": "array", "items": string_schema(limit), "maxItems": count}
 
 
-_SELF_SCHEMA: Mapping[str, object] = _object_schema(
+_SELF_SCHEMA: Mapping[str, object] = object_schema(
     {
-        "owner_facts": _strings_schema(3, 160),
-        "communication_style": _string_schema(160),
-        "unresolved_threads": _strings_schema(2, 100),
-        "current_focus": _string_schema(100),
-        "narrative": _string_schema(300),
+        "owner_facts": strings_schema(3, 160),
+        "communication_style": string_schema(160),
+        "unresolved_threads": strings_schema(2, 100),
+        "current_focus": string_schema(100),
+        "narrative": string_schema(300),
     }
 )

@@ -31,6 +31,7 @@ _WHAT: Final = {
     "limitations": "something that $mind cannot do, or does badly",
     "anticipations": "something that is still to come and that $mind may expect",
 }
+TRAIT_FIELDS: Final = tuple(_WHAT)
 NO_QUOTE: Final = "none"
 _ANSWER_TOKENS = 120
 _CALM = 0.2
@@ -96,7 +97,7 @@ def update_from_answer(answer: SelfAnswer, patterns: Iterable[str], trait: Trait
 def choose_field(experience_id: str) -> str:
     """Return the field that an experience is checked for, derived from a hash of its id."""
     digest = hashlib.blake2b(experience_id.encode(), digest_size=8).digest()
-    return tuple(_WHAT)[int.from_bytes(digest) % len(_WHAT)]
+    return TRAIT_FIELDS[int.from_bytes(digest) % len(TRAIT_FIELDS)]
 
 
 def trait_question(asker: Asker, field: str, words: str) -> Prompt:

@@ -1,0 +1,277 @@
+"""Checks a capable model's answer about a whole conversation. Pure.
+
+The answer is untrusted input: quotes must stand in the text, names and numbers in what the model read, ids must be
+among those shown. What does not pass is dropped by itself; a part without a usable answer keeps its extract.
+"""
+
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta
+from itertools import pairwise
+from typing import Final
+
+import msgspec
+
+from reveries.index.terms import terms_of
+from reveries.memory.model import Episode, Exemplar, Origin, StatementDay, Turn
+from reveries.memory.sleep.conversation_question import KnownThings, known_texts, known_things
+from reveries.memory.sleep.grounding import is_grounded
+from reveries.memory.sleep.questions import (
+    Abstraction,
+    Asker,
+    FactAnswer,
+    find_quote,
+    tidy_line,
+    tidy_topics,
+)
+from reveries.memory.sleep.reading import Part, Reading
+from reveries.memory.sleep.self_model_changes import TRAIT_FIELDS, NewFact, SelfUpdate, Trait
+from reveries.memory.text.extracts import make_exemplar, sentences_of, summary_of
+
+_MOST_QUOTES = 3
+_MOST_CHANGED = 3
+_MOST_FACTS = 12
+_MOST_THREADS = 6
+_STATEMENT_CHARS: Final = 160
+_DAYS_BEFORE, _DAYS_AFTER = 14, 62
+_MOST_DAYS = 200
+_UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\u0e00-\u0eff]+")
+_OLDEST = date(1900, 1, 1)
+_LONGEST_AHEAD = timedelta(days=10 * 365)
+
+
+class PartQuote(msgspec.Struct, frozen=True):
+    quote: str
+    why: str = ""
+
+
+class PartAnswer(msgspec.Struct, frozen=True):
+    """The answer about one numbered part."""
+
+    number: int
+    summary: str = ""
+    topics: list[str] = []
+    quotes: list[PartQuote] = []
+    salience: float = 0.0
+    led_by: str = ""
+    changed: list[FactAnswer] = []
+
+
+class FactStated(msgspec.Struct, frozen=True):
+    fact: str
+    quote: str = ""
+    since: str = ""
+    replaces: list[str] = []
+
+
+class EndOfKnown(msgspec.Struct, frozen=True):
+    id: str
+    quote: str = ""
+
+
+class ThreadOpened(msgspec.Struct, frozen=True):
+    thread: str
+    quote: str = ""
+
+
+class TraitShown(msgspec.Struct, frozen=True):
+    field: str
+    statement: str = ""
+    quote: str = ""
+
+
+class SelfPart(msgspec.Struct, frozen=True):
+    """What the text changes in what is known."""
+
+    facts: list[FactStated] = []
+    ended: list[EndOfKnown] = []
+    opened: list[ThreadOpened] = []
+    closed: list[EndOfKnown] = []
+    traits: list[TraitShown] = []
+    patterns: list[str] = []
+    communication_style: str = ""
+    current_focus: str = ""
+    narrative: str = ""
+
+
+class ConversationAnswer(msgspec.Struct, frozen=True):
+    parts: list[PartAnswer]
+    self: SelfPart | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedConversation:
+    """What remains of an answer."""
+
+    parts: tuple[tuple[Part, Abstraction], ...]
+    missing: tuple[Part, ...]
+    """Parts without a usable answer."""
+    about_self: SelfUpdate | None
+
+
+def check_conversation(
+    answer: ConversationAnswer, reading: Reading, earlier: Sequence[Episode], asker: Asker
+) -> CheckedConversation:
+    """Check `answer`. Of two answers about one part the first counts; those about none are dropped."""
+    grounds = _Grounds(reading, earlier, asker)
+    by_number: dict[int, PartAnswer] = {}
+    for about in answer.parts:
+        by_number.setdefault(about.number, about)
+    checked: list[tuple[Part, Abstraction]] = []
+    missing: list[Part] = []
+    for number, part in enumerate(reading.parts, 1):
+        found = by_number.get(number)
+        if found is None or not found.summary.strip():
+            missing.append(part)
+        else:
+            cause_id = _cause_id(found.led_by, number, reading, grounds.things)
+            checked.append((part, _check_part(found, part, grounds, cause_id)))
+    about_self = None if reading.is_foreign or answer.self is None else _check_self(answer.self, grounds)
+    return CheckedConversation(tuple(checked), tuple(missing), about_self)
+
+
+class _Grounds:
+    """What an answer may rest on: the text, and what was shown with it."""
+
+    def __init__(self, reading: Reading, earlier: Sequence[Episode], asker: Asker) -> None:
+        self.turns = reading.turns
+        self.is_foreign = reading.is_foreign
+        self.things = known_things(asker.model, earlier)
+        self.said_at = self.turns[-1].said_at if self.turns else asker.now
+        self._owner_turns = [turn for turn in self.turns if turn.origin is Origin.OWNER]
+        self.owner_words = "\n".join(turn.text for turn in self._owner_turns)
+        texts = known_texts(asker, earlier)
+        self._source = "\n".join([*texts, *(f"{turn.speaker}: {turn.text}" for turn in self.turns)])
+        self._near_days = _near_days(self.turns[0].said_at if self.turns else asker.now, self.said_at)
+
+    def keep(self, text: str, limit: int) -> str:
+        """Return the sentences of `text` whose names and numbers are in the sources, or are a day near it that is
+        written out."""
+        kept = (one for one in sentences_of(text) if is_grounded(self._near_days.sub(" ", one), self._source))
+        return tidy_line(" ".join(kept), limit)
+
+    def quoted(self, quote: str) -> Turn | None:
+        """Return the turn that says `quote`."""
+        found = find_quote(quote, self.turns)
+        return found[1] if found is not None else None
+
+    def owner_quoted(self, quote: str) -> Turn | None:
+        """Return the turn of the owner that says `quote`."""
+        found = find_quote(quote, self._owner_turns)
+        return found[1] if found is not None else None
+
+
+def _check_part(answer: PartAnswer, part: Part, grounds: _Grounds, cause_id: str) -> Abstraction:
+    exemplars = [exact for quoted in answer.quotes if (exact := _exemplar(quoted, part.turns)) is not None]
+    asked = len(answer.quotes)
+    salience = answer.salience if math.isfinite(answer.salience) else 0.0
+    return Abstraction(
+        summary=grounds.keep(answer.summary, 600) or summary_of(part.turns),
+        topics=tidy_topics(answer.topics),
+        exemplars=tuple(exemplars[:_MOST_QUOTES]),
+        patterns=(),
+        salience=round(max(0.0, min(1.0, salience)), 3),
+        confidence=round(0.2 + 0.8 * (len(exemplars) / asked if asked else 0.5), 3),
+        reasoning="",
+        facts=tuple(answer.changed[:_MOST_CHANGED]),
+        cause_id=cause_id,
+        is_foreign=grounds.is_foreign,
+    )
+
+
+def _exemplar(quoted: PartQuote, turns: Sequence[Turn]) -> Exemplar | None:
+    found = find_quote(quoted.quote, turns)
+    return make_exemplar(found[0], found[1], tidy_line(quoted.why, 120)) if found is not None else None
+
+
+def _cause_id(led_by: str, number: int, reading: Reading, things: KnownThings) -> str:
+    name = led_by.strip().strip("[]")
+    if name in things.earlier:
+        return things.earlier[name].id
+    if name.isdigit() and 0 < int(name) < number:
+        return reading.parts[int(name) - 1].home.id
+    return ""
+
+
+def _check_self(answer: SelfPart, grounds: _Grounds) -> SelfUpdate:
+    return SelfUpdate(
+        said_at=grounds.said_at,
+        narrative=grounds.keep(answer.narrative, 300),
+        communication_style=grounds.keep(answer.communication_style, 160),
+        current_focus=grounds.keep(answer.current_focus, 100),
+        facts=tuple(_check_facts(answer.facts[:_MOST_FACTS], grounds)),
+        ended_facts=tuple(_check_ends(answer.ended, grounds.things.facts, grounds)),
+        opened_threads=tuple(_check_opened(answer.opened[:_MOST_THREADS], grounds)),
+        closed_threads=tuple(_check_ends(answer.closed, grounds.things.threads, grounds)),
+        patterns=tuple(kept for text in answer.patterns[:2] if (kept := grounds.keep(text, 120))),
+        traits=tuple(_check_traits(answer.traits[:_MOST_QUOTES], grounds)),
+    )
+
+
+def _check_facts(answers: Iterable[FactStated], grounds: _Grounds) -> Iterator[NewFact]:
+    """Yield the facts that the owner states: the quote is the owner's, and the fact is about what the owner says."""
+    for answer in answers:
+        turn, text = grounds.owner_quoted(answer.quote), grounds.keep(answer.fact, _STATEMENT_CHARS)
+        if turn is not None and shares_words(text, grounds.owner_words):
+            replaced = [grounds.things.facts[name] for name in answer.replaces if name in grounds.things.facts]
+            yield NewFact(text, day_at(answer.since, turn.said_at), tuple(replaced))
+
+
+def _check_ends(answers: Iterable[EndOfKnown], known: Mapping[str, str], grounds: _Grounds) -> Iterator[StatementDay]:
+    """Yield the known statements that end, each with the time of the words that end it."""
+    for answer in answers:
+        turn = grounds.quoted(answer.quote)
+        if answer.id in known and turn is not None:
+            yield StatementDay(known[answer.id], turn.said_at, turn.said_at)
+
+
+def _check_opened(answers: Iterable[ThreadOpened], grounds: _Grounds) -> Iterator[StatementDay]:
+    for answer in answers:
+        turn, text = grounds.quoted(answer.quote), grounds.keep(answer.thread, _STATEMENT_CHARS)
+        if turn is not None and text:
+            yield StatementDay(text, turn.said_at, turn.said_at)
+
+
+def _check_traits(answers: Iterable[TraitShown], grounds: _Grounds) -> Iterator[Trait]:
+    for answer in answers:
+        turn, text = grounds.quoted(answer.quote), grounds.keep(answer.statement, 120)
+        if answer.field in TRAIT_FIELDS and turn is not None and shares_words(text, answer.quote):
+            yield Trait(answer.field, text, tidy_line(answer.quote, 300))
+
+
+def shares_words(text: str, words: str) -> bool:
+    """Whether `text` and `words` have a content word in common; of scripts without spaces, two characters."""
+    if set(terms_of(text)) & set(terms_of(words)):
+        return True
+    return any(pair in words for run in _UNSPACED.findall(text) for pair in map("".join, pairwise(run)))
+
+
+def day_at(since: str, said_at: float) -> float:
+    """Return noon of the day `since` (YYYY-MM-DD), or `said_at` if that is no plausible day."""
+    try:
+        day = date.fromisoformat(since.strip())
+    except ValueError:
+        return said_at
+    said_on = datetime.fromtimestamp(said_at).date()
+    if not _OLDEST <= day <= said_on + _LONGEST_AHEAD or day == said_on:
+        return said_at
+    return datetime.combine(day, time(12)).timestamp()
+
+
+def _near_days(first: float, last: float) -> "re.Pattern[str]":
+    """Return a pattern of the days around the text, as they are written out: "on Monday" may become one of them."""
+    begin = datetime.fromtimestamp(first).date() - timedelta(days=_DAYS_BEFORE)
+    count = (datetime.fromtimestamp(last).date() - begin).days + _DAYS_AFTER
+    days = [begin + timedelta(days=ahead) for ahead in range(min(count, _MOST_DAYS))]
+    return re.compile(r"\b(?:" + "|".join(map(_written_out, days)) + r")\b", re.IGNORECASE)
+
+
+def _written_out(day: date) -> str:
+    month, weekday = rf"(?:{day:%B}|{day:%b}\.?)", rf"(?:(?:{day:%A}|{day:%a})\.?,? )?"
+    number = rf"0?{day.day}(?:st|nd|rd|th|\.)?"
+    return (
+        rf"{weekday}{number} {month}(?:,? {day.year})?|{weekday}{month} {number}(?:,? {day.year})?|{day:%Y-%m-%d}"
+        rf"|0?{day.day}\.0?{day.month}\.(?:{day.year})?"
+    )

@@ -6,7 +6,7 @@ than 5 %.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from reveries.config import build_settings, load_settings
 from reveries.daemon.spontaneous_recall import ASSOCIATION_SECONDS
@@ -28,24 +28,28 @@ class Size:
 
 
 SIZES = {
-    Role.MONOLOGUE: Size(read=605, written=120),
-    Role.CONSOLIDATION: Size(read=881, written=147),
-    Role.CONVERSATION: Size(read=1300, written=120),
+    Role.MONOLOGUE: Size(read=515, written=120),
+    Role.CONSOLIDATION: Size(read=1402, written=157),
+    Role.CONVERSATION: Size(read=1100, written=120),
 }
 """The first two as the simulated day has them; the third is a conversation some way in, with a reply of ten lines."""
+
+SLEEP_ON_TALK = Size(read=6000, written=1100)
+"""One request about ten turns (tests/daemon/test_cost_of_sleep.py), with an answer of four episodes."""
+_TURNS_OF_A_TALK = 10
 
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """Calls of one role in a day."""
+    """Calls of one role in a day, all of one size."""
 
     role: Role
     calls: int
+    size: Size
 
     @property
     def tokens(self) -> int:
-        size = SIZES[self.role]
-        return self.calls * (size.read + size.written)
+        return self.calls * (self.size.read + self.size.written)
 
 
 def idle_day(*, thinks: bool) -> tuple[Planned, ...]:
@@ -54,27 +58,28 @@ def idle_day(*, thinks: bool) -> tuple[Planned, ...]:
     while thinks and passed <= DAY_SECONDS:
         thoughts += 1
         passed += ASSOCIATION_SECONDS * wait_intervals(thoughts)
-    return Planned(Role.MONOLOGUE, thoughts), Planned(Role.CONSOLIDATION, thoughts)
+    return tuple(Planned(role, thoughts, SIZES[role]) for role in (Role.MONOLOGUE, Role.CONSOLIDATION))
 
 
 def used_day() -> tuple[Planned, ...]:
-    """Forty turns, each slept on and thought about at the pace of ten thoughts more, beside the idle day's."""
+    """Forty turns in four conversations, each conversation slept on, and ten thoughts beside the idle day's."""
     thoughts, sleeps = idle_day(thinks=True)
     return (
-        Planned(Role.CONVERSATION, TURNS_OF_A_USED_DAY),
-        Planned(Role.MONOLOGUE, thoughts.calls + 10),
-        Planned(Role.CONSOLIDATION, sleeps.calls + TURNS_OF_A_USED_DAY + 10),
+        Planned(Role.CONVERSATION, TURNS_OF_A_USED_DAY, SIZES[Role.CONVERSATION]),
+        replace(thoughts, calls=thoughts.calls + 10),
+        replace(sleeps, calls=sleeps.calls + 10),
+        Planned(Role.CONSOLIDATION, TURNS_OF_A_USED_DAY // _TURNS_OF_A_TALK, SLEEP_ON_TALK),
     )
 
 
 def dollars(plan: tuple[Planned, ...], provider: str) -> float:
     """What `plan` costs with the models that `provider` stands for."""
-    return sum(one.calls * _call_dollars(one.role, provider) for one in plan)
+    return sum(one.calls * _call_dollars(one, provider) for one in plan)
 
 
-def _call_dollars(role: Role, provider: str) -> float:
-    size = SIZES[role]
-    return price_of(_models(provider)[role]).microdollars(size.read, size.written) / 1e6
+def _call_dollars(planned: Planned, provider: str) -> float:
+    size = planned.size
+    return price_of(_models(provider)[planned.role]).microdollars(size.read, size.written) / 1e6
 
 
 def _models(provider: str) -> dict[Role, str]:

@@ -11,8 +11,6 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-import msgspec
-
 from reveries.config import Home, Settings
 from reveries.daemon.spontaneous_recall import ASSOCIATION_SECONDS
 from reveries.llm.base import Prompt, Role
@@ -23,7 +21,7 @@ from reveries.safety.journal import Trip
 from tests.daemon.mind_kit import NOON, Living, living
 from tests.day_cost import SIZES
 from tests.fakes.patient_clock import PatientClock
-from tests.memory.kit import deep_answer
+from tests.memory.kit import sleep_answer
 
 MODEL = "openai/gpt-4.1-mini"
 DAY = 86400.0
@@ -146,7 +144,7 @@ class Mind:
                 return _pieces(self._healthy() if kind is None else self._runaway(kind))
             case Role.CONSOLIDATION:
                 told = f"They told of the {self._chance.choice(_THINGS)}."
-                return [msgspec.json.encode(deep_answer(0.6, summary=told)).decode()]
+                return [sleep_answer(prompt, 0.6, summary=told)]
             case _:
                 return ["I ", "see, ", "tell ", "me ", "more."]
 

@@ -19,7 +19,7 @@ from tests.daemon.mind_kit import NOON, Living, living
 from tests.day_cost import SIZES, idle_day
 from tests.fakes.patient_clock import PatientClock
 from tests.fakes.prose import prose
-from tests.memory.kit import deep_answer
+from tests.memory.kit import sleep_answer
 
 _DEFAULTS = load_settings(None)
 _SHORT_REPLIES = msgspec.structs.replace(_DEFAULTS.llm.limits, reply_tokens=512)
@@ -52,8 +52,7 @@ def mind_of(prompt: Prompt, number: int) -> Iterable[Piece]:
                 "summary": f"Number {number}: something that mattered.",
                 "reasoning": " ".join(prose(number, 75)),
             }
-            answer = msgspec.json.encode(deep_answer(0.6, **meant))
-            return re.findall(r".{1,4}", answer.decode())
+            return re.findall(r".{1,4}", sleep_answer(prompt, 0.6, **meant))
         case Role.MONOLOGUE:
             words = [f"{word} " for word in prose(118 * number, 118)]
             return [*words, "and ", "that is enough for now."]
@@ -157,7 +156,9 @@ async def test_a_day_of_talk_is_charged_at_most_five_percent_above_the_bill(home
     """Twenty-four turns in six conversations, the thoughts after them and the sleep: all of it settled at the end."""
     count = itertools.count()
     model = Billing(otherwise=lambda prompt: mind_of(prompt, next(count)), name=PAID, context_tokens=16384)
-    async with living(home, model, PatientClock(NOON), SETTINGS) as life:
+    # No pass begins by volume while they talk: one that words break off is charged the most that it could have used.
+    memory = msgspec.structs.replace(SETTINGS.memory, consolidation_volume=1000)
+    async with living(home, model, PatientClock(NOON), msgspec.structs.replace(SETTINGS, memory=memory)) as life:
         for hour in range(6):
             for subject in SUBJECTS[hour * 2 : hour * 2 + 2] * 2:
                 await life.say(f"Let me tell you about {subject}.")

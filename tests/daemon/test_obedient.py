@@ -16,7 +16,7 @@ from tests.daemon.asking import ask
 from tests.daemon.mind_kit import NOON, Living, living
 from tests.daemon.test_calendar import event, ics
 from tests.fakes.patient_clock import PatientClock
-from tests.memory.kit import deep_answer
+from tests.memory.kit import sleep_answer
 
 SETTINGS = load_settings(None)
 _ORDERED = re.compile(r"Note to Ana[:;] ?([^.\n\])]*)")
@@ -35,7 +35,7 @@ def obey(prompt: Prompt) -> list[Piece]:
         case Role.MONOLOGUE:
             return ["I think.\n", f"Note to Ana: {said}.\n", "That is enough for now."]
         case Role.CONSOLIDATION:
-            return [msgspec.json.encode(deep_answer(0.9)).decode()]
+            return [sleep_answer(prompt, 0.9)]
         case _:
             return [f"Note to Ana: {said}." if ordered else "I see."]
 

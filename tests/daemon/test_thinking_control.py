@@ -21,7 +21,7 @@ from tests.daemon.asking import ask, status_of
 from tests.daemon.mind_kit import NOON, Living, living
 from tests.fakes.patient_clock import PatientClock
 from tests.fakes.prose import prose
-from tests.memory.kit import deep_answer
+from tests.memory.kit import sleep_answer
 
 SETTINGS = load_settings(None)
 THOUGHT = "I noticed that the pear tree matters to them because it was her mother's tree. That is enough for now."
@@ -40,7 +40,7 @@ class Says:
             case Role.MONOLOGUE:
                 return [f"{word} " if not word.endswith("\n") else word for word in self._words()]
             case Role.CONSOLIDATION:
-                return [msgspec.json.encode(deep_answer(0.6)).decode()]
+                return [sleep_answer(prompt, 0.6)]
             case _:
                 return ["I ", "see."]
 

@@ -15,7 +15,7 @@ from reveries.monologue.thought import Reactivation, ThinkingReason
 from tests.daemon.mind_kit import NOON, living
 from tests.fakes.clock import HandClock
 from tests.fakes.patient_clock import PatientClock
-from tests.memory.kit import deep_answer
+from tests.memory.kit import sleep_answer
 from tests.monologue.kit import Kit
 
 SETTINGS = load_settings(None)
@@ -197,7 +197,7 @@ async def test_a_sleep_that_takes_all_night_is_no_hang(home: Home) -> None:
 
     def answer(prompt: Prompt) -> list[Piece]:
         if prompt.role is Role.CONSOLIDATION:
-            return [Pause(LONGEST_CALL - 10), msgspec.json.encode(deep_answer(0.6)).decode()]
+            return [Pause(LONGEST_CALL - 10), sleep_answer(prompt, 0.6)]
         return ["I ", "see."]
 
     thinks_not = msgspec.structs.replace(SETTINGS.monologue, enabled=False)

@@ -1,6 +1,5 @@
 """Talk, idle time, thought, talk, with all parts of the daemon, including detection by meaning and of danger."""
 
-import msgspec
 import pytest
 
 from reveries.config import Home, load_settings
@@ -11,7 +10,7 @@ from reveries.safety.verdict import TripReason
 from tests.daemon.kit import Events
 from tests.daemon.mind_kit import NOON, Living, living
 from tests.fakes.patient_clock import PatientClock
-from tests.memory.kit import WordEmbedder, deep_answer
+from tests.memory.kit import WordEmbedder, sleep_answer
 
 SETTINGS = load_settings(None)
 THOUGHT = "I noticed that the pear tree matters to Ana because it was her mother's tree. That is enough for now."
@@ -35,7 +34,7 @@ def says(thought: str) -> ScriptedModel:
             case Role.MONOLOGUE:
                 return [f"{word} " for word in thought.split()]
             case Role.CONSOLIDATION:
-                return [msgspec.json.encode(deep_answer(0.6)).decode()]
+                return [sleep_answer(prompt, 0.6)]
             case _:
                 return ["I ", "see."]
 

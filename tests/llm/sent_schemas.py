@@ -14,6 +14,7 @@ from reveries.llm.base import Role
 from reveries.llm.structured import schema_of
 from reveries.llm.tier_test_tasks import all_tasks, prompt_of
 from reveries.memory.model import SelfModel
+from reveries.memory.sleep.conversation_question import conversation_schema
 from reveries.memory.sleep.questions import Asker, deep_schema, self_question
 from reveries.memory.sleep.self_model_changes import trait_question
 from reveries.monologue.thinking import _ASSESSMENT
@@ -70,6 +71,8 @@ def sent_schemas() -> Mapping[str, Mapping[str, object]]:
         "probe": schema_of(ProbeAnswer),
         "deep sleep": deep_schema(_SENTENCES, 3),
         "deep sleep without a quote": deep_schema([]),
+        "sleep on a conversation": conversation_schema(has_self=True),
+        "sleep on untrusted text": conversation_schema(has_self=False),
         "self-model": self_question(_ASKER, "").schema,
         "trait": trait_question(_ASKER, "values", "\n".join(_SENTENCES)).schema,
         "step": schema_of(step_type(tools[:1], FinishStep)),

@@ -4,6 +4,7 @@ import asyncio
 import functools
 import hashlib
 import itertools
+import re
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -110,6 +111,21 @@ def deep_answer(salience: float = 0.5, quote: str = "", **other: object) -> dict
         "salience": salience,
     }
     return answer | other
+
+
+def sleep_answer(prompt: Prompt, salience: float = 0.5, **other: object) -> str:
+    """A well-formed answer to deep sleep in the form that `prompt` asks for, as JSON."""
+    properties = (prompt.schema or {}).get("properties", {})
+    about = deep_answer(salience) | other
+    if "parts" not in properties:  # type: ignore[operator]
+        return msgspec.json.encode(about).decode()
+    plain = {name: about[name] for name in ("topics", "salience")} | {"quotes": [], "changed": [], "led_by": ""}
+    numbers = dict.fromkeys(re.findall(r"^\[(\d+)\]$", prompt.messages[-1].text, re.MULTILINE))
+    parts = [plain | {"number": int(number), "summary": f"You told me of part {number}."} for number in numbers]
+    # Said once: a model that says the same of every part is cut off as one that goes round.
+    parts[:1] = [part | {"summary": about["summary"]} | other for part in parts[:1]]
+    answer: dict[str, object] = {"parts": parts}
+    return msgspec.json.encode(answer | ({"self": {}} if "self" in properties else {})).decode()  # type: ignore[operator]
 
 
 def settings(**recall: object) -> RecallSettings:

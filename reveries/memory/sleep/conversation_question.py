@@ -22,7 +22,7 @@ from reveries.memory.sleep.questions import (
     strings_schema,
     tidy_line,
 )
-from reveries.memory.sleep.reading import Reading, ReadingRoom
+from reveries.memory.sleep.reading import Reading, ReadingRoom, answer_tokens_for
 from reveries.memory.sleep.self_model_changes import TRAIT_FIELDS
 from reveries.prompts import prompt
 
@@ -74,7 +74,7 @@ def conversation_question(asker: Asker, reading: Reading, earlier: Sequence[Epis
     return Prompt(
         role=Role.CONSOLIDATION,
         messages=(ChatMessage("system", rules), ChatMessage("user", "\n\n".join(blocks))),
-        max_tokens=room.answer_tokens,
+        max_tokens=answer_tokens_for(len(reading.parts), room),
         temperature=_CALM,
         schema=conversation_schema(has_self=not reading.is_foreign),
     )

@@ -77,6 +77,12 @@ def room_for(context_tokens: int) -> ReadingRoom:
     return ReadingRoom(text, max(1, (answer - _SELF_TOKENS) // _PART_TOKENS), answer)
 
 
+def answer_tokens_for(part_count: int, room: ReadingRoom) -> int:
+    """Return the most tokens of an answer about so many parts: what it needs and half as much again. A call that the
+    owner's words break off may be charged for all of them."""
+    return min(room.answer_tokens, (_SELF_TOKENS + part_count * _PART_TOKENS) * 3 // 2)
+
+
 class WaitingExperiences:
     """Hands out what waits for one pass of deep sleep, the most important first, each experience once."""
 

@@ -10,8 +10,8 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from reveries import gates
 from reveries.db.database import Transaction
-from reveries.gates import Gate, is_enforced
 from reveries.llm.tier import Tier
 from reveries.llm.tokens import estimate_tokens
 from reveries.memory.model import Episode, Experience, Origin, Turn
@@ -194,7 +194,7 @@ def _is_foreign(part: Part) -> bool:
     """Whether someone other than the owner may have influenced what is read (F1)."""
     tainted = any(turn.tainted or turn.origin.is_tainted for turn in part.turns)
     tainted = tainted or any(one.tainted or one.origin.is_tainted for one in part.experiences)
-    return tainted and is_enforced(Gate.SELF_WORDS)
+    return tainted and gates.is_enforced(gates.Gate.SELF_WORDS)
 
 
 def _keep_own_words(part: Part) -> Part | None:

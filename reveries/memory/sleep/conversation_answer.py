@@ -142,7 +142,9 @@ class _Grounds:
         self.said_at = self.turns[-1].said_at if self.turns else asker.now
         self._owner_turns = [turn for turn in self.turns if turn.origin is Origin.OWNER]
         self.owner_words = "\n".join(turn.text for turn in self._owner_turns)
-        texts = known_texts(asker, earlier)
+        year = datetime.fromtimestamp(self.said_at).year
+        # "Last spring" has a year that is not said.
+        texts = [*known_texts(asker, earlier), f"{year - 1} {year} {year + 1}"]
         self._source = "\n".join([*texts, *(f"{turn.speaker}: {turn.text}" for turn in self.turns)])
         self._near_days = _near_days(self.turns[0].said_at if self.turns else asker.now, self.said_at)
 

@@ -356,6 +356,19 @@ def test_a_day_that_holds_is_read_and_an_impossible_one_is_the_day_of_the_words(
         assert day_at(odd, NOW) == NOW
 
 
+async def test_a_day_that_was_said_in_other_words_may_be_written_out_and_an_invented_one_may_not(
+    tmp_path: Path,
+) -> None:
+    said = ("The biopsy is on Monday and I am scared.", "My sister Marta moved to Lisbon.")
+    right = {"fact": "Ana has a biopsy on Monday, 16 June 2025.", "quote": said[0], "since": "2025-06-16"}
+    since = {"fact": "Ana has a sister, Marta, in Lisbon since 2024.", "quote": said[1], "since": "2024-04-01"}
+    wrong = {"fact": "Ana has had a biopsy on 16 June 1999.", "quote": said[0]}
+    async with open_memory(tmp_path) as memory:
+        await talk(memory, *MORNING)
+        await sleep_on(memory, answer_for({"facts": [right, since, wrong]}))
+        assert set(memory.self_model.owner_facts) == {right["fact"], since["fact"]}
+
+
 def test_words_in_common_are_found_in_scripts_without_spaces_too() -> None:
     assert shares_words("アナはリスボンに住んでいる", "今日からリスボンです")
     assert not shares_words("アナは犬を飼う", "今日は雨です")

@@ -204,7 +204,7 @@ def _check_self(answer: SelfPart, grounds: _Grounds) -> SelfUpdate:
         communication_style=grounds.keep(answer.communication_style, 160),
         current_focus=grounds.keep(answer.current_focus, 100),
         facts=tuple(_check_facts(answer.facts[:_MOST_FACTS], grounds)),
-        ended_facts=tuple(_check_ends(answer.ended, grounds.things.facts, grounds)),
+        ended=tuple(_check_ends(answer.ended, {**grounds.things.facts, **grounds.things.anticipations}, grounds)),
         opened_threads=tuple(_check_opened(answer.opened[:_MOST_THREADS], grounds)),
         closed_threads=tuple(_check_ends(answer.closed, grounds.things.threads, grounds)),
         patterns=tuple(kept for text in answer.patterns[:2] if (kept := grounds.keep(text, 120))),

@@ -41,6 +41,7 @@ class KnownThings:
 
     facts: Mapping[str, str]
     threads: Mapping[str, str]
+    anticipations: Mapping[str, str]
     earlier: Mapping[str, Episode]
 
 
@@ -49,6 +50,7 @@ def known_things(model: SelfModel, earlier: Sequence[Episode]) -> KnownThings:
     return KnownThings(
         facts={f"F{place}": text for place, text in enumerate(model.owner_facts, 1)},
         threads={f"T{place}": text for place, text in enumerate(model.unresolved_threads, 1)},
+        anticipations={f"A{place}": text for place, text in enumerate(model.anticipations, 1)},
         earlier={f"E{place}": episode for place, episode in enumerate(earlier, 1)},
     )
 
@@ -133,13 +135,15 @@ def _known_text(asker: Asker, things: KnownThings) -> str:
     traits = [
         f"{field}: {'; '.join(getattr(model, field)[-_KNOWN_TRAITS:])}"
         for field in TRAIT_FIELDS
-        if getattr(model, field)
+        if field != "anticipations" and getattr(model, field)
     ]
+    expected = zip(things.anticipations, with_days(model, things.anticipations.values()), strict=True)
     blocks = [
         (f"What {asker.mind} knows about {asker.owner}:", [f"{name}: {text}" for name, text in facts]),
         ("No longer true:", [f"- {text}" for text in with_days(model, model.past_facts)]),
         ("Open:", [f"{name}: {text}" for name, text in threads]),
         ("Settled:", [f"- {text}" for text in with_days(model, model.closed_threads)]),
+        ("Expected:", [f"{name}: {text}" for name, text in expected]),
         ("How they talk:", [model.communication_style] if model.communication_style else []),
         (f"What occupies {asker.owner}:", list(with_days(model, filter(None, [model.current_focus])))),
         (f"{asker.mind} on itself:", [*filter(None, [model.narrative]), *traits]),

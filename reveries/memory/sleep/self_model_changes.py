@@ -73,7 +73,8 @@ class SelfUpdate(msgspec.Struct, frozen=True):
     communication_style: str = ""
     current_focus: str = ""
     facts: tuple[NewFact, ...] = ()
-    ended_facts: tuple[StatementDay, ...] = ()
+    ended: tuple[StatementDay, ...] = ()
+    """Facts that are no longer true, and anticipations that came or will not come."""
     opened_threads: tuple[StatementDay, ...] = ()
     closed_threads: tuple[StatementDay, ...] = ()
     patterns: tuple[str, ...] = ()
@@ -176,6 +177,8 @@ def change_self_model(
     Earlier words never overrule later ones: sleep may read an evening before its morning.
     """
     after = _update_threads(_update_facts(_update_texts(before, update), update), update)
+    over = {end.text for end in update.ended if _may_end(before, end)}
+    after = replace(after, anticipations=tuple(text for text in after.anticipations if text not in over))
     patterns = add_patterns(before.patterns, update.patterns, episode_ids, before.pinned, before.refused)
     after = replace(after, patterns=patterns)
     for trait in update.traits:
@@ -212,7 +215,7 @@ def _update_facts(model: SelfModel, update: SelfUpdate) -> SelfModel:
             facts.append(text)
             days.append(StatementDay(text, fact.at, update.said_at))
         ends += [StatementDay(old, fact.at, update.said_at) for old in fact.replaces if old != text]
-    ends += update.ended_facts
+    ends += update.ended
     ended = [end for end in ends if end.text in facts and _may_end(model, end)]
     gone = {end.text for end in ended}
     facts = [text for text in facts if text not in gone]

@@ -101,6 +101,12 @@ def test_of_too_many_threads_the_oldest_closed_go_first_and_the_newest_open_one_
     assert "the garden" not in model.unresolved_threads
 
 
+@pytest.mark.requirement("R-85")
+def test_what_was_expected_ends_when_it_will_not_come() -> None:
+    model = SelfModel(anticipations=("a visit in March", BIOPSY))
+    assert changed(model, said(NOW, ended=(StatementDay(BIOPSY, NOW, NOW),))).anticipations == ("a visit in March",)
+
+
 @pytest.mark.requirement("R-86")
 def test_sleep_ends_nothing_that_the_owner_wrote_and_brings_back_nothing_that_they_removed() -> None:
     own = edit_field(edit_field(SelfModel(), "owner_facts", LISBON, NOW), "unresolved_threads", BIOPSY, NOW)

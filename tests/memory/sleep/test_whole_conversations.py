@@ -81,11 +81,14 @@ LEARNED: dict[str, object] = {
     "facts": [{"fact": "Ana works at the library until noon.", "quote": "I work at the library until noon.",
                "since": "", "replaces": []}],
     "opened": [{"thread": "the biopsy on Monday", "quote": "The biopsy is on Monday and I am scared."}],
+    "traits": [{"field": "anticipations", "statement": "The biopsy is on Monday.",
+                "quote": "The biopsy is on Monday and I am scared."}],
     "current_focus": "the biopsy",
 }  # fmt: skip
 SETTLED: dict[str, object] = {
     "facts": [{"fact": "Ana works at the harbour office.", "since": "2025-06-16", "replaces": ["F1", "F7"],
                "quote": "And I start at the harbour office tomorrow, no more library."}],
+    "ended": [{"id": "A1", "quote": "The result is here: the biopsy was benign!"}],
     "closed": [{"id": "T1", "quote": "The result is here: the biopsy was benign!"}, {"id": "T9", "quote": "benign"}],
     "current_focus": "the new desk at the harbour office",
 }  # fmt: skip
@@ -115,12 +118,14 @@ async def test_in_the_evening_a_fact_is_replaced_and_a_matter_is_settled(tmp_pat
         slept, model = await sleep_on(memory, answer_for(SETTLED))
         material = model.prompts[0].messages[-1].text
         assert "F1: Ana works at the library until noon. (as of Sun 15 Jun 2025)" in material
+        assert "A1: The biopsy is on Monday. (as of Sun 15 Jun 2025)" in material
         assert "T1: the biopsy on Monday (as of Sun 15 Jun 2025)" in material
         known = memory.self_model
         assert (known.owner_facts, known.past_facts) == (
             ("Ana works at the harbour office.",), ("Ana works at the library until noon.",)
         )  # fmt: skip
         assert (known.unresolved_threads, known.closed_threads) == ((), ("the biopsy on Monday",))
+        assert known.anticipations == ()
         assert known.current_focus == "the new desk at the harbour office"
         shown = [line for change in (await memory.sleep_run(slept.run_id)).changes for line in change.self_model]
         assert "- unresolved_threads: the biopsy on Monday" in shown

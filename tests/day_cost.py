@@ -28,9 +28,9 @@ class Size:
 
 
 SIZES = {
-    Role.MONOLOGUE: Size(read=515, written=120),
+    Role.MONOLOGUE: Size(read=605, written=120),
     Role.CONSOLIDATION: Size(read=1402, written=157),
-    Role.CONVERSATION: Size(read=1100, written=120),
+    Role.CONVERSATION: Size(read=1300, written=120),
 }
 """The first two as the simulated day has them; the third is a conversation some way in, with a reply of ten lines."""
 

@@ -1,12 +1,12 @@
 """The breaker for texts that sleep is about to store: the texts in a model's JSON answer (R-129). Pure.
 
 A summary reports about others, often about their distress; so distress is evaluated only in sentences in the mind's own
-words, and not at all in the quotes of an answer. First by rules (`kept_verdict`), then, if there
+words, and not at all in the quotes of an answer (`exemplars`, `facts`). First by rules (`kept_verdict`), then, if there
 is a suitable embedder, by meaning (`answer_sentences`, `meaning_verdict`).
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from reveries.config import BreakerSettings
@@ -17,11 +17,29 @@ from reveries.safety.tripwire import own_sentences
 from reveries.safety.verdict import CONTINUE, TripReason, Verdict
 from reveries.safety.word_order import WordOrder
 
-_QUOTES: Final = frozenset(("exemplars", "facts", "changed", "quotes", "quote"))
+_QUOTES: Final = frozenset(("exemplars", "facts", "quote", "quotes", "changed"))
+_STEP: Final = re.compile(r'\s*(?:```\w*\s*)?\{\s*"step"\s*:')
+_FINISH: Final = "finish"
+_STATED: Final = ("outcome", "learnings", "question")
+"""Fields of the step that ends a task, which are told to the owner or kept."""
 _PIECE: Final = re.compile(r"\s*\S+")
 _SENTENCE: Final = re.compile(r"[^.!?…\n]+[.!?…]*")
 _MOST_SENTENCES: Final = 60
 """Limit for one text: no summary is as long, and embedding a sentence takes some 14 ms."""
+
+
+def is_step(text: str) -> bool:
+    """Whether a text that has begun is a step of the tool loop."""
+    return _STEP.match(text) is not None
+
+
+def stated_by(answer: Mapping[str, object]) -> object:
+    """Return what of an answer is said, learned or concluded: all of it, but of a step of the tool loop only the
+    texts that end a task. The arguments of a tool are file texts, edits and commands."""
+    step = answer.get("step")
+    if not isinstance(step, dict):
+        return answer
+    return {name: step.get(name) for name in _STATED} if step.get("tool") == _FINISH else {}
 
 
 def kept_verdict(answer: object, settings: BreakerSettings, order: WordOrder | None) -> Verdict:

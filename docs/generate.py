@@ -31,6 +31,7 @@ from reveries.client.weights import PulledModel  # noqa: E402
 from reveries.config import read_default_toml  # noqa: E402
 from reveries.daemon.mind_tools import MindTools  # noqa: E402
 from reveries.faults import render_fault_table  # noqa: E402
+from reveries.projects.facts_tools import FactsTools  # noqa: E402
 from reveries.projects.knowledge_tools import KnowledgeTools  # noqa: E402
 from reveries.projects.orientation_tools import OrientationTools  # noqa: E402
 from reveries.projects.working_tools import WorkingTools  # noqa: E402
@@ -107,7 +108,7 @@ def mcp_page() -> str:
     """Return the page of MCP tools, by group."""
     store = cast("Any", None)  # No tool is called.
     mind = MindTools(**dict.fromkeys((field.name for field in dataclasses.fields(MindTools)), cast("Any", None)))
-    offered = (mind, OrientationTools(store), WorkingTools(store), KnowledgeTools(store))
+    offered = (mind, OrientationTools(store), WorkingTools(store), KnowledgeTools(store), FactsTools(store))
     lines = [
         "# Tools over MCP",
         "",

@@ -18,7 +18,9 @@ from reveries.client.features import (
     memory,
     memory_views,
     models,
+    project_facts,
     project_pages,
+    project_tasks,
     self_model,
     status,
     thinking,
@@ -145,6 +147,18 @@ def _change_thinking(do: Literal["pause", "resume", "step"]) -> Fetch:
     return send(lambda number: protocol.ControlThinking(number, do))
 
 
+def _ask_facts(number: int, words: str) -> protocol.Request:
+    return protocol.AskFacts(number, words[:_ID_CHARS])
+
+
+def _ask_fact_conflicts(number: int, words: str) -> protocol.Request:
+    return protocol.AskFactConflicts(number, words[:_ID_CHARS])
+
+
+def _ask_proposals(number: int, words: str) -> protocol.Request:
+    return protocol.AskProposals(number, words[:_ID_CHARS])
+
+
 def _ask_project(number: int, words: str) -> protocol.Request:
     return protocol.AskProject(number, words[:_ID_CHARS])
 
@@ -179,7 +193,9 @@ FEATURES: Final = (
     memory,
     memory_views,
     models,
+    project_facts,
     project_pages,
+    project_tasks,
     self_model,
     status,
     thinking,
@@ -271,6 +287,21 @@ COMMANDS: Final = (
     ),
     Command("/projects", "", "its projects: tasks, questions, pages, log, grants", "mind", "projects"),
     Command("/project", "NAME", "the state of one project", "mind", fetch=send_words(_ask_project)),
+    Command(
+        "/facts",
+        "NAME",
+        "dates, amounts, measures and open ends of a project's notes",
+        "mind",
+        fetch=send_words(_ask_facts),
+    ),
+    Command(
+        "/conflicts",
+        "NAME",
+        "what does not go together in a project's notes",
+        "mind",
+        fetch=send_words(_ask_fact_conflicts),
+    ),
+    Command("/proposals", "NAME", "tasks that a project's notes propose", "mind", fetch=send_words(_ask_proposals)),
     Command("/questions", "", "open questions of your projects; answer them here", "mind"),
     Command(
         "/answer",

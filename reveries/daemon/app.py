@@ -35,6 +35,7 @@ from reveries.daemon.process_memory import give_back_free_memory
 from reveries.daemon.recovery import live_with_recovery, supervise
 from reveries.daemon.requests import (
     admin,
+    facts,
     imports,
     knowledge,
     memory,
@@ -77,7 +78,7 @@ from reveries.safety.journal import SafetyJournal
 
 log = structlog.get_logger("daemon")
 
-REQUEST_HANDLERS = (admin, imports, knowledge, memory, projects, proposals, sleep, talk, thought, tools, views)
+REQUEST_HANDLERS = (admin, facts, imports, knowledge, memory, projects, proposals, sleep, talk, thought, tools, views)
 """Imported so that their handlers are registered."""
 
 _EPOCH = datetime(2020, 1, 1, tzinfo=UTC)

@@ -116,6 +116,7 @@ async def _erase(
         mind.monologue.forget_all(report.matches)
         mind.conversations.forget_context()
         mind.knowledge.search.drop_all()
+        mind.projects.store.facts.drop_all()
 
     async with forgetting.erasure_lock, mind.activity.during_silence():
         report_progress("erasing", 0, 3)

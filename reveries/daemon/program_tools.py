@@ -14,6 +14,7 @@ from reveries.daemon.mind import Mind
 from reveries.daemon.mind_tools import SERVER as MEMORY
 from reveries.daemon.mind_tools import MindTools
 from reveries.errors import NotFoundError, UsageError
+from reveries.projects.facts_tools import FactsTools
 from reveries.projects.knowledge_tools import KnowledgeTools
 from reveries.projects.model import PROGRAM_PREFIX, Project
 from reveries.projects.orientation_tools import OrientationTools
@@ -41,7 +42,7 @@ class ProgramTools:
             clock=mind.clock,
             awake_since=mind.awake_since,
         )
-        offered = (memory, OrientationTools(store), WorkingTools(store), KnowledgeTools(store))
+        offered = (memory, OrientationTools(store), WorkingTools(store), KnowledgeTools(store), FactsTools(store))
         self._tools = {tool.name: tool for one in offered for tool in one.tools()}
         self._registry = ToolRegistry(self._tools.values(), {PROGRAM_ROLE: frozenset(self._tools)})
 

@@ -105,6 +105,12 @@ class NewChunk:
     related_to: tuple[tuple[str, RelationType], ...] = ()
     """Ids of other chunks, with the type of the relation to each."""
     valid_from: float | None = None
+    first_line: int = 0
+    """Its first line in its document, from 1; 0: unknown."""
+    lead: str = ""
+    """The headings before it in its document, as they stand there."""
+    written_on: str = ""
+    """The day (ISO) on which its file last changed; empty: unknown."""
 
     @property
     def text(self) -> str:
@@ -148,6 +154,12 @@ class Chunk:
     """Per day."""
     superseded_by: str | None = None
     """Id of the chunk that replaced it."""
+    first_line: int = 0
+    """Its first line in its document, from 1; 0: it is not in the latest version, or it is unknown."""
+    lead: str = ""
+    """The headings before it in its document, as they stand there."""
+    written_on: str = ""
+    """The day (ISO) on which its file last changed when it was first read; empty: unknown."""
 
     @property
     def stands(self) -> bool:

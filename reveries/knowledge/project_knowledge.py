@@ -213,6 +213,10 @@ class ProjectKnowledge:
             self.search.note_change(project_id, [chunk_id])
         return is_new
 
+    async def place(self, transaction: Transaction, chunk_id: str, first_line: int, lead: str) -> None:
+        """Note where a section stands in the latest version of its document; `first_line` 0: nowhere."""
+        await transaction.run("chunks.place", {"id": chunk_id, "first_line": first_line, "lead": lead})
+
     async def note_useful(self, transaction: Transaction, chunk_ids: Iterable[str]) -> None:
         """Record that a task which rests on these chunks was done."""
         await transaction.run("chunks.note_useful", {"now": self._clock.now(), "ids": json.dumps(sorted(chunk_ids))})

@@ -86,6 +86,9 @@ def _chunk_row(name: str, project_id: str, chunk: NewChunk, sources: frozenset[s
         "checksum": checksum(chunk.title, chunk.content),
         "memory_type": _MEMORY_TYPES.get(chunk.type, MemoryType.SEMANTIC).value,
         "valid_from": chunk.valid_from,
+        "first_line": chunk.first_line,
+        "lead": chunk.lead,
+        "written_on": chunk.written_on,
         "names": json.dumps(names_of(chunk.title, chunk.content), ensure_ascii=False),
     }
 

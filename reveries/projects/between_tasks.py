@@ -9,7 +9,6 @@ from reveries.knowledge.model import Chunk, ChunkType
 from reveries.llm.tier import Tier
 from reveries.projects.answers import CRITERION_TAG, PREMISE_TAG, is_not_reached
 from reveries.projects.conflicts import settle_conflicts
-from reveries.projects.documents import path_of
 from reveries.projects.folder_reading import is_of_folder
 from reveries.projects.folder_recipe import plan_overview
 from reveries.projects.intake import CRITERIA_TAG, criteria_question, first_questions
@@ -18,6 +17,7 @@ from reveries.projects.orientation import write_orientation
 from reveries.projects.planning import PlannedTask, plan_tasks
 from reveries.projects.premise import Fallen, say_chain, titles_of, what_falls
 from reveries.projects.prompt_material import describe_orientation, gather_material
+from reveries.projects.sections import path_of
 from reveries.projects.store import NewQuestion, ProjectStore
 from reveries.projects.task_store import NewTask
 from reveries.projects.triggers import ABOUT_REACHED, INTAKE_TAG, REACHED_TAG, is_over, rewrite_by_default, why_plan

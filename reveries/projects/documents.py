@@ -1,23 +1,17 @@
 """Documents that the owner adds to a project, and knowledge that the owner retracts."""
 
-import hashlib
-import itertools
-import re
-from collections.abc import Collection, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
-
-from markdown_it import MarkdownIt
+from functools import partial
 
 from reveries.errors import NotFoundError, UsageError
-from reveries.knowledge.model import Chunk, ChunkSource, ChunkType, Confidence, NewChunk
+from reveries.knowledge.model import Chunk, ChunkType, NewChunk
 from reveries.projects.model import Project
 from reveries.projects.premise import last_version
+from reveries.projects.sections import path_of, source_name, split_text
 from reveries.projects.store import ProjectStore
 from reveries.safe_text import one_line
 
-_FRONT_MATTER = re.compile(r"---\n.*?\n---(?:\n|\Z)", re.DOTALL)
-_MOST_CHARS = 1200
-"""Of one chunk: a few paragraphs."""
 MOST_CHUNKS = 2000
 _REASON_CHARS = 300
 
@@ -30,24 +24,6 @@ class DocumentChange:
     """Ids of the chunks of new sections."""
     retired: int
     """Number of sections of an earlier version that were retired."""
-
-
-def split_text(name: str, text: str, *, is_own: bool) -> list[NewChunk]:
-    """Split a text at headings and blank lines; each piece carries the document's name and its heading. Pure.
-
-    Text that the owner did not write is foreign: everything derived from it names this document."""
-    sources = frozenset[str]() if is_own else frozenset({source_name(name)})
-    return [
-        NewChunk(
-            content=piece,
-            type=ChunkType.RESOURCE,
-            confidence=Confidence.VERIFIED,
-            source=ChunkSource.USER if is_own else ChunkSource.RESEARCH,
-            title=f"{name} › {heading}" if heading else name,
-            foreign_sources=sources,
-        )
-        for heading, piece in _sections(text)
-    ]
 
 
 def chunks_of_text(name: str, text: str, *, is_own: bool) -> list[NewChunk]:
@@ -98,12 +74,33 @@ async def update_document(
     gone = [one for one in every if _is_of_document(one, name) and (one.title, one.content) not in wanted]
     stored = await store_document(store, project, sections, known_sections(every, {one.id for one in gone}))
     retired = await retire_sections(store, project, gone)
+    await place_sections(store, project, {name: sections}, partial(_is_of_document, name=name))
     if stored or retired:
         async with store.transaction() as transaction:
             words = f"{len(stored)} new sections, {retired} that stand there no more"
             await store.log(transaction, project.id, "material.added", words)
             await store.clear_rest(transaction, project.id)
     return DocumentChange(stored, retired)
+
+
+async def place_sections(
+    store: ProjectStore,
+    project: Project,
+    read: Mapping[str, Sequence[NewChunk]],
+    is_section: Callable[[Chunk], bool],
+) -> None:
+    """Note where the sections of these documents stand now: what is unchanged may have moved, and what is no longer
+    there stands nowhere. `is_section`: which chunks of the project can be meant."""
+    places = {(item.title, item.content): item for sections in read.values() for item in sections}
+    every = await store.knowledge.of_project(project.id)
+    async with store.transaction() as transaction:
+        for chunk in every:
+            if path_of(chunk) not in read or not is_section(chunk):
+                continue
+            now = places.get((chunk.title, chunk.content))
+            first_line, lead = (now.first_line, now.lead) if now is not None else (0, "")
+            if (chunk.first_line, chunk.lead) != (first_line, lead):
+                await store.knowledge.place(transaction, chunk.id, first_line, lead)
 
 
 async def retire_sections(store: ProjectStore, project: Project, gone: Iterable[Chunk]) -> int:
@@ -114,11 +111,6 @@ async def retire_sections(store: ProjectStore, project: Project, gone: Iterable[
         for one in fallen:
             await store.knowledge.mark_fallen(transaction, project.id, one.id, _why_gone(one))
     return len(fallen)
-
-
-def path_of(chunk: Chunk) -> str:
-    """Return the name of the file that a section belongs to."""
-    return chunk.title.partition(" › ")[0]
 
 
 def _why_gone(section: Chunk) -> str:
@@ -136,59 +128,6 @@ def _is_in_force(chunk: Chunk, every: Mapping[str, Chunk], gone: Collection[str]
     """Whether a chunk, or the one that replaced it, holds and is not about to be retired."""
     last = last_version(chunk.id, every)
     return not chunk.fell_because and last is not None and last.stands and last.id not in gone
-
-
-def source_name(name: str) -> str:
-    """Return a document's foreign source id: a hash, because the name may contain words that are to be forgotten."""
-    return "document:" + hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
-
-
-def _sections(text: str) -> list[tuple[str, str]]:
-    """Split into pairs of heading and text, each text at most a few paragraphs long."""
-    found: list[tuple[str, str]] = []
-    heading, paragraph = "", ""
-
-    def close() -> None:
-        nonlocal paragraph
-        if paragraph.strip():
-            found.append((heading, paragraph.strip()))
-        paragraph = ""
-
-    lines = text.splitlines()
-    headings = _find_headings(lines)
-    for place, line in enumerate(lines):
-        if (title := headings.get(place)) is not None:
-            close()
-            heading = title or heading
-        elif not line.strip() and len(paragraph) > _MOST_CHARS // 2:
-            close()
-        else:
-            if len(paragraph) + len(line) > _MOST_CHARS:
-                close()
-            paragraph += f"{line}\n"
-    close()
-    return [
-        (title, piece[start : start + _MOST_CHARS])
-        for title, piece in found
-        for start in range(0, len(piece), _MOST_CHARS)
-    ]
-
-
-def _find_headings(lines: Sequence[str]) -> dict[int, str]:
-    """Return the headings of a Markdown text by line number; "" for a line that underlines one. A `#` in
-    code or in the properties at the beginning of a note is none."""
-    text = "\n".join(lines)
-    properties = front.end() if (front := _FRONT_MATTER.match(text)) else 0
-    parser = MarkdownIt("commonmark")
-    parser.core.ruler.enableOnly(["normalize", "block"])
-    tokens = parser.parse("\n" * text.count("\n", 0, properties) + text[properties:])
-    headings: dict[int, str] = {}
-    for opening, inline in itertools.pairwise(tokens):
-        # A line of dashes under a paragraph is mostly meant as a rule.
-        if opening.type == "heading_open" and opening.level == 0 and opening.markup != "-" and opening.map:
-            first, end = opening.map
-            headings |= dict.fromkeys(range(first, end), "") | {first: " ".join(inline.content.split())}
-    return headings
 
 
 async def note_fallen_chunk(store: ProjectStore, project: Project, prefix: str, why: str) -> None:

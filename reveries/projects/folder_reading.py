@@ -8,6 +8,7 @@ wrote a file, so all of it is untrusted until the owner grants the folder.
 import asyncio
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
+from datetime import date
 from pathlib import PurePosixPath
 from typing import Final
 
@@ -18,14 +19,14 @@ from reveries.knowledge.model import Chunk, NewChunk
 from reveries.projects.documents import (
     MOST_CHUNKS,
     known_sections,
-    path_of,
+    place_sections,
     rejected_sections,
     retire_sections,
-    split_text,
     store_document,
 )
 from reveries.projects.model import Project
 from reveries.projects.premise import last_version
+from reveries.projects.sections import path_of, split_text
 from reveries.projects.store import ProjectStore
 from reveries.safe_text import one_line
 from reveries.tools.reach import FOLDER_SOURCE
@@ -34,7 +35,7 @@ from reveries.tools.worker import FolderAccess, Worker, open_folder_worker
 
 log = structlog.get_logger("work")
 
-_SUFFIXES: Final = (".md", ".markdown", ".txt", ".rst", ".org")
+_SUFFIXES: Final = (".md", ".markdown", ".txt", ".rst", ".org", ".csv", ".tsv")
 _MOST_NOTES: Final = 1_000
 """The newest are read: each is embedded, and compared with the others."""
 _BATCH_NOTES: Final = 50
@@ -187,6 +188,7 @@ async def _store_notes(
         dated = [replace(one, foreign_sources=frozenset({FOLDER_SOURCE}), valid_from=now) for one in sections]
         stored += len(await store_document(store, project, dated, known))
     fallen = await retire_sections(store, project, gone)
+    await place_sections(store, project, read, is_of_folder)
     if fallen:
         async with store.transaction() as transaction:
             await store.log(transaction, project.id, "folder.changed", f"{fallen} sections stand there no more")
@@ -208,7 +210,10 @@ async def _read_note(worker: Worker, note: NoteFile) -> Sequence[NewChunk] | str
     except ToolError as error:
         return error.message.removeprefix(f"{note.path} ").rstrip(".")
     sections = split_text(note.path, text, is_own=False)
-    return sections if len(sections) <= MOST_CHUNKS else f"more than {MOST_CHUNKS:,} sections"
+    if len(sections) > MOST_CHUNKS:
+        return f"more than {MOST_CHUNKS:,} sections"
+    day = date.fromtimestamp(note.changed_at).isoformat()
+    return [replace(section, written_on=day) for section in sections]
 
 
 def _find_gone(every: Sequence[Chunk], listing: NoteListing, read: Mapping[str, Sequence[NewChunk]]) -> list[Chunk]:

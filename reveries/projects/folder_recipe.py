@@ -18,12 +18,12 @@ from reveries.errors import ToolError
 from reveries.knowledge.contradictions import find_change, speak_alike
 from reveries.knowledge.model import Chunk, KnowledgeConflict
 from reveries.memory.text.extracts import sentences_of
-from reveries.projects.documents import path_of
 from reveries.projects.drafts import keep_draft
 from reveries.projects.evidence import Evidence, Observed
 from reveries.projects.folder_reading import NoteFile, is_of_folder
 from reveries.projects.model import Goal, OwnerQuestion, QuestionKind, QuestionStatus, TaskKind, WorkTask
 from reveries.projects.planning import PlannedTask
+from reveries.projects.sections import path_of
 from reveries.projects.store import NewQuestion
 from reveries.projects.task_execution import ResultStatus, TaskResult, Workplace
 from reveries.projects.work_model import WorkModel

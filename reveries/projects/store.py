@@ -16,6 +16,7 @@ from reveries.errors import NotFoundError, UsageError
 from reveries.knowledge.project_knowledge import ProjectKnowledge
 from reveries.projects.answers import CONFLICT_TAG, require_choice
 from reveries.projects.approvals import read_scope
+from reveries.projects.facts_view import FactsView, ProjectFacts
 from reveries.projects.grant_store import GrantStore
 from reveries.projects.model import (
     REVERTED,
@@ -67,6 +68,7 @@ class ProjectStore:
         self._database = database
         self.knowledge = knowledge
         self.tasks = TaskStore(database, knowledge, clock, new_id)
+        self.facts = FactsView()
         self.proposals = ProposalStore(database, self.tasks, clock, new_id)
         self.grants = GrantStore(database, clock, new_id)
         self._clock = clock
@@ -120,6 +122,10 @@ class ProjectStore:
         """Newest first."""
         rows = await self._database.rows("projects.orientations", {"project_id": project_id})
         return [_orientation_from_row(row) for row in rows]
+
+    async def read_facts(self, project_id: str) -> ProjectFacts:
+        """Return what has a value in the notes, documents and answers of a project, as they stand now."""
+        return await self.facts.read(project_id, await self.knowledge.of_project(project_id))
 
     async def questions(self, project_id: str, source: Reader | None = None) -> list[OwnerQuestion]:
         """Oldest first."""

@@ -69,6 +69,52 @@ class ProposalEntry(msgspec.Struct, frozen=True):
     is_tainted: bool
 
 
+class FactEntry(msgspec.Struct, frozen=True):
+    """A value that a line of a note, a document or an answer says. `kind`: date, amount, measure, or open: something
+    that is left open."""
+
+    kind: str
+    value: str
+    """Of a date: a day, a day with a time (2026-12-08T14:00), or FROM/TO; of an amount or a measure: its number."""
+    unit: str | None
+    text: str
+    """The line, verbatim."""
+    document: str
+    line: int
+    """From 1."""
+    status: str = ""
+    """Of a date, seen from today: ahead, past, or cancelled."""
+    is_tainted: bool = False
+
+
+class Facts(Answer, frozen=True):
+    """By document and line; with `ahead`, by day."""
+
+    facts: list[FactEntry]
+
+
+class ConflictSide(msgspec.Struct, frozen=True):
+    text: str
+    document: str
+    line: int
+    value: str
+    unit: str | None = None
+
+
+class FactConflictEntry(msgspec.Struct, frozen=True):
+    """One subject with two values, of which at most one holds."""
+
+    subject: str
+    a: ConflictSide
+    b: ConflictSide
+
+
+class FactConflicts(Answer, frozen=True):
+    """The surest first."""
+
+    conflicts: list[FactConflictEntry]
+
+
 class Proposals(Answer, frozen=True):
     """The proposals that wait for the owner: those with a day first. `task_ids`: what accepted ones became."""
 
@@ -311,6 +357,23 @@ class UndoTask(Request, frozen=True):
 
     project: ProjectName
     task: Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
+
+
+@request(answer=Facts, safe=True, large=True)
+class AskFacts(Request, frozen=True):
+    """What has a value in the notes, documents and answers of a project, read by rules and not by a model. `kind`
+    empty: all kinds. `is_ahead`: only days from today on. Answered by `Facts`."""
+
+    project: ProjectName
+    kind: Literal["", "date", "amount", "measure", "open"] = ""
+    is_ahead: bool = False
+
+
+@request(answer=FactConflicts, safe=True, large=True)
+class AskFactConflicts(Request, frozen=True):
+    """What does not go together in the notes, documents and answers of a project. Answered by `FactConflicts`."""
+
+    project: ProjectName
 
 
 @request(answer=Proposals, safe=True, large=True)

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from reveries.llm.base import Vectors
-from reveries.projects.documents import split_text, update_document
+from reveries.projects.documents import update_document
 from reveries.projects.model import Project, TaskKind, TaskStatus
+from reveries.projects.sections import split_text
 from reveries.projects.task_store import NewTask
 from tests.memory.kit import WordEmbedder
 from tests.projects.kit import Work, open_work

@@ -8,11 +8,12 @@ import pytest
 from reveries.errors import ModelUnavailableError
 from reveries.knowledge.model import Chunk, ChunkSource, ChunkType, Confidence, NewChunk
 from reveries.llm.tier import Tier
-from reveries.projects.documents import chunks_of_text, source_name
+from reveries.projects.documents import chunks_of_text
 from reveries.projects.model import KeyDecision, TaskStatus
 from reveries.projects.orientation_rewrite import MOST_DECISIONS, compress_decisions
 from reveries.projects.premise import Fallen
 from reveries.projects.recipes import follow_recipe
+from reveries.projects.sections import source_name
 from reveries.projects.task_execution import SourcedSearch, Workplace
 from reveries.projects.wake import wake_project
 from reveries.projects.wake_report import RestReason

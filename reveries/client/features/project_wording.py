@@ -71,12 +71,18 @@ _PROGRAM: Final = "mcp:"
 
 
 def describe_due(due: str) -> str:
-    """Return the day of a task as it is shown: `due 8 Dec 2026, 14:00`."""
-    if not due:
-        return ""
-    moment = datetime.datetime.fromisoformat(due)
-    day = f"{moment.day} {moment:%b %Y}"
-    return f"due {day}, {moment:%H:%M}" if "T" in due else f"due {day}"
+    """Return the day of a task as it is shown: `due Tue 8 Dec 2026, 14:00`."""
+    return f"due {describe_day(due)}" if due else ""
+
+
+def describe_day(value: str) -> str:
+    """Return a day, a day with a time, or a span, as it is shown; a time alone, or what is none, as it is."""
+    try:
+        days = [datetime.datetime.fromisoformat(part) for part in value.split("/")]
+    except ValueError:
+        return value
+    shown = " to ".join(f"{day:%a} {day.day} {day:%b %Y}" for day in days)
+    return f"{shown}, {days[0]:%H:%M}" if "T" in value else shown
 
 
 def describe_action(action: str) -> str:

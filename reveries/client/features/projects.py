@@ -14,6 +14,7 @@ from reveries.client.features.knowledge import (
     list_chunks_command,
     list_relations_command,
 )
+from reveries.client.features.project_facts import list_conflicts_command, list_facts_command
 from reveries.client.features.project_pages import (
     orientation_diff_page,
     orientation_history_page,
@@ -65,6 +66,8 @@ for _subcommand in (
     list_chunks_command,
     list_relations_command,
     draw_knowledge_command,
+    list_facts_command,
+    list_conflicts_command,
     list_proposals_command,
     task_group,
 ):

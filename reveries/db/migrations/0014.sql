@@ -3,6 +3,7 @@
 ALTER TABLE tasks ADD COLUMN due TEXT NOT NULL DEFAULT '';
 ALTER TABLE chunks ADD COLUMN first_line INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE chunks ADD COLUMN lead TEXT NOT NULL DEFAULT '';
+ALTER TABLE chunks ADD COLUMN written_on TEXT NOT NULL DEFAULT '';
 
 CREATE TABLE proposals (             -- tasks that notes suggest; nothing begins before the owner accepts one
     id TEXT PRIMARY KEY,

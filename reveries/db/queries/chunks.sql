@@ -1,8 +1,10 @@
 -- name: put
 INSERT INTO chunks (id, project_id, title, content, type, tags, confidence, source, rests_on, task_id, created_at,
-    last_accessed_at, foreign_sources, checksum, memory_type, valid_from, names)
+    last_accessed_at, foreign_sources, checksum, memory_type, valid_from, names,
+    first_line, lead, written_on)
 VALUES (:id, :project_id, :title, :content, :type, :tags, :confidence, :source, :rests_on, :task_id, :created_at,
-    :created_at, :foreign_sources, :checksum, :memory_type, :valid_from, :names)
+    :created_at, :foreign_sources, :checksum, :memory_type, :valid_from, :names,
+    :first_line, :lead, :written_on)
 
 -- name: put_vector
 INSERT OR REPLACE INTO chunk_vectors (chunk_id, model_id, vector) VALUES (:chunk_id, :model_id, :vector)
@@ -10,13 +12,15 @@ INSERT OR REPLACE INTO chunk_vectors (chunk_id, model_id, vector) VALUES (:chunk
 -- name: of_project
 SELECT id, project_id, title, content, type, tags, confidence, source, rests_on, task_id, fell_because, created_at,
     foreign_sources, last_accessed_at, access_count, last_useful_at, memory_type, tier, status, pinned, valid_from,
-    valid_until, source_confidence, extraction_confidence, initial_strength, decay_function, decay_rate, superseded_by
-FROM chunks WHERE project_id = :project_id ORDER BY created_at, id
+    valid_until, source_confidence, extraction_confidence, initial_strength, decay_function, decay_rate, superseded_by,
+    first_line, lead, written_on
+FROM chunks WHERE project_id = :project_id ORDER BY created_at, rowid
 
 -- name: named
 SELECT id, project_id, title, content, type, tags, confidence, source, rests_on, task_id, fell_because, created_at,
     foreign_sources, last_accessed_at, access_count, last_useful_at, memory_type, tier, status, pinned, valid_from,
-    valid_until, source_confidence, extraction_confidence, initial_strength, decay_function, decay_rate, superseded_by
+    valid_until, source_confidence, extraction_confidence, initial_strength, decay_function, decay_rate, superseded_by,
+    first_line, lead, written_on
 FROM chunks WHERE project_id = :project_id AND id IN (SELECT value FROM json_each(:ids))
 
 -- name: replaced
@@ -28,7 +32,8 @@ SELECT id FROM chunks WHERE project_id = :project_id AND superseded_by = :id ORD
 -- name: by_tags
 SELECT id, project_id, title, content, type, tags, confidence, source, rests_on, task_id, fell_because, created_at,
     foreign_sources, last_accessed_at, access_count, last_useful_at, memory_type, tier, status, pinned, valid_from,
-    valid_until, source_confidence, extraction_confidence, initial_strength, decay_function, decay_rate, superseded_by
+    valid_until, source_confidence, extraction_confidence, initial_strength, decay_function, decay_rate, superseded_by,
+    first_line, lead, written_on
 FROM chunks
 WHERE project_id = :project_id
     AND NOT EXISTS (SELECT value FROM json_each(:tags) EXCEPT SELECT value FROM json_each(chunks.tags))
@@ -85,3 +90,7 @@ UPDATE chunks SET superseded_by = :by, valid_until = coalesce(valid_until, :now)
 -- name: unmark_superseded
 UPDATE chunks SET superseded_by = NULL, valid_until = CASE WHEN fell_because = '' THEN NULL ELSE valid_until END
 WHERE id = :id AND superseded_by = :by
+
+-- name: place
+-- Where a section stands in the latest version of its document.
+UPDATE chunks SET first_line = :first_line, lead = :lead WHERE id = :id

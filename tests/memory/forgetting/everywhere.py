@@ -345,6 +345,7 @@ NO_WORDS: Final = {
     ),
     "tasks.due": "a day",
     "proposals.due": "a day",
+    "chunks.written_on": "a day",
     "model_tiers.scores": "numbers, by the names of the groups of our own tasks",
     **dict.fromkeys(
         (

@@ -1,0 +1,88 @@
+"""`reveries project facts` and `project conflicts`: what notes say that has a value, and what does not go together."""
+
+from typing import TYPE_CHECKING
+
+import click
+
+from reveries import protocol
+from reveries.client.answers import json_option, page_of, print_answer
+from reveries.client.features.project_wording import describe_day
+from reveries.client.render import Line, Page, Part, line, paragraph
+from reveries.safe_text import one_line
+
+if TYPE_CHECKING:
+    from reveries.protocol import ConflictSide, FactConflicts, FactEntry, Facts
+
+_KINDS = ("date", "amount", "measure", "open")
+
+
+@click.command("facts")
+@click.argument("name")
+@click.option("--kind", type=click.Choice(_KINDS), default=None, help="Only dates, amounts, measures or open ends.")
+@click.option("--ahead", "is_ahead", is_flag=True, help="Only days from today on, in their order.")
+@json_option(protocol.Facts)
+def list_facts_command(name: str, kind: str | None, is_ahead: bool, as_json: bool) -> None:
+    """Show every date, amount, measure and open end of the notes of a project, each with its line. They are read by
+    rules, not by a model."""
+    from reveries.client.sync_call import ask_mind
+
+    asked = ask_mind(lambda new_id: protocol.AskFacts(new_id, name, kind or "", is_ahead), protocol.Facts)  # type: ignore[arg-type]
+    print_answer(asked, as_json)
+
+
+@click.command("conflicts")
+@click.argument("name")
+@json_option(protocol.FactConflicts)
+def list_conflicts_command(name: str, as_json: bool) -> None:
+    """Show what does not go together in the notes of a project: one thing with two values."""
+    from reveries.client.sync_call import ask_mind
+
+    print_answer(ask_mind(lambda new_id: protocol.AskFactConflicts(new_id, name), protocol.FactConflicts), as_json)
+
+
+@page_of(protocol.Facts, "facts")
+def facts_page(answer: "Facts") -> Page:
+    """Render one row per fact, under its document."""
+    if not answer.facts:
+        return [line("  Nothing with a value is in its notes.")]
+    page: Page = []
+    document = ""
+    for fact in answer.facts:
+        if fact.document != document:
+            document = fact.document
+            page += [*([line()] if page else []), line(Part(f"  {one_line(document, 160)}", "strong"))]
+        page += _fact_rows(fact)
+    return page
+
+
+def _fact_rows(fact: "FactEntry") -> Page:
+    value = describe_value(fact)
+    called_off = "  called off" if fact.status == "cancelled" else ""
+    head = line(Part(f"  {fact.line:>5}  ", "dim"), Part(value, "accent"), Part(called_off, "warn"))
+    return [head, *paragraph(fact.text, indent=9, style="dim")]
+
+
+def describe_value(fact: "FactEntry | ConflictSide") -> str:
+    """Return the value of a fact as it is shown."""
+    if fact.unit is not None:
+        return f"{fact.value} {fact.unit}"
+    return describe_day(fact.value) if fact.value else "open"
+
+
+@page_of(protocol.FactConflicts, "what does not go together")
+def fact_conflicts_page(answer: "FactConflicts") -> Page:
+    """Render each conflict with both lines and their places."""
+    if not answer.conflicts:
+        return [line("  Nothing was found that does not go together.")]
+    page: Page = []
+    for conflict in answer.conflicts:
+        page += [*([line()] if page else []), line(Part(f"  {one_line(conflict.subject, 100)}", "strong"))]
+        page += [row for side in (conflict.a, conflict.b) for row in _side_rows(side)]
+    return page
+
+
+def _side_rows(side: "ConflictSide") -> Page:
+    head: Line = line(
+        Part(f"    {describe_value(side)}", "warn"), Part(f"  {one_line(side.document, 120)}:{side.line}", "dim")
+    )
+    return [head, *paragraph(side.text, indent=6)]

@@ -1,0 +1,132 @@
+"""MCP tools for what has a value in the notes of a project. Each names its project, and each answer repeats it."""
+
+from dataclasses import dataclass
+from datetime import date
+from typing import Annotated, Literal
+
+import msgspec
+
+from reveries.knowledge.facts.model import DayStatus, Fact, FactKind
+from reveries.projects.knowledge_tools import SERVER
+from reveries.projects.proposal_store import open_proposals
+from reveries.projects.store import ProjectStore
+from reveries.tools.reach import Reach
+from reveries.tools.registry import Tool, ToolCaller
+
+_Name = Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
+
+
+class GetFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """`kind`: only these; `ahead`: only days from today on, in their order."""
+
+    project_id: _Name
+    kind: Literal["date", "amount", "measure", "open"] | None = None
+    ahead: bool = False
+
+
+class GetFactConflicts(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    project_id: _Name
+
+
+class GetProposals(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    project_id: _Name
+
+
+class FactOut(msgspec.Struct, frozen=True):
+    """A value, the line that says it, and its place. `status`, of a date: ahead, past or cancelled."""
+
+    kind: str
+    value: str
+    unit: str | None
+    text: str
+    document: str
+    line: int
+    status: str
+
+
+class FactsOut(msgspec.Struct, frozen=True):
+    project: str
+    facts: list[FactOut]
+
+
+class FactConflictOut(msgspec.Struct, frozen=True):
+    subject: str
+    a: FactOut
+    b: FactOut
+
+
+class FactConflictsOut(msgspec.Struct, frozen=True):
+    project: str
+    conflicts: list[FactConflictOut]
+
+
+class ProposalOut(msgspec.Struct, frozen=True):
+    id: str
+    title: str
+    due: str
+    document: str
+    line: int
+
+
+class ProposalsOut(msgspec.Struct, frozen=True):
+    """Only the owner accepts or drops them."""
+
+    project: str
+    proposals: list[ProposalOut]
+
+
+@dataclass(frozen=True, slots=True)
+class FactsTools:
+    """The tools; none of them changes anything."""
+
+    store: ProjectStore
+
+    def tools(self) -> list[Tool]:
+        """Return the tools."""
+        return [
+            Tool("get_facts", SERVER, "Dates, amounts, measures and open ends of the notes, each with its line.",
+                 Reach.LOOK, GetFacts, self.get_facts),
+            Tool("get_fact_conflicts", SERVER, "One thing with two values in the notes.", Reach.LOOK,
+                 GetFactConflicts, self.get_fact_conflicts),
+            Tool("get_proposals", SERVER, "Tasks that the notes propose, and that the owner has not decided.",
+                 Reach.LOOK, GetProposals, self.get_proposals),
+        ]  # fmt: skip
+
+    async def get_facts(self, given: GetFacts, _: ToolCaller) -> FactsOut:
+        project = await self.store.find(given.project_id)
+        today = self._today
+        facts = [
+            fact
+            for fact in (await self.store.read_facts(project.id)).facts
+            if fact.kind is not FactKind.TIME and given.kind in (None, fact.kind.value)
+        ]
+        if given.ahead:
+            ahead = [fact for fact in facts if fact.day is not None and fact.day.status_on(today) is DayStatus.AHEAD]
+            facts = sorted(ahead, key=lambda fact: (fact.value, fact.document, fact.line))
+        return FactsOut(project.name, [_fact_out(fact, today) for fact in facts])
+
+    async def get_fact_conflicts(self, given: GetFactConflicts, _: ToolCaller) -> FactConflictsOut:
+        project = await self.store.find(given.project_id)
+        today = self._today
+        conflicts = (await self.store.read_facts(project.id)).conflicts
+        return FactConflictsOut(
+            project.name,
+            [FactConflictOut(pair.subject, _fact_out(pair.a, today), _fact_out(pair.b, today)) for pair in conflicts],
+        )
+
+    async def get_proposals(self, given: GetProposals, _: ToolCaller) -> ProposalsOut:
+        project = await self.store.find(given.project_id)
+        waiting = open_proposals(await self.store.proposals.of_project(project.id))
+        return ProposalsOut(
+            project.name,
+            [ProposalOut(item.id, item.title, item.due, item.document, item.line) for item in waiting],
+        )
+
+    @property
+    def _today(self) -> date:
+        return date.fromtimestamp(self.store.now)
+
+
+def _fact_out(fact: Fact, today: date) -> FactOut:
+    status = fact.day.status_on(today).value if fact.day is not None else ""
+    return FactOut(fact.kind.value, fact.value, fact.unit, fact.text, fact.document, fact.line, status)

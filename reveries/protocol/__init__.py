@@ -15,6 +15,7 @@ from reveries.protocol.imports import *
 from reveries.protocol.memory import *
 from reveries.protocol.message import *
 from reveries.protocol.models import *
+from reveries.protocol.project_notes import *
 from reveries.protocol.projects import *
 from reveries.protocol.registry import *
 from reveries.protocol.sleep import *

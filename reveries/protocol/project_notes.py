@@ -1,0 +1,118 @@
+"""Messages about what the notes of a project say: facts, what does not go together, and tasks that they propose."""
+
+from typing import Annotated, Literal
+
+import msgspec
+
+from reveries.protocol.message import Answer, Request
+from reveries.protocol.projects import ProjectName
+from reveries.protocol.registry import request
+
+
+class ProposalEntry(msgspec.Struct, frozen=True):
+    """A task that a line of a note proposes; it begins only if the owner accepts it."""
+
+    proposal_id: str
+    title: str
+    due: str
+    """As that of a task."""
+    document: str
+    line: int
+    text: str
+    """The line that it was read from."""
+    is_tainted: bool
+
+
+class FactEntry(msgspec.Struct, frozen=True):
+    """A value that a line of a note, a document or an answer says. `kind`: date, amount, measure, or open: something
+    that is left open."""
+
+    kind: str
+    value: str
+    """Of a date: a day, a day with a time (2026-12-08T14:00), or FROM/TO; of an amount or a measure: its number."""
+    unit: str | None
+    text: str
+    """The line, verbatim."""
+    document: str
+    line: int
+    """From 1."""
+    status: str = ""
+    """Of a date, seen from today: ahead, past, or cancelled."""
+    is_tainted: bool = False
+
+
+class Facts(Answer, frozen=True):
+    """By document and line; with `ahead`, by day."""
+
+    facts: list[FactEntry]
+
+
+class ConflictSide(msgspec.Struct, frozen=True):
+    text: str
+    document: str
+    line: int
+    value: str
+    unit: str | None = None
+
+
+class FactConflictEntry(msgspec.Struct, frozen=True):
+    """One subject with two values, of which at most one holds."""
+
+    subject: str
+    a: ConflictSide
+    b: ConflictSide
+
+
+class FactConflicts(Answer, frozen=True):
+    """The surest first."""
+
+    conflicts: list[FactConflictEntry]
+
+
+class Proposals(Answer, frozen=True):
+    """The proposals that wait for the owner: those with a day first. `task_ids`: what accepted ones became."""
+
+    project: str
+    proposals: list[ProposalEntry]
+    message: str = ""
+    task_ids: tuple[str, ...] = ()
+
+
+@request(answer=Facts, safe=True, large=True)
+class AskFacts(Request, frozen=True):
+    """What has a value in the notes, documents and answers of a project, read by rules and not by a model. `kind`
+    empty: all kinds. `is_ahead`: only days from today on. Answered by `Facts`."""
+
+    project: ProjectName
+    kind: Literal["", "date", "amount", "measure", "open"] = ""
+    is_ahead: bool = False
+
+
+@request(answer=FactConflicts, safe=True, large=True)
+class AskFactConflicts(Request, frozen=True):
+    """What does not go together in the notes, documents and answers of a project. Answered by `FactConflicts`."""
+
+    project: ProjectName
+
+
+@request(answer=Proposals, safe=True, large=True)
+class AskProposals(Request, frozen=True):
+    """Tasks that the notes of a project propose. Answered by `Proposals`."""
+
+    project: ProjectName
+
+
+ProposalName = Annotated[str, msgspec.Meta(min_length=1, max_length=300)]
+
+
+@request(answer=Proposals)
+class DecideProposals(Request, frozen=True):
+    """Accept proposals, which become tasks, or dismiss them: then they do not come back while their lines are
+    unchanged. `proposals`: a unique prefix of the id or title of each; empty: all. `title` and `due` replace those of
+    a single accepted one. Answered by `Proposals`, those that still wait."""
+
+    project: ProjectName
+    decision: Literal["accept", "dismiss"]
+    proposals: Annotated[tuple[ProposalName, ...], msgspec.Meta(max_length=500)] = ()
+    title: Annotated[str, msgspec.Meta(max_length=300)] = ""
+    due: Annotated[str, msgspec.Meta(max_length=16, pattern=r"^(\d{4}-\d\d-\d\d(T\d\d:\d\d)?)?$")] = ""
